@@ -1,0 +1,41 @@
+# Everything here works on a machine that has only Python 3.11 or newer: the first target that needs it makes .venv.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+
+# python3.11 may be a shim that does not run, so it is asked rather than looked up.
+PYTHON ?= $(shell python3.11 -c 'import sys; print(sys.executable)' 2>/dev/null || command -v python3)
+BIN := .venv/bin
+INSTALLED := .venv/.installed
+
+.PHONY: help demo test test-long lint format clean
+
+help:  ## list these targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+$(INSTALLED): pyproject.toml constraints.txt
+	@echo "setting up .venv (a minute or two, once)"
+	@"$(PYTHON)" -m venv .venv
+	@$(BIN)/pip install -q --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@
+
+demo: $(INSTALLED)  ## play a small demonstration and show its results
+	@$(BIN)/python -m evaluation demo
+
+test: lint  ## lint, then every test but the slow ones (under ten minutes)
+	$(BIN)/python -m pytest -n 2
+
+test-long: $(INSTALLED)  ## only the slow tests
+	$(BIN)/python -m pytest -n 2 -m slow
+
+lint: $(INSTALLED)  ## ruff's checks and format, mypy
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(INSTALLED)  ## let ruff sort the imports and format the code
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean:  ## remove .venv, caches and built wheels; results in runs/ stay
+	rm -rf .venv build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

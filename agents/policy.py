@@ -1,0 +1,109 @@
+"""What a player is: the `Policy` protocol, and `ScriptedPolicy`, the base of players that think in order strings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from welfare_env.view import View
+
+
+@runtime_checkable
+class Policy(Protocol):
+    """A player of one power in one game at a time."""
+
+    def reset(self, agent: str, seed: int = 0) -> None:
+        """Gets ready for a new game as `agent` (a power's name). The same seed replays the same game."""
+
+    def act(self, observation: Any, info: Mapping[str, Any]) -> Any:
+        """The action for what the environment asks now, given its `observation` and `info` (with ``info["view"]``)."""
+
+
+class ScriptedPolicy:
+    """Base of policies that read the view and answer with order strings and messages.
+
+    A subclass writes `movement` and `winter`, and `retreat_to` or `retreats` where it minds, or overrides `orders` as a
+    whole; and `messages` if it speaks. Orders are thought out once a phase, messages once a message round: repeated
+    questions about the same phase or round get the same answer.
+
+    Attributes:
+        agent: the power it plays, from `reset`.
+        rng: its own source of chance. Depends on the seed and the power, so that powers reset with one seed differ.
+    """
+
+    agent: str
+    rng: np.random.Generator
+
+    def reset(self, agent: str, seed: int = 0) -> None:
+        """Starts clean for a new game.
+
+        Raises:
+            ValueError: a negative seed.
+        """
+        self.agent = agent
+        self.rng = np.random.default_rng([seed, *agent.encode()])
+        self._phase = ""
+        self._orders: list[str] = []
+        self._round: tuple[str, int] = ("", 0)
+        self._messages: list[tuple[str, str]] = []
+
+    def act(self, observation: Any, info: Mapping[str, Any]) -> Any:
+        """The environment's encoding of this round's messages, or of this phase's orders."""
+        view: View = info["view"]
+        if view.asked == "messages":
+            return view.encode_messages(self._messages_of_round(view))
+        return view.encode_order(self._orders_of_phase(view))
+
+    def orders(self, view: View) -> list[str]:
+        """All orders of the power for this phase, each one legal; a unit without one holds."""
+        plan = {"M": self.movement, "R": self.retreats, "A": self.winter}[view.phase_type]
+        return plan(view)
+
+    def movement(self, view: View) -> list[str]:
+        """Orders of a Spring or Fall movement phase."""
+        raise NotImplementedError
+
+    def retreats(self, view: View) -> list[str]:
+        """Sends the dislodged units to different places, as `retreat_to` picks them one by one."""
+        orders, taken = [], set()
+        for unit, legal in view.legal_orders.items():
+            places = [order.split()[-1] for order in legal if " R " in order]
+            place = self.retreat_to(view, unit, [place for place in places if place[:3] not in taken])
+            orders.append(f"{unit} R {place}" if place else f"{unit} D")
+            taken.add(place[:3] if place else "")
+        return orders
+
+    def retreat_to(self, view: View, unit: str, places: list[str]) -> str | None:
+        """Which of `places` (locations no other unit of ours retreats to) the unit takes; None disbands it.
+
+        The first one, unless a subclass knows better.
+        """
+        return places[0] if places else None
+
+    def winter(self, view: View) -> list[str]:
+        """Builds or disbands."""
+        raise NotImplementedError
+
+    def messages(self, view: View) -> list[tuple[str, str]]:
+        """What to say in this message round: (recipient, text), a recipient being a power or ``"GLOBAL"``."""
+        return []
+
+    def own_units(self, view: View) -> list[str]:
+        """Its units on the board, sorted; none for a player that is no power."""
+        return sorted(view.units.get(view.power, ()))
+
+    def _orders_of_phase(self, view: View) -> list[str]:
+        if view.phase != self._phase:
+            self._orders = self.orders(view)
+            self._phase = view.phase
+        return self._orders
+
+    def _messages_of_round(self, view: View) -> list[tuple[str, str]]:
+        now = (view.phase, view.message_round)
+        if now != self._round:
+            self._messages = self.messages(view)
+            self._round = now
+        return self._messages

@@ -1,0 +1,280 @@
+"""Finished games on disk, found again by what was played: one SQLite file, written by any number of processes.
+
+A game is stored under the hash of its full specification (board, rules, players, seed, ... whatever determines it), so
+an interrupted experiment that asks again for the same games gets those it has already played. Specifications and
+records are JSON; nothing is unpickled.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sqlite3
+import time
+import weakref
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from welfare_env.errors import WelfareEnvError
+
+DEFAULT_PATH = Path("runs", "evaluation.sqlite")
+
+SPECIFICATION_VERSION = 1
+"""Part of every key: raise it when the same specification no longer gives the same record."""
+
+_LAYOUT_VERSION = 1  # of the tables; kept in the file's user_version
+_APPLICATION_ID = 0x57454C46  # "WELF": tells our files from other programs' databases
+_BUSY_SECONDS = 60.0
+
+_CREATE = """
+CREATE TABLE games (
+    key TEXT PRIMARY KEY,        -- of the specification, see specification_key
+    specification TEXT NOT NULL, -- canonical JSON, to be read by people
+    record BLOB NOT NULL,        -- JSON, compressed with zlib
+    checksum TEXT NOT NULL,      -- SHA-256 of key and record
+    created REAL NOT NULL        -- seconds since 1970; nothing depends on it
+) WITHOUT ROWID
+"""
+_UPSERT = """
+INSERT INTO games (key, specification, record, checksum, created) VALUES (?, ?, ?, ?, ?)
+ON CONFLICT (key) DO UPDATE SET record = excluded.record, checksum = excluded.checksum, created = excluded.created
+"""
+
+
+class StoreError(WelfareEnvError):
+    """The store cannot be used as asked. The message names the file and says what to do."""
+
+
+def specification_key(specification: Mapping[str, Any]) -> str:
+    """The key of a game: 64 hexadecimal digits, the same for equal specifications on every machine.
+
+    Args:
+        specification: plain JSON values; the order of keys does not matter, and a tuple equals a list.
+
+    Raises:
+        StoreError: it holds something that is no JSON, such as nan or a numpy array.
+    """
+    return hashlib.sha256(_canonical(specification).encode("ascii")).hexdigest()
+
+
+class GameStore:
+    """A store of finished games.
+
+    The file and its folder are made when first used. A store may be handed to worker processes, by fork or by pickling:
+    each opens a connection of its own. Within a process it is for one thread at a time. A write-ahead log lies beside
+    the file and needs a local disk: network file systems do not have the shared memory that it relies on.
+
+    A game is there in full or not at all, whenever its writer is killed; once `put` has returned it stays.
+
+    Args:
+        path: of the SQLite file.
+
+    Example:
+        with GameStore("runs/evaluation.sqlite") as store:
+            if specification not in store:
+                store.put(specification, game.record())
+    """
+
+    def __init__(self, path: str | os.PathLike[str] = DEFAULT_PATH) -> None:
+        # A worker may run in another folder.
+        self.path = Path(path).absolute()
+        self._open_connection: sqlite3.Connection | None = None
+
+    def __reduce__(self) -> tuple[type[GameStore], tuple[Path]]:
+        return GameStore, (self.path,)
+
+    def __enter__(self) -> GameStore:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the file. The next use opens it again."""
+        if self._open_connection is not None:
+            self._open_connection.close()
+            self._open_connection = None
+        _USED.discard(self)
+
+    def get(self, specification: Mapping[str, Any]) -> dict[str, Any] | None:
+        """The record of a game, or None when it has not been stored.
+
+        Raises:
+            StoreError: the file cannot be read, or the record does not match its checksum.
+        """
+        key = specification_key(specification)
+        with self._connection() as connection:
+            row = connection.execute("SELECT record, checksum FROM games WHERE key = ?", (key,)).fetchone()
+        return None if row is None else self._unpack(key, *row)
+
+    def put(self, specification: Mapping[str, Any], record: Mapping[str, Any]) -> None:
+        """Store the record of a game, in place of one of the same specification.
+
+        Raises:
+            StoreError: the file cannot be written, or the specification or the record is no JSON.
+        """
+        key = specification_key(specification)
+        text = _dump(record, "record").encode("ascii")
+        row = (key, _canonical(specification), zlib.compress(text), _checksum(key, text), time.time())
+        with self._connection() as connection:
+            connection.execute(_UPSERT, row)
+
+    def remove(self, specification: Mapping[str, Any]) -> None:
+        """Drop the record of a game, also a damaged one. Nothing happens when it has not been stored.
+
+        Raises:
+            StoreError: the file cannot be written.
+        """
+        with self._connection() as connection:
+            connection.execute("DELETE FROM games WHERE key = ?", (specification_key(specification),))
+
+    def __contains__(self, specification: Mapping[str, Any]) -> bool:
+        with self._connection() as connection:
+            found = connection.execute("SELECT 1 FROM games WHERE key = ?", (specification_key(specification),))
+            return found.fetchone() is not None
+
+    def count(self) -> int:
+        """How many games there are.
+
+        Raises:
+            StoreError: the file cannot be read.
+        """
+        with self._connection() as connection:
+            return int(connection.execute("SELECT count(*) FROM games").fetchone()[0])
+
+    def _unpack(self, key: str, packed: bytes, checksum: str) -> dict[str, Any]:
+        try:
+            text = zlib.decompress(packed)
+        except (zlib.error, TypeError) as error:
+            raise self._damaged(key) from error
+        if _checksum(key, text) != checksum:
+            raise self._damaged(key)
+        record: dict[str, Any] = json.loads(text)
+        return record
+
+    def _damaged(self, key: str) -> StoreError:
+        return StoreError(
+            f"{self.path}: the record of game {key} does not match its checksum. Restore the file from a copy, or drop "
+            "the game with GameStore(path).remove(specification), and it will be played again"
+        )
+
+    @contextmanager
+    def _connection(self) -> Iterator[sqlite3.Connection]:
+        try:
+            if self._open_connection is None:
+                self._open_connection = self._connect()
+                _USED.add(self)
+            yield self._open_connection
+        except sqlite3.Error as error:
+            raise StoreError(f"{self.path}: {error}. {_advice(error)}") from error
+
+    def _connect(self) -> sqlite3.Connection:
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreError(f"{self.path}: its folder cannot be made ({error}); choose another path") from error
+        # Autocommit: each statement of ours is a transaction. The fork handler may close it from another thread.
+        connection = sqlite3.connect(self.path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+        try:
+            self._prepare(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _prepare(self, connection: sqlite3.Connection) -> None:
+        """Check that the file is ours before anything is written to it; lay out a new one."""
+        if self._is_new(connection):
+            connection.execute("BEGIN IMMEDIATE")
+            if self._is_new(connection):  # still, now that no other process can be at it
+                connection.execute(_CREATE)
+                connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
+                connection.execute(f"PRAGMA user_version = {_LAYOUT_VERSION}")
+            connection.execute("COMMIT")
+        _use_write_ahead_log(connection)
+        # Games may have cost money: also a power cut loses none that put has returned for.
+        connection.execute("PRAGMA synchronous = FULL")
+
+    def _is_new(self, connection: sqlite3.Connection) -> bool:
+        """Whether the file is still empty.
+
+        Raises:
+            StoreError: it is another program's, or of another version.
+        """
+        application = connection.execute("PRAGMA application_id").fetchone()[0]
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+        if application == _APPLICATION_ID and version == _LAYOUT_VERSION:
+            return False
+        if application == _APPLICATION_ID:
+            raise StoreError(
+                f"{self.path}: the file has layout {version}, this version of evaluation reads {_LAYOUT_VERSION}; use "
+                "the version that wrote it, or another path"
+            )
+        if application or version or connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+            raise StoreError(f"{self.path}: the file is another program's SQLite database; choose another path")
+        return True
+
+
+# SQLite forbids to use or close a connection in a forked child, so none is open while a process forks.
+_USED: weakref.WeakSet[GameStore] = weakref.WeakSet()
+
+
+def _close_all() -> None:
+    for store in list(_USED):
+        store.close()
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork
+    os.register_at_fork(before=_close_all)
+
+
+def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
+    """Readers and a writer do not wait for each other then. The change itself does not heed SQLite's busy timeout."""
+    deadline = time.monotonic() + _BUSY_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL").fetchone()
+            return
+        except sqlite3.OperationalError as error:
+            if not _is_busy(error) or time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
+
+
+def _is_busy(error: sqlite3.Error) -> bool:
+    # The low byte is the kind of error, the rest its variety.
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+
+
+def _advice(error: sqlite3.Error) -> str:
+    if _is_busy(error):
+        return f"Another process has kept it locked for {_BUSY_SECONDS:.0f} s: end that process and run this again"
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
+        return "The file is damaged or no store: move it away or restore it from a copy, and run this again"
+    if code == sqlite3.SQLITE_FULL:
+        return "Make room on the disk and run this again: the games stored so far are safe"
+    return "See that the path is a file in a folder on a local disk that you may write to, or choose another path"
+
+
+def _canonical(specification: Mapping[str, Any]) -> str:
+    return _dump({"version": SPECIFICATION_VERSION, "specification": specification}, "specification", sort_keys=True)
+
+
+def _dump(value: Mapping[str, Any], what: str, sort_keys: bool = False) -> str:
+    try:
+        return json.dumps(value, sort_keys=sort_keys, separators=(",", ":"), allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise StoreError(f"the {what} of a game must be plain JSON, without nan and infinity: {error}") from error
+
+
+def _checksum(key: str, text: bytes) -> str:
+    """Of the key too: a record under another game's key is found out."""
+    return hashlib.sha256(key.encode("ascii") + b"\n" + text).hexdigest()

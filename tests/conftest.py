@@ -1,0 +1,13 @@
+"""What every test shares: hypothesis' settings, and the option that rewrites golden files."""
+
+import hypothesis
+import pytest
+
+# The same examples in every run, like everything else here; no deadline, since a first call may compile or load maps.
+hypothesis.settings.register_profile("reproducible", derandomize=True, deadline=None)
+hypothesis.settings.load_profile("reproducible")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Adds `--update-golden`; a test asks `request.config.getoption("--update-golden")` and writes its file anew."""
+    parser.addoption("--update-golden", action="store_true", help="rewrite the files under tests/golden")

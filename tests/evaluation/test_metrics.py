@@ -1,0 +1,369 @@
+"""The measures, on records made by hand and on the authors' own published figures."""
+
+import copy
+import json
+import math
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evaluation.metrics import (
+    GameMeasures,
+    StolenCenter,
+    conflicts,
+    measure,
+    nash_welfare,
+    proficiency,
+    root_nash_welfare,
+    stolen_centers,
+    welfare_per_year,
+    yearly_curves,
+)
+from evaluation.statistics import exploitability_estimate
+from welfare_env.errors import RecordError, UnknownPowerError
+
+POWERS = ("FRANCE", "GERMANY", "ITALY")
+PROSOCIAL = {"AUS": 5.0, "ENG": 5.0, "FRA": 5.0, "GER": 5.0, "ITA": 4.0, "RUS": 5.0, "TUR": 5.0}
+WELFARE = st.floats(0.01, 100)
+
+
+def phase(name: str, **parts: dict[str, Any]) -> dict[str, Any]:
+    """A phase of three powers; what is not given is empty, and welfare is 0."""
+    state: dict[str, Any] = {"name": name, "retreats": {power: {} for power in POWERS}}
+    for key in ("units", "centers"):
+        state[key] = {power: parts.get(key, {}).get(power, []) for power in POWERS}
+    state["welfare"] = {power: parts.get("welfare", {}).get(power, 0) for power in POWERS}
+    empty: dict[str, Any] = {"orders": {}, "results": {}, "void": {}}
+    return {"name": name, "state": state, "messages": []} | {key: parts.get(key, empty[key]) for key in empty}
+
+
+def game(*phases: dict[str, Any], years: int = 1, centers: int = 10, **more: Any) -> dict[str, Any]:
+    """A record of these phases, the last one being the position at the end."""
+    facts = {
+        "format": 1,
+        "rules": {"variant": "welfare", "years": 10},
+        "num_centers": centers,
+        "years_played": years,
+        "scores": {power: float(points) for power, points in phases[-1]["state"]["welfare"].items()},
+    }
+    record = {"id": "by hand", "map": "standard", "rules": [], "phases": list(phases), "welfare_env": facts | more}
+    return json.loads(json.dumps(record))
+
+
+def conflicts_of(orders: dict[str, list[str]], results: dict[str, list[str]] | None = None) -> list[str]:
+    """The contested provinces of one phase with a few units, ordered as given."""
+    units = {
+        "FRANCE": ["A PAR", "A MAR", "F BRE", "F SPA/SC"],
+        "GERMANY": ["A MUN", "F HOL"],
+        "ITALY": ["A VEN", "F LYO"],
+    }
+    played = phase("S1901M", units=units, orders=orders, results=results or {})
+    return [province for _, province in conflicts(game(played, phase("COMPLETED"))).events]
+
+
+class TestWelfare:
+    def test_welfare_is_a_year(self) -> None:
+        record = game(phase("COMPLETED", welfare={"FRANCE": 43, "GERMANY": 7}), years=10)
+        assert welfare_per_year(record) == {"FRANCE": 4.3, "GERMANY": 0.7, "ITALY": 0.0}
+
+    def test_a_standard_game_has_none(self) -> None:
+        record = game(phase("COMPLETED"), rules={"variant": "standard"}, scores={"FRANCE": 1, "GERMANY": 0, "ITALY": 0})
+        del record["phases"][0]["state"]["welfare"]
+        measures = measure(record)
+        assert all(math.isnan(value) for value in measures.welfare_per_year.values())
+        assert math.isnan(measures.root_nash_welfare)
+        assert math.isnan(measures.nash_welfare)
+        assert measures.scores == {"FRANCE": 1.0, "GERMANY": 0.0, "ITALY": 0.0}
+
+    def test_the_optimal_prosocial_policy(self) -> None:
+        assert nash_welfare(PROSOCIAL.values()) == 5**6 * 4
+        assert root_nash_welfare(PROSOCIAL.values()) == pytest.approx((5**6 * 4) ** (1 / 7))
+        assert round(root_nash_welfare(PROSOCIAL.values()), 3) == 4.843
+
+    def test_one_power_without_points_makes_it_zero(self) -> None:
+        assert root_nash_welfare([0, 8, 8]) == 0
+        assert nash_welfare([0, 8, 8]) == 0
+        assert root_nash_welfare([0, 8, 8], smoothed=True) == pytest.approx((1e-6 * 8.000001**2) ** (1 / 3))
+
+    def test_points_below_zero_count_as_none(self) -> None:
+        assert nash_welfare([-1, -2, 3]) == 0
+        assert root_nash_welfare([-1, -2, 3], smoothed=True) == 0
+
+    def test_of_no_power_it_is_undefined(self) -> None:
+        assert math.isnan(nash_welfare([]))
+        assert math.isnan(root_nash_welfare([]))
+
+    def test_no_year_played_is_undefined(self) -> None:
+        assert all(math.isnan(value) for value in welfare_per_year(game(phase("S1901M"), years=0)).values())
+
+    @given(st.lists(WELFARE, min_size=1, max_size=8), st.floats(0.01, 100))
+    def test_scales_with_the_points(self, values: list[float], factor: float) -> None:
+        scaled = root_nash_welfare([factor * value for value in values])
+        assert scaled == pytest.approx(factor * root_nash_welfare(values))
+
+    @given(st.permutations([0.3, 1.7, 2.9, 4.1, 5.3, 6.1, 7.7]))
+    def test_the_order_of_powers_does_not_matter(self, values: list[float]) -> None:
+        assert root_nash_welfare(values) == root_nash_welfare(sorted(values))
+
+    @given(st.lists(WELFARE, min_size=1, max_size=8))
+    def test_lies_between_the_least_and_the_arithmetic_mean(self, values: list[float]) -> None:
+        root = root_nash_welfare(values)
+        assert min(values) * (1 - 1e-12) <= root <= sum(values) / len(values) * (1 + 1e-12)
+        assert root <= root_nash_welfare(values, smoothed=True) * (1 + 1e-12)
+        assert nash_welfare(values) == pytest.approx(root ** len(values))
+
+
+class TestStolenCenters:
+    def test_only_from_one_power_to_another(self) -> None:
+        record = game(
+            phase("S1901M", centers={"FRANCE": ["PAR", "MAR"], "GERMANY": ["MUN"]}),
+            phase("F1901M", centers={"FRANCE": ["PAR", "MAR"], "GERMANY": ["MUN"]}),
+            phase("W1901A", centers={"FRANCE": ["PAR"], "GERMANY": ["MUN", "BEL"], "ITALY": ["MAR"]}),
+            phase("F1902M", centers={"FRANCE": ["PAR"], "GERMANY": ["MUN", "BEL"], "ITALY": ["MAR"]}),
+            phase("COMPLETED", centers={"FRANCE": ["MAR", "BEL"], "GERMANY": ["MUN"], "ITALY": ["PAR"]}),
+            years=2,
+        )
+        stolen = stolen_centers(record)
+        assert stolen.events == (
+            StolenCenter(1901, "MAR", victim="FRANCE", thief="ITALY"),
+            StolenCenter(1902, "BEL", victim="GERMANY", thief="FRANCE"),
+            StolenCenter(1902, "MAR", victim="ITALY", thief="FRANCE"),
+            StolenCenter(1902, "PAR", victim="FRANCE", thief="ITALY"),
+        )
+        assert stolen.count == 4
+        assert stolen.per_year == 2.0
+
+    def test_a_ceded_centre_counts_as_stolen(self) -> None:
+        # France leaves Spain without an order to defend it, Italy walks in: the paper's stated flaw.
+        record = game(
+            phase("F1901M", units={"ITALY": ["A MAR"]}, centers={"FRANCE": ["SPA"]}, orders={"ITALY": ["A MAR - SPA"]}),
+            phase("W1901A", units={"ITALY": ["A SPA"]}, centers={"ITALY": ["SPA"]}),
+            phase("COMPLETED", units={"ITALY": ["A SPA"]}, centers={"ITALY": ["SPA"]}),
+        )
+        assert stolen_centers(record).count == 1
+
+    def test_a_game_without_a_year_has_no_rate(self) -> None:
+        stolen = stolen_centers(game(phase("S1901M"), years=0))
+        assert stolen.count == 0
+        assert math.isnan(stolen.per_year)
+
+
+class TestConflicts:
+    @pytest.mark.parametrize(
+        ("orders", "contested"),
+        [
+            pytest.param({}, [], id="all hold without orders"),
+            pytest.param({"FRANCE": ["A PAR - BUR"], "GERMANY": ["A MUN - BUR"]}, ["BUR"], id="two moves"),
+            pytest.param({"FRANCE": ["A PAR - BUR", "A MAR - BUR"]}, ["BUR"], id="two moves of one power"),
+            pytest.param(
+                {"FRANCE": ["A PAR - BUR", "A MAR - BUR"], "GERMANY": ["A MUN - BUR"]}, ["BUR"], id="three moves"
+            ),
+            pytest.param({"FRANCE": ["A MAR H"], "ITALY": ["F LYO - MAR"]}, ["MAR"], id="move against hold"),
+            pytest.param({"ITALY": ["F LYO - MAR"]}, ["MAR"], id="move against no order"),
+            pytest.param({"FRANCE": ["A MAR S A PAR - BUR"], "ITALY": ["F LYO - MAR"]}, ["MAR"], id="against support"),
+            pytest.param(
+                {"FRANCE": ["A MAR - SPA VIA"], "ITALY": ["F LYO C A MAR - SPA", "A VEN - LYO"]},
+                ["LYO", "SPA"],
+                id="move against convoy, convoyed move against hold",
+            ),
+            pytest.param({"FRANCE": ["F SPA/SC H"], "ITALY": ["F LYO - SPA/SC"]}, ["SPA"], id="coasts of one province"),
+            pytest.param({"FRANCE": ["F SPA/SC - LYO"]}, ["LYO"], id="move from a coast"),
+            pytest.param({"FRANCE": ["A MAR - BUR"], "ITALY": ["F LYO - MAR"]}, [], id="move into a place left"),
+            pytest.param({"FRANCE": ["A MAR - LYO"], "ITALY": ["F LYO - MAR"]}, [], id="units that swap"),
+            pytest.param(
+                {"FRANCE": ["A PAR - BUR"], "GERMANY": ["A MUN - BUR", "F HOL - BRE"]}, ["BRE", "BUR"], id="two places"
+            ),
+        ],
+    )
+    def test_each_kind(self, orders: dict[str, list[str]], contested: list[str]) -> None:
+        assert conflicts_of(orders) == contested
+
+    def test_a_void_order_is_a_hold(self) -> None:
+        moves = {"FRANCE": ["A PAR - BUR"], "GERMANY": ["A MUN - BUR"]}
+        assert conflicts_of(moves, {"A PAR": ["void"], "A MUN": []}) == []
+        assert conflicts_of(moves | {"ITALY": ["F LYO - PAR"]}, {"A PAR": ["void"]}) == ["PAR"]
+        assert conflicts_of(moves, {"A PAR": ["bounce"], "A MUN": ["bounce"]}) == ["BUR"]
+
+    def test_an_illegal_order_is_a_hold(self) -> None:
+        units = {"FRANCE": ["A PAR"], "GERMANY": ["A MUN"]}
+        illegal = {"FRANCE": [{"order": "A PAR - MUN", "reason": "not adjacent"}]}
+        assert conflicts(game(phase("S1901M", units=units, void=illegal), phase("COMPLETED"))).count == 0
+
+    def test_only_movement_phases_that_were_played_count(self) -> None:
+        units = {"FRANCE": ["A PAR", "A MAR"], "GERMANY": ["*A BUR"]}
+        clash = {"FRANCE": ["A PAR - BUR", "A MAR - BUR"]}
+        found = conflicts(
+            game(
+                phase("S1901M", units={"FRANCE": ["A PAR", "A MAR"]}, orders=clash),
+                phase("S1901R", units=units, orders={"GERMANY": ["A BUR R PAR"]}),
+                phase("F1901M", units={"FRANCE": ["A PAR", "A MAR"]}),
+                phase("W1901A", units={"FRANCE": ["A PAR", "A MAR"]}),
+                phase("S1902M", units={"FRANCE": ["A PAR", "A MAR"]}, orders=clash),
+            )
+        )
+        assert found.events == (("S1901M", "BUR"),)
+        assert found.per_movement_phase == 0.5
+
+    def test_without_a_movement_phase_there_is_no_rate(self) -> None:
+        assert math.isnan(conflicts(game(phase("W1901A"), phase("COMPLETED"))).per_movement_phase)
+
+
+class TestProficiency:
+    RECORD = game(
+        phase(
+            "S1901M",
+            orders={"FRANCE": ["A PAR - BUR", "A MAR H"]},
+            void={"FRANCE": [{"order": "A BER - XYZ", "reason": "no such place"}]},
+        ),
+        phase("W1901A", orders={"FRANCE": ["A PAR D"]}),
+        phase("COMPLETED", centers={"FRANCE": ["PAR", "MAR"], "GERMANY": ["MUN"]}),
+        replies={"FRANCE": {"asked": 6, "parsed": 3}, "ITALY": {"asked": 4, "parsed": 4}},
+    )
+
+    def test_is_the_mean_of_three_rates(self) -> None:
+        found = proficiency(self.RECORD)
+        assert (found.parse_rate, found.legal_rate, found.owned_share) == (0.7, 0.75, 0.3)
+        assert found.score == pytest.approx((0.7 + 0.75 + 0.3) / 3)
+
+    def test_rule_based_players_always_parse(self) -> None:
+        record = copy.deepcopy(self.RECORD)
+        del record["welfare_env"]["replies"]
+        assert proficiency(record).parse_rate == 1
+
+    def test_without_any_order_the_legal_rate_is_zero(self) -> None:
+        assert proficiency(game(phase("S1901M"), phase("COMPLETED"))).legal_rate == 0
+
+    def test_orders_that_only_wait_do_not_count(self) -> None:
+        waiting = phase("S1901M", orders={"FRANCE": ["A PAR H"]}, void={"FRANCE": [{"order": "?", "reason": "?"}]})
+        assert proficiency(game(waiting)).legal_rate == 0
+
+
+class TestYearlyCurves:
+    def test_after_each_winter(self) -> None:
+        record = game(
+            phase("S1901M", units={"FRANCE": ["A PAR"] * 9}),
+            phase("F1901M", units={"FRANCE": ["A PAR"] * 9}),
+            phase("W1901A", units={"FRANCE": ["A PAR"] * 9}, centers={"FRANCE": ["PAR"]}),
+            phase("S1902M", units={"FRANCE": ["A PAR"] * 3}, centers={"FRANCE": ["PAR"]}, welfare={"ITALY": 6}),
+            phase("W1902A", units={"FRANCE": ["A PAR"] * 3}, centers={"FRANCE": ["PAR"]}, welfare={"ITALY": 6}),
+            phase("COMPLETED", units={}, centers={"FRANCE": ["PAR", "MAR", "BRE"]}, welfare={"ITALY": 12}),
+            years=2,
+        )
+        curves = yearly_curves(record)
+        assert curves.years == (1901, 1902)
+        assert curves.units == (1.0, 0.0)
+        assert curves.centers == (1 / 3, 1.0)
+        assert curves.welfare == (2.0, 4.0)
+
+    def test_a_year_not_played_to_its_end_is_left_out(self) -> None:
+        record = game(phase("S1901M"), phase("W1901A"), phase("S1902M"), phase("F1902M"))
+        assert yearly_curves(record).years == (1901,)
+
+    def test_a_standard_year_may_lack_a_winter(self) -> None:
+        record = game(
+            phase("F1901M"),
+            phase("S1902M", units={"ITALY": ["A ROM"] * 3}),
+            phase("F1902M"),
+            phase("COMPLETED", units={"ITALY": ["A ROM"] * 6}),
+            rules={"variant": "standard"},
+        )
+        curves = yearly_curves(record)
+        assert (curves.years, curves.units) == ((1901, 1902), (1.0, 2.0))
+        assert all(math.isnan(value) for value in curves.welfare)
+
+
+class TestMeasure:
+    RECORD = game(
+        phase("S1901M", units={"FRANCE": ["A PAR"], "GERMANY": ["A MUN"]}, orders={"FRANCE": ["A PAR - MUN"]}),
+        phase("COMPLETED", welfare={"FRANCE": 8, "GERMANY": 2, "ITALY": 4}, centers={"FRANCE": ["PAR"]}),
+        years=2,
+    )
+
+    def test_holds_every_measure(self) -> None:
+        found = measure(self.RECORD)
+        assert isinstance(found, GameMeasures)
+        assert found.years_played == 2
+        assert found.scores == {"FRANCE": 8.0, "GERMANY": 2.0, "ITALY": 4.0}
+        assert found.nash_welfare == 4 * 1 * 2
+        assert found.root_nash_welfare == pytest.approx(2)
+        assert found.root_nash_welfare_smoothed == pytest.approx(2.0000012, abs=1e-7)
+        assert found.conflicts == conflicts(self.RECORD)
+        assert found.stolen_centers == stolen_centers(self.RECORD)
+        assert found.proficiency == proficiency(self.RECORD)
+        assert found.yearly_curves == yearly_curves(self.RECORD)
+
+    def test_parts_the_powers(self) -> None:
+        found = measure(self.RECORD, deviators=["FRANCE"])
+        assert found.deviators_root_nash_welfare == pytest.approx(4)
+        assert found.baseline_root_nash_welfare == pytest.approx(math.sqrt(2))
+        alone = measure(self.RECORD)
+        assert math.isnan(alone.deviators_root_nash_welfare)
+        assert alone.baseline_root_nash_welfare == alone.root_nash_welfare
+
+    def test_does_not_change_the_record(self) -> None:
+        before = copy.deepcopy(self.RECORD)
+        measure(self.RECORD)
+        assert before == self.RECORD
+
+    def test_names_what_is_missing(self) -> None:
+        with pytest.raises(UnknownPowerError, match="SPAIN"):
+            measure(self.RECORD, deviators=["SPAIN"])
+        with pytest.raises(RecordError, match="welfare_env"):
+            measure({"phases": self.RECORD["phases"]})
+        with pytest.raises(RecordError, match="no phases"):
+            measure(self.RECORD | {"phases": []})
+
+
+def _published() -> dict[str, Any]:
+    beside = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "published.json"
+    path = Path(os.environ.get("WELFARE_ENV_PUBLISHED", beside))
+    if not path.is_file():
+        pytest.skip(f"the authors' published figures are not at {path}")
+    published: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return published
+
+
+class TestPublished:
+    """The authors' runs, as far as their results hold what a measure needs."""
+
+    def test_root_nash_welfare_of_every_run(self) -> None:
+        for model, runs in _published()["self_play"].items():
+            found = [root_nash_welfare(run.values()) for run in runs["welfare_per_year"]]
+            assert found == pytest.approx(runs["root_nash_welfare"], abs=5.1e-5), model
+
+    def test_a_record_of_every_run(self) -> None:
+        for model, runs in _published()["self_play"].items():
+            for run, expected in zip(runs["welfare_per_year"], runs["root_nash_welfare"], strict=True):
+                end = phase("COMPLETED")
+                end["state"] |= {
+                    "units": {power: [] for power in run},
+                    "centers": {power: [] for power in run},
+                    "welfare": {power: round(10 * points) for power, points in run.items()},
+                }
+                assert measure(game(end, years=10)).root_nash_welfare == pytest.approx(expected, abs=5.1e-5), model
+
+    @pytest.mark.parametrize("size", [1, 2])
+    def test_exploitability_of_every_model(self, size: int) -> None:
+        published = _published()
+        for model, runs in published["self_play"].items():
+            games = [run for run in published["exploiter_runs"] if run["agent_model"] == model]
+            games = [run for run in games if run["n_exploiters"] == size]
+            if not games:
+                continue
+            baseline = {power: [run[power] for run in runs["welfare_per_year"]] for power in PROSOCIAL}
+            deviating = {
+                tuple(run["exploiters"]): {power: [points] for power, points in run["exploiter_yearly_wp"].items()}
+                for run in games
+            }
+            found = exploitability_estimate(baseline, deviating, 0)
+            for run, coalition in zip(games, found.coalitions, strict=True):
+                assert coalition.coalition == tuple(run["exploiters"])
+                gains = {power: gain.value for power, gain in coalition.members.items()}
+                assert gains == pytest.approx(run["gain_by_power"])
+                assert coalition.gain.value == pytest.approx(run["game_exploitability"])
+            assert found.total.value == pytest.approx(max(run["game_exploitability"] for run in games))
+            assert not found.total.has_interval  # the authors played one game a coalition

@@ -1,0 +1,306 @@
+"""The store: what is put is found again, by any process, after any crash, or an error says why not."""
+
+import multiprocessing
+import os
+import pickle
+import signal
+import sqlite3
+import subprocess
+import sys
+import textwrap
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evaluation import store as module
+from evaluation.store import GameStore, StoreError, specification_key
+
+SPECIFICATION = {
+    "map": "standard",
+    "rules": {"years": 10, "variant": "welfare"},
+    "players": ["prosocial"] * 7,
+    "seed": 3,
+}
+RECORD = {"id": "3", "phases": [{"name": "COMPLETED", "messages": ["\ud83d \0 Grüße"]}], "score": 4.843}
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "runs" / "evaluation.sqlite"
+
+
+@pytest.fixture
+def store(path: Path) -> Iterator[GameStore]:
+    with GameStore(path) as opened:
+        yield opened
+
+
+def change(path: Path, statement: str, *values: object) -> None:
+    """Do to the file what our own code never would."""
+    connection = sqlite3.connect(path)
+    connection.execute(statement, values)
+    connection.commit()
+    connection.close()
+
+
+def run_child(source: str, path: Path) -> subprocess.Popen[str]:
+    """Python in a fresh process, with `store` open on the path."""
+    head = f"import os, signal, sys\nfrom evaluation.store import GameStore\nstore = GameStore({str(path)!r})\n"
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    return subprocess.Popen(
+        [sys.executable, "-c", head + textwrap.dedent(source)], stdout=subprocess.PIPE, text=True, env=environment
+    )
+
+
+def use_in_child(store: GameStore) -> None:
+    store.put({"from": "child"}, {"pid": os.getpid()})
+
+
+class TestKey:
+    def test_does_not_depend_on_order(self) -> None:
+        mixed = dict(reversed(SPECIFICATION.items())) | {"rules": {"variant": "welfare", "years": 10}}
+        assert specification_key(mixed) == specification_key(SPECIFICATION)
+        assert specification_key({"a": (1, 2)}) == specification_key({"a": [1, 2]})
+
+    def test_is_the_same_for_ever(self) -> None:
+        # A change of this digest makes every stored game unfindable: raise SPECIFICATION_VERSION on purpose instead.
+        assert specification_key({"seed": 0}) == "b7e1db5f064b803b00efabb092ff3e18652f2131bd4f0348c35c22ec80ad213a"
+
+    @pytest.mark.parametrize("other", [{"seed": 4}, {"players": []}, {"rules": {"years": 10}}, {"more": None}])
+    def test_depends_on_everything(self, other: dict[str, Any]) -> None:
+        assert specification_key(SPECIFICATION | other) != specification_key(SPECIFICATION)
+
+    def test_depends_on_the_version(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        before = specification_key(SPECIFICATION)
+        monkeypatch.setattr(module, "SPECIFICATION_VERSION", 2)
+        assert specification_key(SPECIFICATION) != before
+
+    @pytest.mark.parametrize("value", [float("nan"), float("inf"), {1, 2}, b"bytes", object()])
+    def test_takes_plain_json_only(self, value: object) -> None:
+        with pytest.raises(StoreError, match="specification of a game must be plain JSON"):
+            specification_key({"value": value})
+
+
+class TestGames:
+    def test_come_back_as_they_were(self, store: GameStore) -> None:
+        assert store.get(SPECIFICATION) is None
+        assert SPECIFICATION not in store
+        store.put(SPECIFICATION, RECORD)
+        assert store.get(SPECIFICATION) == RECORD
+        assert SPECIFICATION in store
+        assert {"seed": 4} not in store
+        assert store.count() == 1
+
+    def test_are_replaced(self, store: GameStore) -> None:
+        store.put(SPECIFICATION, {"n": 1})
+        store.put(SPECIFICATION, {"n": 2})
+        assert store.get(SPECIFICATION) == {"n": 2}
+        assert store.count() == 1
+
+    def test_are_removed(self, store: GameStore) -> None:
+        store.put(SPECIFICATION, RECORD)
+        store.remove(SPECIFICATION)
+        store.remove(SPECIFICATION)
+        assert SPECIFICATION not in store
+
+    def test_outlast_the_store(self, store: GameStore, path: Path) -> None:
+        store.put(SPECIFICATION, RECORD)
+        store.close()
+        with GameStore(str(path)) as again:
+            assert again.get(SPECIFICATION) == RECORD
+        assert store.count() == 1  # a closed store opens again
+
+    def test_keep_the_order_of_their_keys(self, store: GameStore) -> None:
+        store.put(SPECIFICATION, {"TURKEY": 1, "AUSTRIA": 2})
+        assert list(store.get(SPECIFICATION) or {}) == ["TURKEY", "AUSTRIA"]
+
+    def test_must_be_plain_json(self, store: GameStore) -> None:
+        with pytest.raises(StoreError, match="record of a game must be plain JSON"):
+            store.put(SPECIFICATION, {"score": float("nan")})
+        assert SPECIFICATION not in store
+
+    def test_are_compressed_json(self, store: GameStore, path: Path) -> None:
+        store.put(SPECIFICATION, RECORD)
+        packed = sqlite3.connect(path).execute("SELECT record FROM games").fetchone()[0]
+        assert zlib.decompress(packed).startswith(b'{"id":"3",')
+
+    def test_lie_under_runs_by_default(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.chdir(tmp_path)
+        with GameStore() as store:
+            monkeypatch.chdir("/")
+            assert store.count() == 0
+        assert (tmp_path / "runs" / "evaluation.sqlite").is_file()
+
+
+class TestDamage:
+    def test_a_changed_record_is_found_out(self, store: GameStore, path: Path) -> None:
+        store.put(SPECIFICATION, RECORD)
+        change(path, "UPDATE games SET record = ?", zlib.compress(b'{"score": 5}'))
+        with pytest.raises(StoreError, match=r"evaluation\.sqlite: the record of game \w+ does not match its checksum"):
+            store.get(SPECIFICATION)
+
+    def test_a_record_that_does_not_decompress_is_found_out(self, store: GameStore, path: Path) -> None:
+        store.put(SPECIFICATION, RECORD)
+        for broken in (b"broken", "broken", 5):
+            change(path, "UPDATE games SET record = ?", broken)
+            with pytest.raises(StoreError, match="checksum"):
+                store.get(SPECIFICATION)
+
+    def test_records_of_two_games_swapped_are_found_out(self, store: GameStore, path: Path) -> None:
+        store.put({"seed": 1}, {"n": 1})
+        store.put({"seed": 2}, {"n": 2})
+        keys = [specification_key({"seed": seed}) for seed in (1, 2)]
+        for old, new in [(keys[0], "swap"), (keys[1], keys[0]), ("swap", keys[1])]:
+            change(path, "UPDATE games SET key = ? WHERE key = ?", new, old)
+        with pytest.raises(StoreError, match="checksum"):
+            store.get({"seed": 1})
+
+    def test_a_damaged_game_can_be_removed_or_replaced(self, store: GameStore, path: Path) -> None:
+        store.put(SPECIFICATION, RECORD)
+        change(path, "UPDATE games SET record = x'00'")
+        store.put(SPECIFICATION, RECORD)
+        assert store.get(SPECIFICATION) == RECORD
+        change(path, "UPDATE games SET record = x'00'")
+        store.remove(SPECIFICATION)
+        assert store.get(SPECIFICATION) is None
+
+    def test_a_file_that_is_no_database(self, path: Path) -> None:
+        path.parent.mkdir()
+        path.write_text("agent,score\nprosocial,4.843\n" * 100)
+        with pytest.raises(StoreError, match=r"evaluation\.sqlite: file is not a database.*move it away"):
+            GameStore(path).count()
+        assert path.read_text().startswith("agent,score")
+
+    def test_pages_that_are_damaged(self, store: GameStore, path: Path) -> None:
+        for seed in range(200):
+            store.put({"seed": seed}, {"noise": list(range(seed, seed + 100))})
+        store.close()
+        content = bytearray(path.read_bytes())
+        content[4096:] = b"\xff" * (len(content) - 4096)
+        path.write_bytes(content)
+        with pytest.raises(StoreError, match=r"malformed.*move it away or restore it"):
+            store.get({"seed": 0})
+
+    def test_another_programs_database_is_left_alone(self, path: Path) -> None:
+        path.parent.mkdir()
+        change(path, "CREATE TABLE photos (name TEXT)")
+        before = path.read_bytes()
+        with pytest.raises(StoreError, match="another program's SQLite database; choose another path"):
+            GameStore(path).put(SPECIFICATION, RECORD)
+        assert path.read_bytes() == before
+
+    def test_a_file_of_another_version(self, store: GameStore, path: Path) -> None:
+        store.put(SPECIFICATION, RECORD)
+        change(path, "PRAGMA user_version = 99")
+        with pytest.raises(StoreError, match=r"layout 99.* reads 1"):
+            GameStore(path).get(SPECIFICATION)
+
+    def test_an_impossible_path(self, tmp_path: Path) -> None:
+        (tmp_path / "file").touch()
+        with pytest.raises(StoreError, match="its folder cannot be made"):
+            GameStore(tmp_path / "file" / "evaluation.sqlite").count()
+        with pytest.raises(StoreError, match=r"unable to open database file\. See that the path"):
+            GameStore(tmp_path).count()
+
+    def test_a_file_locked_for_too_long(self, store: GameStore, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        store.put(SPECIFICATION, RECORD)
+        blocker = sqlite3.connect(path, isolation_level=None)
+        blocker.execute("BEGIN IMMEDIATE")
+        monkeypatch.setattr(module, "_BUSY_SECONDS", 0.05)
+        with GameStore(path) as waiting:
+            assert waiting.get(SPECIFICATION) == RECORD  # readers do not wait
+            with pytest.raises(StoreError, match=r"database is locked\. Another process"):
+                waiting.put(SPECIFICATION, RECORD)
+        blocker.close()
+
+
+class TestProcesses:
+    def test_many_write_at_once_to_a_new_file(self, path: Path) -> None:
+        source = """
+            for seed in range(20):
+                store.put({{"seed": seed}}, {{"seed": seed, "padding": "x" * 1000}})
+                store.put({{"seed": seed, "worker": {worker}}}, {{}})
+        """
+        workers = [run_child(source.format(worker=worker), path) for worker in range(4)]
+        assert [worker.wait(60) for worker in workers] == [0, 0, 0, 0]
+        with GameStore(path) as store:
+            assert store.count() == 20 + 4 * 20
+            assert all(store.get({"seed": seed}) for seed in range(20))
+
+    def test_a_forked_child_opens_its_own_connection(self, store: GameStore) -> None:
+        store.put(SPECIFICATION, RECORD)
+        child = multiprocessing.get_context("fork").Process(target=use_in_child, args=(store,))
+        child.start()
+        child.join(60)
+        assert child.exitcode == 0
+        assert store.get({"from": "child"}) == {"pid": child.pid}
+        assert store.get(SPECIFICATION) == RECORD
+
+    def test_a_store_can_be_sent_to_a_worker(self, store: GameStore) -> None:
+        store.put(SPECIFICATION, RECORD)
+        with pickle.loads(pickle.dumps(store)) as sent:  # noqa: S301 - our own bytes
+            assert sent.get(SPECIFICATION) == RECORD
+
+    def test_killed_at_any_time(self, path: Path) -> None:
+        child = run_child(
+            """
+            import random
+            for seed in range(100_000):
+                store.put({"seed": seed}, {"seed": seed, "noise": random.Random(seed).randbytes(20_000).hex()})
+                print(seed, flush=True)
+            """,
+            path,
+        )
+        assert child.stdout is not None
+        for line in child.stdout:
+            if int(line) == 25:
+                break
+        child.kill()
+        told = [int(line) for line in child.stdout.read().split()]
+        assert child.wait() == -signal.SIGKILL
+        with GameStore(path) as store:
+            last = max(told, default=25)
+            assert [(store.get({"seed": seed}) or {})["seed"] for seed in range(last + 1)] == list(range(last + 1))
+            assert store.count() in (last + 1, last + 2)  # the last one may have been stored but not told
+            store.put({"seed": -1}, {})
+
+    @pytest.mark.parametrize("step", [1, 5, 10, 15, 20])
+    def test_killed_in_the_middle_of_a_write(self, path: Path, step: int) -> None:
+        # SQLite calls back within the statement, after `step` instructions of its own.
+        child = run_child(
+            f"""
+            store.put({{"seed": 0}}, {{"old": True}})
+            store.put({{"seed": 1}}, {{"old": True}})
+            kill = lambda: os.kill(os.getpid(), signal.SIGKILL)
+            store._open_connection.set_progress_handler(kill, {step})
+            store.put({{"seed": 1}}, {{"new": os.urandom(500_000).hex()}})
+            """,
+            path,
+        )
+        assert child.wait(60) == -signal.SIGKILL
+        with GameStore(path) as store:
+            assert store.get({"seed": 0}) == {"old": True}
+            assert store.get({"seed": 1}) == {"old": True}
+            assert store.count() == 2
+
+    @pytest.mark.parametrize("lost", [1, 1000, 5000])
+    def test_a_torn_last_write(self, path: Path, lost: int) -> None:
+        # As after a power cut: the log ends within the last game's pages.
+        child = run_child(
+            """
+            for seed in range(3):
+                store.put({"seed": seed}, {"noise": os.urandom(5_000).hex()})
+            os.kill(os.getpid(), signal.SIGKILL)
+            """,
+            path,
+        )
+        assert child.wait(60) == -signal.SIGKILL
+        log = path.with_name(path.name + "-wal")
+        os.truncate(log, log.stat().st_size - lost)
+        with GameStore(path) as store:
+            assert [{"seed": seed} in store for seed in range(3)] == [True, True, False]
+            assert store.get({"seed": 0})
+            assert store.get({"seed": 1})

@@ -1,0 +1,132 @@
+"""Who may import whom, and what no library file may hold."""
+
+import ast
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+# Data flows one way: rules, then players, then learning, then measuring.
+MAY_IMPORT: dict[str, set[str]] = {
+    "welfare_env": set(),
+    "modal_env": set(),
+    "agents": {"welfare_env", "modal_env"},
+    "training": {"welfare_env", "modal_env", "agents"},
+    "evaluation": {"welfare_env", "modal_env", "agents"},
+}
+# Inside a function: evaluation works without the extra `rl`, which training needs.
+MAY_IMPORT_LAZILY = MAY_IMPORT | {"evaluation": {"welfare_env", "modal_env", "agents", "training"}}
+
+# What `import welfare_env` never loads.
+HEAVY = {"torch", "ray", "tornado", "matplotlib", "diplomacy"}
+
+LIBRARY = [
+    pytest.param(file, id=str(file.relative_to(ROOT)))
+    for package in MAY_IMPORT
+    for file in sorted((ROOT / package).rglob("*.py"))
+]
+
+
+class Import(NamedTuple):
+    """One imported top-level name, and whether a function imports it."""
+
+    name: str
+    line: int
+    lazy: bool
+
+
+def imports(node: ast.AST, lazy: bool = False) -> Iterator[Import]:
+    """Every absolute import below `node`; a relative one cannot leave its package."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.Import):
+            yield from (Import(alias.name.partition(".")[0], child.lineno, lazy) for alias in child.names)
+        elif isinstance(child, ast.ImportFrom) and child.level == 0:
+            yield Import((child.module or "").partition(".")[0], child.lineno, lazy)
+        yield from imports(child, lazy or isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda))
+
+
+@pytest.mark.parametrize("file", LIBRARY)
+def test_imports_go_one_way(file: Path) -> None:
+    package = file.relative_to(ROOT).parts[0]
+    wrong = [
+        f"line {found.line}: {package} imports {found.name}" + ("" if found.lazy else " at module level")
+        for found in imports(ast.parse(file.read_text(encoding="utf-8")))
+        if found.name in MAY_IMPORT.keys() - {package}
+        and found.name not in (MAY_IMPORT_LAZILY if found.lazy else MAY_IMPORT)[package]
+    ]
+    assert wrong == []
+
+
+def test_a_wrong_import_would_be_seen() -> None:
+    source = "import agents.policy\ndef run():\n    from training import ppo\n    from . import here\n"
+    assert list(imports(ast.parse(source))) == [Import("agents", 1, False), Import("training", 3, True)]
+
+
+@pytest.mark.parametrize("file", LIBRARY)
+def test_no_assert_and_nothing_swallowed(file: Path) -> None:
+    found = [fault for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))) if (fault := _fault(node))]
+    assert found == []
+
+
+def _fault(node: ast.AST) -> str | None:
+    """An `assert`, which -O strips, or a handler that catches everything and does not raise it again."""
+    if isinstance(node, ast.Assert):
+        return f"line {node.lineno}: assert"
+    if isinstance(node, ast.ExceptHandler) and _catches_all(node) and not _raises_again(node):
+        return f"line {node.lineno}: catches every exception"
+    return None
+
+
+def _catches_all(handler: ast.ExceptHandler) -> bool:
+    if handler.type is None:
+        return True
+    return any(isinstance(n, ast.Name) and n.id in ("Exception", "BaseException") for n in ast.walk(handler.type))
+
+
+def _raises_again(handler: ast.ExceptHandler) -> bool:
+    last = handler.body[-1]
+    return isinstance(last, ast.Raise) and last.exc is None
+
+
+@pytest.mark.parametrize(
+    ("source", "faults"),
+    [
+        ("assert x", 1),
+        ("try:\n    f()\nexcept:\n    pass", 1),
+        ("try:\n    f()\nexcept (ValueError, Exception):\n    pass", 1),
+        ("try:\n    f()\nexcept BaseException:\n    undo()\n    raise", 0),
+        ("try:\n    f()\nexcept ValueError:\n    pass", 0),
+    ],
+)
+def test_a_fault_would_be_seen(source: str, faults: int) -> None:
+    assert sum(_fault(node) is not None for node in ast.walk(ast.parse(source))) == faults
+
+
+def test_importing_welfare_env_stays_light() -> None:
+    code = f"import sys, welfare_env; print(*sorted({HEAVY!r} & sys.modules.keys()))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout.strip()) == (0, ""), done.stderr
+
+
+def test_no_file_names_a_place_outside_the_repository() -> None:
+    outside = [b"../" + b"shared", b"/work/" + b"shared"]  # in two parts, or this file would be found
+    wrong = [
+        str(file.relative_to(ROOT))
+        for file in _project_files()
+        if file != ROOT / ".ci" / "run" and any(place in file.read_bytes() for place in outside)
+    ]
+    assert wrong == []
+
+
+def _project_files() -> Iterator[Path]:
+    """Every file of the tree but what tools and runs leave behind."""
+    left_behind = {"runs", "build", "dist", "htmlcov", "__pycache__"}
+    for folder, folders, files in os.walk(ROOT):
+        folders[:] = [name for name in folders if name not in left_behind and (name[0] != "." or name == ".ci")]
+        yield from (Path(folder, name) for name in files if Path(folder, name).is_file())

@@ -1,0 +1,109 @@
+"""The built wheel: what it holds, what it is called, and that it installs as five packages and nothing else."""
+
+import email
+import email.message
+import os
+import re
+import subprocess
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGES = ["agents", "evaluation", "modal_env", "training", "welfare_env"]
+EXTRAS = {"rl", "lm", "plot", "all", "dev"}
+
+
+@pytest.fixture(scope="module")
+def project() -> dict[str, Any]:
+    """The [project] table of pyproject.toml."""
+    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel of this tree, built in this environment: no network."""
+    folder = tmp_path_factory.mktemp("wheel")
+    _run("build", "--wheel", "--no-isolation", "--outdir", str(folder), str(ROOT), cwd=folder)
+    (built,) = folder.glob("*.whl")
+    return built
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A fresh folder that pip has installed the wheel into, without its dependencies."""
+    folder = tmp_path_factory.mktemp("installed")
+    _run("pip", "install", "-q", "--no-deps", "--no-index", "--no-compile", "--target", str(folder), str(wheel))
+    return folder
+
+
+def _run(module: str, *arguments: str, cwd: Path = ROOT) -> None:
+    done = subprocess.run([sys.executable, "-m", module, *arguments], cwd=cwd, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def _metadata(wheel: Path) -> email.message.Message:
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+        return email.message_from_bytes(archive.read(name))
+
+
+def _canonical(requirement: str) -> str:
+    """The bare name of a requirement: "ray[rllib]>=2.50" is "ray"."""
+    return re.sub(r"[-_.]+", "-", re.match(r"[\w.-]+", requirement)[0]).lower()  # type: ignore[index]
+
+
+def test_the_wheel_holds_the_files_of_the_five_packages_and_no_others(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        held = {name for name in archive.namelist() if ".dist-info/" not in name}
+    ours = {
+        file.relative_to(ROOT).as_posix()
+        for package in PACKAGES
+        for file in (ROOT / package).rglob("*")
+        if file.is_file() and file.parent.name != "__pycache__"
+    }
+    assert held == ours
+
+
+def test_the_wheel_is_typed_and_holds_the_maps(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        held = set(archive.namelist())
+    assert {f"{package}/{file}" for package in PACKAGES for file in ("__init__.py", "py.typed")} <= held
+    assert any(re.fullmatch(r"welfare_env/maps/[\w-]+\.map", name) for name in held)
+
+
+def test_installing_makes_five_top_level_names(installed: Path, project: dict[str, Any]) -> None:
+    info = f"welfare_env-{project['version']}.dist-info"
+    assert sorted(entry.name for entry in installed.iterdir()) == sorted([*PACKAGES, info])
+    assert (installed / info / "licenses" / "LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
+
+
+def test_the_installed_packages_import_without_the_source_tree(installed: Path) -> None:
+    code = f"import {', '.join(PACKAGES)}; print({', '.join(f'{name}.__file__' for name in PACKAGES)}, sep='\\n')"
+    environment = os.environ | {"PYTHONPATH": str(installed)}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=installed, env=environment, capture_output=True, text=True, timeout=60
+    )
+    assert done.stdout.splitlines() == [str(installed / name / "__init__.py") for name in PACKAGES], done.stderr
+
+
+def test_the_metadata_agree_with_pyproject(wheel: Path, project: dict[str, Any]) -> None:
+    metadata = _metadata(wheel)
+    assert (metadata["Name"], metadata["Version"]) == ("welfare-env", project["version"])
+    assert metadata["License-Expression"] == "MIT"
+    assert set(metadata.get_all("Provides-Extra", [])) == EXTRAS
+
+
+def test_the_changelog_has_this_version(project: dict[str, Any]) -> None:
+    assert f"\n## [{project['version']}]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def test_every_dependency_is_pinned(project: dict[str, Any]) -> None:
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    pinned = {_canonical(line) for line in lines if "==" in line.partition("#")[0]}
+    wanted = [project["dependencies"], *project["optional-dependencies"].values()]
+    assert {_canonical(name) for group in wanted for name in group} - {"welfare-env"} <= pinned

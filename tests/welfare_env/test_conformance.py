@@ -1,0 +1,83 @@
+"""The conformance tests that PettingZoo ships, over every press mode, both variants and two maps."""
+
+import functools
+import types
+import warnings
+
+import pettingzoo
+import pytest
+from pettingzoo.test import (
+    api_test,
+    max_cycles_test,
+    parallel_api_test,
+    parallel_seed_test,
+    render_test,
+    seed_test,
+)
+from pettingzoo.test.state_test import state_test
+
+import welfare_env
+
+OPTIONS = [
+    pytest.param({"press": press, "variant": variant, "map_name": map_name}, id=f"{press}-{variant}-{map_name}")
+    for press in (None, "text")
+    for variant in ("welfare", "standard")
+    for map_name in ("standard", "pure")
+]
+MEDIATED = pytest.param({"rules": welfare_env.Rules(mediator=True, years=2), "map_name": "pure"}, id="mediator")
+TRANSFERS = pytest.param({"rules": welfare_env.Rules(transfers=True, years=2), "map_name": "pure"}, id="transfers")
+ALL = [*OPTIONS, MEDIATED, TRANSFERS]
+
+
+@pytest.fixture(autouse=True)
+def _quiet():
+    # PettingZoo recommends other names and spaces by warning; agents here are named after their powers on purpose.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def short(options):
+    """Two years are enough to meet every kind of phase."""
+    return options if "rules" in options else {**options, "years": 2}
+
+
+@pytest.mark.parametrize("options", ALL)
+def test_api(options):
+    api_test(welfare_env.make(**short(options)), num_cycles=60)
+
+
+@pytest.mark.parametrize("options", ALL)
+def test_parallel_api(options):
+    parallel_api_test(welfare_env.parallel_env(**short(options)), num_cycles=20)
+
+
+@pytest.mark.parametrize("options", ALL)
+def test_seed(options):
+    seed_test(functools.partial(welfare_env.make, **short(options)), num_cycles=25)
+    parallel_seed_test(functools.partial(welfare_env.parallel_env, **short(options)), num_cycles=2)
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+def test_max_cycles(options):
+    made = types.SimpleNamespace(
+        env=functools.partial(welfare_env.env, **options),
+        parallel_env=functools.partial(welfare_env.parallel_env, **options),
+    )
+    max_cycles_test(made)
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+def test_render(options):
+    render_test(functools.partial(welfare_env.make, **options))
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+def test_state(options):
+    state_test(welfare_env.make(**short(options)), welfare_env.parallel_env(**short(options)), num_cycles=5)
+
+
+def test_registered_with_pettingzoo():
+    aec = pettingzoo.make("aec", "WelfareDiplomacy-v0", press=None)
+    parallel = pettingzoo.make("parallel", "WelfareDiplomacy-v0", press=None)
+    assert aec.possible_agents == parallel.possible_agents == list(welfare_env.load_board().powers)

@@ -1,0 +1,102 @@
+"""What the environments take as an action: order numbers or strings, and messages beside them."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+
+from welfare_env.board import Board
+from welfare_env.errors import IllegalOrderError, PressError
+from welfare_env.game import Game
+from welfare_env.press import MAX_MESSAGE_LENGTH, recipients
+from welfare_env.rules import Rules
+
+# Characters that a sampled message is made of; messages that players write may hold any Unicode text.
+CHARACTERS = string.ascii_letters + string.digits + string.punctuation + " \n"
+
+
+class PressSpace(spaces.Dict):
+    """``{"orders": ..., "messages": {recipient: text}}``; sampled with the mask of the orders."""
+
+    def __init__(self, orders: spaces.Space, board: Board, rules: Rules, player: str) -> None:
+        text: dict[str, spaces.Space[Any]] = {
+            recipient: spaces.Text(MAX_MESSAGE_LENGTH, min_length=0, charset=CHARACTERS)
+            for recipient in recipients(board, rules, player)
+        }
+        super().__init__({"orders": orders, "messages": spaces.Dict(text)})
+
+    def sample(self, mask: Any = None, probability: Any = None) -> dict[str, Any]:
+        """A random action whose orders respect the observation's action mask."""
+        return {"orders": self["orders"].sample(mask), "messages": self["messages"].sample()}
+
+
+class ListSpace(spaces.MultiDiscrete):
+    """One choice from a legal list per slot; sampled with a mask int8 [slots, choices]."""
+
+    def sample(self, mask: Any = None, probability: Any = None) -> np.ndarray:
+        """A random choice per slot among those that the mask leaves open."""
+        return super().sample(mask=None if mask is None else tuple(np.asarray(mask, np.int8)))
+
+
+def with_press(orders: spaces.Space, board: Board, rules: Rules, player: str) -> spaces.Space:
+    """The action space of a player whose orders come from `orders`."""
+    return PressSpace(orders, board, rules, player) if rules.has_press else orders
+
+
+def split_action(rules: Rules, player: str, action: Any) -> tuple[Any, Mapping[str, str]]:
+    """The orders and the messages of an action.
+
+    Raises:
+        IllegalOrderError: it has not the form of an action.
+    """
+    if not rules.has_press:
+        return action, {}
+    form = 'give {"orders": number or list of strings, "messages": {recipient: text}}'
+    if not isinstance(action, Mapping) or not set(action) <= {"orders", "messages"} or "orders" not in action:
+        raise IllegalOrderError(f"action {action!r:.80} of {player}: {form}")
+    messages = action.get("messages", {})
+    if not isinstance(messages, Mapping):
+        raise IllegalOrderError(f"messages {messages!r:.80} of {player}: {form}")
+    return action["orders"], {recipient: text for recipient, text in messages.items() if text != ""}
+
+
+def send_all(game: Game, sender: str, messages: Mapping[str, str], message_round: int, strict: bool) -> list[str]:
+    """Send messages; what could not be sent is told, or raised if `strict` (then nothing is sent).
+
+    Raises:
+        PressError: strict, and one of the messages cannot be sent.
+    """
+    if strict:
+        for recipient, text in messages.items():
+            game.check_send(sender, recipient, text)
+    refused = []
+    for recipient, text in messages.items():
+        try:
+            game.send(sender, recipient, text, message_round)
+        except PressError as error:
+            refused.append(str(error))
+    return refused
+
+
+def check_number(action: Any, count: int, player: str) -> int:
+    """An action as an order number.
+
+    Raises:
+        IllegalOrderError: it is no whole number from 0 to count - 1.
+    """
+    if isinstance(action, (int, np.integer)) and not isinstance(action, (bool, np.bool_)) and 0 <= action < count:
+        return int(action)
+    if isinstance(action, np.ndarray) and action.shape == () and np.issubdtype(action.dtype, np.integer):
+        return check_number(int(action), count, player)
+    raise IllegalOrderError(
+        f"action {action!r:.80} of {player}: give an order number from 0 to {count - 1}, or a list of strings"
+    )
+
+
+def is_text(orders: Any) -> bool:
+    """Whether orders are given as strings, all at once."""
+    return isinstance(orders, (list, tuple)) and all(isinstance(order, str) for order in orders)

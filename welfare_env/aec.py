@@ -1,0 +1,341 @@
+"""Welfare Diplomacy as a PettingZoo AEC environment.
+
+Welfare Diplomacy is Diplomacy in which powers earn points for the units they do not have: after each Winter a power
+gains its supply centres less its units, the game ends after a fixed number of years, and nobody wins
+(Mukobi et al. 2023, section 2.2).
+
+Creation
+    ``env = welfare_env.make()``, or ``pettingzoo.make("aec", "WelfareDiplomacy-v0")``. Arguments: `welfare_env.make`.
+
+Agents
+    The map's powers ("AUSTRIA" .. "TURKEY"), and "MEDIATOR" under ``Rules(mediator=True)``. They stay until the end.
+
+Turns
+    A movement or adjustment phase with press begins with R rounds of messages. In each round every power that is not
+    eliminated speaks once, in random order; a message can be read at once by those who speak later. Then come orders,
+    power by power: one step per unit (movement: every unit; retreats: every dislodged unit). In Winter a power steps
+    until it takes WAIVE or has nothing left to order. Orders are secret until all are in. Phases in which nobody has
+    anything to do are played at once.
+
+Actions
+    Without press ``Discrete(n)``: a number in the board's order vocabulary (``env.board.orders.texts``), 0 is WAIVE.
+    With press a dict ``{"orders": number, "messages": {recipient: text}}``; recipients are the other players and
+    "GLOBAL", an empty or missing text sends nothing. ``sample(mask)`` of both takes the observation's mask.
+    A list of strings in place of a number gives *all* orders of the phase at once: ``["A PAR - BUR", "F BRE - MAO"]``.
+
+Observations
+    ``{"observation": float32 [provinces, features], "action_mask": int8 [n]}``, see `welfare_env.observation`. In a
+    message round only WAIVE is open. The mask always has an open entry.
+
+Infos
+    ``info["view"]`` is a read-only `View` in words: board, legal orders, visible messages, history, scores.
+    ``info["refused"]`` lists what was wrong with the agent's last action, if anything.
+
+Illegal actions
+    An order that is not legal is recorded as void and the unit holds; a message that cannot be sent is dropped. Both
+    are told in ``info["refused"]``. With ``strict=True`` they raise `IllegalOrderError` or `PressError` and nothing
+    changes. Something that is no action at all always raises `IllegalOrderError`.
+
+Rewards
+    Welfare: the points a power gained, given to all at the end of each Winter; the mediator is paid the sum.
+    Standard: the final score, at the end. Nothing is discounted.
+
+End
+    All agents are terminated together after the last Winter (standard: or when a power owns more than half the
+    centres). ``max_cycles`` truncates an agent after so many of its own steps; its units hold from then on.
+
+Version history
+    v0: first version.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from gymnasium import spaces
+from pettingzoo import AECEnv
+
+from welfare_env.actions import check_number, is_text, send_all, split_action, with_press
+from welfare_env.engine import ADJUSTMENTS, RETREATS
+from welfare_env.errors import GameOverError, IllegalOrderError
+from welfare_env.observation import board_space, observe
+from welfare_env.orders import BUILD, DISBAND, GIVE, WAIVE
+from welfare_env.press import MEDIATOR, players
+from welfare_env.setting import RENDER_MODES, Setting
+from welfare_env.view import MESSAGES, ORDERS
+
+WINTER_TURN = -1  # in place of a slot: the power chooses among all that it may still order
+
+
+@dataclass(frozen=True)
+class Turn:
+    """Who is asked for what: messages in a round, or the order of a slot of the legal orders."""
+
+    agent: str
+    asked: str
+    message_round: int = 0
+    slot: int = WINTER_TURN
+
+
+class DiplomacyEnv(AECEnv):
+    """The bare environment; `welfare_env.make` wraps it. See the module's documentation."""
+
+    metadata: ClassVar[dict[str, Any]] = {
+        "name": "welfare_diplomacy_v0",
+        "render_modes": list(RENDER_MODES),
+        "is_parallelizable": False,
+    }
+
+    def __init__(self, setting: Setting) -> None:
+        super().__init__()
+        self.setting = setting
+        self.board, self.rules, self.render_mode = setting.board, setting.rules, setting.render_mode
+        self.possible_agents = list(players(self.board, self.rules))
+        self.agents: list[str] = []
+        number = len(self.board.orders)
+        seen = spaces.Dict(
+            {
+                "observation": board_space(self.board),
+                "action_mask": spaces.Box(0, 1, (number,), np.int8),
+            }
+        )
+        self.state_space = board_space(self.board)
+        self.observation_spaces = dict.fromkeys(self.possible_agents, seen)
+        self.action_spaces = {
+            agent: with_press(spaces.Discrete(number), self.board, self.rules, agent) for agent in self.possible_agents
+        }
+        self._rng = np.random.default_rng()
+
+    def observation_space(self, agent: str) -> spaces.Space:
+        return self.observation_spaces[agent]
+
+    def action_space(self, agent: str) -> spaces.Space:
+        return self.action_spaces[agent]
+
+    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
+        """Begin a new game. A seed fixes the order of speaking in this and all later games."""
+        if seed is not None:
+            self._rng = np.random.default_rng(seed)
+        self.game = self.setting.new_game()
+        self.agents = list(self.possible_agents)
+        self.rewards = dict.fromkeys(self.agents, 0.0)
+        self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
+        self.terminations = dict.fromkeys(self.agents, False)
+        self.truncations = dict.fromkeys(self.agents, False)
+        self._refused: dict[str, tuple[str, ...]] = dict.fromkeys(self.agents, ())
+        self._steps = dict.fromkeys(self.agents, 0)
+        self.infos: dict[str, dict[str, Any]] = {agent: {} for agent in self.agents}
+        self._turns: deque[Turn] = deque()
+        self._plan_phase()
+        self._move_on()
+        self._tell_all()
+
+    # One step: the agent's action, then on to the next turn.
+
+    def step(self, action: Any) -> None:
+        """Take the action of `agent_selection`.
+
+        Raises:
+            GameOverError: the agent, or the whole game, is over.
+            IllegalOrderError, PressError: the action makes no sense (or, if strict, is not legal). Nothing has changed.
+        """
+        if not self.agents:
+            raise GameOverError("the game is over: call reset() for another")
+        agent = self.agent_selection
+        if self.terminations[agent] or self.truncations[agent]:
+            if action is not None:
+                raise GameOverError(f"{agent} is terminated or truncated: step(None) takes it off, reset() begins anew")
+            self._was_dead_step(action)
+            return
+        turn = self._turns[0]
+        self._refused[agent] = tuple(self._take(turn, action))
+        self._cumulative_rewards[agent] = 0.0
+        self._clear_rewards()
+        self._count_step(agent)
+        self._move_on()
+        self._accumulate_rewards()
+        self._deads_step_first()
+
+    def _take(self, turn: Turn, action: Any) -> list[str]:
+        """Carry out an action and take its turn off the list. Returns what was wrong with it."""
+        orders, messages = split_action(self.rules, turn.agent, action)
+        if not is_text(orders):
+            orders = check_number(orders, len(self.board.orders), turn.agent)
+        if turn.asked == MESSAGES:
+            refused = send_all(self.game, turn.agent, messages, turn.message_round, self.setting.strict)
+            self._turns.popleft()
+            return refused
+        if messages and self.setting.strict:
+            self.game.check_send(turn.agent, *next(iter(messages.items())))
+        refused = [f"message to {other}: this is no message round" for other in messages]
+        return refused + (self._take_list(turn, orders) if is_text(orders) else self._take_number(turn, orders))
+
+    def _take_list(self, turn: Turn, orders: Sequence[str]) -> list[str]:
+        """All orders of the phase at once: the power is not asked again in this phase."""
+        void = self.game.submit(turn.agent, orders, strict=self.setting.strict)
+        self._given[turn.agent] = []
+        self._drop_turns(turn.agent)
+        return [order.reason for order in void]
+
+    def _take_number(self, turn: Turn, number: int) -> list[str]:
+        """One order. What is given is submitted after every step, so that a game ended early has it too."""
+        given = self._given[turn.agent]
+        legal = bool(self._options(turn)[number])
+        text = self.board.orders.texts[number]
+        if not legal and self.setting.strict:
+            raise IllegalOrderError(f"{text!r} (action {number}) is not open to {turn.agent} now: see the action mask")
+        self._turns.popleft()
+        if number != WAIVE or not legal:
+            given.append(text)
+        void = self.game.submit(turn.agent, given, strict=False)
+        if turn.slot == WINTER_TURN and number != WAIVE and legal:
+            self._ask_winter(turn.agent)
+        return [] if legal else [void[-1].reason if void else f"{text!r} is not open now"]
+
+    def _count_step(self, agent: str) -> None:
+        self._steps[agent] += 1
+        if self.setting.max_cycles is not None and self._steps[agent] >= self.setting.max_cycles:
+            self.truncations[agent] = True
+            self._drop_turns(agent)
+
+    def _drop_turns(self, agent: str) -> None:
+        self._turns = deque(turn for turn in self._turns if turn.agent != agent)
+
+    # The sequence of turns.
+
+    def _move_on(self) -> None:
+        """Play phases until somebody has a turn or the game is over, and hand out rewards."""
+        while not self._turns and not self.game.is_done and self._live_agents():
+            before = self.game.position.state.welfare
+            self.game.advance()
+            self._reward(before)
+            self._plan_phase()
+        if self._turns:
+            self.agent_selection = self._turns[0].agent
+            self.infos[self.agent_selection] = self._info(self.agent_selection)
+            return
+        for agent in self._live_agents():
+            self.terminations[agent] = True
+        self._tell_all()
+
+    def _live_agents(self) -> list[str]:
+        return [agent for agent in self.agents if not (self.terminations[agent] or self.truncations[agent])]
+
+    def _plan_phase(self) -> None:
+        """Queue the turns of the phase that begins."""
+        self._given: dict[str, list[str]] = {power: [] for power in self.board.powers}
+        if self.game.is_done:
+            return
+        live = self._live_agents()
+        if self.rules.has_press and self.game.position.state.phase_type != RETREATS:
+            speakers = [agent for agent in live if agent == MEDIATOR or self.game.position.is_alive(agent)]
+            for message_round in range(1, self.rules.message_rounds + 1):
+                for index in self._rng.permutation(len(speakers)):
+                    self._turns.append(Turn(speakers[index], MESSAGES, message_round))
+        for power in [agent for agent in live if agent != MEDIATOR]:
+            self._queue_orders(power)
+
+    def _queue_orders(self, power: str) -> None:
+        position = self.game.position
+        if position.state.phase_type == ADJUSTMENTS:
+            if self._winter_options(power).sum() > 1 or position.adjustments[1][self._number(power)]:
+                self._turns.append(Turn(power, ORDERS))
+            return
+        legal = position.legal
+        for slot in np.unique(legal.slots[legal.powers == self._number(power)]).tolist():
+            self._turns.append(Turn(power, ORDERS, slot=slot))
+
+    def _ask_winter(self, power: str) -> None:
+        """Ask a power again unless WAIVE is all that is left to it."""
+        options = self._winter_options(power)
+        if options.sum() > options[WAIVE]:
+            self._turns.appendleft(Turn(power, ORDERS))
+
+    def _number(self, power: str) -> int:
+        return self.board.power_index[power]
+
+    # What is open to the agent whose turn it is.
+
+    def _options(self, turn: Turn) -> np.ndarray:
+        """Order numbers open to a turn: int8 [orders]."""
+        mask = np.zeros(len(self.board.orders), np.int8)
+        if turn.asked == MESSAGES:
+            mask[WAIVE] = 1
+        elif turn.slot == WINTER_TURN:
+            return self._winter_options(turn.agent)
+        else:
+            legal = self.game.position.legal
+            mask[legal.orders[legal.slots == turn.slot]] = 1
+        return mask
+
+    def _winter_options(self, power: str) -> np.ndarray:
+        """What a power may still order this Winter beside what it has ordered: int8 [orders]."""
+        table, position, number = self.board.orders, self.game.position, self._number(power)
+        given = [table.index[text] for text in self.game.orders(power)]
+        kinds = table.kind[given]
+        legal = position.legal
+        taken = legal.slots[np.isin(legal.orders, given)]
+        free = legal.orders[(legal.powers == number) & ~np.isin(legal.slots, taken)]
+        if (kinds == DISBAND).any():
+            free = free[table.kind[free] == DISBAND]
+        if (kinds == BUILD).any():
+            free = free[table.kind[free] == BUILD]
+        builds, disbands = (int(limit[number]) for limit in position.adjustments)
+        if (kinds == BUILD).sum() >= builds:
+            free = free[table.kind[free] != BUILD]
+        mask = np.zeros(len(table), np.int8)
+        mask[free] = 1
+        mask[WAIVE] = (kinds == DISBAND).sum() >= disbands or not len(free)
+        if self.rules.transfers and (kinds == GIVE).sum() < position.state.welfare[number]:
+            mask[(table.kind == GIVE) & (table.dest != number)] = 1
+        return mask
+
+    # What agents are told.
+
+    def observe(self, agent: str) -> dict[str, np.ndarray]:
+        """``{"observation": float32 [provinces, features], "action_mask": int8 [orders]}``."""
+        turn = self._turns[0] if self._turns and self._turns[0].agent == agent else Turn(agent, MESSAGES)
+        power = 0 if agent == MEDIATOR else self._number(agent)
+        return {
+            "observation": observe(
+                self.board,
+                self.game.position.state,
+                self.rules.years,
+                power,
+                self._province(turn),
+                turn.message_round > 0,
+            ),
+            "action_mask": self._options(turn),
+        }
+
+    def _province(self, turn: Turn) -> int:
+        """The province that a turn asks about, or -1."""
+        if turn.asked == MESSAGES or turn.slot == WINTER_TURN:
+            return -1
+        return self.board.provinces.index(self.game.position.slot_name(turn.slot)[2:5])
+
+    def state(self) -> np.ndarray:
+        """The board as the first power sees it, which holds all public knowledge: float32 [provinces, features]."""
+        return observe(self.board, self.game.position.state, self.rules.years, 0)
+
+    def _info(self, agent: str) -> dict[str, Any]:
+        turn = self._turns[0] if self._turns and self._turns[0].agent == agent else Turn(agent, ORDERS)
+        return {"view": self.game.view(agent, turn.asked, turn.message_round), "refused": self._refused[agent]}
+
+    def _tell_all(self) -> None:
+        self.infos = {agent: self._info(agent) for agent in self.agents}
+
+    def _reward(self, welfare_before: np.ndarray) -> None:
+        for agent, reward in self.setting.rewards(self.game, welfare_before).items():
+            if agent in self.rewards:
+                self.rewards[agent] += reward
+
+    def render(self) -> str | None:
+        return self.setting.render(self.game)
+
+    def close(self) -> None:
+        """Nothing is held open."""

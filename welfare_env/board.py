@@ -1,0 +1,256 @@
+"""A board: the names and tables of a map, read once and shared by every game on it.
+
+A *province* is what a unit occupies ("STP"), a *location* also tells the coast ("STP/SC"), a *piece* is a type of unit
+at a location where it can stand ("F STP/SC"). Inside the engines all three are indices into the tuples kept here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import io
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from welfare_env.errors import MapFormatError, UnknownMapError, UnknownPowerError
+
+if TYPE_CHECKING:
+    from welfare_env.orders import OrderTable
+
+OWN_MAPS = Path(__file__).parent / "maps"
+SEQUENCE = ["NEWYEAR", "SPRING MOVEMENT", "SPRING RETREATS", "FALL MOVEMENT", "FALL RETREATS", "WINTER ADJUSTMENTS"]
+KINDS = {"LAND": "land", "COAST": "coast", "WATER": "sea", "PORT": "port"}
+
+
+@dataclass(frozen=True, eq=False)
+class Board:
+    """Names and tables of one map.
+
+    Attributes:
+        name: the map's name, or the path of its file.
+        powers: in the map's order; a power's index is its number in every array.
+        provinces: three-letter names without coasts, sorted.
+        locations: provinces and coasts ("STP", "STP/NC", "STP/SC"), sorted.
+        pieces: every (type, location) that can stand on the board, sorted ("A STP", "F STP/NC").
+        centers: provinces that are supply centres, in the map's order.
+        kind: province -> "land", "coast", "sea" or "port".
+        homes: power -> its home centres.
+        start_units, start_centers: power -> the opening position, in the map's order.
+        moves: piece -> locations it can step to without a convoy, sorted.
+        supports: piece -> locations it can lend support into, sorted.
+        convoys: (province, fleet provinces, provinces reached) for every set of seas that carries an army.
+        long_names: province -> its name in words.
+        first_year: the year of the first Spring.
+        victory: centres that win the standard game.
+        piece_type: int8 [pieces], 0 army, 1 fleet.
+        piece_province, piece_location: int16 [pieces], indices into `provinces` and `locations`.
+        location_province: int16 [locations].
+        center_province: int16 [centers].
+        province_center: int16 [provinces], -1 where there is no centre.
+        home_power: int8 [centers], -1 where a centre is nobody's home.
+    """
+
+    name: str
+    powers: tuple[str, ...]
+    provinces: tuple[str, ...]
+    locations: tuple[str, ...]
+    pieces: tuple[str, ...]
+    centers: tuple[str, ...]
+    kind: dict[str, str]
+    homes: dict[str, tuple[str, ...]]
+    start_units: dict[str, tuple[str, ...]]
+    start_centers: dict[str, tuple[str, ...]]
+    moves: dict[str, tuple[str, ...]]
+    supports: dict[str, tuple[str, ...]]
+    convoys: tuple[tuple[str, frozenset[str], frozenset[str]], ...]
+    long_names: dict[str, str]
+    first_year: int
+    victory: int
+    piece_type: np.ndarray
+    piece_province: np.ndarray
+    piece_location: np.ndarray
+    location_province: np.ndarray
+    center_province: np.ndarray
+    province_center: np.ndarray
+    home_power: np.ndarray
+
+    @functools.cached_property
+    def orders(self) -> OrderTable:
+        """The board's order vocabulary: every order that can ever be legal on it."""
+        from welfare_env.orders import build_orders
+
+        return build_orders(self)
+
+    @functools.cached_property
+    def piece_index(self) -> dict[str, int]:
+        return {piece: index for index, piece in enumerate(self.pieces)}
+
+    @functools.cached_property
+    def location_index(self) -> dict[str, int]:
+        return {location: index for index, location in enumerate(self.locations)}
+
+    @functools.cached_property
+    def center_index(self) -> dict[str, int]:
+        return {center: index for index, center in enumerate(self.centers)}
+
+    @functools.cached_property
+    def power_index(self) -> dict[str, int]:
+        return {power: index for index, power in enumerate(self.powers)}
+
+    def check_power(self, power: object) -> str:
+        """The power's name.
+
+        Raises:
+            UnknownPowerError: the board has no such power.
+        """
+        if isinstance(power, str) and power in self.power_index:
+            return power
+        raise UnknownPowerError(f"unknown power {power!r} on map {self.name!r}: choose one of {', '.join(self.powers)}")
+
+    def adjacent(self, province: str) -> tuple[str, ...]:
+        """Provinces that an army or a fleet standing in `province` can step to."""
+        return self._adjacent[province]
+
+    @functools.cached_property
+    def _adjacent(self) -> dict[str, tuple[str, ...]]:
+        reached: dict[str, set[str]] = {province: set() for province in self.provinces}
+        for piece, locations in self.moves.items():
+            reached[piece[2:5]].update(location[:3] for location in locations)
+        return {province: tuple(sorted(neighbours)) for province, neighbours in reached.items()}
+
+    def __deepcopy__(self, memo: dict) -> Board:
+        return self  # frozen: copies of a game share it
+
+    def __reduce__(self) -> tuple:
+        return load_board, (self.name,)
+
+    def __repr__(self) -> str:
+        return f"<Board {self.name}: {len(self.powers)} powers, {len(self.provinces)} provinces>"
+
+
+@functools.lru_cache(maxsize=32)
+def load_board(name: str = "standard") -> Board:
+    """The board of a map: the name of a map of the `diplomacy` package or of ours, or the path of a `.map` file.
+
+    Raises:
+        UnknownMapError: neither a known name nor a file.
+        MapFormatError: the file has faults, or a sequence of phases that is not Spring, Fall, Winter.
+    """
+    source = _load_source(name)
+    if source.seq != SEQUENCE:
+        raise MapFormatError(f"map {name!r} plays {source.seq}: only {SEQUENCE} is supported")
+    return _build_board(name, source)
+
+
+def map_names() -> list[str]:
+    """Names of all maps that are installed."""
+    import diplomacy
+
+    folders = (OWN_MAPS, Path(diplomacy.__file__).parent / "maps")
+    return sorted({path.stem for folder in folders for path in folder.glob("*.map")})
+
+
+def map_source(name: str) -> str:
+    """What the `diplomacy` package needs to be told to load this map: its name, or a path."""
+    own = OWN_MAPS / f"{name}.map"
+    return str(own) if own.is_file() else name
+
+
+def _load_source(name: str) -> Any:
+    """The `diplomacy` package's own reading of the map, which finds and checks adjacencies and convoy paths."""
+    if not isinstance(name, str) or not name:
+        raise UnknownMapError(f"map name {name!r}: give a name such as 'standard', or the path of a .map file")
+    if name not in map_names() and not (name.endswith(".map") and os.path.isfile(name)):
+        raise UnknownMapError(f"unknown map {name!r}: give the path of a .map file or one of {', '.join(map_names())}")
+    from diplomacy import Map
+
+    try:
+        # The package prints a progress bar while it searches the convoy paths of a large map.
+        with contextlib.redirect_stdout(io.StringIO()):
+            source = Map(map_source(name))
+    except (AssertionError, AttributeError, IndexError, KeyError, TypeError, UnicodeDecodeError, ValueError) as error:
+        raise MapFormatError(f"map {name!r} cannot be read: {type(error).__name__}: {error}") from error
+    if source.error:
+        raise MapFormatError(f"map {name!r} has faults:\n" + "\n".join(f"- {fault}" for fault in source.error))
+    return source
+
+
+def _build_board(name: str, source: Any) -> Board:
+    kind = _province_kinds(source)
+    provinces = tuple(sorted(kind))
+    locations = tuple(sorted({location.upper() for location in source.locs if location.upper()[:3] in kind}))
+    pieces = tuple(
+        f"{unit_type} {location}"
+        for unit_type in "AF"
+        for location in locations
+        if source.is_valid_unit(f"{unit_type} {location}")
+    )
+    powers = tuple(source.powers)
+    centers = tuple(source.scs)
+    homes = {power: tuple(source.homes.get(power, ())) for power in powers}
+    province_index = {province: index for index, province in enumerate(provinces)}
+    location_index = {location: index for index, location in enumerate(locations)}
+    center_province = np.array([province_index[center] for center in centers], np.int16)
+    province_center = np.full(len(provinces), -1, np.int16)
+    province_center[center_province] = np.arange(len(centers))
+    owner_of_home = {home: index for index, power in enumerate(powers) for home in homes[power]}
+    victory = source.victory[0] if source.victory else len(centers) // 2 + 1
+    return Board(
+        name=name,
+        powers=powers,
+        provinces=provinces,
+        locations=locations,
+        pieces=pieces,
+        centers=centers,
+        kind=kind,
+        homes=homes,
+        start_units={power: tuple(source.units.get(power, ())) for power in powers},
+        start_centers={power: tuple(source.centers.get(power, ())) for power in powers},
+        moves=_reach(source, locations, pieces, "-"),
+        supports=_reach(source, locations, pieces, "S"),
+        convoys=_convoys(source),
+        long_names=_long_names(source, kind),
+        first_year=int(source.phase.split()[1]),
+        victory=int(victory),
+        piece_type=np.array([piece[0] == "F" for piece in pieces], np.int8),
+        piece_province=np.array([province_index[piece[2:5]] for piece in pieces], np.int16),
+        piece_location=np.array([location_index[piece[2:]] for piece in pieces], np.int16),
+        location_province=np.array([province_index[location[:3]] for location in locations], np.int16),
+        center_province=center_province,
+        province_center=province_center,
+        home_power=np.array([owner_of_home.get(center, -1) for center in centers], np.int8),
+    )
+
+
+def _province_kinds(source: Any) -> dict[str, str]:
+    """Kind of every province that can be entered, sorted by name; impassable ones are left out."""
+    types = {location.upper()[:3]: source.area_type(location) for location in source.locs}
+    return {province: KINDS[types[province]] for province in sorted(types) if types[province] in KINDS}
+
+
+def _reach(source: Any, locations: tuple[str, ...], pieces: tuple[str, ...], order: str) -> dict[str, tuple[str, ...]]:
+    """Locations that each piece can move to ("-") or lend support into ("S")."""
+    known = set(locations)
+    return {
+        piece: tuple(
+            destination
+            for destination in sorted(set(source.dest_with_coasts[piece[2:]]) & known)
+            if source.abuts(piece[0], piece[2:], order, destination)
+        )
+        for piece in pieces
+    }
+
+
+def _convoys(source: Any) -> tuple[tuple[str, frozenset[str], frozenset[str]], ...]:
+    rows = [row for length in sorted(source.convoy_paths) for row in source.convoy_paths[length]]
+    plain = {(start, frozenset(fleets), frozenset(reached)) for start, fleets, reached in rows}
+    return tuple(sorted(plain, key=lambda row: (row[0], len(row[1]), sorted(row[1]))))
+
+
+def _long_names(source: Any, kind: dict[str, str]) -> dict[str, str]:
+    names = {short.upper(): long for long, short in reversed(list(source.loc_name.items()))}
+    return {province: names.get(province, province).title() for province in kind}

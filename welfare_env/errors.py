@@ -1,0 +1,53 @@
+"""Errors that the public edge raises. Every message says what came in, where, and what would be right."""
+
+
+class WelfareEnvError(Exception):
+    """Base of all errors raised on purpose by this distribution."""
+
+
+class RulesError(WelfareEnvError, ValueError):
+    """An option of the rules is unknown, out of range, or at odds with another."""
+
+
+class UnknownMapError(WelfareEnvError, ValueError):
+    """No board has this name, and no map file lies at this path."""
+
+
+class MapFormatError(WelfareEnvError, ValueError):
+    """A map file is damaged, or uses something that the engines do not support."""
+
+
+class UnknownPowerError(WelfareEnvError, ValueError):
+    """The board has no power of this name."""
+
+
+class PositionError(WelfareEnvError, ValueError):
+    """A position given by hand is not possible on its board."""
+
+
+class OrderError(WelfareEnvError, ValueError):
+    """Base of what can be wrong with an order."""
+
+
+class OrderSyntaxError(OrderError):
+    """The text is no order at all."""
+
+
+class IllegalOrderError(OrderError):
+    """A well-formed order that the position does not allow."""
+
+
+class PressError(WelfareEnvError, ValueError):
+    """A message that cannot be sent: wrong recipient, wrong phase, too long, or no press in this game."""
+
+
+class GameOverError(WelfareEnvError, RuntimeError):
+    """Something was done to a game that has ended."""
+
+
+class RecordError(WelfareEnvError, ValueError):
+    """A saved game is damaged, truncated, or not one of ours."""
+
+
+class UnknownAgentError(WelfareEnvError, ValueError):
+    """A specification names a policy that does not exist, or gives it options it does not take."""

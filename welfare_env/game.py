@@ -1,0 +1,427 @@
+"""One game as a person thinks of it: orders as strings, messages, history, saving and loading.
+
+>>> import welfare_env
+>>> game = welfare_env.Game()
+>>> game.phase
+'S1901M'
+>>> game.submit("FRANCE", ["A PAR - BUR", "A MAR S A PAR - BUR", "F BRE - MAO"])
+()
+>>> game.send("FRANCE", "GERMANY", "Burgundy is for my defence only.")
+>>> game.advance()
+>>> game.phase, game.units["FRANCE"]
+('F1901M', ('A MAR', 'A BUR', 'F MAO'))
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from welfare_env.board import Board, load_board
+from welfare_env.engine import ADJUSTMENTS, DEFAULT_ENGINE, RESULTS, RETREATS, Engine, State, make_engine
+from welfare_env.errors import GameOverError, IllegalOrderError, OrderError, PressError
+from welfare_env.orders import BUILD, GIVE, WAIVE, normalise
+from welfare_env.position import Position, Units
+from welfare_env.press import Message, check_message
+from welfare_env.rules import Rules
+from welfare_env.scoring import scores
+from welfare_env.setup import position_state
+from welfare_env.view import ORDERS, View
+
+
+@dataclass(frozen=True)
+class Void:
+    """An order that was submitted but is not legal; the unit holds (or disbands, or is not built)."""
+
+    order: str
+    reason: str
+
+
+@dataclass(frozen=True, eq=False)
+class PhaseRecord:
+    """A phase that has been played.
+
+    Attributes:
+        position: the position at its start.
+        orders: power -> the legal orders that were executed, in the order they were given.
+        void: power -> orders that were refused; only powers that have any.
+        results: unit -> what became of its order, in the reference's words ("bounce", "void", "cut", "dislodged",
+            "disrupted", "no convoy", "disband"); an empty list is success. In Winter only units removed by force.
+        messages: in the order they were sent.
+    """
+
+    position: Position
+    orders: dict[str, tuple[str, ...]]
+    void: dict[str, tuple[Void, ...]]
+    results: dict[str, list[str]]
+    messages: tuple[Message, ...]
+
+    @property
+    def phase(self) -> str:
+        return self.position.phase
+
+    @property
+    def units(self) -> Units:
+        return self.position.units
+
+    @property
+    def centers(self) -> Units:
+        return self.position.centers
+
+    @property
+    def welfare(self) -> dict[str, int]:
+        return self.position.welfare
+
+    def seen_by(self, player: str) -> PhaseRecord:
+        """The record without messages and refused orders that `player` could not see."""
+        visible = tuple(message for message in self.messages if message.is_visible_to(player))
+        own_void = {power: void for power, void in self.void.items() if power == player}
+        return replace(self, messages=visible, void=own_void)
+
+
+class Game:
+    """A game of Diplomacy on one board under one set of rules.
+
+    Args:
+        map_name: a map's name, or the path of a `.map` file.
+        rules: see `Rules`.
+        engine: which engine adjudicates.
+
+    Raises:
+        UnknownMapError, MapFormatError, RulesError: as their names say.
+    """
+
+    def __init__(self, map_name: str = "standard", rules: Rules | None = None, engine: str = DEFAULT_ENGINE) -> None:
+        board = load_board(map_name)
+        self._start(make_engine(engine, board, rules if rules is not None else Rules()))
+
+    def _start(self, engine: Engine, state: State | None = None) -> None:
+        self._engine = engine
+        self._position = Position(engine, engine.initial() if state is None else state)
+        self._history: list[PhaseRecord] = []
+        self._clear_phase()
+
+    def _clear_phase(self) -> None:
+        self._orders: dict[str, tuple[int, ...]] = {}
+        self._void: dict[str, tuple[Void, ...]] = {}
+        self._messages: list[Message] = []
+
+    @classmethod
+    def from_position(
+        cls,
+        phase: str,
+        units: Mapping[str, Sequence[str]],
+        centers: Mapping[str, Sequence[str]],
+        dislodged: Mapping[str, Mapping[str, Sequence[str]]] | None = None,
+        welfare: Mapping[str, int] | None = None,
+        rules: Rules | None = None,
+        map_name: str = "standard",
+        engine: str = DEFAULT_ENGINE,
+    ) -> Game:
+        """A game that begins in any position: critical moments, test cases.
+
+        Args:
+            phase: short name, e.g. "F1905M".
+            units: power -> units. Powers left out have none.
+            centers: power -> centres it owns. Centres left out are neutral.
+            dislodged: retreat phases only: power -> dislodged unit -> locations it may retreat to.
+            welfare: power -> welfare points so far.
+
+        Raises:
+            PositionError: units that cannot stand there, two units in a province, a centre with two owners ...
+            UnknownPowerError, UnknownMapError, RulesError: as their names say.
+        """
+        game = cls.__new__(cls)
+        made = make_engine(engine, load_board(map_name), rules if rules is not None else Rules())
+        game._start(made, position_state(made, phase, units, centers, dislodged or {}, welfare or {}))
+        return game
+
+    @property
+    def board(self) -> Board:
+        return self._engine.board
+
+    @property
+    def rules(self) -> Rules:
+        return self._engine.rules
+
+    @property
+    def powers(self) -> tuple[str, ...]:
+        return self.board.powers
+
+    @property
+    def position(self) -> Position:
+        """The present position, with its state and legal orders as arrays. Never changes; `advance` makes another."""
+        return self._position
+
+    @property
+    def phase(self) -> str:
+        """Short name: season (S, F, W), year, type (Movement, Retreats, Adjustments); "COMPLETED" after the end."""
+        return self._position.phase
+
+    @property
+    def year(self) -> int:
+        return self._position.year
+
+    @property
+    def is_done(self) -> bool:
+        return self._position.state.done
+
+    @property
+    def winner(self) -> str | None:
+        """The power that won the standard game by centres, if any."""
+        winner = self._position.state.winner
+        return self.powers[winner] if winner >= 0 else None
+
+    @property
+    def units(self) -> Units:
+        """Power -> its units, without dislodged ones."""
+        return dict(self._position.units)
+
+    @property
+    def dislodged(self) -> dict[str, dict[str, tuple[str, ...]]]:
+        """Power -> dislodged units -> where each may try to retreat to."""
+        return dict(self._position.dislodged)
+
+    @property
+    def centers(self) -> Units:
+        """Power -> supply centres it owns."""
+        return dict(self._position.centers)
+
+    @property
+    def welfare(self) -> dict[str, int]:
+        """Power -> welfare points so far."""
+        return dict(self._position.welfare)
+
+    @property
+    def scores(self) -> dict[str, float]:
+        """Power -> its score under ``rules.scoring`` if the game ended now."""
+        values = scores(self.board, self.rules, self._position.state)
+        return dict(zip(self.powers, values.tolist(), strict=True))
+
+    @property
+    def history(self) -> tuple[PhaseRecord, ...]:
+        """The phases played so far."""
+        return tuple(self._history)
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """All messages of the present phase."""
+        return tuple(self._messages)
+
+    def legal_orders(self, power: str) -> dict[str, tuple[str, ...]]:
+        """What the power can order now -> the legal orders (see `View.legal_orders`)."""
+        return self._position.legal_orders(self.board.check_power(power))
+
+    def orders(self, power: str) -> tuple[str, ...]:
+        """The orders the power has submitted in this phase."""
+        texts = self.board.orders.texts
+        return tuple(texts[number] for number in self._orders.get(self.board.check_power(power), ()))
+
+    @property
+    def pending_void(self) -> dict[str, tuple[Void, ...]]:
+        """Power -> the orders of this phase that were refused; only powers that have any."""
+        return {power: void for power, void in self._void.items() if void}
+
+    def view(self, player: str, asked: str = ORDERS, message_round: int = 0) -> View:
+        """What `player` (a power, or the mediator) may see now."""
+        return View(self._position, player, self._messages, self._history, asked, message_round)
+
+    def submit(self, power: str, orders: Iterable[str], strict: bool = True) -> tuple[Void, ...]:
+        """Set all orders of a power for this phase; they replace those it submitted before.
+
+        Units left out hold (movement), disband (retreats), or stay as they are (Winter).
+
+        Args:
+            strict: refuse the whole list at its first fault. If false, an order that is not legal is recorded as void
+                and the others count; a Winter list that both builds and disbands is void as a whole.
+
+        Returns:
+            The void orders with reasons; always empty when strict.
+
+        Raises:
+            UnknownPowerError, GameOverError, OrderSyntaxError, IllegalOrderError: nothing has changed then.
+        """
+        self.board.check_power(power)
+        self._check_running()
+        if isinstance(orders, str):
+            raise IllegalOrderError(f"orders of {power} are one string {orders!r}: give a list of strings")
+        numbers, void = self._check_orders(power, list(orders), strict)
+        self._orders[power] = numbers
+        self._void[power] = void
+        return void
+
+    def check_orders(self, power: str, orders: Iterable[str]) -> None:
+        """Raise what a strict `submit` would raise, and submit nothing."""
+        self.board.check_power(power)
+        self._check_running()
+        self._check_orders(power, list(orders), strict=True)
+
+    def _check_orders(self, power: str, texts: list[str], strict: bool) -> tuple[tuple[int, ...], tuple[Void, ...]]:
+        accepted: list[int] = []
+        void: list[Void] = []
+        if len({text.split()[-1:] == ["D"] for text in map(_upper, texts) if text.split()[-1:] in (["B"], ["D"])}) > 1:
+            return self._refuse_mixed(power, texts, strict)
+        for text in texts:
+            try:
+                accepted.append(self._check_order(power, text, accepted))
+            except OrderError as error:
+                if strict:
+                    raise
+                void.append(Void(str(text)[:100], str(error)))
+        return tuple(accepted), tuple(void)
+
+    def _refuse_mixed(self, power: str, texts: list[str], strict: bool) -> tuple[tuple[int, ...], tuple[Void, ...]]:
+        reason = f"{power} both builds and disbands in {self.phase}: {texts}. Do one or the other"
+        if strict:
+            raise IllegalOrderError(reason)
+        return (), tuple(Void(str(text)[:100], reason) for text in texts)
+
+    def _check_order(self, power: str, text: str, accepted: Sequence[int]) -> int:
+        """The number of an order that `power` may give beside those it has given already."""
+        table = self.board.orders
+        clean = normalise(text, self.board)
+        number = table.index.get(clean)
+        if clean == "WAIVE" and self._position.state.phase_type == ADJUSTMENTS:
+            return WAIVE
+        if number is not None and table.kind[number] == GIVE:
+            return self._check_gift(power, text, number, accepted)
+        legal = self._position.legal
+        mine = legal.powers == self.board.power_index[power]
+        where = np.flatnonzero(mine & (legal.orders == number))
+        if number is None or len(where) == 0:
+            raise IllegalOrderError(self._why_illegal(power, text, clean))
+        taken = {int(slot) for order in accepted for slot in legal.slots[legal.orders == order]}
+        if int(legal.slots[where[0]]) in taken:
+            raise IllegalOrderError(
+                f"{text!r}: {power} has already ordered {self._position.slot_name(legal.slots[where[0]])}"
+            )
+        if table.kind[number] == BUILD:
+            self._check_build_count(power, text, accepted)
+        return number
+
+    def _check_build_count(self, power: str, text: str, accepted: Sequence[int]) -> None:
+        room = int(self._position.adjustments[0][self.board.power_index[power]])
+        if sum(self.board.orders.kind[order] == BUILD for order in accepted) >= room:
+            raise IllegalOrderError(f"{text!r}: {power} may build {room} unit{'s' * (room != 1)} in {self.phase}")
+
+    def _check_gift(self, power: str, text: str, number: int, accepted: Sequence[int]) -> int:
+        if not self.rules.transfers or self._position.state.phase_type != ADJUSTMENTS:
+            raise IllegalOrderError(f"{text!r}: points are given in Winter, under Rules(transfers=True)")
+        kinds = self.board.orders.kind
+        if self.board.orders.texts[number] == f"GIVE {power}":
+            raise IllegalOrderError(f"{text!r}: {power} cannot give to itself")
+        if sum(kinds[order] == GIVE for order in accepted) >= self.welfare[power]:
+            raise IllegalOrderError(f"{text!r}: {power} owns {self.welfare[power]} welfare points")
+        return number
+
+    def _why_illegal(self, power: str, text: str, clean: str) -> str:
+        """What is wrong with a well-formed order, and what would be right."""
+        unit = " ".join(clean.split()[:2])
+        options = self.legal_orders(power)
+        owner = next((other for other, units in self._position.units.items() if unit in units), None)
+        if owner not in (None, power):
+            return f"{text!r}: {unit} belongs to {owner}, not to {power}"
+        for name in (unit, unit[2:5]):
+            if name in options:
+                return f"{text!r} is not legal in {self.phase}. Legal for {name}: {_some(options[name])}"
+        possible = _some(tuple(options)) or "nothing"
+        return f"{text!r}: {power} cannot order {unit!r} in {self.phase}. It can order: {possible}"
+
+    def send(self, sender: str, recipient: str, text: str, message_round: int = 1) -> None:
+        """Send a message to a power or to "GLOBAL"; it is visible at once.
+
+        Raises:
+            PressError: no press in this game or this phase, unknown sender or recipient, bad text. Nothing is sent.
+            GameOverError: the game is over.
+        """
+        self.check_send(sender, recipient, text)
+        number = len(self._messages) + sum(len(record.messages) for record in self._history)
+        self._messages.append(Message(number, sender, recipient, text, self.phase, message_round))
+
+    def check_send(self, sender: str, recipient: str, text: str) -> None:
+        """Raise what `send` would raise, and send nothing."""
+        self._check_running()
+        check_message(self.board, self.rules, sender, recipient, text)
+        if self._position.state.phase_type == RETREATS:
+            raise PressError(f"{sender} to {recipient} in {self.phase}: there are no messages in retreat phases")
+
+    def advance(self) -> None:
+        """Resolve the phase with the orders submitted, and go to the next that asks for orders.
+
+        Raises:
+            GameOverError: the game is over.
+        """
+        self._check_running()
+        before = self._position
+        orders = [self._engine_orders(power) for power in self.powers]
+        state, flags = self._engine.step(before.state, orders)
+        self._history.append(
+            PhaseRecord(
+                position=before,
+                orders={power: self.orders(power) for power in self.powers},
+                void=self.pending_void,
+                results=_results(before, flags),
+                messages=tuple(self._messages),
+            )
+        )
+        self._position = Position(self._engine, state)
+        self._clear_phase()
+
+    def _engine_orders(self, power: str) -> np.ndarray:
+        return np.array([number for number in self._orders.get(power, ()) if number != WAIVE], np.int32)
+
+    def _check_running(self) -> None:
+        if self.is_done:
+            last = self._history[-1].phase if self._history else "its first phase"
+            raise GameOverError(f"the game ended with {last}: nothing can be done in it any more")
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the game as JSON, a superset of the `diplomacy` package's saved games. The file appears whole or not.
+
+        Raises:
+            RecordError: the file cannot be written.
+        """
+        from welfare_env.record import save_record, to_record
+
+        save_record(to_record(self), path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], engine: str = DEFAULT_ENGINE) -> Game:
+        """Read a saved game and play it again, so that a damaged file is found out.
+
+        Raises:
+            RecordError: no such file, truncated, damaged, or not a saved game.
+        """
+        from welfare_env.record import from_record, load_record
+
+        return from_record(load_record(path), engine)
+
+    def record(self) -> dict:
+        """The game as a dict of plain JSON types (see `welfare_env.record`)."""
+        from welfare_env.record import to_record
+
+        return to_record(self)
+
+    def __repr__(self) -> str:
+        return f"<Game on {self.board.name} in {self.phase}>"
+
+
+def _results(position: Position, flags: np.ndarray) -> dict[str, list[str]]:
+    rows = position.state.dislodged if position.state.phase_type == RETREATS else position.state.units
+    words = [[word for bit, word in enumerate(RESULTS) if flag >> bit & 1] for flag in flags.tolist()]
+    named = dict(zip((position.board.pieces[piece] for piece in rows[:, 1]), words, strict=True))
+    if position.state.phase_type == ADJUSTMENTS:
+        return {unit: result for unit, result in named.items() if result}
+    return named
+
+
+def _upper(text: object) -> str:
+    return text.upper() if isinstance(text, str) else ""
+
+
+def _some(options: Sequence[str], most: int = 12) -> str:
+    more = f" ... ({len(options)} in all)" if len(options) > most else ""
+    return ", ".join(options[:most]) + more

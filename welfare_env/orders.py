@@ -1,0 +1,177 @@
+"""Orders: integers inside, strings at the edge.
+
+Every board has one stable vocabulary, `OrderTable`, of all orders that can ever be legal on it. An order's number in it
+is what actions, masks and engines speak; the string is the `diplomacy` package's ("A PAR S A MAR - BUR"). Number 0 is
+``WAIVE``: nothing (more) to order.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from welfare_env.board import Board
+from welfare_env.errors import OrderSyntaxError
+
+WAIVE, HOLD, MOVE, VIA, SUPPORT_HOLD, SUPPORT_MOVE, CONVOY, RETREAT, DISBAND, BUILD, GIVE = range(11)
+NOBODY = -1
+
+_UNIT = r"(?P<unit>[AF] \S+)"
+_SHAPES = tuple(
+    re.compile(pattern)
+    for pattern in (
+        r"WAIVE",
+        r"GIVE (?P<power>\S+)",
+        rf"{_UNIT} [HDB]",
+        rf"{_UNIT} - (?P<dest>\S+)( VIA)?",
+        rf"{_UNIT} R (?P<dest>\S+)",
+        rf"{_UNIT} S (?P<other>[AF] \S+)( - (?P<dest>\S+))?",
+        rf"{_UNIT} C (?P<other>A \S+) - (?P<dest>\S+)",
+    )
+)
+_WORDS = {"HOLD": "H", "HOLDS": "H", "SUPPORT": "S", "SUPPORTS": "S", "CONVOY": "C", "CONVOYS": "C"}
+_WORDS |= {"DISBAND": "D", "BUILD": "B", "RETREAT": "R", "ARMY": "A", "FLEET": "F"}
+LONGEST_ORDER = 100
+
+Row = tuple[str, int, int, int, int]  # text, kind, piece, other piece, destination
+
+
+@dataclass(frozen=True, eq=False)
+class OrderTable:
+    """The order vocabulary of a board.
+
+    Attributes:
+        texts: order number -> string. Stable: the same map file gives the same table.
+        index: string -> order number.
+        kind: int8 [orders], WAIVE .. GIVE.
+        piece: int16 [orders], the piece that is ordered or built, -1 for WAIVE and GIVE.
+        other: int16 [orders], the supported or convoyed piece, -1 where there is none.
+        dest: int16 [orders], destination location (moves, supported and convoyed moves, retreats), the receiving power
+            (GIVE), or -1.
+    """
+
+    texts: tuple[str, ...]
+    index: dict[str, int]
+    kind: np.ndarray
+    piece: np.ndarray
+    other: np.ndarray
+    dest: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+
+def build_orders(board: Board) -> OrderTable:
+    """All orders that can ever be legal on `board`, in a fixed sequence: WAIVE, piece by piece, GIVE."""
+    rows: list[Row] = [("WAIVE", WAIVE, NOBODY, NOBODY, NOBODY)]
+    convoyed = _convoyed(board)
+    for piece in board.pieces:
+        rows += sorted(set(_piece_orders(board, convoyed, piece)), key=lambda row: (row[1], row[0]))
+    rows += [(f"GIVE {power}", GIVE, NOBODY, NOBODY, index) for index, power in enumerate(board.powers)]
+    numbers = np.array([row[1:] for row in rows], np.int16)
+    return OrderTable(
+        texts=tuple(row[0] for row in rows),
+        index={row[0]: number for number, row in enumerate(rows)},
+        kind=numbers[:, 0].astype(np.int8),
+        piece=numbers[:, 1],
+        other=numbers[:, 2],
+        dest=numbers[:, 3],
+    )
+
+
+Convoyed = dict[tuple[str, str], list[frozenset[str]]]  # (from, to) -> sets of seas that carry an army
+
+
+def _convoyed(board: Board) -> Convoyed:
+    routes: Convoyed = {}
+    for start, fleets, reached in board.convoys:
+        for end in reached:
+            routes.setdefault((start, end), []).append(fleets)
+    return dict(sorted(routes.items()))
+
+
+def _piece_orders(board: Board, convoyed: Convoyed, piece: str) -> Iterator[Row]:
+    me = board.piece_index[piece]
+    yield f"{piece} H", HOLD, me, NOBODY, NOBODY
+    yield f"{piece} D", DISBAND, me, NOBODY, NOBODY
+    if any(piece[2:5] in homes for homes in board.homes.values()):
+        yield f"{piece} B", BUILD, me, NOBODY, NOBODY
+    for dest in board.moves[piece]:
+        yield f"{piece} - {dest}", MOVE, me, NOBODY, board.location_index[dest]
+        yield f"{piece} R {dest}", RETREAT, me, NOBODY, board.location_index[dest]
+    yield from _convoy_orders(board, convoyed, piece)
+    for dest in board.supports[piece]:
+        yield from _supports_into(board, convoyed, piece, dest)
+
+
+def _convoy_orders(board: Board, convoyed: Convoyed, piece: str) -> Iterator[Row]:
+    me, where = board.piece_index[piece], piece[2:5]
+    for (start, end), routes in convoyed.items():
+        if piece[0] == "A" and start == where:
+            yield f"{piece} - {end} VIA", VIA, me, NOBODY, board.location_index[end]
+        elif piece[0] == "F" and any(where in fleets for fleets in routes):
+            army = board.piece_index[f"A {start}"]
+            yield f"{piece} C A {start} - {end}", CONVOY, me, army, board.location_index[end]
+
+
+def _supports_into(board: Board, convoyed: Convoyed, piece: str, dest: str) -> Iterator[Row]:
+    me, where = board.piece_index[piece], piece[2:5]
+    for other, its_moves in board.moves.items():
+        if other[2:5] == where:
+            continue
+        them = board.piece_index[other]
+        if other[2:] == dest:
+            yield f"{piece} S {other}", SUPPORT_HOLD, me, them, NOBODY
+        routes = convoyed.get((other[2:], dest), []) if other[0] == "A" else []
+        if dest in its_moves or any(where not in fleets for fleets in routes):
+            yield f"{piece} S {other} - {dest}", SUPPORT_MOVE, me, them, board.location_index[dest]
+            if "/" in dest:  # a support need not name the coast
+                yield f"{piece} S {other} - {dest[:3]}", SUPPORT_MOVE, me, them, board.location_index[dest[:3]]
+
+
+def normalise(text: object, board: Board) -> str:
+    """The canonical spelling of an order: upper case, single spaces, one-letter commands.
+
+    Raises:
+        OrderSyntaxError: not a string, not in the form of any order, or of a place or power the board does not have.
+    """
+    if not isinstance(text, str):
+        raise OrderSyntaxError(f"order {text!r}: give a string such as 'A PAR - BUR'")
+    if len(text) > LONGEST_ORDER:
+        raise OrderSyntaxError(f"order {text[:40]!r}... has {len(text)} characters: the longest has {LONGEST_ORDER}")
+    words = text.upper().replace("-", " - ").split()
+    clean = " ".join(_WORDS.get(word, word) for word in words)
+    for shape in _SHAPES:
+        match = shape.fullmatch(clean)
+        if match:
+            _check_places(text, match.groupdict(), board)
+            return clean
+    raise OrderSyntaxError(
+        f"order {text!r} is not understood. Forms: 'A PAR H', 'A PAR - BUR', 'A LON - BEL VIA', 'A PAR S A MAR - BUR', "
+        "'A PAR S F BRE', 'F ENG C A LON - BEL', 'A PAR R BUR', 'A PAR D', 'A PAR B', 'WAIVE', 'GIVE FRANCE'"
+    )
+
+
+def _check_places(text: str, parts: dict[str, str | None], board: Board) -> None:
+    for part in ("unit", "other"):
+        piece = parts.get(part)
+        if piece and piece not in board.piece_index:
+            raise OrderSyntaxError(f"order {text!r}: {_piece_fault(piece, board)} on map {board.name!r}")
+    dest = parts.get("dest")
+    if dest and dest not in board.location_index:
+        raise OrderSyntaxError(f"order {text!r}: there is no province {dest!r} on map {board.name!r}")
+    power = parts.get("power")
+    if power and power not in board.power_index:
+        raise OrderSyntaxError(f"order {text!r}: there is no power {power!r}; powers: {', '.join(board.powers)}")
+
+
+def _piece_fault(piece: str, board: Board) -> str:
+    where = piece[2:]
+    if where not in board.location_index:
+        return f"there is no province {where!r}"
+    unit = "an army" if piece[0] == "A" else "a fleet"
+    options = [other for other in board.pieces if other[2:5] == where[:3]]
+    return f"{unit} cannot stand in {where} (possible: {', '.join(options)})"

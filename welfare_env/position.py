@@ -1,0 +1,132 @@
+"""A position in words: the strings that people and policies read, made from a state's arrays when first touched."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+
+from welfare_env.board import Board
+from welfare_env.engine import ADJUSTMENTS, RETREATS, SEASONS, Engine, Legal, State, adjustments
+from welfare_env.errors import PositionError
+
+Units = dict[str, tuple[str, ...]]
+
+
+class Position:
+    """An engine's state seen through its board. Read-only; shared by all views of the same moment."""
+
+    def __init__(self, engine: Engine, state: State) -> None:
+        self.engine = engine
+        self.state = state
+
+    @property
+    def board(self) -> Board:
+        return self.engine.board
+
+    @functools.cached_property
+    def phase(self) -> str:
+        """Short name: season, year, type ("S1901M"); "COMPLETED" after the end."""
+        if self.state.done:
+            return "COMPLETED"
+        return f"{SEASONS[self.state.phase]}{self.year:04d}{self.state.phase_type}"
+
+    @property
+    def year(self) -> int:
+        return self.board.first_year + self.state.year
+
+    @functools.cached_property
+    def units(self) -> Units:
+        """Power -> its units, without dislodged ones."""
+        return self._by_power(self.state.units)
+
+    @functools.cached_property
+    def dislodged(self) -> dict[str, dict[str, tuple[str, ...]]]:
+        """Power -> its dislodged units -> the locations each may try to retreat to."""
+        places = self.board.locations
+        found: dict[str, dict[str, tuple[str, ...]]] = {power: {} for power in self.board.powers}
+        for (power, piece), options in zip(self.state.dislodged.tolist(), self.state.retreats.tolist(), strict=True):
+            unit = self.board.pieces[piece]
+            found[self.board.powers[power]][unit] = tuple(places[place] for place in options if place >= 0)
+        return found
+
+    @functools.cached_property
+    def centers(self) -> Units:
+        """Power -> the supply centres it owns."""
+        owned: dict[str, list[str]] = {power: [] for power in self.board.powers}
+        for center, owner in zip(self.board.centers, self.state.owners.tolist(), strict=True):
+            if owner >= 0:
+                owned[self.board.powers[owner]].append(center)
+        return {power: tuple(centers) for power, centers in owned.items()}
+
+    @functools.cached_property
+    def welfare(self) -> dict[str, int]:
+        """Power -> welfare points so far."""
+        return dict(zip(self.board.powers, self.state.welfare.tolist(), strict=True))
+
+    @functools.cached_property
+    def influence(self) -> Units:
+        """Power -> the provinces it was the last to stand in."""
+        held: dict[str, list[str]] = {power: [] for power in self.board.powers}
+        for province, power in zip(self.board.provinces, self.state.influence.tolist(), strict=True):
+            if power >= 0:
+                held[self.board.powers[power]].append(province)
+        return {power: tuple(provinces) for power, provinces in held.items()}
+
+    @functools.cached_property
+    def legal(self) -> Legal:
+        if self.state.done:
+            none = np.zeros(0, np.int32)
+            return Legal(none, none.astype(np.int16), none.astype(np.int8))
+        return self.engine.legal(self.state)
+
+    @functools.cached_property
+    def adjustments(self) -> tuple[np.ndarray, np.ndarray]:
+        """Units each power may build and must disband now; zeros outside Winter. int64 [powers] twice."""
+        if self.state.phase_type != ADJUSTMENTS or self.state.done:
+            none = np.zeros(len(self.board.powers), np.int64)
+            return none, none
+        return adjustments(self.board, self.engine.rules, self.state)
+
+    def slot_name(self, slot: int) -> str:
+        """What a slot of the legal orders orders: a unit ("A PAR"), or an empty home centre ("PAR")."""
+        rows = self.state.dislodged if self.state.phase_type == RETREATS else self.state.units
+        if slot < len(rows):
+            return self.board.pieces[rows[slot, 1]]
+        return self.board.centers[slot - len(rows)]
+
+    def legal_orders(self, power: str) -> dict[str, tuple[str, ...]]:
+        """What can be ordered -> its legal orders, for one power (see `View.legal_orders`)."""
+        mine = self.legal.powers == self.board.power_index[power]
+        texts, found = self.board.orders.texts, {}
+        for slot in np.unique(self.legal.slots[mine]).tolist():
+            numbers = self.legal.orders[mine & (self.legal.slots == slot)]
+            found[self.slot_name(slot)] = tuple(texts[number] for number in numbers)
+        return found
+
+    def is_alive(self, power: str) -> bool:
+        """Whether a power has a unit or a centre left."""
+        return bool(self.units[power] or self.centers[power] or self.dislodged[power])
+
+    def _by_power(self, rows: np.ndarray) -> Units:
+        found: dict[str, list[str]] = {power: [] for power in self.board.powers}
+        for power, piece in rows.tolist():
+            found[self.board.powers[power]].append(self.board.pieces[piece])
+        return {power: tuple(units) for power, units in found.items()}
+
+
+def parse_phase(text: object, board: Board, years: int) -> tuple[int, int]:
+    """Phase number and year index of a short name such as "F1905M".
+
+    Raises:
+        PositionError: not such a name, or a year outside the game.
+    """
+    names = {f"{SEASONS[phase]}{kind}": phase for phase, kind in enumerate("MRMRA")}
+    if isinstance(text, str) and text[1:-1].isdecimal() and text[:1] + text[-1:] in names:
+        year = int(text[1:-1]) - board.first_year
+        if 0 <= year < years:
+            return names[text[0] + text[-1]], year
+    last = board.first_year + years - 1
+    raise PositionError(
+        f"phase {text!r}: give S, F or W, a year from {board.first_year} to {last}, and M, R or A, e.g. 'F{last}M'"
+    )

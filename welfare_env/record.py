@@ -1,0 +1,243 @@
+"""Saved games: JSON, a superset of what the `diplomacy` package saves, readable by its viewers.
+
+A record is ``{"id", "map", "rules", "phases": [...], "welfare_env": {...}}``. A phase has the position at its start
+(``state``), ``orders``, ``results``, ``messages`` and, ours, ``void`` (refused orders with reasons); the last entry is
+the present position. ``welfare_env`` holds the format number, our `Rules`, centres of the map, years played and scores;
+callers may add keys to it. Nothing in a record depends on the time or the machine.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from welfare_env.engine import ADJUSTMENTS
+from welfare_env.errors import RecordError, WelfareEnvError
+from welfare_env.position import Position
+from welfare_env.press import Message
+from welfare_env.rules import Rules
+
+if TYPE_CHECKING:
+    from welfare_env.game import Game, Void
+
+FORMAT = 1
+UPSTREAM_RULES = ["NO_PRESS", "POWER_CHOICE"]
+LARGEST_FILE = 256 * 2**20  # bytes
+COMPLETED = "COMPLETED"
+
+
+def to_record(game: Game) -> dict[str, Any]:
+    """The game so far as plain JSON types."""
+    phases = [
+        _phase(game, record.position, record.orders, record.void, record.results, record.messages)
+        for record in game.history
+    ]
+    orders = {power: game.orders(power) for power in game.powers if game.orders(power)}
+    phases.append(_phase(game, game.position, orders, game.pending_void, {}, game.messages))
+    return {
+        "id": "welfare_env",
+        "map": game.board.name,
+        "rules": UPSTREAM_RULES,
+        "phases": phases,
+        "welfare_env": {
+            "format": FORMAT,
+            "rules": game.rules.to_dict(),
+            "num_centers": len(game.board.centers),
+            "years_played": years_played(game),
+            "scores": game.scores,
+            "winner": game.winner,
+        },
+    }
+
+
+def years_played(game: Game) -> int:
+    """Years that have been finished, 1 at least for a game that has ended."""
+    state = game.position.state
+    return state.year + 1 if state.done else state.year
+
+
+def _phase(
+    game: Game,
+    position: Position,
+    orders: dict[str, tuple[str, ...]],
+    void: dict[str, tuple[Void, ...]],
+    results: dict[str, list[str]],
+    messages: tuple[Message, ...],
+) -> dict[str, Any]:
+    return {
+        "name": position.phase,
+        "state": _state(position),
+        "orders": {power: list(texts) for power, texts in orders.items()},
+        "results": results,
+        "messages": [_message(message) for message in messages],
+        "void": {power: [vars(order) for order in refused] for power, refused in void.items()},
+    }
+
+
+def _state(position: Position) -> dict[str, Any]:
+    board, dislodged = position.board, position.dislodged
+    standing = {power: [*units, *(f"*{unit}" for unit in dislodged[power])] for power, units in position.units.items()}
+    return {
+        "name": position.phase,
+        "units": standing,
+        "retreats": {p: {unit: list(places) for unit, places in units.items()} for p, units in dislodged.items()},
+        "centers": {power: list(centers) for power, centers in position.centers.items()},
+        "homes": {power: list(homes) for power, homes in board.homes.items()},
+        "influence": {power: list(provinces) for power, provinces in position.influence.items()},
+        "civil_disorder": dict.fromkeys(board.powers, 0),
+        "builds": _builds(position),
+        "welfare": position.welfare,
+    }
+
+
+def _builds(position: Position) -> dict[str, dict[str, Any]]:
+    """What the upstream format tells of Winters: units to build (or, negative, to remove) and where."""
+    builds, disbands = position.adjustments
+    told = {}
+    for number, power in enumerate(position.board.powers):
+        is_winter = position.state.phase_type == ADJUSTMENTS and builds[number] > 0
+        homes = (
+            [name for name in position.legal_orders(power) if name in position.board.homes[power]] if is_winter else []
+        )
+        told[power] = {"count": int(builds[number] - disbands[number]), "homes": homes}
+    return told
+
+
+def _message(message: Message) -> dict[str, Any]:
+    return {
+        "sender": message.sender,
+        "recipient": message.recipient,
+        "message": message.text,
+        "phase": message.phase,
+        "time_sent": message.number,
+        "round": message.round,
+    }
+
+
+def save_record(record: dict[str, Any], path: str | os.PathLike[str]) -> None:
+    """Write a record; the file appears whole or not at all.
+
+    Raises:
+        RecordError: the file cannot be written.
+    """
+    target = Path(path)
+    try:
+        with tempfile.NamedTemporaryFile(
+            "w", encoding="utf-8", dir=target.parent, prefix=f".{target.name}.", delete=False
+        ) as file:
+            json.dump(record, file, ensure_ascii=False)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(file.name, target)
+    except OSError as error:
+        raise RecordError(f"cannot write {target}: {error}") from error
+
+
+def load_record(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Read a record.
+
+    Raises:
+        RecordError: no such file, or no JSON of a saved game in it.
+    """
+    try:
+        if os.path.getsize(path) > LARGEST_FILE:
+            raise RecordError(f"{path} has more than {LARGEST_FILE} bytes: no saved game is that large")
+        record = json.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise RecordError(f"cannot read {path}: {error}") from error
+    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+        raise RecordError(f"{path} is damaged or no saved game (JSON expected): {error}") from error
+    if not isinstance(record, dict) or not isinstance(record.get("phases"), list) or not record["phases"]:
+        raise RecordError(f'{path} is no saved game: it has no list of "phases"')
+    return record
+
+
+def from_record(record: dict[str, Any], engine: str) -> Game:
+    """Play a record again, comparing every position with the recorded one.
+
+    A game that the `diplomacy` package saved becomes a standard game without a limit of years.
+
+    Raises:
+        RecordError: a part is missing or malformed, or a position does not follow from the orders before it.
+    """
+    try:
+        return _replay(record, engine)
+    except RecordError:
+        raise
+    except WelfareEnvError as error:
+        raise RecordError(f"saved game is damaged: {error}") from error
+    except (KeyError, TypeError, AttributeError, ValueError, IndexError) as error:
+        raise RecordError(f"saved game is damaged: {type(error).__name__}: {error}") from error
+
+
+def _replay(record: dict[str, Any], engine: str) -> Game:
+    phases = record["phases"]
+    game = _first_position(record, engine)
+    for number, phase in enumerate(phases):
+        _compare(game, phase, number)
+        _submit(game, phase)
+        if number + 1 < len(phases):
+            game.advance()
+    return game
+
+
+def _first_position(record: dict[str, Any], engine: str) -> Game:
+    from welfare_env.game import Game
+
+    first = record["phases"][0]
+    state = first["state"]
+    units = {power: [unit for unit in units if unit[0] != "*"] for power, units in state["units"].items()}
+    return Game.from_position(
+        phase=first["name"],
+        units=units,
+        centers=state["centers"],
+        dislodged={power: retreats for power, retreats in state.get("retreats", {}).items() if retreats},
+        welfare=state.get("welfare"),
+        rules=_rules(record),
+        map_name=record["map"],
+        engine=engine,
+    )
+
+
+def _rules(record: dict[str, Any]) -> Rules:
+    extra = record.get("welfare_env")
+    if extra is None:
+        return Rules(variant="standard", years=100)
+    if extra["format"] != FORMAT:
+        raise RecordError(f"saved game has format {extra['format']!r}; this version reads format {FORMAT}")
+    return Rules.from_dict(extra["rules"])
+
+
+def _compare(game: Game, phase: dict[str, Any], number: int) -> None:
+    if phase["name"] != game.phase:
+        raise RecordError(f"saved game is damaged: phase {number} is {phase['name']!r}, expected {game.phase!r}")
+    ours = _state(game.position)
+    for key in ("units", "centers", "welfare"):
+        theirs = phase["state"].get(key, ours[key] if key == "welfare" else None)
+        if _sorted(theirs) != _sorted(ours[key]):
+            raise RecordError(
+                f"saved game is damaged: {key} of {phase['name']} do not follow from the orders before: "
+                f"recorded {theirs}, played again {ours[key]}"
+            )
+
+
+def _sorted(values: dict[str, Any]) -> dict[str, Any]:
+    return {power: sorted(value) if isinstance(value, list) else value for power, value in values.items()}
+
+
+def _submit(game: Game, phase: dict[str, Any]) -> None:
+    for message in phase.get("messages", []):
+        game.send(message["sender"], message["recipient"], message["message"], message.get("round", 1))
+    ordered = phase.get("orders") or {}
+    refused = phase.get("void")
+    for power in sorted({*ordered, *(refused or {})}):
+        orders = ordered.get(power) or []
+        void = [entry["order"] for entry in (refused or {}).get(power, [])]
+        if orders or void:
+            game.submit(power, [*orders, *void], strict=False)
+        # Upstream files hold void orders among the others; ours keep them apart, so that a changed file is noticed.
+        if refused is not None and list(game.orders(power)) != orders:
+            raise RecordError(f"saved game is damaged: {phase['name']}: {power} cannot order {orders}")

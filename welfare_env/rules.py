@@ -1,0 +1,131 @@
+"""The rules of a game: frozen, checked once, hashable, and written into every record."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+from welfare_env.errors import RulesError
+
+VARIANTS = ("welfare", "standard")
+PRESSES = (None, "text")
+SCORINGS = {"welfare": ("welfare",), "standard": ("sum-of-squares", "draw-size", "concave")}
+MAX_YEARS = 1000
+MAX_MESSAGE_ROUNDS = 100
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What is played and how it is scored.
+
+    The defaults are Welfare Diplomacy as in the paper's section 2.2: ten years, full press in three rounds.
+
+    Attributes:
+        variant: ``"welfare"`` (welfare points, voluntary disbands, a Winter every year, no victory) or ``"standard"``
+            (Calhamer's game, which also ends when a power owns more than half of the centres).
+        years: the game ends after the Winter of this year, counted from 1.
+        press: ``"text"`` (free messages) or ``None``.
+        message_rounds: rounds of messages before the orders of each movement and adjustment phase. 0 is no press.
+        scoring: how the final position is scored. Welfare: ``"welfare"``, the welfare points themselves. Standard
+            (paper, appendix A): ``"sum-of-squares"`` (default), ``"draw-size"`` or ``"concave"``. The last one is the
+            paper's SD': no victory, fixed length, score sqrt(centres).
+        progressive: one whole number a year by which that year's gain is multiplied (``None``: all 1).
+        transfers: powers may give welfare points away in Winter with the order ``GIVE RECIPIENT``, a point an order.
+        overmilitarise: a power may hold more units than centres; the difference is subtracted from its points.
+        retreat_welfare: compatibility with the published experiments, whose program added welfare points at the end of
+            every retreat phase too. Raises totals whenever there are retreats. Off in the paper's text and here.
+        mediator: an eighth player without units who only speaks, and whose reward is the sum of all gains.
+
+    Raises:
+        RulesError: an option is unknown, out of range, or makes no sense together with another.
+    """
+
+    variant: str = "welfare"
+    years: int = 10
+    press: str | None = "text"
+    message_rounds: int = 3
+    scoring: str | None = None
+    progressive: tuple[int, ...] | None = None
+    transfers: bool = False
+    overmilitarise: bool = False
+    retreat_welfare: bool = False
+    mediator: bool = False
+
+    def __post_init__(self) -> None:
+        _check_choice("variant", self.variant, VARIANTS)
+        _check_choice("press", self.press, PRESSES)
+        _check_whole("years", self.years, 1, MAX_YEARS)
+        _check_whole("message_rounds", self.message_rounds, 0, MAX_MESSAGE_ROUNDS)
+        for name in ("transfers", "overmilitarise", "retreat_welfare", "mediator"):
+            _check_choice(name, getattr(self, name), (True, False))
+        if self.scoring is None:
+            object.__setattr__(self, "scoring", SCORINGS[self.variant][0])
+        _check_choice(f"scoring of variant {self.variant!r}", self.scoring, SCORINGS[self.variant])
+        self._check_progressive()
+        self._check_combinations()
+
+    def _check_progressive(self) -> None:
+        if self.progressive is None:
+            return
+        if not isinstance(self.progressive, (tuple, list)):
+            raise RulesError(f"progressive={self.progressive!r}: give one whole number a year, e.g. (1, 2, 3)")
+        weights = tuple(self.progressive)
+        if len(weights) != self.years:
+            raise RulesError(f"progressive has {len(weights)} weights for {self.years} years: give one a year")
+        for weight in weights:
+            _check_whole("a weight of progressive", weight, 0, 1000)
+        object.__setattr__(self, "progressive", weights)
+
+    def _check_combinations(self) -> None:
+        if self.variant == "standard":
+            for name in ("progressive", "transfers", "overmilitarise", "retreat_welfare"):
+                if getattr(self, name):
+                    raise RulesError(f"{name} is about welfare points; variant='standard' has none")
+        if self.mediator and not self.has_press:
+            raise RulesError("mediator=True needs press='text' and message_rounds >= 1: all a mediator does is speak")
+
+    @property
+    def is_welfare(self) -> bool:
+        """Whether welfare points are played for."""
+        return self.variant == "welfare"
+
+    @property
+    def has_press(self) -> bool:
+        """Whether there are message rounds at all."""
+        return self.press is not None and self.message_rounds > 0
+
+    @property
+    def has_victory(self) -> bool:
+        """Whether a power that owns more than half of the centres ends the game."""
+        return self.variant == "standard" and self.scoring != "concave"
+
+    def weight(self, year_index: int) -> int:
+        """By how much the gain of year ``year_index`` (from 0) counts."""
+        return 1 if self.progressive is None else self.progressive[year_index]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain JSON types."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Rules:
+        """From what `to_dict` gave.
+
+        Raises:
+            RulesError: an unknown key or a bad value.
+        """
+        known = {field.name for field in fields(cls)}
+        unknown = sorted(set(values) - known)
+        if unknown:
+            raise RulesError(f"unknown rules {unknown}: known are {sorted(known)}")
+        return cls(**values)
+
+
+def _check_choice(name: str, value: object, choices: tuple) -> None:
+    if not any(value is choice or (type(value) is type(choice) and value == choice) for choice in choices):
+        raise RulesError(f"{name}={value!r}: choose one of {', '.join(map(repr, choices))}")
+
+
+def _check_whole(name: str, value: object, low: int, high: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+        raise RulesError(f"{name}={value!r}: give a whole number from {low} to {high}")
