@@ -1,0 +1,45 @@
+"""Players for the Welfare Diplomacy environments.
+
+>>> import agents
+>>> policy = agents.make("exploiter:nice=prosocial,attack=dumbbot")
+>>> policy.reset(agent="FRANCE", seed=0)
+
+then ``policy.act(observation, info)`` in any PettingZoo loop. A policy sees what its power may see and nothing else.
+
+| spec | player |
+|---|---|
+| ``random`` | a uniform draw from the legal orders |
+| ``hold`` | changes nothing |
+| ``prosocial`` | the paper's Optimal Prosocial: a fair peaceful partition, then no units at all |
+| ``dumbbot`` | a heuristic attacker without press |
+| ``dove:share=0.25`` | takes open centres, disarms step by step, sends peaceful messages |
+| ``exploiter:nice=SPEC,attack=SPEC`` | nice, then attack, then nice and disarmed |
+
+An exploiter also takes its thresholds: ``units=10,years=3,centers=10,last_years=2``.
+"""
+
+# ruff: noqa: E402 (first of all, the check of whose package this is)
+from agents import _shadow
+
+_shadow.check()
+
+from agents.dove import DovePolicy
+from agents.dumbbot import DumbBotPolicy
+from agents.exploiter import ExploiterPolicy
+from agents.hold import HoldPolicy
+from agents.policy import Policy, ScriptedPolicy
+from agents.prosocial import ProsocialPolicy
+from agents.random import RandomPolicy
+from agents.specs import make
+
+__all__ = [
+    "DovePolicy",
+    "DumbBotPolicy",
+    "ExploiterPolicy",
+    "HoldPolicy",
+    "Policy",
+    "ProsocialPolicy",
+    "RandomPolicy",
+    "ScriptedPolicy",
+    "make",
+]

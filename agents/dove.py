@@ -59,7 +59,7 @@ class DovePolicy(PeacefulPolicy):
 
     def messages(self, view: View) -> list[tuple[str, str]]:
         news = [("GLOBAL", self._announcement(view))] if view.message_round == 1 else []
-        return news + [(sender, self._words(REPLIES).format(power=sender)) for sender in _unanswered(view)]
+        return news + [(sender, _words(view, REPLIES).format(power=sender)) for sender in _unanswered(view)]
 
     def _steps(self, view: View) -> dict[str, str]:
         """unit -> location it steps to. Of two claimants that would enter the same province only the first goes."""
@@ -82,13 +82,15 @@ class DovePolicy(PeacefulPolicy):
 
     def _announcement(self, view: View) -> str:
         if view.phase_type == "A":
-            return f"We build nothing this Winter. {self._words(WISHES)}"
+            return f"We build nothing this Winter. {_words(view, WISHES)}"
         claims = [way[-1][:3] for (power, _), way in share_out(view).items() if power == view.power]
         plan = f"Our units go to {', '.join(claims)} and nowhere else" if claims else "Our units hold"
-        return f"{plan}. {self._words(WISHES)}"
+        return f"{plan}. {_words(view, WISHES)}"
 
-    def _words(self, choices: tuple[str, ...]) -> str:
-        return choices[int(self.rng.integers(len(choices)))]
+
+def _words(view: View, choices: tuple[str, ...]) -> str:
+    """One of the texts, in turn; without chance, so that speaking does not change what a seed plays."""
+    return choices[(view.year_index + len(view.power)) % len(choices)]
 
 
 def _unanswered(view: View) -> list[str]:
@@ -124,7 +126,7 @@ def _ways(view: View, power: str, unit: str) -> list[Way]:
     """Shortest ways of a unit to every neutral centre it can reach around other powers' centres and other units."""
     neutral = set(view.board.centers).difference(*view.centers.values())
     closed = foreign_centers(view, power) | occupied(view)
-    found = {unit[2:5]: (unit[2:],)}  # province -> the first way into it
+    found: dict[str, Way] = {unit[2:5]: (unit[2:],)}  # province -> the first way into it
     queue = deque(found.values())
     while queue:
         way = queue.popleft()

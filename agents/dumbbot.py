@@ -1,7 +1,12 @@
-"""DumbBot: David Norman's heuristic attacker for no-press Diplomacy (2002), written anew from its description."""
+"""DumbBot: David Norman's heuristic attacker for no-press Diplomacy.
+
+Written anew from the description in words that the DAIDE project publishes ("Summaries - DumbBot Algorithm",
+daide.org.uk/s0003.html, 2003), with the original's weights; orders are found in a way of our own.
+"""
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -47,9 +52,9 @@ class DumbBotPolicy(ScriptedPolicy):
         return orders
 
     def _builds(self, view: View) -> list[str]:
-        values, orders = valuate(view), []
+        values, orders = valuate(view), list[str]()
         open_to = [order[:-2] for legal in view.legal_orders.values() for order in legal if order.endswith(" B")]
-        for _ in range(view.max_builds):
+        while open_to and len(orders) < view.max_builds:
             unit = open_to[choose(self.rng, [values.of(unit, unit[2:]) for unit in open_to])]
             orders.append(f"{unit} B")
             open_to = [other for other in open_to if other[2:5] != unit[2:5]]
@@ -63,7 +68,7 @@ def choose(rng: np.random.Generator, values: Sequence[float]) -> int:
     is worse by a fifth or more, and linear in between.
     """
     ranking = sorted(range(len(values)), key=lambda index: -values[index])
-    for better, worse in zip(ranking, ranking[1:], strict=False):
+    for better, worse in pairwise(ranking):
         largest = max(abs(values[better]), abs(values[worse]))
         gap = (values[better] - values[worse]) / largest if largest else 0.0
         if rng.random() >= ALTERNATIVE * max(0.0, 1 - SLOPE * gap):

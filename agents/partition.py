@@ -51,14 +51,16 @@ def partition(board: Board) -> dict[tuple[str, str], Route]:
     Returns:
         (power, unit) -> its route, for every unit of the opening position. The same board gives the same plan.
     """
-    routes = [route for power in board.powers for unit in board.start_units[power] for route in _routes(board, power, unit)]
+    routes = [
+        route for power, units in board.start_units.items() for unit in units for route in _routes(board, power, unit)
+    ]
     chosen = _choose(board, routes)
     return {(route.power, route.unit): route for route, take in zip(routes, chosen, strict=True) if take}
 
 
 def final_counts(board: Board) -> dict[str, int]:
     """Centres of every power after the first year if all follow `partition`."""
-    gains = {power: 0 for power in board.powers}
+    gains = dict.fromkeys(board.powers, 0)
     for route in partition(board).values():
         gains[route.power] += _gains(board, route)
     return {power: len(board.start_centers[power]) + gains[power] for power in board.powers}
@@ -128,13 +130,12 @@ class _Program:
         return found.x
 
     def _one_route_a_unit(self) -> None:
-        for mine in self._group(lambda route: [(route.power, route.unit)]):
-            self._add(mine, 1, 1)
+        for routes in self._by(lambda route: [(route.power, route.unit)]):
+            self._add(routes, 1, 1)
 
     def _apart(self) -> None:
-        for turn in range(TURNS):
-            for touching in self._group(lambda route, turn=turn: sorted(route.touches(turn))):
-                self._add(touching, 0, 1)
+        for routes in self._by(lambda route: [(t, place) for t in range(TURNS) for place in sorted(route.touches(t))]):
+            self._add(routes, 0, 1)
 
     def _count(self) -> None:
         for power in self.board.powers:
@@ -149,7 +150,7 @@ class _Program:
         before = len(self.board.start_centers[power]) + gain - 1
         return float(np.log(before + 1) - (np.log(before) if before else EMPTY_LOG))
 
-    def _group(self, keys: Callable[[Route], Iterable[Hashable]]) -> Iterable[np.ndarray]:
+    def _by(self, keys: Callable[[Route], Iterable[Hashable]]) -> list[np.ndarray]:
         """For every key, the vector that counts the routes that have it."""
         members: dict[Hashable, dict[int, float]] = {}
         for i, route in enumerate(self.routes):

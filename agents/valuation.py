@@ -1,4 +1,4 @@
-"""What every place on the board is worth to a power, by David Norman's DumbBot heuristic."""
+"""What every place on the board is worth to a power, by David Norman's DumbBot heuristic (see `agents.dumbbot`)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ NEIGHBOURS = 5  # the published divisor: a place has about five neighbours
 
 @dataclass(frozen=True)
 class Weights:
-    """How much each consideration counts in one season. The numbers are the published ones.
+    """How much each consideration counts in one season.
+
+    The numbers are DumbBot's. Winter is the one difference: DumbBot adds a little for centres in danger, which is too
+    small against the rest to matter and is left out here.
 
     Attributes:
         attack: of a foreign centre's value.

@@ -61,6 +61,12 @@ class Estimate:
         """Whether there are bounds at all."""
         return not (math.isnan(self.low) or math.isnan(self.high))
 
+    def to_dict(self) -> dict[str, Any]:
+        """As plain JSON types; nan becomes None."""
+        numbers = {"value": self.value, "low": self.low, "high": self.high}
+        told: dict[str, Any] = {name: None if math.isnan(number) else number for name, number in numbers.items()}
+        return told | {"n": self.n, "per_game": [None if math.isnan(x) else x for x in self.per_game]}
+
     def __format__(self, spec: str) -> str:
         number = spec or ".3f"
         if not self.has_interval:

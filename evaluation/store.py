@@ -191,9 +191,12 @@ class GameStore:
 
     def _prepare(self, connection: sqlite3.Connection) -> None:
         """Check that the file is ours before anything is written to it; lay out a new one."""
-        if self._is_new(connection):
+        connection.execute("BEGIN")  # or another process could lay it out between two looks at it
+        is_new = self._is_new(connection)
+        connection.execute("COMMIT")
+        if is_new:
             connection.execute("BEGIN IMMEDIATE")
-            if self._is_new(connection):  # still, now that no other process can be at it
+            if self._is_new(connection):  # still, now that no other process can write to it
                 connection.execute(_CREATE)
                 connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
                 connection.execute(f"PRAGMA user_version = {_LAYOUT_VERSION}")

@@ -10,6 +10,7 @@ import contextlib
 import functools
 import io
 import os
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,11 +18,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from welfare_env.errors import MapFormatError, UnknownMapError, UnknownPowerError
+from welfare_env.toy import SHAPES, is_toy, toy_map
 
 if TYPE_CHECKING:
     from welfare_env.orders import OrderTable
 
-OWN_MAPS = Path(__file__).parent / "maps"
 SEQUENCE = ["NEWYEAR", "SPRING MOVEMENT", "SPRING RETREATS", "FALL MOVEMENT", "FALL RETREATS", "WINTER ADJUSTMENTS"]
 KINDS = {"LAND": "land", "COAST": "coast", "WATER": "sea", "PORT": "port"}
 
@@ -134,44 +135,61 @@ class Board:
 
 @functools.lru_cache(maxsize=32)
 def load_board(name: str = "standard") -> Board:
-    """The board of a map: the name of a map of the `diplomacy` package or of ours, or the path of a `.map` file.
+    """The board of a map: a map of the `diplomacy` package by name, a toy board, or the path of a `.map` file.
 
     Raises:
         UnknownMapError: neither a known name nor a file.
         MapFormatError: the file has faults, or a sequence of phases that is not Spring, Fall, Winter.
     """
-    source = _load_source(name)
+    source = load_source(name)
     if source.seq != SEQUENCE:
         raise MapFormatError(f"map {name!r} plays {source.seq}: only {SEQUENCE} is supported")
     return _build_board(name, source)
 
 
 def map_names() -> list[str]:
-    """Names of all maps that are installed."""
+    """Names of all maps that are installed; toy boards come besides (see `welfare_env.toy`)."""
     import diplomacy
 
-    folders = (OWN_MAPS, Path(diplomacy.__file__).parent / "maps")
-    return sorted({path.stem for folder in folders for path in folder.glob("*.map")})
+    return sorted(path.stem for path in (Path(diplomacy.__file__).parent / "maps").glob("*.map"))
 
 
-def map_source(name: str) -> str:
-    """What the `diplomacy` package needs to be told to load this map: its name, or a path."""
-    own = OWN_MAPS / f"{name}.map"
-    return str(own) if own.is_file() else name
+@functools.lru_cache(maxsize=32)
+def load_source(name: str) -> Any:
+    """The `diplomacy` package's own reading of a map, which finds and checks adjacencies and convoy paths.
 
-
-def _load_source(name: str) -> Any:
-    """The `diplomacy` package's own reading of the map, which finds and checks adjacencies and convoy paths."""
+    Raises:
+        UnknownMapError, MapFormatError: as `load_board` does.
+    """
     if not isinstance(name, str) or not name:
         raise UnknownMapError(f"map name {name!r}: give a name such as 'standard', or the path of a .map file")
+    if is_toy(name):
+        return _read_toy(name)
     if name not in map_names() and not (name.endswith(".map") and os.path.isfile(name)):
-        raise UnknownMapError(f"unknown map {name!r}: give the path of a .map file or one of {', '.join(map_names())}")
+        known = ", ".join([*map_names(), *(f"{shape}:N" for shape in SHAPES)])
+        raise UnknownMapError(f"unknown map {name!r}: give the path of a .map file or one of {known}")
+    return _read_map(name, name)
+
+
+def _read_toy(name: str) -> Any:
+    from diplomacy.engine.map import CONVOYS_PATH_CACHE
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, f"{name.replace(':', '-')}.map")
+        path.write_text(toy_map(name), encoding="utf-8")
+        CONVOYS_PATH_CACHE[
+            str(path)
+        ] = {}  # no seas: spares the package its search, and a cache file in the home folder
+        return _read_map(name, str(path))
+
+
+def _read_map(name: str, where: str) -> Any:
     from diplomacy import Map
 
     try:
         # The package prints a progress bar while it searches the convoy paths of a large map.
         with contextlib.redirect_stdout(io.StringIO()):
-            source = Map(map_source(name))
+            source = Map(where)
     except (AssertionError, AttributeError, IndexError, KeyError, TypeError, UnicodeDecodeError, ValueError) as error:
         raise MapFormatError(f"map {name!r} cannot be read: {type(error).__name__}: {error}") from error
     if source.error:

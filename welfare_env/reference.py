@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from welfare_env.board import Board, map_source
+from welfare_env.board import Board, load_source
 from welfare_env.engine import (
     FALL_MOVES,
     FLAG,
@@ -42,7 +42,7 @@ class ReferenceEngine:
 
         self.board = board
         self.rules = rules
-        self._game = Game(map_name=map_source(board.name))
+        self._game = Game(map_name=load_source(board.name).name)
         self._loaded: State | None = None
 
     def initial(self) -> State:

@@ -1,5 +1,6 @@
 """The store: what is put is found again, by any process, after any crash, or an error says why not."""
 
+import itertools
 import multiprocessing
 import os
 import pickle
@@ -10,6 +11,7 @@ import sys
 import textwrap
 import zlib
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +50,7 @@ def change(path: Path, statement: str, *values: object) -> None:
 
 def run_child(source: str, path: Path) -> subprocess.Popen[str]:
     """Python in a fresh process, with `store` open on the path."""
-    head = f"import os, signal, sys\nfrom evaluation.store import GameStore\nstore = GameStore({str(path)!r})\n"
+    head = f"import os, signal\nfrom evaluation.store import GameStore\nstore = GameStore({str(path)!r})\n"
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     return subprocess.Popen(
         [sys.executable, "-c", head + textwrap.dedent(source)], stdout=subprocess.PIPE, text=True, env=environment
@@ -224,8 +226,9 @@ class TestProcesses:
                 store.put({{"seed": seed}}, {{"seed": seed, "padding": "x" * 1000}})
                 store.put({{"seed": seed, "worker": {worker}}}, {{}})
         """
-        workers = [run_child(source.format(worker=worker), path) for worker in range(4)]
-        assert [worker.wait(60) for worker in workers] == [0, 0, 0, 0]
+        with ExitStack() as running:
+            workers = [running.enter_context(run_child(source.format(worker=worker), path)) for worker in range(4)]
+            assert [worker.wait(60) for worker in workers] == [0, 0, 0, 0]
         with GameStore(path) as store:
             assert store.count() == 20 + 4 * 20
             assert all(store.get({"seed": seed}) for seed in range(20))
@@ -245,42 +248,34 @@ class TestProcesses:
             assert sent.get(SPECIFICATION) == RECORD
 
     def test_killed_at_any_time(self, path: Path) -> None:
-        child = run_child(
-            """
-            import random
+        source = """
             for seed in range(100_000):
-                store.put({"seed": seed}, {"seed": seed, "noise": random.Random(seed).randbytes(20_000).hex()})
+                store.put({"seed": seed}, {"seed": seed, "noise": os.urandom(20_000).hex()})
                 print(seed, flush=True)
-            """,
-            path,
-        )
-        assert child.stdout is not None
-        for line in child.stdout:
-            if int(line) == 25:
-                break
-        child.kill()
-        told = [int(line) for line in child.stdout.read().split()]
-        assert child.wait() == -signal.SIGKILL
+        """
+        with run_child(source, path) as child:
+            assert child.stdout is not None
+            told = list(itertools.islice(map(int, child.stdout), 26))
+            child.kill()
+            told += map(int, child.stdout)
+            assert child.wait(60) == -signal.SIGKILL
         with GameStore(path) as store:
-            last = max(told, default=25)
-            assert [(store.get({"seed": seed}) or {})["seed"] for seed in range(last + 1)] == list(range(last + 1))
-            assert store.count() in (last + 1, last + 2)  # the last one may have been stored but not told
+            assert [(store.get({"seed": seed}) or {})["seed"] for seed in told] == list(range(len(told)))
+            assert store.count() in (len(told), len(told) + 1)  # the last one may have been stored but not told
             store.put({"seed": -1}, {})
 
     @pytest.mark.parametrize("step", [1, 5, 10, 15, 20])
     def test_killed_in_the_middle_of_a_write(self, path: Path, step: int) -> None:
         # SQLite calls back within the statement, after `step` instructions of its own.
-        child = run_child(
-            f"""
+        source = f"""
             store.put({{"seed": 0}}, {{"old": True}})
             store.put({{"seed": 1}}, {{"old": True}})
             kill = lambda: os.kill(os.getpid(), signal.SIGKILL)
             store._open_connection.set_progress_handler(kill, {step})
             store.put({{"seed": 1}}, {{"new": os.urandom(500_000).hex()}})
-            """,
-            path,
-        )
-        assert child.wait(60) == -signal.SIGKILL
+        """
+        with run_child(source, path) as child:
+            assert child.wait(60) == -signal.SIGKILL
         with GameStore(path) as store:
             assert store.get({"seed": 0}) == {"old": True}
             assert store.get({"seed": 1}) == {"old": True}
@@ -289,15 +284,13 @@ class TestProcesses:
     @pytest.mark.parametrize("lost", [1, 1000, 5000])
     def test_a_torn_last_write(self, path: Path, lost: int) -> None:
         # As after a power cut: the log ends within the last game's pages.
-        child = run_child(
-            """
+        source = """
             for seed in range(3):
                 store.put({"seed": seed}, {"noise": os.urandom(5_000).hex()})
             os.kill(os.getpid(), signal.SIGKILL)
-            """,
-            path,
-        )
-        assert child.wait(60) == -signal.SIGKILL
+        """
+        with run_child(source, path) as child:
+            assert child.wait(60) == -signal.SIGKILL
         log = path.with_name(path.name + "-wal")
         os.truncate(log, log.stat().st_size - lost)
         with GameStore(path) as store:

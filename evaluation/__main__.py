@@ -1,0 +1,174 @@
+"""Command line: ``python -m evaluation self-play | exploitability | demo``."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any, Optional
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+import evaluation
+from evaluation.exploitability import resolve_coalitions
+from evaluation.games import Report
+from evaluation.statistics import SampleError
+from evaluation.store import DEFAULT_PATH, GameStore
+from evaluation.tables import coalition_table, exploitability_table, power_table, self_play_table
+from welfare_env import Rules, WelfareEnvError, load_board
+from welfare_env.engine import DEFAULT_ENGINE
+
+DEMO_POLICIES = ("random", "prosocial", "dove", "exploiter:nice=dove,attack=dumbbot")
+DEMO_PROFILES = ("prosocial", "dove")
+DEMO_GAMES = 5
+
+SPECS = (
+    "Policies: random, hold, prosocial, dumbbot, dove, exploiter:nice=SPEC,attack=SPEC "
+    "(a nested SPEC with options goes in parentheses)."
+)
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Measure how well policies cooperate in Welfare Diplomacy, and how exploitable they are. " + SPECS,
+)
+
+Games = Annotated[int, typer.Option(min=1, help="Games a condition. More games, narrower intervals.")]
+Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same table, with any number of workers.")]
+Workers = Annotated[int, typer.Option(min=1, help="Processes that play.", show_default="the machine's cores")]
+Years = Annotated[int, typer.Option(min=1, help="Length of a game.")]
+Map = Annotated[str, typer.Option("--map", help="A map's name, or the path of a .map file.")]
+Rounds = Annotated[int, typer.Option(min=0, help="Message rounds a phase; 0 is no press.")]
+RetreatWelfare = Annotated[
+    bool, typer.Option("--retreat-welfare", help="Points after retreats too, as in the published experiments.")
+]
+Store = Annotated[Path, typer.Option(help="Finished games are kept here; an interrupted command goes on from them.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON in place of tables.")]
+CORES = os.cpu_count() or 1
+
+
+@app.command("self-play")
+def self_play(
+    policies: Annotated[list[str], typer.Argument(help="One policy or more, each in every seat of its own games.")],
+    games: Games = 5,
+    seed: Seed = 0,
+    workers: Workers = CORES,
+    years: Years = 10,
+    variant: Annotated[str, typer.Option(help="welfare or standard.")] = "welfare",
+    map_name: Map = "standard",
+    message_rounds: Rounds = 3,
+    retreat_welfare: RetreatWelfare = False,
+    store: Store = DEFAULT_PATH,
+    as_json: Json = False,
+) -> None:
+    """Welfare, proficiency, stolen centres and conflicts of policies that play themselves."""
+    with _errors_told(), GameStore(store) as kept:
+        rules = Rules(variant=variant, years=years, message_rounds=message_rounds, retreat_welfare=retreat_welfare)
+        with _progress("playing", games * len(policies)) as report:
+            results = [
+                evaluation.self_play(policy, games, seed, rules, map_name, DEFAULT_ENGINE, workers, kept, report)
+                for policy in policies
+            ]
+        if as_json:
+            _print_json([result.to_dict() for result in results])
+            return
+        _print(self_play_table(results), *([power_table(results[0])] if len(results) == 1 else []))
+
+
+@app.command()
+def exploitability(
+    policy: Annotated[str, typer.Argument(help="The profile: this policy in every seat.")],
+    deviator: Annotated[
+        Optional[str],  # noqa: UP045 (typer reads it)
+        typer.Option(help="What the coalition plays.", show_default="exploiter:nice=POLICY,attack=dumbbot"),
+    ] = None,
+    coalitions: Annotated[
+        str,
+        typer.Option(help="singles or pairs (the paper's), all-singles, all-pairs, or e.g. FRANCE,ENGLAND+TURKEY."),
+    ] = "singles",
+    games: Games = 5,
+    seed: Seed = 0,
+    workers: Workers = CORES,
+    years: Years = 10,
+    map_name: Map = "standard",
+    message_rounds: Rounds = 3,
+    retreat_welfare: RetreatWelfare = False,
+    store: Store = DEFAULT_PATH,
+    as_json: Json = False,
+) -> None:
+    """What the best coalition gains, in welfare points a year, by leaving a profile for a deviating policy."""
+    with _errors_told(), GameStore(store) as kept:
+        rules = Rules(years=years, message_rounds=message_rounds, retreat_welfare=retreat_welfare)
+        chosen = _coalitions(coalitions)
+        total = games * (1 + len(resolve_coalitions(load_board(map_name), chosen)))
+        with _progress("playing", total) as report:
+            result = evaluation.exploitability(
+                policy, deviator, chosen, games, seed, rules, map_name, DEFAULT_ENGINE, workers, kept, report
+            )
+        if as_json:
+            _print_json(result.to_dict())
+            return
+        _print(exploitability_table([result], [coalitions]), coalition_table(result))
+
+
+@app.command()
+def demo(seed: Seed = 0, workers: Workers = CORES, store: Store = DEFAULT_PATH) -> None:
+    """The main job, small: four policies in self-play, and how much an exploiter takes from two of them."""
+    conditions = [(policy, name) for policy in DEMO_PROFILES for name in evaluation.COALITIONS]
+    sizes = [1 + len(evaluation.COALITIONS[name]) for _, name in conditions]
+    with _errors_told(), GameStore(store) as kept:
+        with _progress("playing", DEMO_GAMES * (len(DEMO_POLICIES) + sum(sizes))) as report:
+            options: dict[str, Any] = {"seed": seed, "workers": workers, "store": kept, "report": report}
+            played = [evaluation.self_play(policy, DEMO_GAMES, **options) for policy in DEMO_POLICIES]
+            exploited = [
+                evaluation.exploitability(policy, None, name, DEMO_GAMES, **options) for policy, name in conditions
+            ]
+        _print(self_play_table(played), exploitability_table(exploited, [name for _, name in conditions]))
+
+
+def _coalitions(text: str) -> str | list[list[str]]:
+    """A set's name as it is; otherwise powers joined by + in coalitions, which are separated by commas."""
+    if text in (*evaluation.COALITIONS, "all-singles", "all-pairs"):
+        return text
+    return [[power.strip().upper() for power in part.split("+")] for part in text.split(",")]
+
+
+@contextmanager
+def _progress(what: str, total: int) -> Iterator[Report]:
+    """A bar on stderr, so that what goes to stdout can be piped."""
+    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TextColumn("games"))
+    with Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=Console(stderr=True)) as bar:
+        task = bar.add_task(what, total=total)
+        yield lambda count: bar.advance(task, count)
+
+
+@contextmanager
+def _errors_told() -> Iterator[None]:
+    """Our own errors as one line, an interruption as what to do next."""
+    try:
+        yield
+    except (WelfareEnvError, SampleError, ValueError) as error:
+        Console(stderr=True).print(f"error: {error}", style="red", markup=False, highlight=False, soft_wrap=True)
+        raise typer.Exit(2) from error
+    except KeyboardInterrupt as interruption:
+        print("interrupted: finished games are kept, the same command goes on from them", file=sys.stderr)
+        raise typer.Exit(130) from interruption
+
+
+def _print(*tables: Any) -> None:
+    console = Console(width=None if sys.stdout.isatty() else 140)
+    for table in tables:
+        console.print(table)
+
+
+def _print_json(value: Any) -> None:
+    print(json.dumps(value, indent=2, allow_nan=False))
+
+
+if __name__ == "__main__":
+    app()

@@ -1,0 +1,123 @@
+"""Self-play: one policy in every seat (paper, section 5.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import agents
+from evaluation.games import Report, common_games, play_all, profile
+from evaluation.metrics import GameMeasures, measure
+from evaluation.options import check_options
+from evaluation.statistics import Estimate, mean_estimate
+from evaluation.store import GameStore
+from welfare_env import Rules
+from welfare_env.engine import DEFAULT_ENGINE
+
+
+@dataclass(frozen=True)
+class SelfPlayResult:
+    """Games of a policy with itself; every measure is an `Estimate`: mean over games, 95% interval, value per game.
+
+    Attributes:
+        policy: the policy's spec.
+        seed: of the evaluation.
+        rules, map_name: what was played.
+        measures: of each game.
+        records: of each game.
+    """
+
+    policy: str
+    seed: int
+    rules: Rules
+    map_name: str
+    measures: tuple[GameMeasures, ...]
+    records: tuple[dict[str, Any], ...]
+
+    @cached_property
+    def root_nash_welfare(self) -> Estimate:
+        """Geometric mean of the powers' welfare points a year (nan in the standard variant)."""
+        return self._mean(lambda game: game.root_nash_welfare)
+
+    @cached_property
+    def proficiency(self) -> Estimate:
+        """Basic proficiency: mean of parse rate, legal rate and share of centres owned."""
+        return self._mean(lambda game: game.proficiency.score)
+
+    @cached_property
+    def stolen_centers(self) -> Estimate:
+        """Centres that pass from one power to another, per year."""
+        return self._mean(lambda game: game.stolen_centers.per_year)
+
+    @cached_property
+    def conflicts(self) -> Estimate:
+        """Provinces that more than one unit orders itself into or stays in, per movement phase."""
+        return self._mean(lambda game: game.conflicts.per_movement_phase)
+
+    @cached_property
+    def welfare_per_year(self) -> dict[str, Estimate]:
+        """Power -> welfare points a year."""
+        return {power: self._mean(lambda game, p=power: game.welfare_per_year[p]) for power in self._powers}  # type: ignore[misc]
+
+    @cached_property
+    def scores(self) -> dict[str, Estimate]:
+        """Power -> score under the rules' scoring."""
+        return {power: self._mean(lambda game, p=power: game.scores[p]) for power in self._powers}  # type: ignore[misc]
+
+    @property
+    def _powers(self) -> list[str]:
+        return list(self.measures[0].scores)
+
+    def _mean(self, of: Callable[[GameMeasures], float]) -> Estimate:
+        return mean_estimate([of(game) for game in self.measures], self.seed)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain JSON types."""
+        summary = {name: getattr(self, name).to_dict() for name in MEASURES}
+        return {
+            "policy": self.policy,
+            "seed": self.seed,
+            "games": len(self.measures),
+            "map": self.map_name,
+            "rules": self.rules.to_dict(),
+            **summary,
+            "welfare_per_year": {power: value.to_dict() for power, value in self.welfare_per_year.items()},
+            "scores": {power: value.to_dict() for power, value in self.scores.items()},
+        }
+
+
+MEASURES = ("root_nash_welfare", "proficiency", "stolen_centers", "conflicts")
+
+
+def self_play(
+    policy: str,
+    games: int = 5,
+    seed: int = 0,
+    rules: Rules | None = None,
+    map_name: str = "standard",
+    engine: str = DEFAULT_ENGINE,
+    workers: int = 1,
+    store: GameStore | None = None,
+    report: Report | None = None,
+) -> SelfPlayResult:
+    """Play a policy against itself and measure the games.
+
+    Args:
+        policy: a spec as `agents.make` takes it.
+        games: how many; the paper plays five.
+        seed: the same seed gives the same result, whatever the number of workers.
+        rules: the paper's by default.
+        store: where finished games are kept and found again; None keeps them nowhere.
+        report: is told how many more games are there (for progress bars).
+
+    Raises:
+        UnknownAgentError, UnknownMapError, RulesError: as their names say.
+        ValueError: a number of games or workers below 1, or a seed below 0.
+    """
+    board, played = check_options(games, seed, workers, rules, map_name)
+    agents.make(policy)
+    specs = common_games(profile(board, played, policy), games, seed, played, map_name, engine)
+    records = play_all(specs, store, workers, report)
+    return SelfPlayResult(policy, seed, played, map_name, tuple(measure(record) for record in records), tuple(records))

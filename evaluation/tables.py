@@ -1,0 +1,80 @@
+"""Results as tables for the terminal."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from rich.table import Table
+
+from evaluation.exploitability import ExploitabilityResult
+from evaluation.selfplay import SelfPlayResult
+from evaluation.statistics import Estimate
+
+
+def cell(estimate: Estimate, digits: int = 2) -> str:
+    """An estimate and, where there is one, its interval: ``4.84 [4.80, 4.89]``."""
+    if math.isnan(estimate.value):
+        return "-"
+    value = f"{estimate.value:.{digits}f}"
+    if not estimate.has_interval:
+        return value
+    return f"{value} [{estimate.low:.{digits}f}, {estimate.high:.{digits}f}]"
+
+
+def self_play_table(results: Sequence[SelfPlayResult]) -> Table:
+    """A row a policy: the measures of the paper's figures 3 and 5."""
+    first = results[0]
+    table = Table(title=f"Self-play, {_conditions(first, len(first.measures))}", title_justify="left")
+    table.add_column("policy", overflow="fold")
+    for name in ("root Nash welfare", "proficiency", "stolen SCs a year", "conflicts a move phase"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for result in results:
+        welfare = cell(result.root_nash_welfare, 3)
+        others = [cell(e) for e in (result.proficiency, result.stolen_centers, result.conflicts)]
+        table.add_row(result.policy, welfare, *others)
+    return table
+
+
+def power_table(result: SelfPlayResult) -> Table:
+    """A row a power: welfare points a year, or the score of the standard game."""
+    points = result.rules.is_welfare
+    table = Table(title="Per power", title_justify="left")
+    table.add_column("power")
+    table.add_column("WP a year" if points else f"score ({result.rules.scoring})", justify="right", no_wrap=True)
+    for power, estimate in (result.welfare_per_year if points else result.scores).items():
+        table.add_row(power, cell(estimate))
+    return table
+
+
+def exploitability_table(results: Sequence[ExploitabilityResult], names: Sequence[str]) -> Table:
+    """A row a profile and set of coalitions: the paper's figure 4."""
+    first = results[0]
+    table = Table(title=f"Exploitability, {_conditions(first, len(first.baseline))}", title_justify="left")
+    table.add_column("profile", overflow="fold")
+    table.add_column("coalitions")
+    table.add_column("exploitability, WP a year", justify="right", no_wrap=True)
+    table.add_column("attained by", overflow="fold")
+    for result, name in zip(results, names, strict=True):
+        table.add_row(result.profile, name, cell(result.value), " + ".join(result.best))
+    return table
+
+
+def coalition_table(result: ExploitabilityResult) -> Table:
+    """A row a coalition: what it and its members gain, and what is left to the others."""
+    table = Table(title=f"Deviator {result.deviator}", title_justify="left")
+    table.add_column("coalition")
+    table.add_column("gain, WP a year", justify="right", no_wrap=True)
+    table.add_column("each member", justify="right")
+    table.add_column("others' root Nash welfare", justify="right", no_wrap=True)
+    for gain in result.estimate.coalitions:
+        members = "\n".join(f"{power} {cell(member)}" for power, member in gain.members.items())
+        others = cell(result.victims_welfare[gain.coalition])
+        table.add_row("\n".join(gain.coalition), cell(gain.gain), members if len(gain.members) > 1 else "", others)
+    return table
+
+
+def _conditions(result: SelfPlayResult | ExploitabilityResult, games: int) -> str:
+    rules = result.rules
+    press = f"{rules.message_rounds} message rounds" if rules.has_press else "no press"
+    return f"{rules.variant} rules, {result.map_name} map, {rules.years} years, {press}: {games} games, mean [95% interval]"
