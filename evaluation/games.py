@@ -65,7 +65,7 @@ def code_digest() -> str:
 
 
 def game_seed(seed: int, game: int) -> int:
-    """The seed of the `game`-th game of an evaluation: the same for every condition, so that conditions can be paired."""
+    """The seed of an evaluation's `game`-th game: the same in every condition, so that conditions can be paired."""
     return int(np.random.SeedSequence([seed, game]).generate_state(1)[0])
 
 
@@ -143,7 +143,7 @@ def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
 def profile(
     board: welfare_env.Board, rules: welfare_env.Rules, policy: str, others: Mapping[str, str] | None = None
 ) -> tuple[tuple[str, str], ...]:
-    """Every player with its policy: `policy`, but for those named in `others`. A mediator holds its tongue by default."""
+    """Every player with its policy: `policy`, but for those named in `others`. A mediator says nothing by default."""
     everybody = dict.fromkeys(board.powers, policy) | ({MEDIATOR: "hold"} if rules.mediator else {})
     return tuple((everybody | dict(others or {})).items())
 

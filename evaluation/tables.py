@@ -77,4 +77,5 @@ def coalition_table(result: ExploitabilityResult) -> Table:
 def _conditions(result: SelfPlayResult | ExploitabilityResult, games: int) -> str:
     rules = result.rules
     press = f"{rules.message_rounds} message rounds" if rules.has_press else "no press"
-    return f"{rules.variant} rules, {result.map_name} map, {rules.years} years, {press}: {games} games, mean [95% interval]"
+    played = f"{rules.variant} rules, {result.map_name} map, {rules.years} years, {press}"
+    return f"{played}: {games} games, mean [95% interval]"

@@ -9,7 +9,7 @@
 >>> game.send("FRANCE", "GERMANY", "Burgundy is for my defence only.")
 >>> game.advance()
 >>> game.phase, game.units["FRANCE"]
-('F1901M', ('A MAR', 'A BUR', 'F MAO'))
+('F1901M', ('A MAR', 'F MAO', 'A BUR'))
 """
 
 from __future__ import annotations

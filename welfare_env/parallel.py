@@ -10,8 +10,8 @@ Steps
 Actions
     Orders are ``MultiDiscrete``: one choice per slot from the legal lists in the observation. Movement: a slot per
     unit; retreats: per dislodged unit; Winter: per unit (0 keeps it, 1 disbands it), then per empty home centre (0
-    builds nothing). In Winter the first choice that is not 0 says whether the power builds or disbands; later choices of the
-    other kind, and builds beyond the allowed number, are void. Choices for slots that are not there must be 0.
+    builds nothing). In Winter the first choice that is not 0 says whether the power builds or disbands; later choices
+    of the other kind, and builds beyond the allowed number, are void. Choices for slots that are not there must be 0.
     With press a dict ``{"orders": choices, "messages": {recipient: text}}``. A list of strings gives orders in words.
 
 Observations

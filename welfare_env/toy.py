@@ -1,7 +1,7 @@
 """The paper's toy boards (section 3.2, appendix G), written as map files.
 
-``clique:n`` is G_n: n cores, each bordering all others, are neutral centres; on each hangs one leaf, a player's home with
-an army. ``shared-clique:n`` is G'_n: one more leaf, and player, on the first core, which two players then share.
+``clique:n`` is G_n: n cores, each bordering all others, are neutral centres; on each hangs one leaf, a player's home
+with an army. ``shared-clique:n`` is G'_n: one more leaf, and player, on the first core, which two players then share.
 """
 
 from __future__ import annotations
