@@ -12,6 +12,7 @@ from gymnasium import spaces
 from welfare_env.board import Board
 from welfare_env.errors import IllegalOrderError, PressError
 from welfare_env.game import Game
+from welfare_env.orders import WAIVE
 from welfare_env.press import MAX_MESSAGE_LENGTH, recipients
 from welfare_env.rules import Rules
 
@@ -71,8 +72,7 @@ def send_all(game: Game, sender: str, messages: Mapping[str, str], message_round
         PressError: strict, and one of the messages cannot be sent.
     """
     if strict:
-        for recipient, text in messages.items():
-            game.check_send(sender, recipient, text)
+        check_all(game, sender, messages)
     refused = []
     for recipient, text in messages.items():
         try:
@@ -80,6 +80,43 @@ def send_all(game: Game, sender: str, messages: Mapping[str, str], message_round
         except PressError as error:
             refused.append(str(error))
     return refused
+
+
+def check_all(game: Game, sender: str, messages: Mapping[str, str]) -> None:
+    """Raise what sending would raise, and send nothing.
+
+    Raises:
+        PressError: one of the messages cannot be sent.
+    """
+    for recipient, text in messages.items():
+        game.check_send(sender, recipient, text)
+
+
+def refuse_messages(player: str, messages: Mapping[str, str], strict: bool) -> list[str]:
+    """What is wrong with messages that come with orders: this is no message round.
+
+    Raises:
+        PressError: strict, and there are any.
+    """
+    refused = [f"message from {player} to {recipient}: this is no message round" for recipient in messages]
+    if strict and refused:
+        raise PressError(refused[0])
+    return refused
+
+
+def refuse_orders(player: str, orders: Any, strict: bool) -> list[str]:
+    """What is wrong with orders that come in a message round: they are asked for after the last one.
+
+    Raises:
+        IllegalOrderError: strict, and there are any.
+    """
+    given = bool(orders) if is_text(orders) else bool(np.any(np.asarray(orders) != WAIVE))
+    if not given:
+        return []
+    reason = f"orders {orders!r:.80} of {player} in a message round: orders are asked for after the last round"
+    if strict:
+        raise IllegalOrderError(reason)
+    return [reason]
 
 
 def check_number(action: Any, count: int, player: str) -> int:

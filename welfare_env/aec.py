@@ -51,7 +51,7 @@ Version history
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -59,7 +59,15 @@ import numpy as np
 from gymnasium import spaces
 from pettingzoo import AECEnv
 
-from welfare_env.actions import check_number, is_text, send_all, split_action, with_press
+from welfare_env.actions import (
+    check_number,
+    is_text,
+    refuse_messages,
+    refuse_orders,
+    send_all,
+    split_action,
+    with_press,
+)
 from welfare_env.engine import ADJUSTMENTS, RETREATS
 from welfare_env.errors import GameOverError, IllegalOrderError
 from welfare_env.observation import board_space, observe
@@ -166,35 +174,41 @@ class DiplomacyEnv(AECEnv):
         if not is_text(orders):
             orders = check_number(orders, len(self.board.orders), turn.agent)
         if turn.asked == MESSAGES:
-            refused = send_all(self.game, turn.agent, messages, turn.message_round, self.setting.strict)
-            self._turns.popleft()
-            return refused
-        if messages and self.setting.strict:
-            self.game.check_send(turn.agent, *next(iter(messages.items())))
-        refused = [f"message to {other}: this is no message round" for other in messages]
+            return self._take_messages(turn, orders, messages)
+        refused = refuse_messages(turn.agent, messages, self.setting.strict)
         return refused + (self._take_list(turn, orders) if is_text(orders) else self._take_number(turn, orders))
+
+    def _take_messages(self, turn: Turn, orders: Any, messages: Mapping[str, str]) -> list[str]:
+        refused = refuse_orders(turn.agent, orders, self.setting.strict)
+        refused += send_all(self.game, turn.agent, messages, turn.message_round, self.setting.strict)
+        self._turns.popleft()
+        return refused
 
     def _take_list(self, turn: Turn, orders: Sequence[str]) -> list[str]:
         """All orders of the phase at once: the power is not asked again in this phase."""
         void = self.game.submit(turn.agent, orders, strict=self.setting.strict)
-        self._given[turn.agent] = []
         self._drop_turns(turn.agent)
         return [order.reason for order in void]
 
     def _take_number(self, turn: Turn, number: int) -> list[str]:
-        """One order. What is given is submitted after every step, so that a game ended early has it too."""
-        given = self._given[turn.agent]
-        legal = bool(self._options(turn)[number])
+        """One order, submitted beside those given before it."""
         text = self.board.orders.texts[number]
-        if not legal and self.setting.strict:
-            raise IllegalOrderError(f"{text!r} (action {number}) is not open to {turn.agent} now: see the action mask")
+        if not self._options(turn)[number]:
+            reason = f"{text!r} (order {number}) is not open to {turn.agent} now: see the action mask"
+            if self.setting.strict:
+                raise IllegalOrderError(reason)
+            self._turns.popleft()
+            self.game.add_void(turn.agent, text, reason)
+            return [reason]
         self._turns.popleft()
-        if number != WAIVE or not legal:
-            given.append(text)
-        void = self.game.submit(turn.agent, given, strict=False)
-        if turn.slot == WINTER_TURN and number != WAIVE and legal:
-            self._ask_winter(turn.agent)
-        return [] if legal else [void[-1].reason if void else f"{text!r} is not open now"]
+        if number != WAIVE:
+            void = self.game.pending_void.get(turn.agent, ())
+            self.game.submit(turn.agent, [*self.game.orders(turn.agent), text])
+            for order in void:
+                self.game.add_void(turn.agent, order.order, order.reason)
+            if turn.slot == WINTER_TURN:
+                self._ask_winter(turn.agent)
+        return []
 
     def _count_step(self, agent: str) -> None:
         self._steps[agent] += 1
@@ -227,7 +241,6 @@ class DiplomacyEnv(AECEnv):
 
     def _plan_phase(self) -> None:
         """Queue the turns of the phase that begins."""
-        self._given: dict[str, list[str]] = {power: [] for power in self.board.powers}
         if self.game.is_done:
             return
         live = self._live_agents()
@@ -287,6 +300,8 @@ class DiplomacyEnv(AECEnv):
         builds, disbands = (int(limit[number]) for limit in position.adjustments)
         if (kinds == BUILD).sum() >= builds:
             free = free[table.kind[free] != BUILD]
+        if not self.rules.is_welfare and (kinds == DISBAND).sum() >= disbands:
+            free = free[table.kind[free] != DISBAND]
         mask = np.zeros(len(table), np.int8)
         mask[free] = 1
         mask[WAIVE] = (kinds == DISBAND).sum() >= disbands or not len(free)

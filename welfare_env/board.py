@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from welfare_env.orders import OrderTable
 
 SEQUENCE = ["NEWYEAR", "SPRING MOVEMENT", "SPRING RETREATS", "FALL MOVEMENT", "FALL RETREATS", "WINTER ADJUSTMENTS"]
+SUPPORTED_RULES = {"BUILD_ANY"}
 KINDS = {"LAND": "land", "COAST": "coast", "WATER": "sea", "PORT": "port"}
 
 
@@ -45,6 +46,7 @@ class Board:
         supports: piece -> locations it can lend support into, sorted.
         convoys: (province, fleet provinces, provinces reached) for every set of seas that carries an army.
         long_names: province -> its name in words.
+        build_anywhere: whether units may be built in every empty centre of their power, not only in its homes.
         first_year: the year of the first Spring.
         victory: centres that win the standard game.
         piece_type: int8 [pieces], 0 army, 1 fleet.
@@ -69,6 +71,7 @@ class Board:
     supports: dict[str, tuple[str, ...]]
     convoys: tuple[tuple[str, frozenset[str], frozenset[str]], ...]
     long_names: dict[str, str]
+    build_anywhere: bool
     first_year: int
     victory: int
     piece_type: np.ndarray
@@ -133,7 +136,6 @@ class Board:
         return f"<Board {self.name}: {len(self.powers)} powers, {len(self.provinces)} provinces>"
 
 
-@functools.lru_cache(maxsize=32)
 def load_board(name: str = "standard") -> Board:
     """The board of a map: a map of the `diplomacy` package by name, a toy board, or the path of a `.map` file.
 
@@ -141,9 +143,19 @@ def load_board(name: str = "standard") -> Board:
         UnknownMapError: neither a known name nor a file.
         MapFormatError: the file has faults, or a sequence of phases that is not Spring, Fall, Winter.
     """
+    if not isinstance(name, str) or not name:
+        raise UnknownMapError(f"map name {name!r}: give a name such as 'standard', or the path of a .map file")
+    return _load_board(name)
+
+
+@functools.lru_cache(maxsize=32)
+def _load_board(name: str) -> Board:
     source = load_source(name)
     if source.seq != SEQUENCE:
         raise MapFormatError(f"map {name!r} plays {source.seq}: only {SEQUENCE} is supported")
+    unknown = sorted(set(source.rules) - SUPPORTED_RULES)
+    if unknown:
+        raise MapFormatError(f"map {name!r} asks for the rules {unknown}: only {sorted(SUPPORTED_RULES)} are supported")
     return _build_board(name, source)
 
 
@@ -161,8 +173,6 @@ def load_source(name: str) -> Any:
     Raises:
         UnknownMapError, MapFormatError: as `load_board` does.
     """
-    if not isinstance(name, str) or not name:
-        raise UnknownMapError(f"map name {name!r}: give a name such as 'standard', or the path of a .map file")
     if is_toy(name):
         return _read_toy(name)
     if name not in map_names() and not (name.endswith(".map") and os.path.isfile(name)):
@@ -232,6 +242,7 @@ def _build_board(name: str, source: Any) -> Board:
         supports=_reach(source, locations, pieces, "S"),
         convoys=_convoys(source),
         long_names=_long_names(source, kind),
+        build_anywhere="BUILD_ANY" in source.rules,
         first_year=int(source.phase.split()[1]),
         victory=int(victory),
         piece_type=np.array([piece[0] == "F" for piece in pieces], np.int8),

@@ -14,18 +14,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from welfare_env.board import Board, load_board
 from welfare_env.engine import ADJUSTMENTS, DEFAULT_ENGINE, RESULTS, RETREATS, Engine, State, make_engine
 from welfare_env.errors import GameOverError, IllegalOrderError, OrderError, PressError
-from welfare_env.orders import BUILD, GIVE, WAIVE, normalise
+from welfare_env.orders import BUILD, DISBAND, GIVE, WAIVE, normalise
 from welfare_env.position import Position, Units
-from welfare_env.press import Message, check_message
+from welfare_env.press import Message, check_message, players
 from welfare_env.rules import Rules
 from welfare_env.scoring import scores
 from welfare_env.setup import position_state
@@ -40,24 +41,25 @@ class Void:
     reason: str
 
 
-@dataclass(frozen=True, eq=False)
 class PhaseRecord:
-    """A phase that has been played.
+    """A phase that has been played. Read-only: what its properties hand out are copies.
 
     Attributes:
         position: the position at its start.
-        orders: power -> the legal orders that were executed, in the order they were given.
-        void: power -> orders that were refused; only powers that have any.
-        results: unit -> what became of its order, in the reference's words ("bounce", "void", "cut", "dislodged",
-            "disrupted", "no convoy", "disband"); an empty list is success. In Winter only units removed by force.
         messages: in the order they were sent.
     """
 
-    position: Position
-    orders: dict[str, tuple[str, ...]]
-    void: dict[str, tuple[Void, ...]]
-    results: dict[str, list[str]]
-    messages: tuple[Message, ...]
+    def __init__(
+        self,
+        position: Position,
+        orders: Mapping[str, tuple[str, ...]],
+        void: Mapping[str, tuple[Void, ...]],
+        results: Mapping[str, Sequence[str]],
+        messages: tuple[Message, ...],
+    ) -> None:
+        self.position = position
+        self.messages = messages
+        self._orders, self._void, self._results = orders, void, results
 
     @property
     def phase(self) -> str:
@@ -65,21 +67,43 @@ class PhaseRecord:
 
     @property
     def units(self) -> Units:
-        return self.position.units
+        """Power -> its units at the start of the phase."""
+        return dict(self.position.units)
 
     @property
     def centers(self) -> Units:
-        return self.position.centers
+        """Power -> the centres it owned at the start of the phase."""
+        return dict(self.position.centers)
 
     @property
     def welfare(self) -> dict[str, int]:
-        return self.position.welfare
+        """Power -> welfare points at the start of the phase."""
+        return dict(self.position.welfare)
+
+    @property
+    def orders(self) -> dict[str, tuple[str, ...]]:
+        """Power -> the legal orders that were executed, in the sequence they were given."""
+        return dict(self._orders)
+
+    @property
+    def void(self) -> dict[str, tuple[Void, ...]]:
+        """Power -> orders that were refused; only powers that have any."""
+        return dict(self._void)
+
+    @property
+    def results(self) -> dict[str, list[str]]:
+        """Unit -> what became of its order, in the reference's words; an empty list is success.
+
+        The words are "bounce", "void", "cut", "dislodged", "disrupted", "no convoy" and "disband". In Winter only units
+        removed by force have one.
+        """
+        return {unit: list(words) for unit, words in self._results.items()}
 
     def seen_by(self, player: str) -> PhaseRecord:
         """The record without messages and refused orders that `player` could not see."""
         visible = tuple(message for message in self.messages if message.is_visible_to(player))
-        own_void = {power: void for power, void in self.void.items() if power == player}
-        return replace(self, messages=visible, void=own_void)
+        own_void = {power: void for power, void in self._void.items() if power == player}
+        return PhaseRecord(self.position, self._orders, own_void, self._results, visible)
 
 
 class Game:
@@ -183,7 +207,7 @@ class Game:
     @property
     def dislodged(self) -> dict[str, dict[str, tuple[str, ...]]]:
         """Power -> dislodged units -> where each may try to retreat to."""
-        return dict(self._position.dislodged)
+        return {power: dict(units) for power, units in self._position.dislodged.items()}
 
     @property
     def centers(self) -> Units:
@@ -226,7 +250,13 @@ class Game:
         return {power: void for power, void in self._void.items() if void}
 
     def view(self, player: str, asked: str = ORDERS, message_round: int = 0) -> View:
-        """What `player` (a power, or the mediator) may see now."""
+        """What `player` (a power, or the mediator if the rules have one) may see now.
+
+        Raises:
+            UnknownPowerError: there is no such player.
+        """
+        if player not in players(self.board, self.rules):
+            self.board.check_power(player)
         return View(self._position, player, self._messages, self._history, asked, message_round)
 
     def submit(self, power: str, orders: Iterable[str], strict: bool = True) -> tuple[Void, ...]:
@@ -244,40 +274,61 @@ class Game:
         Raises:
             UnknownPowerError, GameOverError, OrderSyntaxError, IllegalOrderError: nothing has changed then.
         """
-        self.board.check_power(power)
-        self._check_running()
-        if isinstance(orders, str):
-            raise IllegalOrderError(f"orders of {power} are one string {orders!r}: give a list of strings")
-        numbers, void = self._check_orders(power, list(orders), strict)
+        numbers, void = self._check_orders(power, orders, strict)
         self._orders[power] = numbers
         self._void[power] = void
         return void
 
     def check_orders(self, power: str, orders: Iterable[str]) -> None:
         """Raise what a strict `submit` would raise, and submit nothing."""
+        self._check_orders(power, orders, strict=True)
+
+    def add_void(self, power: str, order: str, reason: str) -> None:
+        """Note an order that was refused before it came to `submit`; the next `submit` of the power clears it.
+
+        Raises:
+            UnknownPowerError, GameOverError: as their names say.
+        """
         self.board.check_power(power)
         self._check_running()
-        self._check_orders(power, list(orders), strict=True)
+        self._void[power] = (*self._void.get(power, ()), Void(order, reason))
 
-    def _check_orders(self, power: str, texts: list[str], strict: bool) -> tuple[tuple[int, ...], tuple[Void, ...]]:
+    def _check_orders(
+        self, power: str, orders: Iterable[str], strict: bool
+    ) -> tuple[tuple[int, ...], tuple[Void, ...]]:
+        self.board.check_power(power)
+        self._check_running()
+        if isinstance(orders, (str, bytes)) or not isinstance(orders, Iterable):
+            raise IllegalOrderError(f"orders of {power} are {orders!r:.80}: give a list of strings")
+        texts = list(orders)
+        if self._mixes(texts):
+            return self._refuse_mixed(power, texts, strict)
         accepted: list[int] = []
         void: list[Void] = []
-        if len({text.split()[-1:] == ["D"] for text in map(_upper, texts) if text.split()[-1:] in (["B"], ["D"])}) > 1:
-            return self._refuse_mixed(power, texts, strict)
         for text in texts:
             try:
                 accepted.append(self._check_order(power, text, accepted))
             except OrderError as error:
                 if strict:
                     raise
-                void.append(Void(str(text)[:100], str(error)))
+                void.append(Void(_shorten(text), str(error)))
         return tuple(accepted), tuple(void)
 
+    def _mixes(self, texts: list[str]) -> bool:
+        """Whether a Winter list both builds and disbands."""
+        if self._position.state.phase_type != ADJUSTMENTS:
+            return False
+        commands = set()
+        for text in texts:
+            with contextlib.suppress(OrderError):
+                commands.add(normalise(text, self.board)[-2:])
+        return {" B", " D"} <= commands
+
     def _refuse_mixed(self, power: str, texts: list[str], strict: bool) -> tuple[tuple[int, ...], tuple[Void, ...]]:
-        reason = f"{power} both builds and disbands in {self.phase}: {texts}. Do one or the other"
+        reason = f"{power} both builds and disbands in {self.phase}: {texts!r:.200}. Do one or the other"
         if strict:
             raise IllegalOrderError(reason)
-        return (), tuple(Void(str(text)[:100], reason) for text in texts)
+        return (), tuple(Void(_shorten(text), reason) for text in texts)
 
     def _check_order(self, power: str, text: str, accepted: Sequence[int]) -> int:
         """The number of an order that `power` may give beside those it has given already."""
@@ -289,23 +340,24 @@ class Game:
         if number is not None and table.kind[number] == GIVE:
             return self._check_gift(power, text, number, accepted)
         legal = self._position.legal
-        mine = legal.powers == self.board.power_index[power]
-        where = np.flatnonzero(mine & (legal.orders == number))
+        where = np.flatnonzero((legal.powers == self.board.power_index[power]) & (legal.orders == number))
         if number is None or len(where) == 0:
             raise IllegalOrderError(self._why_illegal(power, text, clean))
         taken = {int(slot) for order in accepted for slot in legal.slots[legal.orders == order]}
-        if int(legal.slots[where[0]]) in taken:
-            raise IllegalOrderError(
-                f"{text!r}: {power} has already ordered {self._position.slot_name(legal.slots[where[0]])}"
-            )
-        if table.kind[number] == BUILD:
-            self._check_build_count(power, text, accepted)
+        slot = int(legal.slots[where[0]])
+        if slot in taken:
+            raise IllegalOrderError(f"{text!r}: {power} has already ordered {self._position.slot_name(slot)}")
+        if self._position.state.phase_type == ADJUSTMENTS:
+            self._check_adjustments(power, text, int(table.kind[number]), accepted)
         return number
 
-    def _check_build_count(self, power: str, text: str, accepted: Sequence[int]) -> None:
-        room = int(self._position.adjustments[0][self.board.power_index[power]])
-        if sum(self.board.orders.kind[order] == BUILD for order in accepted) >= room:
-            raise IllegalOrderError(f"{text!r}: {power} may build {room} unit{'s' * (room != 1)} in {self.phase}")
+    def _check_adjustments(self, power: str, text: str, kind: int, accepted: Sequence[int]) -> None:
+        builds, disbands = (int(limit[self.board.power_index[power]]) for limit in self._position.adjustments)
+        if kind == DISBAND and self.rules.is_welfare:
+            return  # any unit may go
+        room, what = (builds, "build") if kind == BUILD else (disbands, "disband")
+        if sum(self.board.orders.kind[order] == kind for order in accepted) >= room:
+            raise IllegalOrderError(f"{text!r}: {power} may {what} {room} unit{'s' * (room != 1)} in {self.phase}")
 
     def _check_gift(self, power: str, text: str, number: int, accepted: Sequence[int]) -> int:
         if not self.rules.transfers or self._position.state.phase_type != ADJUSTMENTS:
@@ -337,14 +389,13 @@ class Game:
             PressError: no press in this game or this phase, unknown sender or recipient, bad text. Nothing is sent.
             GameOverError: the game is over.
         """
-        self.check_send(sender, recipient, text)
-        number = len(self._messages) + sum(len(record.messages) for record in self._history)
-        self._messages.append(Message(number, sender, recipient, text, self.phase, message_round))
+        self.check_send(sender, recipient, text, message_round)
+        self._messages.append(Message(sender, recipient, text, self.phase, message_round))
 
-    def check_send(self, sender: str, recipient: str, text: str) -> None:
+    def check_send(self, sender: str, recipient: str, text: str, message_round: int = 1) -> None:
         """Raise what `send` would raise, and send nothing."""
         self._check_running()
-        check_message(self.board, self.rules, sender, recipient, text)
+        check_message(self.board, self.rules, sender, recipient, text, message_round)
         if self._position.state.phase_type == RETREATS:
             raise PressError(f"{sender} to {recipient} in {self.phase}: there are no messages in retreat phases")
 
@@ -418,8 +469,10 @@ def _results(position: Position, flags: np.ndarray) -> dict[str, list[str]]:
     return named
 
 
-def _upper(text: object) -> str:
-    return text.upper() if isinstance(text, str) else ""
+def _shorten(text: object, most: int = 200) -> str:
+    """What was given as an order, as text that can be kept in a record."""
+    given = text if isinstance(text, str) else repr(text)
+    return given[:most].encode("utf-8", "backslashreplace").decode()
 
 
 def _some(options: Sequence[str], most: int = 12) -> str:

@@ -97,7 +97,9 @@ def _piece_orders(board: Board, convoyed: Convoyed, piece: str) -> Iterator[Row]
     me = board.piece_index[piece]
     yield f"{piece} H", HOLD, me, NOBODY, NOBODY
     yield f"{piece} D", DISBAND, me, NOBODY, NOBODY
-    if any(piece[2:5] in homes for homes in board.homes.values()):
+    if any(piece[2:5] in homes for homes in board.homes.values()) or (
+        board.build_anywhere and piece[2:5] in board.center_index
+    ):
         yield f"{piece} B", BUILD, me, NOBODY, NOBODY
     for dest in board.moves[piece]:
         yield f"{piece} - {dest}", MOVE, me, NOBODY, board.location_index[dest]

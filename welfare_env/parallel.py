@@ -34,7 +34,16 @@ import numpy as np
 from gymnasium import spaces
 from pettingzoo import ParallelEnv
 
-from welfare_env.actions import ListSpace, is_text, send_all, split_action, with_press
+from welfare_env.actions import (
+    ListSpace,
+    check_all,
+    is_text,
+    refuse_messages,
+    refuse_orders,
+    send_all,
+    split_action,
+    with_press,
+)
 from welfare_env.board import Board
 from welfare_env.engine import ADJUSTMENTS, RETREATS
 from welfare_env.errors import GameOverError, IllegalOrderError
@@ -45,16 +54,18 @@ from welfare_env.rules import Rules
 from welfare_env.setting import RENDER_MODES, Setting
 from welfare_env.view import MESSAGES, ORDERS
 
+Words = tuple[list[str], list[tuple[str, str]]]  # orders, and (what was given, why it is no order)
+
 
 def legal_shape(board: Board, rules: Rules) -> tuple[int, int]:
     """Slots and choices that are enough for every position of a power on this board."""
     units = (
         len(board.provinces) if rules.overmilitarise else max(len(board.centers), *map(len, board.start_units.values()))
     )
-    slots = units + max(len(homes) for homes in board.homes.values())
+    sites = len(board.centers) if board.build_anywhere else max(map(len, board.homes.values()))
     moves = ~np.isin(board.orders.kind, (WAIVE, RETREAT, DISBAND, BUILD, GIVE))
     choices = np.bincount(board.orders.piece[moves], minlength=len(board.pieces)).max()
-    return slots, max(int(choices), 8)
+    return units + sites, max(int(choices), 8)
 
 
 class ParallelDiplomacyEnv(ParallelEnv):
@@ -114,10 +125,14 @@ class ParallelDiplomacyEnv(ParallelEnv):
             raise IllegalOrderError(f"actions of {unknown}: agents are {self.agents}")
         before = self.game.position.state.welfare
         split = {agent: split_action(self.rules, agent, actions[agent]) for agent in self.agents if agent in actions}
+        orders = {agent: given for agent, (given, _) in split.items()}
+        words = {agent: self._in_words(agent, given) for agent, given in orders.items()}
+        messages = {agent: sent for agent, (_, sent) in split.items()}
+        self._refused = dict.fromkeys(self.agents, ())
         if self._round:
-            self._speak({agent: messages for agent, (_, messages) in split.items()})
+            self._speak(orders, messages)
         else:
-            self._order({agent: orders for agent, (orders, _) in split.items()})
+            self._order(words, messages)
         return self._outcome(before)
 
     def _outcome(self, welfare_before: np.ndarray) -> tuple[dict, dict, dict, dict, dict]:
@@ -139,47 +154,65 @@ class ParallelDiplomacyEnv(ParallelEnv):
         speaking = self.rules.has_press and self.game.position.state.phase_type != RETREATS and not self.game.is_done
         self._round = 1 if speaking else 0
 
-    def _speak(self, messages: Mapping[str, Mapping[str, str]]) -> None:
-        if self.setting.strict:
+    def _speak(self, orders: Mapping[str, Any], messages: Mapping[str, Mapping[str, str]]) -> None:
+        strict = self.setting.strict
+        refused = {agent: refuse_orders(agent, given, strict) for agent, given in orders.items()}
+        if strict:
             for agent, sent in messages.items():
-                for recipient, text in sent.items():
-                    self.game.check_send(agent, recipient, text)
+                check_all(self.game, agent, sent)
         for agent, sent in messages.items():
-            self._refused[agent] = tuple(send_all(self.game, agent, sent, self._round, strict=False))
+            told = send_all(self.game, agent, sent, self._round, strict=False)
+            self._refused[agent] = (*refused[agent], *told)
         self._round = (self._round + 1) % (self.rules.message_rounds + 1)
 
-    def _order(self, orders: Mapping[str, Any]) -> None:
-        words = {power: self._in_words(power, given) for power, given in orders.items() if power != MEDIATOR}
-        if self.setting.strict:
-            for power, texts in words.items():
-                self.game.check_orders(power, texts)
-        for power, texts in words.items():
-            self._refused[power] = tuple(void.reason for void in self.game.submit(power, texts, strict=False))
+    def _order(self, orders: Mapping[str, Words], messages: Mapping[str, Mapping[str, str]]) -> None:
+        strict = self.setting.strict
+        refused = {agent: refuse_messages(agent, sent, strict) for agent, sent in messages.items()}
+        powers = [agent for agent in orders if agent != MEDIATOR]
+        if strict:
+            for power in powers:
+                self._check_strictly(power, *orders[power])
+        for power in powers:
+            texts, faults = orders[power]
+            void = self.game.submit(power, texts, strict=False)
+            for text, reason in faults:
+                self.game.add_void(power, text, reason)
+            told = [order.reason for order in void] + [reason for _, reason in faults]
+            self._refused[power] = (*refused[power], *told)
         self.game.advance()
         self._begin_phase()
 
-    def _in_words(self, power: str, orders: Any) -> list[str]:
-        """Orders as strings; choices beyond a legal list come out as what they are: no order at all."""
+    def _check_strictly(self, power: str, texts: list[str], faults: list[tuple[str, str]]) -> None:
+        self.game.check_orders(power, texts)
+        if faults:
+            raise IllegalOrderError(faults[0][1])
+
+    def _in_words(self, agent: str, orders: Any) -> Words:
+        """Orders as strings, and what cannot be an order with the reason."""
         if is_text(orders):
-            return list(orders)
+            return list(orders), []
         choices = np.asarray(orders)
         if choices.shape != self._shape[:1] or not np.issubdtype(choices.dtype, np.integer):
-            raise IllegalOrderError(f"orders of {power}: give {self._shape[0]} whole numbers, or a list of strings")
-        rows = self._rows(power)
-        texts = [self._choice(row, int(choice)) for row, choice in zip(rows, choices, strict=False)]
-        extra = [f"(choice {choice} for an empty slot)" for choice in choices[len(rows) :] if choice != 0]
-        return self._consistent([text for text in texts if text != "WAIVE"]) + extra[:1]
+            raise IllegalOrderError(f"orders of {agent}: give {self._shape[0]} whole numbers, or a list of strings")
+        rows = [] if agent == MEDIATOR or self._round else self._rows(agent)
+        texts: list[str] = []
+        faults: list[tuple[str, str]] = []
+        for slot, choice in enumerate(choices.tolist()):
+            row = rows[slot] if slot < len(rows) else [WAIVE]
+            if not 0 <= choice < len(row):
+                reason = f"slot {slot} of {agent} has {len(row)} choices; {choice} is not among them"
+                faults.append((f"choice {choice} in slot {slot}", reason))
+            elif row[choice] != WAIVE:
+                texts.append(self.board.orders.texts[row[choice]])
+        return self._consistent(agent, texts, faults)
 
-    def _choice(self, row: list[int], choice: int) -> str:
-        return self.board.orders.texts[row[choice]] if 0 <= choice < len(row) else f"(choice {choice} of {len(row)})"
-
-    def _consistent(self, texts: list[str]) -> list[str]:
-        """In Winter: the first kind of order chosen stands, orders of the other kind are marked as void."""
-        kinds = {"B", "D"} & {text[-1] for text in texts}
-        if self.game.position.state.phase_type != ADJUSTMENTS or len(kinds) < 2:
-            return texts
-        first = next(text[-1] for text in texts if text[-1] in kinds)
-        return [text if text[-1] == first else f"({text})" for text in texts]
+    def _consistent(self, power: str, texts: list[str], faults: list[tuple[str, str]]) -> Words:
+        """In Winter: the first kind of order chosen stands, orders of the other kind are void."""
+        if self.game.position.state.phase_type != ADJUSTMENTS or not texts:
+            return texts, faults
+        other = [text for text in texts if text[-1] != texts[0][-1]]
+        reason = f"{power} cannot build and disband in one Winter"
+        return [text for text in texts if text not in other], faults + [(text, reason) for text in other]
 
     def _rows(self, power: str) -> list[list[int]]:
         """The legal list of every slot of a power: order numbers. In Winter each begins with WAIVE."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
+from types import MappingProxyType
 
 import numpy as np
 
@@ -11,6 +13,7 @@ from welfare_env.engine import ADJUSTMENTS, RETREATS, SEASONS, Engine, Legal, St
 from welfare_env.errors import PositionError
 
 Units = dict[str, tuple[str, ...]]
+UnitsView = Mapping[str, tuple[str, ...]]  # read-only
 
 
 class Position:
@@ -36,42 +39,42 @@ class Position:
         return self.board.first_year + self.state.year
 
     @functools.cached_property
-    def units(self) -> Units:
+    def units(self) -> UnitsView:
         """Power -> its units, without dislodged ones."""
         return self._by_power(self.state.units)
 
     @functools.cached_property
-    def dislodged(self) -> dict[str, dict[str, tuple[str, ...]]]:
+    def dislodged(self) -> Mapping[str, UnitsView]:
         """Power -> its dislodged units -> the locations each may try to retreat to."""
         places = self.board.locations
         found: dict[str, dict[str, tuple[str, ...]]] = {power: {} for power in self.board.powers}
         for (power, piece), options in zip(self.state.dislodged.tolist(), self.state.retreats.tolist(), strict=True):
             unit = self.board.pieces[piece]
             found[self.board.powers[power]][unit] = tuple(places[place] for place in options if place >= 0)
-        return found
+        return MappingProxyType({power: MappingProxyType(units) for power, units in found.items()})
 
     @functools.cached_property
-    def centers(self) -> Units:
+    def centers(self) -> UnitsView:
         """Power -> the supply centres it owns."""
         owned: dict[str, list[str]] = {power: [] for power in self.board.powers}
         for center, owner in zip(self.board.centers, self.state.owners.tolist(), strict=True):
             if owner >= 0:
                 owned[self.board.powers[owner]].append(center)
-        return {power: tuple(centers) for power, centers in owned.items()}
+        return _frozen(owned)
 
     @functools.cached_property
-    def welfare(self) -> dict[str, int]:
+    def welfare(self) -> Mapping[str, int]:
         """Power -> welfare points so far."""
-        return dict(zip(self.board.powers, self.state.welfare.tolist(), strict=True))
+        return MappingProxyType(dict(zip(self.board.powers, self.state.welfare.tolist(), strict=True)))
 
     @functools.cached_property
-    def influence(self) -> Units:
+    def influence(self) -> UnitsView:
         """Power -> the provinces it was the last to stand in."""
         held: dict[str, list[str]] = {power: [] for power in self.board.powers}
         for province, power in zip(self.board.provinces, self.state.influence.tolist(), strict=True):
             if power >= 0:
                 held[self.board.powers[power]].append(province)
-        return {power: tuple(provinces) for power, provinces in held.items()}
+        return _frozen(held)
 
     @functools.cached_property
     def legal(self) -> Legal:
@@ -108,11 +111,15 @@ class Position:
         """Whether a power has a unit or a centre left."""
         return bool(self.units[power] or self.centers[power] or self.dislodged[power])
 
-    def _by_power(self, rows: np.ndarray) -> Units:
+    def _by_power(self, rows: np.ndarray) -> UnitsView:
         found: dict[str, list[str]] = {power: [] for power in self.board.powers}
         for power, piece in rows.tolist():
             found[self.board.powers[power]].append(self.board.pieces[piece])
-        return {power: tuple(units) for power, units in found.items()}
+        return _frozen(found)
+
+
+def _frozen(lists: dict[str, list[str]]) -> UnitsView:
+    return MappingProxyType({power: tuple(names) for power, names in lists.items()})
 
 
 def parse_phase(text: object, board: Board, years: int) -> tuple[int, int]:

@@ -18,12 +18,10 @@ class Message:
     """A message: data, never instructions. Visible to its sender, its recipient, and to all if sent to GLOBAL.
 
     Attributes:
-        number: position among all messages of the game, from 0.
         phase: short name of the phase in which it was sent.
         round: message round, from 1.
     """
 
-    number: int
     sender: str
     recipient: str
     text: str
@@ -44,11 +42,14 @@ def recipients(board: Board, rules: Rules, sender: str) -> tuple[str, ...]:
     return (*(player for player in players(board, rules) if player != sender), GLOBAL)
 
 
-def check_message(board: Board, rules: Rules, sender: object, recipient: object, text: object) -> None:
+def check_message(
+    board: Board, rules: Rules, sender: object, recipient: object, text: object, message_round: object
+) -> None:
     """Refuse what must not be sent.
 
     Raises:
-        PressError: no press in this game, unknown sender or recipient, or a text that is empty, too long or not text.
+        PressError: no press in this game, unknown sender, recipient or round, or a text that is empty, too long or no
+            text.
     """
     if not rules.has_press:
         raise PressError("this game has no press: make it with press='text' and message_rounds >= 1")
@@ -59,6 +60,8 @@ def check_message(board: Board, rules: Rules, sender: object, recipient: object,
         possible = ", ".join(recipients(board, rules, str(sender)))
         raise PressError(f"{sender} cannot write to {recipient!r}: choose one of {possible}")
     _check_text(str(sender), str(recipient), text)
+    if type(message_round) is not int or not 1 <= message_round <= rules.message_rounds:
+        raise PressError(f"message round {message_round!r}: give a whole number from 1 to {rules.message_rounds}")
 
 
 def _check_text(sender: str, recipient: str, text: object) -> None:

@@ -8,9 +8,11 @@ callers may add keys to it. Nothing in a record depends on the time or the machi
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import json
 import os
-import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,12 +33,13 @@ COMPLETED = "COMPLETED"
 
 def to_record(game: Game) -> dict[str, Any]:
     """The game so far as plain JSON types."""
+    clock = itertools.count()  # in place of times: the upstream format wants a number a message, unique in the game
     phases = [
-        _phase(game, record.position, record.orders, record.void, record.results, record.messages)
+        _phase(record.position, record.orders, record.void, record.results, record.messages, clock)
         for record in game.history
     ]
     orders = {power: game.orders(power) for power in game.powers if game.orders(power)}
-    phases.append(_phase(game, game.position, orders, game.pending_void, {}, game.messages))
+    phases.append(_phase(game.position, orders, game.pending_void, {}, game.messages, clock))
     return {
         "id": "welfare_env",
         "map": game.board.name,
@@ -60,19 +63,19 @@ def years_played(game: Game) -> int:
 
 
 def _phase(
-    game: Game,
     position: Position,
     orders: dict[str, tuple[str, ...]],
     void: dict[str, tuple[Void, ...]],
     results: dict[str, list[str]],
     messages: tuple[Message, ...],
+    clock: Iterator[int],
 ) -> dict[str, Any]:
     return {
         "name": position.phase,
         "state": _state(position),
         "orders": {power: list(texts) for power, texts in orders.items()},
         "results": results,
-        "messages": [_message(message) for message in messages],
+        "messages": [_message(message, next(clock)) for message in messages],
         "void": {power: [vars(order) for order in refused] for power, refused in void.items()},
     }
 
@@ -89,7 +92,7 @@ def _state(position: Position) -> dict[str, Any]:
         "influence": {power: list(provinces) for power, provinces in position.influence.items()},
         "civil_disorder": dict.fromkeys(board.powers, 0),
         "builds": _builds(position),
-        "welfare": position.welfare,
+        "welfare": dict(position.welfare),
     }
 
 
@@ -106,13 +109,13 @@ def _builds(position: Position) -> dict[str, dict[str, Any]]:
     return told
 
 
-def _message(message: Message) -> dict[str, Any]:
+def _message(message: Message, number: int) -> dict[str, Any]:
     return {
         "sender": message.sender,
         "recipient": message.recipient,
         "message": message.text,
         "phase": message.phase,
-        "time_sent": message.number,
+        "time_sent": number,
         "round": message.round,
     }
 
@@ -123,17 +126,24 @@ def save_record(record: dict[str, Any], path: str | os.PathLike[str]) -> None:
     Raises:
         RecordError: the file cannot be written.
     """
-    target = Path(path)
+    target = _path(path)
+    draft = target.with_name(f".{target.name}.{os.getpid()}.draft")
     try:
-        with tempfile.NamedTemporaryFile(
-            "w", encoding="utf-8", dir=target.parent, prefix=f".{target.name}.", delete=False
-        ) as file:
+        with open(draft, "w", encoding="utf-8") as file:
             json.dump(record, file, ensure_ascii=False)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(file.name, target)
+        os.replace(draft, target)
     except OSError as error:
+        with contextlib.suppress(OSError):
+            draft.unlink()
         raise RecordError(f"cannot write {target}: {error}") from error
+
+
+def _path(path: object) -> Path:
+    if isinstance(path, (str, os.PathLike)) and "\0" not in os.fspath(path):
+        return Path(path)
+    raise RecordError(f"path {path!r}: give the path of a file")
 
 
 def load_record(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -142,13 +152,16 @@ def load_record(path: str | os.PathLike[str]) -> dict[str, Any]:
     Raises:
         RecordError: no such file, or no JSON of a saved game in it.
     """
+    source = _path(path)
     try:
-        if os.path.getsize(path) > LARGEST_FILE:
+        if source.stat().st_size > LARGEST_FILE:
             raise RecordError(f"{path} has more than {LARGEST_FILE} bytes: no saved game is that large")
-        record = json.loads(Path(path).read_text(encoding="utf-8"))
+        record = json.loads(source.read_text(encoding="utf-8"))
     except OSError as error:
         raise RecordError(f"cannot read {path}: {error}") from error
-    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+    except RecordError:
+        raise
+    except (ValueError, RecursionError) as error:
         raise RecordError(f"{path} is damaged or no saved game (JSON expected): {error}") from error
     if not isinstance(record, dict) or not isinstance(record.get("phases"), list) or not record["phases"]:
         raise RecordError(f'{path} is no saved game: it has no list of "phases"')
@@ -231,13 +244,15 @@ def _sorted(values: dict[str, Any]) -> dict[str, Any]:
 def _submit(game: Game, phase: dict[str, Any]) -> None:
     for message in phase.get("messages", []):
         game.send(message["sender"], message["recipient"], message["message"], message.get("round", 1))
-    ordered = phase.get("orders") or {}
-    refused = phase.get("void")
-    for power in sorted({*ordered, *(refused or {})}):
-        orders = ordered.get(power) or []
-        void = [entry["order"] for entry in (refused or {}).get(power, [])]
-        if orders or void:
-            game.submit(power, [*orders, *void], strict=False)
-        # Upstream files hold void orders among the others; ours keep them apart, so that a changed file is noticed.
-        if refused is not None and list(game.orders(power)) != orders:
-            raise RecordError(f"saved game is damaged: {phase['name']}: {power} cannot order {orders}")
+    is_ours = "void" in phase  # upstream files hold void orders among the others; ours keep them apart
+    for power, orders in (phase.get("orders") or {}).items():
+        game.submit(power, orders or [], strict=is_ours)
+    for power, refused in phase.get("void", {}).items():
+        for order in refused:
+            game.add_void(power, _text(order["order"]), _text(order["reason"]))
+
+
+def _text(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    raise RecordError(f"saved game is damaged: {value!r:.80} where a text belongs")

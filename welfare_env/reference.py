@@ -135,7 +135,7 @@ class ReferenceEngine:
             return replace(after, phase=state.phase + 1)
         if state.phase < FALL_MOVES:
             return replace(after, phase=FALL_MOVES)
-        return self._enter_winter(replace(after, phase=WINTER, owners=self._read_owners()))
+        return self._enter_winter(replace(after, phase=WINTER, owners=self._captured(state.owners, units)))
 
     def _enter_winter(self, state: State) -> State:
         """Winter, unless the standard game has been won or has nothing to adjust."""
@@ -159,7 +159,7 @@ class ReferenceEngine:
             units, _, _ = self._read_units()
         removed = ~np.isin(kept.units[:, 1], units[:, 1])
         flags = np.where(np.isin(state.units[:, 1], kept.units[removed, 1]), FLAG["disband"], 0).astype(np.uint8)
-        after = replace(state, units=units, influence=self._influence(state.influence, units))
+        after = replace(state, units=units)  # builds leave the influence as it is, as in the package
         if self.rules.is_welfare:
             given = self._transfers(orders)
             after = replace(after, welfare=state.welfare + given + self._gain(after))
@@ -238,11 +238,12 @@ class ReferenceEngine:
         shape = (-1, 2)
         return np.array(units, np.int16).reshape(shape), np.array(dislodged, np.int16).reshape(shape), padded
 
-    def _read_owners(self) -> np.ndarray:
-        owners = np.full(len(self.board.centers), -1, np.int8)
-        for number, power in enumerate(self.board.powers):
-            owners[[self.board.center_index[center] for center in self._game.powers[power].centers]] = number
-        return owners
+    def _captured(self, owners: np.ndarray, units: np.ndarray) -> np.ndarray:
+        """A centre belongs to whoever stands on it after Fall, else to whom it belonged."""
+        after = owners.copy()
+        centers = self.board.province_center[self.board.piece_province[units[:, 1]]]
+        after[centers[centers >= 0]] = units[centers >= 0, 0]
+        return after
 
 
 def _as_legal(found: list[tuple[int, int, int]]) -> Legal:

@@ -12,7 +12,7 @@ from welfare_env.engine import PHASE_TYPES, RETREATS, Engine, State
 from welfare_env.errors import PositionError
 from welfare_env.position import parse_phase
 
-WELFARE_LIMIT = 2**31 - 1  # welfare points are int32
+WELFARE_LIMIT = 10**9  # far from where int32 ends
 
 
 def position_state(
@@ -30,9 +30,9 @@ def position_state(
     """
     board = engine.board
     number, year = parse_phase(phase, board, engine.rules.years)
-    for named in (units, centers, dislodged, welfare):
-        for power in named:
-            board.check_power(power)
+    for name, given in (("units", units), ("centers", centers), ("dislodged", dislodged), ("welfare", welfare)):
+        _check_mapping(board, name, given)
+    _check_lists(units, centers, dislodged)
     if bool(any(dislodged.values())) != (PHASE_TYPES[number] == RETREATS):
         raise PositionError(f"phase {phase}: dislodged units are given in retreat phases, and only there")
     standing = _rows(board, units, "units")
@@ -52,6 +52,33 @@ def position_state(
     )
 
 
+def _check_mapping(board: Board, name: str, given: object) -> None:
+    if not isinstance(given, Mapping):
+        raise PositionError(f"{name}={given!r}: give a dict with powers as keys")
+    for power in given:
+        board.check_power(power)
+
+
+def _check_lists(
+    units: Mapping[str, Sequence[str]],
+    centers: Mapping[str, Sequence[str]],
+    dislodged: Mapping[str, Mapping[str, Sequence[str]]],
+) -> None:
+    for name, listed in (("units", units), ("centers", centers)):
+        for power, names in listed.items():
+            _check_names(f"{name} of {power}", names)
+    for power, waiting in dislodged.items():
+        if not isinstance(waiting, Mapping):
+            raise PositionError(f"dislodged of {power} is {waiting!r}: give a dict, unit -> list of locations")
+        for unit, places in waiting.items():
+            _check_names(f"retreats of {unit}", places)
+
+
+def _check_names(what: str, names: object) -> None:
+    if not isinstance(names, (list, tuple)) or not all(isinstance(name, str) for name in names):
+        raise PositionError(f"{what} are {names!r}: give a list of strings")
+
+
 def _rows(board: Board, units: Mapping[str, Iterable[str]], what: str) -> np.ndarray:
     """int16 [units, 2], power and piece; at most one unit in a province."""
     rows: list[tuple[int, int]] = []
@@ -59,7 +86,7 @@ def _rows(board: Board, units: Mapping[str, Iterable[str]], what: str) -> np.nda
     for power in board.powers:
         for unit in units.get(power, ()):
             if unit not in board.piece_index:
-                options = [piece for piece in board.pieces if str(unit)[2:5] == piece[2:5]]
+                options = [piece for piece in board.pieces if unit[2:5] == piece[2:5]]
                 right = f"; possible: {', '.join(options)}" if options else ""
                 raise PositionError(f"{what} of {power}: {unit!r} cannot stand on map {board.name!r}{right}")
             if unit[2:5] in seen:
@@ -98,6 +125,6 @@ def _welfare(board: Board, welfare: Mapping[str, int]) -> np.ndarray:
     points = np.zeros(len(board.powers), np.int32)
     for power, value in welfare.items():
         if isinstance(value, bool) or not isinstance(value, int) or abs(value) > WELFARE_LIMIT:
-            raise PositionError(f"welfare of {power} is {value!r}: give a whole number")
+            raise PositionError(f"welfare of {power} is {value!r}: give a whole number up to {WELFARE_LIMIT}")
         points[board.power_index[power]] = value
     return points

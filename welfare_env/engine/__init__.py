@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from welfare_env.errors import RulesError
+from welfare_env.rules import Rules
 
 if TYPE_CHECKING:
     from welfare_env.board import Board
-    from welfare_env.rules import Rules
 
 SPRING_MOVES, SPRING_RETREATS, FALL_MOVES, FALL_RETREATS, WINTER = range(5)
 MOVEMENT, RETREATS, ADJUSTMENTS = "M", "R", "A"
@@ -55,6 +55,10 @@ class State:
     influence: np.ndarray
     winner: int = -1
     done: bool = False
+
+    def __post_init__(self) -> None:
+        for array in (self.units, self.dislodged, self.retreats, self.owners, self.welfare, self.influence):
+            array.setflags(write=False)
 
     @property
     def phase_type(self) -> str:
@@ -125,16 +129,17 @@ def balance(board: Board, state: State) -> np.ndarray:
 
 
 def build_sites(board: Board, state: State) -> np.ndarray:
-    """Which centres are empty homes of their owner, where a unit may be built: bool [centers]."""
+    """Where its owner may build a unit, in empty homes (or any empty centre of some maps): bool [centers]."""
     occupied = np.zeros(len(board.provinces), bool)
     occupied[board.piece_province[state.units[:, 1]]] = True
-    return (state.owners >= 0) & (state.owners == board.home_power) & ~occupied[board.center_province]
+    is_home = (state.owners == board.home_power) | board.build_anywhere
+    return (state.owners >= 0) & is_home & ~occupied[board.center_province]
 
 
 def adjustments(board: Board, rules: Rules, state: State) -> tuple[np.ndarray, np.ndarray]:
     """How many units each power may build and how many it must disband in Winter: two int64 [powers]."""
     room = balance(board, state)
-    sites = np.bincount(board.home_power[build_sites(board, state)], minlength=len(board.powers))
+    sites = np.bincount(state.owners[build_sites(board, state)], minlength=len(board.powers))
     if rules.overmilitarise:
         return sites, np.zeros_like(room)
     return np.minimum(sites, np.maximum(room, 0)), np.maximum(-room, 0)
@@ -156,6 +161,8 @@ def make_engine(name: str, board: Board, rules: Rules) -> Engine:
     Raises:
         RulesError: there is no such engine.
     """
-    if name not in ENGINES:
+    if not isinstance(name, str) or name not in ENGINES:
         raise RulesError(f"engine={name!r}: choose one of {', '.join(map(repr, ENGINES))}")
+    if not isinstance(rules, Rules):
+        raise RulesError(f"rules={rules!r}: give welfare_env.Rules(...)")
     return ENGINES[name](board, rules)
