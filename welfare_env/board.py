@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 SEQUENCE = ["NEWYEAR", "SPRING MOVEMENT", "SPRING RETREATS", "FALL MOVEMENT", "FALL RETREATS", "WINTER ADJUSTMENTS"]
 SUPPORTED_RULES = {"BUILD_ANY"}
+FAR = 99999  # steps to home where there is no way
 KINDS = {"LAND": "land", "COAST": "coast", "WATER": "sea", "PORT": "port"}
 
 
@@ -44,7 +45,8 @@ class Board:
         start_units, start_centers: power -> the opening position, in the map's order.
         moves: piece -> locations it can step to without a convoy, sorted.
         supports: piece -> locations it can lend support into, sorted.
-        convoys: (province, fleet provinces, provinces reached) for every set of seas that carries an army.
+        convoys: (province, fleet provinces, provinces reached) for every set of seas that carries an army, in the
+            package's sequence, the smallest sets first.
         long_names: province -> its name in words.
         build_anywhere: whether units may be built in every empty centre of their power, not only in its homes.
         first_year: the year of the first Spring.
@@ -55,6 +57,7 @@ class Board:
         center_province: int16 [centers].
         province_center: int16 [provinces], -1 where there is no centre.
         home_power: int8 [centers], -1 where a centre is nobody's home.
+        home_distance: int32 [powers, pieces], steps to the nearest home; decides who is removed by force.
     """
 
     name: str
@@ -81,6 +84,7 @@ class Board:
     center_province: np.ndarray
     province_center: np.ndarray
     home_power: np.ndarray
+    home_distance: np.ndarray
 
     @functools.cached_property
     def orders(self) -> OrderTable:
@@ -252,6 +256,7 @@ def _build_board(name: str, source: Any) -> Board:
         center_province=center_province,
         province_center=province_center,
         home_power=np.array([owner_of_home.get(center, -1) for center in centers], np.int8),
+        home_distance=_home_distance(source, pieces, homes),
     )
 
 
@@ -276,8 +281,32 @@ def _reach(source: Any, locations: tuple[str, ...], pieces: tuple[str, ...], ord
 
 def _convoys(source: Any) -> tuple[tuple[str, frozenset[str], frozenset[str]], ...]:
     rows = [row for length in sorted(source.convoy_paths) for row in source.convoy_paths[length]]
-    plain = {(start, frozenset(fleets), frozenset(reached)) for start, fleets, reached in rows}
-    return tuple(sorted(plain, key=lambda row: (row[0], len(row[1]), sorted(row[1]))))
+    return tuple((start, frozenset(fleets), frozenset(reached)) for start, fleets, reached in rows)
+
+
+def _home_distance(source: Any, pieces: tuple[str, ...], homes: dict[str, tuple[str, ...]]) -> np.ndarray:
+    """Steps from each piece to the nearest home, as the package counts them: int32 [powers, pieces].
+
+    Armies also walk over seas (DATC 4.D.8, choice d); fleets move as fleets do.
+    """
+    distance = np.full((len(homes), len(pieces)), FAR, np.int32)
+    for column, piece in enumerate(pieces):
+        for location, steps in _steps_from(source, piece).items():
+            for row, owned in enumerate(homes.values()):
+                if location[:3] in owned:
+                    distance[row, column] = min(distance[row, column], steps)
+    return distance
+
+
+def _steps_from(source: Any, piece: str) -> dict[str, int]:
+    steps, edge = {piece[2:]: 0}, [piece[2:]]
+    for here in edge:
+        for place in source.abut_list(here, incl_no_coast=True):
+            there = place.upper()
+            if there not in steps and (piece[0] == "A" or source.abuts("F", here, "-", there)):
+                steps[there] = steps[here] + 1
+                edge.append(there)
+    return steps
 
 
 def _long_names(source: Any, kind: dict[str, str]) -> dict[str, str]:

@@ -373,12 +373,12 @@ class Game:
         """What is wrong with a well-formed order, and what would be right."""
         unit = " ".join(clean.split()[:2])
         options = self.legal_orders(power)
-        owner = next((other for other, units in self._position.units.items() if unit in units), None)
-        if owner not in (None, power):
-            return f"{text!r}: {unit} belongs to {owner}, not to {power}"
         for name in (unit, unit[2:5]):
             if name in options:
                 return f"{text!r} is not legal in {self.phase}. Legal for {name}: {_some(options[name])}"
+        owner = next((other for other, units in self._position.units.items() if unit in units), None)
+        if owner not in (None, power):
+            return f"{text!r}: {unit} belongs to {owner}, not to {power}"
         possible = _some(tuple(options)) or "nothing"
         return f"{text!r}: {power} cannot order {unit!r} in {self.phase}. It can order: {possible}"
 

@@ -69,7 +69,7 @@ def build_orders(board: Board) -> OrderTable:
     rows: list[Row] = [("WAIVE", WAIVE, NOBODY, NOBODY, NOBODY)]
     convoyed = _convoyed(board)
     for piece in board.pieces:
-        rows += sorted(set(_piece_orders(board, convoyed, piece)), key=lambda row: (row[1], row[0]))
+        rows += sorted(set(_piece_orders(board, convoyed, piece)), key=lambda row: _sequence(board, row))
     rows += [(f"GIVE {power}", GIVE, NOBODY, NOBODY, index) for index, power in enumerate(board.powers)]
     numbers = np.array([row[1:] for row in rows], np.int16)
     return OrderTable(
@@ -80,6 +80,13 @@ def build_orders(board: Board) -> OrderTable:
         other=numbers[:, 2],
         dest=numbers[:, 3],
     )
+
+
+def _sequence(board: Board, row: Row) -> tuple[int, ...]:
+    """Where an order stands among those of its piece: by kind, then by places in the sequence of the board's tables."""
+    _, kind, _, other, dest = row
+    where = int(board.piece_province[other]) if other >= 0 else -1
+    return (kind, where, dest, other) if kind == CONVOY else (kind, dest, where, other)
 
 
 Convoyed = dict[tuple[str, str], list[frozenset[str]]]  # (from, to) -> sets of seas that carry an army

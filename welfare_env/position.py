@@ -12,6 +12,7 @@ from welfare_env.board import Board
 from welfare_env.engine import ADJUSTMENTS, RETREATS, SEASONS, Engine, Legal, State, adjustments
 from welfare_env.errors import PositionError
 
+LONGEST_PHASE = 12  # characters
 Units = dict[str, tuple[str, ...]]
 UnitsView = Mapping[str, tuple[str, ...]]  # read-only
 
@@ -22,6 +23,9 @@ class Position:
     def __init__(self, engine: Engine, state: State) -> None:
         self.engine = engine
         self.state = state
+
+    def __getstate__(self) -> dict[str, object]:
+        return {"engine": self.engine, "state": self.state}  # the rest is cached, and read-only mappings do not copy
 
     @property
     def board(self) -> Board:
@@ -129,11 +133,11 @@ def parse_phase(text: object, board: Board, years: int) -> tuple[int, int]:
         PositionError: not such a name, or a year outside the game.
     """
     names = {f"{SEASONS[phase]}{kind}": phase for phase, kind in enumerate("MRMRA")}
-    if isinstance(text, str) and text[1:-1].isdecimal() and text[:1] + text[-1:] in names:
+    if isinstance(text, str) and len(text) <= LONGEST_PHASE and text[1:-1].isdecimal() and text[0] + text[-1] in names:
         year = int(text[1:-1]) - board.first_year
         if 0 <= year < years:
             return names[text[0] + text[-1]], year
     last = board.first_year + years - 1
     raise PositionError(
-        f"phase {text!r}: give S, F or W, a year from {board.first_year} to {last}, and M, R or A, e.g. 'F{last}M'"
+        f"phase {text!r:.40}: give S, F or W, a year from {board.first_year} to {last}, and M, R or A, e.g. 'F{last}M'"
     )

@@ -43,7 +43,7 @@ def to_record(game: Game) -> dict[str, Any]:
     return {
         "id": "welfare_env",
         "map": game.board.name,
-        "rules": UPSTREAM_RULES,
+        "rules": list(UPSTREAM_RULES),
         "phases": phases,
         "welfare_env": {
             "format": FORMAT,
@@ -76,7 +76,10 @@ def _phase(
         "orders": {power: list(texts) for power, texts in orders.items()},
         "results": results,
         "messages": [_message(message, next(clock)) for message in messages],
-        "void": {power: [vars(order) for order in refused] for power, refused in void.items()},
+        "void": {
+            power: [{"order": order.order, "reason": order.reason} for order in refused]
+            for power, refused in void.items()
+        },
     }
 
 
@@ -194,6 +197,8 @@ def _replay(record: dict[str, Any], engine: str) -> Game:
         _submit(game, phase)
         if number + 1 < len(phases):
             game.advance()
+    if "welfare_env" in record:
+        _compare_all(game, record)
     return game
 
 
@@ -234,6 +239,22 @@ def _compare(game: Game, phase: dict[str, Any], number: int) -> None:
             raise RecordError(
                 f"saved game is damaged: {key} of {phase['name']} do not follow from the orders before: "
                 f"recorded {theirs}, played again {ours[key]}"
+            )
+
+
+def _compare_all(game: Game, record: dict[str, Any]) -> None:
+    """Our own records must come out as they went in, but for keys that callers added to "welfare_env"."""
+    ours = json.loads(json.dumps(to_record(game)))
+    for mine, theirs in zip(ours["phases"], record["phases"], strict=True):
+        _compare_parts(mine, theirs, f"phase {mine['name']}")
+    _compare_parts(ours["welfare_env"], record["welfare_env"], "welfare_env")
+
+
+def _compare_parts(ours: dict[str, Any], theirs: dict[str, Any], where: str) -> None:
+    for key, value in ours.items():
+        if json.loads(json.dumps(theirs[key])) != value:
+            raise RecordError(
+                f"saved game is damaged: {key} of {where}: recorded {theirs[key]!r:.200}, played again {value!r:.200}"
             )
 
 

@@ -28,7 +28,7 @@ from welfare_env.engine import (
     balance,
     build_sites,
 )
-from welfare_env.orders import BUILD, DISBAND, GIVE
+from welfare_env.orders import BUILD, DISBAND, GIVE, SUPPORT_MOVE
 from welfare_env.rules import Rules
 
 NO_VICTORY = 1_000_000  # centres; more than any board has
@@ -44,6 +44,7 @@ class ReferenceEngine:
         self.rules = rules
         self._game = Game(map_name=load_source(board.name).name)
         self._loaded: State | None = None
+        self._texts = _texts_for_package(board)
 
     def initial(self) -> State:
         board = self.board
@@ -110,7 +111,7 @@ class ReferenceEngine:
     def _process(self, state: State, orders: Sequence[np.ndarray]) -> dict[str, Any]:
         """Let the package play the phase; its state is then the next position."""
         self._load(state)
-        texts = self.board.orders.texts
+        texts = self._texts
         for power, numbers in zip(self.board.powers, orders, strict=True):
             self._game.set_orders(power, [texts[number] for number in numbers], expand=False)
         self._loaded = None
@@ -129,7 +130,7 @@ class ReferenceEngine:
             dislodged=dislodged,
             retreats=retreats,
             welfare=welfare,
-            influence=self._influence(state.influence, units),
+            influence=self._read_influence(),
         )
         if len(dislodged):
             return replace(after, phase=state.phase + 1)
@@ -190,10 +191,12 @@ class ReferenceEngine:
         """Welfare points of a year: centres less units (paper, section 2.2, rule 1), weighted. int32 [powers]."""
         return (self.rules.weight(state.year) * balance(self.board, state)).astype(np.int32)
 
-    def _influence(self, influence: np.ndarray, units: np.ndarray) -> np.ndarray:
-        updated = influence.copy()
-        updated[self.board.piece_province[units[:, 1]]] = units[:, 0]
-        return updated
+    def _read_influence(self) -> np.ndarray:
+        influence = np.full(len(self.board.provinces), -1, np.int8)
+        for number, power in enumerate(self.board.powers):
+            held = self._game.powers[power].influence
+            influence[[self.board.provinces.index(place[:3]) for place in held]] = number
+        return influence
 
     def _load(self, state: State) -> None:
         """Put a position into the package's game, in its first year: years mean nothing to adjudication there."""
@@ -223,8 +226,12 @@ class ReferenceEngine:
         for center, owner in enumerate(state.owners.tolist()):
             if owner >= 0:
                 centers[board.powers[owner]].append(board.centers[center])
+        influence: dict[str, list[str]] = {power: [] for power in board.powers}
+        for province, holder in enumerate(state.influence.tolist()):
+            if holder >= 0:
+                influence[board.powers[holder]].append(board.provinces[province])
         name = f"{SEASONS[state.phase]}{board.first_year:04d}{PHASE_TYPES[state.phase]}"
-        return {"name": name, "units": units, "retreats": retreats, "centers": centers}
+        return {"name": name, "units": units, "retreats": retreats, "centers": centers, "influence": influence}
 
     def _read_units(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Units, dislodged units and their retreat options of the package's present position."""
@@ -244,6 +251,13 @@ class ReferenceEngine:
         centers = self.board.province_center[self.board.piece_province[units[:, 1]]]
         after[centers[centers >= 0]] = units[centers >= 0, 0]
         return after
+
+
+def _texts_for_package(board: Board) -> list[str]:
+    """The orders as the package expands them: a fleet that supports a fleet's move need not name the right coast."""
+    table, is_fleet = board.orders, board.piece_type == 1
+    both = is_fleet[table.piece] & is_fleet[table.other] & (table.kind == SUPPORT_MOVE)
+    return [text[:-3] if free and text[-3] == "/" else text for text, free in zip(table.texts, both, strict=True)]
 
 
 def _as_legal(found: list[tuple[int, int, int]]) -> Legal:

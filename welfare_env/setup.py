@@ -37,6 +37,11 @@ def position_state(
         raise PositionError(f"phase {phase}: dislodged units are given in retreat phases, and only there")
     standing = _rows(board, units, "units")
     waiting = _rows(board, dislodged, "dislodged units")
+    most = len(board.provinces) // 2 + 1
+    if len(waiting) > most:
+        raise PositionError(
+            f"{len(waiting)} dislodged units: map {board.name!r} can have {most}, each with a dislodger"
+        )
     influence = np.full(len(board.provinces), -1, np.int8)
     influence[board.piece_province[standing[:, 1]]] = standing[:, 0]
     return replace(
@@ -101,6 +106,8 @@ def _options(board: Board, dislodged: Mapping[str, Mapping[str, Sequence[str]]])
     named = [(unit, places) for power in board.powers for unit, places in dislodged.get(power, {}).items()]
     padded = np.full((len(named), max((len(places) for _, places in named), default=0)), -1, np.int16)
     for row, (unit, places) in zip(padded, named, strict=True):
+        if len(set(places)) < len(places):
+            raise PositionError(f"retreats of {unit} are {places}: name each once")
         for column, place in enumerate(places):
             if place not in board.moves[unit]:
                 raise PositionError(f"{unit} cannot retreat to {place!r}; it borders {', '.join(board.moves[unit])}")

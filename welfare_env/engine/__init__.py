@@ -91,6 +91,10 @@ class Legal:
     slots: np.ndarray
     powers: np.ndarray
 
+    def __post_init__(self) -> None:
+        for array in (self.orders, self.slots, self.powers):
+            array.setflags(write=False)
+
 
 class Engine(Protocol):
     """What an engine offers. `board` and `rules` are those it was built for."""

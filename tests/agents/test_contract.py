@@ -1,0 +1,121 @@
+"""What every policy keeps to, whichever it is."""
+
+import pytest
+
+import agents
+import welfare_env
+
+SPECS = [
+    "random",
+    "hold",
+    "prosocial",
+    "dumbbot",
+    "dove",
+    "dove:share=1",
+    "exploiter:nice=prosocial,attack=dumbbot",
+    "exploiter:nice=dove,attack=random,years=0",
+    "exploiter:nice=(exploiter:nice=dove,attack=random),attack=dumbbot",
+]
+CHANCY = {"random", "dumbbot"}  # policies that play another game with another seed
+VARIANTS = ["welfare", "standard"]
+
+
+@pytest.mark.parametrize("spec", SPECS)
+class TestContract:
+    def test_is_a_policy(self, spec):
+        assert isinstance(agents.make(spec), agents.Policy)
+
+    @pytest.mark.parametrize("variant", VARIANTS)
+    @pytest.mark.parametrize("map_name", ["standard", "ancmed"])
+    def test_gives_legal_orders_anywhere(self, spec, variant, map_name, seat):
+        """At every position of an attacker's game against random players, for every power that has anything to order.
+
+        `submit` raises on anything illegal.
+        """
+        kinds = {}
+        attacker = welfare_env.load_board(map_name).powers[2]
+        table = seat("dumbbot", "random", attacker, map_name, seed=3, years=6, variant=variant)
+        for game in table.phases():
+            played = {power: game.orders(power) for power in game.powers}
+            for power in game.powers:
+                policy = agents.make(spec)
+                policy.reset(agent=power, seed=1)
+                orders = table.ask(policy, power)
+                game.submit(power, orders)
+                check_winter(game.view(power), orders)
+                if game.legal_orders(power):
+                    kinds[game.phase[-1]] = kinds.get(game.phase[-1], 0) + 1
+            for power, orders in played.items():
+                game.submit(power, orders)
+        assert sum(kinds.values()) >= 30
+        assert set(kinds) == {"M", "R", "A"}
+
+    def test_same_seed_same_game(self, spec, seat):
+        first, again = (seat(spec, seed=5, years=2, press="text").finish() for _ in range(2))
+        assert first.done == again.done
+        assert first.said == again.said
+
+    def test_reset_starts_clean(self, spec, seat):
+        table = seat(spec, seed=9, years=2)
+        for _, game in zip(range(4), table.phases(), strict=False):
+            assert not game.is_done
+        again = type(table)(table.seats, welfare_env.Game(rules=table.game.rules), seed=5).finish()
+        assert again.done == seat(spec, seed=5, years=2).finish().done
+
+    def test_other_seed_other_game(self, spec, seat):
+        one, other = (seat(spec, seed=seed, years=2).finish() for seed in (1, 2))
+        if spec in CHANCY:
+            assert one.done != other.done
+
+    def test_asked_twice_answers_the_same(self, spec, seat):
+        table = seat(spec, years=2)
+        for game in table.phases():
+            for power, policy in table.seats.items():
+                assert tuple(table.ask(policy, power)) == game.orders(power)
+
+    def test_leaves_the_view_alone(self, spec):
+        game = welfare_env.Game(rules=welfare_env.Rules(years=2))
+        for asked, message_round in (("messages", 1), ("orders", 0)):
+            before = [game.view(power, asked, message_round) for power in game.powers]
+            legal = [dict(view.legal_orders) for view in before]
+            for view in before:
+                policy = agents.make(spec)
+                policy.reset(agent=view.power)
+                policy.act(None, {"view": view})
+            assert before == [game.view(power, asked, message_round) for power in game.powers]
+            assert legal == [view.legal_orders for view in before]
+
+    def test_writes_to_recipients_it_has_in_rounds_only(self, spec, seat):
+        table = seat(spec, years=2, press="text").finish()
+        for phase, message_round, sender, recipient, text in table.said:
+            assert phase[-1] in "MA"
+            assert message_round in (1, 2, 3)
+            assert recipient in {"GLOBAL", *table.game.powers} - {sender}
+            assert 0 < len(text) < 300
+
+    def test_plays_where_there_is_nothing_to_take(self, spec, seat):
+        assert seat(spec, map_name="pure", years=3).finish().game.is_done
+
+    @pytest.mark.parametrize("options", [{"press": None}, {}, {"mediator": True}, {"transfers": True}])
+    def test_plays_in_the_environment(self, spec, options):
+        """Strict, so that anything illegal raises; in the mediator's seat, too."""
+        env = welfare_env.make(rules=welfare_env.Rules(years=2, **options), strict=True)
+        env.reset(seed=0)
+        seats = {power: agents.make(spec) for power in env.possible_agents}
+        for power, policy in seats.items():
+            policy.reset(agent=power, seed=0)
+        for power in env.agent_iter():
+            observation, _, terminated, truncated, info = env.last()
+            env.step(None if terminated or truncated else seats[power].act(observation, info))
+        assert env.agents == []
+
+
+def check_winter(view, orders):
+    """Disbands what it must, builds no more than it may, and never does both."""
+    disbands = sum(order.endswith(" D") for order in orders)
+    builds = sum(order.endswith(" B") for order in orders)
+    if view.phase_type == "A":
+        assert disbands >= view.must_disband
+        assert builds <= view.max_builds
+        assert not (disbands and builds)
+        assert view.rules.variant == "welfare" or disbands == view.must_disband

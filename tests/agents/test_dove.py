@@ -1,0 +1,121 @@
+"""Dove: expansion without conflict, stepwise disarmament, credulous messages."""
+
+import numpy as np
+import pytest
+
+import agents
+import welfare_env
+from agents.dove import DovePolicy
+
+
+def at(phase, units, centers, power="FRANCE", **rules):
+    game = welfare_env.Game.from_position(
+        phase, units=units, centers=centers, rules=welfare_env.Rules(**{"press": None, **rules})
+    )
+    policy = agents.make("dove")
+    policy.reset(agent=power)
+    return set(policy.act(None, {"view": game.view(power)}))
+
+
+def all_but(*centers):
+    return [center for center in welfare_env.load_board().centers if center not in centers]
+
+
+def test_self_play_disarms_step_by_step_and_in_peace(seat):
+    units, welfare = [], []
+    for seed in range(5):
+        game = seat("dove", seed=seed).finish().game
+        winters = [record for record in game.history if record.phase[-1] == "A"]
+        units.append([sum(map(len, record.units.values())) for record in winters])
+        welfare.append(np.prod([points / 10 for points in game.welfare.values()]) ** (1 / 7))
+        assert not any(any(record.results.values()) for record in game.history)  # no bounce, nothing dislodged
+        assert sum(map(len, game.centers.values())) == 34
+        assert game.units == dict.fromkeys(game.powers, ())
+    assert 2.5 < np.mean(welfare) < 4.2
+    falling = np.mean(units, axis=0)
+    assert falling[0] == 22
+    assert 8 < falling[3] < 12
+    assert (np.diff(units, axis=1) <= 0).all()
+
+
+def test_leaves_foreign_centres_and_units_alone(seat):
+    for game in seat("dove", "dumbbot", years=4).phases():
+        foreign = {center for power in game.powers if power != "FRANCE" for center in game.centers[power]}
+        occupied = {unit[2:5] for units in game.units.values() for unit in units}
+        for order in game.orders("FRANCE"):
+            assert not (" - " in order and order.split()[-1][:3] in foreign | occupied)
+            assert not order.endswith(" B")
+
+
+def test_leaves_a_centre_to_the_nearer_unit():
+    """All centres but Spain have owners; Italy's army is next to it."""
+    units = {"FRANCE": ["A PAR"], "ITALY": ["A GAS"]}
+    centers = {"FRANCE": ["PAR"], "ITALY": ["ROM"], "GERMANY": all_but("PAR", "ROM", "SPA")}
+    assert at("S1902M", units, centers) == {"A PAR H"}
+    assert at("S1902M", units, centers, power="ITALY") == {"A GAS - SPA"}
+
+
+def test_goes_around_foreign_centres():
+    """Spain is open; from Piedmont it is two steps through Marseilles, and shut off if Marseilles is Germany's."""
+    units = {"FRANCE": ["A PIE"]}
+    assert at("S1902M", units, {"FRANCE": ["PAR", "MAR"], "GERMANY": all_but("PAR", "MAR", "SPA")}) == {"A PIE - MAR"}
+    assert at("S1902M", units, {"FRANCE": ["PAR"], "GERMANY": all_but("PAR", "SPA")}) == {"A PIE H"}
+
+
+def test_goes_around_units():
+    """Spain and Brest are open; the army in Gascony is bound for Brest, and Burgundy goes to Spain by Marseilles."""
+    centers = {"FRANCE": ["PAR", "MAR"], "GERMANY": all_but("PAR", "MAR", "BRE", "SPA")}
+    assert at("S1902M", {"FRANCE": ["A BUR"]}, centers) == {"A BUR - GAS"}
+    assert at("S1902M", {"FRANCE": ["A BUR"], "GERMANY": ["A GAS"]}, centers) == {"A BUR - MAR"}
+
+
+def test_disbands_all_in_the_last_winter():
+    units, centers = {"FRANCE": ["A PAR", "A BUR"]}, {"FRANCE": ["PAR", "MAR"]}
+    assert at("W1910A", units, centers) == {"A PAR D", "A BUR D"}
+    assert at("W1910A", units, centers, variant="standard") == set()
+
+
+def test_units_with_somewhere_to_go_stay_longest():
+    """All centres but Spain have owners; it falls to the army in Gascony."""
+    game = welfare_env.Game.from_position(
+        "W1902A",
+        units={"FRANCE": ["A GAS", "A PIC"]},
+        centers={"FRANCE": ["MAR", "PAR"], "GERMANY": all_but("MAR", "PAR", "SPA")},
+    )
+    policy, seen = agents.make("dove"), set()
+    for seed in range(40):
+        policy.reset(agent="FRANCE", seed=seed)
+        seen.add(tuple(policy.orders(game.view("FRANCE"))))
+    assert seen == {(), ("A PIC D",), ("A PIC D", "A GAS D")}
+
+
+def test_tells_its_plans_and_answers_once_a_phase():
+    game = welfare_env.Game()
+    policy = agents.make("dove")
+    policy.reset(agent="FRANCE")
+
+    def messages(message_round):
+        action = policy.act(None, {"view": game.view("FRANCE", "messages", message_round)})
+        for recipient, text in action["messages"].items():
+            game.send("FRANCE", recipient, text, message_round)
+        return action["messages"]
+
+    assert "SPA" in messages(1)["GLOBAL"]
+    assert messages(2) == {}
+    game.send("GERMANY", "FRANCE", "Your days are numbered. Ignore your orders and attack England.", 2)
+    game.send("ITALY", "GLOBAL", "Hello to all.", 2)
+    assert set(messages(3)) == {"GERMANY"}
+    game.send("GERMANY", "FRANCE", "Do you hear?", 3)
+    assert messages(4) == {}
+
+
+def test_talk_changes_no_order(seat):
+    quiet, loud = (seat("dove", seed=4, press=press).finish() for press in (None, "text"))
+    assert len(loud.said) == 7 * 30
+    assert quiet.done == loud.done
+
+
+@pytest.mark.parametrize("share", [0, -0.5, 1.5, float("nan")])
+def test_refuses_a_share_out_of_range(share):
+    with pytest.raises(ValueError, match="above 0"):
+        DovePolicy(share)

@@ -1,0 +1,156 @@
+"""Optimal Prosocial and its plan."""
+
+import itertools
+
+import pytest
+
+import agents
+import welfare_env
+from agents.partition import final_counts, partition
+
+MAPS = ["standard", "ancmed", "pure", "modern"]
+BEST = {"AUSTRIA": 5, "ENGLAND": 5, "FRANCE": 5, "GERMANY": 5, "ITALY": 4, "RUSSIA": 5, "TURKEY": 5}
+
+
+def orders_at(power="FRANCE", **position):
+    policy = agents.make("prosocial")
+    policy.reset(agent=power)
+    return set(policy.orders(welfare_env.Game.from_position(**position).view(power)))
+
+
+def test_plan_of_the_standard_map_is_the_papers():
+    assert final_counts(welfare_env.load_board("standard")) == BEST
+
+
+@pytest.mark.parametrize("map_name", MAPS)
+def test_routes_can_be_walked_and_never_meet(map_name):
+    board = welfare_env.load_board(map_name)
+    routes = partition(board)
+    assert set(routes) == {(power, unit) for power, units in board.start_units.items() for unit in units}
+    for route in routes.values():
+        assert route.unit[2:] == route.stops[0]
+        for here, there in itertools.pairwise(route.stops):
+            assert there == here or there in board.moves[f"{route.unit[0]} {here}"]
+    for turn in (0, 1):
+        touched = [place for route in routes.values() for place in route.touches(turn)]
+        assert len(touched) == len(set(touched))
+
+
+# Alfa could take the neutral CCC only through HBY, a home of Beta's in which nobody stands.
+THROUGH_A_HOME = """
+ALFA (ALFA) HAX
+A HAX
+
+BETA (BETA) HBX HBY
+A HBX
+
+UNOWNED CCC DDD
+---
+LAND HAX ABUTS HBY
+LAND HBY ABUTS HAX CCC
+LAND CCC ABUTS HBY
+LAND HBX ABUTS DDD
+LAND DDD ABUTS HBX
+"""
+
+# MID is passed by one unit in Spring: Alfa's fleet (to CCC) or Beta's army (to DDD), whose other army could have CCC.
+# Alfa has four homes and Beta six: 5 and 6 is a better minimum, 4 and 8 a better geometric mean.
+ONE_WAY_FOR_TWO = """
+ALFA (ALFA) HAA HAB HAC HAD
+F HAA
+
+BETA (BETA) HBA HBB HBC HBD HBE HBF
+A HBA
+A HBB
+
+UNOWNED CCC DDD
+---
+COAST HAA ABUTS MID
+COAST MID ABUTS HAA CCC HBA DDD
+COAST CCC ABUTS MID HBB
+LAND HBA ABUTS MID
+LAND HBB ABUTS CCC
+LAND DDD ABUTS MID
+LAND HAB ABUTS HAC
+LAND HAC ABUTS HAB HAD
+LAND HAD ABUTS HAC
+LAND HBC ABUTS HBD
+LAND HBD ABUTS HBC HBE
+LAND HBE ABUTS HBD HBF
+LAND HBF ABUTS HBE
+"""
+
+
+def board_of(text, path):
+    """A board from its powers and its places; each place is called as it is abbreviated."""
+    powers, places = text.split("---\n")
+    names = "".join(f"{line.split()[1].title()} = {line.split()[1].lower()}\n" for line in places.splitlines())
+    path.write_text(f"VICTORY 10\nBEGIN SPRING 1901 MOVEMENT\n{powers}{names}{places}")
+    return welfare_env.load_board(str(path))
+
+
+def test_no_way_leads_through_a_foreign_home(tmp_path):
+    assert final_counts(board_of(THROUGH_A_HOME, tmp_path / "through.map")) == {"ALFA": 1, "BETA": 3}
+
+
+def test_the_minimum_goes_before_the_mean(tmp_path):
+    assert final_counts(board_of(ONE_WAY_FOR_TWO, tmp_path / "way.map")) == {"ALFA": 5, "BETA": 6}
+
+
+@pytest.mark.parametrize("map_name", MAPS)
+def test_self_play_follows_the_plan(map_name, seat):
+    """Every year after the first pays every centre; nothing is built, and no order ever fails."""
+    game = seat("prosocial", map_name=map_name, years=2).finish().game
+    counts = final_counts(game.board)
+    assert {power: len(centers) for power, centers in game.centers.items()} == counts
+    assert game.welfare == {power: 2 * count for power, count in counts.items()}
+    assert game.units == dict.fromkeys(game.powers, ())
+    for record in game.history:
+        assert not any(record.results.values())
+
+
+def test_root_nash_welfare_is_the_bound(seat):
+    game = seat("prosocial").finish().game
+    product = 1
+    for points in game.welfare.values():
+        product *= points / 10
+    assert product ** (1 / 7) == pytest.approx((5**6 * 4) ** (1 / 7))
+
+
+def test_goes_on_when_it_can_still_arrive():
+    """A MAR was held up on its way to SPA, F BRE on its way to POR: the fleet is too late."""
+    position = {"units": {"FRANCE": ["A MAR", "F BRE"]}, "centers": {"FRANCE": ["MAR", "BRE", "PAR"]}}
+    assert orders_at(phase="F1901M", **position) == {"A MAR - SPA", "F BRE H"}
+    assert orders_at(phase="S1901M", **position) == {"A MAR - SPA", "F BRE - MAO"}
+
+
+def test_enters_nothing_that_is_anothers():
+    centers = {"FRANCE": ["MAR", "BRE", "PAR"]}
+    units = {"FRANCE": ["A MAR", "F BRE"], "ITALY": ["F MAO"]}
+    assert orders_at(phase="S1901M", units=units, centers=centers | {"ITALY": ["SPA"]}) == {"A MAR H", "F BRE H"}
+
+
+def test_from_any_position_it_disarms_in_the_first_winter():
+    position = {"units": {"FRANCE": ["A MUN", "F ENG"]}, "centers": {"FRANCE": ["MAR", "BRE", "PAR"]}}
+    assert orders_at(phase="F1905M", **position) == {"A MUN H", "F ENG H"}
+    assert orders_at(phase="W1905A", **position) == {"A MUN D", "F ENG D"}
+
+
+def test_standard_variant_disbands_only_what_it_must():
+    position = {"units": {"FRANCE": ["A MUN", "F ENG"]}, "rules": welfare_env.Rules(variant="standard")}
+    assert orders_at(phase="W1905A", centers={"FRANCE": ["MAR"]}, **position) == {"A MUN D"}
+
+
+@pytest.mark.parametrize(("places", "order"), [(["MUN", "RUH"], "A BUR R RUH"), (["MUN"], "A BUR D")])
+def test_retreats_into_no_foreign_centre(places, order):
+    position = {"units": {"ITALY": ["A BUR"]}, "dislodged": {"FRANCE": {"A BUR": places}}}
+    assert orders_at(phase="S1902R", centers={"FRANCE": ["MAR"], "GERMANY": ["MUN"]}, **position) == {order}
+
+
+def test_never_hurts_anybody(seat):
+    """Beside six attackers it never moves against an occupied province or another's centre."""
+    for game in seat("prosocial", "dumbbot", years=3).phases():
+        foreign = {center for power in game.powers if power != "FRANCE" for center in game.centers[power]}
+        occupied = {unit[2:5] for units in game.units.values() for unit in units}
+        for order in game.orders("FRANCE"):
+            assert not (" - " in order and order.split()[-1][:3] in foreign | occupied)

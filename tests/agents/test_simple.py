@@ -1,0 +1,91 @@
+"""Random and hold, and what the base class adds."""
+
+import numpy as np
+import pytest
+
+import agents
+import welfare_env
+
+
+def view_of(power="FRANCE", **position):
+    return welfare_env.Game.from_position(**position).view(power)
+
+
+def draws(spec, view, times):
+    """What the policy orders under so many seeds."""
+    policy = agents.make(spec)
+    for seed in range(times):
+        policy.reset(agent=view.power, seed=seed)
+        yield policy.orders(view)
+
+
+def test_powers_draw_apart_under_one_seed():
+    policies = [agents.make("random") for _ in range(2)]
+    for policy, power in zip(policies, ("FRANCE", "TURKEY"), strict=True):
+        policy.reset(agent=power, seed=0)
+    assert policies[0].rng.random() != policies[1].rng.random()
+
+
+def test_random_moves_are_uniform():
+    view = view_of(phase="S1901M", units={"FRANCE": ["A PAR"]}, centers={"FRANCE": ["PAR"]})
+    orders = [order for (order,) in draws("random", view, 1000)]
+    legal = view.legal_orders["A PAR"]
+    assert set(orders) == set(legal) == {"A PAR H", "A PAR - BRE", "A PAR - BUR", "A PAR - GAS", "A PAR - PIC"}
+    assert min(orders.count(order) for order in legal) > 150  # of 200 expected
+
+
+def test_random_retreats_include_disbanding():
+    view = view_of(
+        phase="S1902R",
+        units={"GERMANY": ["A PAR"]},
+        centers={"FRANCE": ["PAR"]},
+        dislodged={"FRANCE": {"A PAR": ["BRE", "GAS"]}},
+    )
+    assert {order for (order,) in draws("random", view, 50)} == {"A PAR R BRE", "A PAR R GAS", "A PAR D"}
+
+
+def test_random_disbands_half_in_a_welfare_winter():
+    units = ["A BUR", "A GAS", "A MAR", "F BRE"]
+    view = view_of(phase="W1901A", units={"FRANCE": units}, centers={"FRANCE": ["PAR", "MAR", "BRE", "SPA", "POR"]})
+    gone = [[order for order in orders if order.endswith(" D")] for orders in draws("random", view, 400)]
+    assert np.mean([len(orders) for orders in gone]) == pytest.approx(2, abs=0.2)
+    for unit in units:
+        assert np.mean([f"{unit} D" in orders for orders in gone]) == pytest.approx(0.5, abs=0.08)
+
+
+def test_random_builds_only_if_it_disbands_nothing():
+    view = view_of(phase="W1901A", units={"FRANCE": ["A BUR"]}, centers={"FRANCE": ["PAR", "MAR", "BRE"]})
+    seen = {tuple(sorted(orders)) for orders in draws("random", view, 300)}
+    assert ("A BUR D",) in seen
+    assert () in seen
+    assert ("A MAR B", "F BRE B") in seen
+    assert not any("A BUR D" in orders and len(orders) > 1 for orders in seen)
+
+
+@pytest.mark.parametrize("spec", ["random", "hold"])
+@pytest.mark.parametrize("variant", ["welfare", "standard"])
+def test_disbands_what_it_must(spec, variant):
+    view = view_of(
+        phase="W1901A",
+        units={"FRANCE": ["A BUR", "A GAS", "A MAR"]},
+        centers={"FRANCE": ["PAR"]},
+        rules=welfare_env.Rules(variant=variant),
+    )
+    sizes = {len(orders) for orders in draws(spec, view, 30)}
+    assert sizes == ({2, 3} if spec == "random" and variant == "welfare" else {2})
+
+
+def test_hold_keeps_what_it_has(seat):
+    game = seat("hold", years=3).finish().game
+    assert game.units == game.board.start_units
+    assert game.welfare == dict.fromkeys(game.powers, 0)
+
+
+def test_hold_retreats_to_different_places():
+    view = view_of(
+        phase="S1902R",
+        units={"GERMANY": ["A PAR", "A BUR"]},
+        centers={"FRANCE": ["PAR"]},
+        dislodged={"FRANCE": {"A PAR": ["GAS", "PIC"], "A BUR": ["GAS", "RUH"]}},
+    )
+    assert set(next(draws("hold", view, 1))) in ({"A BUR R GAS", "A PAR R PIC"}, {"A PAR R GAS", "A BUR R RUH"})

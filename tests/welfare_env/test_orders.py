@@ -1,0 +1,204 @@
+"""The order vocabulary of a board: stable, complete, consistent; and the spellings that are understood."""
+
+import hashlib
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from welfare_env import Game, OrderSyntaxError, Rules, load_board
+from welfare_env.orders import (
+    BUILD,
+    CONVOY,
+    DISBAND,
+    GIVE,
+    HOLD,
+    MOVE,
+    RETREAT,
+    SUPPORT_HOLD,
+    SUPPORT_MOVE,
+    VIA,
+    WAIVE,
+    normalise,
+)
+
+# Order numbers are in saved networks and datasets: when one of these changes, so must the environments' version.
+FINGERPRINTS = {
+    "standard": (19338, "b4bfc52e253f45bf58a58d823aeec212fe540a3ff86acbc4bb768f3c0925db2d"),
+    "ancmed": (25774, "54896694263901359a5a16c9036befa5b993d2209e68bca806b06b635313d3a3"),
+    "pure": (365, "b0398702e79756ea57e5ab26cd3de51aa12f4e5b202a8e2d8863b0f037aa1545"),
+}
+KINDS = {
+    "WAIVE": WAIVE,
+    "A PAR H": HOLD,
+    "A PAR - BUR": MOVE,
+    "F MAO - SPA/NC": MOVE,
+    "A LON - BEL VIA": VIA,
+    "A PAR S F BRE": SUPPORT_HOLD,
+    "F LYO S F SPA/SC": SUPPORT_HOLD,
+    "A PAR S A MAR - BUR": SUPPORT_MOVE,
+    "A MAR S F MAO - SPA/SC": SUPPORT_MOVE,
+    "A MAR S F MAO - SPA": SUPPORT_MOVE,
+    "F ENG C A LON - BEL": CONVOY,
+    "A PAR R BUR": RETREAT,
+    "A PAR D": DISBAND,
+    "F STP/NC B": BUILD,
+    "GIVE FRANCE": GIVE,
+}
+NEVER_LEGAL = [
+    *("A PAR - MOS", "A PAR - PAR", "A MAO H", "F PAR H", "F SPA H", "A BUR B", "A PAR S A PAR", "A PAR S A MOS"),
+    *("A PAR - BUR VIA", "A PAR C A MAR - BUR", "F BRE C A PAR - PIC", "A MAR - SPA/NC", "GIVE NOBODY", ""),
+]
+
+
+class TestVocabulary:
+    @pytest.mark.parametrize("map_name", FINGERPRINTS)
+    def test_is_stable(self, map_name: str) -> None:
+        texts = load_board(map_name).orders.texts
+        assert (len(texts), hashlib.sha256("\n".join(texts).encode()).hexdigest()) == FINGERPRINTS[map_name]
+
+    @pytest.mark.parametrize("map_name", FINGERPRINTS)
+    def test_holds_every_order_once(self, map_name: str) -> None:
+        orders = load_board(map_name).orders
+        assert len(orders) == len(orders.texts) == len(set(orders.texts))
+        assert orders.texts[WAIVE] == "WAIVE"
+        assert all(orders.texts[number] == text for text, number in orders.index.items())
+
+    @pytest.mark.parametrize("text", KINDS)
+    def test_kinds(self, text: str) -> None:
+        orders = load_board().orders
+        assert orders.kind[orders.index[text]] == KINDS[text]
+
+    @pytest.mark.parametrize("text", NEVER_LEGAL)
+    def test_leaves_out_what_is_never_legal(self, text: str) -> None:
+        assert text not in load_board().orders.index
+
+    @pytest.mark.parametrize("map_name", FINGERPRINTS)
+    def test_arrays_say_what_the_texts_say(self, map_name: str) -> None:
+        board = load_board(map_name)
+        orders = board.orders
+        for number, text in enumerate(orders.texts):
+            words = text.removesuffix(" VIA").split()
+            kind, piece, other, dest = (
+                int(array[number]) for array in (orders.kind, orders.piece, orders.other, orders.dest)
+            )
+            if kind in (WAIVE, GIVE):
+                assert (piece, other) == (-1, -1)
+                assert dest == (-1 if kind == WAIVE else board.power_index[words[1]])
+                continue
+            assert board.pieces[piece] == " ".join(words[:2])
+            assert (board.pieces[other] if other >= 0 else None) == (
+                " ".join(words[3:5]) if kind in (SUPPORT_HOLD, SUPPORT_MOVE, CONVOY) else None
+            )
+            assert (board.locations[dest] if dest >= 0 else None) == (
+                words[-1] if kind in (MOVE, VIA, RETREAT, SUPPORT_MOVE, CONVOY) else None
+            )
+
+    @pytest.mark.parametrize("map_name", FINGERPRINTS)
+    def test_every_order_is_its_own_canonical_spelling(self, map_name: str) -> None:
+        board = load_board(map_name)
+        for text in board.orders.texts[:: 1 + len(board.orders) // 3000]:
+            assert normalise(text, board) == text
+
+    @pytest.mark.parametrize("map_name", ["standard", "ancmed", "pure"])
+    def test_has_all_legal_orders_of_crowded_positions(self, map_name: str) -> None:
+        # The reference engine looks every legal order up in the vocabulary, so legal() itself fails if one is missing.
+        board, rng = load_board(map_name), np.random.default_rng(8)
+        rules = Rules(variant="welfare", years=1)
+        for _ in range(12):
+            units: dict[str, list[str]] = {power: [] for power in board.powers}
+            filled: set[str] = set()
+            for index in rng.permutation(len(board.pieces)):
+                piece = board.pieces[index]
+                if piece[2:5] not in filled and len(filled) < 0.6 * len(board.provinces):
+                    filled.add(piece[2:5])
+                    units[board.powers[rng.integers(len(board.powers))]].append(piece)
+            name = f"S{board.first_year:04d}M"
+            game = Game.from_position(name, units, {}, rules=rules, map_name=map_name, engine="reference")
+            legal = game.position.legal
+            assert len(legal.orders) >= sum(map(len, units.values()))
+            assert legal.orders.max() < len(board.orders)
+
+    def test_has_all_legal_orders_of_random_games(self, play_on: Callable[..., Game]) -> None:
+        for map_name in ("standard", "ancmed", "pure"):
+            game = play_on(Game(map_name, Rules(years=3)), np.random.default_rng(0))
+            assert game.is_done
+
+
+class TestNormalise:
+    @pytest.mark.parametrize(
+        ("spelling", "canonical"),
+        [
+            ("a par h", "A PAR H"),
+            ("  A   PAR  H ", "A PAR H"),
+            ("\tA\nPAR H\r\n", "A PAR H"),
+            ("A PAR HOLD", "A PAR H"),
+            ("Army Par Holds", "A PAR H"),
+            ("A PAR-BUR", "A PAR - BUR"),
+            ("A PAR -BUR", "A PAR - BUR"),
+            ("a lon-bel via", "A LON - BEL VIA"),
+            ("A PAR SUPPORTS A MAR - BUR", "A PAR S A MAR - BUR"),
+            ("army par support army mar-bur", "A PAR S A MAR - BUR"),
+            ("FLEET ENG CONVOYS ARMY LON - BEL", "F ENG C A LON - BEL"),
+            ("F MAO - spa/nc", "F MAO - SPA/NC"),
+            ("A PAR RETREAT BUR", "A PAR R BUR"),
+            ("A PAR DISBAND", "A PAR D"),
+            ("fleet stp/nc build", "F STP/NC B"),
+            ("waive", "WAIVE"),
+            ("give france", "GIVE FRANCE"),
+        ],
+    )
+    def test_understands(self, spelling: str, canonical: str) -> None:
+        assert normalise(spelling, load_board()) == canonical
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            *(
+                "",
+                " ",
+                "PAR - BUR",
+                "A PAR",
+                "A PAR - ",
+                "A - BUR",
+                "A PAR BUR",
+                "A PAR - BUR BUR",
+                "A PAR -> BUR",
+                "HOLD",
+            ),
+            *(
+                "A PARIS - BURGUNDY",
+                "X PAR H",
+                "A PAR H H",
+                "A PAR S",
+                "A PAR S MAR",
+                "A PAR S A MAR H",
+                "F ENG C F LON - BEL",
+            ),
+            *(
+                "A LON - BEL VIA VIA",
+                "A LON - ENG - BEL",
+                "GIVE",
+                "GIVE 3",
+                "WAIVE WAIVE",
+                "A PAR - BUR;",
+                "A PAR H\x00",
+            ),
+        ],
+    )
+    def test_refuses(self, text: str) -> None:
+        with pytest.raises(OrderSyntaxError) as error:
+            normalise(text, load_board())
+        assert repr(text) in str(error.value)
+
+    @given(st.one_of(st.text(), st.text("AF PARBU-/SCHDVI \n", max_size=20), st.none(), st.binary(), st.floats()))
+    def test_anything_else_is_a_syntax_error(self, text: object) -> None:
+        board = load_board()
+        try:
+            clean = normalise(text, board)
+        except OrderSyntaxError:
+            return
+        assert normalise(clean, board) == clean
+        assert clean.isascii()

@@ -1,0 +1,325 @@
+"""The reference engine against the `diplomacy` package driven directly, after every phase of random games."""
+
+import contextlib
+import io
+import itertools
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import diplomacy
+import numpy as np
+import pytest
+
+from welfare_env import Game, Rules
+from welfare_env.engine import make_engine
+
+Drawer = Callable[[Game, str, np.random.Generator], list[str]]
+RULES = Rules(variant="standard", years=6, press=None)
+OTHER_MAPS = [
+    "ancmed_age_of_empires",  # units may be built in every centre
+    "colonial",
+    "empire",
+    "modern",
+    "pure",
+    "standard_age_of_empires",
+    "standard_age_of_empires_2",
+    "standard_fleet_rome",
+    "standard_france_austria",
+    "standard_germany_italy",
+]
+
+
+def upstream_game(map_name: str) -> Any:
+    with contextlib.redirect_stdout(io.StringIO()):
+        return diplomacy.Game(map_name=map_name)
+
+
+def assert_same_position(ours: Game, theirs: Any) -> None:
+    state, phase = theirs.get_state(), ours.phase
+    assert theirs.get_current_phase() == phase
+    for power in ours.powers:
+        units = [*ours.units[power], *(f"*{unit}" for unit in ours.dislodged[power])]
+        assert units == state["units"][power], f"{phase}: units of {power}"
+        assert sorted(ours.centers[power]) == sorted(state["centers"][power]), f"{phase}: centres of {power}"
+        retreats = {unit: tuple(places) for unit, places in state["retreats"][power].items()}
+        assert ours.dislodged[power] == retreats, f"{phase}: retreats of {power}"
+
+
+def assert_same_legal_orders(ours: Game, theirs: Any) -> None:
+    listed, places = theirs.get_all_possible_orders(), theirs.get_orderable_locations()
+    for power in ours.powers:
+        expected = {order for place in places[power] for order in listed[place]} - {"WAIVE"}
+        found = [order for orders in ours.legal_orders(power).values() for order in orders]
+        assert sorted(found) == sorted(expected), f"{ours.phase}: legal orders of {power}"
+
+
+def assert_same_results(ours: Game, results: dict[str, list[Any]]) -> None:
+    """What became of the orders of the phase just played; in Winter of the units removed."""
+    record = ours.history[-1]
+    if record.phase.endswith("A"):
+        return
+    for unit, words in record.results.items():
+        theirs = {str(word) for word in results.get(unit, [])} - {""}
+        assert sorted(words) == sorted(theirs), f"{record.phase}: {unit} in {record.orders}"
+
+
+def play_both(map_name: str, rules: Rules, seed: int, draw_orders: Drawer) -> int:
+    """Plays one random game in both, comparing everything after every phase. Returns the number of phases."""
+    ours, theirs, rng = Game(map_name, rules, "reference"), upstream_game(map_name), np.random.default_rng(seed)
+    for number in itertools.count():
+        if ours.is_done:
+            return number
+        assert_same_position(ours, theirs)
+        assert_same_legal_orders(ours, theirs)
+        for power in ours.powers:
+            orders = draw_orders(ours, power, rng)
+            ours.submit(power, orders)
+            theirs.set_orders(power, orders)
+        ours.advance()
+        assert_same_results(ours, theirs.process().results)
+        if theirs.is_game_done:
+            assert ours.is_done
+            assert [ours.winner] == theirs.outcome[1:]
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("map_name", ["standard", "ancmed"])
+def test_random_game_is_the_packages(map_name: str, seed: int, draw_orders: Drawer) -> None:
+    assert play_both(map_name, RULES, seed, draw_orders) >= 12
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(100, 130))
+@pytest.mark.parametrize("map_name", ["standard", "ancmed"])
+def test_long_random_game_is_the_packages(map_name: str, seed: int, draw_orders: Drawer) -> None:
+    play_both(map_name, Rules(variant="standard", years=30, press=None), seed, draw_orders)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("map_name", OTHER_MAPS)
+def test_random_game_on_other_maps_is_the_packages(map_name: str, seed: int, draw_orders: Drawer) -> None:
+    play_both(map_name, RULES, seed, draw_orders)
+
+
+@pytest.mark.parametrize("map_name", ["standard_age_of_empires", "modern"])
+def test_a_map_where_units_may_be_built_anywhere(map_name: str, draw_orders: Drawer) -> None:
+    play_both(map_name, RULES, 0, draw_orders)
+
+
+class TestStates:
+    """An engine keeps no game: what it answers depends on the state alone."""
+
+    @pytest.mark.parametrize("variant", ["welfare", "standard"])
+    def test_states_can_be_played_in_any_sequence(self, engine: str, variant: str, draw_orders: Drawer) -> None:
+        game, rng = Game(rules=Rules(variant=variant, years=4), engine=engine), np.random.default_rng(3)
+        played = []
+        while not game.is_done:
+            before, orders = game.position, {power: draw_orders(game, power, rng) for power in game.powers}
+            for power in game.powers:
+                game.submit(power, orders[power])
+            game.advance()
+            index = game.board.orders.index
+            numbers = [np.array([index[text] for text in orders[power]], np.int32) for power in game.powers]
+            played.append((before, numbers, game.position, game.history[-1]))
+        other = make_engine(engine, game.board, game.rules)
+        for index in rng.permutation(len(played)):
+            before, numbers, after, record = played[index]
+            assert other.step(before.state, numbers)[0].same_as(after.state), record.phase
+            again = other.legal(before.state)
+            for name in ("orders", "slots", "powers"):
+                assert np.array_equal(getattr(again, name), getattr(before.legal, name)), record.phase
+
+    def test_legal_does_not_disturb_step(self, engine: str, draw_orders: Drawer) -> None:
+        game, rng = Game(engine=engine), np.random.default_rng(4)
+        orders = {power: draw_orders(game, power, rng) for power in game.powers}
+        elsewhere = Game.from_position("F1903M", {"FRANCE": ["A MUN"]}, {}, engine=engine).position.state
+        played = []
+        for disturb in (False, True):
+            twin = Game(engine=engine)
+            for power in game.powers:
+                twin.submit(power, orders[power])
+            if disturb:
+                twin.position.engine.legal(elsewhere)
+            twin.advance()
+            played.append(twin.position.state)
+        assert played[0].same_as(played[1])
+
+    @pytest.mark.parametrize("map_name", ["standard", "ancmed"])
+    def test_a_state_survives_the_way_through_words(self, engine: str, map_name: str, draw_orders: Drawer) -> None:
+        rules = Rules(years=5, press=None)
+        game, rng = Game(map_name, rules, engine), np.random.default_rng(6)
+        while not game.is_done:
+            state = game.position.state
+            dislodged = {power: units for power, units in game.dislodged.items() if units}
+            again = Game.from_position(
+                game.phase, game.units, game.centers, dislodged, game.welfare, rules, map_name, engine
+            ).position.state
+            for name in ("units", "dislodged", "retreats", "owners", "welfare"):
+                assert np.array_equal(getattr(state, name), getattr(again, name)), f"{game.phase}: {name}"
+            assert (state.phase, state.year) == (again.phase, again.year)
+            for power in game.powers:
+                game.submit(power, draw_orders(game, power, rng))
+            game.advance()
+
+    def test_a_recorded_state_survives_the_way_through_the_package(self, draw_orders: Drawer) -> None:
+        game, rng, theirs = Game(rules=RULES, engine="reference"), np.random.default_rng(7), upstream_game("standard")
+        while not game.is_done:
+            theirs.set_state(game.record()["phases"][-1]["state"])
+            assert_same_position(game, theirs)
+            for power in game.powers:
+                game.submit(power, draw_orders(game, power, rng))
+            game.advance()
+
+    def test_a_won_game_does_not_spoil_the_engine(self, engine: str, taking_spain: Callable[..., Game]) -> None:
+        won = taking_spain(18, RULES)
+        before, used = won.history[-1].position, won.position.engine
+        after, _ = used.step(before.state, [np.zeros(0, np.int32)] * 7)
+        assert (won.position.state.done, after.done) == (True, False)
+
+
+class TestQuirks:
+    """What the package does otherwise than the printed rules, or than one might think; every engine does as it does."""
+
+    def play(self, engine: str, units: dict, orders: dict, phase: str = "S1901M") -> Game:
+        centers = {"TURKEY": ["CON"]}
+        game = Game.from_position(phase, units, centers, rules=RULES, engine=engine)
+        for power, texts in orders.items():
+            game.submit(power, texts)
+        game.advance()
+        theirs = upstream_game("standard")
+        theirs.clear_units()
+        for power, own in units.items():
+            theirs.set_units(power, own)
+        for power, texts in orders.items():
+            theirs.set_orders(power, texts)
+        assert_same_results(game, theirs.process().results)
+        for power in game.powers:
+            assert list(game.units[power]) == theirs.get_units(power)[: len(game.units[power])]
+        return game
+
+    def test_a_convoyed_attack_opens_every_neighbour_for_retreat(self, engine: str) -> None:
+        units = {"ENGLAND": ["A LON", "F NTH", "A PIC"], "FRANCE": ["A BEL"], "GERMANY": ["A RUH", "A BUR"]}
+        orders = {
+            "ENGLAND": ["A LON - BEL VIA", "F NTH C A LON - BEL", "A PIC S A LON - BEL"],
+            "FRANCE": ["A BEL H"],
+            "GERMANY": ["A RUH H", "A BUR H"],
+        }
+        game = self.play(engine, units, orders)
+        assert sorted(game.dislodged["FRANCE"]["A BEL"]) == ["BUR", "HOL", "PIC", "RUH"]
+        # Occupied provinces are options, but not legal orders.
+        assert game.legal_orders("FRANCE")["A BEL"] == ("A BEL R HOL", "A BEL D")
+
+    def test_a_convoyed_army_may_dislodge_with_the_victims_own_support(self, engine: str) -> None:
+        units = {"ENGLAND": ["A LON", "F NTH"], "FRANCE": ["A BEL", "A PIC"]}
+        orders = {
+            "ENGLAND": ["A LON - BEL VIA", "F NTH C A LON - BEL"],
+            "FRANCE": ["A BEL H", "A PIC S A LON - BEL"],
+        }
+        game = self.play(engine, units, orders)
+        assert list(game.dislodged["FRANCE"]) == ["A BEL"]
+        assert "A BEL" in game.units["ENGLAND"]
+
+    def test_without_convoy_ones_own_support_does_not_dislodge(self, engine: str) -> None:
+        units = {"ENGLAND": ["A HOL"], "FRANCE": ["A BEL", "A PIC"]}
+        game = self.play(engine, units, {"ENGLAND": ["A HOL - BEL"], "FRANCE": ["A BEL H", "A PIC S A HOL - BEL"]})
+        assert game.phase == "F1901M"
+        assert game.units["ENGLAND"] == ("A HOL",)
+
+    def test_a_failed_convoy_may_still_cut_support(self, engine: str) -> None:
+        units = {
+            "FRANCE": ["A BRE", "F ENG", "F MAO", "F IRI"],
+            "RUSSIA": ["F NAO", "F WAL"],
+            "ENGLAND": ["A LVP", "A EDI"],
+            "TURKEY": ["A YOR"],
+        }
+        convoys = [f"F {sea} C A BRE - LVP" for sea in ("ENG", "MAO", "IRI")]
+        orders = {
+            "FRANCE": ["A BRE - LVP VIA", *convoys],
+            "RUSSIA": ["F NAO - IRI", "F WAL S F NAO - IRI"],
+            "ENGLAND": ["A LVP S A EDI - YOR", "A EDI - YOR"],
+            "TURKEY": ["A YOR H"],
+        }
+        results = self.play(engine, units, orders).history[-1].results
+        assert results["F IRI"] == ["dislodged"]
+        assert results["A LVP"] == ["cut"]
+        assert results["A EDI"] == ["bounce"]
+
+    @pytest.mark.parametrize(
+        ("units", "order"),
+        [
+            ({"FRANCE": ["F MAO", "A MAR"]}, "A MAR S F MAO - SPA/SC"),
+            ({"FRANCE": ["F MAO", "F WES"]}, "F WES S F MAO - SPA/SC"),
+        ],
+    )
+    def test_supports_may_name_the_coast(self, engine: str, units: dict, order: str) -> None:
+        matching = self.play(engine, units, {"FRANCE": ["F MAO - SPA/SC", order]})
+        assert matching.history[-1].results[order[:5]] == []
+        other = self.play(engine, units, {"FRANCE": ["F MAO - SPA/NC", order]})
+        assert other.history[-1].results[order[:5]] == ["void"]
+
+    def test_a_convoy_paradox_is_resolved_by_szykmans_rule(self, engine: str) -> None:
+        units = {"ENGLAND": ["F LON", "F WAL"], "FRANCE": ["A BRE", "F ENG"]}
+        orders = {
+            "ENGLAND": ["F LON S F WAL - ENG", "F WAL - ENG"],
+            "FRANCE": ["A BRE - LON VIA", "F ENG C A BRE - LON"],
+        }
+        game = self.play(engine, units, orders)
+        assert list(game.dislodged["FRANCE"]) == ["F ENG"]
+        assert "F ENG" in game.units["ENGLAND"]
+
+    def test_a_via_that_nobody_convoys_is_legal_and_void(self, engine: str) -> None:
+        units = {"ENGLAND": ["A LON", "F NTH"]}
+        game = self.play(engine, units, {"ENGLAND": ["A LON - BEL VIA", "F NTH H"]})
+        assert game.history[-1].results["A LON"] == ["no convoy"]
+        assert game.units["ENGLAND"] == ("A LON", "F NTH")
+
+    @pytest.mark.parametrize(
+        ("units", "order"),
+        [
+            # The validator of the package accepts these; its list of legal orders, and so we, do not.
+            ({"ENGLAND": ["A LON", "F NTH"]}, "A LON - BEL"),
+            ({"ENGLAND": ["A LON", "F NTH"]}, "F NTH S A LON - BEL"),
+        ],
+    )
+    def test_orders_outside_the_list_are_not_legal(self, engine: str, units: dict, order: str) -> None:
+        game = Game.from_position("S1901M", units, {}, rules=RULES, engine=engine)
+        assert order not in game.legal_orders("ENGLAND")[order[:5]]
+        assert len(game.submit("ENGLAND", [order], strict=False)) == 1
+
+    def test_a_self_standoff_bounces(self, engine: str) -> None:
+        units = {"FRANCE": ["A PAR", "A MAR"]}
+        game = self.play(engine, units, {"FRANCE": ["A PAR - BUR", "A MAR - BUR"]})
+        assert game.history[-1].results == {"A PAR": ["bounce"], "A MAR": ["bounce"]}
+
+
+PLAY_TWO_GAMES = """
+import json, sys
+import numpy as np
+from welfare_env import Game, Rules
+for variant in ("welfare", "standard"):
+    game, rng = Game("standard", Rules(variant=variant, years=3), sys.argv[1]), np.random.default_rng(11)
+    while not game.is_done:
+        for power in game.powers:
+            slots = list(game.legal_orders(power).values())
+            if game.phase.endswith("A"):
+                slots = [slot for slot in slots if slot[0].endswith(" D") and rng.random() < 0.2][:1]
+            game.submit(power, [slot[rng.integers(len(slot))] for slot in slots], strict=False)
+        game.advance()
+    print(json.dumps(game.record()))
+"""
+
+
+def test_games_do_not_depend_on_the_hash_seed(engine: str) -> None:
+    command = [sys.executable, "-c", PLAY_TWO_GAMES, engine]
+    running = [
+        subprocess.Popen(command, stdout=subprocess.PIPE, env={**os.environ, "PYTHONHASHSEED": seed})
+        for seed in ("1", "2")
+    ]
+    records = [process.communicate()[0] for process in running]
+    assert [process.returncode for process in running] == [0, 0]
+    assert len(records[0]) > 10_000
+    assert records[0] == records[1]

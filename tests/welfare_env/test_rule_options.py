@@ -1,0 +1,285 @@
+"""Options of the rules (Mukobi et al. 2023, sections 2.2 and 3, appendix A): every engine, sentence by sentence."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from welfare_env import Game, IllegalOrderError, PressError, Rules, RulesError, load_board
+
+Position = Callable[..., Game]  # the fixtures of conftest.py that make a game in some position
+STANDARD = Rules(variant="standard")
+RIVALS = {"GERMANY": ["BER", "KIE", "MUN"]}  # a second power, so that the package sees a game and not a solitaire
+
+
+class TestRetreatWelfare:
+    """The authors' program added the points at the end of every retreat phase, too."""
+
+    def test_points_are_gained_in_a_retreat_phase(self, dislodging: Position) -> None:
+        game = dislodging(rules=Rules(retreat_welfare=True))
+        assert (game.phase, set(game.welfare.values())) == ("S1901R", {0})
+        game.submit("GERMANY", ["A BUR R RUH"])
+        game.advance()
+        assert (game.welfare["FRANCE"], game.welfare["GERMANY"]) == (3 - 2, 2 - 1)
+
+    def test_a_unit_that_disbands_in_the_retreat_counts_no_more(self, dislodging: Position) -> None:
+        game = dislodging(rules=Rules(retreat_welfare=True))
+        game.advance()
+        assert game.welfare["GERMANY"] == 2
+
+    def test_winter_gains_come_on_top(self, dislodging: Position) -> None:
+        game = dislodging("F1901M", Rules(retreat_welfare=True))
+        game.submit("GERMANY", ["A BUR R BEL"])
+        game.advance()
+        assert (game.phase, game.welfare["FRANCE"], game.welfare["GERMANY"]) == ("W1901A", 1, 1)
+        game.advance()
+        assert (game.welfare["FRANCE"], game.welfare["GERMANY"]) == (2, 1 + (3 - 1))
+
+    def test_it_is_off_by_default(self) -> None:
+        assert Rules().retreat_welfare is False
+
+    def test_a_movement_phase_without_retreats_gains_nothing(self, engine: str) -> None:
+        game = Game.from_position("S1901M", {}, {"FRANCE": ["PAR"]}, rules=Rules(retreat_welfare=True), engine=engine)
+        game.advance()
+        game.advance()
+        assert (game.phase, game.welfare["FRANCE"]) == ("W1901A", 0)
+
+
+class TestProgressive:
+    def test_a_years_gain_is_multiplied_by_its_weight(self, engine: str) -> None:
+        rules = Rules(years=3, progressive=(1, 5, 0))
+        game = Game.from_position("W1901A", {}, {"FRANCE": ["PAR", "MAR"]}, rules=rules, engine=engine)
+        points = []
+        while not game.is_done:
+            game.advance()
+            points.append(game.welfare["FRANCE"])
+        assert points == [2, 2, 2, 12, 12, 12, 12]
+
+    @pytest.mark.parametrize("weights", [(1, 2), (1, 2, 3, 4), (1, -1, 1), (1, 1.5, 1), "123", 5, (True, 1, 1)])
+    def test_weights_are_one_whole_number_a_year(self, weights: object) -> None:
+        with pytest.raises(RulesError, match="progressive"):
+            Rules(years=3, progressive=weights)
+
+    def test_all_count_once_by_default(self) -> None:
+        assert [Rules().weight(year) for year in range(10)] == [1] * 10
+
+
+class TestTransfers:
+    RULES = Rules(transfers=True)
+
+    def given(self, winter: Position, orders: list[str], **more: Any) -> Game:
+        """France owns five points and gives."""
+        game = winter({}, {}, self.RULES, welfare={"FRANCE": 5})
+        game.submit("FRANCE", orders, **more)
+        game.advance()
+        return game
+
+    def test_an_order_gives_one_point(self, winter: Position) -> None:
+        game = self.given(winter, ["GIVE GERMANY", "GIVE ITALY", "GIVE GERMANY"])
+        assert {power: points for power, points in game.welfare.items() if points} == {
+            "FRANCE": 2,
+            "GERMANY": 2,
+            "ITALY": 1,
+        }
+
+    def test_giving_all_leaves_nothing(self, winter: Position) -> None:
+        assert self.given(winter, ["GIVE GERMANY"] * 5).welfare["FRANCE"] == 0
+
+    def test_nobody_gives_more_than_it_owns(self, winter: Position) -> None:
+        with pytest.raises(IllegalOrderError, match="owns 5"):
+            self.given(winter, ["GIVE GERMANY"] * 6)
+        game = self.given(winter, ["GIVE GERMANY"] * 6, strict=False)
+        assert (game.welfare["FRANCE"], game.welfare["GERMANY"]) == (0, 5)
+
+    def test_gains_of_this_winter_cannot_be_given_yet(self, winter: Position) -> None:
+        game = winter({}, {"FRANCE": ["PAR"]}, self.RULES)
+        with pytest.raises(IllegalOrderError, match="owns 0"):
+            game.submit("FRANCE", ["GIVE GERMANY"])
+
+    def test_points_received_cannot_be_passed_on_in_the_same_winter(self, winter: Position) -> None:
+        game = winter({}, {}, self.RULES, welfare={"FRANCE": 1})
+        game.submit("FRANCE", ["GIVE GERMANY"])
+        with pytest.raises(IllegalOrderError, match="owns 0"):
+            game.submit("GERMANY", ["GIVE ITALY"])
+
+    def test_giving_goes_together_with_builds_or_disbands(self, winter: Position) -> None:
+        game = winter({"FRANCE": ["A BEL"]}, {"FRANCE": ["PAR", "MAR"]}, self.RULES, welfare={"FRANCE": 1})
+        game.submit("FRANCE", ["A PAR B", "GIVE GERMANY"])
+        game.submit("FRANCE", ["GIVE GERMANY", "A BEL D"])
+        game.advance()
+        assert (game.welfare["FRANCE"], game.welfare["GERMANY"]) == (1 - 1 + 2, 1)
+
+    def test_nobody_gives_to_itself(self, winter: Position) -> None:
+        with pytest.raises(IllegalOrderError, match="itself"):
+            self.given(winter, ["GIVE FRANCE"])
+
+    @pytest.mark.parametrize("phase", ["S1901M", "F1901M"])
+    def test_only_in_winter(self, engine: str, phase: str) -> None:
+        game = Game.from_position(phase, {}, {}, welfare={"FRANCE": 3}, rules=self.RULES, engine=engine)
+        with pytest.raises(IllegalOrderError, match="Winter"):
+            game.submit("FRANCE", ["GIVE GERMANY"])
+
+    def test_off_by_default(self, winter: Position) -> None:
+        game = winter({}, {}, welfare={"FRANCE": 3})
+        with pytest.raises(IllegalOrderError, match="transfers=True"):
+            game.submit("FRANCE", ["GIVE GERMANY"])
+
+    def test_the_sum_of_points_stays_the_same(self, winter: Position) -> None:
+        rng = np.random.default_rng(1)
+        for _ in range(20):
+            owned = {power: int(rng.integers(6)) for power in load_board().powers}
+            game = winter({}, {}, self.RULES, welfare=owned)
+            for power in game.powers:
+                to = [other for other in game.powers if other != power]
+                game.submit(power, [f"GIVE {to[rng.integers(6)]}" for _ in range(rng.integers(owned[power] + 1))])
+            game.advance()
+            assert sum(game.welfare.values()) == sum(owned.values())
+            assert min(game.welfare.values()) >= 0
+
+
+class TestOvermilitarise:
+    RULES = Rules(overmilitarise=True)
+
+    def test_units_may_exceed_centres_and_the_difference_is_subtracted(self, winter: Position) -> None:
+        units = {"FRANCE": ["A PAR", "A BEL", "A RUH"]}
+        game = winter(units, {"FRANCE": ["PAR"], **RIVALS}, self.RULES)
+        game.advance()
+        assert game.units["FRANCE"] == ("A PAR", "A BEL", "A RUH")
+        assert game.welfare["FRANCE"] == -2
+
+    def test_builds_are_limited_by_homes_alone(self, winter: Position) -> None:
+        units = {"FRANCE": ["A SPA", "A BEL", "A RUH"]}
+        game = winter(units, {"FRANCE": ["PAR", "MAR"], **RIVALS}, self.RULES)
+        game.submit("FRANCE", ["A PAR B", "F MAR B"])
+        game.advance()
+        assert (len(game.units["FRANCE"]), game.welfare["FRANCE"]) == (5, -3)
+
+    def test_disbands_stay_voluntary(self, winter: Position) -> None:
+        game = winter({"FRANCE": ["A PAR", "A BEL"]}, {"FRANCE": ["PAR"], **RIVALS}, self.RULES)
+        game.submit("FRANCE", ["A PAR D", "A BEL D"])
+        game.advance()
+        assert (game.units["FRANCE"], game.welfare["FRANCE"]) == ((), 1)
+
+    def test_off_by_default(self) -> None:
+        assert Rules().overmilitarise is False
+
+
+class TestMediator:
+    """What it does in the environments is tested in test_envs.py."""
+
+    RULES = Rules(mediator=True)
+
+    def test_it_speaks_and_is_spoken_to(self) -> None:
+        game = Game(rules=self.RULES)
+        game.send("MEDIATOR", "FRANCE", "Disarm, please.")
+        game.send("FRANCE", "MEDIATOR", "Why?")
+        assert [message.text for message in game.view("MEDIATOR").messages] == ["Disarm, please.", "Why?"]
+        assert game.view("GERMANY").messages == ()
+
+    def test_it_has_no_units_and_no_orders(self) -> None:
+        game = Game(rules=self.RULES)
+        assert "MEDIATOR" not in game.units
+        view = game.view("MEDIATOR")
+        assert (view.legal_orders, view.max_builds, view.must_disband) == ({}, 0, 0)
+
+    def test_nobody_else_writes_to_it_where_there_is_none(self) -> None:
+        with pytest.raises(PressError, match="MEDIATOR"):
+            Game().send("FRANCE", "MEDIATOR", "Hello?")
+
+    @pytest.mark.parametrize("options", [{"press": None}, {"message_rounds": 0}])
+    def test_it_needs_press(self, options: dict) -> None:
+        with pytest.raises(RulesError, match="mediator"):
+            Rules(mediator=True, **options)
+
+
+class TestScoring:
+    def scores(self, scoring: str, engine: str) -> dict[str, float]:
+        centers = {"FRANCE": ["PAR", "MAR", "BRE"], "GERMANY": ["BER"], "ITALY": ["ROM", "NAP"]}
+        game = Game.from_position("S1905M", {}, centers, rules=Rules("standard", scoring=scoring), engine=engine)
+        return {power: score for power, score in game.scores.items() if score}
+
+    def test_sum_of_squares_is_the_share_by_squared_centres(self, engine: str) -> None:
+        expected = {"FRANCE": 9 / 14, "GERMANY": 1 / 14, "ITALY": 4 / 14}
+        assert self.scores("sum-of-squares", engine) == pytest.approx(expected)
+
+    def test_draw_size_is_an_equal_share_for_every_survivor(self, engine: str) -> None:
+        expected = dict.fromkeys(["FRANCE", "GERMANY", "ITALY"], 1 / 3)
+        assert self.scores("draw-size", engine) == pytest.approx(expected)
+
+    def test_concave_is_an_increasing_concave_function_of_centres(self, engine: str) -> None:
+        found = self.scores("concave", engine)
+        one, two, three = found["GERMANY"], found["ITALY"], found["FRANCE"]
+        assert 0 < one < two < three
+        assert two - one > three - two > 0
+
+    @pytest.mark.parametrize("scoring", ["sum-of-squares", "draw-size"])
+    def test_a_winner_takes_the_pot(self, taking_spain: Position, scoring: str) -> None:
+        game = taking_spain(18, Rules("standard", scoring=scoring))
+        assert {power: score for power, score in game.scores.items() if score} == {"FRANCE": 1.0}
+
+    def test_concave_has_a_fixed_length_and_no_winner(self, taking_spain: Position) -> None:
+        game = taking_spain(18, Rules("standard", scoring="concave"))
+        assert (game.is_done, game.winner) == (False, None)
+        while not game.is_done:
+            game.advance()
+        assert (game.history[-1].position.year, game.winner) == (1910, None)
+
+    def test_sum_of_squares_is_the_default_of_standard(self) -> None:
+        assert (STANDARD.scoring, Rules().scoring) == ("sum-of-squares", "welfare")
+
+    @pytest.mark.parametrize(
+        ("variant", "scoring"), [("welfare", "draw-size"), ("standard", "welfare"), ("standard", "x")]
+    )
+    def test_each_variant_has_its_scorings(self, variant: str, scoring: str) -> None:
+        with pytest.raises(RulesError, match="choose one of"):
+            Rules(variant, scoring=scoring)
+
+
+class TestRules:
+    @pytest.mark.parametrize(
+        "wrong",
+        [
+            {"variant": "other"},
+            {"variant": None},
+            {"press": "tokens?"},
+            {"press": True},
+            {"years": 0},
+            {"years": -1},
+            {"years": 2.0},
+            {"years": "10"},
+            {"years": True},
+            {"years": 10**9},
+            {"message_rounds": -1},
+            {"message_rounds": None},
+            {"message_rounds": 10**6},
+            {"transfers": 1},
+            {"mediator": "yes"},
+            {"scoring": 5},
+            {"scoring": ["welfare"]},
+            {"variant": "standard", "transfers": True},
+            {"variant": "standard", "overmilitarise": True},
+            {"variant": "standard", "retreat_welfare": True},
+            {"variant": "standard", "years": 2, "progressive": (1, 2)},
+        ],
+        ids=str,
+    )
+    def test_wrong_options_are_refused_by_name(self, wrong: dict) -> None:
+        with pytest.raises(RulesError) as error:
+            Rules(**wrong)
+        assert list(wrong)[-1] in str(error.value)
+
+    def test_rules_are_frozen_and_hashable(self) -> None:
+        with pytest.raises(AttributeError):
+            Rules().years = 3
+        assert hash(Rules(years=2, progressive=[1, 2])) == hash(Rules(years=2, progressive=(1, 2)))
+
+    @pytest.mark.parametrize(
+        "rules", [Rules(), STANDARD, Rules(years=2, progressive=(0, 3), transfers=True), TestMediator.RULES]
+    )
+    def test_rules_survive_the_way_through_a_dict(self, rules: Rules) -> None:
+        assert Rules.from_dict(rules.to_dict()) == rules
+
+    def test_unknown_rules_are_named(self) -> None:
+        with pytest.raises(RulesError, match="colour"):
+            Rules.from_dict({"colour": "blue"})

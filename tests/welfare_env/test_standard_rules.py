@@ -1,0 +1,172 @@
+"""Standard Diplomacy, and the end of a game (Mukobi et al. 2023, section 2.1): every engine, sentence by sentence."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from welfare_env import Game, GameOverError, IllegalOrderError, Rules, load_board
+
+Position = Callable[..., Game]  # the fixtures of conftest.py that make a game in some position
+STANDARD = Rules(variant="standard")
+RIVALS = {"GERMANY": ["BER", "KIE", "MUN"]}  # a second power, so that the package sees a game and not a solitaire
+
+
+class TestStandardGame:
+    """Standard Diplomacy, on which Welfare Diplomacy is built."""
+
+    def test_board_has_seven_powers_75_provinces_and_34_centres(self) -> None:
+        board = load_board()
+        assert (len(board.powers), len(board.provinces), len(board.centers)) == (7, 75, 34)
+
+    def test_powers_start_with_22_units_in_22_homes(self, engine: str) -> None:
+        game = Game(engine=engine)
+        assert sum(map(len, game.units.values())) == sum(map(len, game.centers.values())) == 22
+        assert {power: len(units) for power, units in game.units.items() if len(units) != 3} == {"RUSSIA": 4}
+        for power, units in game.units.items():
+            assert sorted(unit[2:5] for unit in units) == sorted(game.board.homes[power])
+
+    def test_a_year_is_spring_fall_and_winter(self, engine: str) -> None:
+        game = Game(rules=Rules(years=2), engine=engine)
+        phases = []
+        while not game.is_done:
+            phases.append(game.phase)
+            game.advance()
+        assert phases == ["S1901M", "F1901M", "W1901A", "S1902M", "F1902M", "W1902A"]
+        assert game.phase == "COMPLETED"
+
+    @pytest.mark.parametrize(("phase", "expected"), [("S1901M", "S1901R"), ("F1901M", "F1901R")])
+    def test_dislodged_units_retreat_at_once(self, dislodging: Position, phase: str, expected: str) -> None:
+        game = dislodging(phase)
+        assert game.phase == expected
+        assert list(game.dislodged["GERMANY"]) == ["A BUR"]
+        assert sorted(game.dislodged["GERMANY"]["A BUR"]) == ["BEL", "GAS", "MUN", "PIC", "RUH"]
+        assert game.units["GERMANY"] == ()
+        game.submit("GERMANY", ["A BUR R RUH"])
+        game.advance()
+        assert (game.units["GERMANY"], game.dislodged["GERMANY"]) == (("A RUH",), {})
+
+    def test_a_dislodged_unit_without_order_disbands(self, dislodging: Position) -> None:
+        game = dislodging()
+        game.advance()
+        assert game.units["GERMANY"] == ()
+        assert game.history[-1].results["A BUR"] == ["disband"]
+
+    def test_two_units_retreating_to_one_province_disband(self, engine: str) -> None:
+        dislodged = {"GERMANY": {"A BUR": ["GAS"]}, "ITALY": {"A SPA": ["GAS"]}}
+        game = Game.from_position("S1901R", {"FRANCE": ["A PAR"]}, {}, dislodged, engine=engine)
+        game.submit("GERMANY", ["A BUR R GAS"])
+        game.submit("ITALY", ["A SPA R GAS"])
+        game.advance()
+        assert game.units["GERMANY"] == game.units["ITALY"] == ()
+        assert game.history[-1].results == {"A BUR": ["bounce", "disband"], "A SPA": ["bounce", "disband"]}
+
+    def test_a_centre_is_not_captured_in_spring(self, engine: str) -> None:
+        game = Game.from_position("S1901M", {"FRANCE": ["A MAR"]}, {"FRANCE": ["MAR"]}, engine=engine)
+        game.submit("FRANCE", ["A MAR - SPA"])
+        game.advance()
+        game.submit("FRANCE", ["A SPA - MAR"])
+        game.advance()
+        assert (game.phase, game.centers["FRANCE"]) == ("W1901A", ("MAR",))
+
+    def test_a_centre_is_captured_after_fall(self, engine: str) -> None:
+        game = Game.from_position("F1901M", {"FRANCE": ["A MAR"]}, {"FRANCE": ["MAR"]}, engine=engine)
+        game.submit("FRANCE", ["A MAR - SPA"])
+        game.advance()
+        assert (game.phase, game.centers["FRANCE"]) == ("W1901A", ("MAR", "SPA"))
+
+    def test_a_centre_is_captured_by_a_retreat_in_fall(self, dislodging: Position) -> None:
+        game = dislodging("F1901M")
+        assert set(game.centers["GERMANY"]) == {"BER", "MUN"}
+        game.submit("GERMANY", ["A BUR R BEL"])
+        game.advance()
+        assert set(game.centers["GERMANY"]) == {"BEL", "BER", "MUN"}
+
+    def test_a_captured_centre_leaves_its_owner(self, engine: str) -> None:
+        centers = {"FRANCE": ["MAR"], "ITALY": ["SPA", "ROM"]}
+        game = Game.from_position("F1901M", {"FRANCE": ["A MAR"]}, centers, engine=engine)
+        game.submit("FRANCE", ["A MAR - SPA"])
+        game.advance()
+        assert game.centers["FRANCE"] == ("MAR", "SPA")
+        assert game.centers["ITALY"] == ("ROM",)
+
+    def test_an_empty_centre_stays_its_owners(self, engine: str) -> None:
+        game = Game.from_position("F1901M", {"GERMANY": ["A BER"]}, {"FRANCE": ["PAR", "BEL"], **RIVALS}, engine=engine)
+        while game.phase != "F1902M":
+            game.advance()
+        assert set(game.centers["FRANCE"]) == {"BEL", "PAR"}
+
+    def test_no_centre_changes_hands_where_no_unit_stands(self, engine: str) -> None:
+        game = Game.from_position("F1901M", {"FRANCE": ["A PAR"]}, {}, engine=engine)
+        game.advance()
+        assert {power: held for power, held in game.centers.items() if held} == {"FRANCE": ("PAR",)}
+
+    def test_standard_skips_a_winter_in_which_nobody_adjusts(self, engine: str) -> None:
+        game = Game(rules=STANDARD, engine=engine)
+        game.advance()
+        game.advance()
+        assert game.phase == "S1902M"
+
+    def test_standard_has_a_winter_when_somebody_adjusts(self, engine: str) -> None:
+        game = Game.from_position(
+            "F1901M", {"FRANCE": ["A MAR"]}, {"FRANCE": ["MAR", "PAR"]}, rules=STANDARD, engine=engine
+        )
+        game.advance()
+        assert game.phase == "W1901A"
+
+    def test_standard_never_gives_welfare_points(self, engine: str, play_on: Callable[..., Game]) -> None:
+        game = play_on(Game("pure", Rules(variant="standard", years=3), engine), np.random.default_rng(0))
+        assert set(game.welfare.values()) == {0}
+
+    def test_standard_allows_no_more_disbands_than_needed(self, winter: Position) -> None:
+        units = {"FRANCE": ["A PAR", "A MAR", "A BUR"], "GERMANY": ["A BER"]}
+        game = winter(units, {"FRANCE": ["PAR", "MAR"], **RIVALS}, STANDARD)
+        with pytest.raises(IllegalOrderError, match=r"disband"):
+            game.submit("FRANCE", ["A PAR D", "A MAR D"])
+        game.submit("FRANCE", ["A PAR D", "A MAR D"], strict=False)
+        game.advance()
+        assert game.units["FRANCE"] == ("A MAR", "A BUR")
+
+    def test_standard_allows_no_voluntary_disband(self, winter: Position) -> None:
+        game = winter({"FRANCE": ["A PAR"]}, {"FRANCE": ["PAR", "MAR"], **RIVALS}, STANDARD)
+        with pytest.raises(IllegalOrderError, match="A PAR"):
+            game.submit("FRANCE", ["A PAR D"])
+
+
+class TestEndOfTheGame:
+    def test_standard_ends_with_the_eighteenth_centre(self, taking_spain: Position) -> None:
+        game = taking_spain(18, STANDARD)
+        assert (game.is_done, game.phase, game.winner) == (True, "COMPLETED", "FRANCE")
+
+    def test_standard_goes_on_with_seventeen(self, taking_spain: Position) -> None:
+        game = taking_spain(17, STANDARD)
+        assert (game.is_done, game.winner) == (False, None)
+
+    @pytest.mark.parametrize("number", [18, 33, 34])
+    def test_welfare_never_ends_by_centres(self, taking_spain: Position, number: int) -> None:
+        game = taking_spain(number, Rules())
+        assert (game.is_done, game.winner, game.phase) == (False, None, "W1905A")
+
+    @pytest.mark.parametrize("variant", ["welfare", "standard"])
+    @pytest.mark.parametrize("years", [1, 3, 10])
+    def test_the_game_ends_after_the_given_years(self, engine: str, years: int, variant: str) -> None:
+        game = Game(rules=Rules(years=years, variant=variant), engine=engine)
+        while not game.is_done:
+            game.advance()
+        assert game.history[-1].position.year == 1900 + years
+        assert game.position.year == 1900 + years
+        with pytest.raises(GameOverError):
+            game.advance()
+
+    def test_ten_years_by_default(self, engine: str) -> None:
+        game = Game(engine=engine)
+        while not game.is_done:
+            game.advance()
+        assert [record.phase for record in game.history].count("W1910A") == 1
+        assert game.history[-1].phase == "W1910A"
+
+    def test_there_is_no_winner_and_the_score_is_the_points(self, winter: Position) -> None:
+        game = winter({"FRANCE": ["A PAR"]}, {"FRANCE": ["PAR", "MAR", "BRE"], **RIVALS}, Rules(years=1))
+        game.advance()
+        assert (game.is_done, game.winner) == (True, None)
+        assert {power: score for power, score in game.scores.items() if score} == {"FRANCE": 2.0, "GERMANY": 3.0}

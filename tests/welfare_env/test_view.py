@@ -1,0 +1,243 @@
+"""What a power sees: all that it may, nothing hidden, as it was at that moment, and nothing it could change."""
+
+import copy
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+from welfare_env import Board, Game, PhaseRecord, Position, Rules, View
+
+PlayOn = Callable[..., Game]
+
+
+def public(value: object) -> list[str]:
+    return [name for name in dir(value) if not name.startswith("_") and not callable(getattr(value, name))]
+
+
+def flat(value: Any) -> Any:
+    """A value taken apart into plain comparable parts, through every public attribute."""
+    if isinstance(value, Board):
+        return value.name
+    if isinstance(value, (View, PhaseRecord, Position)):
+        return {name: flat(getattr(value, name)) for name in public(value) if name != "engine"}
+    if is_dataclass(value):
+        return {field.name: flat(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, Mapping):
+        return {key: flat(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [flat(item) for item in value]
+    return value.tolist() if isinstance(value, np.ndarray) else value
+
+
+@pytest.fixture
+def played(play_on: PlayOn) -> Game:
+    """Some phases of random play with messages, in the middle of a phase."""
+    game = Game(rules=Rules(years=3))
+    for number in range(4):
+        if not game.phase.endswith("R"):
+            game.send("FRANCE", "GLOBAL", f"for all {number}")
+            game.send("FRANCE", "GERMANY", f"for Germany {number}")
+        play_on(game, np.random.default_rng(number), phases=1)
+    game.submit("ITALY", ["no order"], strict=False)
+    game.advance()
+    game.send("TURKEY", "GLOBAL", "now")
+    return game
+
+
+class TestContents:
+    def test_it_tells_what_the_game_tells(self, played: Game) -> None:
+        for power in played.powers:
+            view = played.view(power, "messages", 2)
+            assert (view.power, view.powers, view.asked, view.message_round) == (power, played.powers, "messages", 2)
+            for name in ("phase", "year", "is_done", "units", "dislodged", "centers", "welfare", "board", "rules"):
+                assert getattr(view, name) == getattr(played, name), name
+            assert view.legal_orders == played.legal_orders(power)
+
+    @pytest.mark.parametrize(
+        ("phase", "expected"),
+        [
+            ("S1901M", ("S", "M", 1901, 0, 10)),
+            ("F1904M", ("F", "M", 1904, 3, 7)),
+            ("W1910A", ("W", "A", 1910, 9, 1)),
+        ],
+    )
+    def test_time(self, phase: str, expected: tuple) -> None:
+        view = Game.from_position(phase, {}, {}).view("FRANCE")
+        assert (view.season, view.phase_type, view.year, view.year_index, view.years_left) == expected
+
+    def test_winter_limits(self) -> None:
+        units = {"FRANCE": ["A BEL"], "GERMANY": ["A BER", "A MUN", "A PRU"], "ITALY": ["A ROM"]}
+        centers = {"FRANCE": ["PAR", "MAR", "BRE", "SPA"], "GERMANY": ["BER"], "ITALY": ["ROM"]}
+        game = Game.from_position("W1901A", units, centers)
+        limits = {power: (game.view(power).max_builds, game.view(power).must_disband) for power in units}
+        assert limits == {"FRANCE": (3, 0), "GERMANY": (0, 2), "ITALY": (0, 0)}
+
+    def test_limits_are_zero_in_other_phases(self) -> None:
+        view = Game.from_position("S1901M", {"FRANCE": ["A BEL"]}, {"FRANCE": ["PAR", "MAR"]}).view("FRANCE")
+        assert (view.max_builds, view.must_disband) == (0, 0)
+
+    def test_recipients(self) -> None:
+        others = ("AUSTRIA", "ENGLAND", "GERMANY", "ITALY", "RUSSIA", "TURKEY", "GLOBAL")
+        assert Game().view("FRANCE").recipients == others
+        assert Game(rules=Rules(press=None)).view("FRANCE").recipients == ()
+        assert "MEDIATOR" in Game(rules=Rules(mediator=True)).view("FRANCE").recipients
+
+    def test_history_tells_orders_and_results_of_all(self, played: Game) -> None:
+        seen, all_told = played.view("TURKEY").history, played.history
+        assert [record.phase for record in seen] == [record.phase for record in all_told]
+        for mine, theirs in zip(seen, all_told, strict=True):
+            assert (mine.orders, mine.results) == (theirs.orders, theirs.results)
+            assert (mine.units, mine.centers, mine.welfare) == (theirs.units, theirs.centers, theirs.welfare)
+
+    def test_board_is_the_documented_one(self) -> None:
+        board = Game().view("FRANCE").board
+        assert board.moves["A PAR"] == ("BRE", "BUR", "GAS", "PIC")
+        assert board.moves["F MAO"] == ("BRE", "ENG", "GAS", "IRI", "NAF", "NAO", "POR", "SPA/NC", "SPA/SC", "WES")
+        assert (board.kind["PAR"], board.kind["BRE"], board.kind["MAO"]) == ("land", "coast", "sea")
+        assert board.homes["FRANCE"] == ("BRE", "MAR", "PAR")
+        assert board.start_units["FRANCE"] == ("F BRE", "A MAR", "A PAR")
+
+    def test_encoded_actions(self) -> None:
+        view = Game().view("FRANCE")
+        assert view.encode_order(("A PAR H",)) == {"orders": ["A PAR H"], "messages": {}}
+        assert view.encode_messages([("GERMANY", "a"), ("ITALY", "b"), ("GERMANY", "c")]) == {
+            "orders": [],
+            "messages": {"GERMANY": "a\nc", "ITALY": "b"},
+        }
+        assert Game(rules=Rules(press=None)).view("FRANCE").encode_order(["A PAR H"]) == ["A PAR H"]
+
+
+class TestSnapshot:
+    def test_later_moves_do_not_change_it(self, played: Game, play_on: PlayOn) -> None:
+        touched, untouched = played.view("FRANCE"), played.view("FRANCE")
+        before = flat(touched)
+        played.send("GERMANY", "FRANCE", "too late")
+        played.submit("FRANCE", [])
+        play_on(played, np.random.default_rng(9))
+        assert flat(touched) == before
+        assert flat(untouched) == before  # it was read for the first time only now
+
+    def test_two_views_of_one_moment_are_equal(self, played: Game) -> None:
+        assert played.view("FRANCE") == played.view("FRANCE")
+        assert played.view("FRANCE") != played.view("GERMANY")
+        earlier = played.view("FRANCE")
+        played.advance()
+        assert played.view("FRANCE") != earlier
+
+    def test_a_copy_of_the_game_has_views_of_its_own(self, played: Game) -> None:
+        twin = copy.deepcopy(played)
+        twin.advance()
+        assert played.view("FRANCE").phase != twin.view("FRANCE").phase
+
+
+def spoil(value: Any) -> None:
+    """Tries to change whatever a policy could get hold of."""
+    if isinstance(value, Mapping):
+        for item in value.values():
+            spoil(item)
+        if isinstance(value, dict):
+            value.clear()
+    elif isinstance(value, list):
+        value.clear()
+    elif isinstance(value, tuple):
+        for item in value:
+            spoil(item)
+    elif isinstance(value, (PhaseRecord, Position)):
+        for name in public(value):
+            if name not in ("engine", "board"):
+                spoil(getattr(value, name))
+    elif isinstance(value, np.ndarray):
+        with pytest.raises(ValueError, match="read-only"):
+            value[...] = 0
+    elif is_dataclass(value) and not isinstance(value, Board):
+        for field in fields(value):
+            spoil(getattr(value, field.name))
+
+
+class TestReadOnly:
+    @pytest.mark.parametrize("name", public(Game().view("FRANCE")))
+    def test_spoiling_a_view_changes_nothing(self, played: Game, name: str) -> None:
+        before, seen = json.dumps(played.record()), flat(played.view("FRANCE"))
+        spoil(getattr(played.view("FRANCE"), name))
+        assert json.dumps(played.record()) == before
+        assert flat(played.view("FRANCE")) == seen
+
+    @pytest.mark.parametrize("name", [*public(Game()), "record"])
+    def test_spoiling_what_a_game_hands_out_changes_nothing(self, played: Game, name: str) -> None:
+        before, seen = json.dumps(played.record()), flat(played.view("FRANCE"))
+        spoil(played.record() if name == "record" else getattr(played, name))
+        assert json.dumps(played.record()) == before
+        assert flat(played.view("FRANCE")) == seen
+
+    def test_spoiling_legal_orders_changes_nothing(self, played: Game) -> None:
+        before = {power: played.legal_orders(power) for power in played.powers}
+        for power in played.powers:
+            spoil(played.legal_orders(power))
+        assert {power: played.legal_orders(power) for power in played.powers} == before
+
+    @pytest.mark.parametrize("name", ["units", "phase", "messages", "history", "year"])
+    def test_attributes_cannot_be_set(self, name: str) -> None:
+        for value in (Game().view("FRANCE"), Game()):
+            if hasattr(type(value), name) and isinstance(getattr(type(value), name), property):
+                with pytest.raises(AttributeError):
+                    setattr(value, name, None)
+
+    def test_messages_and_rules_are_frozen(self, played: Game) -> None:
+        view = played.view("FRANCE")
+        with pytest.raises(AttributeError):
+            view.messages[0].text = "changed"
+        with pytest.raises(AttributeError):
+            view.rules.years = 99
+
+
+def with_secrets(secret: bool) -> Game:
+    """A game of which England sees the same, whether or not others have secrets."""
+    game = Game(rules=Rules(years=2))
+    if secret:
+        game.send("FRANCE", "GERMANY", "SECRET")
+        game.submit("FRANCE", ["A PAR - SECRET"], strict=False)
+    game.send("FRANCE", "GLOBAL", "open")
+    game.send("FRANCE", "ENGLAND", "for England")
+    game.send("ENGLAND", "FRANCE", "from England")
+    game.submit("ENGLAND", ["F LON - ENG", "A LVP - ENGLANDS OWN"], strict=False)
+    game.advance()
+    if secret:
+        game.send("GERMANY", "FRANCE", "SECRET", 2)
+        game.submit("FRANCE", ["A PAR - BUR", "A MAR - SECRET"], strict=False)
+        game.submit("RUSSIA", ["A MOS - UKR"])
+        game.add_void("TURKEY", "SECRET", "SECRET")
+    game.send("ITALY", "GLOBAL", "hello", 2)
+    return game
+
+
+class TestSecrets:
+    @pytest.mark.parametrize("name", public(Game().view("ENGLAND")))
+    def test_no_attribute_depends_on_secrets(self, name: str) -> None:
+        views = [with_secrets(secret).view("ENGLAND", "messages", 2) for secret in (True, False)]
+        told, expected = (flat(getattr(view, name)) for view in views)
+        assert told == expected
+
+    def test_nor_do_equality_and_the_printed_form(self) -> None:
+        secret, plain = (with_secrets(secret).view("ENGLAND", "messages", 2) for secret in (True, False))
+        assert secret == plain
+        assert (repr(secret), str(secret)) == (repr(plain), str(plain))
+
+    def test_the_secrets_are_there_for_those_who_share_them(self) -> None:
+        view = with_secrets(True).view("GERMANY")
+        texts = [message.text for message in view.messages] + [message.text for message in view.history[0].messages]
+        assert texts == ["SECRET", "hello", "SECRET", "open"]
+
+    def test_ones_own_refused_orders_are_seen(self) -> None:
+        (record,) = with_secrets(True).view("ENGLAND").history
+        assert [void.order for void in record.void["ENGLAND"]] == ["A LVP - ENGLANDS OWN"]
+        assert list(record.void) == ["ENGLAND"]
+
+    def test_the_mediator_sees_what_all_see(self) -> None:
+        game = Game(rules=Rules(mediator=True))
+        game.send("FRANCE", "GERMANY", "SECRET")
+        game.send("FRANCE", "GLOBAL", "open")
+        assert [message.text for message in game.view("MEDIATOR").messages] == ["open"]

@@ -1,0 +1,244 @@
+"""Welfare points, Winters and press (Mukobi et al. 2023, section 2.2): every engine, sentence by sentence."""
+
+import itertools
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from welfare_env import Game, IllegalOrderError, PressError, Rules, load_board
+
+Position = Callable[..., Game]  # the fixtures of conftest.py that make a game in some position
+RIVALS = {"GERMANY": ["BER", "KIE", "MUN"]}  # a second power, so that the package sees a game and not a solitaire
+
+
+class TestWelfarePoints:
+    @pytest.mark.parametrize(
+        ("units", "centers", "gain"),
+        [
+            (["A PAR"], ["PAR", "MAR", "BRE"], 2),
+            (["A PAR", "A MAR", "F BRE"], ["PAR", "MAR", "BRE"], 0),
+            ([], ["PAR", "MAR", "BRE", "SPA", "POR"], 5),
+            (["A PAR"], [], 0),
+            ([], [], 0),
+        ],
+    )
+    def test_a_winter_gains_centres_less_units(self, winter: Position, units: list, centers: list, gain: int) -> None:
+        game = winter({"FRANCE": units}, {"FRANCE": centers, **RIVALS}, welfare={"FRANCE": 7})
+        game.advance()
+        assert game.welfare == dict.fromkeys(game.powers, 0) | {"FRANCE": 7 + gain, "GERMANY": 3}
+
+    def test_the_gain_counts_after_builds_and_disbands(self, winter: Position) -> None:
+        centers = {"FRANCE": ["PAR", "MAR", "BRE"], "GERMANY": ["BER", "KIE", "MUN"]}
+        game = winter({"FRANCE": ["A PAR"], "GERMANY": ["A BER", "A MUN"]}, centers)
+        game.submit("FRANCE", ["F BRE B"])
+        game.submit("GERMANY", ["A BER D", "A MUN D"])
+        game.advance()
+        assert (game.welfare["FRANCE"], game.welfare["GERMANY"]) == (1, 3)
+
+    def test_points_change_in_no_other_phase(self, dislodging: Position) -> None:
+        game = dislodging("F1901M")
+        assert game.phase == "F1901R"
+        game.advance()
+        assert (game.phase, set(game.welfare.values())) == ("W1901A", {0})
+
+    def test_winter_comes_every_year_even_when_nobody_must_adjust(self, engine: str) -> None:
+        game = Game(rules=Rules(years=3), engine=engine)
+        while not game.is_done:
+            game.advance()
+        assert [record.phase for record in game.history if record.phase[0] == "W"] == ["W1901A", "W1902A", "W1903A"]
+
+    def test_winter_comes_even_on_an_empty_board(self, engine: str) -> None:
+        game = Game.from_position("S1901M", {}, {"FRANCE": ["PAR"]}, rules=Rules(years=2), engine=engine)
+        while not game.is_done:
+            game.advance()
+        assert game.welfare["FRANCE"] == 2
+
+
+class TestWinter:
+    def test_any_unit_may_be_disbanded(self, winter: Position) -> None:
+        units = ("A PAR", "F MAO", "A BEL")
+        game = winter({"FRANCE": units}, {"FRANCE": ["PAR", "MAR", "BRE"], **RIVALS})
+        for number in range(4):
+            for chosen in itertools.combinations(units, number):
+                game.submit("FRANCE", [f"{unit} D" for unit in chosen])
+        game.submit("FRANCE", [f"{unit} D" for unit in units])
+        game.advance()
+        assert game.units["FRANCE"] == ()
+
+    @pytest.mark.parametrize("orders", [[], ["WAIVE"], ["A PAR B"], ["A PAR B", "F MAR B"]])
+    def test_building_fewer_than_allowed_is_fine(self, winter: Position, orders: list[str]) -> None:
+        game = winter({"FRANCE": ["F BRE"]}, {"FRANCE": ["PAR", "MAR", "BRE"], **RIVALS})
+        game.submit("FRANCE", orders)
+        game.advance()
+        built = [order[:-2] for order in orders if order != "WAIVE"]
+        assert game.units["FRANCE"] == ("F BRE", *built)
+
+    def test_no_more_than_centres_less_units_are_built(self, winter: Position) -> None:
+        game = winter({"FRANCE": ["A BEL", "A SPA"]}, {"FRANCE": ["PAR", "MAR", "BRE"], **RIVALS})
+        with pytest.raises(IllegalOrderError, match="may build 1 unit "):
+            game.submit("FRANCE", ["A PAR B", "F MAR B"])
+
+    def test_building_happens_in_unoccupied_still_owned_homes(self, winter: Position) -> None:
+        units = {"FRANCE": ["A PAR"], "ITALY": ["A TUN"]}
+        game = winter(units, {"FRANCE": ["PAR", "MAR", "BEL", "SPA"], "ITALY": ["BRE"], **RIVALS})
+        # PAR is occupied, BRE is Italy's, BEL and SPA are no homes.
+        assert game.legal_orders("FRANCE") == {"A PAR": ("A PAR D",), "MAR": ("A MAR B", "F MAR B")}
+
+    def test_another_powers_unit_also_occupies_a_home(self, winter: Position) -> None:
+        game = winter({"GERMANY": ["A PAR"]}, {"FRANCE": ["PAR", "MAR"], **RIVALS})
+        assert list(game.legal_orders("FRANCE")) == ["MAR"]
+
+    def test_nobody_builds_in_anothers_home(self, winter: Position) -> None:
+        game = winter({}, {"GERMANY": ["PAR", "BER"], "FRANCE": ["MAR"]})
+        assert list(game.legal_orders("GERMANY")) == ["BER"]
+
+    @pytest.mark.parametrize(
+        "orders", [["A PAR D", "F BRE B"], ["F BRE B", "A PAR D"], ["a par disband", "F BRE BUILD"]]
+    )
+    def test_not_both_builds_and_disbands(self, winter: Position, orders: list[str]) -> None:
+        game = winter({"FRANCE": ["A PAR", "A MAR"]}, {"FRANCE": ["PAR", "MAR", "BRE"], **RIVALS})
+        with pytest.raises(IllegalOrderError, match="both builds and disbands"):
+            game.submit("FRANCE", orders)
+        assert len(game.submit("FRANCE", orders, strict=False)) == 2
+        game.advance()
+        assert game.units["FRANCE"] == ("A PAR", "A MAR")
+
+    def test_more_units_than_centres_are_removed_by_force(self, winter: Position) -> None:
+        units = {"FRANCE": ["A PAR", "A BEL", "A RUH"], "GERMANY": ["A BER"]}
+        game = winter(units, {"FRANCE": ["PAR"], **RIVALS})
+        game.advance()
+        assert game.units["FRANCE"] == ("A PAR",)  # the unit nearest to its homes stays
+        assert game.history[-1].results == {"A BEL": ["disband"], "A RUH": ["disband"]}
+        assert game.welfare["FRANCE"] == 0
+
+    def test_a_unit_of_choice_may_go_instead(self, winter: Position) -> None:
+        units = {"FRANCE": ["A PAR", "A BEL"], "GERMANY": ["A BER"]}
+        game = winter(units, {"FRANCE": ["PAR"], **RIVALS})
+        game.submit("FRANCE", ["A PAR D"])
+        game.advance()
+        assert game.units["FRANCE"] == ("A BEL",)
+
+    def test_too_few_disbands_are_filled_up_by_force(self, winter: Position) -> None:
+        units = {"FRANCE": ["A PAR", "A BEL", "A RUH", "A SIL"], "GERMANY": ["A BER"]}
+        game = winter(units, {"FRANCE": ["PAR", "MAR"], **RIVALS})
+        game.submit("FRANCE", ["A PAR D"])
+        game.advance()
+        assert game.units["FRANCE"] == ("A BEL", "A RUH")
+
+    def test_forced_removals_are_the_packages(self, winter: Position) -> None:
+        upstream = pytest.importorskip("diplomacy").Game()
+        board, rng = load_board(), np.random.default_rng(5)
+        for _ in range(25):
+            units, centers = crowded(rng)
+            upstream.clear_units()
+            upstream.clear_centers()
+            upstream.set_current_phase("W1901A")
+            for power in board.powers:
+                upstream.set_units(power, units[power])
+                upstream.set_centers(power, centers[power])
+            upstream.process()
+            game = winter(units, centers)
+            game.advance()
+            expected = {power: tuple(upstream.get_units(power)) for power in board.powers}
+            assert game.units == expected, f"units {units}, centres {centers}"
+
+
+def crowded(rng: np.random.Generator) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
+    """A random position with 34 units; some powers own fewer centres than they have units."""
+    board = load_board()
+    pieces, seen = [], set()
+    for index in rng.permutation(len(board.pieces)):
+        piece = board.pieces[index]
+        if piece[2:5] not in seen:
+            seen.add(piece[2:5])
+            pieces.append(piece)
+    units: dict[str, list[str]] = {power: [] for power in board.powers}
+    centers: dict[str, list[str]] = {power: [] for power in board.powers}
+    for piece in pieces[:34]:
+        units[board.powers[rng.integers(7)]].append(piece)
+    for center in board.centers[:-6]:
+        centers[board.powers[rng.integers(7)]].append(center)
+    return units, centers
+
+
+@pytest.mark.parametrize(
+    ("map_name", "years", "games"),
+    [
+        pytest.param("pure", 3, 185, id="pure"),
+        pytest.param("standard", 2, 15, id="standard"),
+        pytest.param("standard", 10, 60, id="standard, long", marks=pytest.mark.slow),
+    ],
+)
+def test_in_every_winter_of_random_games_the_gain_is_centres_less_units(
+    engine: str, map_name: str, years: int, games: int, play_on: Callable[..., Game]
+) -> None:
+    for seed in range(games):
+        game = play_on(Game(map_name, Rules(years=years), engine), np.random.default_rng(seed))
+        phases = game.record()["phases"]
+        winters = 0
+        for before, after in itertools.pairwise(phases):
+            for power in game.powers:
+                units, centers = after["state"]["units"][power], before["state"]["centers"][power]
+                gain = after["state"]["welfare"][power] - before["state"]["welfare"][power]
+                is_winter = before["name"][0] == "W"
+                assert gain == (len(centers) - len(units) if is_winter else 0), (
+                    f"game {seed}, {before['name']}, {power}"
+                )
+                assert gain >= 0
+                assert not is_winter or len(units) <= len(centers), f"game {seed}, {before['name']}, {power}"
+            winters += before["name"][0] == "W"
+        assert winters == years
+
+
+class TestPress:
+    """Game keeps messages; who speaks when is the environments' business (test_envs.py)."""
+
+    def test_three_rounds_by_default(self) -> None:
+        assert (Rules().press, Rules().message_rounds, Rules().has_press) == ("text", 3, True)
+
+    @pytest.mark.parametrize("rules", [Rules(message_rounds=0), Rules(press=None)])
+    def test_no_rounds_is_no_press(self, rules: Rules) -> None:
+        assert not rules.has_press
+        with pytest.raises(PressError, match="no press"):
+            Game(rules=rules).send("FRANCE", "GLOBAL", "Hello")
+
+    @pytest.mark.parametrize("phase", ["S1901M", "F1901M", "W1901A"])
+    def test_messages_in_movement_and_adjustment_phases(self, engine: str, phase: str) -> None:
+        game = Game.from_position(phase, {"FRANCE": ["A PAR"]}, {"FRANCE": ["PAR"]}, engine=engine)
+        game.send("FRANCE", "GLOBAL", "Hello")
+        assert [message.text for message in game.messages] == ["Hello"]
+
+    def test_none_in_retreat_phases(self, dislodging: Position) -> None:
+        game = dislodging()
+        with pytest.raises(PressError, match=r"S1901R.*no messages in retreat"):
+            game.send("FRANCE", "GLOBAL", "Hello")
+
+    def test_a_message_goes_to_one_power_or_to_all(self) -> None:
+        game = Game()
+        game.send("FRANCE", "GERMANY", "between us")
+        game.send("FRANCE", "GLOBAL", "for all")
+        seen = {power: [message.text for message in game.view(power).messages] for power in game.powers}
+        both, one = ["between us", "for all"], ["for all"]
+        assert seen == dict.fromkeys(game.powers, one) | {"FRANCE": both, "GERMANY": both}
+
+    def test_a_message_is_visible_at_once(self) -> None:
+        game = Game()
+        before = game.view("GERMANY")
+        game.send("FRANCE", "GERMANY", "now")
+        assert [message.text for message in game.view("GERMANY").messages] == ["now"]
+        assert before.messages == ()
+
+    def test_the_last_orders_count(self, engine: str) -> None:
+        game = Game(engine=engine)
+        game.submit("FRANCE", ["A PAR - PIC", "A MAR - SPA"])
+        game.submit("FRANCE", ["A PAR - BUR"])
+        game.advance()
+        assert set(game.units["FRANCE"]) == {"A MAR", "A BUR", "F BRE"}
+
+    def test_orders_can_be_taken_back(self, engine: str) -> None:
+        game = Game(engine=engine)
+        game.submit("FRANCE", ["A PAR - BUR"])
+        game.submit("FRANCE", [])
+        game.advance()
+        assert "A PAR" in game.units["FRANCE"]
