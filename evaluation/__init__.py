@@ -18,6 +18,7 @@ from evaluation.metrics import GameMeasures, measure  # noqa: E402
 from evaluation.selfplay import SelfPlayResult, self_play  # noqa: E402
 from evaluation.statistics import Estimate  # noqa: E402
 from evaluation.store import GameStore, StoreError  # noqa: E402
+from evaluation.workers import WorkerError, Workers  # noqa: E402
 
 __all__ = [
     "COALITIONS",
@@ -28,6 +29,8 @@ __all__ = [
     "GameStore",
     "SelfPlayResult",
     "StoreError",
+    "WorkerError",
+    "Workers",
     "exploitability",
     "measure",
     "play",

@@ -14,12 +14,13 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+import agents
 import evaluation
 from evaluation.exploitability import resolve_coalitions
 from evaluation.games import Report
 from evaluation.statistics import SampleError
 from evaluation.store import DEFAULT_PATH, GameStore
-from evaluation.tables import coalition_table, exploitability_table, power_table, self_play_table
+from evaluation.tables import WIDE, coalition_table, exploitability_table, power_table, self_play_table
 from welfare_env import Rules, WelfareEnvError, load_board
 from welfare_env.engine import DEFAULT_ENGINE
 
@@ -67,17 +68,23 @@ def self_play(
     as_json: Json = False,
 ) -> None:
     """Welfare, proficiency, stolen centres and conflicts of policies that play themselves."""
-    with _errors_told(), GameStore(store) as kept:
+    with _errors_told():
         rules = Rules(variant=variant, years=years, message_rounds=message_rounds, retreat_welfare=retreat_welfare)
-        with _progress("playing", games * len(policies)) as report:
+        load_board(map_name)
+        for policy in policies:
+            agents.make(policy)
+        with _playing(store, workers, games * len(policies)) as (kept, pool, report):
             results = [
-                evaluation.self_play(policy, games, seed, rules, map_name, DEFAULT_ENGINE, workers, kept, report)
+                evaluation.self_play(policy, games, seed, rules, map_name, DEFAULT_ENGINE, pool, kept, report)
                 for policy in policies
             ]
         if as_json:
             _print_json([result.to_dict() for result in results])
             return
-        _print(self_play_table(results), *([power_table(results[0])] if len(results) == 1 else []))
+        console = _console()
+        console.print(self_play_table(results, console.width))
+        if len(results) == 1:
+            console.print(power_table(results[0]))
 
 
 @app.command()
@@ -102,33 +109,41 @@ def exploitability(
     as_json: Json = False,
 ) -> None:
     """What the best coalition gains, in welfare points a year, by leaving a profile for a deviating policy."""
-    with _errors_told(), GameStore(store) as kept:
+    with _errors_told():
         rules = Rules(years=years, message_rounds=message_rounds, retreat_welfare=retreat_welfare)
         chosen = _coalitions(coalitions)
         total = games * (1 + len(resolve_coalitions(load_board(map_name), chosen)))
-        with _progress("playing", total) as report:
+        for spec in (policy, deviator or policy):
+            agents.make(spec)
+        with _playing(store, workers, total) as (kept, pool, report):
             result = evaluation.exploitability(
-                policy, deviator, chosen, games, seed, rules, map_name, DEFAULT_ENGINE, workers, kept, report
+                policy, deviator, chosen, games, seed, rules, map_name, DEFAULT_ENGINE, pool, kept, report
             )
         if as_json:
             _print_json(result.to_dict())
             return
-        _print(exploitability_table([result], [coalitions]), coalition_table(result))
+        _console().print(exploitability_table([result], [coalitions]), coalition_table(result))
 
 
 @app.command()
-def demo(seed: Seed = 0, workers: Workers = CORES, store: Store = DEFAULT_PATH) -> None:
+def demo(seed: Seed = 0, workers: Workers = CORES, store: Store = DEFAULT_PATH, as_json: Json = False) -> None:
     """The main job, small: four policies in self-play, and how much an exploiter takes from two of them."""
     conditions = [(policy, name) for policy in DEMO_PROFILES for name in evaluation.COALITIONS]
     sizes = [1 + len(evaluation.COALITIONS[name]) for _, name in conditions]
-    with _errors_told(), GameStore(store) as kept:
-        with _progress("playing", DEMO_GAMES * (len(DEMO_POLICIES) + sum(sizes))) as report:
-            options: dict[str, Any] = {"seed": seed, "workers": workers, "store": kept, "report": report}
+    with _errors_told():
+        with _playing(store, workers, DEMO_GAMES * (len(DEMO_POLICIES) + sum(sizes))) as (kept, pool, report):
+            options: dict[str, Any] = {"seed": seed, "workers": pool, "store": kept, "report": report}
             played = [evaluation.self_play(policy, DEMO_GAMES, **options) for policy in DEMO_POLICIES]
             exploited = [
                 evaluation.exploitability(policy, None, name, DEMO_GAMES, **options) for policy, name in conditions
             ]
-        _print(self_play_table(played), exploitability_table(exploited, [name for _, name in conditions]))
+        if as_json:
+            own, gains = [result.to_dict() for result in played], [result.to_dict() for result in exploited]
+            _print_json({"self_play": own, "exploitability": gains})
+            return
+        console = _console()
+        console.print(self_play_table(played, console.width))
+        console.print(exploitability_table(exploited, [name for _, name in conditions]))
 
 
 def _coalitions(text: str) -> str | list[list[str]]:
@@ -139,12 +154,14 @@ def _coalitions(text: str) -> str | list[list[str]]:
 
 
 @contextmanager
-def _progress(what: str, total: int) -> Iterator[Report]:
-    """A bar on stderr, so that what goes to stdout can be piped."""
-    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TextColumn("games"))
-    with Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=Console(stderr=True)) as bar:
-        task = bar.add_task(what, total=total)
-        yield lambda count: bar.advance(task, count)
+def _playing(path: Path, workers: int, total: int) -> Iterator[tuple[GameStore, evaluation.Workers, Report]]:
+    """The store, the workers, and a bar on stderr (if that is a terminal), so that what goes to stdout can be piped."""
+    columns = (TextColumn("playing"), BarColumn(), MofNCompleteColumn(), TextColumn("games"))
+    hidden = not sys.stderr.isatty()
+    bar = Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=Console(stderr=True), disable=hidden)
+    with GameStore(path) as store, evaluation.Workers(workers) as pool, bar:
+        task = bar.add_task("playing", total=total)
+        yield store, pool, lambda count: bar.advance(task, count)
 
 
 @contextmanager
@@ -160,10 +177,9 @@ def _errors_told() -> Iterator[None]:
         raise typer.Exit(130) from interruption
 
 
-def _print(*tables: Any) -> None:
-    console = Console(width=None if sys.stdout.isatty() else 140)
-    for table in tables:
-        console.print(table)
+def _console() -> Console:
+    """The terminal; a file or a pipe gets wide tables."""
+    return Console(width=None if sys.stdout.isatty() else WIDE)
 
 
 def _print_json(value: Any) -> None:

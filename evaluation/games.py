@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import multiprocessing
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from contextlib import contextmanager
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,8 @@ import numpy as np
 
 import agents
 import welfare_env
-from evaluation.store import GameStore
+from evaluation.store import GameStore, StoreError
+from evaluation.workers import Workers
 from welfare_env.engine import DEFAULT_ENGINE
 from welfare_env.press import MEDIATOR
 
@@ -50,7 +50,17 @@ class GameSpec:
             "engine": self.engine,
             "seed": self.seed,
             "code": code_digest(),
+            "versions": {name: version(name) for name in ("diplomacy", "numpy")},
+            **_map_digest(self.map_name),
         }
+
+
+def _map_digest(map_name: str) -> dict[str, str]:
+    """A map file of the user's is known by what is in it."""
+    path = Path(map_name)
+    if path.suffix == ".map" and path.is_file():
+        return {"map_digest": hashlib.sha256(path.read_bytes()).hexdigest()}
+    return {}
 
 
 @functools.cache
@@ -77,8 +87,12 @@ def play(spec: GameSpec) -> Record:
 
     Raises:
         UnknownAgentError, UnknownMapError, RulesError: as their names say.
+        ValueError: not every player has exactly one policy.
     """
     env = welfare_env.make(spec.map_name, spec.rules, engine=spec.engine)
+    seats = [power for power, _ in spec.players]
+    if sorted(seats) != sorted(env.possible_agents):
+        raise ValueError(f"players are {seats}: give a policy for each of {env.possible_agents}, once")
     env.reset(seed=spec.seed)
     policies = {power: agents.make(policy) for power, policy in spec.players}
     for power, policy in policies.items():
@@ -93,7 +107,10 @@ def play(spec: GameSpec) -> Record:
 
 
 def play_all(
-    specs: Sequence[GameSpec], store: GameStore | None = None, workers: int = 1, report: Report | None = None
+    specs: Sequence[GameSpec],
+    store: GameStore | None = None,
+    workers: int | Workers = 1,
+    report: Report | None = None,
 ) -> list[Record]:
     """The records of many games, in the order asked for.
 
@@ -102,17 +119,25 @@ def play_all(
 
     Args:
         store: where finished games are kept; None keeps them nowhere.
-        workers: processes that play. 1 plays in this one.
+        workers: processes that play, or a `Workers` that several calls share. 1 plays in this process.
         report: is called with the number of games that have come in since the last call.
+
+    Raises:
+        StoreError: the store cannot be used, or the code was changed while games were played.
+        WorkerError: a worker process was killed.
     """
+    if isinstance(workers, int):
+        with Workers(workers) as own:
+            return play_all(specs, store, own, report)
     unique = list(dict.fromkeys(specs))
     found = {spec: store.get(spec.to_dict()) for spec in unique} if store else dict.fromkeys(unique)
     records: dict[GameSpec, Record] = {spec: record for spec, record in found.items() if record is not None}
     tell = report or (lambda count: None)
     tell(sum(spec in records for spec in specs))
-    missing = [spec for spec in unique if spec not in records]
-    copies = {spec: sum(other == spec for other in specs) for spec in missing}
-    for spec, record in _play_missing(missing, workers):
+    copies = Counter(specs)
+    for spec, (record, digest) in workers.run(_play_task, [spec for spec in unique if spec not in records]):
+        if digest != code_digest():
+            raise StoreError("the code was changed while games were played: give the command again")
         if store:
             store.put(spec.to_dict(), record)
         records[spec] = record
@@ -120,24 +145,9 @@ def play_all(
     return [records[spec] for spec in specs]
 
 
-def _play_missing(specs: Sequence[GameSpec], workers: int) -> Iterator[tuple[GameSpec, Record]]:
-    if workers <= 1 or len(specs) <= 1:
-        yield from ((spec, play(spec)) for spec in specs)
-        return
-    with _pool(min(workers, len(specs))) as pool:
-        waiting = {pool.submit(play, spec): spec for spec in specs}
-        for future in as_completed(waiting):
-            yield waiting[future], future.result()
-
-
-@contextmanager
-def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
-    """Worker processes; when the work is given up, games not yet begun are dropped."""
-    pool = ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"))
-    try:
-        yield pool
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+def _play_task(spec: GameSpec) -> tuple[Record, str]:
+    """A game, and the digest of the code that played it, which in a worker may not be ours."""
+    return play(spec), code_digest()
 
 
 def profile(
@@ -157,4 +167,5 @@ def common_games(
     engine: str = DEFAULT_ENGINE,
 ) -> list[GameSpec]:
     """`games` games of one profile, with the seeds that every profile gets."""
-    return [GameSpec(tuple(players), rules, map_name, engine, game_seed(seed, game)) for game in range(games)]
+    seats = tuple(players)
+    return [GameSpec(seats, rules, map_name, engine, game_seed(seed, game)) for game in range(games)]

@@ -13,6 +13,7 @@ from evaluation.metrics import GameMeasures, measure
 from evaluation.options import check_options
 from evaluation.statistics import Estimate, mean_estimate
 from evaluation.store import GameStore
+from evaluation.workers import Workers
 from welfare_env import Rules
 from welfare_env.engine import DEFAULT_ENGINE
 
@@ -98,7 +99,7 @@ def self_play(
     rules: Rules | None = None,
     map_name: str = "standard",
     engine: str = DEFAULT_ENGINE,
-    workers: int = 1,
+    workers: int | Workers = 1,
     store: GameStore | None = None,
     report: Report | None = None,
 ) -> SelfPlayResult:

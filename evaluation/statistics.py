@@ -412,7 +412,8 @@ def _interval_of_mean(
         method=_SCIPY_METHODS[method],
         rng=generator,
     ).confidence_interval
-    return center + spread * float(interval.low), center + spread * float(interval.high)
+    least, most = float(values.min()), float(values.max())  # rounding must not take a bound past the sample
+    return max(least, center + spread * float(interval.low)), min(most, center + spread * float(interval.high))
 
 
 def _percentile_interval(point: Floats, distribution: Floats, confidence: float) -> Floats:

@@ -11,28 +11,32 @@ from evaluation.exploitability import ExploitabilityResult
 from evaluation.selfplay import SelfPlayResult
 from evaluation.statistics import Estimate
 
+WIDE = 124  # columns that the widest table needs with intervals beside their values
+FEW_GAMES = 10
 
-def cell(estimate: Estimate, digits: int = 2) -> str:
+
+def cell(estimate: Estimate, digits: int = 2, between: str = " ") -> str:
     """An estimate and, where there is one, its interval: ``4.84 [4.80, 4.89]``."""
     if math.isnan(estimate.value):
         return "-"
     value = f"{estimate.value:.{digits}f}"
     if not estimate.has_interval:
         return value
-    return f"{value} [{estimate.low:.{digits}f}, {estimate.high:.{digits}f}]"
+    return f"{value}{between}[{estimate.low:.{digits}f}, {estimate.high:.{digits}f}]"
 
 
-def self_play_table(results: Sequence[SelfPlayResult]) -> Table:
-    """A row a policy: the measures of the paper's figures 3 and 5."""
+def self_play_table(results: Sequence[SelfPlayResult], width: int = WIDE) -> Table:
+    """A row a policy: the measures of the paper's figures 3 and 5. Narrow tables have intervals below their values."""
     first = results[0]
-    table = Table(title=f"Self-play, {_conditions(first, len(first.measures))}", title_justify="left")
-    table.add_column("policy", overflow="fold")
-    for name in ("root Nash welfare", "proficiency", "stolen SCs a year", "conflicts a move phase"):
-        table.add_column(name, justify="right", no_wrap=True)
+    table = _table("Self-play", first, len(first.measures))
+    table.add_column("policy", overflow="fold", min_width=12)
+    for name in ("root Nash welfare", "proficiency", "stolen SCs a year", "conflicts a phase"):
+        table.add_column(name, justify="right")
+    between = " " if width >= WIDE else "\n"
     for result in results:
-        welfare = cell(result.root_nash_welfare, 3)
-        others = [cell(e) for e in (result.proficiency, result.stolen_centers, result.conflicts)]
-        table.add_row(result.policy, welfare, *others)
+        welfare = cell(result.root_nash_welfare, 3, between)
+        others = (result.proficiency, result.stolen_centers, result.conflicts)
+        table.add_row(result.policy, welfare, *(cell(estimate, 2, between) for estimate in others))
     return table
 
 
@@ -50,7 +54,7 @@ def power_table(result: SelfPlayResult) -> Table:
 def exploitability_table(results: Sequence[ExploitabilityResult], names: Sequence[str]) -> Table:
     """A row a profile and set of coalitions: the paper's figure 4."""
     first = results[0]
-    table = Table(title=f"Exploitability, {_conditions(first, len(first.baseline))}", title_justify="left")
+    table = _table("Exploitability", first, len(first.baseline))
     table.add_column("profile", overflow="fold")
     table.add_column("coalitions")
     table.add_column("exploitability, WP a year", justify="right", no_wrap=True)
@@ -74,8 +78,11 @@ def coalition_table(result: ExploitabilityResult) -> Table:
     return table
 
 
-def _conditions(result: SelfPlayResult | ExploitabilityResult, games: int) -> str:
+def _table(what: str, result: SelfPlayResult | ExploitabilityResult, games: int) -> Table:
     rules = result.rules
     press = f"{rules.message_rounds} message rounds" if rules.has_press else "no press"
-    played = f"{rules.variant} rules, {result.map_name} map, {rules.years} years, {press}"
-    return f"{played}: {games} games, mean [95% interval]"
+    title = f"{what}: {rules.variant} rules, {result.map_name} map, years: {rules.years}, {press}, games: {games}"
+    caption = "mean [95% bootstrap interval]"
+    if games < FEW_GAMES:
+        caption += "; of few games it is too narrow (of 5 it covers about 84%)"
+    return Table(title=title, caption=caption, title_justify="left", caption_justify="left")

