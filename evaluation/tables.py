@@ -59,6 +59,7 @@ def exploitability_table(results: Sequence[ExploitabilityResult], names: Sequenc
     table.add_column("coalitions")
     table.add_column("exploitability, WP a year", justify="right", no_wrap=True)
     table.add_column("attained by", overflow="fold")
+    table.caption = f"{table.caption}\nthe best of several coalitions is biased upwards: see each one's gain"
     for result, name in zip(results, names, strict=True):
         table.add_row(result.profile, name, cell(result.value), " + ".join(result.best))
     return table

@@ -62,7 +62,11 @@ def split_action(rules: Rules, player: str, action: Any) -> tuple[Any, Mapping[s
     messages = action.get("messages", {})
     if not isinstance(messages, Mapping):
         raise IllegalOrderError(f"messages {messages!r:.80} of {player}: {form}")
-    return action["orders"], {recipient: text for recipient, text in messages.items() if text != ""}
+    return action["orders"], {recipient: text for recipient, text in messages.items() if not _is_silence(text)}
+
+
+def _is_silence(text: object) -> bool:
+    return isinstance(text, str) and text == ""
 
 
 def send_all(game: Game, sender: str, messages: Mapping[str, str], message_round: int, strict: bool) -> list[str]:

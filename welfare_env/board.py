@@ -157,6 +157,11 @@ def _load_board(name: str) -> Board:
     source = load_source(name)
     if source.seq != SEQUENCE:
         raise MapFormatError(f"map {name!r} plays {source.seq}: only {SEQUENCE} is supported")
+    if not source.phase.startswith("SPRING "):
+        raise MapFormatError(f"map {name!r} begins in {source.phase!r}: a game begins with SPRING <year> MOVEMENT")
+    reserved = sorted({"GLOBAL", "MEDIATOR"} & set(source.powers))
+    if reserved:
+        raise MapFormatError(f"map {name!r} has powers named {reserved}: those are recipients of messages")
     unknown = sorted(set(source.rules) - SUPPORTED_RULES)
     if unknown:
         raise MapFormatError(f"map {name!r} asks for the rules {unknown}: only {sorted(SUPPORTED_RULES)} are supported")

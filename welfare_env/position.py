@@ -90,10 +90,12 @@ class Position:
     @functools.cached_property
     def adjustments(self) -> tuple[np.ndarray, np.ndarray]:
         """Units each power may build and must disband now; zeros outside Winter. int64 [powers] twice."""
-        if self.state.phase_type != ADJUSTMENTS or self.state.done:
-            none = np.zeros(len(self.board.powers), np.int64)
-            return none, none
-        return adjustments(self.board, self.engine.rules, self.state)
+        builds = disbands = np.zeros(len(self.board.powers), np.int64)
+        if self.state.phase_type == ADJUSTMENTS and not self.state.done:
+            builds, disbands = adjustments(self.board, self.engine.rules, self.state)
+        for limit in (builds, disbands):
+            limit.setflags(write=False)
+        return builds, disbands
 
     def slot_name(self, slot: int) -> str:
         """What a slot of the legal orders orders: a unit ("A PAR"), or an empty home centre ("PAR")."""

@@ -46,6 +46,9 @@ class ReferenceEngine:
         self._loaded: State | None = None
         self._texts = _texts_for_package(board)
 
+    def __reduce__(self) -> tuple[type[ReferenceEngine], tuple[Board, Rules]]:
+        return ReferenceEngine, (self.board, self.rules)  # a copy needs a game of the package of its own
+
     def initial(self) -> State:
         board = self.board
         rows = [(board.power_index[p], board.piece_index[u]) for p in board.powers for u in board.start_units[p]]
