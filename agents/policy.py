@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from welfare_env.engine import ADJUSTMENTS, MOVEMENT, RETREATS
+from welfare_env.view import MESSAGES
+
 if TYPE_CHECKING:
     from welfare_env.view import View
 
@@ -53,14 +56,14 @@ class ScriptedPolicy:
     def act(self, observation: Any, info: Mapping[str, Any]) -> Any:
         """The environment's encoding of this round's messages, or of this phase's orders."""
         view: View = info["view"]
-        if view.asked == "messages":
+        if view.asked == MESSAGES:
             return view.encode_messages(self._messages_of_round(view))
-        return view.encode_order(self._orders_of_phase(view))
+        return view.encode_orders(self._orders_of_phase(view))
 
     def orders(self, view: View) -> list[str]:
         """All orders of the power for this phase, each one legal; a unit without one holds."""
-        plan = {"M": self.movement, "R": self.retreats, "A": self.winter}[view.phase_type]
-        return plan(view)
+        plans = {MOVEMENT: self.movement, RETREATS: self.retreats, ADJUSTMENTS: self.winter}
+        return plans[view.phase_type](view)
 
     def movement(self, view: View) -> list[str]:
         """Orders of a Spring or Fall movement phase."""

@@ -5,15 +5,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from pettingzoo import AECEnv, ParallelEnv
 from pettingzoo import register as _register
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
 from welfare_env import errors
-from welfare_env.board import Board, load_board, map_names
+from welfare_env.board import Board
+from welfare_env.engine import DEFAULT_ENGINE
 from welfare_env.errors import (
+    ActionError,
     GameOverError,
     IllegalOrderError,
     MapFormatError,
@@ -29,15 +29,17 @@ from welfare_env.errors import (
     WelfareEnvError,
 )
 from welfare_env.game import Game, PhaseRecord, Void
+from welfare_env.mapfile import load_board, map_names
 from welfare_env.position import Position
 from welfare_env.press import Message
 from welfare_env.rules import Rules
-from welfare_env.setting import make_setting
+from welfare_env.setting import UNSET, make_setting
 from welfare_env.view import View
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "ActionError",
     "Board",
     "Game",
     "GameOverError",
@@ -69,14 +71,57 @@ __all__ = [
 ]
 
 
-def make(map_name: str = "standard", rules: Rules | None = None, **options: Any) -> AECEnv:
+def raw_env(
+    map_name: str = "standard",
+    rules: Rules | None = None,
+    *,
+    press: str | None = UNSET,
+    message_rounds: int = UNSET,
+    years: int = UNSET,
+    variant: str = UNSET,
+    engine: str = DEFAULT_ENGINE,
+    strict: bool = False,
+    max_cycles: int | None = None,
+    render_mode: str | None = None,
+) -> AECEnv:
+    """The environment of `make` without the wrapper that reports a step before reset. Same arguments and errors."""
+    from welfare_env.aec import DiplomacyEnv
+
+    setting = make_setting(
+        map_name,
+        rules,
+        press=press,
+        message_rounds=message_rounds,
+        years=years,
+        variant=variant,
+        engine=engine,
+        strict=strict,
+        max_cycles=max_cycles,
+        render_mode=render_mode,
+    )
+    return DiplomacyEnv(setting)
+
+
+def make(
+    map_name: str = "standard",
+    rules: Rules | None = None,
+    *,
+    press: str | None = UNSET,
+    message_rounds: int = UNSET,
+    years: int = UNSET,
+    variant: str = UNSET,
+    engine: str = DEFAULT_ENGINE,
+    strict: bool = False,
+    max_cycles: int | None = None,
+    render_mode: str | None = None,
+) -> AECEnv:
     """Welfare Diplomacy as a PettingZoo AEC environment; see `welfare_env.aec` for actions and observations.
 
     Args:
-        map_name: a map's name (`map_names()` lists them), or the path of a `.map` file.
+        map_name: a map's name (`map_names()` lists them), a toy board ("clique:4"), or the path of a `.map` file.
         rules: see `Rules`; the default is the paper's: welfare variant, ten years, text press in three rounds.
         press, message_rounds, years, variant: change these of the rules.
-        engine: which engine adjudicates; "reference" is the `diplomacy` package.
+        engine: which engine adjudicates: "fast", or "reference", the `diplomacy` package.
         strict: raise on illegal orders and messages instead of recording them as void.
         max_cycles: truncate after so many steps of an agent (AEC) or of the environment (parallel).
         render_mode: "human" (prints), "ansi" (returns text) or None.
@@ -84,24 +129,53 @@ def make(map_name: str = "standard", rules: Rules | None = None, **options: Any)
     Raises:
         RulesError, UnknownMapError, MapFormatError: with what was given and what would be right.
     """
-    return OrderEnforcingWrapper(raw_env(map_name, rules, **options))
+    bare = raw_env(
+        map_name,
+        rules,
+        press=press,
+        message_rounds=message_rounds,
+        years=years,
+        variant=variant,
+        engine=engine,
+        strict=strict,
+        max_cycles=max_cycles,
+        render_mode=render_mode,
+    )
+    return OrderEnforcingWrapper(bare)
 
 
 env = make
 
 
-def raw_env(map_name: str = "standard", rules: Rules | None = None, **options: Any) -> AECEnv:
-    """The environment of `make` without the wrapper that reports a step before reset."""
-    from welfare_env.aec import DiplomacyEnv
-
-    return DiplomacyEnv(make_setting(map_name, rules, **options))
-
-
-def parallel_env(map_name: str = "standard", rules: Rules | None = None, **options: Any) -> ParallelEnv:
+def parallel_env(
+    map_name: str = "standard",
+    rules: Rules | None = None,
+    *,
+    press: str | None = UNSET,
+    message_rounds: int = UNSET,
+    years: int = UNSET,
+    variant: str = UNSET,
+    engine: str = DEFAULT_ENGINE,
+    strict: bool = False,
+    max_cycles: int | None = None,
+    render_mode: str | None = None,
+) -> ParallelEnv:
     """The game as a PettingZoo ParallelEnv: all powers act at once. Arguments and errors as for `make`."""
     from welfare_env.parallel import ParallelDiplomacyEnv
 
-    return ParallelDiplomacyEnv(make_setting(map_name, rules, **options))
+    setting = make_setting(
+        map_name,
+        rules,
+        press=press,
+        message_rounds=message_rounds,
+        years=years,
+        variant=variant,
+        engine=engine,
+        strict=strict,
+        max_cycles=max_cycles,
+        render_mode=render_mode,
+    )
+    return ParallelDiplomacyEnv(setting)
 
 
 _register("aec", "WelfareDiplomacy-v0", "welfare_env:make")

@@ -10,7 +10,7 @@ import numpy as np
 from gymnasium import spaces
 
 from welfare_env.board import Board
-from welfare_env.errors import IllegalOrderError, PressError
+from welfare_env.errors import ActionError, IllegalOrderError, PressError
 from welfare_env.game import Game
 from welfare_env.orders import WAIVE
 from welfare_env.press import MAX_MESSAGE_LENGTH, recipients
@@ -52,16 +52,16 @@ def split_action(rules: Rules, player: str, action: Any) -> tuple[Any, Mapping[s
     """The orders and the messages of an action.
 
     Raises:
-        IllegalOrderError: it has not the form of an action.
+        ActionError: it has not the form of an action.
     """
     if not rules.has_press:
         return action, {}
     form = 'give {"orders": number or list of strings, "messages": {recipient: text}}'
     if not isinstance(action, Mapping) or not set(action) <= {"orders", "messages"} or "orders" not in action:
-        raise IllegalOrderError(f"action {action!r:.80} of {player}: {form}")
+        raise ActionError(f"action {action!r:.80} of {player}: {form}")
     messages = action.get("messages", {})
     if not isinstance(messages, Mapping):
-        raise IllegalOrderError(f"messages {messages!r:.80} of {player}: {form}")
+        raise ActionError(f"messages {messages!r:.80} of {player}: {form}")
     return action["orders"], {recipient: text for recipient, text in messages.items() if not _is_silence(text)}
 
 
@@ -69,14 +69,8 @@ def _is_silence(text: object) -> bool:
     return isinstance(text, str) and text == ""
 
 
-def send_all(game: Game, sender: str, messages: Mapping[str, str], message_round: int, strict: bool) -> list[str]:
-    """Send messages; what could not be sent is told, or raised if `strict` (then nothing is sent).
-
-    Raises:
-        PressError: strict, and one of the messages cannot be sent.
-    """
-    if strict:
-        check_all(game, sender, messages)
+def send_all(game: Game, sender: str, messages: Mapping[str, str], message_round: int) -> list[str]:
+    """Send messages; what could not be sent is told."""
     refused = []
     for recipient, text in messages.items():
         try:
@@ -108,16 +102,27 @@ def refuse_messages(player: str, messages: Mapping[str, str], strict: bool) -> l
     return refused
 
 
-def refuse_orders(player: str, orders: Any, strict: bool) -> list[str]:
-    """What is wrong with orders that come in a message round: they are asked for after the last one.
+def refuse_number(player: str, orders: Any, strict: bool) -> list[str]:
+    """What is wrong with orders given as numbers in a message round, where they are not asked for one by one.
 
     Raises:
         IllegalOrderError: strict, and there are any.
     """
-    given = bool(orders) if is_text(orders) else bool(np.any(np.asarray(orders) != WAIVE))
-    if not given:
+    if not np.any(np.asarray(orders) != WAIVE):
         return []
-    reason = f"orders {orders!r:.80} of {player} in a message round: orders are asked for after the last round"
+    reason = f"orders {orders!r:.80} of {player} in a message round: give them as strings, or wait until you are asked"
+    if strict:
+        raise IllegalOrderError(reason)
+    return [reason]
+
+
+def refuse_mediator(strict: bool) -> list[str]:
+    """What is wrong with orders of the mediator.
+
+    Raises:
+        IllegalOrderError: strict.
+    """
+    reason = "the mediator has no units to order"
     if strict:
         raise IllegalOrderError(reason)
     return [reason]
@@ -127,13 +132,13 @@ def check_number(action: Any, count: int, player: str) -> int:
     """An action as an order number.
 
     Raises:
-        IllegalOrderError: it is no whole number from 0 to count - 1.
+        ActionError: it is no whole number from 0 to count - 1.
     """
     if isinstance(action, (int, np.integer)) and not isinstance(action, (bool, np.bool_)) and 0 <= action < count:
         return int(action)
     if isinstance(action, np.ndarray) and action.shape == () and np.issubdtype(action.dtype, np.integer):
         return check_number(int(action), count, player)
-    raise IllegalOrderError(
+    raise ActionError(
         f"action {action!r:.80} of {player}: give an order number from 0 to {count - 1}, or a list of strings"
     )
 

@@ -22,6 +22,8 @@ Actions
     With press a dict ``{"orders": number, "messages": {recipient: text}}``; recipients are the other players and
     "GLOBAL", an empty or missing text sends nothing. ``sample(mask)`` of both takes the observation's mask.
     A list of strings in place of a number gives *all* orders of the phase at once: ``["A PAR - BUR", "F BRE - MAO"]``.
+    It may come with the messages of any round, and replaces what was ordered before; who gives one in the last round is
+    not asked for orders again. (In the paper a player orders in every round, without hearing those that speak later.)
 
 Observations
     ``{"observation": float32 [provinces, features], "action_mask": int8 [n]}``, see `welfare_env.observation`. In a
@@ -34,7 +36,7 @@ Infos
 Illegal actions
     An order that is not legal is recorded as void and the unit holds; a message that cannot be sent is dropped. Both
     are told in ``info["refused"]``. With ``strict=True`` they raise `IllegalOrderError` or `PressError` and nothing
-    changes. Something that is no action at all always raises `IllegalOrderError`.
+    changes. An illegal number ends a power's Winter turn. What is no action at all always raises `ActionError`.
 
 Rewards
     Welfare: the points a power gained, given to all at the end of each Winter; the mediator is paid the sum.
@@ -60,10 +62,12 @@ from gymnasium import spaces
 from pettingzoo import AECEnv
 
 from welfare_env.actions import (
+    check_all,
     check_number,
     is_text,
+    refuse_mediator,
     refuse_messages,
-    refuse_orders,
+    refuse_number,
     send_all,
     split_action,
     with_press,
@@ -71,8 +75,8 @@ from welfare_env.actions import (
 from welfare_env.engine import ADJUSTMENTS, RETREATS
 from welfare_env.errors import GameOverError, IllegalOrderError
 from welfare_env.observation import board_space, observe
-from welfare_env.orders import BUILD, DISBAND, GIVE, WAIVE
-from welfare_env.press import MEDIATOR, players
+from welfare_env.orders import DISBAND, GIVE, WAIVE
+from welfare_env.press import MEDIATOR, players, speakers
 from welfare_env.setting import RENDER_MODES, Setting
 from welfare_env.view import MESSAGES, ORDERS
 
@@ -149,7 +153,8 @@ class DiplomacyEnv(AECEnv):
 
         Raises:
             GameOverError: the agent, or the whole game, is over.
-            IllegalOrderError, PressError: the action makes no sense (or, if strict, is not legal). Nothing has changed.
+            ActionError: it is no action.
+            OrderError, PressError: strict, and an order or a message is not legal. After any error nothing has changed.
         """
         if not self.agents:
             raise GameOverError("the game is over: call reset() for another")
@@ -179,9 +184,21 @@ class DiplomacyEnv(AECEnv):
         return refused + (self._take_list(turn, orders) if is_text(orders) else self._take_number(turn, orders))
 
     def _take_messages(self, turn: Turn, orders: Any, messages: Mapping[str, str]) -> list[str]:
-        refused = refuse_orders(turn.agent, orders, self.setting.strict)
-        refused += send_all(self.game, turn.agent, messages, turn.message_round, self.setting.strict)
+        """Messages, and orders if any come with them; those of the last round stand."""
+        if not is_text(orders):
+            refused, orders = refuse_number(turn.agent, orders, self.setting.strict), []
+        else:
+            refused = []
+        if self.setting.strict:
+            check_all(self.game, turn.agent, messages)
+        if orders and turn.agent == MEDIATOR:
+            refused += refuse_mediator(self.setting.strict)
+        elif orders:
+            refused += [void.reason for void in self.game.submit(turn.agent, orders, strict=self.setting.strict)]
+        refused += send_all(self.game, turn.agent, messages, turn.message_round)
         self._turns.popleft()
+        if orders and turn.message_round == self.rules.message_rounds:
+            self._drop_turns(turn.agent)
         return refused
 
     def _take_list(self, turn: Turn, orders: Sequence[str]) -> list[str]:
@@ -191,9 +208,9 @@ class DiplomacyEnv(AECEnv):
         return [order.reason for order in void]
 
     def _take_number(self, turn: Turn, number: int) -> list[str]:
-        """One order, submitted beside those given before it."""
-        text = self.board.orders.texts[number]
-        if not self._options(turn)[number]:
+        """One order beside those given before it."""
+        if not self._is_open(turn, number):
+            text = self.board.orders.texts[number]
             reason = f"{text!r} (order {number}) is not open to {turn.agent} now: see the action mask"
             if self.setting.strict:
                 raise IllegalOrderError(reason)
@@ -202,13 +219,22 @@ class DiplomacyEnv(AECEnv):
             return [reason]
         self._turns.popleft()
         if number != WAIVE:
-            void = self.game.pending_void.get(turn.agent, ())
-            self.game.submit(turn.agent, [*self.game.orders(turn.agent), text])
-            for order in void:
-                self.game.add_void(turn.agent, order.order, order.reason)
+            self.game.submit_numbers(turn.agent, (*self._given(turn), number))
             if turn.slot == WINTER_TURN:
                 self._ask_winter(turn.agent)
         return []
+
+    def _given(self, turn: Turn) -> tuple[int, ...]:
+        """The orders given so far; the first one of the phase replaces those of the message rounds."""
+        if turn.agent in self._fresh:
+            self._fresh.discard(turn.agent)
+            return ()
+        return self.game.order_numbers(turn.agent)
+
+    def _is_open(self, turn: Turn, number: int) -> bool:
+        if turn.slot == WINTER_TURN:
+            return bool(self._winter_options(turn.agent)[number])
+        return bool((self.game.position.slot_orders(turn.slot) == number).any())
 
     def _count_step(self, agent: str) -> None:
         self._steps[agent] += 1
@@ -241,14 +267,15 @@ class DiplomacyEnv(AECEnv):
 
     def _plan_phase(self) -> None:
         """Queue the turns of the phase that begins."""
+        self._fresh = set(self.board.powers)  # powers whose orders of this phase, if any, are of message rounds
         if self.game.is_done:
             return
         live = self._live_agents()
         if self.rules.has_press and self.game.position.state.phase_type != RETREATS:
-            speakers = [agent for agent in live if agent == MEDIATOR or self.game.position.is_alive(agent)]
+            speaking = [agent for agent in speakers(self.game.position) if agent in live]
             for message_round in range(1, self.rules.message_rounds + 1):
-                for index in self._rng.permutation(len(speakers)):
-                    self._turns.append(Turn(speakers[index], MESSAGES, message_round))
+                for index in self._rng.permutation(len(speaking)):
+                    self._turns.append(Turn(speaking[index], MESSAGES, message_round))
         for power in [agent for agent in live if agent != MEDIATOR]:
             self._queue_orders(power)
 
@@ -258,8 +285,7 @@ class DiplomacyEnv(AECEnv):
             if self._winter_options(power).sum() > 1 or position.adjustments[1][self._number(power)]:
                 self._turns.append(Turn(power, ORDERS))
             return
-        legal = position.legal
-        for slot in np.unique(legal.slots[legal.powers == self._number(power)]).tolist():
+        for slot in position.slots(self._number(power)):
             self._turns.append(Turn(power, ORDERS, slot=slot))
 
     def _ask_winter(self, power: str) -> None:
@@ -275,37 +301,22 @@ class DiplomacyEnv(AECEnv):
 
     def _options(self, turn: Turn) -> np.ndarray:
         """Order numbers open to a turn: int8 [orders]."""
-        mask = np.zeros(len(self.board.orders), np.int8)
-        if turn.asked == MESSAGES:
-            mask[WAIVE] = 1
-        elif turn.slot == WINTER_TURN:
+        if turn.slot == WINTER_TURN and turn.asked == ORDERS:
             return self._winter_options(turn.agent)
-        else:
-            legal = self.game.position.legal
-            mask[legal.orders[legal.slots == turn.slot]] = 1
+        mask = np.zeros(len(self.board.orders), np.int8)
+        mask[WAIVE if turn.asked == MESSAGES else self.game.position.slot_orders(turn.slot)] = 1
         return mask
 
     def _winter_options(self, power: str) -> np.ndarray:
         """What a power may still order this Winter beside what it has ordered: int8 [orders]."""
         table, position, number = self.board.orders, self.game.position, self._number(power)
-        given = [table.index[text] for text in self.game.orders(power)]
-        kinds = table.kind[given]
-        legal = position.legal
-        taken = legal.slots[np.isin(legal.orders, given)]
-        free = legal.orders[(legal.powers == number) & ~np.isin(legal.slots, taken)]
-        if (kinds == DISBAND).any():
-            free = free[table.kind[free] == DISBAND]
-        if (kinds == BUILD).any():
-            free = free[table.kind[free] == BUILD]
-        builds, disbands = (int(limit[number]) for limit in position.adjustments)
-        if (kinds == BUILD).sum() >= builds:
-            free = free[table.kind[free] != BUILD]
-        if not self.rules.is_welfare and (kinds == DISBAND).sum() >= disbands:
-            free = free[table.kind[free] != DISBAND]
+        given = () if power in self._fresh else self.game.order_numbers(power)
+        kinds = table.kind[list(given)]
+        free = position.winter_orders(number, given)
         mask = np.zeros(len(table), np.int8)
         mask[free] = 1
-        mask[WAIVE] = (kinds == DISBAND).sum() >= disbands or not len(free)
-        if self.rules.transfers and (kinds == GIVE).sum() < position.state.welfare[number]:
+        mask[WAIVE] = (kinds == DISBAND).sum() >= position.adjustments[1][number] or not len(free)
+        if self.rules.transfers and (kinds == GIVE).sum() < position.welfare[power]:
             mask[(table.kind == GIVE) & (table.dest != number)] = 1
         return mask
 
@@ -315,26 +326,19 @@ class DiplomacyEnv(AECEnv):
         """``{"observation": float32 [provinces, features], "action_mask": int8 [orders]}``."""
         turn = self._turns[0] if self._turns and self._turns[0].agent == agent else Turn(agent, MESSAGES)
         power = 0 if agent == MEDIATOR else self._number(agent)
-        return {
-            "observation": observe(
-                self.board,
-                self.game.position.state,
-                self.rules.years,
-                power,
-                self._province(turn),
-                turn.message_round > 0,
-            ),
-            "action_mask": self._options(turn),
-        }
+        state, pending = self.game.position.state, self.game.order_numbers(agent)
+        asked = self._province(turn), turn.message_round > 0
+        seen = observe(self.board, state, self.rules.years, power, *asked, pending)
+        return {"observation": seen, "action_mask": self._options(turn)}
 
     def _province(self, turn: Turn) -> int:
         """The province that a turn asks about, or -1."""
         if turn.asked == MESSAGES or turn.slot == WINTER_TURN:
             return -1
-        return self.board.provinces.index(self.game.position.slot_name(turn.slot)[2:5])
+        return self.game.position.slot_province(turn.slot)
 
     def state(self) -> np.ndarray:
-        """The board as the first power sees it, which holds all public knowledge: float32 [provinces, features]."""
+        """The position as the first power sees it, without orders and messages: float32 [provinces, features]."""
         return observe(self.board, self.game.position.state, self.rules.years, 0)
 
     def _info(self, agent: str) -> dict[str, Any]:

@@ -37,6 +37,10 @@ class IllegalOrderError(OrderError):
     """A well-formed order that the position does not allow."""
 
 
+class ActionError(WelfareEnvError, ValueError):
+    """Something given to an environment is no action at all, or for an agent that does not exist."""
+
+
 class PressError(WelfareEnvError, ValueError):
     """A message that cannot be sent: wrong recipient, wrong phase, too long, or no press in this game."""
 

@@ -21,14 +21,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from welfare_env.board import Board, load_board
+from welfare_env.board import Board
 from welfare_env.engine import ADJUSTMENTS, DEFAULT_ENGINE, RESULTS, RETREATS, Engine, State, make_engine
 from welfare_env.errors import GameOverError, IllegalOrderError, OrderError, PressError
+from welfare_env.mapfile import load_board
 from welfare_env.orders import BUILD, DISBAND, GIVE, WAIVE, normalise
 from welfare_env.position import Position, Units
 from welfare_env.press import Message, check_message, players
 from welfare_env.rules import Rules
-from welfare_env.scoring import scores
 from welfare_env.setup import position_state
 from welfare_env.view import ORDERS, View
 
@@ -110,7 +110,7 @@ class Game:
     """A game of Diplomacy on one board under one set of rules.
 
     Args:
-        map_name: a map's name, or the path of a `.map` file.
+        map_name: a map's name, a toy board ("clique:4"), or the path of a `.map` file.
         rules: see `Rules`.
         engine: which engine adjudicates.
 
@@ -222,8 +222,7 @@ class Game:
     @property
     def scores(self) -> dict[str, float]:
         """Power -> its score under ``rules.scoring`` if the game ended now."""
-        values = scores(self.board, self.rules, self._position.state)
-        return dict(zip(self.powers, values.tolist(), strict=True))
+        return dict(self._position.scores)
 
     @property
     def history(self) -> tuple[PhaseRecord, ...]:
@@ -257,7 +256,8 @@ class Game:
         """
         if player not in players(self.board, self.rules):
             self.board.check_power(player)
-        return View(self._position, player, self._messages, self._history, asked, message_round)
+        own = self._orders.get(player, ())
+        return View(self._position, player, self._messages, self._history, asked, message_round, own)
 
     def submit(self, power: str, orders: Iterable[str], strict: bool = True) -> tuple[Void, ...]:
         """Set all orders of a power for this phase; they replace those it submitted before.
@@ -278,6 +278,14 @@ class Game:
         self._orders[power] = numbers
         self._void[power] = void
         return void
+
+    def submit_numbers(self, power: str, numbers: Sequence[int]) -> None:
+        """`submit` for orders that are known to be legal together: numbers of `board.orders`, not checked again."""
+        self._orders[power] = tuple(numbers)
+
+    def order_numbers(self, power: str) -> tuple[int, ...]:
+        """The orders that the power has submitted in this phase, as numbers of `board.orders`."""
+        return self._orders.get(power, ())
 
     def check_orders(self, power: str, orders: Iterable[str]) -> None:
         """Raise what a strict `submit` would raise, and submit nothing."""
@@ -440,15 +448,18 @@ class Game:
         save_record(to_record(self), path)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], engine: str = DEFAULT_ENGINE) -> Game:
+    def load(cls, path: str | os.PathLike[str], engine: str = DEFAULT_ENGINE, map_name: str | None = None) -> Game:
         """Read a saved game and play it again, so that a damaged file is found out.
+
+        Args:
+            map_name: the path of the game's map, if that is a file; a saved game cannot choose one by itself.
 
         Raises:
             RecordError: no such file, truncated, damaged, or not a saved game.
         """
         from welfare_env.record import from_record, load_record
 
-        return from_record(load_record(path), engine)
+        return from_record(load_record(path), engine, map_name)
 
     def record(self) -> dict:
         """The game as a dict of plain JSON types (see `welfare_env.record`)."""

@@ -14,7 +14,11 @@ owner                 P         this power owns the centre here
 center                1         there is a supply centre
 home                  P         the province is a home of this power
 land, coast, sea      3         kind of province (a port counts as coast)
-asked                 1         the order asked for now is for what stands here (or may be built here)
+asked                 1         the order asked for now is for the unit here (movement and retreats)
+own order             9         what the observer has ordered here in this phase: hold, move, move by convoy, support
+                                of a unit, support of a move, convoy, retreat, disband, build
+own destination       1         an own unit was ordered to move or retreat to here
+own help              1         an own unit was ordered to support or convoy what stands here
 phase                 5         Spring moves, Spring retreats, Fall moves, Fall retreats, Winter; on every row
 messages              1         messages are asked for, not orders; on every row
 years left            1         share of the game's years still to play; on every row
@@ -25,20 +29,23 @@ welfare               P         welfare points a year played and centre of the m
 
 from __future__ import annotations
 
-import functools
+from collections.abc import Sequence
 
 import numpy as np
 from gymnasium import spaces
+from numba import njit
 
 from welfare_env.board import Board
-from welfare_env.engine import State, balance
+from welfare_env.engine import DISLODGED, PHASE, UNITS, YEAR, State
+from welfare_env.engine import tables as t
+from welfare_env.orders import BUILD, CONVOY, GIVE, HOLD, WAIVE
 
-LAND, COAST, SEA = range(3)
+ORDER_COLUMNS = BUILD - HOLD + 1
 
 
 def num_features(board: Board) -> int:
     """Columns of an observation."""
-    return 5 * len(board.powers) + 17
+    return 5 * len(board.powers) + 28
 
 
 def board_space(board: Board) -> spaces.Box:
@@ -46,25 +53,14 @@ def board_space(board: Board) -> spaces.Box:
     return spaces.Box(-1, 1, (len(board.provinces), num_features(board)), np.float32)
 
 
-@functools.lru_cache(maxsize=32)
-def _fixed(board: Board) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Per board: homes [provinces, P], kinds [provinces, 3], is-centre [provinces], coast number of locations."""
-    homes = np.zeros((len(board.provinces), len(board.powers)), np.float32)
-    for center, power in zip(board.center_province, board.home_power, strict=True):
-        if power >= 0:
-            homes[center, power] = 1
-    column = {"land": LAND, "coast": COAST, "port": COAST, "sea": SEA}
-    kinds = np.eye(3, dtype=np.float32)[[column[board.kind[province]] for province in board.provinces]]
-    coasts = np.zeros(len(board.locations), np.int64)
-    for province in board.provinces:
-        named = [place for place in board.locations if place.startswith(f"{province}/")]
-        for number, place in enumerate(named[:2], start=1):
-            coasts[board.location_index[place]] = number
-    return homes, kinds, (board.province_center >= 0).astype(np.float32), coasts
-
-
 def observe(
-    board: Board, state: State, years: int, power: int, asked: int = -1, asked_messages: bool = False
+    board: Board,
+    state: State,
+    years: int,
+    power: int,
+    asked: int = -1,
+    asked_messages: bool = False,
+    pending: Sequence[int] = (),
 ) -> np.ndarray:
     """The board as `power` sees it: float32 [provinces, features].
 
@@ -72,42 +68,70 @@ def observe(
         years: length of the game.
         asked: the province asked about, or -1.
         asked_messages: whether messages are asked for.
+        pending: numbers of the orders that the power has given in this phase.
     """
-    homes, kinds, centers, coasts = _fixed(board)
-    number = len(board.powers)
-    seats = (np.arange(number) - power) % number  # column of each power
-    seen = np.zeros((len(board.provinces), num_features(board)), np.float32)
-    column = 0
-    where = board.piece_province[state.units[:, 1]]
-    seen[where, seats[state.units[:, 0]]] = 1
-    column += number
-    seen[where, column] = board.piece_type[state.units[:, 1]]
-    coast = coasts[board.piece_location[state.units[:, 1]]]
-    seen[where[coast > 0], column + coast[coast > 0]] = 1
-    column += 3
-    seen[board.piece_province[state.dislodged[:, 1]], column + (state.dislodged[:, 0] != power)] = 1
-    column += 2
-    owned = state.owners >= 0
-    seen[board.center_province[owned], column + seats[state.owners[owned]]] = 1
-    column += number
-    seen[:, column] = centers
-    seen[:, column + 1 + seats] = homes
-    column += 1 + number
-    seen[:, column : column + 3] = kinds
-    column += 3
-    if asked >= 0:
-        seen[asked, column] = 1
-    seen[:, column + 1 :] = _everywhere(board, state, years, seats, asked_messages)
+    seen = np.empty((len(board.provinces), num_features(board)), np.float32)
+    ordered = np.array(pending, np.int32)
+    fill(board.tables.numbers, state.row, years, power, asked, asked_messages, ordered, seen)
     return seen
 
 
-def _everywhere(board: Board, state: State, years: int, seats: np.ndarray, asked_messages: bool) -> np.ndarray:
-    """The features that are the same in every province: float32 [7 + 2 P]."""
-    number, most = len(board.powers), len(board.centers)
-    told = np.zeros(7 + 2 * number, np.float32)
-    told[state.phase] = 1
-    told[5] = asked_messages
-    told[6] = 1 - state.year / years
-    told[7 + seats] = np.clip(balance(board, state) / most, -1, 1)
-    told[7 + number + seats] = np.clip(state.welfare / (most * (state.year + 1)), -1, 1)
-    return told
+@njit(cache=True, nogil=True)
+def fill(T, s, years, power, asked, asked_messages, pending, seen):  # type: ignore[no-untyped-def]
+    """Write the observation of a power over `seen`, float32 [provinces, features]. Other arguments: see `observe`."""
+    powers, provinces, centers = T[t.N_POWERS], T[t.N_PROVINCES], T[t.N_CENTERS]
+    seen[:] = 0
+    fleet = powers
+    dislodged = fleet + 3
+    owner = dislodged + 2
+    center = owner + powers
+    home = center + 1
+    kind = home + powers
+    own = kind + 4
+    told = own + ORDER_COLUMNS + 2
+    balance = told + 7
+    for u in range(s[UNITS]):
+        piece = s[T[t.UNIT_PIECE] + u]
+        province, seat = T[T[t.PIECE_PROVINCE] + piece], (s[T[t.UNIT_POWER] + u] - power) % powers
+        seen[province, seat] = 1
+        seen[0, balance + seat] -= 1
+        seen[province, fleet] = T[T[t.PIECE_TYPE] + piece]
+        coast = T[T[t.LOCATION_COAST] + T[T[t.PIECE_LOCATION] + piece]]
+        if coast == 1 or coast == 2:
+            seen[province, fleet + coast] = 1
+    for d in range(s[DISLODGED]):
+        province = T[T[t.PIECE_PROVINCE] + s[T[t.LOST_PIECE] + d]]
+        seen[province, dislodged + (s[T[t.LOST_POWER] + d] != power)] = 1
+    for c in range(centers):
+        province = T[T[t.CENTER_PROVINCE] + c]
+        holder, native = s[T[t.OWNER] + c], T[T[t.HOME_POWER] + c]
+        seen[province, center] = 1
+        if holder >= 0:
+            seen[province, owner + (holder - power) % powers] = 1
+            seen[0, balance + (holder - power) % powers] += 1
+        if native >= 0:
+            seen[province, home + (native - power) % powers] = 1
+    if asked >= 0:
+        seen[asked, kind + 3] = 1
+    for i in range(len(pending)):
+        order = T[T[t.ORDER_PACKED] + pending[i]]
+        what = order & 15
+        if what == WAIVE or what == GIVE:
+            continue
+        seen[T[T[t.PIECE_PROVINCE] + (order >> 4 & 511)], own + what - HOLD] = 1
+        if 2 <= what <= 3 or what == 7:  # moves, by convoy or not, and retreats
+            seen[T[T[t.LOCATION_PROVINCE] + (order >> 22 & 511)], own + ORDER_COLUMNS] = 1
+        elif 4 <= what <= CONVOY:
+            seen[T[T[t.PIECE_PROVINCE] + (order >> 13 & 511)], own + ORDER_COLUMNS + 1] = 1
+    seen[0, told + s[PHASE]] = 1
+    seen[0, told + 5] = asked_messages
+    seen[0, told + 6] = 1 - s[YEAR] / years
+    for other in range(powers):
+        seat = (other - power) % powers
+        seen[0, balance + seat] = max(-1.0, min(1.0, seen[0, balance + seat] / centers))
+        points = s[T[t.WELFARE] + other] / (centers * (s[YEAR] + 1))
+        seen[0, balance + powers + seat] = max(-1.0, min(1.0, points))
+    for p in range(provinces):
+        seen[p, kind + T[T[t.PROVINCE_KIND] + p]] = 1
+        for column in range(told, seen.shape[1]):
+            seen[p, column] = seen[0, column]

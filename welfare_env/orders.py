@@ -8,8 +8,9 @@ is what actions, masks and engines speak; the string is the `diplomacy` package'
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 
@@ -54,11 +55,15 @@ class OrderTable:
     """
 
     texts: tuple[str, ...]
-    index: dict[str, int]
+    index: Mapping[str, int]
     kind: np.ndarray
     piece: np.ndarray
     other: np.ndarray
     dest: np.ndarray
+
+    def __post_init__(self) -> None:
+        for array in (self.kind, self.piece, self.other, self.dest):
+            array.setflags(write=False)
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -74,7 +79,7 @@ def build_orders(board: Board) -> OrderTable:
     numbers = np.array([row[1:] for row in rows], np.int16)
     return OrderTable(
         texts=tuple(row[0] for row in rows),
-        index={row[0]: number for number, row in enumerate(rows)},
+        index=MappingProxyType({row[0]: number for number, row in enumerate(rows)}),
         kind=numbers[:, 0].astype(np.int8),
         piece=numbers[:, 1],
         other=numbers[:, 2],

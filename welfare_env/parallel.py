@@ -12,7 +12,8 @@ Actions
     unit; retreats: per dislodged unit; Winter: per unit (0 keeps it, 1 disbands it), then per empty home centre (0
     builds nothing). In Winter the first choice that is not 0 says whether the power builds or disbands; later choices
     of the other kind, and builds beyond the allowed number, are void. Choices for slots that are not there must be 0.
-    With press a dict ``{"orders": choices, "messages": {recipient: text}}``. A list of strings gives orders in words.
+    With press a dict ``{"orders": choices, "messages": {recipient: text}}``. A list of strings gives orders in words;
+    it may come with messages, too, and the last one counts. Transfers (`GIVE`) are given in words only.
 
 Observations
     ``{"observation": float32 [provinces, features], "legal": int32 [slots, choices], "action_mask": int8 [slots,
@@ -38,15 +39,16 @@ from welfare_env.actions import (
     ListSpace,
     check_all,
     is_text,
+    refuse_mediator,
     refuse_messages,
-    refuse_orders,
+    refuse_number,
     send_all,
     split_action,
     with_press,
 )
 from welfare_env.board import Board
 from welfare_env.engine import ADJUSTMENTS, RETREATS
-from welfare_env.errors import GameOverError, IllegalOrderError
+from welfare_env.errors import ActionError, GameOverError, IllegalOrderError
 from welfare_env.observation import board_space, observe
 from welfare_env.orders import BUILD, DISBAND, GIVE, RETREAT, WAIVE
 from welfare_env.press import MEDIATOR, players
@@ -105,6 +107,7 @@ class ParallelDiplomacyEnv(ParallelEnv):
         self.game = self.setting.new_game()
         self.agents = list(self.possible_agents)
         self._cycles = 0
+        self._round = 0  # 1 .. R in message rounds
         self._refused: dict[str, tuple[str, ...]] = dict.fromkeys(self.agents, ())
         self._begin_phase()
         return self._observations(), self._infos()
@@ -116,24 +119,62 @@ class ParallelDiplomacyEnv(ParallelEnv):
 
         Raises:
             GameOverError: nobody is left; reset first.
-            IllegalOrderError, PressError: an action makes no sense (or, if strict, is not legal). Nothing has changed.
+            ActionError: something is no action.
+            OrderError, PressError: strict, and an order or a message is not legal. After any error nothing has changed.
         """
         if not self.agents:
             raise GameOverError("the game is over, or has not begun: call reset()")
         unknown = sorted(set(actions) - set(self.agents))
         if unknown:
-            raise IllegalOrderError(f"actions of {unknown}: agents are {self.agents}")
+            raise ActionError(f"actions of {unknown}: agents are {self.agents}")
         before = self.game.position.state.welfare
         split = {agent: split_action(self.rules, agent, actions[agent]) for agent in self.agents if agent in actions}
-        orders = {agent: given for agent, (given, _) in split.items()}
-        words = {agent: self._in_words(agent, given) for agent, given in orders.items()}
+        words = {agent: self._in_words(agent, given) for agent, (given, _) in split.items()}
         messages = {agent: sent for agent, (_, sent) in split.items()}
-        self._refused = dict.fromkeys(self.agents, ())
+        if self.setting.strict:
+            self._check_all(words, messages)
+        self._refused = {agent: tuple(self._take(agent, words[agent], messages[agent])) for agent in split}
+        self._refused = dict.fromkeys(self.agents, ()) | self._refused
         if self._round:
-            self._speak(orders, messages)
+            self._round = (self._round + 1) % (self.rules.message_rounds + 1)
         else:
-            self._order(words, messages)
+            self.game.advance()
+            self._begin_phase()
         return self._outcome(before)
+
+    def _take(self, agent: str, words: Words, messages: Mapping[str, str]) -> list[str]:
+        """Send an agent's messages and submit its orders. Returns what was wrong with them."""
+        texts, faults = words
+        refused = refuse_messages(agent, messages, strict=False)
+        if self._round and (agent == MEDIATOR or self.game.position.is_alive(agent)):
+            refused = send_all(self.game, agent, messages, self._round)
+        if agent == MEDIATOR:
+            return refused + (refuse_mediator(strict=False) if texts or faults else [])
+        if self._round and faults:
+            return [*refused, faults[0][1]]
+        if texts or not self._round:
+            # No orders beside those of a message round: these stand.
+            keep = not texts and not faults and self.game.order_numbers(agent)
+            void = () if keep else self.game.submit(agent, texts, strict=False)
+            for text, reason in faults:
+                self.game.add_void(agent, text, reason)
+            refused += [order.reason for order in void] + [reason for _, reason in faults]
+        return refused
+
+    def _check_all(self, words: Mapping[str, Words], messages: Mapping[str, Mapping[str, str]]) -> None:
+        """Raise what is wrong with any action, before any is carried out."""
+        for agent, sent in messages.items():
+            if self._round:
+                check_all(self.game, agent, sent)
+            else:
+                refuse_messages(agent, sent, strict=True)
+        for agent, (texts, faults) in words.items():
+            if agent == MEDIATOR and (texts or faults):
+                refuse_mediator(strict=True)
+            elif agent != MEDIATOR:
+                self.game.check_orders(agent, texts)
+            if faults:
+                raise IllegalOrderError(faults[0][1])
 
     def _outcome(self, welfare_before: np.ndarray) -> tuple[dict, dict, dict, dict, dict]:
         self._cycles += 1
@@ -154,47 +195,16 @@ class ParallelDiplomacyEnv(ParallelEnv):
         speaking = self.rules.has_press and self.game.position.state.phase_type != RETREATS and not self.game.is_done
         self._round = 1 if speaking else 0
 
-    def _speak(self, orders: Mapping[str, Any], messages: Mapping[str, Mapping[str, str]]) -> None:
-        strict = self.setting.strict
-        refused = {agent: refuse_orders(agent, given, strict) for agent, given in orders.items()}
-        if strict:
-            for agent, sent in messages.items():
-                check_all(self.game, agent, sent)
-        for agent, sent in messages.items():
-            told = send_all(self.game, agent, sent, self._round, strict=False)
-            self._refused[agent] = (*refused[agent], *told)
-        self._round = (self._round + 1) % (self.rules.message_rounds + 1)
-
-    def _order(self, orders: Mapping[str, Words], messages: Mapping[str, Mapping[str, str]]) -> None:
-        strict = self.setting.strict
-        refused = {agent: refuse_messages(agent, sent, strict) for agent, sent in messages.items()}
-        powers = [agent for agent in orders if agent != MEDIATOR]
-        if strict:
-            for power in powers:
-                self._check_strictly(power, *orders[power])
-        for power in powers:
-            texts, faults = orders[power]
-            void = self.game.submit(power, texts, strict=False)
-            for text, reason in faults:
-                self.game.add_void(power, text, reason)
-            told = [order.reason for order in void] + [reason for _, reason in faults]
-            self._refused[power] = (*refused[power], *told)
-        self.game.advance()
-        self._begin_phase()
-
-    def _check_strictly(self, power: str, texts: list[str], faults: list[tuple[str, str]]) -> None:
-        self.game.check_orders(power, texts)
-        if faults:
-            raise IllegalOrderError(faults[0][1])
-
     def _in_words(self, agent: str, orders: Any) -> Words:
         """Orders as strings, and what cannot be an order with the reason."""
         if is_text(orders):
             return list(orders), []
         choices = np.asarray(orders)
         if choices.shape != self._shape[:1] or not np.issubdtype(choices.dtype, np.integer):
-            raise IllegalOrderError(f"orders of {agent}: give {self._shape[0]} whole numbers, or a list of strings")
-        rows = [] if agent == MEDIATOR or self._round else self._rows(agent)
+            raise ActionError(f"orders of {agent}: give {self._shape[0]} whole numbers, or a list of strings")
+        if self._round:
+            return [], [("", reason) for reason in refuse_number(agent, choices, strict=False)]
+        rows = [] if agent == MEDIATOR else self._rows(agent)
         texts: list[str] = []
         faults: list[tuple[str, str]] = []
         for slot, choice in enumerate(choices.tolist()):
@@ -232,7 +242,8 @@ class ParallelDiplomacyEnv(ParallelEnv):
                 legal[slot, : len(row)] = row
         mask = (legal >= 0).astype(np.int8)
         mask[:, 0] = 1
-        seen = observe(self.board, self.game.position.state, self.rules.years, power, -1, self._round > 0)
+        pending = self.game.order_numbers(agent)
+        seen = observe(self.board, self.game.position.state, self.rules.years, power, -1, self._round > 0, pending)
         return {"observation": seen, "legal": legal, "action_mask": mask}
 
     def _observations(self) -> dict[str, dict[str, np.ndarray]]:
@@ -246,7 +257,7 @@ class ParallelDiplomacyEnv(ParallelEnv):
         }
 
     def state(self) -> np.ndarray:
-        """The board as the first power sees it, which holds all public knowledge: float32 [provinces, features]."""
+        """The position as the first power sees it, without orders and messages: float32 [provinces, features]."""
         return observe(self.board, self.game.position.state, self.rules.years, 0)
 
     def render(self) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 import numpy as np
@@ -11,6 +11,8 @@ import numpy as np
 from welfare_env.board import Board
 from welfare_env.engine import ADJUSTMENTS, RETREATS, SEASONS, Engine, Legal, State, adjustments
 from welfare_env.errors import PositionError
+from welfare_env.orders import BUILD, DISBAND
+from welfare_env.scoring import scores
 
 LONGEST_PHASE = 12  # characters
 Units = dict[str, tuple[str, ...]]
@@ -72,6 +74,12 @@ class Position:
         return MappingProxyType(dict(zip(self.board.powers, self.state.welfare.tolist(), strict=True)))
 
     @functools.cached_property
+    def scores(self) -> Mapping[str, float]:
+        """Power -> its score under the rules' scoring if the game ended now."""
+        values = scores(self.board, self.engine.rules, self.state).tolist()
+        return MappingProxyType(dict(zip(self.board.powers, values, strict=True)))
+
+    @functools.cached_property
     def influence(self) -> UnitsView:
         """Power -> the provinces it was the last to stand in."""
         held: dict[str, list[str]] = {power: [] for power in self.board.powers}
@@ -96,6 +104,33 @@ class Position:
         for limit in (builds, disbands):
             limit.setflags(write=False)
         return builds, disbands
+
+    def slot_orders(self, slot: int) -> np.ndarray:
+        """The legal orders of a slot: int32 [n]."""
+        first, last = np.searchsorted(self.legal.slots, (slot, slot + 1))
+        return self.legal.orders[first:last]
+
+    def slots(self, power: int) -> list[int]:
+        """The slots that a power may order."""
+        return np.unique(self.legal.slots[self.legal.powers == power]).tolist()
+
+    def slot_province(self, slot: int) -> int:
+        """Where what a slot orders stands: index of a province."""
+        rows = self.state.dislodged if self.state.phase_type == RETREATS else self.state.units
+        return int(self.board.piece_province[rows[slot, 1]])
+
+    def winter_orders(self, power: int, given: Sequence[int]) -> np.ndarray:
+        """What a power may order this Winter beside what it has ordered; without WAIVE and transfers: int32 [n]."""
+        legal, kind = self.legal, self.board.orders.kind
+        taken = legal.slots[np.isin(legal.orders, given)]
+        free = legal.orders[(legal.powers == power) & ~np.isin(legal.slots, taken)]
+        kinds = kind[list(given)]
+        builds, disbands = int((kinds == BUILD).sum()), int((kinds == DISBAND).sum())
+        if disbands or builds >= self.adjustments[0][power]:
+            free = free[kind[free] != BUILD]
+        if builds or (not self.engine.rules.is_welfare and disbands >= self.adjustments[1][power]):
+            free = free[kind[free] != DISBAND]
+        return free
 
     def slot_name(self, slot: int) -> str:
         """What a slot of the legal orders orders: a unit ("A PAR"), or an empty home centre ("PAR")."""

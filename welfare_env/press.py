@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from welfare_env.board import Board
 from welfare_env.errors import PressError
 from welfare_env.rules import Rules
+
+if TYPE_CHECKING:
+    from welfare_env.position import Position
 
 GLOBAL = "GLOBAL"
 MEDIATOR = "MEDIATOR"
@@ -40,6 +44,12 @@ def players(board: Board, rules: Rules) -> tuple[str, ...]:
 def recipients(board: Board, rules: Rules, sender: str) -> tuple[str, ...]:
     """Whom `sender` may write to."""
     return (*(player for player in players(board, rules) if player != sender), GLOBAL)
+
+
+def speakers(position: Position) -> list[str]:
+    """Who is asked for messages: the mediator, and powers that are not eliminated."""
+    everybody = players(position.board, position.engine.rules)
+    return [player for player in everybody if player == MEDIATOR or position.is_alive(player)]
 
 
 def check_message(

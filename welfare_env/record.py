@@ -16,8 +16,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from welfare_env.engine import ADJUSTMENTS
+from welfare_env.engine import ADJUSTMENTS, DEFAULT_ENGINE
 from welfare_env.errors import RecordError, WelfareEnvError
+from welfare_env.mapfile import is_known
 from welfare_env.position import Position
 from welfare_env.press import Message
 from welfare_env.rules import Rules
@@ -171,16 +172,19 @@ def load_record(path: str | os.PathLike[str]) -> dict[str, Any]:
     return record
 
 
-def from_record(record: dict[str, Any], engine: str) -> Game:
+def from_record(record: dict[str, Any], engine: str = DEFAULT_ENGINE, map_name: str | None = None) -> Game:
     """Play a record again, comparing every position with the recorded one.
 
-    A game that the `diplomacy` package saved becomes a standard game without a limit of years.
+    A game that the `diplomacy` package saved becomes a standard game of up to 100 years.
+
+    Args:
+        map_name: the map, where it is a file of the caller's; other files are not read, whatever the record says.
 
     Raises:
         RecordError: a part is missing or malformed, or a position does not follow from the orders before it.
     """
     try:
-        return _replay(record, engine)
+        return _replay(record, engine, map_name)
     except RecordError:
         raise
     except WelfareEnvError as error:
@@ -189,9 +193,9 @@ def from_record(record: dict[str, Any], engine: str) -> Game:
         raise RecordError(f"saved game is damaged: {type(error).__name__}: {error}") from error
 
 
-def _replay(record: dict[str, Any], engine: str) -> Game:
+def _replay(record: dict[str, Any], engine: str, map_name: str | None) -> Game:
     phases = record["phases"]
-    game = _first_position(record, engine)
+    game = _first_position(record, engine, map_name)
     for number, phase in enumerate(phases):
         _compare(game, phase, number)
         _submit(game, phase)
@@ -202,7 +206,15 @@ def _replay(record: dict[str, Any], engine: str) -> Game:
     return game
 
 
-def _first_position(record: dict[str, Any], engine: str) -> Game:
+def _map_name(record: dict[str, Any], map_name: str | None) -> str:
+    """A record's map. It may name an installed map or a toy board; a file is read only if the caller names it."""
+    name = map_name if map_name is not None else record["map"]
+    if map_name is None and not (isinstance(name, str) and is_known(name)):
+        raise RecordError(f"saved game is on the map {name!r:.100}: to read a map file, give its path as map_name")
+    return name
+
+
+def _first_position(record: dict[str, Any], engine: str, map_name: str | None) -> Game:
     from welfare_env.game import Game
 
     first = record["phases"][0]
@@ -215,7 +227,7 @@ def _first_position(record: dict[str, Any], engine: str) -> Game:
         dislodged={power: retreats for power, retreats in state.get("retreats", {}).items() if retreats},
         welfare=state.get("welfare"),
         rules=_rules(record),
-        map_name=record["map"],
+        map_name=_map_name(record, map_name),
         engine=engine,
     )
 

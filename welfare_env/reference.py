@@ -8,12 +8,11 @@ the translation between its strings and our arrays.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from welfare_env.board import Board, load_source
+from welfare_env.board import Board
 from welfare_env.engine import (
     FALL_MOVES,
     FLAG,
@@ -27,7 +26,9 @@ from welfare_env.engine import (
     adjustments,
     balance,
     build_sites,
+    initial_state,
 )
+from welfare_env.mapfile import load_source
 from welfare_env.orders import BUILD, DISBAND, GIVE, SUPPORT_MOVE
 from welfare_env.rules import Rules
 
@@ -50,24 +51,7 @@ class ReferenceEngine:
         return ReferenceEngine, (self.board, self.rules)  # a copy needs a game of the package of its own
 
     def initial(self) -> State:
-        board = self.board
-        rows = [(board.power_index[p], board.piece_index[u]) for p in board.powers for u in board.start_units[p]]
-        units = np.array(rows, np.int16).reshape(-1, 2)
-        owners = np.full(len(board.centers), -1, np.int8)
-        for power, centers in board.start_centers.items():
-            owners[[board.center_index[center] for center in centers]] = board.power_index[power]
-        influence = np.full(len(board.provinces), -1, np.int8)
-        influence[board.piece_province[units[:, 1]]] = units[:, 0]
-        return State(
-            phase=SPRING_MOVES,
-            year=0,
-            units=units,
-            dislodged=np.zeros((0, 2), np.int16),
-            retreats=np.zeros((0, 0), np.int16),
-            owners=owners,
-            welfare=np.zeros(len(board.powers), np.int32),
-            influence=influence,
-        )
+        return initial_state(self.board)
 
     def legal(self, state: State) -> Legal:
         if state.phase == WINTER:
@@ -125,10 +109,9 @@ class ReferenceEngine:
         units, dislodged, retreats = self._read_units()
         welfare = state.welfare
         if self.rules.retreat_welfare and state.phase_type != MOVEMENT:
-            settled = replace(state, units=units)
+            settled = state.replaced(units=units)
             welfare = welfare + self._gain(settled)
-        after = replace(
-            state,
+        after = state.replaced(
             units=units,
             dislodged=dislodged,
             retreats=retreats,
@@ -136,15 +119,15 @@ class ReferenceEngine:
             influence=self._read_influence(),
         )
         if len(dislodged):
-            return replace(after, phase=state.phase + 1)
+            return after.replaced(phase=state.phase + 1)
         if state.phase < FALL_MOVES:
-            return replace(after, phase=FALL_MOVES)
-        return self._enter_winter(replace(after, phase=WINTER, owners=self._captured(state.owners, units)))
+            return after.replaced(phase=FALL_MOVES)
+        return self._enter_winter(after.replaced(phase=WINTER, owners=self._captured(state.owners, units)))
 
     def _enter_winter(self, state: State) -> State:
         """Winter, unless the standard game has been won or has nothing to adjust."""
         if self._game.phase == "COMPLETED":
-            return replace(state, winner=self.board.power_index[self._game.outcome[1]], done=True)
+            return state.replaced(winner=self.board.power_index[self._game.outcome[1]], done=True)
         if not self.rules.is_welfare:
             builds, disbands = adjustments(self.board, self.rules, state)
             if not builds.any() and not disbands.any():
@@ -153,7 +136,7 @@ class ReferenceEngine:
 
     def _next_year(self, state: State) -> State:
         last = state.year + 1 >= self.rules.years
-        return replace(state, done=True) if last else replace(state, year=state.year + 1, phase=SPRING_MOVES)
+        return state.replaced(done=True) if last else state.replaced(year=state.year + 1, phase=SPRING_MOVES)
 
     def _step_winter(self, state: State, orders: Sequence[np.ndarray]) -> tuple[State, np.ndarray]:
         kept = self._adjust(state, orders)
@@ -163,10 +146,10 @@ class ReferenceEngine:
             units, _, _ = self._read_units()
         removed = ~np.isin(kept.units[:, 1], units[:, 1])
         flags = np.where(np.isin(state.units[:, 1], kept.units[removed, 1]), FLAG["disband"], 0).astype(np.uint8)
-        after = replace(state, units=units)  # builds leave the influence as it is, as in the package
+        after = state.replaced(units=units)  # builds leave the influence as it is, as in the package
         if self.rules.is_welfare:
             given = self._transfers(orders)
-            after = replace(after, welfare=state.welfare + given + self._gain(after))
+            after = after.replaced(welfare=state.welfare + given + self._gain(after))
         return self._next_year(after), flags
 
     def _adjust(self, state: State, orders: Sequence[np.ndarray]) -> State:
@@ -179,7 +162,7 @@ class ReferenceEngine:
             own = state.units[state.units[:, 0] == power]
             rows += own[~np.isin(own[:, 1], disbanded)].tolist()
             rows += [(power, table.piece[number]) for number in numbers if table.kind[number] == BUILD]
-        return replace(state, units=np.array(rows, np.int16).reshape(-1, 2))
+        return state.replaced(units=np.array(rows, np.int16).reshape(-1, 2))
 
     def _transfers(self, orders: Sequence[np.ndarray]) -> np.ndarray:
         table, change = self.board.orders, np.zeros(len(orders), np.int32)

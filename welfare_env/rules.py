@@ -105,7 +105,8 @@ class Rules:
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON types."""
-        return asdict(self)
+        values = asdict(self)
+        return values | {"progressive": None if self.progressive is None else list(self.progressive)}
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Rules:

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from welfare_env.board import Board, load_board
+from welfare_env.board import Board
 from welfare_env.engine import DEFAULT_ENGINE, ENGINES
 from welfare_env.errors import RulesError
 from welfare_env.game import Game
+from welfare_env.mapfile import load_board
 from welfare_env.press import players
 from welfare_env.rules import Rules
 
@@ -81,6 +82,6 @@ def make_setting(
         raise RulesError(f"render_mode={render_mode!r}: choose None or one of {', '.join(map(repr, RENDER_MODES))}")
     if max_cycles is not None and (isinstance(max_cycles, bool) or not isinstance(max_cycles, int) or max_cycles < 1):
         raise RulesError(f"max_cycles={max_cycles!r}: give None or a whole number from 1")
-    if engine not in ENGINES:
+    if not isinstance(engine, str) or engine not in ENGINES:
         raise RulesError(f"engine={engine!r}: choose one of {', '.join(map(repr, ENGINES))}")
     return Setting(load_board(map_name), replace(base, **changes), engine, bool(strict), max_cycles, render_mode)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -44,8 +43,8 @@ def position_state(
         )
     influence = np.full(len(board.provinces), -1, np.int8)
     influence[board.piece_province[standing[:, 1]]] = standing[:, 0]
-    return replace(
-        engine.initial(),
+    return State.pack(
+        board.layout,
         phase=number,
         year=year,
         units=standing,

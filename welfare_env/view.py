@@ -36,6 +36,7 @@ class View:
         history: Sequence[PhaseRecord] = (),
         asked: str = ORDERS,
         message_round: int = 0,
+        pending: Sequence[int] = (),
     ) -> None:
         self._position = position
         self._all_messages = messages
@@ -44,6 +45,7 @@ class View:
         self.power = power
         self.asked = asked
         self.message_round = message_round
+        self._pending = pending
 
     # The position is public knowledge.
 
@@ -112,6 +114,11 @@ class View:
         """Power -> welfare points so far."""
         return dict(self._position.welfare)
 
+    @property
+    def scores(self) -> dict[str, float]:
+        """Power -> its score under ``rules.scoring`` if the game ended now."""
+        return dict(self._position.scores)
+
     # What only this player knows or may do.
 
     @functools.cached_property
@@ -122,6 +129,11 @@ class View:
         that is allowed, and empty home centre ("PAR") -> builds. Transfers (`GIVE`) are not listed.
         """
         return self._position.legal_orders(self.power) if self.power in self.powers else {}
+
+    @property
+    def orders(self) -> tuple[str, ...]:
+        """What the player itself has ordered in this phase so far."""
+        return tuple(self.board.orders.texts[number] for number in self._pending)
 
     @property
     def max_builds(self) -> int:
@@ -150,7 +162,7 @@ class View:
 
     # The actions that the environments take.
 
-    def encode_order(self, orders: Sequence[str]) -> Any:
+    def encode_orders(self, orders: Sequence[str]) -> Any:
         """The action that gives all orders of the phase at once, as strings."""
         return {"orders": list(orders), "messages": {}} if self.rules.has_press else list(orders)
 
@@ -165,12 +177,18 @@ class View:
     def _index(self) -> int:
         return self.board.power_index[self.power]
 
+    def __getstate__(self) -> dict[str, object]:
+        """Without what the player cannot see: a copy may end up in another process."""
+        state = {name: value for name, value in self.__dict__.items() if name not in ("messages", "history")}
+        seen = self.messages, self.history
+        return state | {"_all_messages": seen[0], "_all_history": seen[1], "_lengths": (len(seen[0]), len(seen[1]))}
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, View):
             return NotImplemented
         # Not the number of all messages: it would tell that others whisper.
-        mine = (self.power, self.asked, self.message_round, self._lengths[1], self.messages)
-        theirs = (other.power, other.asked, other.message_round, other._lengths[1], other.messages)
+        mine = (self.power, self.asked, self.message_round, self._lengths[1], self.messages, self.orders)
+        theirs = (other.power, other.asked, other.message_round, other._lengths[1], other.messages, other.orders)
         return mine == theirs and self._position.state.same_as(other._position.state)
 
     __hash__ = None  # type: ignore[assignment]

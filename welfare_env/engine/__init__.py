@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -28,50 +28,193 @@ RESULTS = ("no convoy", "bounce", "void", "cut", "dislodged", "disrupted", "disb
 FLAG = {word: 1 << bit for bit, word in enumerate(RESULTS)}
 
 
-@dataclass(frozen=True, eq=False)
-class State:
-    """A position. Never changed in place.
+@dataclass(frozen=True)
+class Layout:
+    """Where everything lies in the row of a state: int32 [size]. The first numbers are those of PHASE .. DONE.
 
     Attributes:
-        phase: SPRING_MOVES .. WINTER.
-        year: index of the year, from 0.
-        units: int16 [units, 2], power and piece, grouped by power; within a power in the reference's sequence.
-        dislodged: int16 [dislodged, 2], power and piece, waiting to retreat.
-        retreats: int16 [dislodged, options], locations each may retreat to (some may be occupied), padded with -1.
-        owners: int8 [centers], power or -1.
-        welfare: int32 [powers], welfare points so far.
-        influence: int8 [provinces], the power that was there last, or -1.
-        winner: the power that won the standard game, or -1.
-        done: whether the game is over.
+        most_units, most_dislodged, most_options: how many there is room for.
+        power, piece: of each unit.
+        lost_power, lost_piece, lost_options, lost_option: of each dislodged unit: power, piece, how many places it may
+            retreat to, and these, `most_options` a unit.
+        owner: of each centre. welfare: of each power. influence: in each province.
     """
 
-    phase: int
-    year: int
-    units: np.ndarray
-    dislodged: np.ndarray
-    retreats: np.ndarray
-    owners: np.ndarray
-    welfare: np.ndarray
-    influence: np.ndarray
-    winner: int = -1
-    done: bool = False
+    most_units: int
+    most_dislodged: int
+    most_options: int
+    power: int
+    piece: int
+    lost_power: int
+    lost_piece: int
+    lost_options: int
+    lost_option: int
+    owner: int
+    welfare: int
+    influence: int
+    size: int
+
+    @classmethod
+    def of(cls, board: Board) -> Layout:
+        """The layout for a board. One unit a province; at most half the units can be dislodged by the others."""
+        units = len(board.provinces)
+        dislodged = units // 2 + 1
+        options = max(map(len, board.moves.values()))
+        sizes = [units, units, dislodged, dislodged, dislodged, dislodged * options]
+        sizes += [len(board.centers), len(board.powers), units]
+        offsets = [HEAD + sum(sizes[:number]) for number in range(len(sizes) + 1)]
+        return cls(units, dislodged, options, *offsets)
+
+
+PHASE, YEAR, UNITS, DISLODGED, WINNER, DONE = range(6)
+HEAD = 8
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """A position: one row of numbers, never changed in place. What the properties hand out are copies.
+
+    Attributes:
+        layout: where everything lies in the row.
+        row: int32 [layout.size].
+    """
+
+    layout: Layout
+    row: np.ndarray
 
     def __post_init__(self) -> None:
-        for array in (self.units, self.dislodged, self.retreats, self.owners, self.welfare, self.influence):
-            array.setflags(write=False)
+        self.row.setflags(write=False)
+
+    @classmethod
+    def pack(
+        cls,
+        layout: Layout,
+        phase: int,
+        year: int,
+        units: np.ndarray,
+        dislodged: np.ndarray,
+        retreats: np.ndarray,
+        owners: np.ndarray,
+        welfare: np.ndarray,
+        influence: np.ndarray,
+        winner: int = -1,
+        done: bool = False,
+    ) -> State:
+        """The state of these parts; see the properties of the same names."""
+        row = np.zeros(layout.size, np.int32)
+        row[: DONE + 1] = phase, year, len(units), len(dislodged), winner, done
+        for offset, rows, column in (
+            (layout.power, units, 0),
+            (layout.piece, units, 1),
+            (layout.lost_power, dislodged, 0),
+            (layout.lost_piece, dislodged, 1),
+        ):
+            row[offset : offset + len(rows)] = rows[:, column]
+        for number, places in enumerate(retreats):
+            chosen = np.sort(places[places >= 0])
+            row[layout.lost_options + number] = len(chosen)
+            start = layout.lost_option + number * layout.most_options
+            row[start : start + len(chosen)] = chosen
+        for offset, values in ((layout.owner, owners), (layout.welfare, welfare), (layout.influence, influence)):
+            row[offset : offset + len(values)] = values
+        return cls(layout, row)
+
+    def replaced(self, **changes: Any) -> State:
+        """The same position but for some of the parts that `pack` takes."""
+        names = ("phase", "year", "units", "dislodged", "retreats", "owners", "welfare", "influence", "winner", "done")
+        return State.pack(self.layout, **({name: getattr(self, name) for name in names} | changes))
+
+    @property
+    def phase(self) -> int:
+        """SPRING_MOVES .. WINTER."""
+        return int(self.row[PHASE])
 
     @property
     def phase_type(self) -> str:
-        return PHASE_TYPES[self.phase]
+        return PHASE_TYPES[self.row[PHASE]]
+
+    @property
+    def year(self) -> int:
+        """Index of the year, from 0."""
+        return int(self.row[YEAR])
+
+    @property
+    def winner(self) -> int:
+        """The power that won the standard game, or -1."""
+        return int(self.row[WINNER])
+
+    @property
+    def done(self) -> bool:
+        """Whether the game is over."""
+        return bool(self.row[DONE])
+
+    @property
+    def units(self) -> np.ndarray:
+        """int32 [units, 2], power and piece, grouped by power; within a power in the reference's sequence."""
+        return self._pairs(self.layout.power, self.layout.piece, int(self.row[UNITS]))
+
+    @property
+    def dislodged(self) -> np.ndarray:
+        """int32 [dislodged, 2], power and piece, waiting to retreat."""
+        return self._pairs(self.layout.lost_power, self.layout.lost_piece, int(self.row[DISLODGED]))
+
+    @property
+    def retreats(self) -> np.ndarray:
+        """int32 [dislodged, options], locations each may try to retreat to (some may be occupied), padded with -1."""
+        count, width = int(self.row[DISLODGED]), self.layout.most_options
+        start = self.layout.lost_option
+        places = self.row[start : start + count * width].reshape(count, width)
+        valid = np.arange(width) < self.row[self.layout.lost_options :][:count, None]
+        return np.where(valid, places, -1)
+
+    @property
+    def owners(self) -> np.ndarray:
+        """int32 [centers], power or -1."""
+        return self.row[self.layout.owner : self.layout.welfare].copy()
+
+    @property
+    def welfare(self) -> np.ndarray:
+        """int32 [powers], welfare points so far."""
+        return self.row[self.layout.welfare : self.layout.influence].copy()
+
+    @property
+    def influence(self) -> np.ndarray:
+        """int32 [provinces], the power that was there last, or -1."""
+        return self.row[self.layout.influence : self.layout.size].copy()
+
+    def _pairs(self, first: int, second: int, count: int) -> np.ndarray:
+        return np.stack([self.row[first : first + count], self.row[second : second + count]], axis=1)
 
     def same_as(self, other: State) -> bool:
         """Whether both are the same position to the last detail."""
-        scalars = ("phase", "year", "winner", "done")
-        arrays = ("units", "dislodged", "retreats", "owners", "welfare", "influence")
-        return self is other or (
-            all(getattr(self, name) == getattr(other, name) for name in scalars)
-            and all(np.array_equal(getattr(self, name), getattr(other, name)) for name in arrays)
-        )
+        return self is other or self._parts() == other._parts()
+
+    def _parts(self) -> list[bytes]:
+        """All that counts; what lies behind the last unit does not."""
+        arrays = (self.units, self.dislodged, self.retreats, self.owners, self.welfare, self.influence)
+        return [self.row[: DONE + 1].tobytes(), *(array.tobytes() for array in arrays)]
+
+
+def initial_state(board: Board) -> State:
+    """The opening position of a board."""
+    rows = [(board.power_index[p], board.piece_index[u]) for p in board.powers for u in board.start_units[p]]
+    units = np.array(rows, np.int32).reshape(-1, 2)
+    owners = np.full(len(board.centers), -1, np.int32)
+    for power, centers in board.start_centers.items():
+        owners[[board.center_index[center] for center in centers]] = board.power_index[power]
+    influence = np.full(len(board.provinces), -1, np.int32)
+    influence[board.piece_province[units[:, 1]]] = units[:, 0]
+    return State.pack(
+        board.layout,
+        phase=SPRING_MOVES,
+        year=0,
+        units=units,
+        dislodged=np.zeros((0, 2), np.int32),
+        retreats=np.zeros((0, 0), np.int32),
+        owners=owners,
+        welfare=np.zeros(len(board.powers), np.int32),
+        influence=influence,
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,8 +226,8 @@ class Legal:
 
     Attributes:
         orders: int32 [n], order numbers.
-        slots: int16 [n].
-        powers: int8 [n], who may give the order.
+        slots: int32 [n].
+        powers: int32 [n], who may give the order.
     """
 
     orders: np.ndarray
@@ -155,8 +298,14 @@ def _reference(board: Board, rules: Rules) -> Engine:
     return ReferenceEngine(board, rules)
 
 
-ENGINES: dict[str, Callable[[Board, Rules], Engine]] = {"reference": _reference}
-DEFAULT_ENGINE = "reference"
+def _fast(board: Board, rules: Rules) -> Engine:
+    from welfare_env.engine.fast import FastEngine
+
+    return FastEngine(board, rules)
+
+
+ENGINES: dict[str, Callable[[Board, Rules], Engine]] = {"fast": _fast, "reference": _reference}
+DEFAULT_ENGINE = "fast"
 
 
 def make_engine(name: str, board: Board, rules: Rules) -> Engine:

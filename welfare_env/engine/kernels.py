@@ -1,0 +1,1308 @@
+"""The compiled engine: legal orders, adjudication, retreats and Winters of one game, on flat arrays.
+
+Adjudication is a port, step by step, of the `diplomacy` package's (its numbers stand in the comments), so that results
+are identical, quirks included; `docs/differences.md` lists those. Kernels take arrays and trust them. All arguments:
+
+    T   int32, a board's tables with their header (`tables.py`)
+    M   int64, its bit masks
+    R   int32, the rules, then the yearly weights
+    s   int32, the row of one game's state
+    w   int32 scratch, x int64 scratch; nothing in them outlives a call
+
+No kernel allocates. Bounds: a unit's index is below N_UNITS = provinces, since a province holds one unit; a dislodged
+unit's below N_DISLODGED = provinces // 2 + 1, since each was pushed out by another unit; further bounds stand where
+they are used. Kernels that call each other are in this one file: numba's cache does not notice changes of imports.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from welfare_env.engine.tables import *
+
+kernel = njit(cache=True, nogil=True, error_model="numpy")
+inlined = njit(cache=True, nogil=True, inline="always")
+
+HOLDS, MOVES, SUPPORTS, CONVOYS = range(4)
+HAS_CUT, BY_SEA = 1, 2  # bits of W_CUTTER: has had its chance to cut support; had a convoy to begin with
+BOUNCE, VOID, CUT = 1 << 1, 1 << 2, 1 << 3
+NO_CONVOY, WAS_DISLODGED, DISRUPTED, DISBANDED, MAYBE = 1 << 0, 1 << 4, 1 << 5, 1 << 6, 1 << 7
+
+_WAIVE, _HOLD, _MOVE, _VIA, _SUPPORT_HOLD, _SUPPORT_MOVE, _CONVOY, _RETREAT, _DISBAND, _BUILD, _GIVE = range(11)
+_SPRING, _SPRING_RETREATS, _FALL, _FALL_RETREATS, _WINTER = range(5)
+
+
+@kernel
+def occupy(T, s, w):
+    """Fill W_OCCUPANT (province -> unit or -1) and what is asked about every unit again and again."""
+    piece_type, piece_province, province_sea = T[PIECE_TYPE], T[PIECE_PROVINCE], T[PROVINCE_SEA]
+    power, piece = T[UNIT_POWER], T[UNIT_PIECE]
+    for p in range(T[N_PROVINCES]):
+        w[W_OCCUPANT, p] = -1
+    for u in range(s[UNITS]):
+        k = s[piece + u]
+        p = T[piece_province + k]
+        w[W_OCCUPANT, p] = u
+        w[W_POWER, u] = s[power + u]
+        w[W_PIECE, u] = k
+        w[W_PROVINCE, u] = p
+        w[W_TYPE, u] = T[piece_type + k]
+        w[W_SEA, u] = T[province_sea + p]
+
+
+@inlined
+def _lowest(bits):
+    """The position of the lowest bit of a mask, and the mask without it."""
+    low = bits & -bits
+    position = 0
+    if low & 0x7FFFFFFF == 0:
+        position, low = 31, low >> 31
+    if low & 0xFFFF == 0:
+        position, low = position + 16, low >> 16
+    if low & 0xFF == 0:
+        position, low = position + 8, low >> 8
+    if low & 0xF == 0:
+        position, low = position + 4, low >> 4
+    if low & 0x3 == 0:
+        position, low = position + 2, low >> 2
+    if low & 0x1 == 0:
+        position += 1
+    return position, bits & (bits - 1)
+
+
+# Legal orders.
+
+
+@kernel
+def _reach_by_convoy(T, M, s, w, x):
+    """Where armies could be convoyed if all fleets helped: X_REACH; through each fleet: X_THROUGH; without: X_WITHOUT.
+
+    Each is a mask of coasts per coast of departure (and fleet). Only coasts with an army and seas with a fleet are
+    filled; these are listed in W_ARMIES and W_FLEETS. Returns how many of each there are.
+    """
+    coasts, words = T[N_COASTS], T[N_WORDS]
+    reach, through, without = T[X_REACH], T[X_THROUGH], T[X_WITHOUT]
+    province_coast = T[PROVINCE_COAST]
+    for c in range(coasts):
+        w[W_ARMY, c] = 0
+    present = np.int64(0)
+    armies, fleets = 0, 0
+    for u in range(s[UNITS]):
+        if w[W_TYPE, u] == 1:
+            f = w[W_SEA, u]
+            if f >= 0:
+                present |= np.int64(1) << f
+                w[W_FLEETS, fleets] = f
+                fleets += 1
+    if fleets == 0:
+        return 0, 0
+    # By province, so that orders come out sorted.
+    for p in range(T[N_PROVINCES]):
+        u = w[W_OCCUPANT, p]
+        c = T[province_coast + p]
+        if u >= 0 and c >= 0 and w[W_TYPE, u] == 0:
+            w[W_ARMY, c] = 1
+            w[W_ARMIES, armies] = c
+            armies += 1
+            for k in range(words):
+                x[reach + c * words + k] = 0
+                for i in range(fleets):
+                    place = (w[W_FLEETS, i] * coasts + c) * words + k
+                    x[through + place] = 0
+                    x[without + place] = 0
+    set_mask, set_reach, set_start, set_coast = T[SET_MASK], T[SET_REACH], T[SET_START], T[SET_COAST]
+    for i in range(T[N_SETS]):
+        sailing = M[set_mask + i]
+        if sailing & ~present:
+            continue
+        for row in range(T[set_start + i], T[set_start + i + 1]):
+            c = T[set_coast + row]
+            if not w[W_ARMY, c]:
+                continue
+            for k in range(words):
+                bits = M[set_reach + row * words + k]
+                x[reach + c * words + k] |= bits
+                for j in range(fleets):
+                    f = w[W_FLEETS, j]
+                    place = (f * coasts + c) * words + k
+                    if sailing >> f & 1:
+                        x[through + place] |= bits
+                    else:
+                        x[without + place] |= bits
+    return armies, fleets
+
+
+@kernel
+def _fill_buckets(T, M, s, w, b, x, fleets):
+    """For every location the movers that could go there, by province: b[location], W_BUCKET_SIZE.
+
+    A bucket holds at most one entry a unit. An army that needs a convoy has CONVOY_FLAG and its coast in its entry.
+    """
+    coasts, words = T[N_COASTS], T[N_WORDS]
+    push_start, push_location, push_mover = T[PUSH_START], T[PUSH_LOCATION], T[PUSH_MOVER]
+    province_coast, coast_location, mover_of = T[PROVINCE_COAST], T[COAST_LOCATION], T[CONVOY_MOVER]
+    reach, adjacent = T[X_REACH], T[COAST_ADJACENT]
+    for l in range(T[N_LOCATIONS]):
+        w[W_BUCKET_SIZE, l] = 0
+    for p in range(T[N_PROVINCES]):
+        u = w[W_OCCUPANT, p]
+        if u < 0:
+            continue
+        piece = w[W_PIECE, u]
+        for i in range(T[push_start + piece], T[push_start + piece + 1]):
+            l = T[push_location + i]
+            n = w[W_BUCKET_SIZE, l]
+            b[l, n] = T[push_mover + i]
+            w[W_BUCKET_SIZE, l] = n + 1
+        if fleets == 0 or w[W_TYPE, u] == 1:
+            continue
+        c = T[province_coast + p]
+        if c < 0:
+            continue
+        for k in range(words):
+            bits = x[reach + c * words + k] & ~M[adjacent + c * words + k]
+            while bits:
+                e, bits = _lowest(bits)
+                e += k * WORD
+                l = T[coast_location + e]
+                n = w[W_BUCKET_SIZE, l]
+                b[l, n] = T[mover_of + c * coasts + e] + (CONVOY_FLAG | c << COAST_SHIFT)
+                w[W_BUCKET_SIZE, l] = n + 1
+
+
+@kernel
+def _movement_orders(T, s, w, b, x, armies, fleets, out, starts, n):
+    """Append the legal orders of all units, each unit's sorted, and note where they begin; returns where they end.
+
+    The caller has made sure of room for MAX_LEGAL orders a unit: all that a piece can ever be given.
+    """
+    coasts, words, help_province, help_id = T[N_COASTS], T[N_WORDS], T[HELP_PROVINCE], T[HELP_ID]
+    into_location, into_base, into_id, local = T[INTO_LOCATION], T[INTO_BASE], T[INTO_ID], T[PIECE_LOCAL]
+    hold_id, move_id, move_start, help_start, into_start = (
+        T[HOLD_ID],
+        T[MOVE_ID],
+        T[MOVE_START],
+        T[HELP_START],
+        T[INTO_START],
+    )
+    reach, through, without, convoy_id, via_id = T[X_REACH], T[X_THROUGH], T[X_WITHOUT], T[CONVOY_ID], T[VIA_ID]
+    province_coast, location_province = T[PROVINCE_COAST], T[LOCATION_PROVINCE]
+    for u in range(s[UNITS]):
+        starts[u] = n
+        piece, is_fleet = w[W_PIECE, u], w[W_TYPE, u] == 1
+        out[n] = T[hold_id + piece]
+        n += 1
+        for i in range(T[move_start + piece], T[move_start + piece + 1]):
+            out[n] = T[move_id + i]
+            n += 1
+        if fleets and not is_fleet:
+            c = T[province_coast + w[W_PROVINCE, u]]
+            if c >= 0:
+                for k in range(words):
+                    bits = x[reach + c * words + k]
+                    while bits:
+                        e, bits = _lowest(bits)
+                        out[n] = T[via_id + c * coasts + e + k * WORD]
+                        n += 1
+        for i in range(T[help_start + piece], T[help_start + piece + 1]):
+            other = w[W_OCCUPANT, T[help_province + i]]
+            if other >= 0:
+                order = T[help_id + i * PIECES_HERE + T[local + w[W_PIECE, other]]]
+                out[n] = order  # overwritten by the next one if it is none
+                n += order >= 0
+        f = w[W_SEA, u] if is_fleet else -1
+        for i in range(T[into_start + piece], T[into_start + piece + 1]):
+            l = T[into_location + i]
+            base = into_id + T[into_base + i]
+            for j in range(w[W_BUCKET_SIZE, l]):
+                entry = b[l, j]
+                if entry >= CONVOY_FLAG:
+                    if f >= 0:  # a fleet cannot support an army that needs this very fleet for its convoy
+                        e = T[province_coast + T[location_province + l]]
+                        row = (f * coasts + (entry >> COAST_SHIFT)) * words
+                        if not x[without + row + e // WORD] >> (e % WORD) & 1:
+                            continue
+                    entry &= CONVOY_FLAG - 1
+                order = T[base + entry]
+                out[n] = order
+                n += order >= 0
+        if fleets and f >= 0:
+            for i in range(armies):
+                army = f * coasts + w[W_ARMIES, i]
+                for k in range(words):
+                    bits = x[through + army * words + k]
+                    while bits:
+                        e, bits = _lowest(bits)
+                        out[n] = T[convoy_id + army * coasts + e + k * WORD]
+                        n += 1
+    starts[s[UNITS]] = n
+    return n
+
+
+@kernel
+def _retreat_orders(T, s, w, d, out, n):
+    """Append the legal orders of a dislodged unit, sorted; returns the new length."""
+    piece, options = s[T[LOST_PIECE] + d], T[LOST_OPTION] + d * T[N_OPTIONS]
+    for i in range(T[T[MOVE_START] + piece], T[T[MOVE_START] + piece + 1]):
+        l = T[T[MOVE_LOCATION] + i]
+        if w[W_OCCUPANT, T[T[LOCATION_PROVINCE] + l]] >= 0:
+            continue
+        for j in range(s[T[LOST_OPTIONS] + d]):
+            if s[options + j] == l:
+                out[n] = T[T[RETREAT_ID] + i]
+                n += 1
+                break
+    out[n] = T[T[DISBAND_ID] + piece]
+    return n + 1
+
+
+@kernel
+def count(T, s, w):
+    """Fill W_UNITS and W_CENTERS: how many of each a power has."""
+    unit_power, owner = T[UNIT_POWER], T[OWNER]
+    for power in range(T[N_POWERS]):
+        w[W_UNITS, power] = 0
+        w[W_CENTERS, power] = 0
+    for u in range(s[UNITS]):
+        w[W_UNITS, s[unit_power + u]] += 1
+    for c in range(T[N_CENTERS]):
+        power = s[owner + c]
+        if power >= 0:
+            w[W_CENTERS, power] += 1
+
+
+@kernel
+def limit(T, R, s, w):
+    """Fill W_BUILDS and W_DISBANDS: how many units a power may build and must disband. Needs `occupy`."""
+    owner, home, province = T[OWNER], T[HOME_POWER], T[CENTER_PROVINCE]
+    count(T, s, w)
+    for power in range(T[N_POWERS]):
+        w[W_BUILDS, power] = 0
+    for c in range(T[N_CENTERS]):
+        power = s[owner + c]
+        empty = power >= 0 and w[W_OCCUPANT, T[province + c]] < 0
+        w[W_SITE_OPEN, c] = empty and (R[BUILD_ANYWHERE] == 1 or T[home + c] == power)
+        if w[W_SITE_OPEN, c]:
+            w[W_BUILDS, power] += 1
+    for power in range(T[N_POWERS]):
+        w[W_DISBANDS, power] = 0
+        if not R[OVERMILITARISE]:
+            room = w[W_CENTERS, power] - w[W_UNITS, power]
+            w[W_BUILDS, power] = min(w[W_BUILDS, power], max(room, 0))
+            w[W_DISBANDS, power] = max(-room, 0)
+
+
+@kernel
+def legal(T, M, R, s, w, b, x, orders, starts, slots, powers, first, room):
+    """The legal orders of a game in CSR form: rows are what can be ordered.
+
+    Args:
+        orders: int32, written from index `first`, at most `room` numbers.
+        starts, slots, powers: int32 [N_UNITS + N_CENTERS + 1]; where each row begins in `orders`, its slot (see
+            `engine.Legal`) and its power.
+
+    Returns:
+        The number of rows, and where `orders` ends; or (-1, needed) if there may be no room.
+    """
+    occupy(T, s, w)
+    n, rows = first, 0
+    if s[DONE]:
+        starts[0] = n
+        return rows, n
+    phase = s[PHASE]
+    if phase == _WINTER:
+        return _legal_winter(T, R, s, w, orders, starts, slots, powers, first, room)
+    if phase == _SPRING or phase == _FALL:
+        armies, fleets = _reach_by_convoy(T, M, s, w, x)
+        _fill_buckets(T, M, s, w, b, x, fleets)
+        rows = s[UNITS]
+        if rows * T[MAX_LEGAL] > room:
+            return -1, rows * T[MAX_LEGAL]
+        for u in range(rows):
+            slots[u], powers[u] = u, w[W_POWER, u]
+        return rows, _movement_orders(T, s, w, b, x, armies, fleets, orders, starts, first)
+    else:
+        if s[DISLODGED] * (T[N_OPTIONS] + 1) > room:
+            return -1, s[DISLODGED] * (T[N_OPTIONS] + 1)
+        for d in range(s[DISLODGED]):
+            starts[rows], slots[rows], powers[rows] = n, d, s[T[LOST_POWER] + d]
+            n = _retreat_orders(T, s, w, d, orders, n)
+            rows += 1
+    starts[rows] = n
+    return rows, n
+
+
+@kernel
+def _legal_winter(T, R, s, w, orders, starts, slots, powers, first, room):
+    n, rows = first, 0
+    most = s[UNITS] + T[N_CENTERS] * PIECES_HERE
+    if most > room:
+        return -1, most
+    limit(T, R, s, w)
+    for u in range(s[UNITS]):
+        power = w[W_POWER, u]
+        if R[IS_WELFARE] or w[W_DISBANDS, power] > 0:
+            starts[rows], slots[rows], powers[rows] = n, u, power
+            orders[n] = T[T[DISBAND_ID] + w[W_PIECE, u]]
+            n += 1
+            rows += 1
+    for c in range(T[N_CENTERS]):
+        power = s[T[OWNER] + c]
+        if w[W_SITE_OPEN, c] and w[W_BUILDS, power] > 0:
+            starts[rows], slots[rows], powers[rows] = n, s[UNITS] + c, power
+            for i in range(T[T[BUILD_START] + c], T[T[BUILD_START] + c + 1]):
+                orders[n] = T[T[BUILD_ORDER] + i]
+                n += 1
+            rows += 1
+    starts[rows] = n
+    return rows, n
+
+
+# Adjudication of movement. Units are taken in the sequence of the state row, as the package takes its own.
+
+
+@kernel
+def _read_orders(T, s, w, orders, first, last):
+    """Decode orders[first:last] into W_COMMAND, W_VIA, W_DEST (location), W_TARGET (unit), W_TARGET_DEST (location).
+
+    W_DEST_PROVINCE and W_SITE (the province that a support is about) follow from them. Returns how many convoy.
+    """
+    packed, piece_province, location_province = T[ORDER_PACKED], T[PIECE_PROVINCE], T[LOCATION_PROVINCE]
+    for u in range(s[UNITS]):
+        w[W_COMMAND, u] = HOLDS
+        w[W_VIA, u] = 0
+        w[W_TARGET_DEST, u] = -1
+        w[W_RESULT, u] = 0
+        w[W_SUPPORT, u] = 0
+        w[W_NO_HELP, u] = 0
+        w[W_HELPS_NOT, u] = -1
+        w[W_CONVOYS, u] = 0
+        w[W_PATHS, u] = 0
+        w[W_CUTTER, u] = 0
+        w[W_LOST_FROM, u] = -1
+    convoys = 0
+    for i in range(first, last):
+        order = T[packed + orders[i]]
+        kind = order & 15
+        u = w[W_OCCUPANT, T[piece_province + (order >> 4 & 511)]]
+        if kind == _MOVE or kind == _VIA:
+            w[W_COMMAND, u] = MOVES
+            w[W_VIA, u] = kind == _VIA
+            w[W_DEST, u] = order >> 22 & 511
+            w[W_DEST_PROVINCE, u] = T[location_province + (order >> 22 & 511)]
+        elif kind == _SUPPORT_HOLD or kind == _SUPPORT_MOVE or kind == _CONVOY:
+            w[W_COMMAND, u] = CONVOYS if kind == _CONVOY else SUPPORTS
+            w[W_SITE, u] = T[piece_province + (order >> 13 & 511)]
+            w[W_TARGET, u] = w[W_OCCUPANT, w[W_SITE, u]]
+            if kind != _SUPPORT_HOLD:
+                w[W_TARGET_DEST, u] = order >> 22 & 511
+                w[W_SITE, u] = T[location_province + (order >> 22 & 511)]
+            convoys += kind == _CONVOY
+    return convoys
+
+
+@kernel
+def _by_convoy(T, w, u):
+    """Whether a unit moves by convoy: it has a route left."""
+    return w[W_COMMAND, u] == MOVES and w[W_PATHS, u] > 0
+
+
+@kernel
+def _complete_coasts(T, s, w):
+    """A support of a fleet's move that names no coast takes the coast of that move; a fleet's support always does.
+
+    The package's `_add_coasts` and `_expand_coast`.
+    """
+    for u in range(s[UNITS]):
+        if w[W_COMMAND, u] != SUPPORTS or w[W_TARGET_DEST, u] < 0:
+            continue
+        t = w[W_TARGET, u]
+        if t < 0 or w[W_TYPE, t] != 1 or w[W_COMMAND, t] != MOVES:
+            continue
+        dest = w[W_TARGET_DEST, u]
+        by_fleet = w[W_TYPE, u] == 1
+        if (by_fleet or T[T[LOCATION_COAST] + dest] == 0) and T[T[LOCATION_PROVINCE] + dest] == w[W_DEST_PROVINCE, t]:
+            w[W_TARGET_DEST, u] = w[W_DEST, t]
+
+
+@kernel
+def _find_routes(T, M, s, w, b, convoys):
+    """Step 1A: which moves have a convoy, and which convoys are part of none. Returns whether there is any."""
+    coasts, locations = T[N_COASTS], T[N_LOCATIONS]
+    can_support, province_coast = T[CAN_SUPPORT], T[PROVINCE_COAST]
+    present, found = np.int64(0), False
+    if convoys:
+        for u in range(s[UNITS]):
+            if w[W_TYPE, u] == 1 and w[W_SEA, u] >= 0:
+                present |= np.int64(1) << w[W_SEA, u]
+    for u in range(s[UNITS]):
+        if w[W_COMMAND, u] != MOVES:
+            continue
+        dest = w[W_DEST, u]
+        adjacent = T[can_support + w[W_PIECE, u] * locations + dest] == 1
+        helping, own, used = np.int64(0), np.int64(0), np.int64(0)
+        if convoys and w[W_TYPE, u] == 0:
+            for v in range(s[UNITS]):
+                if _carries(w, v, u) and w[W_SEA, v] >= 0:
+                    helping |= np.int64(1) << w[W_SEA, v]
+                    if w[W_POWER, v] == w[W_POWER, u]:
+                        own |= np.int64(1) << w[W_SEA, v]
+            start, end = T[province_coast + w[W_PROVINCE, u]], T[province_coast + w[W_DEST_PROVINCE, u]]
+            if helping and start >= 0 and end >= 0:
+                used = _list_paths(T, M, s, w, b, u, start * coasts + end, helping, own, present, adjacent)
+            for v in range(s[UNITS]):
+                if _carries(w, v, u):
+                    if w[W_SEA, v] >= 0 and used >> w[W_SEA, v] & 1:
+                        w[W_CONVOYS, v] = 1
+                    else:
+                        w[W_RESULT, v] = NO_CONVOY
+        if used:
+            w[W_CUTTER, u] = BY_SEA
+            found = True
+        else:
+            w[W_VIA, u] = 0
+            if not adjacent:
+                w[W_RESULT, u] |= NO_CONVOY
+    return found
+
+
+@kernel
+def _carries(w, v, u):
+    """Whether v was ordered to convoy u on the move that u was ordered to make."""
+    return w[W_COMMAND, v] == CONVOYS and w[W_TARGET, v] == u and w[W_TARGET_DEST, v] == w[W_DEST, u]
+
+
+@kernel
+def _list_paths(T, M, s, w, b, u, pair, helping, own, present, adjacent):
+    """List the routes that the helping fleets make: W_PATHS, b[N_LOCATIONS + u] (at most MAX_PATHS, all of the pair).
+
+    Without VIA, an army that could walk goes by sea only if a fleet of its own power helps that could be on a route.
+    Returns the mask of the fleets in any route.
+    """
+    first, last = T[T[PAIR_START] + pair], T[T[PAIR_START] + pair + 1]
+    if adjacent and not w[W_VIA, u]:
+        meant = False
+        for i in range(first, last):
+            fleets = M[T[PAIR_MASK] + i]
+            meant |= fleets & ~present == 0 and fleets & own != 0
+        if not meant:
+            return np.int64(0)
+    used, n = np.int64(0), 0
+    paths = T[N_LOCATIONS] + u
+    for i in range(first, last):
+        fleets = M[T[PAIR_MASK] + i]
+        if fleets & ~helping == 0:
+            used |= fleets
+            b[paths, n] = i
+            n += 1
+    w[W_PATHS, u] = n
+    return used
+
+
+@kernel
+def _void_convoys(T, s, w):
+    """Step 1B: convoys that carry nobody."""
+    for u in range(s[UNITS]):
+        if w[W_COMMAND, u] != CONVOYS:
+            continue
+        t = w[W_TARGET, u]
+        if t < 0 or w[W_TYPE, t] == 1:
+            w[W_COMMAND, u] = HOLDS
+        elif not w[W_CONVOYS, u]:
+            w[W_RESULT, u] |= VOID
+
+
+@kernel
+def _count_supports(T, s, w):
+    """Step 2: cancel supports that do not fit, count the others."""
+    for u in range(s[UNITS]):
+        if w[W_COMMAND, u] != SUPPORTS:
+            continue
+        t = w[W_TARGET, u]
+        if t < 0:
+            w[W_COMMAND, u] = HOLDS
+            w[W_RESULT, u] |= VOID
+            continue
+        moves = w[W_COMMAND, t] == MOVES
+        wanted = w[W_TARGET_DEST, u]
+        if (wanted < 0 and moves) or (wanted >= 0 and (not moves or w[W_DEST, t] != wanted)):
+            w[W_RESULT, u] |= VOID
+            continue
+        if w[W_RESULT, t] & NO_CONVOY and w[W_TYPE, t] == 0:
+            w[W_RESULT, u] |= VOID
+            continue
+        w[W_SUPPORT, t] += 1
+        # Help against a unit of one's own does not count towards dislodging it. With VIA the package does not see that.
+        if moves and not w[W_VIA, t]:
+            victim = w[W_OCCUPANT, w[W_DEST_PROVINCE, t]]
+            if victim >= 0 and w[W_POWER, victim] == w[W_POWER, u]:
+                w[W_NO_HELP, t] += 1
+                w[W_HELPS_NOT, u] = t
+
+
+@kernel
+def _drop_no_help(T, w, u):
+    """A support is gone: it is no longer among those that do not help its unit."""
+    t = w[W_HELPS_NOT, u]
+    if t >= 0:
+        w[W_NO_HELP, t] -= 1
+        w[W_HELPS_NOT, u] = -1
+
+
+@kernel
+def _cut_support(T, M, s, w, b, u, direct):
+    """Cut the support given by the unit that u moves against, if the rules let it."""
+    if w[W_COMMAND, u] != MOVES or (direct and _by_convoy(T, w, u)):
+        return
+    v = w[W_OCCUPANT, w[W_DEST_PROVINCE, u]]
+    if v < 0 or w[W_COMMAND, v] != SUPPORTS or w[W_RESULT, v] & (CUT | VOID):
+        return
+    if w[W_POWER, u] == w[W_POWER, v]:
+        return
+    site = w[W_SITE, v]
+    if site == w[W_PROVINCE, u]:
+        return
+    if _by_convoy(T, w, u):
+        # A convoyed attack does not cut a support for or against a fleet of its convoy, unless there is another route.
+        fleet = w[W_OCCUPANT, site]
+        if fleet >= 0 and w[W_COMMAND, fleet] == CONVOYS and not w[W_RESULT, fleet] & VOID:
+            f = T[T[PROVINCE_SEA] + site]
+            other_route = False
+            for i in range(w[W_PATHS, u]):
+                fleets = M[T[PAIR_MASK] + b[T[N_LOCATIONS] + u, i]]
+                other_route |= not fleets >> f & 1
+            if not other_route:
+                return
+    w[W_RESULT, v] |= CUT
+    w[W_SUPPORT, w[W_TARGET, v]] -= 1
+    _drop_no_help(T, w, v)
+
+
+# The combat table: for every province the units that want to be there, with their strengths. Entry u is where unit u
+# wants to be, entry N_UNITS + u its place after a bounce. The entries of a province are a linked list.
+
+
+@kernel
+def _rank_entry(w, e, place, strength):
+    """Count an entry: W_BEST is the highest strength, W_MANY have it, W_FIRST is one of them, W_SECOND is the next."""
+    if strength > w[W_BEST, place]:
+        w[W_SECOND, place] = w[W_BEST, place]
+        w[W_BEST, place] = strength
+        w[W_MANY, place] = 1
+        w[W_FIRST, place] = e
+    elif strength == w[W_BEST, place]:
+        w[W_MANY, place] += 1
+    elif strength > w[W_SECOND, place]:
+        w[W_SECOND, place] = strength
+
+
+@kernel
+def _add_entry(w, e, place, strength):
+    w[W_STRENGTH, e] = strength
+    w[W_ALIVE, e] = 1
+    w[W_NEXT, e] = w[W_HEAD, place]
+    w[W_HEAD, place] = e
+    _rank_entry(w, e, place, strength)
+
+
+@kernel
+def _rank_anew(w, place):
+    """After an entry of a province has become weaker or gone."""
+    w[W_BEST, place] = 0
+    w[W_MANY, place] = 0
+    w[W_SECOND, place] = 0
+    e = w[W_HEAD, place]
+    while e >= 0:
+        if w[W_ALIVE, e]:
+            _rank_entry(w, e, place, w[W_STRENGTH, e])
+        e = w[W_NEXT, e]
+
+
+@kernel
+def _strengths(T, s, w):
+    for p in range(T[N_PROVINCES]):
+        w[W_HEAD, p] = -1
+        w[W_BEST, p] = 0
+        w[W_MANY, p] = 0
+        w[W_SECOND, p] = 0
+    for u in range(s[UNITS]):
+        stays = w[W_COMMAND, u] != MOVES or w[W_RESULT, u] != 0
+        place = w[W_PROVINCE, u] if stays else w[W_DEST_PROVINCE, u]
+        _add_entry(w, u, place, 1 + w[W_SUPPORT, u])
+
+
+@kernel
+def _unit_of(T, e):
+    return e if e < T[N_UNITS] else e - T[N_UNITS]
+
+
+@kernel
+def _bounce(T, s, w, u):
+    """Unit u stays where it is after all."""
+    w[W_RESULT, u] |= BOUNCE
+    _add_entry(w, T[N_UNITS] + u, w[W_PROVINCE, u], 1)
+
+
+@kernel
+def _paradox_at(T, s, w, start, area, of_move):
+    """Follow supports and convoys from a province: does one support the fleet in `area`, or a move against it?
+
+    At most as many steps as there are units: a chain that returns to itself ends.
+    """
+    u = w[W_OCCUPANT, start]
+    location = -1
+    for _ in range(s[UNITS]):
+        if u < 0:
+            return False
+        if (
+            location >= 0
+            and T[T[LOCATION_COAST] + location]
+            and T[T[PIECE_LOCATION] + s[T[UNIT_PIECE] + u]] != location
+        ):
+            return False
+        command = w[W_COMMAND, u]
+        dest = w[W_TARGET_DEST, u]
+        if command == SUPPORTS:
+            if of_move:
+                if dest >= 0 and dest == T[T[PROVINCE_LOCATION] + area]:
+                    return True
+            elif dest < 0 and w[W_TARGET, u] == w[W_OCCUPANT, area]:
+                return True
+        if command != SUPPORTS and command != CONVOYS:
+            return False
+        t = w[W_TARGET, u]
+        location = dest if dest >= 0 else T[T[PIECE_LOCATION] + s[T[UNIT_PIECE] + t]]
+        u = w[W_OCCUPANT, T[T[LOCATION_PROVINCE] + location]]
+    return False
+
+
+@kernel
+def _remove_routes(T, M, w, b, u, f):
+    """Take the routes over sea f off the list, as the package does: the one after a removed one is not looked at."""
+    paths, n = T[N_LOCATIONS] + u, w[W_PATHS, u]
+    i = 0
+    while i < n:
+        if M[T[PAIR_MASK] + b[paths, i]] >> f & 1:
+            for j in range(i, n - 1):
+                b[paths, j] = b[paths, j + 1]
+            n -= 1
+        i += 1
+    w[W_PATHS, u] = n
+
+
+@kernel
+def _check_disruptions(T, M, s, w, b, result, final):
+    """Which convoys fail because a fleet would be dislodged, and by no paradox stays."""
+    for u in range(s[UNITS]):
+        if not w[W_CUTTER, u] & BY_SEA:
+            continue
+        end = w[W_DEST_PROVINCE, u]
+        guard = w[W_OCCUPANT, end]
+        adjacent = T[T[CAN_MOVE] + s[T[UNIT_PIECE] + u] * T[N_LOCATIONS] + w[W_DEST, u]] == 1
+        for v in range(s[UNITS]):
+            if not (w[W_COMMAND, v] == CONVOYS and w[W_CONVOYS, v] and w[W_TARGET, v] == u):
+                continue
+            area = w[W_PROVINCE, v]
+            best, many = w[W_BEST, area], w[W_MANY, area]
+            attacked, stands = False, False
+            e = w[W_HEAD, area]
+            while e >= 0:
+                if w[W_ALIVE, e] and w[W_STRENGTH, e] == best:
+                    strong = _unit_of(T, e)
+                    attacked |= w[W_POWER, strong] != w[W_POWER, v]
+                    stands |= strong == v
+                e = w[W_NEXT, e]
+            if not attacked:
+                continue
+            paradox = _paradox_at(T, s, w, end, area, False)
+            if stands and not paradox:
+                continue
+            if many >= 2 and not paradox and not _goes_for(T, s, w, guard, area):
+                continue
+            _remove_routes(T, M, w, b, u, T[T[PROVINCE_SEA] + area])
+            cuts_attack = adjacent and _paradox_at(T, s, w, end, area, True)
+            if w[W_PATHS, u] == 0 and (cuts_attack or not adjacent or w[W_VIA, u]):
+                w[W_RESULT, u] = result
+            if final:
+                w[W_RESULT, v] = DISRUPTED
+
+
+@kernel
+def _goes_for(T, s, w, u, area):
+    """Whether a unit moves to a province or supports there (its order's last word is the province)."""
+    if u < 0:
+        return False
+    if w[W_COMMAND, u] == MOVES:
+        return not w[W_VIA, u] and w[W_DEST_PROVINCE, u] == area
+    return w[W_COMMAND, u] == SUPPORTS and w[W_SITE, u] == area
+
+
+@kernel
+def _resolve_convoys(T, M, s, w, b):
+    """Steps 4 and 5: convoys are disrupted, convoyed attacks cut supports, until nothing changes."""
+    # Every round but the last marks a further cutter, so there are at most as many rounds as units.
+    again = True
+    while again:
+        again = False
+        _strengths(T, s, w)
+        _check_disruptions(T, M, s, w, b, MAYBE, False)
+        for u in range(s[UNITS]):
+            if w[W_CUTTER, u] & BY_SEA and w[W_RESULT, u] == 0 and not w[W_CUTTER, u] & HAS_CUT:
+                _cut_support(T, M, s, w, b, u, False)
+                w[W_CUTTER, u] |= HAS_CUT
+                again = True
+        if again:
+            continue
+        _check_disruptions(T, M, s, w, b, NO_CONVOY, True)
+        for u in range(s[UNITS]):
+            if not w[W_CUTTER, u] & BY_SEA:
+                continue
+            if w[W_RESULT, u] & NO_CONVOY:
+                _strand(T, s, w, u)
+            elif w[W_RESULT, u] & MAYBE and not w[W_CUTTER, u] & HAS_CUT:
+                w[W_RESULT, u] = 0
+                again = True
+                _cut_support(T, M, s, w, b, u, False)
+                w[W_CUTTER, u] |= HAS_CUT
+
+
+@kernel
+def _strand(T, s, w, u):
+    """An army without convoy: those who supported or carried it did so in vain."""
+    for v in range(s[UNITS]):
+        helps = w[W_COMMAND, v] == SUPPORTS or w[W_COMMAND, v] == CONVOYS
+        if helps and w[W_TARGET, v] == u and w[W_RESULT, v] == 0:
+            w[W_RESULT, v] = NO_CONVOY
+        if w[W_HELPS_NOT, v] == u:
+            w[W_HELPS_NOT, v] = -1
+    w[W_SUPPORT, u] = 0
+    w[W_NO_HELP, u] = 0
+
+
+@kernel
+def _void_own_helpers(T, s, w, u):
+    """Mark supports that would have dislodged a unit of their own power as void."""
+    if w[W_NO_HELP, u] == 0:
+        return
+    for v in range(s[UNITS]):
+        if w[W_HELPS_NOT, v] == u:
+            w[W_RESULT, v] |= VOID
+
+
+@kernel
+def _bounce_swaps(T, s, w):
+    """Step 6: two units that would trade places."""
+    bounced = False
+    for u in range(s[UNITS]):
+        if w[W_RESULT, u] or w[W_COMMAND, u] != MOVES or _by_convoy(T, w, u):
+            continue
+        v = w[W_OCCUPANT, w[W_DEST_PROVINCE, u]]
+        if v < 0 or w[W_COMMAND, v] != MOVES or _by_convoy(T, w, v) or w[W_RESULT, v]:
+            continue
+        if w[W_DEST_PROVINCE, v] != w[W_PROVINCE, u]:
+            continue
+        mine = w[W_SUPPORT, u] - w[W_NO_HELP, u]
+        his = w[W_SUPPORT, v] - w[W_NO_HELP, v]
+        equal = w[W_POWER, u] == w[W_POWER, v] or w[W_SUPPORT, u] == w[W_SUPPORT, v]
+        if equal or mine <= his:
+            _bounce(T, s, w, u)
+        if equal or his <= mine:
+            _bounce(T, s, w, v)
+        _void_own_helpers(T, s, w, u)
+        _void_own_helpers(T, s, w, v)
+        bounced = True
+    return bounced
+
+
+@kernel
+def _bounce_outgunned(T, s, w):
+    """Step 7: units that are not the only strongest where they want to go. A bounce can only cause further ones."""
+    bounced, again = False, True
+    while again:
+        again = False
+        for u in range(s[UNITS]):
+            if w[W_RESULT, u] or w[W_COMMAND, u] != MOVES:
+                continue
+            place = w[W_DEST_PROVINCE, u]
+            if w[W_STRENGTH, u] != w[W_BEST, place] or w[W_MANY, place] != 1:
+                _bounce(T, s, w, u)
+                bounced = again = True
+    return bounced
+
+
+@kernel
+def _bounce_self_dislodgers(T, s, w):
+    """Step 8: attacks that would dislodge a unit of their own power, or need its power's help to."""
+    bounced = False
+    for u in range(s[UNITS]):
+        if w[W_RESULT, u] or w[W_COMMAND, u] != MOVES:
+            continue
+        place = w[W_DEST_PROVINCE, u]
+        guard = w[W_OCCUPANT, place]
+        if guard < 0 or (w[W_COMMAND, guard] == MOVES and w[W_RESULT, guard] == 0):
+            continue
+        best, second = w[W_BEST, place], w[W_SECOND, place]
+        if w[W_STRENGTH, u] != best or w[W_MANY, place] != 1:
+            continue  # something in this pass made it weaker than another: step 7 sees to it
+        own = w[W_POWER, guard] == w[W_POWER, u]
+        if own or (second > 0 and best - w[W_NO_HELP, u] <= second):
+            _bounce(T, s, w, u)
+            _void_own_helpers(T, s, w, u)
+            bounced = True
+    return bounced
+
+
+@kernel
+def _cut_by_dislodgement(T, s, w):
+    """Step 9: a unit that will be dislodged gives no support."""
+    cut = False
+    for u in range(s[UNITS]):
+        if w[W_COMMAND, u] != MOVES or w[W_RESULT, u]:
+            continue
+        v = w[W_OCCUPANT, w[W_DEST_PROVINCE, u]]
+        if v < 0 or w[W_COMMAND, v] != SUPPORTS or w[W_RESULT, v]:
+            continue
+        site = w[W_SITE, v]
+        if w[W_VIA, u] and site != w[W_PROVINCE, u]:
+            continue
+        w[W_RESULT, v] |= CUT
+        cut = True
+        t = w[W_TARGET, v]
+        e = w[W_HEAD, site]
+        while e >= 0:
+            if w[W_ALIVE, e] and _unit_of(T, e) == t:
+                w[W_STRENGTH, e] -= 1
+                _rank_anew(w, site)
+                if e < T[N_UNITS]:
+                    _drop_no_help(T, w, v)
+                break
+            e = w[W_NEXT, e]
+    return cut
+
+
+@kernel
+def _unbounce(T, s, w, place):
+    """A place has become free: its strongest bounced attacker gets in, which may free another place, and so on."""
+    # Every turn takes a bounce off a unit, so there are at most as many turns as units.
+    while w[W_MANY, place] == 1:
+        u = _unit_of(T, w[W_FIRST, place])
+        if not w[W_RESULT, u] & BOUNCE:
+            return
+        w[W_RESULT, u] &= ~BOUNCE
+        if w[W_LOST_FROM, u] >= 0:
+            w[W_LOST_FROM, u] = -1
+            w[W_RESULT, u] &= ~WAS_DISLODGED
+            return
+        place = w[W_PROVINCE, u]
+        w[W_ALIVE, T[N_UNITS] + u] = 0
+        _rank_anew(w, place)
+
+
+@kernel
+def _dislodge(T, s, w):
+    """Step 10: mark dislodgements (W_LOST_FROM: whence the attacker came), let bounced units into places now free."""
+    for u in range(s[UNITS]):
+        if w[W_COMMAND, u] != MOVES or w[W_RESULT, u]:
+            continue
+        site = w[W_PROVINCE, u]
+        loser = w[W_OCCUPANT, w[W_DEST_PROVINCE, u]]
+        if loser >= 0 and (w[W_COMMAND, loser] != MOVES or w[W_RESULT, loser]):
+            w[W_RESULT, loser] = (w[W_RESULT, loser] & ~DISRUPTED) | WAS_DISLODGED
+            w[W_LOST_FROM, loser] = site
+            head_on = w[W_COMMAND, loser] == MOVES and w[W_DEST_PROVINCE, loser] == site
+            if head_on and not _by_convoy(T, w, u) and not _by_convoy(T, w, loser):
+                e = w[W_HEAD, site]
+                while e >= 0:
+                    if w[W_ALIVE, e] and _unit_of(T, e) == loser:
+                        w[W_ALIVE, e] = 0
+                        _rank_anew(w, site)
+                        break
+                    e = w[W_NEXT, e]
+            _void_own_helpers(T, s, w, u)
+        _unbounce(T, s, w, site)
+
+
+@kernel
+def _adjudicate(T, M, s, w, b, convoys):
+    """Resolve the orders that `_read_orders` decoded: W_RESULT, W_LOST_FROM, and the combat table."""
+    _complete_coasts(T, s, w)
+    by_sea = _find_routes(T, M, s, w, b, convoys)
+    if convoys:
+        _void_convoys(T, s, w)
+    _count_supports(T, s, w)
+    for u in range(s[UNITS]):
+        if w[W_COMMAND, u] == MOVES and w[W_RESULT, u] == 0:
+            _cut_support(T, M, s, w, b, u, True)
+    if by_sea:
+        _resolve_convoys(T, M, s, w, b)
+    _strengths(T, s, w)
+    # Each round of the outer loop cuts a further support, each of the inner one bounces a further unit.
+    cut = True
+    while cut:
+        bounced = True
+        while bounced:
+            bounced = _bounce_swaps(T, s, w)
+            if not bounced:
+                bounced = _bounce_outgunned(T, s, w)
+            if not bounced:
+                bounced = _bounce_self_dislodgers(T, s, w)
+        cut = _cut_by_dislodgement(T, s, w)
+    _dislodge(T, s, w)
+
+
+@kernel
+def _list_retreats(T, s, w, u, d):
+    """Where dislodged unit u may go, into row d of the state. At most N_OPTIONS places: those it could step to."""
+    piece = s[T[UNIT_PIECE] + u]
+    origin = w[W_LOST_FROM, u]
+    attacker = w[W_OCCUPANT, origin]
+    convoyed = _by_convoy(T, w, attacker)  # the package then lets it go anywhere
+    n = 0
+    for i in range(T[T[MOVE_START] + piece], T[T[MOVE_START] + piece + 1]):
+        l = T[T[MOVE_LOCATION] + i]
+        p = T[T[LOCATION_PROVINCE] + l]
+        if convoyed or (p != origin and w[W_MANY, p] == 0):
+            s[T[LOST_OPTION] + d * T[N_OPTIONS] + n] = l
+            n += 1
+    s[T[LOST_OPTIONS] + d] = n
+    return n
+
+
+@kernel
+def _influence(T, s, power, piece):
+    s[T[INFLUENCE] + T[T[PIECE_PROVINCE] + piece]] = power
+
+
+@kernel
+def _move_units(T, s, w):
+    """Take dislodged units off and move those that succeeded; these come last in their power, as in the package."""
+    unit_power, unit_piece = T[UNIT_POWER], T[UNIT_PIECE]
+    d = 0
+    for u in range(s[UNITS]):
+        if w[W_LOST_FROM, u] >= 0 and _list_retreats(T, s, w, u, d) > 0:
+            s[T[LOST_POWER] + d] = s[unit_power + u]
+            s[T[LOST_PIECE] + d] = s[unit_piece + u]
+            d += 1
+    n = 0
+    u = 0
+    while u < s[UNITS]:
+        power, first = s[unit_power + u], u
+        while u < s[UNITS] and s[unit_power + u] == power:
+            if w[W_LOST_FROM, u] < 0 and not _succeeded(T, w, u):
+                w[W_NEW_POWER, n], w[W_NEW_PIECE, n] = power, s[unit_piece + u]
+                n += 1
+            u += 1
+        for v in range(first, u):
+            if w[W_LOST_FROM, v] < 0 and _succeeded(T, w, v):
+                piece = _piece_at(T, s[unit_piece + v], w[W_DEST, v])
+                w[W_NEW_POWER, n], w[W_NEW_PIECE, n] = power, piece
+                _influence(T, s, power, piece)
+                n += 1
+    for v in range(n):
+        s[unit_power + v], s[unit_piece + v] = w[W_NEW_POWER, v], w[W_NEW_PIECE, v]
+    s[UNITS] = n
+    s[DISLODGED] = d
+
+
+@kernel
+def _succeeded(T, w, u):
+    return w[W_COMMAND, u] == MOVES and w[W_RESULT, u] == 0
+
+
+@kernel
+def _piece_at(T, piece, location):
+    """The piece of the same type at a location; an army after a convoy is not in the list of steps."""
+    for i in range(T[T[MOVE_START] + piece], T[T[MOVE_START] + piece + 1]):
+        if T[T[MOVE_LOCATION] + i] == location:
+            return T[T[MOVE_PIECE] + i]
+    for other in range(T[N_PIECES]):
+        if T[T[PIECE_LOCATION] + other] == location and T[T[PIECE_TYPE] + other] == T[T[PIECE_TYPE] + piece]:
+            return other
+    return -1
+
+
+# The year.
+
+
+@kernel
+def _gain(T, R, s, w):
+    """Welfare points: centres less units, weighted by the year (paper, section 2.2)."""
+    count(T, s, w)
+    weight, welfare = R[PROGRESSIVE + s[YEAR]], T[WELFARE]
+    for power in range(T[N_POWERS]):
+        s[welfare + power] += weight * (w[W_CENTERS, power] - w[W_UNITS, power])
+
+
+@kernel
+def _next_year(R, s):
+    if s[YEAR] + 1 >= R[YEARS]:
+        s[DONE] = 1
+    else:
+        s[YEAR] += 1
+        s[PHASE] = _SPRING
+
+
+@kernel
+def _after_movement(T, R, s, w):
+    """Go to retreats, Fall, Winter, or past a standard Winter that has nothing to adjust."""
+    if s[DISLODGED] > 0:
+        s[PHASE] += 1
+        return
+    if s[PHASE] < _FALL:
+        s[PHASE] = _FALL
+        return
+    s[PHASE] = _WINTER
+    won = _capture(T, R, s, w)
+    if won >= 0:
+        s[WINNER] = won
+        s[DONE] = 1
+    elif not R[IS_WELFARE]:
+        occupy(T, s, w)
+        limit(T, R, s, w)
+        for power in range(T[N_POWERS]):
+            if w[W_BUILDS, power] > 0 or w[W_DISBANDS, power] > 0:
+                return
+        _next_year(R, s)
+
+
+@kernel
+def _capture(T, R, s, w):
+    """Centres go to those who stand on them. Returns the winner of the standard game, or -1.
+
+    A winner owns enough, more than the year before, and more than anybody else.
+    """
+    count(T, s, w)
+    for power in range(T[N_POWERS]):
+        w[W_BEFORE, power] = w[W_CENTERS, power]
+    for u in range(s[UNITS]):
+        c = T[T[PROVINCE_CENTER] + T[T[PIECE_PROVINCE] + s[T[UNIT_PIECE] + u]]]
+        if c >= 0:
+            s[T[OWNER] + c] = s[T[UNIT_POWER] + u]
+    if not R[HAS_VICTORY]:
+        return -1
+    count(T, s, w)
+    winner, best, many = -1, 0, 0
+    for power in range(T[N_POWERS]):
+        centers = w[W_CENTERS, power]
+        if centers > best:
+            best, many, winner = centers, 1, power
+        elif centers == best:
+            many += 1
+    return winner if many == 1 and best >= R[VICTORY] and best > w[W_BEFORE, winner] else -1
+
+
+@kernel
+def _step_movement(T, M, R, s, w, b, orders, first, last, flags):
+    occupy(T, s, w)
+    convoys = _read_orders(T, s, w, orders, first, last)
+    _adjudicate(T, M, s, w, b, convoys)
+    for u in range(s[UNITS]):
+        flags[u] = w[W_RESULT, u]
+    _move_units(T, s, w)
+    _after_movement(T, R, s, w)
+
+
+@kernel
+def _step_retreats(T, R, s, w, orders, powers, first, last, flags):
+    """Units that retreat to one place are all disbanded; so are those without order."""
+    lost = s[DISLODGED]
+    for p in range(T[N_PROVINCES]):
+        w[W_HEAD, p] = 0
+    for i in range(first, last):
+        if (T[T[ORDER_PACKED] + orders[i]] & 15) == _RETREAT:
+            w[W_HEAD, T[T[LOCATION_PROVINCE] + (T[T[ORDER_PACKED] + orders[i]] >> 22 & 511)]] += 1
+    for d in range(lost):
+        flags[d] = DISBANDED
+    n = s[UNITS]
+    for i in range(first, last):
+        order = T[T[ORDER_PACKED] + orders[i]]
+        if order & 15 != _RETREAT:
+            continue
+        piece, dest = order >> 4 & 511, order >> 22 & 511
+        d = 0
+        while s[T[LOST_PIECE] + d] != piece:
+            d += 1
+        if w[W_HEAD, T[T[LOCATION_PROVINCE] + dest]] > 1:
+            flags[d] = BOUNCE | DISBANDED
+        else:
+            flags[d] = 0
+            settled = _piece_at(T, piece, dest)
+            s[T[UNIT_POWER] + n], s[T[UNIT_PIECE] + n] = s[T[LOST_POWER] + d], settled
+            _influence(T, s, s[T[LOST_POWER] + d], settled)
+            n += 1
+    s[UNITS] = n
+    s[DISLODGED] = 0
+    _group_by_power(T, s, w)
+    if R[RETREAT_WELFARE]:
+        _gain(T, R, s, w)
+    _after_movement(T, R, s, w)
+
+
+@kernel
+def _group_by_power(T, s, w):
+    """Put units that were appended at the end behind those of their power, keeping the sequence otherwise."""
+    n = 0
+    for power in range(T[N_POWERS]):
+        for u in range(s[UNITS]):
+            if s[T[UNIT_POWER] + u] == power:
+                w[W_NEW_POWER, n], w[W_NEW_PIECE, n] = power, s[T[UNIT_PIECE] + u]
+                n += 1
+    for u in range(n):
+        s[T[UNIT_POWER] + u], s[T[UNIT_PIECE] + u] = w[W_NEW_POWER, u], w[W_NEW_PIECE, u]
+
+
+@kernel
+def _step_winter(T, R, s, w, orders, powers, first, last, flags):
+    """Builds and disbands, removals by force, transfers, welfare points."""
+    unit_power, unit_piece = T[UNIT_POWER], T[UNIT_PIECE]
+    occupy(T, s, w)
+    before = s[UNITS]
+    for u in range(before):
+        flags[u] = 0
+        w[W_COMMAND, u] = 0  # then 1: disbanded, 2: removed by force
+    n = before
+    for i in range(first, last):
+        order = T[T[ORDER_PACKED] + orders[i]]
+        kind, piece = order & 15, order >> 4 & 511
+        if kind == _DISBAND:
+            w[W_COMMAND, w[W_OCCUPANT, T[T[PIECE_PROVINCE] + piece]]] = 1
+        elif kind == _BUILD:
+            s[unit_power + n], s[unit_piece + n] = powers[i], piece
+            w[W_COMMAND, n] = 0
+            n += 1
+        elif kind == _GIVE:
+            s[T[WELFARE] + powers[i]] -= 1
+            s[T[WELFARE] + (order >> 22 & 511)] += 1
+    s[UNITS] = n
+    if not R[OVERMILITARISE]:
+        for power in range(T[N_POWERS]):
+            _remove_surplus(T, s, w, power)
+    for u in range(before):
+        if w[W_COMMAND, u] == 2:
+            flags[u] = DISBANDED
+    kept = 0
+    for u in range(n):
+        if not w[W_COMMAND, u]:
+            s[unit_power + kept], s[unit_piece + kept] = s[unit_power + u], s[unit_piece + u]
+            kept += 1
+    s[UNITS] = kept
+    _group_by_power(T, s, w)
+    if R[IS_WELFARE]:
+        _gain(T, R, s, w)
+    _next_year(R, s)
+
+
+@kernel
+def _remove_surplus(T, s, w, power):
+    """Remove units beyond the centres: the farthest from home first; of equals fleets, then by name."""
+    units, centers = 0, 0
+    for u in range(s[UNITS]):
+        units += s[T[UNIT_POWER] + u] == power and not w[W_COMMAND, u]
+    for c in range(T[N_CENTERS]):
+        centers += s[T[OWNER] + c] == power
+    for _ in range(units - centers):
+        worst, far, rank, fleet = -1, -1, 0, 0
+        for u in range(s[UNITS]):
+            if s[T[UNIT_POWER] + u] != power or w[W_COMMAND, u]:
+                continue
+            piece = s[T[UNIT_PIECE] + u]
+            away = T[T[HOME_DISTANCE] + power * T[N_PIECES] + piece]
+            is_fleet, name = T[T[PIECE_TYPE] + piece], T[T[PIECE_RANK] + piece]
+            first = away > far or (away == far and (is_fleet > fleet or (is_fleet == fleet and name < rank)))
+            if worst < 0 or first:
+                worst, far, rank, fleet = u, away, name, is_fleet
+        w[W_COMMAND, worst] = 2
+
+
+@kernel
+def step(T, M, R, s, w, b, orders, powers, first, last, flags):
+    """Play a phase of one game: orders[first:last], given by powers[first:last], in the sequence they were given.
+
+    Args:
+        flags: uint8 [N_UNITS + N_CENTERS]; what became of the orders, see `engine.Engine.step`.
+    """
+    phase = s[PHASE]
+    if phase == _WINTER:
+        _step_winter(T, R, s, w, orders, powers, first, last, flags)
+    elif phase == _SPRING or phase == _FALL:
+        _step_movement(T, M, R, s, w, b, orders, first, last, flags)
+    else:
+        _step_retreats(T, R, s, w, orders, powers, first, last, flags)
+
+
+# Random legal play, seeded per game: splitmix64 (Steele, Lea, Flood 2014) on two int32 of the state row's head.
+
+
+@kernel
+def draw(rng, g, bound):
+    """A number from 0 to bound - 1 from game g's own stream. `rng` is uint64 [games]."""
+    rng[g] += np.uint64(0x9E3779B97F4A7C15)
+    z = rng[g]
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    z = z ^ (z >> np.uint64(31))
+    # Multiply-shift: the bias for bounds below 2**16 is under 2**-15 of a draw's share.
+    return np.int64(((z >> np.uint64(32)) * np.uint64(bound)) >> np.uint64(32))
+
+
+@kernel
+def choose(T, R, s, w, rng, g, rows, orders, starts, slots, powers, chosen, chosen_powers):
+    """Random orders from the legal lists: uniform for every unit; Winter as the random policy plays it.
+
+    Winter: in the welfare variant each unit is disbanded with probability 1/2 (if none is, the power builds); surplus
+    is left to removal by force in both variants; builds go to random sites, as many as are allowed.
+
+    Args:
+        chosen, chosen_powers: int32 [2 * N_UNITS + N_POWERS].
+
+    Returns:
+        How many orders were chosen.
+    """
+    n = 0
+    if s[PHASE] != _WINTER:
+        for r in range(rows):
+            chosen[n] = orders[starts[r] + draw(rng, g, starts[r + 1] - starts[r])]
+            chosen_powers[n] = powers[r]
+            n += 1
+        return n
+    limit(T, R, s, w)
+    for power in range(T[N_POWERS]):
+        builds = w[W_BUILDS, power]
+        first = n
+        for r in range(rows):
+            if powers[r] == power and slots[r] < s[UNITS] and R[IS_WELFARE] and draw(rng, g, 2) == 0:
+                chosen[n], chosen_powers[n] = orders[starts[r]], power
+                n += 1
+        if n > first or builds == 0:
+            continue
+        sites = 0
+        for r in range(rows):
+            sites += powers[r] == power and slots[r] >= s[UNITS]
+        for r in range(rows):
+            if powers[r] == power and slots[r] >= s[UNITS]:
+                if draw(rng, g, sites) < builds:  # selection sampling: every set of sites is equally likely
+                    chosen[n] = orders[starts[r] + draw(rng, g, starts[r + 1] - starts[r])]
+                    chosen_powers[n] = power
+                    n += 1
+                    builds -= 1
+                sites -= 1
+    return n
+
+
+@kernel
+def play(T, M, R, s, w, b, x, start, rng, orders, starts, slots, powers, flags, phases):
+    """Play `phases` phases of random legal play in one game, beginning anew from row `start` whenever it is over.
+
+    `orders` has room for every legal order of a position. Returns how many games ended.
+    """
+    ended = 0
+    chosen, chosen_powers = w[W_CHOICE], w[W_CHOICE_POWER]
+    for _ in range(phases):
+        rows, _ = legal(T, M, R, s, w, b, x, orders, starts, slots, powers, 0, len(orders))
+        n = choose(T, R, s, w, rng, 0, rows, orders, starts, slots, powers, chosen, chosen_powers)
+        step(T, M, R, s, w, b, chosen, chosen_powers, 0, n, flags)
+        if s[DONE]:
+            ended += 1
+            s[:] = start
+    return ended
