@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from pettingzoo import AECEnv, ParallelEnv
 from pettingzoo import register as _register
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper
@@ -35,6 +37,9 @@ from welfare_env.press import Message
 from welfare_env.rules import Rules
 from welfare_env.setting import UNSET, make_setting
 from welfare_env.view import View
+
+if TYPE_CHECKING:
+    from welfare_env.vector import VectorEnv
 
 __version__ = "0.1.0"
 
@@ -68,6 +73,7 @@ __all__ = [
     "map_names",
     "parallel_env",
     "raw_env",
+    "vector_env",
 ]
 
 
@@ -176,6 +182,31 @@ def parallel_env(
         render_mode=render_mode,
     )
     return ParallelDiplomacyEnv(setting)
+
+
+def vector_env(
+    num_games: int,
+    map_name: str = "standard",
+    rules: Rules | None = None,
+    *,
+    years: int = UNSET,
+    variant: str = UNSET,
+    threads: int = 1,
+) -> VectorEnv:
+    """Many games stepped at once over arrays, without press; see `welfare_env.vector`.
+
+    Args:
+        num_games: how many games.
+        map_name, rules, years, variant: as for `make`; press is off.
+        threads: threads that step the games; the results do not depend on it.
+
+    Raises:
+        RulesError, UnknownMapError, MapFormatError: with what was given and what would be right.
+    """
+    from welfare_env.vector import VectorEnv
+
+    setting = make_setting(map_name, rules, press=None, years=years, variant=variant)
+    return VectorEnv(setting.board, setting.rules, num_games, threads)
 
 
 _register("aec", "WelfareDiplomacy-v0", "welfare_env:make")

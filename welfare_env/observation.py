@@ -135,3 +135,11 @@ def fill(T, s, years, power, asked, asked_messages, pending, seen):  # type: ign
         seen[p, kind + T[T[t.PROVINCE_KIND] + p]] = 1
         for column in range(told, seen.shape[1]):
             seen[p, column] = seen[0, column]
+
+
+@njit(cache=True, nogil=True)
+def fill_many(T, S, years, games, powers, seen):  # type: ignore[no-untyped-def]
+    """`fill` for many: row S[games[i]] as powers[i] sees it, into seen[i]."""
+    none = np.zeros(0, np.int32)
+    for i in range(len(games)):
+        fill(T, S[games[i]], years, powers[i], -1, False, none, seen[i])

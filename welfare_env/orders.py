@@ -139,7 +139,9 @@ def _supports_into(board: Board, convoyed: Convoyed, piece: str, dest: str) -> I
         them = board.piece_index[other]
         if other[2:] == dest:
             yield f"{piece} S {other}", SUPPORT_HOLD, me, them, NOBODY
-        routes = convoyed.get((other[2:], dest), []) if other[0] == "A" else []
+        # The package looks the route up from its end; on boards with ports that is another one.
+        ends = ((other[2:], dest), (dest, other[2:])) if other[0] == "A" else ()
+        routes = [fleets for pair in ends for fleets in convoyed.get(pair, [])]
         if dest in its_moves or any(where not in fleets for fleets in routes):
             yield f"{piece} S {other} - {dest}", SUPPORT_MOVE, me, them, board.location_index[dest]
             if "/" in dest:  # a support need not name the coast

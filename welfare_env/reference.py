@@ -179,9 +179,10 @@ class ReferenceEngine:
 
     def _read_influence(self) -> np.ndarray:
         influence = np.full(len(self.board.provinces), -1, np.int8)
-        for number, power in enumerate(self.board.powers):
-            held = self._game.powers[power].influence
-            influence[[self.board.provinces.index(place[:3]) for place in held]] = number
+        held = [(place, n) for n, power in enumerate(self.board.powers) for place in self._game.powers[power].influence]
+        # After a retreat to a coast the package notes the coast and forgets to take the province from its last holder.
+        for place, number in sorted(held, key=lambda entry: "/" in entry[0]):
+            influence[self.board.provinces.index(place[:3])] = number
         return influence
 
     def _load(self, state: State) -> None:

@@ -79,12 +79,12 @@ def _reach_by_convoy(T, M, s, w, x):
     """Where armies could be convoyed if all fleets helped: X_REACH; through each fleet: X_THROUGH; without: X_WITHOUT.
 
     Each is a mask of coasts per coast of departure (and fleet). Only coasts with an army and seas with a fleet are
-    filled; these are listed in W_ARMIES and W_FLEETS. Returns how many of each there are.
+    filled; these are listed in W_ARMIES and W_FLEETS. X_BACK .. are the same by the routes that lead back: the package
+    looks a supported army's route up from its destination, and on boards with ports its routes are not symmetric.
+    Returns how many armies and fleets there are.
     """
-    coasts, words = T[N_COASTS], T[N_WORDS]
-    reach, through, without = T[X_REACH], T[X_THROUGH], T[X_WITHOUT]
     province_coast = T[PROVINCE_COAST]
-    for c in range(coasts):
+    for c in range(T[N_COASTS]):
         w[W_ARMY, c] = 0
     present = np.int64(0)
     armies, fleets = 0, 0
@@ -105,13 +105,26 @@ def _reach_by_convoy(T, M, s, w, x):
             w[W_ARMY, c] = 1
             w[W_ARMIES, armies] = c
             armies += 1
-            for k in range(words):
-                x[reach + c * words + k] = 0
-                for i in range(fleets):
-                    place = (w[W_FLEETS, i] * coasts + c) * words + k
-                    x[through + place] = 0
-                    x[without + place] = 0
-    set_mask, set_reach, set_start, set_coast = T[SET_MASK], T[SET_REACH], T[SET_START], T[SET_COAST]
+    _spread(T, M, w, x, T[SET_START], T[SET_COAST], T[SET_REACH], X_REACH, present, armies, fleets)
+    if T[X_BACK] != T[X_REACH]:
+        _spread(T, M, w, x, T[BACK_START], T[BACK_COAST], T[BACK_REACH], X_BACK, present, armies, fleets)
+    return armies, fleets
+
+
+@kernel
+def _spread(T, M, w, x, set_start, set_coast, set_reach, name, present, armies, fleets):
+    """Fill three tables of `_reach_by_convoy`: name, name + 1, name + 2."""
+    coasts, words = T[N_COASTS], T[N_WORDS]
+    reach, through, without = T[name], T[name + 1], T[name + 2]
+    for j in range(armies):
+        c = w[W_ARMIES, j]
+        for k in range(words):
+            x[reach + c * words + k] = 0
+            for i in range(fleets):
+                place = (w[W_FLEETS, i] * coasts + c) * words + k
+                x[through + place] = 0
+                x[without + place] = 0
+    set_mask = T[SET_MASK]
     for i in range(T[N_SETS]):
         sailing = M[set_mask + i]
         if sailing & ~present:
@@ -130,7 +143,6 @@ def _reach_by_convoy(T, M, s, w, x):
                         x[through + place] |= bits
                     else:
                         x[without + place] |= bits
-    return armies, fleets
 
 
 @kernel
@@ -142,7 +154,7 @@ def _fill_buckets(T, M, s, w, b, x, fleets):
     coasts, words = T[N_COASTS], T[N_WORDS]
     push_start, push_location, push_mover = T[PUSH_START], T[PUSH_LOCATION], T[PUSH_MOVER]
     province_coast, coast_location, mover_of = T[PROVINCE_COAST], T[COAST_LOCATION], T[CONVOY_MOVER]
-    reach, adjacent = T[X_REACH], T[COAST_ADJACENT]
+    reach, adjacent = T[X_BACK], T[COAST_ADJACENT]
     for l in range(T[N_LOCATIONS]):
         w[W_BUCKET_SIZE, l] = 0
     for p in range(T[N_PROVINCES]):
@@ -186,7 +198,8 @@ def _movement_orders(T, s, w, b, x, armies, fleets, out, starts, n):
         T[HELP_START],
         T[INTO_START],
     )
-    reach, through, without, convoy_id, via_id = T[X_REACH], T[X_THROUGH], T[X_WITHOUT], T[CONVOY_ID], T[VIA_ID]
+    reach, through, convoy_id, via_id = T[X_REACH], T[X_THROUGH], T[CONVOY_ID], T[VIA_ID]
+    through_back, without = T[X_BACK_THROUGH], T[X_BACK_WITHOUT]
     province_coast, location_province = T[PROVINCE_COAST], T[LOCATION_PROVINCE]
     for u in range(s[UNITS]):
         starts[u] = n
@@ -230,7 +243,10 @@ def _movement_orders(T, s, w, b, x, armies, fleets, out, starts, n):
         if fleets and f >= 0:
             for i in range(armies):
                 army = f * coasts + w[W_ARMIES, i]
+                comes_back = np.int64(0)
                 for k in range(words):
+                    comes_back |= x[through_back + army * words + k]
+                for k in range(words if comes_back else 0):
                     bits = x[through + army * words + k]
                     while bits:
                         e, bits = _lowest(bits)
@@ -1247,46 +1263,72 @@ def draw(rng, g, bound):
 
 
 @kernel
-def choose(T, R, s, w, rng, g, rows, orders, starts, slots, powers, chosen, chosen_powers):
-    """Random orders from the legal lists: uniform for every unit; Winter as the random policy plays it.
+def choose(T, R, s, w, rng, g, first, last, starts, slots, powers, choices):
+    """Random choices from the legal lists of rows first:last: uniform for every unit; Winters as the random policy's.
 
     Winter: in the welfare variant each unit is disbanded with probability 1/2 (if none is, the power builds); surplus
     is left to removal by force in both variants; builds go to random sites, as many as are allowed.
 
     Args:
-        chosen, chosen_powers: int32 [2 * N_UNITS + N_POWERS].
-
-    Returns:
-        How many orders were chosen.
+        choices: int32, written at first:last; an index into the row's list, or -1 for no order.
     """
-    n = 0
     if s[PHASE] != _WINTER:
-        for r in range(rows):
-            chosen[n] = orders[starts[r] + draw(rng, g, starts[r + 1] - starts[r])]
-            chosen_powers[n] = powers[r]
-            n += 1
-        return n
+        for r in range(first, last):
+            choices[r] = draw(rng, g, starts[r + 1] - starts[r])
+        return
+    occupy(T, s, w)
     limit(T, R, s, w)
     for power in range(T[N_POWERS]):
-        builds = w[W_BUILDS, power]
-        first = n
-        for r in range(rows):
-            if powers[r] == power and slots[r] < s[UNITS] and R[IS_WELFARE] and draw(rng, g, 2) == 0:
-                chosen[n], chosen_powers[n] = orders[starts[r]], power
-                n += 1
-        if n > first or builds == 0:
+        w[W_UNITS, power] = 0  # from here on: units disbanded
+        w[W_CENTERS, power] = 0  # and sites open
+    for r in range(first, last):
+        choices[r] = -1
+        if slots[r] >= s[UNITS]:
+            w[W_CENTERS, powers[r]] += 1
+        elif R[IS_WELFARE] and draw(rng, g, 2) == 0:
+            choices[r] = 0
+            w[W_UNITS, powers[r]] += 1
+    for r in range(first, last):
+        power = powers[r]
+        if slots[r] < s[UNITS] or w[W_UNITS, power] > 0:
             continue
-        sites = 0
-        for r in range(rows):
-            sites += powers[r] == power and slots[r] >= s[UNITS]
-        for r in range(rows):
-            if powers[r] == power and slots[r] >= s[UNITS]:
-                if draw(rng, g, sites) < builds:  # selection sampling: every set of sites is equally likely
-                    chosen[n] = orders[starts[r] + draw(rng, g, starts[r + 1] - starts[r])]
-                    chosen_powers[n] = power
-                    n += 1
-                    builds -= 1
-                sites -= 1
+        # Selection sampling: every set of sites is equally likely.
+        if draw(rng, g, w[W_CENTERS, power]) < w[W_BUILDS, power]:
+            choices[r] = draw(rng, g, starts[r + 1] - starts[r])
+            w[W_BUILDS, power] -= 1
+        w[W_CENTERS, power] -= 1
+
+
+@kernel
+def gather(T, R, s, w, first, last, orders, starts, slots, powers, choices, chosen, chosen_powers):
+    """The orders that choices mean: int32 `chosen`, given by `chosen_powers`; returns how many.
+
+    A choice that is not in its list is no order. In Winter a power's first order says whether it builds or disbands;
+    orders of the other kind, and more than it may give, are dropped.
+    """
+    n = 0
+    winter = s[PHASE] == _WINTER
+    if winter:
+        occupy(T, s, w)
+        limit(T, R, s, w)
+        for power in range(T[N_POWERS]):
+            w[W_BEFORE, power] = 0
+            if R[IS_WELFARE]:
+                w[W_DISBANDS, power] = s[UNITS]
+    for r in range(first, last):
+        power = powers[r]
+        if choices[r] < 0 or choices[r] >= starts[r + 1] - starts[r]:
+            continue
+        if winter:
+            builds = slots[r] >= s[UNITS]
+            left, kind = (W_BUILDS, 2) if builds else (W_DISBANDS, 1)
+            if w[left, power] <= 0 or (w[W_BEFORE, power] != 0 and w[W_BEFORE, power] != kind):
+                continue
+            w[left, power] -= 1
+            w[W_BEFORE, power] = kind
+        chosen[n] = orders[starts[r] + choices[r]]
+        chosen_powers[n] = power
+        n += 1
     return n
 
 
@@ -1297,12 +1339,71 @@ def play(T, M, R, s, w, b, x, start, rng, orders, starts, slots, powers, flags, 
     `orders` has room for every legal order of a position. Returns how many games ended.
     """
     ended = 0
-    chosen, chosen_powers = w[W_CHOICE], w[W_CHOICE_POWER]
+    choices, chosen, chosen_powers = w[W_CHOICES], w[W_CHOICE], w[W_CHOICE_POWER]
     for _ in range(phases):
         rows, _ = legal(T, M, R, s, w, b, x, orders, starts, slots, powers, 0, len(orders))
-        n = choose(T, R, s, w, rng, 0, rows, orders, starts, slots, powers, chosen, chosen_powers)
+        choose(T, R, s, w, rng, 0, 0, rows, starts, slots, powers, choices)
+        n = gather(T, R, s, w, 0, rows, orders, starts, slots, powers, choices, chosen, chosen_powers)
         step(T, M, R, s, w, b, chosen, chosen_powers, 0, n, flags)
         if s[DONE]:
             ended += 1
             s[:] = start
     return ended
+
+
+# Many games at once. Row S[g] is game g; rows first_row[g]:first_row[g + 1] of the legal lists are its own.
+
+
+@kernel
+def legal_games(T, M, R, S, w, b, x, g, last, orders, starts, games, slots, powers, first_row):
+    """The legal lists of games g:last, appended behind those that are there already.
+
+    Returns the first game for which there was no room in `orders`, or `last`.
+    """
+    while g < last:
+        row = first_row[g]
+        first = starts[row]
+        rows, _ = legal(
+            T, M, R, S[g], w, b, x, orders, starts[row:], slots[row:], powers[row:], first, len(orders) - first
+        )
+        if rows < 0:
+            return g
+        for r in range(row, row + rows):
+            games[r] = g
+        g += 1
+        first_row[g] = row + rows
+    return last
+
+
+@kernel
+def sample_games(T, R, S, w, rng, g, last, starts, slots, powers, first_row, choices):
+    """Random choices for games g:last, each from its own stream."""
+    while g < last:
+        choose(T, R, S[g], w, rng, g, first_row[g], first_row[g + 1], starts, slots, powers, choices)
+        g += 1
+
+
+@kernel
+def step_games(T, M, R, S, w, b, g, last, orders, starts, slots, powers, first_row, choices, flags, final, gains, done):
+    """Play a phase of games g:last; a game that ends begins anew from row final[len(S)], its last row is in final[g].
+
+    Args:
+        final: int32 [games + 1, state size].
+        gains: int32 [games, powers], the welfare points of the phase.
+        done: bool [games].
+    """
+    welfare, chosen, chosen_powers = T[WELFARE], w[W_CHOICE], w[W_CHOICE_POWER]
+    while g < last:
+        s = S[g]
+        for power in range(T[N_POWERS]):
+            gains[g, power] = -s[welfare + power]
+        rows = first_row[g], first_row[g + 1]
+        n = gather(T, R, s, w, rows[0], rows[1], orders, starts, slots, powers, choices, chosen, chosen_powers)
+        step(T, M, R, s, w, b, chosen, chosen_powers, 0, n, flags)
+        for power in range(T[N_POWERS]):
+            gains[g, power] += s[welfare + power]
+        done[g] = s[DONE] == 1
+        if done[g]:
+            final[g] = s
+            s[:] = final[len(S)]
+        g += 1

@@ -94,10 +94,12 @@ PIECES_HERE = 4  # pieces that can stand in one province: an army, a fleet on ea
     HOME_DISTANCE,
     COAST_LOCATION,
     PROVINCE_KIND,
-) = range(20, 65)
+    BACK_START,
+    BACK_COAST,
+) = range(20, 67)
 
 # Masks, offsets in the int64 array.
-SET_MASK, SET_REACH, PAIR_MASK, COAST_ADJACENT = range(70, 74)
+SET_MASK, SET_REACH, PAIR_MASK, COAST_ADJACENT, BACK_REACH = range(70, 75)
 
 # Parts of a state row (`engine.Layout`).
 UNIT_POWER, UNIT_PIECE, LOST_POWER, LOST_PIECE, LOST_OPTIONS, LOST_OPTION, OWNER, WELFARE, INFLUENCE = range(80, 89)
@@ -145,13 +147,14 @@ UNIT_POWER, UNIT_PIECE, LOST_POWER, LOST_PIECE, LOST_OPTIONS, LOST_OPTION, OWNER
     W_FLEETS,
     W_NEW_POWER,
     W_NEW_PIECE,
+    W_CHOICES,
     W_CHOICE,
     W_CHOICE_POWER,
     SCRATCH_ROWS,
-) = range(44)
+) = range(45)
 
 # Offsets in the int64 scratch array.
-X_REACH, X_THROUGH, X_WITHOUT = range(121, 124)
+X_REACH, X_THROUGH, X_WITHOUT, X_BACK, X_BACK_THROUGH, X_BACK_WITHOUT = range(121, 127)
 
 HEADER = 128
 
@@ -184,6 +187,7 @@ class _Packer:
         self.masks: list[np.ndarray] = []
         self._end = HEADER
         self._mask_end = 0
+        self.is_symmetric = True  # whether an army can be convoyed back by the same fleets
 
     def size(self, name: int, value: int) -> None:
         self.header[name] = value
@@ -278,12 +282,12 @@ def _pack_convoys(packer: _Packer, board: Board) -> dict[str, int]:
             reach[coasts[end] // WORD] |= 1 << (coasts[end] % WORD)
             pairs[coasts[start] * len(coasts) + coasts[end]].append(mask)
         sets.setdefault(mask, []).append((coasts[start], reach))
-    rows = [row for found in sets.values() for row in found]
     packer.size(N_SETS, len(sets))
-    packer.table(SET_START, np.cumsum([0, *map(len, sets.values())]))
-    packer.table(SET_COAST, [coast for coast, _ in rows])
     packer.mask(SET_MASK, list(sets))
-    packer.mask(SET_REACH, np.array([reach for _, reach in rows], np.int64))
+    back = {mask: _turned(rows, len(coasts), words) for mask, rows in sets.items()}
+    packer.is_symmetric = all(_same_rows(rows, back[mask]) for mask, rows in sets.items())
+    _pack_sets(packer, sets, SET_START, SET_COAST, SET_REACH)
+    _pack_sets(packer, sets if packer.is_symmetric else back, BACK_START, BACK_COAST, BACK_REACH)
     packer.table(PAIR_START, np.cumsum([0, *map(len, pairs)]))
     packer.mask(PAIR_MASK, [mask for masks in pairs for mask in masks])
     packer.size(MAX_PATHS, max(map(len, pairs), default=0))
@@ -294,6 +298,30 @@ def _pack_convoys(packer: _Packer, board: Board) -> dict[str, int]:
                 adjacent[number, coasts[place] // WORD] |= 1 << (coasts[place] % WORD)
     packer.mask(COAST_ADJACENT, adjacent)
     return coasts
+
+
+Reaches = list[tuple[int, np.ndarray]]  # coast, and the mask of coasts that one reaches from there
+
+
+def _pack_sets(packer: _Packer, sets: dict[int, Reaches], start: int, coast: int, reach: int) -> None:
+    rows = [row for found in sets.values() for row in found]
+    packer.table(start, np.cumsum([0, *map(len, sets.values())]))
+    packer.table(coast, [number for number, _ in rows])
+    packer.mask(reach, np.array([mask for _, mask in rows], np.int64))
+
+
+def _turned(rows: Reaches, coasts: int, words: int) -> Reaches:
+    """The same routes from their other ends."""
+    table = np.zeros((coasts, words), np.int64)
+    for start, reach in rows:
+        for end in range(coasts):
+            if reach[end // WORD] >> (end % WORD) & 1:
+                table[end, start // WORD] |= 1 << (start % WORD)
+    return [(end, mask) for end, mask in enumerate(table) if mask.any()]
+
+
+def _same_rows(rows: Reaches, others: Reaches) -> bool:
+    return sorted((c, tuple(mask)) for c, mask in rows) == sorted((c, tuple(mask)) for c, mask in others)
 
 
 def _movers(board: Board) -> dict[int, dict[int, int]]:
@@ -307,8 +335,9 @@ def _movers(board: Board) -> dict[int, dict[int, int]]:
             for location in {place, place[:3]}:
                 reach[board.location_index[location]].add(board.piece_index[piece])
     for start, _, ends in board.convoys:
-        for end in ends:
+        for end in ends:  # and back: see `kernels._reach_by_convoy`
             reach[board.location_index[end]].add(board.piece_index[f"A {start}"])
+            reach[board.location_index[start]].add(board.piece_index[f"A {end}"])
     key = board.piece_province
     return {
         location: {piece: number for number, piece in enumerate(sorted(pieces, key=lambda p: (key[p], p)))}
@@ -477,5 +506,8 @@ def _pack_scratch(packer: _Packer, units: int, locations: int, powers: int) -> N
     # Movers of each location, at most one a province; then the routes of each unit.
     packer.size(BUCKET_ROWS, locations + units)
     packer.size(BUCKET_WIDTH, max(units, int(header[MAX_PATHS])))
-    masks = [(X_REACH, coasts * words), (X_THROUGH, seas * coasts * words), (X_WITHOUT, seas * coasts * words)]
-    packer.size(MASK_SCRATCH_SIZE, max(1, packer.slots(masks)))
+    sizes = [coasts * words, seas * coasts * words, seas * coasts * words]
+    there, back = (X_REACH, X_THROUGH, X_WITHOUT), (X_BACK, X_BACK_THROUGH, X_BACK_WITHOUT)
+    end = packer.slots(list(zip(there, sizes, strict=True)))
+    packer.size(MASK_SCRATCH_SIZE, max(1, 2 * end))
+    packer.slots(list(zip(back, sizes, strict=True)), 0 if packer.is_symmetric else end)

@@ -1,0 +1,274 @@
+"""Many games at once, over arrays: what training builds on.
+
+>>> import welfare_env
+>>> games = welfare_env.vector_env(64, years=3)
+>>> games.reset(seed=0)
+>>> rewards, done = games.step(games.sample())
+>>> rewards.shape, done.shape
+((64, 7), (64,))
+
+`VectorEnv` steps N games of one setting together, without press. After `reset` and every `step`, `legal` holds the
+legal lists of all games in one compact form: a *row* for everything that can be ordered (a unit; a dislodged unit; in
+Winter a unit that may be disbanded, then a centre where a unit may be built), and for each row its orders. A step
+takes one choice per row: an index into the row's list, or -1 for no order. Games that end begin anew in the same step.
+
+Choices mean what they do in `welfare_env.parallel`: in Winter a power's first choice says whether it builds or
+disbands, and more than it may order is dropped. Transfers (`GIVE`) cannot be chosen here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from welfare_env.board import Board
+from welfare_env.engine import State, initial_state, kernels
+from welfare_env.engine.fast import Scratch, room_for_orders, rules_array
+from welfare_env.errors import ActionError, RulesError
+from welfare_env.observation import fill_many, num_features
+from welfare_env.rules import Rules
+from welfare_env.scoring import scores
+
+ORDERS_A_GAME = 600  # a movement phase has about 500; there is more room when it is needed
+
+
+@dataclass(frozen=True)
+class LegalLists:
+    """The legal orders of many games. All arrays are valid until the next step.
+
+    Attributes:
+        orders: int32 [n], order numbers, row by row.
+        starts: int32 [rows + 1], where each row begins in `orders`.
+        games, powers, slots: int32 [rows], whose row it is and what it orders (see `engine.Legal`).
+    """
+
+    orders: np.ndarray
+    starts: np.ndarray
+    games: np.ndarray
+    powers: np.ndarray
+    slots: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.games)
+
+    def padded(self, width: int | None = None) -> np.ndarray:
+        """One row of order numbers per row, padded with -1: int32 [rows, width]; longer lists are cut off."""
+        lengths = np.diff(self.starts)
+        columns = np.arange(int(lengths.max(initial=0)) if width is None else width)
+        table = self.orders[np.minimum(self.starts[:-1, None] + columns, max(len(self.orders) - 1, 0))]
+        return np.where(columns < lengths[:, None], table, -1)
+
+
+class _Chunk:
+    """The games of one thread, with its working memory and the buffers of their legal lists."""
+
+    def __init__(self, board: Board, first: int, last: int) -> None:
+        self.first, self.last = first, last
+        self.scratch = Scratch(board.tables)
+        most = (last - first) * (len(board.provinces) + len(board.centers)) + 1
+        self.orders = np.zeros((last - first) * ORDERS_A_GAME + room_for_orders(board.tables), np.int32)
+        self.starts, self.games, self.slots, self.powers, self.choices = (np.zeros(most, np.int32) for _ in range(5))
+        self.first_row = np.zeros(last + 1, np.int32)
+
+    @property
+    def rows(self) -> int:
+        return int(self.first_row[self.last])
+
+    def grow(self) -> None:
+        self.orders = np.concatenate([self.orders, np.zeros_like(self.orders)])
+
+
+class VectorEnv:
+    """N games stepped at once. See the module's documentation.
+
+    Attributes:
+        board, rules: of all games.
+        num_games: how many.
+        rows: int32 [num_games, state size], the games' states (`engine.Layout`). Not to be written to.
+        final: int32 [num_games, state size], the last state of the games that ended in the last step.
+        legal: the legal lists of the present positions.
+    """
+
+    def __init__(self, board: Board, rules: Rules, num_games: int, threads: int = 1) -> None:
+        for name, value in (("num_games", num_games), ("threads", threads)):
+            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+                raise RulesError(f"{name}={value!r}: give a whole number from 1")
+        if rules.has_press:
+            raise RulesError("vector_env plays without press: use press=None")
+        self.board, self.rules, self.num_games = board, rules, num_games
+        self._numbers, self._masks = board.tables.numbers, board.tables.masks
+        self._rules = rules_array(board, rules)
+        size = board.layout.size
+        self.rows = np.zeros((num_games, size), np.int32)
+        self._final = np.zeros((num_games + 1, size), np.int32)
+        self._final[num_games] = initial_state(board).row
+        self.final = self._final[:num_games]
+        self._gains = np.zeros((num_games, len(board.powers)), np.int32)
+        self._done = np.zeros(num_games, np.bool_)
+        self._streams: np.ndarray = np.zeros(num_games, np.uint64)
+        edges = np.linspace(0, num_games, min(threads, num_games) + 1).astype(int).tolist()
+        self._chunks = [_Chunk(board, first, last) for first, last in pairwise(edges)]
+        self._pool = ThreadPoolExecutor(len(self._chunks)) if len(self._chunks) > 1 else None
+
+    def reset(self, seed: int = 0) -> None:
+        """Begin all games anew. Each game's stream of chance (for `sample`) follows from the seed and its number."""
+        self._streams = np.random.SeedSequence(seed).generate_state(self.num_games, np.uint64)
+        self.rows[:] = self._final[self.num_games]
+        self._done[:] = False
+        self._list_legal()
+
+    def sample(self) -> np.ndarray:
+        """Random legal choices, as the random policy makes them: int32 [rows]."""
+        self._each(self._sample)
+        return self._joined("choices")
+
+    def step(self, choices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Play a phase of every game.
+
+        Args:
+            choices: int [rows], for each row of `legal` an index into its list, or -1.
+
+        Returns:
+            Rewards float32 [num_games, powers] (as in the AEC environment: points gained; standard: final scores), and
+            which games ended, bool [num_games]; these have begun anew.
+
+        Raises:
+            ActionError: choices of another shape or type. Nothing has changed.
+        """
+        given = np.asarray(choices)
+        if given.shape != (len(self.legal),) or not np.issubdtype(given.dtype, np.integer):
+            raise ActionError(
+                f"choices {given.dtype} {given.shape}: give {len(self.legal)} whole numbers, one a row of legal"
+            )
+        first = 0
+        for chunk in self._chunks:
+            chunk.choices[: chunk.rows] = given[first : first + chunk.rows]
+            first += chunk.rows
+        self._each(self._step)
+        self._list_legal()
+        return self._rewards(), self._done.copy()
+
+    def observe(self, games: np.ndarray, powers: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+        """What powers see (`welfare_env.observation`): float32 [k, provinces, features].
+
+        Args:
+            games, powers: int [k], whose observation is wanted.
+            out: where to write it; C-contiguous.
+
+        Raises:
+            ActionError: `out` of another shape or type, or games or powers that do not exist.
+        """
+        shape = (len(games), len(self.board.provinces), num_features(self.board))
+        seen = np.empty(shape, np.float32) if out is None else out
+        if seen.shape != shape or seen.dtype != np.float32 or not seen.flags.c_contiguous:
+            raise ActionError(f"out is {seen.dtype} {seen.shape}: give C-contiguous float32 {shape}")
+        which, who = np.asarray(games, np.int64), np.asarray(powers, np.int64)
+        for name, values, most in (("games", which, self.num_games), ("powers", who, len(self.board.powers))):
+            if values.shape != shape[:1] or (len(values) and not 0 <= values.min() <= values.max() < most):
+                raise ActionError(f"{name}: give {shape[0]} numbers from 0 to {most - 1}")
+        fill_many(self._numbers, self.rows, self.rules.years, which, who, seen)
+        return seen
+
+    def state(self, game: int) -> State:
+        """The state of one game, as other parts of the package know it."""
+        return State(self.board.layout, self.rows[game].copy())
+
+    def _rewards(self) -> np.ndarray:
+        if self.rules.is_welfare:
+            return self._gains.astype(np.float32)
+        rewards = np.zeros(self._gains.shape, np.float32)
+        for game in np.flatnonzero(self._done):
+            rewards[game] = scores(self.board, self.rules, State(self.board.layout, self.final[game].copy()))
+        return rewards
+
+    def _list_legal(self) -> None:
+        self._each(self._list)
+        parts = [self._joined(name) for name in ("games", "powers", "slots")]
+        chunks = self._chunks
+        orders = [chunk.orders[: chunk.starts[chunk.rows]] for chunk in chunks]
+        starts = [chunk.starts[: chunk.rows + 1] for chunk in chunks]
+        if len(chunks) > 1:
+            shifts = np.cumsum([0, *(len(part) for part in orders)])[:-1]
+            starts = [part[:-1] + shift for part, shift in zip(starts, shifts, strict=True)]
+            starts.append(np.array([sum(map(len, orders))]))
+        joined = [
+            values[0] if len(values) == 1 else np.concatenate(values, dtype=np.int32) for values in (orders, starts)
+        ]
+        self.legal = LegalLists(joined[0], joined[1], *parts)
+
+    def _joined(self, name: str) -> np.ndarray:
+        parts = [getattr(chunk, name)[: chunk.rows] for chunk in self._chunks]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    def _each(self, work: Callable[[_Chunk], None]) -> None:
+        if self._pool is None:
+            work(self._chunks[0])
+            return
+        for _ in self._pool.map(work, self._chunks):
+            pass
+
+    def _list(self, chunk: _Chunk) -> None:
+        at, game = chunk.scratch, chunk.first
+        chunk.first_row[game] = chunk.starts[0] = 0
+        while game < chunk.last:
+            game = kernels.legal_games(
+                self._numbers,
+                self._masks,
+                self._rules,
+                self.rows,
+                at.w,
+                at.b,
+                at.x,
+                game,
+                chunk.last,
+                chunk.orders,
+                chunk.starts,
+                chunk.games,
+                chunk.slots,
+                chunk.powers,
+                chunk.first_row,
+            )
+            if game < chunk.last:
+                chunk.grow()
+
+    def _sample(self, chunk: _Chunk) -> None:
+        kernels.sample_games(
+            self._numbers,
+            self._rules,
+            self.rows,
+            chunk.scratch.w,
+            self._streams,
+            chunk.first,
+            chunk.last,
+            chunk.starts,
+            chunk.slots,
+            chunk.powers,
+            chunk.first_row,
+            chunk.choices,
+        )
+
+    def _step(self, chunk: _Chunk) -> None:
+        kernels.step_games(
+            self._numbers,
+            self._masks,
+            self._rules,
+            self.rows,
+            chunk.scratch.w,
+            chunk.scratch.b,
+            chunk.first,
+            chunk.last,
+            chunk.orders,
+            chunk.starts,
+            chunk.slots,
+            chunk.powers,
+            chunk.first_row,
+            chunk.choices,
+            chunk.scratch.flags,
+            self._final,
+            self._gains,
+            self._done,
+        )
