@@ -215,13 +215,14 @@ class DiplomacyEnv(AECEnv):
             if self.setting.strict:
                 raise IllegalOrderError(reason)
             self._turns.popleft()
+            self.game.submit_numbers(turn.agent, self._given(turn))
             self.game.add_void(turn.agent, text, reason)
             return [reason]
         self._turns.popleft()
-        if number != WAIVE:
-            self.game.submit_numbers(turn.agent, (*self._given(turn), number))
-            if turn.slot == WINTER_TURN:
-                self._ask_winter(turn.agent)
+        given = self._given(turn)
+        self.game.submit_numbers(turn.agent, given if number == WAIVE else (*given, number))
+        if turn.slot == WINTER_TURN and number != WAIVE:
+            self._ask_winter(turn.agent)
         return []
 
     def _given(self, turn: Turn) -> tuple[int, ...]:
@@ -234,7 +235,9 @@ class DiplomacyEnv(AECEnv):
     def _is_open(self, turn: Turn, number: int) -> bool:
         if turn.slot == WINTER_TURN:
             return bool(self._winter_options(turn.agent)[number])
-        return bool((self.game.position.slot_orders(turn.slot) == number).any())
+        orders = self.game.position.slot_orders(turn.slot)
+        where = int(orders.searchsorted(number))
+        return where < len(orders) and int(orders[where]) == number
 
     def _count_step(self, agent: str) -> None:
         self._steps[agent] += 1

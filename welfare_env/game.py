@@ -347,17 +347,21 @@ class Game:
             return WAIVE
         if number is not None and table.kind[number] == GIVE:
             return self._check_gift(power, text, number, accepted)
-        legal = self._position.legal
-        where = np.flatnonzero((legal.powers == self.board.power_index[power]) & (legal.orders == number))
-        if number is None or len(where) == 0:
+        slot = self._slot_of(power, number)
+        if number is None or slot is None:
             raise IllegalOrderError(self._why_illegal(power, text, clean))
-        taken = {int(slot) for order in accepted for slot in legal.slots[legal.orders == order]}
-        slot = int(legal.slots[where[0]])
-        if slot in taken:
+        if any(self._slot_of(power, order) == slot for order in accepted):
             raise IllegalOrderError(f"{text!r}: {power} has already ordered {self._position.slot_name(slot)}")
         if self._position.state.phase_type == ADJUSTMENTS:
             self._check_adjustments(power, text, int(table.kind[number]), accepted)
         return number
+
+    def _slot_of(self, power: str, number: int | None) -> int | None:
+        """The slot of the power's legal orders that has this one."""
+        for slot in self._position.slots(self.board.power_index[power]):
+            if number in self._position.slot_orders(slot):
+                return slot
+        return None
 
     def _check_adjustments(self, power: str, text: str, kind: int, accepted: Sequence[int]) -> None:
         builds, disbands = (int(limit[self.board.power_index[power]]) for limit in self._position.adjustments)

@@ -131,7 +131,7 @@ def _load_board(name: str, digest: str) -> Board:
     source = _load_source(name, digest)
     if source.seq != SEQUENCE:
         raise MapFormatError(f"map {name!r} plays {source.seq}: only {SEQUENCE} is supported")
-    if not source.phase.startswith("SPRING "):
+    if not (source.phase.startswith("SPRING ") and source.phase.endswith(" MOVEMENT")):
         raise MapFormatError(f"map {name!r} begins in {source.phase!r}: a game begins with SPRING <year> MOVEMENT")
     reserved = sorted(RESERVED_NAMES & set(source.powers))
     if reserved:

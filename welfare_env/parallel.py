@@ -115,7 +115,7 @@ class ParallelDiplomacyEnv(ParallelEnv):
     def step(self, actions: Mapping[str, Any]) -> tuple[dict, dict, dict, dict, dict]:
         """Play a message round, or the phase.
 
-        Agents left out say nothing, and their units hold.
+        Agents left out say nothing; what they ordered in message rounds stands, else their units hold.
 
         Raises:
             GameOverError: nobody is left; reset first.
@@ -124,7 +124,9 @@ class ParallelDiplomacyEnv(ParallelEnv):
         """
         if not self.agents:
             raise GameOverError("the game is over, or has not begun: call reset()")
-        unknown = sorted(set(actions) - set(self.agents))
+        if not isinstance(actions, Mapping):
+            raise ActionError(f"actions {actions!r:.80}: give a dict, agent -> action")
+        unknown = sorted(set(actions) - set(self.agents), key=str)
         if unknown:
             raise ActionError(f"actions of {unknown}: agents are {self.agents}")
         before = self.game.position.state.welfare
@@ -153,9 +155,7 @@ class ParallelDiplomacyEnv(ParallelEnv):
         if self._round and faults:
             return [*refused, faults[0][1]]
         if texts or not self._round:
-            # No orders beside those of a message round: these stand.
-            keep = not texts and not faults and self.game.order_numbers(agent)
-            void = () if keep else self.game.submit(agent, texts, strict=False)
+            void = self.game.submit(agent, texts, strict=False)
             for text, reason in faults:
                 self.game.add_void(agent, text, reason)
             refused += [order.reason for order in void] + [reason for _, reason in faults]
@@ -199,7 +199,10 @@ class ParallelDiplomacyEnv(ParallelEnv):
         """Orders as strings, and what cannot be an order with the reason."""
         if is_text(orders):
             return list(orders), []
-        choices = np.asarray(orders)
+        try:
+            choices = np.asarray(orders)
+        except ValueError as error:
+            raise ActionError(f"orders {orders!r:.80} of {agent}: {error}") from error
         if choices.shape != self._shape[:1] or not np.issubdtype(choices.dtype, np.integer):
             raise ActionError(f"orders of {agent}: give {self._shape[0]} whole numbers, or a list of strings")
         if self._round:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from types import MappingProxyType
 
 import numpy as np
@@ -105,25 +106,41 @@ class Position:
             limit.setflags(write=False)
         return builds, disbands
 
+    @functools.cached_property
+    def _slots(self) -> tuple[dict[int, np.ndarray], dict[int, list[int]]]:
+        """Slot -> its legal orders, and power -> its slots."""
+        slots, powers = self.legal.slots, self.legal.powers
+        edges = [0, *(np.flatnonzero(np.diff(slots)) + 1).tolist(), len(slots)] if len(slots) else []
+        orders: dict[int, np.ndarray] = {}
+        owned: dict[int, list[int]] = {power: [] for power in range(len(self.board.powers))}
+        for first, last in pairwise(edges):
+            slot = int(slots[first])
+            orders[slot] = self.legal.orders[first:last]
+            owned[int(powers[first])].append(slot)
+        return orders, owned
+
     def slot_orders(self, slot: int) -> np.ndarray:
-        """The legal orders of a slot: int32 [n]."""
-        first, last = np.searchsorted(self.legal.slots, (slot, slot + 1))
-        return self.legal.orders[first:last]
+        """The legal orders of a slot, sorted: int32 [n]."""
+        return self._slots[0][slot]
 
     def slots(self, power: int) -> list[int]:
-        """The slots that a power may order."""
-        return np.unique(self.legal.slots[self.legal.powers == power]).tolist()
+        """The slots that a power may order, sorted."""
+        return self._slots[1][power]
 
     def slot_province(self, slot: int) -> int:
         """Where what a slot orders stands: index of a province."""
-        rows = self.state.dislodged if self.state.phase_type == RETREATS else self.state.units
-        return int(self.board.piece_province[rows[slot, 1]])
+        return int(self.board.piece_province[self._ordered[slot, 1]])
+
+    @functools.cached_property
+    def _ordered(self) -> np.ndarray:
+        """What orders are for: dislodged units in retreats, else units; int32 [n, 2], power and piece."""
+        return self.state.dislodged if self.state.phase_type == RETREATS else self.state.units
 
     def winter_orders(self, power: int, given: Sequence[int]) -> np.ndarray:
         """What a power may order this Winter beside what it has ordered; without WAIVE and transfers: int32 [n]."""
-        legal, kind = self.legal, self.board.orders.kind
-        taken = legal.slots[np.isin(legal.orders, given)]
-        free = legal.orders[(legal.powers == power) & ~np.isin(legal.slots, taken)]
+        kind, chosen = self.board.orders.kind, set(given)
+        lists = [orders for orders in map(self.slot_orders, self.slots(power)) if chosen.isdisjoint(orders.tolist())]
+        free = np.concatenate(lists) if lists else np.zeros(0, np.int32)
         kinds = kind[list(given)]
         builds, disbands = int((kinds == BUILD).sum()), int((kinds == DISBAND).sum())
         if disbands or builds >= self.adjustments[0][power]:
@@ -134,19 +151,16 @@ class Position:
 
     def slot_name(self, slot: int) -> str:
         """What a slot of the legal orders orders: a unit ("A PAR"), or an empty home centre ("PAR")."""
-        rows = self.state.dislodged if self.state.phase_type == RETREATS else self.state.units
-        if slot < len(rows):
-            return self.board.pieces[rows[slot, 1]]
-        return self.board.centers[slot - len(rows)]
+        rows = self._ordered
+        return self.board.pieces[rows[slot, 1]] if slot < len(rows) else self.board.centers[slot - len(rows)]
 
     def legal_orders(self, power: str) -> dict[str, tuple[str, ...]]:
         """What can be ordered -> its legal orders, for one power (see `View.legal_orders`)."""
-        mine = self.legal.powers == self.board.power_index[power]
-        texts, found = self.board.orders.texts, {}
-        for slot in np.unique(self.legal.slots[mine]).tolist():
-            numbers = self.legal.orders[mine & (self.legal.slots == slot)]
-            found[self.slot_name(slot)] = tuple(texts[number] for number in numbers)
-        return found
+        texts = self.board.orders.texts
+        return {
+            self.slot_name(slot): tuple(texts[number] for number in self.slot_orders(slot).tolist())
+            for slot in self.slots(self.board.power_index[power])
+        }
 
     def is_alive(self, power: str) -> bool:
         """Whether a power has a unit or a centre left."""
