@@ -425,6 +425,29 @@ def _by_convoy(T, w, u):
 
 
 @kernel
+def _drop_stranded_supports(T, M, s, w):
+    """The package lists, but then refuses, supports of armies that could only be convoyed the other way."""
+    present = np.int64(0)
+    for u in range(s[UNITS]):
+        if w[W_TYPE, u] == 1 and w[W_SEA, u] >= 0:
+            present |= np.int64(1) << w[W_SEA, u]
+    for u in range(s[UNITS]):
+        t, dest = w[W_TARGET, u], w[W_TARGET_DEST, u]
+        if w[W_COMMAND, u] != SUPPORTS or dest < 0 or t < 0 or w[W_TYPE, t] == 1:
+            continue
+        if T[T[CAN_SUPPORT] + w[W_PIECE, t] * T[N_LOCATIONS] + dest] == 1:
+            continue
+        start, end = T[T[PROVINCE_COAST] + w[W_PROVINCE, t]], T[T[PROVINCE_COAST] + w[W_SITE, u]]
+        carried = False
+        if start >= 0 and end >= 0:
+            pair = start * T[N_COASTS] + end
+            for i in range(T[T[PAIR_START] + pair], T[T[PAIR_START] + pair + 1]):
+                carried |= M[T[PAIR_MASK] + i] & ~present == 0
+        if not carried:
+            w[W_COMMAND, u] = HOLDS
+
+
+@kernel
 def _complete_coasts(T, s, w):
     """A support of a fleet's move that names no coast takes the coast of that move; a fleet's support always does.
 
@@ -1112,6 +1135,8 @@ def _capture(T, R, s, w):
 def _step_movement(T, M, R, s, w, b, orders, first, last, flags):
     occupy(T, s, w)
     convoys = _read_orders(T, s, w, orders, first, last)
+    if T[X_BACK] != T[X_REACH]:  # a board with ports
+        _drop_stranded_supports(T, M, s, w)
     _adjudicate(T, M, s, w, b, convoys)
     for u in range(s[UNITS]):
         flags[u] = w[W_RESULT, u]
