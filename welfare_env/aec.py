@@ -129,10 +129,14 @@ class DiplomacyEnv(AECEnv):
         return self.action_spaces[agent]
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
-        """Begin a new game. A seed fixes the order of speaking in this and all later games."""
+        """Begin a new game. A seed fixes the order of speaking in this and all later games.
+
+        Args:
+            options: ``{"game": game}`` begins in the position of that game (see `Game.from_position`).
+        """
         if seed is not None:
             self._rng = np.random.default_rng(seed)
-        self.game = self.setting.new_game()
+        self.game = self.setting.new_game(options)
         self.agents = list(self.possible_agents)
         self.rewards = dict.fromkeys(self.agents, 0.0)
         self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)

@@ -15,6 +15,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -161,6 +162,12 @@ class Game:
         game = cls.__new__(cls)
         made = make_engine(engine, load_board(map_name), rules if rules is not None else Rules())
         game._start(made, position_state(made, phase, units, centers, dislodged or {}, welfare or {}))
+        return game
+
+    def branch(self) -> Game:
+        """A new game that begins in this game's present position, without its history, orders and messages."""
+        game = Game.__new__(Game)
+        game._start(copy.copy(self._engine), self._position.state)
         return game
 
     @property

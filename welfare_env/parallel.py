@@ -103,8 +103,12 @@ class ParallelDiplomacyEnv(ParallelEnv):
         return self.action_spaces[agent]
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[dict, dict]:
-        """Begin a new game. Nothing in this environment is random; the seed is taken for the interface's sake."""
-        self.game = self.setting.new_game()
+        """Begin a new game. Nothing in this environment is random; the seed is taken for the interface's sake.
+
+        Args:
+            options: ``{"game": game}`` begins in the position of that game (see `Game.from_position`).
+        """
+        self.game = self.setting.new_game(options)
         self.agents = list(self.possible_agents)
         self._cycles = 0
         self._round = 0  # 1 .. R in message rounds

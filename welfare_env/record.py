@@ -58,9 +58,10 @@ def to_record(game: Game) -> dict[str, Any]:
 
 
 def years_played(game: Game) -> int:
-    """Years that have been finished, 1 at least for a game that has ended."""
+    """Years that have been finished since the game began (which may be in any position)."""
     state = game.position.state
-    return state.year + 1 if state.done else state.year
+    first = game.history[0].position.state.year if game.history else state.year
+    return state.year - first + state.done
 
 
 def _phase(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -30,8 +31,18 @@ class Setting:
     max_cycles: int | None
     render_mode: str | None
 
-    def new_game(self) -> Game:
-        return Game(self.board.name, self.rules, self.engine)
+    def new_game(self, options: Mapping[str, Any] | None = None) -> Game:
+        """A game from the opening, or from the position of ``options["game"]``. Other options are not looked at.
+
+        Raises:
+            RulesError: that game is on another board or has other rules.
+        """
+        given = (options or {}).get("game")
+        if given is None:
+            return Game(self.board.name, self.rules, self.engine)
+        if not isinstance(given, Game) or given.board is not self.board or given.rules != self.rules:
+            raise RulesError(f"options['game'] is {given!r:.80}: give a Game on {self.board.name} with {self.rules}")
+        return given.branch()
 
     def rewards(self, game: Game, welfare_before: np.ndarray) -> dict[str, float]:
         """What every player is paid for the phase that was just played."""

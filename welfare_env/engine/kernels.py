@@ -233,8 +233,10 @@ def _movement_orders(T, s, w, b, x, armies, fleets, out, starts, n):
                 if entry >= CONVOY_FLAG:
                     if f >= 0:  # a fleet cannot support an army that needs this very fleet for its convoy
                         e = T[province_coast + T[location_province + l]]
-                        row = (f * coasts + (entry >> COAST_SHIFT)) * words
-                        if not x[without + row + e // WORD] >> (e % WORD) & 1:
+                        row = without + (f * coasts + (entry >> COAST_SHIFT)) * words
+                        if words > 1:
+                            row, e = row + e // WORD, e % WORD
+                        if not x[row] >> e & 1:
                             continue
                     entry &= CONVOY_FLAG - 1
                 order = T[base + entry]
@@ -382,7 +384,8 @@ def _legal_winter(T, R, s, w, orders, starts, slots, powers, first, room):
 def _read_orders(T, s, w, orders, first, last):
     """Decode orders[first:last] into W_COMMAND, W_VIA, W_DEST (location), W_TARGET (unit), W_TARGET_DEST (location).
 
-    W_DEST_PROVINCE and W_SITE (the province that a support is about) follow from them. Returns how many convoy.
+    W_DEST_PROVINCE and W_SITE (the province that a support is about) follow from them. Units that convoy are listed in
+    W_CARRIERS. Returns how many do.
     """
     packed, piece_province, location_province = T[ORDER_PACKED], T[PIECE_PROVINCE], T[LOCATION_PROVINCE]
     for u in range(s[UNITS]):
@@ -414,7 +417,9 @@ def _read_orders(T, s, w, orders, first, last):
             if kind != _SUPPORT_HOLD:
                 w[W_TARGET_DEST, u] = order >> 22 & 511
                 w[W_SITE, u] = T[location_province + (order >> 22 & 511)]
-            convoys += kind == _CONVOY
+            if kind == _CONVOY:
+                w[W_CARRIERS, convoys] = u
+                convoys += 1
     return convoys
 
 
@@ -482,7 +487,8 @@ def _find_routes(T, M, s, w, b, convoys):
         adjacent = T[can_support + w[W_PIECE, u] * locations + dest] == 1
         helping, own, used = np.int64(0), np.int64(0), np.int64(0)
         if convoys and w[W_TYPE, u] == 0:
-            for v in range(s[UNITS]):
+            for i in range(convoys):
+                v = w[W_CARRIERS, i]
                 if _carries(w, v, u) and w[W_SEA, v] >= 0:
                     helping |= np.int64(1) << w[W_SEA, v]
                     if w[W_POWER, v] == w[W_POWER, u]:
@@ -490,7 +496,8 @@ def _find_routes(T, M, s, w, b, convoys):
             start, end = T[province_coast + w[W_PROVINCE, u]], T[province_coast + w[W_DEST_PROVINCE, u]]
             if helping and start >= 0 and end >= 0:
                 used = _list_paths(T, M, s, w, b, u, start * coasts + end, helping, own, present, adjacent)
-            for v in range(s[UNITS]):
+            for i in range(convoys if helping else 0):
+                v = w[W_CARRIERS, i]
                 if _carries(w, v, u):
                     if w[W_SEA, v] >= 0 and used >> w[W_SEA, v] & 1:
                         w[W_CONVOYS, v] = 1
