@@ -496,6 +496,8 @@ def _find_routes(T, M, s, w, b, convoys):
             start, end = T[province_coast + w[W_PROVINCE, u]], T[province_coast + w[W_DEST_PROVINCE, u]]
             if helping and start >= 0 and end >= 0:
                 used = _list_paths(T, M, s, w, b, u, start * coasts + end, helping, own, present, adjacent)
+            if used and T[T[PROVINCE_SEA] + w[W_DEST_PROVINCE, u]] >= 0:  # a port: the route's end counts as a part
+                used |= np.int64(1) << T[T[PROVINCE_SEA] + w[W_DEST_PROVINCE, u]]
             for i in range(convoys if helping else 0):
                 v = w[W_CARRIERS, i]
                 if _carries(w, v, u):
@@ -727,9 +729,10 @@ def _paradox_at(T, s, w, start, area, of_move):
 def _remove_routes(T, M, w, b, u, f):
     """Take the routes over sea f off the list, as the package does: the one after a removed one is not looked at."""
     paths, n = T[N_LOCATIONS] + u, w[W_PATHS, u]
+    ends_here = T[T[PROVINCE_SEA] + w[W_DEST_PROVINCE, u]] == f  # a port; the package counts a route's ends as parts
     i = 0
     while i < n:
-        if M[T[PAIR_MASK] + b[paths, i]] >> f & 1:
+        if ends_here or M[T[PAIR_MASK] + b[paths, i]] >> f & 1:
             for j in range(i, n - 1):
                 b[paths, j] = b[paths, j + 1]
             n -= 1
