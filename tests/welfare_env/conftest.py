@@ -1,12 +1,14 @@
 """Helpers of the environment's tests, as fixtures: test modules cannot import each other."""
 
+import copy
+import json
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 import pytest
 
-from welfare_env import Game, Rules, load_board
+from welfare_env import Board, Game, Rules, load_board
 from welfare_env.engine import ENGINES
 
 Drawer = Callable[[Game, str, np.random.Generator], list[str]]
@@ -33,16 +35,63 @@ def _winter_slots(game: Game, power: str, rng: np.random.Generator) -> list[tupl
     return [slots[index] for index in chosen]
 
 
+def _attack(game: Game, power: str, rng: np.random.Generator) -> tuple[str, ...]:
+    """A move by sea, or into a province that another power holds, and its supports and convoys: all that can help."""
+    legal = game.legal_orders(power)
+    held = {unit[2:5] for other, units in game.units.items() if other != power for unit in units}
+    moves = [
+        order
+        for orders in legal.values()
+        for order in orders
+        if " S " not in order
+        and " C " not in order
+        and (order.endswith(" VIA") or order.partition(" - ")[2][:3] in held)
+    ]
+    if not moves:
+        return ()
+    move = moves[rng.integers(len(moves))]
+    bare = move.removesuffix(" VIA")
+    helping = (f" S {bare}", f" C {bare}")
+    helps = ([order for order in orders if order.endswith(helping)] for orders in legal.values())
+    return (move, *(options[0] for options in helps if options))
+
+
 @pytest.fixture(scope="session")
 def draw_orders() -> Drawer:
-    """``draw_orders(game, power, rng)``: random legal orders; now and then a unit gets none."""
+    """``draw_orders(game, power, rng)``: random legal orders; now and then a unit gets none.
+
+    Half of the time a power throws all it can into one attack: orders drawn one by one hardly ever dislodge a unit.
+    """
 
     def draw(game: Game, power: str, rng: np.random.Generator) -> list[str]:
         if game.phase.endswith("A"):
-            slots = _winter_slots(game, power, rng)
-        else:
-            slots = [orders for orders in game.legal_orders(power).values() if rng.random() < 0.95]
-        return [slot[rng.integers(len(slot))] for slot in slots]
+            return [slot[rng.integers(len(slot))] for slot in _winter_slots(game, power, rng)]
+        attack = _attack(game, power, rng) if game.phase.endswith("M") and rng.random() < 0.5 else ()
+        busy = {" ".join(order.split()[:2]) for order in attack}
+        legal = {unit: orders for unit, orders in game.legal_orders(power).items() if unit not in busy}
+        drawn = [orders[rng.integers(len(orders))] for orders in legal.values() if rng.random() < 0.95]
+        return [*attack, *drawn]
+
+    return draw
+
+
+@pytest.fixture(scope="session")
+def scatter() -> Callable[..., Any]:
+    """``scatter(board, rng, number)``: units of random powers in so many provinces, and owners of most centres."""
+
+    def draw(board: Board, rng: np.random.Generator, number: int) -> tuple[dict, dict]:
+        units: dict[str, list[str]] = {power: [] for power in board.powers}
+        centers: dict[str, list[str]] = {power: [] for power in board.powers}
+        filled: set[str] = set()
+        for index in rng.permutation(len(board.pieces)):
+            piece = board.pieces[index]
+            if piece[2:5] not in filled and len(filled) < number:
+                filled.add(piece[2:5])
+                units[board.powers[rng.integers(len(board.powers))]].append(piece)
+        for center in board.centers:
+            if rng.random() < 0.8:
+                centers[board.powers[rng.integers(len(board.powers))]].append(center)
+        return units, centers
 
     return draw
 
@@ -111,3 +160,40 @@ def taking_spain(engine: str) -> Callable[..., Game]:
         return game
 
     return make
+
+
+@pytest.fixture(scope="session")
+def snapshot() -> Callable[..., Any]:
+    """``snapshot(env)``: all that can be seen of an AEC environment."""
+
+    def see(env: Any) -> Any:
+        bare = env.unwrapped
+        seen = {agent: [array.tobytes() for array in env.observe(agent).values()] for agent in env.agents}
+        told = [bare.agents, bare.agent_selection, bare.rewards, bare.terminations, bare.truncations]
+        refused = {agent: info.get("refused") for agent, info in env.infos.items()}
+        return json.dumps(bare.game.record()), copy.deepcopy(told), seen, refused, list(bare._turns)
+
+    return see
+
+
+@pytest.fixture(scope="session")
+def speak_and_order(draw_orders: Drawer) -> Callable[[Game, np.random.Generator], None]:
+    """``speak_and_order(game, rng)``: odd messages, random orders, some of them void, and gifts where there can be."""
+
+    def speak(game: Game, rng: np.random.Generator) -> None:
+        for message_round in range(1, game.rules.message_rounds + 1):
+            sender, other = (game.powers[index] for index in rng.permutation(len(game.powers))[:2])
+            game.send(sender, "GLOBAL", f"{sender} to all 🕊\n\x00", message_round)
+            game.send(sender, other, "\u202e between us", message_round)
+
+    def act(game: Game, rng: np.random.Generator) -> None:
+        if not game.phase.endswith("R"):
+            speak(game, rng)
+        for power in game.powers:
+            orders = draw_orders(game, power, rng)
+            if game.rules.transfers and game.phase.endswith("A"):
+                orders += [f"GIVE {other}" for other in game.powers if other != power][: game.welfare[power]]
+            void = ["no order", "A LON - MOS"][: rng.integers(3)]
+            game.submit(power, [*orders, *void], strict=False)
+
+    return act

@@ -103,12 +103,12 @@ class TestContents:
 
     def test_encoded_actions(self) -> None:
         view = Game().view("FRANCE")
-        assert view.encode_order(("A PAR H",)) == {"orders": ["A PAR H"], "messages": {}}
+        assert view.encode_orders(("A PAR H",)) == {"orders": ["A PAR H"], "messages": {}}
         assert view.encode_messages([("GERMANY", "a"), ("ITALY", "b"), ("GERMANY", "c")]) == {
             "orders": [],
             "messages": {"GERMANY": "a\nc", "ITALY": "b"},
         }
-        assert Game(rules=Rules(press=None)).view("FRANCE").encode_order(["A PAR H"]) == ["A PAR H"]
+        assert Game(rules=Rules(press=None)).view("FRANCE").encode_orders(["A PAR H"]) == ["A PAR H"]
 
 
 class TestSnapshot:

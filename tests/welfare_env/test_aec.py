@@ -1,0 +1,496 @@
+"""The AEC environment: masks, turns, the two doors for orders, rewards, ends, seeds, the mediator."""
+
+import copy
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import welfare_env
+from welfare_env import Game, GameOverError, Rules
+
+Env = Any
+MODES = [
+    pytest.param({"press": press, "variant": variant}, id=f"{press}-{variant}")
+    for press in (None, "text")
+    for variant in ("welfare", "standard")
+]
+OPTIONS = {
+    "transfers": Rules(years=2, transfers=True),
+    "overmilitarise": Rules(years=2, overmilitarise=True),
+    "mediator": Rules(years=2, mediator=True),
+    "retreat_welfare": Rules(years=2, retreat_welfare=True),
+}
+
+
+def masked(env: Env, rng: np.random.Generator) -> Any:
+    """A random open action of the agent whose turn it is, with a message now and then."""
+    agent = env.agent_selection
+    number = int(rng.choice(np.flatnonzero(env.observe(agent)["action_mask"])))
+    if not env.unwrapped.rules.has_press:
+        return number
+    view, messages = env.infos[agent]["view"], {}
+    if view.asked == "messages" and rng.random() < 0.3:
+        messages = {view.recipients[rng.integers(len(view.recipients))]: f"{agent} in round {view.message_round}"}
+    return {"orders": number, "messages": messages}
+
+
+def is_dead(env: Env) -> bool:
+    return env.terminations[env.agent_selection] or env.truncations[env.agent_selection]
+
+
+def turns(env: Env, rng: np.random.Generator) -> Iterator[str]:
+    """Plays masked random actions to the end; yields the agent before each of its steps."""
+    while env.agents:
+        yield env.agent_selection
+        env.step(None if is_dead(env) else masked(env, rng))
+
+
+def made(**options: Any) -> Env:
+    env = welfare_env.make(**{"years": 2, **options} if "rules" not in options else options)
+    env.reset(seed=0)
+    return env
+
+
+def to_winter(env: Env) -> Env:
+    """Goes on without orders until somebody is asked in Winter."""
+    while True:
+        view = env.infos[env.agent_selection]["view"]
+        if (view.phase_type, view.asked) == ("A", "orders"):
+            return env
+        env.step(view.encode_orders([]))
+
+
+def place(env: Env, game: Game) -> None:
+    """Lets an environment go on from a position."""
+    bare = env.unwrapped
+    bare.game = game
+    bare._turns.clear()
+    bare._plan_phase()
+    bare._move_on()
+    bare._tell_all()
+
+
+def open_orders(env: Env) -> list[str]:
+    """What the mask leaves open to the agent whose turn it is."""
+    mask = env.observe(env.agent_selection)["action_mask"]
+    return [env.unwrapped.board.orders.texts[number] for number in np.flatnonzero(mask)]
+
+
+def thrown_out(rules: Rules) -> Game:
+    """Germany has just been thrown out of Burgundy."""
+    units = {"FRANCE": ["A PAR", "A MAR"], "GERMANY": ["A BUR"], "ITALY": ["A ROM"]}
+    game = Game.from_position("S1901M", units, {"FRANCE": ["PAR", "MAR"], "GERMANY": ["MUN"]}, rules=rules)
+    game.submit("FRANCE", ["A PAR - BUR", "A MAR S A PAR - BUR"])
+    game.advance()
+    return game
+
+
+class TestMasks:
+    @pytest.mark.parametrize("map_name", ["standard", "pure"])
+    @pytest.mark.parametrize("options", MODES)
+    def test_an_open_action_is_never_refused(self, options: dict, map_name: str) -> None:
+        env = made(map_name=map_name, **options)
+        for agent in turns(env, np.random.default_rng(1)):
+            assert env.observe(agent)["action_mask"].any()
+            assert env.infos[agent]["refused"] == ()
+        assert env.unwrapped.game.is_done
+        assert all(record.void == {} for record in env.unwrapped.game.history)
+
+    @pytest.mark.parametrize("name", OPTIONS)
+    def test_nor_under_the_options_of_the_rules(self, name: str) -> None:
+        env = made(map_name="standard", rules=OPTIONS[name])
+        for agent in turns(env, np.random.default_rng(2)):
+            assert env.observe(agent)["action_mask"].any()
+            assert env.infos[agent]["refused"] == ()
+        assert all(record.void == {} for record in env.unwrapped.game.history)
+
+    @pytest.mark.parametrize("options", MODES)
+    def test_the_mask_is_what_the_game_allows(self, options: dict) -> None:
+        env, rng = made(**options), np.random.default_rng(3)
+        game = env.unwrapped.game
+        for agent in turns(env, rng):
+            if is_dead(env):
+                continue
+            view = env.infos[agent]["view"]
+            open_now = open_orders(env)
+            if view.asked == "messages":
+                assert open_now == ["WAIVE"]
+            elif view.phase_type == "A":
+                for text in open_now:
+                    game.check_orders(agent, [*game.orders(agent), text])
+            else:
+                assert tuple(sorted(open_now)) in {tuple(sorted(orders)) for orders in view.legal_orders.values()}
+
+    def test_only_who_has_the_turn_has_orders_open(self) -> None:
+        env = made(press=None)
+        for agent in env.agents:
+            mask = env.observe(agent)["action_mask"]
+            assert (mask.sum() > 1) == (agent == env.agent_selection)
+            assert mask[0] == (agent != env.agent_selection)
+
+    def test_waive_is_closed_while_units_have_to_go(self) -> None:
+        env = made(press=None)
+        units = {"FRANCE": ["A PAR", "A BEL", "A RUH"], "ITALY": ["A ROM"]}
+        centers = {"FRANCE": ["PAR"], "ITALY": ["ROM"]}
+        place(env, Game.from_position("W1901A", units, centers, rules=env.unwrapped.rules))
+        open_now = []
+        for order in ("A RUH D", "A PAR D", "WAIVE"):
+            assert env.agent_selection == "FRANCE"
+            open_now.append(open_orders(env))
+            env.step(env.unwrapped.board.orders.index[order])
+        assert open_now == [["A BEL D", "A PAR D", "A RUH D"], ["A BEL D", "A PAR D"], ["WAIVE", "A BEL D"]]
+        assert env.agent_selection == "ITALY"
+
+    def test_winter_goes_on_until_waive(self) -> None:
+        env = made(press=None)
+        index = env.unwrapped.board.orders.index
+        centers = {"FRANCE": ["PAR", "MAR", "BRE"], "ITALY": ["ROM"]}
+        place(env, Game.from_position("W1901A", {"ITALY": ["A ROM"]}, centers, rules=env.unwrapped.rules))
+        for order in ("A PAR B", "F BRE B", "WAIVE"):
+            assert env.agent_selection == "FRANCE"
+            env.step(index[order])
+        assert env.agent_selection == "ITALY"
+        env.step(index["WAIVE"])
+        assert env.unwrapped.game.history[0].orders["FRANCE"] == ("A PAR B", "F BRE B")
+
+
+class TestTurns:
+    @staticmethod
+    def spoken(env: Env, seed: int = 0) -> dict[tuple[str, int], list[str]]:
+        """(phase, round) -> who was asked for messages, in that order."""
+        asked: dict[tuple[str, int], list[str]] = defaultdict(list)
+        for agent in turns(env, np.random.default_rng(seed)):
+            view = env.infos[agent]["view"]
+            if not is_dead(env) and view.asked == "messages":
+                asked[view.phase, view.message_round].append(agent)
+        return asked
+
+    def test_every_power_speaks_once_a_round_and_the_rounds_come_before_the_orders(self) -> None:
+        env = made(years=1)
+        said = self.spoken(env)
+        phases = [record.phase for record in env.unwrapped.game.history if not record.phase.endswith("R")]
+        assert list(said) == [(phase, number) for phase in phases for number in (1, 2, 3)]
+        assert all(sorted(speakers) == list(env.possible_agents) for speakers in said.values())
+
+    def test_the_sequence_is_random_and_differs_from_round_to_round(self) -> None:
+        said = list(self.spoken(made(years=1)).values())
+        assert len({tuple(speakers) for speakers in said}) == len(said)
+
+    @pytest.mark.parametrize("rounds", [0, 1, 5])
+    def test_number_of_rounds(self, rounds: int) -> None:
+        said = self.spoken(made(years=1, message_rounds=rounds, map_name="pure"))
+        assert {number for _, number in said} == set(range(1, rounds + 1))
+
+    def test_none_in_retreats(self) -> None:
+        env = made(years=2)
+        rng = np.random.default_rng(0)
+        place(env, thrown_out(env.unwrapped.rules))
+        assert env.infos[env.agent_selection]["view"].phase == "S1901R"
+        assert (env.agent_selection, env.infos[env.agent_selection]["view"].asked) == ("GERMANY", "orders")
+        env.step(masked(env, rng))
+        assert env.infos[env.agent_selection]["view"].phase == "F1901M"
+
+    def test_who_is_eliminated_is_not_asked(self) -> None:
+        env = made(years=2)
+        place(env, Game.from_position("F1901M", {"FRANCE": ["A PAR"]}, {"ITALY": ["ROM"]}, rules=env.unwrapped.rules))
+        said = self.spoken(env)
+        assert {agent for speakers in said.values() for agent in speakers} == {"FRANCE", "ITALY"}
+
+    def test_what_was_said_is_heard_later_in_the_same_round(self) -> None:
+        env = made(years=1, message_rounds=1)
+        heard: dict[str, list[str]] = {}
+        order = []
+        for agent in env.agent_iter():
+            view = env.infos[agent]["view"]
+            if view.asked != "messages":
+                break
+            heard[agent] = [message.text for message in view.messages]
+            order.append(agent)
+            to = env.possible_agents[(env.possible_agents.index(agent) + 1) % 7]
+            env.step({"orders": 0, "messages": {"GLOBAL": f"{agent} to all", to: f"{agent} to {to}"}})
+        for index, agent in enumerate(order):
+            expected = [f"{other} to all" for other in order[:index]]
+            expected += [f"{other} to {agent}" for other in order[:index] if f"{other} to {agent}" in heard[agent]]
+            assert sorted(heard[agent]) == sorted(expected)
+            assert all(" to all" in text or text.endswith(f"to {agent}") for text in heard[agent])
+            sender = env.possible_agents[(env.possible_agents.index(agent) - 1) % 7]
+            assert (f"{sender} to {agent}" in heard[agent]) == (order.index(sender) < index)
+
+    def test_orders_are_secret_until_all_are_in(self) -> None:
+        env = made(press=None)
+        for _ in range(10):
+            view = env.infos[env.agent_selection]["view"]
+            assert (view.phase, view.history) == ("S1901M", ())
+            env.step(masked(env, np.random.default_rng(0)))
+
+    def test_the_view_says_what_is_asked(self) -> None:
+        env = made()
+        view = env.infos[env.agent_selection]["view"]
+        assert (view.power, view.asked, view.message_round) == (env.agent_selection, "messages", 1)
+
+
+class TestDoors:
+    @pytest.mark.parametrize("options", MODES)
+    def test_numbers_and_words_play_the_same_game(self, options: dict) -> None:
+        numbers = made(**options)
+        for _ in turns(numbers, np.random.default_rng(4)):
+            pass
+        script = {record.phase: record for record in numbers.unwrapped.game.history}
+        words = made(**options)
+        while not all(words.terminations.values()):
+            agent = words.agent_selection
+            view = words.infos[agent]["view"]
+            record = script[view.phase]
+            if view.asked == "orders":
+                words.step(view.encode_orders(record.orders[agent]))
+                continue
+            said = [m for m in record.messages if (m.sender, m.round) == (agent, view.message_round)]
+            words.step(view.encode_messages([(message.recipient, message.text) for message in said]))
+        assert words.unwrapped.game.record() == numbers.unwrapped.game.record()
+
+    def test_a_list_replaces_what_was_ordered_and_ends_the_turns(self) -> None:
+        env = made(press=None)
+        index = env.unwrapped.board.orders.index
+        assert env.agent_selection == "AUSTRIA"
+        env.step(index["A BUD - SER"])
+        env.step(["A VIE - GAL"])
+        assert env.agent_selection == "ENGLAND"
+        assert env.unwrapped.game.orders("AUSTRIA") == ("A VIE - GAL",)
+
+    @pytest.mark.parametrize("kind", [int, np.int64, np.uint16, np.array], ids=lambda kind: kind.__name__)
+    def test_any_whole_number_will_do(self, kind: Callable[[int], Any]) -> None:
+        env = made(press=None)
+        env.step(kind(env.unwrapped.board.orders.index["A BUD - SER"]))
+        assert env.unwrapped.game.orders("AUSTRIA") == ("A BUD - SER",)
+
+    def test_sampled_actions_are_actions(self) -> None:
+        for options in ({"press": None}, {"press": "text"}):
+            env = made(map_name="pure", **options)
+            space = env.action_space(env.agent_selection)
+            for agent in env.agent_iter(max_iter=60):
+                env.step(None if is_dead(env) else space.sample(env.observe(agent)["action_mask"]))
+
+
+def speak(env: Env, orders: dict[tuple[str, int], list[str]]) -> None:
+    """Goes through the message rounds of a phase; some powers order, too: (power, round) -> orders."""
+    while env.infos[env.agent_selection]["view"].asked == "messages":
+        view = env.infos[env.agent_selection]["view"]
+        env.step({"orders": orders.get((view.power, view.message_round), []), "messages": {}})
+
+
+class TestRevisedOrders:
+    """Orders may be revised every round; those given last count."""
+
+    def test_the_last_list_counts(self) -> None:
+        env = made()
+        speak(env, {("FRANCE", 1): ["A PAR - PIC"], ("FRANCE", 2): ["A PAR - BUR"], ("ITALY", 1): ["A ROM - APU"]})
+        assert env.unwrapped.game.orders("FRANCE") == ("A PAR - BUR",)
+        assert env.unwrapped.game.orders("ITALY") == ("A ROM - APU",)
+
+    def test_orders_of_the_last_round_end_the_turn(self) -> None:
+        env = made()
+        speak(env, {(power, 3): [] if power == "FRANCE" else ["WAIVE"] for power in env.agents})
+        asked = {turn.agent for turn in env.unwrapped._turns}
+        assert asked == {"FRANCE"}
+
+    def test_the_orders_turn_replaces_them(self) -> None:
+        for orders, expected in ((["A PAR - GAS"], ("A PAR - GAS",)), ([], ())):
+            env = made()
+            speak(env, {("FRANCE", 1): ["A PAR - BUR", "A MAR - SPA"]})
+            while env.agent_selection != "FRANCE":
+                env.step({"orders": [], "messages": {}})
+            assert env.infos["FRANCE"]["view"].orders == ("A PAR - BUR", "A MAR - SPA")
+            env.step({"orders": orders, "messages": {}})
+            assert env.unwrapped.game.orders("FRANCE") == expected
+
+    def test_numbers_replace_them_one_by_one(self) -> None:
+        env = made()
+        speak(env, {("FRANCE", 1): ["A PAR - BUR", "A MAR - SPA"]})
+        while env.agent_selection != "FRANCE":
+            env.step({"orders": [], "messages": {}})
+        env.step({"orders": env.unwrapped.board.orders.index["F BRE - MAO"], "messages": {}})
+        assert env.unwrapped.game.orders("FRANCE") == ("F BRE - MAO",)
+
+    @pytest.mark.parametrize("order", ["WAIVE", "A LON B"])
+    def test_any_number_in_winter_replaces_them(self, order: str) -> None:
+        env = made()
+        index = env.unwrapped.board.orders.index
+        centers = {"FRANCE": ["PAR", "MAR"], "ITALY": ["ROM", "VEN"]}
+        place(env, Game.from_position("W1901A", {}, centers, rules=env.unwrapped.rules))
+        speak(env, {("FRANCE", 1): ["A PAR B"]})
+        env.step({"orders": index[order], "messages": {}})
+        assert env.unwrapped.game.orders("FRANCE") == ()
+
+    def test_nobody_sees_them(self) -> None:
+        env = made()
+        speak(env, {("FRANCE", 1): ["A PAR - BUR"]})
+        for power in env.agents:
+            view = env.unwrapped.game.view(power)
+            assert view.orders == (("A PAR - BUR",) if power == "FRANCE" else ())
+            assert view.history == ()
+
+
+class TestRewards:
+    @pytest.mark.parametrize(
+        "rules", [Rules(years=2), OPTIONS["overmilitarise"], OPTIONS["transfers"], OPTIONS["mediator"]]
+    )
+    def test_they_sum_to_the_final_points(self, rules: Rules) -> None:
+        env, paid, rng = made(rules=rules), defaultdict(float), np.random.default_rng(5)
+        for agent in env.agent_iter():
+            _, reward, ended, cut, _ = env.last()
+            paid[agent] += reward
+            env.step(None if ended or cut else masked(env, rng))
+        game = env.unwrapped.game
+        total = {"MEDIATOR": sum(game.welfare.values())} if rules.mediator else {}
+        assert dict(paid) == {power: float(points) for power, points in (game.welfare | total).items()}
+        assert game.scores == {power: float(points) for power, points in game.welfare.items()}
+
+    @pytest.mark.parametrize("scoring", ["sum-of-squares", "draw-size", "concave"])
+    def test_in_standard_they_are_the_scores_at_the_end(self, scoring: str) -> None:
+        env = made(rules=Rules("standard", years=1, press=None, scoring=scoring))
+        paid, rng = defaultdict(list), np.random.default_rng(6)
+        for agent in env.agent_iter():
+            _, reward, ended, cut, _ = env.last()
+            paid[agent].append(reward)
+            env.step(None if ended or cut else masked(env, rng))
+        assert {power: rewards[-1] for power, rewards in paid.items()} == env.unwrapped.game.scores
+        assert not any(any(rewards[:-1]) for rewards in paid.values())
+
+    def test_points_come_at_the_end_of_winter(self) -> None:
+        env = made(press=None, map_name="pure")
+        to_winter(env)
+        assert not any(env.rewards.values())
+        env.step(["A VIE D"])
+        while env.infos[env.agent_selection]["view"].phase == "W1901A":
+            env.step([])
+        assert env.rewards == dict.fromkeys(env.agents, 0.0) | {"AUSTRIA": 1.0}
+
+
+class TestEnds:
+    @pytest.mark.parametrize("options", MODES)
+    def test_all_are_terminated_together(self, options: dict) -> None:
+        env = made(map_name="pure", **options)
+        for _ in turns(env, np.random.default_rng(7)):
+            assert set(env.terminations.values()) in ({True}, {False})
+            assert not any(env.truncations.values())
+        assert env.unwrapped.game.is_done
+
+    def test_a_step_after_the_end_is_an_error(self) -> None:
+        env = made(map_name="pure", years=1)
+        rng = np.random.default_rng(8)
+        while not is_dead(env):
+            env.step(masked(env, rng))
+        with pytest.raises(GameOverError, match="reset"):
+            env.step({"orders": 0, "messages": {}})
+        while env.agents:
+            env.step(None)
+        for action in (None, 0, {"orders": 0, "messages": {}}):
+            with pytest.raises(GameOverError, match="reset"):
+                env.unwrapped.step(action)
+        env.reset(seed=1)
+        assert len(env.agents) == 7
+
+    @pytest.mark.parametrize("press", [None, "text"])
+    @pytest.mark.parametrize("most", [1, 2, 5, 20])
+    def test_max_cycles_truncates_after_so_many_steps(self, most: int, press: str | None) -> None:
+        env, steps, rng = made(press=press, max_cycles=most, years=10), defaultdict(int), np.random.default_rng(9)
+        for agent in env.agent_iter():
+            if is_dead(env):
+                assert (env.terminations[agent], env.truncations[agent], steps[agent]) == (False, True, most)
+                env.step(None)
+                continue
+            steps[agent] += 1
+            env.step(masked(env, rng))
+        assert set(steps.values()) == {most}
+
+    def test_what_a_truncated_agent_has_ordered_still_counts(self) -> None:
+        env = made(press=None, max_cycles=1)
+        index = env.unwrapped.board.orders.index
+        env.step(index["A BUD - SER"])
+        assert env.truncations["AUSTRIA"]
+        assert env.unwrapped.game.orders("AUSTRIA") == ("A BUD - SER",)
+
+    @pytest.mark.parametrize("most", [0, -1, 1.5, "10", True], ids=repr)
+    def test_a_wrong_max_cycles_is_named(self, most: Any) -> None:
+        with pytest.raises(welfare_env.RulesError, match="max_cycles"):
+            welfare_env.make(max_cycles=most)
+
+
+class TestSeeds:
+    @staticmethod
+    def speakers(env: Env, seed: int | None) -> list[str]:
+        env.reset(seed=seed)
+        said = []
+        for _ in range(21):
+            said.append(env.agent_selection)
+            env.step({"orders": 0, "messages": {}})
+        return said
+
+    def test_the_same_seed_gives_the_same_sequence(self) -> None:
+        assert self.speakers(welfare_env.make(), 5) == self.speakers(welfare_env.make(), 5)
+
+    def test_other_seeds_give_others(self) -> None:
+        env = welfare_env.make()
+        assert len({tuple(self.speakers(env, seed)) for seed in range(5)}) == 5
+
+    def test_a_reset_without_seed_goes_on_from_the_last_seed(self) -> None:
+        env = welfare_env.make()
+        first = [self.speakers(env, 5), self.speakers(env, None), self.speakers(env, None)]
+        again = [self.speakers(env, 5), self.speakers(env, None), self.speakers(env, None)]
+        assert first == again
+        assert first[0] != first[1] != first[2]
+
+    def test_the_whole_game_repeats(self) -> None:
+        records = []
+        for _ in range(2):
+            env = made()
+            for _ in turns(env, np.random.default_rng(10)):
+                pass
+            records.append(env.unwrapped.game.record())
+        assert records[0] == records[1]
+
+    @pytest.mark.parametrize("options", MODES)
+    def test_a_copy_in_the_middle_goes_on_in_the_same_way(self, options: dict, snapshot: Callable[[Env], Any]) -> None:
+        env, rng = made(**options), np.random.default_rng(11)
+        for _ in range(60):
+            env.step(masked(env, rng))
+        twin, ways = copy.deepcopy(env), []
+        for either in (env, twin):
+            ways.append([(agent, snapshot(either)) for agent in turns(either, np.random.default_rng(12))])
+        assert ways[0] == ways[1]
+
+
+class TestMediator:
+    def test_it_speaks_and_nothing_else(self) -> None:
+        env = made(rules=Rules(years=1, mediator=True), map_name="pure")
+        assert env.possible_agents[-1] == "MEDIATOR"
+        rounds = 0
+        for agent in turns(env, np.random.default_rng(0)):
+            if agent == "MEDIATOR" and not is_dead(env):
+                view = env.infos[agent]["view"]
+                assert (view.power, view.asked) == ("MEDIATOR", "messages")
+                rounds += 1
+        assert rounds == 3 * sum(not record.phase.endswith("R") for record in env.unwrapped.game.history)
+
+    def test_its_reward_is_the_sum_of_all_gains(self) -> None:
+        env = made(rules=Rules(years=1, mediator=True), map_name="pure")
+        to_winter(env)
+        while not any(env.terminations.values()):
+            env.step(
+                {
+                    "orders": [
+                        f"{unit} D" for unit in env.infos[env.agent_selection]["view"].units[env.agent_selection]
+                    ],
+                    "messages": {},
+                }
+            )
+        assert env.rewards == dict.fromkeys(env.possible_agents, 1.0) | {"MEDIATOR": 7.0}
+
+    @pytest.mark.parametrize("make", [welfare_env.make, welfare_env.parallel_env], ids=lambda make: make.__name__)
+    def test_others_can_write_to_it(self, make: Callable) -> None:
+        env = make(rules=Rules(mediator=True))
+        assert "MEDIATOR" in env.action_space("FRANCE")["messages"].spaces
+        assert "MEDIATOR" not in env.action_space("MEDIATOR")["messages"].spaces

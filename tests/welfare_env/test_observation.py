@@ -1,0 +1,209 @@
+"""The arrays that learners see, decoded again and compared with the position in words."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import welfare_env
+from welfare_env import Board, Game, Rules, load_board
+from welfare_env.observation import board_space, num_features, observe
+
+MAPS = ["standard", "ancmed", "pure", "standard_france_austria"]
+PHASES = ("SM", "SR", "FM", "FR", "WA")
+
+
+class Decoded:
+    """The columns of an observation by name, as the table in `welfare_env.observation` lists them."""
+
+    def __init__(self, board: Board, power: str, seen: np.ndarray) -> None:
+        first, number = board.powers.index(power), len(board.powers)
+        self.board = board
+        self.powers = board.powers[first:] + board.powers[:first]
+        widths = {"unit": number, "fleet": 1, "coast": 2, "dislodged": 2, "owner": number, "center": 1, "home": number}
+        widths |= {"kind": 3, "asked": 1, "own_order": 9, "own_dest": 1, "own_help": 1, "phase": 5, "messages": 1}
+        widths |= {"years_left": 1, "balance": number, "welfare": number}
+        self.columns, start = {}, 0
+        for name, width in widths.items():
+            self.columns[name] = seen[:, start : start + width]
+            start += width
+        assert start == seen.shape[1]
+
+    def units(self) -> dict[str, set[str]]:
+        """Units by power."""
+        found: dict[str, set[str]] = {power: set() for power in self.powers}
+        for row, column in np.argwhere(self.columns["unit"] == 1):
+            province = self.board.provinces[row]
+            coasts = [place for place in self.board.locations if place.startswith(f"{province}/")]
+            coast = np.flatnonzero(self.columns["coast"][row])
+            place = coasts[coast[0]] if len(coast) else province
+            found[self.powers[column]].add(f"{'AF'[int(self.columns['fleet'][row, 0])]} {place}")
+        return found
+
+    def by_power(self, name: str) -> dict[str, set[str]]:
+        """Provinces by power, for a group with a column a power."""
+        rows = self.columns[name]
+        return {
+            power: {self.board.provinces[row] for row in np.flatnonzero(rows[:, column])}
+            for column, power in enumerate(self.powers)
+        }
+
+    def provinces(self, name: str, column: int = 0) -> set[str]:
+        return {self.board.provinces[row] for row in np.flatnonzero(self.columns[name][:, column])}
+
+    def everywhere(self, name: str) -> np.ndarray:
+        """The values of a feature that is the same in every row."""
+        assert (self.columns[name] == self.columns[name][0]).all()
+        return self.columns[name][0]
+
+
+ORDER_KINDS = ("HOLD", "MOVE", "VIA", "SUPPORT_HOLD", "SUPPORT_MOVE", "CONVOY", "RETREAT", "DISBAND", "BUILD")
+
+
+def check_orders(game: Game, given: tuple[str, ...], decoded: Decoded) -> None:
+    """The columns of a power's own orders tell what it has ordered."""
+    expected: dict[str, set[str]] = {name: set() for name in (*ORDER_KINDS, "dest", "help")}
+    for text in given:
+        words, kind = text.split(), ORDER_KINDS[game.board.orders.kind[game.board.orders.index[text]] - 1]
+        expected[kind].add(words[1][:3])
+        if kind in ("MOVE", "VIA", "RETREAT"):
+            expected["dest"].add(words[3][:3])
+        if kind in ("SUPPORT_HOLD", "SUPPORT_MOVE", "CONVOY"):
+            expected["help"].add(words[4][:3])
+    for column, name in enumerate(ORDER_KINDS):
+        assert decoded.provinces("own_order", column) == expected[name], name
+    assert decoded.provinces("own_dest") == expected["dest"]
+    assert decoded.provinces("own_help") == expected["help"]
+
+
+def check(game: Game, power: str, seen: np.ndarray) -> None:
+    """An observation tells what the game tells."""
+    board, rules, state, decoded = game.board, game.rules, game.position.state, Decoded(game.board, power, seen)
+    assert seen.shape == (len(board.provinces), num_features(board))
+    assert board_space(board).contains(seen)
+    assert decoded.units() == {power: set(units) for power, units in game.units.items()}
+    assert decoded.by_power("owner") == {power: set(centers) for power, centers in game.centers.items()}
+    assert decoded.by_power("home") == {power: set(homes) for power, homes in board.homes.items()}
+    assert decoded.provinces("center") == set(board.centers)
+    for column, kinds in enumerate((("land",), ("coast", "port"), ("sea",))):
+        assert decoded.provinces("kind", column) == {name for name in board.provinces if board.kind[name] in kinds}
+    assert decoded.provinces("dislodged", 0) == {unit[2:5] for unit in game.dislodged[power]}
+    others = {unit[2:5] for other, units in game.dislodged.items() if other != power for unit in units}
+    assert decoded.provinces("dislodged", 1) == others
+    assert decoded.everywhere("phase").tolist() == [float(number == state.phase) for number in range(5)]
+    assert decoded.everywhere("years_left") == pytest.approx(1 - state.year / rules.years)
+    for column, other in enumerate(decoded.powers):
+        most, years = len(board.centers), state.year + 1
+        balance = (len(game.centers[other]) - len(game.units[other])) / most
+        assert decoded.everywhere("balance")[column] == pytest.approx(np.clip(balance, -1, 1), abs=1e-6)
+        points = np.clip(game.welfare[other] / most / years, -1, 1)
+        assert decoded.everywhere("welfare")[column] == pytest.approx(points, abs=1e-6)
+
+
+@pytest.mark.parametrize("map_name", MAPS)
+def test_random_positions_can_be_read_back(map_name: str, play_on: Callable[..., Game], scatter: Callable) -> None:
+    board, rng = load_board(map_name), np.random.default_rng(0)
+    start = scatter(board, rng, len(board.provinces) // 2)
+    welfare = {power: int(points) for power, points in zip(board.powers, rng.integers(-50, 50, 20), strict=False)}
+    name, rules = f"F{board.first_year:04d}M", Rules(years=3)
+    game = Game.from_position(name, *start, welfare=welfare, rules=rules, map_name=map_name)
+    seen_phases = set()
+    while not game.is_done:
+        for number, power in enumerate(board.powers):
+            check(game, power, observe(board, game.position.state, rules.years, number))
+        seen_phases.add(game.position.state.phase)
+        play_on(game, rng, phases=1)
+    assert len(seen_phases) >= 4 or map_name != "standard"
+
+
+@pytest.mark.parametrize("map_name", MAPS)
+def test_powers_are_rotated_so_that_the_observer_comes_first(map_name: str, scatter: Callable) -> None:
+    board, rng = load_board(map_name), np.random.default_rng(1)
+    game = Game.from_position(f"S{board.first_year:04d}M", *scatter(board, rng, 7), map_name=map_name)
+    first = Decoded(board, board.powers[0], observe(board, game.position.state, 10, 0))
+    for number, power in enumerate(board.powers):
+        seen = Decoded(board, power, observe(board, game.position.state, 10, number))
+        assert seen.powers[0] == power
+        for name in ("unit", "owner", "home", "balance", "welfare"):
+            assert np.array_equal(np.roll(seen.columns[name], number, axis=1), first.columns[name]), name
+        for name in ("fleet", "coast", "center", "kind", "phase"):
+            assert np.array_equal(seen.columns[name], first.columns[name]), name
+
+
+@pytest.mark.parametrize("press", [None, "text"])
+def test_the_aec_environment_shows_what_it_asks_about(press: str | None) -> None:
+    env = welfare_env.make(press=press, message_rounds=1, years=2)
+    env.reset(seed=0)
+    rng = np.random.default_rng(2)
+    asked_about = set()
+    for agent in env.agent_iter():
+        observation, _, ended, cut, info = env.last()
+        if ended or cut:
+            env.step(None)
+            continue
+        game, view = env.unwrapped.game, info["view"]
+        check(game, agent, observation["observation"])
+        decoded = Decoded(game.board, agent, observation["observation"])
+        check_orders(game, view.orders, decoded)
+        assert decoded.everywhere("messages") == (view.asked == "messages")
+        asked = decoded.provinces("asked")
+        choices = np.flatnonzero(observation["action_mask"])
+        if view.asked == "messages" or view.phase_type == "A":
+            assert asked == set()
+        else:
+            assert asked == {game.board.orders.texts[number][2:5] for number in choices}
+            asked_about |= asked
+        number = int(rng.choice(choices))
+        env.step(number if press is None else {"orders": number, "messages": {}})
+    assert len(asked_about) > 22
+
+
+@pytest.mark.parametrize("phase", ["M", "R", "A"])
+def test_ones_own_orders_are_seen_and_those_of_others_are_not(phase: str, draw_orders: Any, scatter: Callable) -> None:
+    board, rng = load_board(), np.random.default_rng(3)
+    game = Game.from_position("S1901M", *scatter(board, rng, 45))
+    while not game.phase.endswith(phase):
+        for power in game.powers:
+            game.submit(power, draw_orders(game, power, rng))
+        game.advance()
+    for power in game.powers:
+        game.submit(power, draw_orders(game, power, rng))
+    assert any(game.orders(power) for power in game.powers)
+    for number, power in enumerate(board.powers):
+        pending = [board.orders.index[text] for text in game.orders(power)]
+        seen = observe(board, game.position.state, 10, number, pending=pending)
+        check(game, power, seen)
+        check_orders(game, game.orders(power), Decoded(board, power, seen))
+
+
+@pytest.mark.parametrize("make", [welfare_env.make, welfare_env.parallel_env], ids=lambda make: make.__name__)
+def test_state_is_the_board_as_the_first_power_sees_it(make: Callable[..., Any]) -> None:
+    env = make(press=None)
+    env.reset(seed=0)
+    game = env.unwrapped.game
+    check(game, game.powers[0], env.state())
+    assert env.state_space.contains(env.state())
+
+
+def test_the_parallel_environment_shows_the_position() -> None:
+    env = welfare_env.parallel_env(message_rounds=1, years=1)
+    seen, infos = env.reset()
+    while env.agents:
+        for agent, observation in seen.items():
+            check(env.game, agent, observation["observation"])
+            asked = Decoded(env.board, agent, observation["observation"]).everywhere("messages")
+            assert asked == (infos[agent]["view"].asked == "messages")
+        seen, _, _, _, infos = env.step({})
+
+
+def test_the_mediator_sees_the_board_as_the_first_power_does() -> None:
+    env = welfare_env.make(rules=Rules(mediator=True))
+    env.reset(seed=0)
+    check(env.unwrapped.game, "AUSTRIA", env.observe("MEDIATOR")["observation"])
+
+
+def test_huge_points_stay_in_the_space() -> None:
+    for points in (10**9, -(10**9)):
+        game = Game.from_position("S1901M", {}, {}, welfare={"FRANCE": points})
+        assert board_space(game.board).contains(observe(game.board, game.position.state, 10, 0))

@@ -1,0 +1,65 @@
+"""One whole random game a variant, in readable text, compared word by word with the file under tests/golden.
+
+``pytest tests/welfare_env/test_playthrough.py --update-golden`` writes the files anew.
+"""
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from welfare_env import Game, PhaseRecord, Rules
+from welfare_env.engine import ENGINES
+
+GOLDEN = Path(__file__).resolve().parents[1] / "golden"
+GAMES = {
+    "welfare": Rules(years=5, press=None),
+    "standard": Rules(variant="standard", years=5, press=None),
+}
+
+
+def lines_of(record: PhaseRecord, powers: tuple[str, ...], has_points: bool) -> Iterable[str]:
+    """A phase: its name, then every power's position, orders and what became of them."""
+    yield f"== {record.phase}"
+    dislodged = record.position.dislodged
+    for power in powers:
+        units = [
+            *record.units[power],
+            *(f"{unit} (to {', '.join(sorted(to))})" for unit, to in dislodged[power].items()),
+        ]
+        points = f" {record.welfare[power]} WP" if has_points else ""
+        yield f"{power}{points} | {' '.join(sorted(record.centers[power]))} | {', '.join(units)}"
+        for order in record.orders[power]:
+            result = ", ".join(record.results.get(" ".join(order.split()[:2]), ()))
+            yield f"    {order}{f'  ({result})' if result else ''}"
+    silent = {unit: words for unit, words in sorted(record.results.items()) if words}
+    ordered = {" ".join(order.split()[:2]) for orders in record.orders.values() for order in orders}
+    for unit, words in silent.items():
+        if unit not in ordered:
+            yield f"    {unit} without order  ({', '.join(words)})"
+
+
+def as_text(game: Game) -> str:
+    lines = [f"{game.board.name}, {game.rules.variant} rules, {game.rules.years} years", ""]
+    for record in game.history:
+        lines += [*lines_of(record, game.powers, game.rules.is_welfare), ""]
+    lines.append("== end")
+    for power in game.powers:
+        lines.append(f"{power} score {game.scores[power]:.6g} | {' '.join(sorted(game.centers[power]))}")
+    return "\n".join(lines) + "\n"
+
+
+@pytest.mark.parametrize("engine", sorted(ENGINES))
+@pytest.mark.parametrize("name", GAMES)
+def test_playthrough(name: str, engine: str, play_on: Callable[..., Game], request: pytest.FixtureRequest) -> None:
+    game = play_on(Game("standard", GAMES[name], engine), np.random.default_rng(2024))
+    played, path = as_text(game), GOLDEN / f"{name}.txt"
+    if request.config.getoption("--update-golden"):
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(played, encoding="utf-8")
+    assert played.split("\n") == path.read_text(encoding="utf-8").split("\n")
+
+
+def test_every_golden_file_is_played() -> None:
+    assert {path.stem for path in GOLDEN.glob("*.txt")} == set(GAMES)

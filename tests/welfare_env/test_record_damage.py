@@ -1,0 +1,282 @@
+"""Saved games that are none, truncated, or damaged: `RecordError`, and never a game other than the one recorded."""
+
+import copy
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from welfare_env import Game, RecordError, Rules, load_board
+from welfare_env import record as record_module
+
+Act = Callable[[Game, np.random.Generator], None]
+
+
+def saved(game: Game) -> Any:
+    """The record as it comes out of a file."""
+    return json.loads(json.dumps(game.record()))
+
+
+@pytest.fixture(scope="module")
+def small(speak_and_order: Act) -> Callable[[], Any]:
+    """``small()``: the record of a whole game on a small board, with everything a record can hold."""
+    rules = Rules(years=2, transfers=True, message_rounds=1)
+    dislodged = {"AUSTRIA": {"A VIE": ["PAR", "LON"]}, "TURKEY": {"A CON": ["PAR"]}}
+    units = {"FRANCE": ["A VIE"], "GERMANY": ["A CON", "A BER"]}
+    game = Game.from_position("F1901R", units, load_board("pure").homes, dislodged, {"FRANCE": 3}, rules, "pure")
+    rng = np.random.default_rng(2)
+    while not game.is_done:
+        speak_and_order(game, rng)
+        game.advance()
+    record = saved(game)
+    assert any(phase["void"] for phase in record["phases"])
+    assert any("GIVE" in str(phase["orders"]) for phase in record["phases"])
+    return lambda: copy.deepcopy(record)
+
+
+def write(path: Path, record: Any) -> Path:
+    path.write_text(json.dumps(record), encoding="utf-8")
+    return path
+
+
+class TestNoSavedGame:
+    @pytest.mark.parametrize(
+        "content",
+        [
+            b"",
+            b"\n",
+            b"\x00\xff\xfe" * 100,
+            "Spring 1901".encode("utf-16"),
+            b"null",
+            b"5",
+            b'"phases"',
+            b"[]",
+            b"{}",
+            b'{"phases": null}',
+            b'{"phases": []}',
+            b'{"phases": {}}',
+            b'{"phases": [5]}',
+            b'{"phases": [{}]}',
+            b'{"phases": [{"name": "S1901M"}]}',
+            b'{"phases": [{"name": "S1901M", "state": {}}], "map": "standard"}',
+            b'{"phases": [' + b"1" * 5000 + b"]}",
+            b'{"phases": NaN}',
+            b"[" * 200_000,
+            b'{"phases": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+        ],
+        ids=lambda content: repr(content[:40]),
+    )
+    def test_other_content(self, content: bytes, tmp_path: Path) -> None:
+        (tmp_path / "game.json").write_bytes(content)
+        with pytest.raises(RecordError, match=r"saved game|game\.json"):
+            Game.load(tmp_path / "game.json")
+
+    def test_no_such_file(self, tmp_path: Path) -> None:
+        with pytest.raises(RecordError, match=r"nowhere\.json"):
+            Game.load(tmp_path / "nowhere.json")
+
+    def test_a_directory(self, tmp_path: Path) -> None:
+        with pytest.raises(RecordError, match="cannot read"):
+            Game.load(tmp_path)
+
+    def test_a_file_far_too_large(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        Game().save(tmp_path / "game.json")
+        monkeypatch.setattr(record_module, "LARGEST_FILE", 100)
+        with pytest.raises(RecordError, match="more than 100 bytes"):
+            Game.load(tmp_path / "game.json")
+
+    def test_truncated_anywhere(self, small: Callable[[], Any], tmp_path: Path) -> None:
+        whole, path = json.dumps(small()).encode(), tmp_path / "game.json"
+        for length in range(0, len(whole), max(1, len(whole) // 150)):
+            path.write_bytes(whole[:length])
+            with pytest.raises(RecordError, match=r"game\.json"):
+                Game.load(path)
+
+
+def change(path: str, value: Any) -> Callable[[Any], None]:
+    """A change of one value: "phases.2.name" and what it becomes."""
+
+    def act(record: Any) -> None:
+        *above, last = path.split(".")
+        for key in above:
+            record = record[int(key) if isinstance(record, list) else key]
+        record[int(last) if isinstance(record, list) else last] = value
+
+    return act
+
+
+def drop(number: int) -> Callable[[Any], None]:
+    return lambda record: record["phases"].pop(number)
+
+
+DAMAGE = {
+    "a unit moved": change("phases.1.state.units.FRANCE", ["A MAR", "A GAS", "F MAO"]),
+    "a unit more": change("phases.1.state.units.ITALY", ["F NAP", "A ROM", "A VEN", "A TUN"]),
+    "a unit less": change("phases.2.state.units.ITALY", ["F NAP", "A ROM"]),
+    "a unit that cannot be": change("phases.0.state.units.FRANCE", ["F PAR"]),
+    "an owner changed": change("phases.2.state.centers.FRANCE", ["BRE", "MAR", "PAR", "BEL"]),
+    "an owner changed later": change("phases.3.state.centers.TURKEY", []),
+    "points changed": change("phases.3.state.welfare.FRANCE", 7),
+    "points changed at the end": change("phases.-1.state.welfare.FRANCE", 100),
+    "points of another type": change("phases.3.state.welfare.FRANCE", "1"),
+    "a phase dropped": drop(1),
+    "Winter dropped": drop(2),
+    "the last phase dropped": drop(-1),
+    "a phase twice": lambda record: record["phases"].insert(2, record["phases"][2]),
+    "phases exchanged": lambda record: record["phases"].__setitem__(slice(1, 3), record["phases"][2:0:-1]),
+    "a phase renamed": change("phases.1.name", "S1901M"),
+    "a phase after the end": lambda record: record["phases"].append(record["phases"][-1]),
+    "an order changed": change("phases.0.orders.FRANCE", ["A PAR - PIC", "F BRE - MAO"]),
+    "an illegal order": change("phases.0.orders.FRANCE", ["A PAR - MOS"]),
+    "orders of nobody": change("phases.0.orders.NOBODY", []),
+    "orders of no list": change("phases.0.orders.FRANCE", "A PAR - BUR"),
+    "a result changed": change("phases.0.results.A PAR", ["bounce"]),
+    "a result dropped": change("phases.0.results", {}),
+    "another map": change("map", "pure"),
+    "an unknown map": change("map", "atlantis"),
+    "a map of another type": change("map", ["standard"]),
+    "the rules dropped": change("welfare_env.rules", {}),
+    "unknown rules": change("welfare_env.rules.colour", "blue"),
+    "rules out of range": change("welfare_env.rules.years", 0),
+    "another variant": change("welfare_env.rules", {"variant": "standard"}),
+    "another format": change("welfare_env.format", 2),
+    "welfare_env of another type": change("welfare_env", 5),
+    "other years played": change("welfare_env.years_played", 5),
+    "other scores": change("welfare_env.scores.FRANCE", 50.0),
+    "a message to nobody": change("phases.0.messages.0.recipient", "NOBODY"),
+    "a message of nobody": change("phases.0.messages.0.sender", "NOBODY"),
+    "a message in another phase": change("phases.0.messages.0.phase", "F1901M"),
+    "a message in round 9": change("phases.0.messages.0.round", 9),
+    "a message in no round": change("phases.0.messages.0.round", "first"),
+    "a message without text": change("phases.0.messages.0.message", ""),
+    "messages of another type": change("phases.0.messages", {"a": 1}),
+    "a void order of another type": change("phases.0.void.FRANCE", [5]),
+    "a void order without reason": change("phases.0.void.FRANCE", [{"order": "x"}]),
+    "state of another type": change("phases.0.state", None),
+    "units of another type": change("phases.0.state.units", [1, 2]),
+    "a phase of another type": change("phases.1", "F1901M"),
+    "deep nesting in units": change("phases.0.state.units.FRANCE", json.loads("[" * 500 + "]" * 500)),
+    "deep nesting in orders": change("phases.0.orders.FRANCE", json.loads("[" * 500 + "]" * 500)),
+    "deep nesting in a name": change("phases.1.name", json.loads("[" * 500 + "]" * 500)),
+    "an endless name": change("phases.0.name", f"S{'1' * 5000}M"),
+}
+
+
+class TestDamage:
+    def test_a_caller_may_add_keys(self, small: Callable[[], Any], tmp_path: Path) -> None:
+        record = small()
+        record["welfare_env"] |= {"seed": 1, "players": {"FRANCE": "random"}}
+        Game.load(write(tmp_path / "game.json", record))
+
+    @pytest.fixture
+    def sound(self) -> Any:
+        """Two years of the standard map: a build, a void order, a message."""
+        game = Game(rules=Rules(years=2))
+        game.send("FRANCE", "GERMANY", "Burgundy?")
+        game.submit("FRANCE", ["A PAR - BUR", "A MAR - SPA", "no order"], strict=False)
+        while not game.is_done:
+            game.advance()
+            if game.phase == "W1901A":
+                game.submit("FRANCE", ["A PAR B"])
+        return saved(game)
+
+    @pytest.mark.parametrize("fault", DAMAGE)
+    def test_is_named(self, sound: Any, fault: str, tmp_path: Path) -> None:
+        Game.load(write(tmp_path / "sound.json", sound))
+        DAMAGE[fault](sound)
+        with pytest.raises(RecordError, match=r"saved game|damaged\.json"):
+            Game.load(write(tmp_path / "damaged.json", sound))
+
+    def test_changed_retreats_are_named(self, dislodging: Callable[..., Game], tmp_path: Path) -> None:
+        game = dislodging()
+        game.advance()
+        record = saved(game)
+        record["phases"][1]["state"]["retreats"]["GERMANY"]["A BUR"] = ["GAS"]
+        with pytest.raises(RecordError, match="saved game"):
+            Game.load(write(tmp_path / "damaged.json", record))
+
+    @pytest.mark.parametrize("depth", [100, 300, 600, 900, 950, 980, 990])
+    @pytest.mark.parametrize("place", ["phases.0.state.units.FRANCE", "phases.1.state.welfare.FRANCE", "phases.0.name"])
+    def test_nesting_of_any_depth(self, sound: Any, place: str, depth: int, tmp_path: Path) -> None:
+        change(place, "DEEP")(sound)
+        text = json.dumps(sound).replace('"DEEP"', "[" * depth + "]" * depth)
+        (tmp_path / "deep.json").write_text(text)
+        with pytest.raises(RecordError):
+            Game.load(tmp_path / "deep.json")
+
+
+WORDS = [
+    *("FRANCE", "A VIE", "*A VIE", "VIE", "W1901A", "A VIE D", "WAIVE", "GIVE ITALY", "GLOBAL", "COMPLETED"),
+    *("bounce", "A PAR - VIE", "A VIE H"),
+]
+JUNK = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-3, 3),
+    st.integers(),
+    st.floats(),
+    st.text(max_size=5),
+    st.sampled_from(WORDS),
+    st.lists(st.sampled_from(WORDS), max_size=2),
+    st.dictionaries(st.sampled_from(WORDS), st.lists(st.text(max_size=2), max_size=1), max_size=2),
+)
+READ_BACK = ("name", "orders", "void")
+READ_BACK_OF_STATE = ("units", "retreats", "centers", "welfare")
+
+
+def places(tree: Any, path: tuple = ()) -> Iterator[tuple]:
+    """The ways to all values of a JSON tree."""
+    for key, value in tree.items() if isinstance(tree, dict) else enumerate(tree) if isinstance(tree, list) else ():
+        yield (*path, key)
+        yield from places(value, (*path, key))
+
+
+def essence(record: Any) -> Any:
+    """What a game means: everything but what is told besides (ids, clocks, what the board says anyway)."""
+    return [
+        {key: phase.get(key) for key in READ_BACK}
+        | {key: phase["state"].get(key) for key in READ_BACK_OF_STATE}
+        | {"messages": [[m["sender"], m["recipient"], m["message"], m["phase"], m["round"]] for m in phase["messages"]]}
+        for phase in record["phases"]
+    ]
+
+
+def check_changed_record(small: Callable[[], Any], data: st.DataObject) -> None:
+    """Damages a record at random: it is refused, or what is read is what is written."""
+    record = small()
+    for _ in range(data.draw(st.integers(1, 3), label="changes")):
+        *above, last = data.draw(st.sampled_from(sorted(places(record), key=str)), label="place")
+        parent = record
+        for key in above:
+            parent = parent[key]
+        if data.draw(st.integers(0, 3), label="kind"):
+            parent[last] = data.draw(JUNK, label="junk")
+        else:
+            del parent[last]
+    try:
+        game = record_module.from_record(record, "reference")
+    except RecordError:
+        return
+    try:
+        meant = essence(record)
+    except (KeyError, TypeError, AttributeError):
+        pytest.fail("a record of another form was read")
+    assert essence(saved(game)) == meant
+
+
+@settings(max_examples=100)
+@given(data=st.data())
+def test_a_changed_record_is_refused_or_means_what_it_says(small: Callable[[], Any], data: st.DataObject) -> None:
+    check_changed_record(small, data)
+
+
+@pytest.mark.slow
+@settings(max_examples=5000)
+@given(data=st.data())
+def test_many_changed_records(small: Callable[[], Any], data: st.DataObject) -> None:
+    check_changed_record(small, data)
