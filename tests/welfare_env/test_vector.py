@@ -1,0 +1,149 @@
+"""`vector_env`: the same games as one by one, whatever the number of threads."""
+
+import numpy as np
+import pytest
+
+import welfare_env
+from welfare_env.engine import make_engine
+from welfare_env.observation import observe
+
+
+def played(games, steps):
+    """Totals after some random steps: rewards, ends and states."""
+    paid = np.zeros((games.num_games, len(games.board.powers)))
+    ended = 0
+    for _ in range(steps):
+        rewards, done = games.step(games.sample())
+        paid += rewards
+        ended += done.sum()
+    return paid, ended, games.rows.copy()
+
+
+@pytest.mark.parametrize("variant", ["welfare", "standard"])
+@pytest.mark.parametrize("map_name", ["standard", "clique:4"])
+def test_every_step_is_the_engines(variant, map_name):
+    games = welfare_env.vector_env(8, map_name, variant=variant, years=3)
+    games.reset(seed=1)
+    engine = make_engine("fast", games.board, games.rules)
+    for _ in range(12):
+        before = [games.state(game) for game in range(games.num_games)]
+        legal, choices = games.legal, games.sample().copy()
+        orders = [[[] for _ in games.board.powers] for _ in before]
+        for row in range(len(legal)):
+            listed = legal.orders[legal.starts[row] : legal.starts[row + 1]]
+            if choices[row] >= 0:
+                orders[legal.games[row]][legal.powers[row]].append(listed[choices[row]])
+        for game, state in enumerate(before):
+            assert np.array_equal(
+                legal.orders[np.repeat(legal.games == game, np.diff(legal.starts))], engine.legal(state).orders
+            )
+        _, done = games.step(choices)
+        for game, state in enumerate(before):
+            after, _ = engine.step(state, [np.array(given, np.int32) for given in orders[game]])
+            now = (
+                welfare_env.engine.State(games.board.layout, games.final[game].copy())
+                if done[game]
+                else games.state(game)
+            )
+            assert now.same_as(after)
+            assert done[game] == after.done
+
+
+def test_threads_and_chunks_change_nothing():
+    results = []
+    for threads in (1, 2, 3):
+        games = welfare_env.vector_env(16, years=2, threads=threads)
+        games.reset(seed=5)
+        results.append(played(games, 25))
+    for paid, ended, rows in results[1:]:
+        assert ended == results[0][1] > 0
+        assert np.array_equal(paid, results[0][0])
+        assert np.array_equal(rows, results[0][2])
+
+
+def test_one_seed_one_game_and_every_game_its_own():
+    games = welfare_env.vector_env(6, years=3)
+    games.reset(seed=2)
+    first = played(games, 5)[2]
+    games.reset(seed=2)
+    assert np.array_equal(played(games, 5)[2], first)
+    games.reset(seed=3)
+    assert not np.array_equal(played(games, 5)[2], first)
+    assert len(np.unique(first, axis=0)) == 6
+
+
+def test_rewards_are_the_points_of_whole_games():
+    games = welfare_env.vector_env(5, years=2)
+    games.reset(seed=0)
+    points = slice(games.board.layout.welfare, games.board.layout.influence)
+    paid, ended = np.zeros((5, 7)), 0
+    while ended < 10:
+        rewards, done = games.step(games.sample())
+        paid += rewards
+        for game in np.flatnonzero(done):
+            assert np.array_equal(paid[game], games.final[game, points])
+            paid[game] = 0
+            ended += 1
+
+
+def test_standard_games_pay_their_scores():
+    games = welfare_env.vector_env(4, variant="standard", years=1)
+    games.reset(seed=0)
+    for _ in range(8):
+        rewards, done = games.step(games.sample())
+        assert rewards[done].sum(axis=1) == pytest.approx(1)
+        assert not rewards[~done].any()
+
+
+def test_observations_are_those_of_the_environments():
+    games = welfare_env.vector_env(3, years=3)
+    games.reset(seed=4)
+    for _ in range(6):
+        games.step(games.sample())
+    which, who = np.array([0, 2, 1, 1]), np.array([0, 6, 3, 5])
+    out = np.full((4, 75, observe(games.board, games.state(0), 3, 0).shape[1]), 9, np.float32)
+    assert games.observe(which, who, out) is out
+    for seen, game, power in zip(out, which, who, strict=True):
+        assert np.array_equal(seen, observe(games.board, games.state(game), 3, power))
+
+
+def test_padded_lists_hold_the_compact_ones():
+    games = welfare_env.vector_env(2)
+    games.reset(seed=0)
+    table = games.legal.padded()
+    assert np.array_equal(table[table >= 0], games.legal.orders)
+    assert games.legal.padded(width=1).shape == (len(games.legal), 1)
+
+
+def test_winter_choices_that_do_not_go_together_are_dropped():
+    games = welfare_env.vector_env(1, years=2)
+    games.reset(seed=0)
+    while games.state(0).phase_type != "A":
+        games.step(games.sample())
+    before = games.state(0)
+    games.step(np.zeros(len(games.legal), np.int64))  # disband everything and build everywhere
+    assert len(before.units) > 0
+    assert len(games.state(0).units) == 0
+
+
+@pytest.mark.parametrize("choices", [np.zeros(3, int), np.zeros((2, 2), int), [0.5] * 22, None], ids=range(4))
+def test_choices_that_are_none(choices):
+    games = welfare_env.vector_env(1)
+    games.reset(seed=0)
+    before = games.rows.copy()
+    with pytest.raises(welfare_env.ActionError, match="22 whole numbers"):
+        games.step(choices)
+    assert np.array_equal(games.rows, before)
+
+
+def test_other_faults_are_named():
+    with pytest.raises(welfare_env.RulesError, match="num_games"):
+        welfare_env.vector_env(0)
+    with pytest.raises(welfare_env.RulesError, match="threads"):
+        welfare_env.vector_env(2, threads=0)
+    games = welfare_env.vector_env(2)
+    games.reset(seed=0)
+    with pytest.raises(welfare_env.ActionError, match="games"):
+        games.observe(np.array([2]), np.array([0]))
+    with pytest.raises(welfare_env.ActionError, match="out"):
+        games.observe(np.array([0]), np.array([0]), np.zeros((1, 2, 3), np.float32))
