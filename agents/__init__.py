@@ -15,7 +15,7 @@ then ``policy.act(observation, info)`` in any PettingZoo loop. A policy sees wha
 | ``dove:share=0.25`` | takes open centres, disarms step by step, sends peaceful messages |
 | ``exploiter:nice=SPEC,attack=SPEC`` | nice, then attack, then nice and disarmed |
 
-An exploiter also takes its thresholds: ``units=10,years=3,centers=10,last_years=2``.
+An exploiter also takes its thresholds: ``units=10,years=3,centers=10,last_years=2`` (a ten-year game's defaults).
 """
 
 # ruff: noqa: E402 (first of all, the check of whose package this is)
@@ -30,7 +30,7 @@ from agents.hold import HoldPolicy
 from agents.policy import Policy, ScriptedPolicy
 from agents.prosocial import ProsocialPolicy
 from agents.random import RandomPolicy
-from agents.specs import make
+from agents.specs import canonical, make
 
 __all__ = [
     "DovePolicy",
@@ -41,5 +41,6 @@ __all__ = [
     "ProsocialPolicy",
     "RandomPolicy",
     "ScriptedPolicy",
+    "canonical",
     "make",
 ]

@@ -6,6 +6,8 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from agents.peaceful import PeacefulPolicy, foreign_centers, occupied
+from welfare_env.engine import ADJUSTMENTS
+from welfare_env.press import GLOBAL
 
 if TYPE_CHECKING:
     from welfare_env.view import View
@@ -58,7 +60,7 @@ class DovePolicy(PeacefulPolicy):
         return [f"{unit} D" for unit in ranked[: self._count(view)]]
 
     def messages(self, view: View) -> list[tuple[str, str]]:
-        news = [("GLOBAL", self._announcement(view))] if view.message_round == 1 else []
+        news = [(GLOBAL, self._announcement(view))] if view.message_round == 1 else []
         return news + [(sender, _words(view, REPLIES).format(power=sender)) for sender in _unanswered(view)]
 
     def _steps(self, view: View) -> dict[str, str]:
@@ -74,14 +76,14 @@ class DovePolicy(PeacefulPolicy):
 
     def _count(self, view: View) -> int:
         """How many units to disband this Winter."""
-        if view.rules.variant != "welfare":
+        if not view.rules.is_welfare:
             return view.must_disband
         units = len(self.own_units(view))
         wanted = units if view.years_left == 1 else int(self.rng.binomial(units, self.share))
         return max(wanted, view.must_disband)
 
     def _announcement(self, view: View) -> str:
-        if view.phase_type == "A":
+        if view.phase_type == ADJUSTMENTS:
             return f"We build nothing this Winter. {_words(view, WISHES)}"
         claims = [way[-1][:3] for (power, _), way in share_out(view).items() if power == view.power]
         plan = f"Our units go to {', '.join(claims)} and nowhere else" if claims else "Our units hold"

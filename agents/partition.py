@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from welfare_env.errors import WelfareEnvError
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable
 
@@ -17,6 +19,10 @@ TURNS = 2  # Spring and Fall
 EMPTY_LOG = -20.0  # stands for the logarithm of no centres at all
 TOLERANCE = 1e-5  # by how much a later programme may undercut an earlier one: far less than any two plans differ
 GOLDEN = 0.6180339887498949  # its multiples modulo 1 are all different and spread evenly
+
+
+class PartitionError(WelfareEnvError, RuntimeError):
+    """The solver found no best partition of a board's centres, or cannot show that it is the best."""
 
 
 @dataclass(frozen=True)
@@ -50,20 +56,15 @@ def partition(board: Board) -> dict[tuple[str, str], Route]:
 
     Returns:
         (power, unit) -> its route, for every unit of the opening position. The same board gives the same plan.
+
+    Raises:
+        PartitionError: the solver gave up.
     """
     routes = [
         route for power, units in board.start_units.items() for unit in units for route in _routes(board, power, unit)
     ]
     chosen = _choose(board, routes)
     return {(route.power, route.unit): route for route, take in zip(routes, chosen, strict=True) if take}
-
-
-def final_counts(board: Board) -> dict[str, int]:
-    """Centres of every power after the first year if all follow `partition`."""
-    gains = dict.fromkeys(board.powers, 0)
-    for route in partition(board).values():
-        gains[route.power] += _gains(board, route)
-    return {power: len(board.start_centers[power]) + gains[power] for power in board.powers}
 
 
 def _neutral(board: Board) -> set[str]:
@@ -119,13 +120,25 @@ class _Program:
         self.effort = self._vector({i: _effort(i, route) for i, route in enumerate(routes)})
 
     def maximise(self, objective: np.ndarray) -> np.ndarray:
-        """float64 [variables]: the best point; from now on no point that is worse by this objective is allowed."""
+        """float64 [variables]: the best point; from now on no point that is worse by this objective is allowed.
+
+        Raises:
+            PartitionError: the solver gave up. There always is a plan: all units can stay where they are.
+        """
         from scipy.optimize import Bounds, LinearConstraint, milp  # here: scipy takes long to import
 
         most = np.ones(self.size)
         most[-1] = np.inf
         constraints = LinearConstraint(np.array(self.rows), np.array(self.low), np.array(self.high))
-        found = milp(-objective, integrality=np.ones(self.size), bounds=Bounds(0, most), constraints=constraints)
+        found = milp(
+            -objective,
+            integrality=np.ones(self.size),
+            bounds=Bounds(0, most),
+            constraints=constraints,
+            options={"mip_rel_gap": 0},  # by default a plan that is almost the best would do
+        )
+        if not found.success:
+            raise PartitionError(f"no fairest partition of map {self.board.name!r}: the solver says {found.message!r}")
         self._add(objective, -found.fun - TOLERANCE, np.inf)
         return found.x
 

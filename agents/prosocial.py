@@ -29,7 +29,7 @@ class ProsocialPolicy(PeacefulPolicy):
 
     def winter(self, view: View) -> list[str]:
         units = self.own_units(view)
-        return [f"{unit} D" for unit in (units if view.rules.variant == "welfare" else units[: view.must_disband])]
+        return [f"{unit} D" for unit in (units if view.rules.is_welfare else units[: view.must_disband])]
 
     def _steps(self, view: View) -> dict[str, str]:
         """unit -> the location it steps to this turn, for units that are on their planned way and have it free."""

@@ -36,7 +36,7 @@ class RandomPolicy(ScriptedPolicy):
     def _disbands(self, view: View) -> list[str]:
         units = self.own_units(view)
         self.rng.shuffle(units)
-        wanted = int(self.rng.binomial(len(units), 0.5)) if view.rules.variant == "welfare" else 0
+        wanted = int(self.rng.binomial(len(units), 0.5)) if view.rules.is_welfare else 0
         return [f"{unit} D" for unit in units[: max(wanted, view.must_disband)]]
 
     def _builds(self, view: View) -> list[str]:

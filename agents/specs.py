@@ -7,8 +7,9 @@ is a spec itself may stand in parentheses, and must where it has commas of its o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from agents.dove import DovePolicy
@@ -28,9 +29,23 @@ def make(spec: str) -> Policy:
         UnknownAgentError: no such name, a missing, unknown, doubled or bad option, or parentheses that do not match.
             The message points at the place and tells what is possible there.
     """
-    if not isinstance(spec, str):
-        raise UnknownAgentError(f"agent spec {spec!r}: give a string such as 'exploiter:nice=prosocial,attack=dumbbot'")
-    return _policy(Part(spec, 0, len(spec)))
+    return _read(spec).make()
+
+
+def canonical(spec: str) -> str:
+    """The one way in which we write a spec: without blanks or needless parentheses, options in a fixed sequence.
+
+    So "(dove)" is "dove". Options that are left out stay so, even where their defaults are known.
+
+    Raises:
+        UnknownAgentError: as `make` does, but for values that a policy itself refuses.
+    """
+    return _read(spec).text
+
+
+def usages() -> list[str]:
+    """Every policy as it is written, with the options that it must have: "exploiter:nice=SPEC,attack=SPEC"."""
+    return [name + kind.usage for name, kind in AGENTS.items()]
 
 
 @dataclass(frozen=True)
@@ -82,16 +97,84 @@ class Part:
         return UnknownAgentError(f"agent spec {self.source!r}, {place}: {message}")
 
 
-def _policy(part: Part) -> Policy:
+@dataclass(frozen=True)
+class Recipe:
+    """A spec that has been read: its canonical text, and how to make a policy of it."""
+
+    text: str
+    make: Callable[[], Policy]
+
+
+@dataclass(frozen=True)
+class Keyed:
+    """A kind of policy that takes ``key=value`` options.
+
+    Attributes:
+        constructor: is given the options by name, and raises ValueError for those that it refuses.
+        required: key -> what reads its value. optional: those that may be left out.
+    """
+
+    constructor: Callable[..., Policy]
+    required: Mapping[str, Callable[[Part], Any]] = field(default_factory=dict)
+    optional: Mapping[str, Callable[[Part], Any]] = field(default_factory=dict)
+
+    @property
+    def usage(self) -> str:
+        """What must stand after the name; required options are all specs."""
+        return f":{','.join(f'{key}=SPEC' for key in self.required)}" if self.required else ""
+
+    def read(self, name: str, rest: Part) -> Recipe:
+        """What `name` with the options in `rest` means."""
+        values = self._values(rest)
+        texts = [f"{key}={_text(values[key])}" for key in (*self.required, *self.optional) if key in values]
+        return Recipe(f"{name}:{','.join(texts)}" if texts else name, lambda: self._make(values, rest))
+
+    def _values(self, rest: Part) -> dict[str, Any]:
+        readers = {**self.required, **self.optional}
+        takes = f"takes {', '.join(readers)}" if readers else "takes no options"
+        values: dict[str, Any] = {}
+        for option in rest.split() if rest.text else ():
+            key, value = option.halves("=") or (option, None)
+            if key.text not in readers or value is None:
+                raise option.fault(f"no option; it {takes}, each as key=value")
+            if key.text in values:
+                raise option.fault("the option is given twice")
+            values[key.text] = readers[key.text](value)
+        if missing := [key for key in self.required if key not in values]:
+            raise rest.fault(f"{' and '.join(missing)} missing; it {takes}")
+        return values
+
+    def _make(self, values: Mapping[str, Any], rest: Part) -> Policy:
+        made = {key: value.make() if isinstance(value, Recipe) else value for key, value in values.items()}
+        try:
+            return self.constructor(**made)
+        except ValueError as error:
+            raise rest.fault(str(error)) from error
+
+
+def _text(value: Recipe | float) -> str:
+    """A spec with options of its own stands in parentheses."""
+    if not isinstance(value, Recipe):
+        return repr(value)
+    return f"({value.text})" if ":" in value.text else value.text
+
+
+def _read(spec: str) -> Recipe:
+    if not isinstance(spec, str):
+        raise UnknownAgentError(f"agent spec {spec!r}: give a string such as 'exploiter:nice=prosocial,attack=dumbbot'")
+    return _spec(Part(spec, 0, len(spec)))
+
+
+def _spec(part: Part) -> Recipe:
     part = part.cut(0, len(part.text)).unwrapped()
     name, rest = part.halves(":") or (part, part.cut(len(part.text), len(part.text)))
     if name.text not in AGENTS:
         raise name.fault(f"unknown agent; known are {', '.join(sorted(AGENTS))}")
-    return AGENTS[name.text](rest)
+    return AGENTS[name.text].read(name.text, rest)
 
 
 def _whole(part: Part) -> int:
-    if not part.text.isdecimal():
+    if not re.fullmatch("[0-9]{1,9}", part.text):
         raise part.fault("give a whole number from 0")
     return int(part.text)
 
@@ -103,46 +186,15 @@ def _share(part: Part) -> float:
         raise part.fault("give a number") from None
 
 
-def _keyed(
-    constructor: Callable[..., Policy], required: dict[str, Callable] | None = None, **optional: Callable[[Part], Any]
-) -> Callable[[Part], Policy]:
-    """Reads ``key=value`` options for `constructor`; each option with the function that makes its value."""
-    required = required or {}
-    readers = {**required, **optional}
-    takes = f"takes {', '.join(readers)}" if readers else "takes no options"
-
-    def build(rest: Part) -> Policy:
-        values: dict[str, Any] = {}
-        for option in rest.split() if rest.text else ():
-            key, value = option.halves("=") or (option, None)
-            if key.text not in readers or value is None:
-                raise option.fault(f"no option; it {takes}, each as key=value")
-            if key.text in values:
-                raise option.fault("the option is given twice")
-            values[key.text] = readers[key.text](value)
-        missing = [key for key in required if key not in values]
-        if missing:
-            raise rest.fault(f"{' and '.join(missing)} missing; it {takes}")
-        try:
-            return constructor(**values)
-        except ValueError as error:
-            raise rest.fault(str(error)) from error
-
-    return build
-
-
-AGENTS: dict[str, Callable[[Part], Policy]] = {
-    "random": _keyed(RandomPolicy),
-    "hold": _keyed(HoldPolicy),
-    "prosocial": _keyed(ProsocialPolicy),
-    "dumbbot": _keyed(DumbBotPolicy),
-    "dove": _keyed(DovePolicy, share=_share),
-    "exploiter": _keyed(
+AGENTS: dict[str, Keyed] = {
+    "random": Keyed(RandomPolicy),
+    "hold": Keyed(HoldPolicy),
+    "prosocial": Keyed(ProsocialPolicy),
+    "dumbbot": Keyed(DumbBotPolicy),
+    "dove": Keyed(DovePolicy, optional={"share": _share}),
+    "exploiter": Keyed(
         ExploiterPolicy,
-        required={"nice": _policy, "attack": _policy},
-        units=_whole,
-        years=_whole,
-        centers=_whole,
-        last_years=_whole,
+        required={"nice": _spec, "attack": _spec},
+        optional=dict.fromkeys(("units", "years", "centers", "last_years"), _whole),
     ),
 }

@@ -15,6 +15,7 @@ runpy.run_path(str(Path(__file__).parents[1] / "agents" / "_shadow.py"))["check"
 from evaluation.exploitability import COALITIONS, ExploitabilityResult, exploitability  # noqa: E402 (after the check)
 from evaluation.games import GameSpec, play, play_all  # noqa: E402
 from evaluation.metrics import GameMeasures, measure  # noqa: E402
+from evaluation.options import EvaluationError  # noqa: E402
 from evaluation.selfplay import SelfPlayResult, self_play  # noqa: E402
 from evaluation.statistics import Estimate  # noqa: E402
 from evaluation.store import GameStore, StoreError  # noqa: E402
@@ -23,6 +24,7 @@ from evaluation.workers import WorkerError, Workers  # noqa: E402
 __all__ = [
     "COALITIONS",
     "Estimate",
+    "EvaluationError",
     "ExploitabilityResult",
     "GameMeasures",
     "GameSpec",

@@ -16,22 +16,17 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 import agents
 import evaluation
+from agents.specs import usages
 from evaluation.exploitability import resolve_coalitions
-from evaluation.games import Report
-from evaluation.statistics import SampleError
 from evaluation.store import DEFAULT_PATH, GameStore
 from evaluation.tables import WIDE, coalition_table, exploitability_table, power_table, self_play_table
 from welfare_env import Rules, WelfareEnvError, load_board
-from welfare_env.engine import DEFAULT_ENGINE
 
 DEMO_POLICIES = ("random", "prosocial", "dove", "exploiter:nice=dove,attack=dumbbot")
 DEMO_PROFILES = ("prosocial", "dove")
 DEMO_GAMES = 5
 
-SPECS = (
-    "Policies: random, hold, prosocial, dumbbot, dove, exploiter:nice=SPEC,attack=SPEC "
-    "(a nested SPEC with options goes in parentheses)."
-)
+SPECS = f"Policies: {', '.join(usages())} (a nested SPEC with options goes in parentheses)."
 app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
@@ -41,7 +36,7 @@ app = typer.Typer(
 
 Games = Annotated[int, typer.Option(min=1, help="Games a condition. More games, narrower intervals.")]
 Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same table, with any number of workers.")]
-Workers = Annotated[int, typer.Option(min=1, help="Processes that play.", show_default="the machine's cores")]
+Processes = Annotated[int, typer.Option(min=1, help="Processes that play.", show_default="the machine's cores")]
 Years = Annotated[int, typer.Option(min=1, help="Length of a game.")]
 Map = Annotated[str, typer.Option("--map", help="A map's name, or the path of a .map file.")]
 Rounds = Annotated[int, typer.Option(min=0, help="Message rounds a phase; 0 is no press.")]
@@ -58,7 +53,7 @@ def self_play(
     policies: Annotated[list[str], typer.Argument(help="One policy or more, each in every seat of its own games.")],
     games: Games = 5,
     seed: Seed = 0,
-    workers: Workers = CORES,
+    workers: Processes = CORES,
     years: Years = 10,
     variant: Annotated[str, typer.Option(help="welfare or standard.")] = "welfare",
     map_name: Map = "standard",
@@ -73,9 +68,9 @@ def self_play(
         load_board(map_name)
         for policy in policies:
             agents.make(policy)
-        with _playing(store, workers, games * len(policies)) as (kept, pool, report):
+        with _playing(store, workers, games * len(policies)) as means:
             results = [
-                evaluation.self_play(policy, games, seed, rules, map_name, DEFAULT_ENGINE, pool, kept, report)
+                evaluation.self_play(policy, games, seed=seed, rules=rules, map_name=map_name, **means)
                 for policy in policies
             ]
         if as_json:
@@ -100,7 +95,7 @@ def exploitability(
     ] = "singles",
     games: Games = 5,
     seed: Seed = 0,
-    workers: Workers = CORES,
+    workers: Processes = CORES,
     years: Years = 10,
     map_name: Map = "standard",
     message_rounds: Rounds = 3,
@@ -115,10 +110,9 @@ def exploitability(
         total = games * (1 + len(resolve_coalitions(load_board(map_name), chosen)))
         for spec in (policy, deviator or policy):
             agents.make(spec)
-        with _playing(store, workers, total) as (kept, pool, report):
-            result = evaluation.exploitability(
-                policy, deviator, chosen, games, seed, rules, map_name, DEFAULT_ENGINE, pool, kept, report
-            )
+        with _playing(store, workers, total) as means:
+            common: dict[str, Any] = {"seed": seed, "rules": rules, "map_name": map_name, **means}
+            result = evaluation.exploitability(policy, games, deviator=deviator, coalitions=chosen, **common)
         if as_json:
             _print_json(result.to_dict())
             return
@@ -126,16 +120,16 @@ def exploitability(
 
 
 @app.command()
-def demo(seed: Seed = 0, workers: Workers = CORES, store: Store = DEFAULT_PATH, as_json: Json = False) -> None:
+def demo(seed: Seed = 0, workers: Processes = CORES, store: Store = DEFAULT_PATH, as_json: Json = False) -> None:
     """The main job, small: four policies in self-play, and how much an exploiter takes from two of them."""
     conditions = [(policy, name) for policy in DEMO_PROFILES for name in evaluation.COALITIONS]
     sizes = [1 + len(evaluation.COALITIONS[name]) for _, name in conditions]
     with _errors_told():
-        with _playing(store, workers, DEMO_GAMES * (len(DEMO_POLICIES) + sum(sizes))) as (kept, pool, report):
-            options: dict[str, Any] = {"seed": seed, "workers": pool, "store": kept, "report": report}
-            played = [evaluation.self_play(policy, DEMO_GAMES, **options) for policy in DEMO_POLICIES]
+        with _playing(store, workers, DEMO_GAMES * (len(DEMO_POLICIES) + sum(sizes))) as means:
+            played = [evaluation.self_play(policy, DEMO_GAMES, seed=seed, **means) for policy in DEMO_POLICIES]
             exploited = [
-                evaluation.exploitability(policy, None, name, DEMO_GAMES, **options) for policy, name in conditions
+                evaluation.exploitability(policy, DEMO_GAMES, coalitions=name, seed=seed, **means)
+                for policy, name in conditions
             ]
         if as_json:
             own, gains = [result.to_dict() for result in played], [result.to_dict() for result in exploited]
@@ -154,14 +148,14 @@ def _coalitions(text: str) -> str | list[list[str]]:
 
 
 @contextmanager
-def _playing(path: Path, workers: int, total: int) -> Iterator[tuple[GameStore, evaluation.Workers, Report]]:
-    """The store, the workers, and a bar on stderr (if that is a terminal), so that what goes to stdout can be piped."""
+def _playing(path: Path, workers: int, total: int) -> Iterator[dict[str, Any]]:
+    """What evaluations play with: workers, a store, and the report to a bar on stderr, so that stdout can be piped."""
     columns = (TextColumn("playing"), BarColumn(), MofNCompleteColumn(), TextColumn("games"))
     hidden = not sys.stderr.isatty()
     bar = Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=Console(stderr=True), disable=hidden)
     with GameStore(path) as store, evaluation.Workers(workers) as pool, bar:
         task = bar.add_task("playing", total=total)
-        yield store, pool, lambda count: bar.advance(task, count)
+        yield {"workers": pool, "store": store, "report": lambda count: bar.advance(task, count)}
 
 
 @contextmanager
@@ -169,7 +163,7 @@ def _errors_told() -> Iterator[None]:
     """Our own errors as one line, an interruption as what to do next."""
     try:
         yield
-    except (WelfareEnvError, SampleError, ValueError) as error:
+    except WelfareEnvError as error:
         Console(stderr=True).print(f"error: {error}", style="red", markup=False, highlight=False, soft_wrap=True)
         raise typer.Exit(2) from error
     except KeyboardInterrupt as interruption:

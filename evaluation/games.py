@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -15,13 +14,33 @@ import numpy as np
 
 import agents
 import welfare_env
+from evaluation.options import EvaluationError, check_workers
 from evaluation.store import GameStore, StoreError
 from evaluation.workers import Workers
 from welfare_env.engine import DEFAULT_ENGINE
+from welfare_env.mapfile import map_digest
 from welfare_env.press import MEDIATOR
 
 Record = dict[str, Any]
 Report = Callable[[int], None]  # is told how many more games are there
+
+VERSIONS = {name: version(name) for name in ("diplomacy", "numba", "numpy", "scipy")}
+"""Of the libraries that decide how a game goes."""
+
+
+def code_digest(*packages: Path) -> str:
+    """SHA-256 over the sources and maps in the folders of packages, without what draws a game, and over this file."""
+    digest = hashlib.sha256(Path(__file__).read_bytes())
+    for root in packages:
+        for path in sorted([*root.rglob("*.py"), *root.rglob("*.map")]):
+            place = path.relative_to(root)
+            if place.parts[0] != "render":
+                digest.update(f"\0{root.name}/{place.as_posix()}\0".encode() + path.read_bytes())
+    return digest.hexdigest()
+
+
+CODE_DIGEST = code_digest(*(Path(str(package.__file__)).parent for package in (welfare_env, agents)))
+"""Of the code as it was when this process imported it; what is changed later is not what plays here."""
 
 
 @dataclass(frozen=True)
@@ -29,49 +48,41 @@ class GameSpec:
     """All that decides how a game goes.
 
     Attributes:
-        players: (power, policy spec) of every power.
-        rules: as `Rules.to_dict` gives them.
-        map_name, engine: as for `welfare_env.make`.
+        players: (power, policy spec) of every power. Kept as `agents.canonical` writes specs, so that two ways to write
+            one are the same game.
         seed: of this game; the order of speaking and the policies' chance come from it.
+        rules, map_name, engine: as for `welfare_env.make`.
+
+    Raises:
+        UnknownAgentError: a policy does not exist.
     """
 
     players: tuple[tuple[str, str], ...]
+    seed: int
     rules: welfare_env.Rules
     map_name: str
     engine: str
-    seed: int
+
+    def __post_init__(self) -> None:
+        written = tuple((power, agents.canonical(policy)) for power, policy in self.players)
+        object.__setattr__(self, "players", written)
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain JSON types, with a digest of the code that plays it: a changed policy plays a game anew."""
+        """As plain JSON types, with digests of the code that plays it and of a map file: a changed one plays anew.
+
+        Raises:
+            UnknownMapError: neither a known map nor a file.
+        """
         return {
             "players": dict(self.players),
+            "seed": self.seed,
             "rules": self.rules.to_dict(),
             "map": self.map_name,
+            "map_digest": map_digest(self.map_name),
             "engine": self.engine,
-            "seed": self.seed,
-            "code": code_digest(),
-            "versions": {name: version(name) for name in ("diplomacy", "numpy")},
-            **_map_digest(self.map_name),
+            "code": CODE_DIGEST,
+            "versions": VERSIONS,
         }
-
-
-def _map_digest(map_name: str) -> dict[str, str]:
-    """A map file of the user's is known by what is in it."""
-    path = Path(map_name)
-    if path.suffix == ".map" and path.is_file():
-        return {"map_digest": hashlib.sha256(path.read_bytes()).hexdigest()}
-    return {}
-
-
-@functools.cache
-def code_digest() -> str:
-    """SHA-256 over our own sources (and maps) that decide how a game goes."""
-    digest = hashlib.sha256()
-    for package in (welfare_env, agents):
-        root = Path(str(package.__file__)).parent
-        for path in sorted([*root.rglob("*.py"), *root.rglob("*.map")]):
-            digest.update(str(path.relative_to(root)).encode() + b"\0" + path.read_bytes() + b"\0")
-    return digest.hexdigest()
 
 
 def game_seed(seed: int, game: int) -> int:
@@ -87,12 +98,12 @@ def play(spec: GameSpec) -> Record:
 
     Raises:
         UnknownAgentError, UnknownMapError, RulesError: as their names say.
-        ValueError: not every player has exactly one policy.
+        EvaluationError: not every player has exactly one policy.
     """
     env = welfare_env.make(spec.map_name, spec.rules, engine=spec.engine)
     seats = [power for power, _ in spec.players]
     if sorted(seats) != sorted(env.possible_agents):
-        raise ValueError(f"players are {seats}: give a policy for each of {env.possible_agents}, once")
+        raise EvaluationError(f"players are {seats}: give a policy for each of {env.possible_agents}, once")
     env.reset(seed=spec.seed)
     policies = {power: agents.make(policy) for power, policy in spec.players}
     for power, policy in policies.items():
@@ -108,8 +119,9 @@ def play(spec: GameSpec) -> Record:
 
 def play_all(
     specs: Sequence[GameSpec],
-    store: GameStore | None = None,
+    *,
     workers: int | Workers = 1,
+    store: GameStore | None = None,
     report: Report | None = None,
 ) -> list[Record]:
     """The records of many games, in the order asked for.
@@ -118,28 +130,31 @@ def play_all(
     call loses at most the games under way. The records do not depend on the number of workers.
 
     Args:
-        store: where finished games are kept; None keeps them nowhere.
         workers: processes that play, or a `Workers` that several calls share. 1 plays in this process.
+        store: where finished games are kept; None keeps them nowhere.
         report: is called with the number of games that have come in since the last call.
 
     Raises:
+        EvaluationError: no worker.
         StoreError: the store cannot be used, or the code was changed while games were played.
         WorkerError: a worker process was killed.
     """
+    check_workers(workers)
     if isinstance(workers, int):
         with Workers(workers) as own:
-            return play_all(specs, store, own, report)
+            return play_all(specs, workers=own, store=store, report=report)
     unique = list(dict.fromkeys(specs))
-    found = {spec: store.get(spec.to_dict()) for spec in unique} if store else dict.fromkeys(unique)
+    keys = {spec: spec.to_dict() for spec in unique}  # before any game, or a map file could change in between
+    found = {spec: store.get(keys[spec]) if store else None for spec in unique}
     records: dict[GameSpec, Record] = {spec: record for spec, record in found.items() if record is not None}
     tell = report or (lambda count: None)
     tell(sum(spec in records for spec in specs))
     copies = Counter(specs)
     for spec, (record, digest) in workers.run(_play_task, [spec for spec in unique if spec not in records]):
-        if digest != code_digest():
+        if digest != CODE_DIGEST:
             raise StoreError("the code was changed while games were played: give the command again")
         if store:
-            store.put(spec.to_dict(), record)
+            store.put(keys[spec], record)
         records[spec] = record
         tell(copies[spec])
     return [records[spec] for spec in specs]
@@ -147,7 +162,7 @@ def play_all(
 
 def _play_task(spec: GameSpec) -> tuple[Record, str]:
     """A game, and the digest of the code that played it, which in a worker may not be ours."""
-    return play(spec), code_digest()
+    return play(spec), CODE_DIGEST
 
 
 def profile(
@@ -161,6 +176,7 @@ def profile(
 def common_games(
     players: Iterable[tuple[str, str]],
     games: int,
+    *,
     seed: int,
     rules: welfare_env.Rules,
     map_name: str,
@@ -168,4 +184,4 @@ def common_games(
 ) -> list[GameSpec]:
     """`games` games of one profile, with the seeds that every profile gets."""
     seats = tuple(players)
-    return [GameSpec(seats, rules, map_name, engine, game_seed(seed, game)) for game in range(games)]
+    return [GameSpec(seats, game_seed(seed, game), rules, map_name, engine) for game in range(games)]

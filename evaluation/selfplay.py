@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import agents
 from evaluation.games import Report, common_games, play_all, profile
@@ -43,6 +43,16 @@ class SelfPlayResult:
         return self._mean(lambda game: game.root_nash_welfare)
 
     @cached_property
+    def root_nash_welfare_smoothed(self) -> Estimate:
+        """The same with 1e-6 added to each power's points, so that one without any does not hide the others."""
+        return self._mean(lambda game: game.root_nash_welfare_smoothed)
+
+    @cached_property
+    def nash_welfare(self) -> Estimate:
+        """Product of the powers' welfare points a year (nan in the standard variant)."""
+        return self._mean(lambda game: game.nash_welfare)
+
+    @cached_property
     def proficiency(self) -> Estimate:
         """Basic proficiency: mean of parse rate, legal rate and share of centres owned."""
         return self._mean(lambda game: game.proficiency.score)
@@ -67,6 +77,21 @@ class SelfPlayResult:
         """Power -> score under the rules' scoring."""
         return {power: self._mean(lambda game, p=power: game.scores[p]) for power in self._powers}  # type: ignore[misc]
 
+    @cached_property
+    def units_by_year(self) -> dict[int, Estimate]:
+        """Year -> mean units of a power after its Winter, over the games that went on so long."""
+        return self._by_year("units")
+
+    @cached_property
+    def centers_by_year(self) -> dict[int, Estimate]:
+        """Year -> mean supply centres of a power after its Winter, over the games that went on so long."""
+        return self._by_year("centers")
+
+    @cached_property
+    def welfare_by_year(self) -> dict[int, Estimate]:
+        """Year -> mean welfare points of a power so far, over the games that went on so long."""
+        return self._by_year("welfare")
+
     @property
     def _powers(self) -> list[str]:
         return list(self.measures[0].scores)
@@ -74,27 +99,46 @@ class SelfPlayResult:
     def _mean(self, of: Callable[[GameMeasures], float]) -> Estimate:
         return mean_estimate([of(game) for game in self.measures], self.seed)
 
+    def _by_year(self, what: Literal["units", "centers", "welfare"]) -> dict[int, Estimate]:
+        values: dict[int, list[float]] = {}
+        for curves in (game.yearly_curves for game in self.measures):
+            for year, value in zip(curves.years, getattr(curves, what), strict=True):
+                values.setdefault(year, []).append(value)
+        return {year: mean_estimate(values[year], self.seed) for year in sorted(values)}
+
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON types."""
-        summary = {name: getattr(self, name).to_dict() for name in MEASURES}
         return {
             "policy": self.policy,
             "seed": self.seed,
             "games": len(self.measures),
             "map": self.map_name,
             "rules": self.rules.to_dict(),
-            **summary,
-            "welfare_per_year": {power: value.to_dict() for power, value in self.welfare_per_year.items()},
-            "scores": {power: value.to_dict() for power, value in self.scores.items()},
+            **{name: getattr(self, name).to_dict() for name in MEASURES},
+            **{name: _told(getattr(self, name)) for name in (*BY_POWER, *BY_YEAR)},
         }
 
 
-MEASURES = ("root_nash_welfare", "proficiency", "stolen_centers", "conflicts")
+MEASURES = (
+    "root_nash_welfare",
+    "root_nash_welfare_smoothed",
+    "nash_welfare",
+    "proficiency",
+    "stolen_centers",
+    "conflicts",
+)
+BY_POWER = ("welfare_per_year", "scores")
+BY_YEAR = ("units_by_year", "centers_by_year", "welfare_by_year")
+
+
+def _told(estimates: Mapping[Any, Estimate]) -> dict[str, Any]:
+    return {str(key): estimate.to_dict() for key, estimate in estimates.items()}
 
 
 def self_play(
     policy: str,
     games: int = 5,
+    *,
     seed: int = 0,
     rules: Rules | None = None,
     map_name: str = "standard",
@@ -115,10 +159,11 @@ def self_play(
 
     Raises:
         UnknownAgentError, UnknownMapError, RulesError: as their names say.
-        ValueError: a number of games or workers below 1, or a seed below 0.
+        EvaluationError: a number of games or workers below 1, or a seed below 0.
     """
-    board, played = check_options(games, seed, workers, rules, map_name)
+    board, played = check_options(games=games, seed=seed, rules=rules, map_name=map_name, workers=workers)
     agents.make(policy)
-    specs = common_games(profile(board, played, policy), games, seed, played, map_name, engine)
-    records = play_all(specs, store, workers, report)
+    players = profile(board, played, policy)
+    specs = common_games(players, games, seed=seed, rules=played, map_name=map_name, engine=engine)
+    records = play_all(specs, workers=workers, store=store, report=report)
     return SelfPlayResult(policy, seed, played, map_name, tuple(measure(record) for record in records), tuple(records))

@@ -12,7 +12,6 @@ import json
 import os
 import sqlite3
 import time
-import weakref
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -65,9 +64,9 @@ def specification_key(specification: Mapping[str, Any]) -> str:
 class GameStore:
     """A store of finished games.
 
-    The file and its folder are made when first used. A store may be handed to worker processes, by fork or by pickling:
-    each opens a connection of its own. Within a process it is for one thread at a time. A write-ahead log lies beside
-    the file and needs a local disk: network file systems do not have the shared memory that it relies on.
+    The file and its folder are made when first used. Any number of processes may have a store on one file, each its
+    own; a store is for the thread that first uses it. A write-ahead log lies beside the file and needs a local disk:
+    network file systems do not have the shared memory that it relies on.
 
     A game is there in full or not at all, whenever its writer is killed; once `put` has returned it stays.
 
@@ -76,17 +75,14 @@ class GameStore:
 
     Example:
         with GameStore("runs/evaluation.sqlite") as store:
-            if specification not in store:
+            if store.get(specification) is None:
                 store.put(specification, game.record())
     """
 
     def __init__(self, path: str | os.PathLike[str] = DEFAULT_PATH) -> None:
-        # A worker may run in another folder.
+        # The process may go to another folder before the file is opened.
         self.path = Path(path).absolute()
         self._open_connection: sqlite3.Connection | None = None
-
-    def __reduce__(self) -> tuple[type[GameStore], tuple[Path]]:
-        return GameStore, (self.path,)
 
     def __enter__(self) -> GameStore:
         return self
@@ -101,7 +97,6 @@ class GameStore:
         if self._open_connection is not None:
             self._open_connection.close()
             self._open_connection = None
-        _USED.discard(self)
 
     def get(self, specification: Mapping[str, Any]) -> dict[str, Any] | None:
         """The record of a game, or None when it has not been stored.
@@ -126,20 +121,6 @@ class GameStore:
         with self._connection() as connection:
             connection.execute(_UPSERT, row)
 
-    def remove(self, specification: Mapping[str, Any]) -> None:
-        """Drop the record of a game, also a damaged one. Nothing happens when it has not been stored.
-
-        Raises:
-            StoreError: the file cannot be written.
-        """
-        with self._connection() as connection:
-            connection.execute("DELETE FROM games WHERE key = ?", (specification_key(specification),))
-
-    def __contains__(self, specification: Mapping[str, Any]) -> bool:
-        with self._connection() as connection:
-            found = connection.execute("SELECT 1 FROM games WHERE key = ?", (specification_key(specification),))
-            return found.fetchone() is not None
-
     def count(self) -> int:
         """How many games there are.
 
@@ -161,8 +142,8 @@ class GameStore:
 
     def _damaged(self, key: str) -> StoreError:
         return StoreError(
-            f"{self.path}: the record of game {key} does not match its checksum. Restore the file from a copy, or drop "
-            "the game with GameStore(path).remove(specification), and it will be played again"
+            f"{self.path}: the record of game {key} does not match its checksum. Restore the file from a copy; or "
+            f"delete the row with that key from its table `games`, or the whole file: what is missing is played again"
         )
 
     @contextmanager
@@ -170,7 +151,6 @@ class GameStore:
         try:
             if self._open_connection is None:
                 self._open_connection = self._connect()
-                _USED.add(self)
             yield self._open_connection
         except sqlite3.Error as error:
             raise StoreError(f"{self.path}: {error}. {_advice(error)}") from error
@@ -180,8 +160,8 @@ class GameStore:
             self.path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise StoreError(f"{self.path}: its folder cannot be made ({error}); choose another path") from error
-        # Autocommit: each statement of ours is a transaction. The fork handler may close it from another thread.
-        connection = sqlite3.connect(self.path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+        # Autocommit: each statement of ours is a transaction.
+        connection = sqlite3.connect(self.path, timeout=_BUSY_SECONDS, isolation_level=None)
         try:
             self._prepare(connection)
         except BaseException:
@@ -223,19 +203,6 @@ class GameStore:
         if application or version or connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
             raise StoreError(f"{self.path}: the file is another program's SQLite database; choose another path")
         return True
-
-
-# SQLite forbids to use or close a connection in a forked child, so none is open while a process forks.
-_USED: weakref.WeakSet[GameStore] = weakref.WeakSet()
-
-
-def _close_all() -> None:
-    for store in list(_USED):
-        store.close()
-
-
-if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork
-    os.register_at_fork(before=_close_all)
 
 
 def _use_write_ahead_log(connection: sqlite3.Connection) -> None:

@@ -1,4 +1,7 @@
-"""Results as tables for the terminal."""
+"""Results as tables for the terminal.
+
+What they show may hold brackets, as the path of a map can: all of it is `Text`, in which rich looks for no markup.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import math
 from collections.abc import Sequence
 
 from rich.table import Table
+from rich.text import Text
 
 from evaluation.exploitability import ExploitabilityResult
 from evaluation.selfplay import SelfPlayResult
@@ -13,6 +17,7 @@ from evaluation.statistics import Estimate
 
 WIDE = 124  # columns that the widest table needs with intervals beside their values
 FEW_GAMES = 10
+BIASED = "\nthe best of several coalitions is biased upwards: see each one's gain"
 
 
 def cell(estimate: Estimate, digits: int = 2, between: str = " ") -> str:
@@ -36,38 +41,37 @@ def self_play_table(results: Sequence[SelfPlayResult], width: int = WIDE) -> Tab
     for result in results:
         welfare = cell(result.root_nash_welfare, 3, between)
         others = (result.proficiency, result.stolen_centers, result.conflicts)
-        table.add_row(result.policy, welfare, *(cell(estimate, 2, between) for estimate in others))
+        _add_row(table, result.policy, welfare, *(cell(estimate, 2, between) for estimate in others))
     return table
 
 
 def power_table(result: SelfPlayResult) -> Table:
     """A row a power: welfare points a year, or the score of the standard game."""
     points = result.rules.is_welfare
-    table = Table(title="Per power", title_justify="left")
+    table = _titled("Per power")
     table.add_column("power")
     table.add_column("WP a year" if points else f"score ({result.rules.scoring})", justify="right", no_wrap=True)
     for power, estimate in (result.welfare_per_year if points else result.scores).items():
-        table.add_row(power, cell(estimate))
+        _add_row(table, power, cell(estimate))
     return table
 
 
 def exploitability_table(results: Sequence[ExploitabilityResult], names: Sequence[str]) -> Table:
     """A row a profile and set of coalitions: the paper's figure 4."""
     first = results[0]
-    table = _table("Exploitability", first, len(first.baseline))
+    table = _table("Exploitability", first, len(first.baseline), BIASED)
     table.add_column("profile", overflow="fold")
     table.add_column("coalitions")
     table.add_column("exploitability, WP a year", justify="right", no_wrap=True)
     table.add_column("attained by", overflow="fold")
-    table.caption = f"{table.caption}\nthe best of several coalitions is biased upwards: see each one's gain"
     for result, name in zip(results, names, strict=True):
-        table.add_row(result.profile, name, cell(result.value), " + ".join(result.best))
+        _add_row(table, result.profile, name, cell(result.value), " + ".join(result.best))
     return table
 
 
 def coalition_table(result: ExploitabilityResult) -> Table:
     """A row a coalition: what it and its members gain, and what is left to the others."""
-    table = Table(title=f"Deviator {result.deviator}", title_justify="left")
+    table = _titled(f"Deviator {result.deviator}")
     table.add_column("coalition")
     table.add_column("gain, WP a year", justify="right", no_wrap=True)
     table.add_column("each member", justify="right")
@@ -75,15 +79,29 @@ def coalition_table(result: ExploitabilityResult) -> Table:
     for gain in result.estimate.coalitions:
         members = "\n".join(f"{power} {cell(member)}" for power, member in gain.members.items())
         others = cell(result.victims_welfare[gain.coalition])
-        table.add_row("\n".join(gain.coalition), cell(gain.gain), members if len(gain.members) > 1 else "", others)
+        _add_row(table, "\n".join(gain.coalition), cell(gain.gain), members if len(gain.members) > 1 else "", others)
     return table
 
 
-def _table(what: str, result: SelfPlayResult | ExploitabilityResult, games: int) -> Table:
+def _table(what: str, result: SelfPlayResult | ExploitabilityResult, games: int, remark: str = "") -> Table:
+    """An empty table that tells in its title what was played, and in its caption what the numbers are."""
     rules = result.rules
     press = f"{rules.message_rounds} message rounds" if rules.has_press else "no press"
-    title = f"{what}: {rules.variant} rules, {result.map_name} map, years: {rules.years}, {press}, games: {games}"
-    caption = "mean [95% bootstrap interval]"
-    if games < FEW_GAMES:
-        caption += "; of few games it is too narrow (of 5 it covers about 84%)"
-    return Table(title=title, caption=caption, title_justify="left", caption_justify="left")
+    few = "; of few games it is too narrow (of 5 it covers about 84%)" if games < FEW_GAMES else ""
+    return _titled(
+        f"{what}: {rules.variant} rules, {result.map_name} map, years: {rules.years}, {press}, games: {games}",
+        f"mean [95% bootstrap interval]{few}{remark}",
+    )
+
+
+def _titled(title: str, caption: str = "") -> Table:
+    return Table(
+        title=Text(title, style="table.title"),
+        caption=Text(caption, style="table.caption") if caption else None,
+        title_justify="left",
+        caption_justify="left",
+    )
+
+
+def _add_row(table: Table, *cells: str) -> None:
+    table.add_row(*map(Text, cells))

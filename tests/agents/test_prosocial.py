@@ -1,12 +1,14 @@
 """Optimal Prosocial and its plan."""
 
 import itertools
+from collections import Counter
 
 import pytest
+from scipy import optimize
 
 import agents
 import welfare_env
-from agents.partition import final_counts, partition
+from agents.partition import PartitionError, partition
 
 MAPS = ["standard", "ancmed", "pure", "modern"]
 BEST = {"AUSTRIA": 5, "ENGLAND": 5, "FRANCE": 5, "GERMANY": 5, "ITALY": 4, "RUSSIA": 5, "TURKEY": 5}
@@ -16,6 +18,15 @@ def orders_at(power="FRANCE", **position):
     policy = agents.make("prosocial")
     policy.reset(agent=power)
     return set(policy.orders(welfare_env.Game.from_position(**position).view(power)))
+
+
+def final_counts(board):
+    """Centres of every power after the first year if all follow the plan."""
+    taken = {center for centers in board.start_centers.values() for center in centers}
+    gains = Counter(
+        route.power for route in partition(board).values() if route.stops[-1][:3] in set(board.centers) - taken
+    )
+    return {power: len(board.start_centers[power]) + gains[power] for power in board.powers}
 
 
 def test_plan_of_the_standard_map_is_the_papers():
@@ -95,6 +106,21 @@ def test_no_way_leads_through_a_foreign_home(tmp_path):
 
 def test_the_minimum_goes_before_the_mean(tmp_path):
     assert final_counts(board_of(ONE_WAY_FOR_TWO, tmp_path / "way.map")) == {"ALFA": 5, "BETA": 6}
+
+
+def test_the_plan_is_the_best_and_not_almost(monkeypatch):
+    asked = []
+    solve = optimize.milp
+    monkeypatch.setattr(optimize, "milp", lambda *args, **kwargs: asked.append(kwargs) or solve(*args, **kwargs))
+    partition.__wrapped__(welfare_env.load_board("clique:3"))
+    assert [kwargs["options"] for kwargs in asked] == [{"mip_rel_gap": 0}] * 3
+
+
+def test_a_solver_that_gives_up_is_named(monkeypatch):
+    gave_up = optimize.OptimizeResult(success=False, message="Time limit reached.", x=None, fun=None)
+    monkeypatch.setattr(optimize, "milp", lambda *_, **__: gave_up)
+    with pytest.raises(PartitionError, match=r"map 'clique:3': the solver says 'Time limit reached\.'"):
+        partition.__wrapped__(welfare_env.load_board("clique:3"))
 
 
 @pytest.mark.parametrize("map_name", MAPS)

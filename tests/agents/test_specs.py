@@ -4,6 +4,7 @@ import pytest
 
 import agents
 from agents import DovePolicy, DumbBotPolicy, ExploiterPolicy, HoldPolicy, ProsocialPolicy, RandomPolicy
+from agents.specs import AGENTS, usages
 from welfare_env import UnknownAgentError
 
 
@@ -33,7 +34,8 @@ def test_options_reach_the_policy():
 
 def test_defaults_are_the_papers():
     policy = agents.make("exploiter:nice=prosocial,attack=dumbbot")
-    assert (policy.units, policy.years, policy.centers, policy.last_years) == (10, 3, 10, 2)
+    assert (policy.units, policy.centers) == (10, 10)
+    assert (policy.years, policy.last_years) == (None, None)  # as the length of the game has it
 
 
 def test_specs_nest():
@@ -57,6 +59,8 @@ def test_specs_nest():
         ("exploiter:nice=dove),attack=dove", "at ')' (character 20)", "not opened"),
         ("exploiter:nice=dove,nice=dove,attack=dove", "at 'nice=dove' (character 21)", "twice"),
         ("exploiter:nice=dove,attack=dove,units=-1", "at '-1' (character 39)", "whole number"),
+        (f"exploiter:nice=dove,attack=dove,units={'9' * 5000}", "at '999", "whole number"),
+        ("exploiter:nice=dove,attack=dove,units=٣", "at '٣' (character 39)", "whole number"),
         ("random:speed=1", "at 'speed=1' (character 8)", "takes no options"),
         ("dove:share", "at 'share' (character 6)", "key=value"),
         ("dove:share=much", "at 'much' (character 12)", "give a number"),
@@ -67,11 +71,53 @@ def test_specs_nest():
 def test_faults_are_named_and_placed(spec, place, message):
     with pytest.raises(UnknownAgentError) as caught:
         agents.make(spec)
-    assert f"agent spec {spec!r}, {place}: " in str(caught.value)
+    assert f"agent spec {spec!r}, {place}" in str(caught.value)
     assert message in str(caught.value)
 
 
+@pytest.mark.parametrize("read", [agents.make, agents.canonical])
 @pytest.mark.parametrize("spec", [None, 5, ["dove"]])
-def test_only_text_is_a_spec(spec):
+def test_only_text_is_a_spec(spec, read):
     with pytest.raises(UnknownAgentError, match="give a string"):
-        agents.make(spec)
+        read(spec)
+
+
+@pytest.mark.parametrize(
+    ("spec", "written"),
+    [
+        ("dove", "dove"),
+        ("(dove)", "dove"),
+        (" ( dove : share = .50 ) ", "dove:share=0.5"),
+        ("exploiter:nice=(prosocial),attack=dumbbot", "exploiter:nice=prosocial,attack=dumbbot"),
+        ("exploiter: attack=dumbbot, nice=prosocial", "exploiter:nice=prosocial,attack=dumbbot"),
+        (
+            "exploiter:last_years=01,units=8,nice=hold,attack=hold",
+            "exploiter:nice=hold,attack=hold,units=8,last_years=1",
+        ),
+        ("exploiter:nice=dove:share=1,attack=hold", "exploiter:nice=(dove:share=1.0),attack=hold"),
+        (
+            "(exploiter:attack=(dumbbot),nice=(exploiter:attack=random,nice=(dove)))",
+            "exploiter:nice=(exploiter:nice=dove,attack=random),attack=dumbbot",
+        ),
+    ],
+)
+def test_one_way_to_write_a_spec(spec, written):
+    assert agents.canonical(spec) == written
+    assert agents.canonical(written) == written
+    assert type(agents.make(written)) is type(agents.make(spec))
+
+
+def test_the_one_way_to_write_a_spec_names_faults_too():
+    with pytest.raises(UnknownAgentError, match=r"at 'gandhi' \(character 28\): unknown agent"):
+        agents.canonical("exploiter:nice=dove,attack=gandhi")
+
+
+def test_the_package_tells_of_every_policy():
+    assert all(f"``{name}" in agents.__doc__ for name in AGENTS)
+
+
+def test_usages_tell_what_must_be_given():
+    told = usages()
+    assert [usage.partition(":")[0] for usage in told] == list(AGENTS)
+    for usage in told:
+        agents.make(usage.replace("SPEC", "hold"))

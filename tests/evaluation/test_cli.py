@@ -1,0 +1,498 @@
+"""The command line: what it prints where, its errors, and that a killed command goes on where it was."""
+
+import io
+import json
+import os
+import re
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from rich.console import Console
+
+import evaluation
+from agents.specs import usages
+from evaluation import GameSpec
+from evaluation import __main__ as command_line
+from evaluation.games import CODE_DIGEST, code_digest
+from evaluation.tables import coalition_table, exploitability_table
+from welfare_env import Rules
+from welfare_env.toy import toy_map
+
+CODE = Path(evaluation.__file__).parents[1]
+QUICK = ("--years", "1", "--message-rounds", "0", "--map", "pure", "--workers", "1")
+COMMANDS = ("self-play", "exploitability", "demo")
+POWERS = ("AUSTRIA", "ENGLAND", "FRANCE", "GERMANY", "ITALY", "RUSSIA", "TURKEY")
+ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+PATIENCE = 120  # seconds; a busy machine takes its time to start Python
+
+
+class Outcome(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+    def rows(self) -> list[list[str]]:
+        """The cells of every table row."""
+        return [[cell.strip() for cell in line.split("│")[1:-1]] for line in self.out.splitlines() if line[:1] == "│"]
+
+
+@pytest.fixture
+def cli(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Outcome]:
+    """Runs a command in this process, in a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "120")  # rich folds help and errors by it
+
+    def run(*arguments: str) -> Outcome:
+        with pytest.raises(SystemExit) as ended:
+            command_line.app(list(arguments))
+        return Outcome(ended.value.code or 0, *capsys.readouterr())
+
+    return run
+
+
+@pytest.fixture
+def launch(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
+    """Starts `python -m evaluation` in a process group of its own; nothing of it outlives the test."""
+    started: list[subprocess.Popen[str]] = []
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(CODE), os.environ.get("PYTHONPATH", "")])}
+
+    def start(*arguments: str) -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "evaluation", *arguments],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=tmp_path,
+            env=environment,
+            text=True,
+            start_new_session=True,
+        )
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        kill_group(process)
+        process.communicate()
+
+
+def kill_group(process: subprocess.Popen[str]) -> None:
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return
+
+
+def wait_for(condition: Callable[[], bool], process: subprocess.Popen[str] | None = None) -> None:
+    """Until the condition holds; the process must not end before."""
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert process is None or process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+
+
+def stored(path: Path) -> dict[str, tuple[float, str]]:
+    """Key -> when it was stored, and its checksum; of a store that may be in use, or not be there yet."""
+    try:
+        connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+    except sqlite3.OperationalError:
+        return {}
+    try:
+        return {row[0]: row[1:] for row in connection.execute("SELECT key, created, checksum FROM games")}
+    except sqlite3.OperationalError:
+        return {}
+    finally:
+        connection.close()
+
+
+def living(group: int) -> list[int]:
+    """Processes of a group that still do something."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            state, _, process_group = stat.read_text().rpartition(")")[2].split()[:3]
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        if int(process_group) == group and state != "Z":
+            found.append(int(stat.parent.name))
+    return found
+
+
+# Tables and JSON
+
+
+def cells(estimate: dict[str, Any], digits: int) -> str:
+    numbers = [f"{estimate[name]:.{digits}f}" for name in ("value", "low", "high")]
+    return "{} [{}, {}]".format(*numbers)
+
+
+def test_self_play_prints_the_same_numbers_as_table_and_as_json(cli: Callable[..., Outcome]) -> None:
+    command = ("self-play", "random", "dove:share=0.5", "--games", "3", "--years", "2", "--message-rounds", "0")
+    table, plain = cli(*command, "--workers", "1"), cli(*command, "--workers", "1", "--json")
+    assert (table.code, plain.code) == (0, 0)
+    assert [result["policy"] for result in plain.json] == ["random", "dove:share=0.5"]
+    assert table.rows() == [
+        [
+            result["policy"],
+            cells(result["root_nash_welfare"], 3),
+            *(cells(result[name], 2) for name in ("proficiency", "stolen_centers", "conflicts")),
+        ]
+        for result in plain.json
+    ]
+    before, _, after = table.out.partition("┏")
+    assert " ".join(before.split()) == "Self-play: welfare rules, standard map, years: 2, no press, games: 3"
+    assert "mean [95% bootstrap interval]; of few games it is too narrow" in " ".join(after.split())
+    assert Path("runs/evaluation.sqlite").is_file()
+
+
+def test_a_single_policy_is_told_power_by_power(cli: Callable[..., Outcome]) -> None:
+    outcome = cli("self-play", "prosocial", "--games", "2", "--years", "1", "--message-rounds", "0", "--workers", "1")
+    assert ["prosocial", "4.843 [4.843, 4.843]", "1.00 [1.00, 1.00]", *["0.00 [0.00, 0.00]"] * 2] in outcome.rows()
+    shares = {row[0]: row[1] for row in outcome.rows() if row[0] in POWERS}
+    assert shares == dict.fromkeys(POWERS, "5.00 [5.00, 5.00]") | {"ITALY": "4.00 [4.00, 4.00]"}
+
+
+def test_the_standard_variant_is_told_in_scores(cli: Callable[..., Outcome]) -> None:
+    command = ("self-play", "hold", "--variant", "standard", "--games", "1", *QUICK)
+    table = cli(*command)
+    assert table.rows()[0] == ["hold", "-", "1.00", "0.00", "0.00"]
+    assert "score (sum-of-squares)" in table.out
+    assert dict(table.rows()[1:]) == dict.fromkeys(POWERS, f"{1 / 7:.2f}")
+    assert cli(*command, "--json").json[0]["root_nash_welfare"]["value"] is None
+
+
+def test_exploitability_prints_the_same_numbers_as_table_and_as_json(cli: Callable[..., Outcome]) -> None:
+    command = ("exploitability", "prosocial", "--coalitions", "france,Germany + TURKEY", "--games", "3")
+    options = ("--years", "4", "--message-rounds", "0", "--workers", "1")
+    table, plain = cli(*command, *options), cli(*command, *options, "--json").json
+    assert [entry["coalition"] for entry in plain["coalitions"]] == [["FRANCE"], ["GERMANY", "TURKEY"]]
+    assert plain["exploitability"]["low"] > 0
+    head, france, germany, turkey = table.rows()
+    assert head == [
+        "prosocial",
+        "france,Germany + TURKEY",
+        cells(plain["exploitability"], 2),
+        " + ".join(plain["best"]),
+    ]
+    alone, pair = plain["coalitions"]
+    others = [cells(entry["victims_root_nash_welfare"], 2) for entry in (alone, pair)]
+    assert france == ["FRANCE", cells(alone["gain"], 2), "", others[0]]
+    assert germany == ["GERMANY", cells(pair["gain"], 2), f"GERMANY {cells(pair['members']['GERMANY'], 2)}", others[1]]
+    assert turkey == ["TURKEY", "", f"TURKEY {cells(pair['members']['TURKEY'], 2)}", ""]
+    assert "Deviator exploiter:nice=(prosocial),attack=dumbbot" in table.out
+
+
+def test_json_is_that_of_the_library(cli: Callable[..., Outcome]) -> None:
+    rules = evaluation.games.welfare_env.Rules(years=1, message_rounds=0, retreat_welfare=True)
+    plain = cli("self-play", "random", "--games", "2", "--seed", "5", "--retreat-welfare", *QUICK, "--json").json
+    assert plain == [evaluation.self_play("random", 2, seed=5, rules=rules, map_name="pure").to_dict()]
+    options = ("--deviator", "dumbbot", "--coalitions", "pairs", "--games", "2", "--seed", "5")
+    plain = cli("exploitability", "random", *options, "--retreat-welfare", *QUICK, "--json").json
+    library = evaluation.exploitability(
+        "random", 2, deviator="dumbbot", coalitions="pairs", seed=5, rules=rules, map_name="pure"
+    )
+    assert plain == library.to_dict()
+
+
+def test_a_store_is_used(cli: Callable[..., Outcome], played: list[GameSpec]) -> None:
+    first = cli("self-play", "random", "--games", "3", *QUICK, "--store", "deep/er/games.sqlite", "--json")
+    assert (len(played), len(stored(Path("deep/er/games.sqlite")))) == (3, 3)
+    assert (
+        cli("self-play", "random", "--games", "3", *QUICK, "--store", "deep/er/games.sqlite", "--json").out == first.out
+    )
+    assert len(played) == 3
+    cli("exploitability", "random", "--games", "3", *QUICK, "--store", "deep/er/games.sqlite")
+    assert len(played) == 3 + 15
+
+
+def test_nothing_but_the_result_is_printed_to_files(cli: Callable[..., Outcome]) -> None:
+    outcome = cli("exploitability", "hold", "--games", "2", *QUICK, "--json")
+    assert (outcome.out[0], outcome.out[-2:], outcome.err) == ("{", "}\n", "")
+    table = cli("exploitability", "hold", "--games", "2", *QUICK)
+    assert ("\x1b" in table.out, table.err) == (False, "")  # no colours where nobody looks
+
+
+def test_brackets_in_paths_are_shown_as_they_are(cli: Callable[..., Outcome], tmp_path: Path) -> None:
+    path = tmp_path / "[bold]toys[/bold]" / "[red].map"
+    path.parent.mkdir(parents=True)
+    path.write_text(toy_map("clique:3"))
+    options = ("--games", "1", "--years", "1", "--message-rounds", "0", "--workers", "1", "--map", str(path))
+    for command in (("self-play", "hold"), ("exploitability", "hold", "--coalitions", "PLAYERA")):
+        outcome = cli(*command, *options)
+        assert outcome.code == 0, outcome.err
+        assert str(path) in "".join(outcome.out.split("\n"))
+
+
+def test_brackets_in_cells_are_shown_as_they_are() -> None:
+    result = evaluation.exploitability("hold", 1, coalitions=["FRANCE"], rules=Rules(years=1, message_rounds=0))
+    told = replace(result, profile="[i]hold[/i]", deviator="[b]dove[/b]", map_name="[u]")
+    console = Console(width=200, record=True, file=io.StringIO())
+    console.print(exploitability_table([told], ["[s]singles"]), coalition_table(told))
+    text = console.export_text()
+    assert all(part in text for part in ("[i]hold[/i]", "Deviator [b]dove[/b]", "[u] map", "[s]singles"))
+
+
+def test_a_terminal_has_a_progress_bar_apart_from_stdout(
+    cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    outcome = cli("exploitability", "hold", "--games", "2", *QUICK, "--json")
+    assert outcome.json["games"] == 2
+    assert "12/12 games" in ESCAPES.sub("", outcome.err)
+
+
+@pytest.mark.parametrize("width", [80, 100, 140])
+def test_tables_fit_a_terminal(cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch, width: int) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    played = ("random", "dove:share=0.5")
+    for command in (
+        ("self-play", *played),
+        ("self-play", "random"),
+        ("exploitability", "random", "--coalitions", "pairs"),
+    ):
+        text = ESCAPES.sub("", cli(*command, "--games", "3", *QUICK).out)
+        assert all(len(line.rstrip()) <= width for line in text.splitlines())
+        assert "…" not in text
+        assert "random" in text
+        assert ("dove:share=0" in text) == (played[1] in command)
+
+
+def test_a_small_demo(cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch, played: list[GameSpec]) -> None:
+    monkeypatch.setattr(command_line, "DEMO_GAMES", 1)
+    monkeypatch.setattr(command_line, "DEMO_POLICIES", ("hold", "prosocial"))
+    monkeypatch.setattr(command_line, "DEMO_PROFILES", ("prosocial",))
+    outcome = cli("demo", "--workers", "1")
+    assert outcome.code == 0
+    assert len(played) == 2 + 5 + 5  # the exploited profile's self-play is there already
+    rows = outcome.rows()
+    assert [row[:2] for row in rows] == [
+        ["hold", "0.000"],
+        ["prosocial", "4.843"],
+        ["prosocial", "singles"],
+        ["prosocial", "pairs"],
+    ]
+    assert all(float(row[2]) > 1 for row in rows[2:])
+    assert cli("demo", "--workers", "1").out == outcome.out
+    plain = cli("demo", "--workers", "1", "--json").json
+    assert [result["policy"] for result in plain["self_play"]] == ["hold", "prosocial"]
+    assert [[result["profile"], f"{result['exploitability']['value']:.2f}"] for result in plain["exploitability"]] == [
+        [row[0], row[2]] for row in rows[2:]
+    ]
+    assert len(played) == 12
+
+
+@pytest.mark.slow
+def test_the_demo(launch: Callable[..., subprocess.Popen[str]], cli: Callable[..., Outcome]) -> None:
+    out, err = launch("demo", "--workers", "2").communicate(timeout=600)
+    again = cli("demo", "--workers", "1")  # in the same folder, so with the same store
+    assert again.out == out
+    rows = {tuple(row[:2]): row for row in again.rows()}
+    assert ("prosocial", "4.843 [4.843, 4.843]") in rows
+    assert [key[0] for key in rows][:4] == list(command_line.DEMO_POLICIES)
+    for profile in command_line.DEMO_PROFILES:
+        for coalitions in ("singles", "pairs"):
+            assert float(rows[profile, coalitions][2].split()[0]) > 1
+    assert err == ""
+
+
+# Help
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_explains_every_option(cli: Callable[..., Outcome], command: str) -> None:
+    outcome = cli(command, "--help")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert f"{command} [OPTIONS]" in outcome.out
+    expected = {"--seed", "--workers", "--store", "--json", "--help"}
+    if command != "demo":
+        expected |= {"--games", "--years", "--map", "--message-rounds", "--retreat-welfare"}
+        expected |= {"--variant"} if command == "self-play" else {"--deviator", "--coalitions"}
+    assert {word for word in outcome.out.split() if word.startswith("--")} == expected
+
+
+def test_help_names_commands_and_policies(cli: Callable[..., Outcome]) -> None:
+    for outcome in (cli("--help"), cli()):
+        text = " ".join((outcome.out + outcome.err).replace("│", " ").split())
+        assert all(name in text for name in COMMANDS)
+        assert f"Policies: {', '.join(usages())} (a nested SPEC" in text
+
+
+# Errors
+
+
+WRONG = [
+    (("self-play", "nobody"), "unknown agent; known are dove"),
+    (("self-play", "exploiter:nice=hold"), "attack missing"),
+    (("self-play", "hold", "--map", "nowhere"), "unknown map 'nowhere'"),
+    (("self-play", "hold", "--variant", "chess"), "variant='chess'"),
+    (("self-play", "hold", "--years", "1001"), "years=1001"),
+    (("self-play", "hold", "--variant", "standard", "--retreat-welfare"), "retreat_welfare is about welfare points"),
+    (("exploitability", "nobody"), "unknown agent"),
+    (("exploitability", "hold", "--deviator", "nobody"), "unknown agent"),
+    (("exploitability", "hold", "--coalitions", "FRANCE+SPAIN"), "unknown power 'SPAIN'"),
+    (("exploitability", "hold", "--coalitions", "ITALY+ITALY"), "each once"),
+    (("exploitability", "hold", "--coalitions", ""), "unknown power ''"),
+    (("exploitability", "hold", "--map", "clique:4"), "choose one of PLAYERA"),
+    (("self-play", "hold", "--store", "."), "choose another path"),
+    (("self-play", "hold", "--store", "/dev/null/games.sqlite"), "folder cannot be made"),
+]
+
+
+@pytest.mark.parametrize(("command", "words"), WRONG, ids=[" ".join(command) for command, _ in WRONG])
+def test_errors_end_in_one_readable_line(
+    cli: Callable[..., Outcome], command: tuple[str, ...], words: str, played: list[GameSpec]
+) -> None:
+    outcome = cli(*command, "--workers", "1")
+    assert (outcome.code, outcome.out, played) == (2, "", [])
+    (line,) = outcome.err.splitlines()
+    assert line.startswith("error: ")
+    assert words in line
+
+
+def test_a_misspelt_second_policy_is_found_before_the_first_plays(
+    cli: Callable[..., Outcome], played: list[GameSpec]
+) -> None:
+    assert cli("self-play", "hold", "nobody", "--games", "2", *QUICK).code == 2
+    assert played == []
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        (("self-play",), "policies"),
+        (("self-play", "hold", "--games", "0"), "--games"),
+        (("self-play", "hold", "--games", "many"), "--games"),
+        (("self-play", "hold", "--seed", "-1"), "--seed"),
+        (("exploitability", "hold", "--workers", "0"), "--workers"),
+        (("exploitability", "hold", "dove"), "dove"),
+        (("exploitability", "hold", "--variant", "standard"), "--variant"),
+        (("play",), "play"),
+    ],
+    ids=str,
+)
+def test_misuse_is_told(cli: Callable[..., Outcome], command: tuple[str, ...], words: str) -> None:
+    outcome = cli(*command)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert words in outcome.err
+    assert "Traceback" not in outcome.err
+
+
+def test_a_store_of_another_program_is_left_alone(cli: Callable[..., Outcome], tmp_path: Path) -> None:
+    path = tmp_path / "diary.txt"
+    path.write_text("Dear diary, " * 100)
+    outcome = cli("self-play", "hold", *QUICK, "--store", str(path))
+    assert (outcome.code, outcome.out) == (2, "")
+    (line,) = outcome.err.splitlines()
+    assert str(path) in line
+    assert path.read_text() == "Dear diary, " * 100
+
+
+def test_the_module_runs_as_a_program(launch: Callable[..., subprocess.Popen[str]]) -> None:
+    process = launch("self-play", "hold", "--variant", "chess")
+    out, err = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, out) == (2, "")
+    assert err.startswith("error: variant='chess'")
+
+
+# Interrupted and killed
+
+# 30 games of some 50 ms, one after the other: time enough to come in between.
+LONG = ("exploitability", "dumbbot", "--deviator", "random", "--games", "5", "--years", "3", "--message-rounds", "0")
+LONG_GAMES = 30
+
+
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_an_interruption_says_how_to_go_on(
+    launch: Callable[..., subprocess.Popen[str]], store_path: Path, workers: int
+) -> None:
+    process = launch(*LONG, "--workers", str(workers), "--store", str(store_path))
+    wait_for(lambda: len(stored(store_path)) >= 3, process)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+    out, err = process.communicate(timeout=PATIENCE)
+    told = "interrupted: finished games are kept, the same command goes on from them\n"
+    assert (process.returncode, out, err) == (130, "", told)
+    assert 3 <= len(stored(store_path)) < LONG_GAMES
+    wait_for(lambda: not living(process.pid))
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_killed_command_goes_on_where_it_was(
+    launch: Callable[..., subprocess.Popen[str]], cli: Callable[..., Outcome], tmp_path: Path, workers: int
+) -> None:
+    command = (*LONG, "--workers", str(workers), "--store", "killed.sqlite", "--json")
+    process = launch(*command)
+    wait_for(lambda: len(stored(tmp_path / "killed.sqlite")) >= 3, process)
+    kill_group(process)
+    out, _ = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, out) == (-signal.SIGKILL, "")
+    before = stored(tmp_path / "killed.sqlite")
+    assert 3 <= len(before) < LONG_GAMES
+
+    resumed = launch(*command)
+    out, err = resumed.communicate(timeout=PATIENCE)
+    assert resumed.returncode == 0, err
+    packages = [CODE / "welfare_env", CODE / "agents"]
+    assert code_digest(*packages) == CODE_DIGEST, "the code was edited during the test, so games are played anew"
+    undisturbed = cli(*LONG, "--workers", "1", "--store", "undisturbed.sqlite", "--json")
+    assert out == undisturbed.out
+    after = stored(tmp_path / "killed.sqlite")
+    assert len(after) == LONG_GAMES
+    assert before.items() <= after.items()  # none of the finished games was played and stored again
+    records = [
+        {key: row[1] for key, row in stored(tmp_path / name).items()}
+        for name in ("killed.sqlite", "undisturbed.sqlite")
+    ]
+    assert records[0] == records[1]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL], ids=str)
+def test_workers_end_with_their_parent(
+    launch: Callable[..., subprocess.Popen[str]], store_path: Path, how: signal.Signals
+) -> None:
+    process = launch(*LONG, "--workers", "2", "--store", str(store_path))
+    wait_for(lambda: len(stored(store_path)) >= 3, process)
+    process.send_signal(how)
+    process.wait(PATIENCE)
+    wait_for(lambda: not living(process.pid))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("gap", [0.1, 0.2, 0.4])
+def test_an_impatient_interruption_ends_as_well(
+    launch: Callable[..., subprocess.Popen[str]], store_path: Path, gap: float
+) -> None:
+    # Whole games of dumbbots take long enough that the first interruption still waits for them.
+    process = launch("self-play", "dumbbot", "--games", "60", "--workers", "2", "--store", str(store_path))
+    wait_for(lambda: len(stored(store_path)) >= 3, process)
+    os.killpg(process.pid, signal.SIGINT)
+    time.sleep(gap)
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGINT)
+    process.wait(30)
+    assert 3 <= len(stored(store_path)) < 60
+
+
+@pytest.mark.slow
+def test_a_lost_worker_is_told(launch: Callable[..., subprocess.Popen[str]], store_path: Path) -> None:
+    process = launch(*LONG, "--workers", "2", "--store", str(store_path))
+    wait_for(lambda: len(stored(store_path)) >= 3, process)
+    os.kill(max(living(process.pid)), signal.SIGKILL)  # the last one started is a worker
+    out, err = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, out) == (2, "")
+    (line,) = err.splitlines()
+    assert line.startswith("error: a worker process ended")
+    assert "Finished games are kept" in line
