@@ -2,14 +2,18 @@
 
 A spec is a name, and after a colon what that policy takes. Options are ``key=value`` pairs between commas; a value that
 is a spec itself may stand in parentheses, and must where it has commas of its own:
-"exploiter:nice=(exploiter:nice=dove,attack=random),attack=dumbbot".
+"exploiter:nice=(exploiter:nice=dove,attack=random),attack=dumbbot". A policy of one's own is
+"import:mymodule.MyPolicy".
 """
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from agents.dove import DovePolicy
@@ -20,6 +24,8 @@ from agents.policy import Policy
 from agents.prosocial import ProsocialPolicy
 from agents.random import RandomPolicy
 from welfare_env.errors import UnknownAgentError
+
+IMPORT_PATH = r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+"
 
 
 def make(spec: str) -> Policy:
@@ -152,6 +158,35 @@ class Keyed:
             raise rest.fault(str(error)) from error
 
 
+class Imported:
+    """A policy of the user's: "import:mymodule.MyPolicy" is the class `MyPolicy` of an importable module."""
+
+    usage = ":MODULE.CLASS"
+
+    def read(self, name: str, rest: Part) -> Recipe:
+        """What `name` with the path in `rest` means; the module is not imported yet."""
+        if not re.fullmatch(IMPORT_PATH, rest.text):
+            raise rest.fault("give a module and a class in it, such as import:mymodule.MyPolicy")
+        return Recipe(f"{name}:{rest.text}", lambda: self._make(rest))
+
+    def _make(self, rest: Part) -> Policy:
+        module_name, _, class_name = rest.text.rpartition(".")
+        try:
+            policy = getattr(importlib.import_module(module_name), class_name)()
+        except (ImportError, AttributeError, TypeError) as error:
+            raise rest.fault(f"cannot be made: {type(error).__name__}: {error}") from error
+        if not isinstance(policy, Policy):
+            raise rest.fault("has no reset(agent, seed) and act(observation, info): it is no policy")
+        return policy
+
+
+def imported_files(spec: str) -> list[Path]:
+    """The source files of the user's policies that a spec names; a built-in or compiled module has none."""
+    names = {path.rpartition(".")[0] for path in re.findall(rf"\bimport:({IMPORT_PATH})", spec)}
+    found = [importlib.util.find_spec(name) for name in sorted(names)]
+    return [Path(module.origin) for module in found if module is not None and module.origin and module.has_location]
+
+
 def _text(value: Recipe | float) -> str:
     """A spec with options of its own stands in parentheses."""
     if not isinstance(value, Recipe):
@@ -169,7 +204,8 @@ def _spec(part: Part) -> Recipe:
     part = part.cut(0, len(part.text)).unwrapped()
     name, rest = part.halves(":") or (part, part.cut(len(part.text), len(part.text)))
     if name.text not in AGENTS:
-        raise name.fault(f"unknown agent; known are {', '.join(sorted(AGENTS))}")
+        known = ", ".join(sorted(AGENTS))
+        raise name.fault(f"unknown agent; known are {known}. Your own: import:mymodule.MyPolicy")
     return AGENTS[name.text].read(name.text, rest)
 
 
@@ -186,7 +222,7 @@ def _share(part: Part) -> float:
         raise part.fault("give a number") from None
 
 
-AGENTS: dict[str, Keyed] = {
+AGENTS: dict[str, Keyed | Imported] = {
     "random": Keyed(RandomPolicy),
     "hold": Keyed(HoldPolicy),
     "prosocial": Keyed(ProsocialPolicy),
@@ -197,4 +233,5 @@ AGENTS: dict[str, Keyed] = {
         required={"nice": _spec, "attack": _spec},
         optional=dict.fromkeys(("units", "years", "centers", "last_years"), _whole),
     ),
+    "import": Imported(),
 }

@@ -14,6 +14,7 @@ import numpy as np
 
 import agents
 import welfare_env
+from agents.specs import imported_files
 from evaluation.options import EvaluationError, check_workers
 from evaluation.store import GameStore, StoreError
 from evaluation.workers import Workers
@@ -41,6 +42,12 @@ def code_digest(*packages: Path) -> str:
 
 CODE_DIGEST = code_digest(*(Path(str(package.__file__)).parent for package in (welfare_env, agents)))
 """Of the code as it was when this process imported it; what is changed later is not what plays here."""
+
+
+def _own_code(policies: Iterable[str]) -> str:
+    """SHA-256 over the modules of the user's own policies, "" if there are none."""
+    files = sorted({path for policy in policies for path in imported_files(policy)})
+    return hashlib.sha256(b"\0".join(path.read_bytes() for path in files)).hexdigest() if files else ""
 
 
 @dataclass(frozen=True)
@@ -81,6 +88,7 @@ class GameSpec:
             "map_digest": map_digest(self.map_name),
             "engine": self.engine,
             "code": CODE_DIGEST,
+            "own_code": _own_code([policy for _, policy in self.players]),
             "versions": VERSIONS,
         }
 

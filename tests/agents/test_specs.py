@@ -3,7 +3,7 @@
 import pytest
 
 import agents
-from agents import DovePolicy, DumbBotPolicy, ExploiterPolicy, HoldPolicy, ProsocialPolicy, RandomPolicy
+from agents import DovePolicy, DumbBotPolicy, ExploiterPolicy, HoldPolicy, ProsocialPolicy, RandomPolicy, specs
 from agents.specs import AGENTS, usages
 from welfare_env import UnknownAgentError
 
@@ -121,3 +121,33 @@ def test_usages_tell_what_must_be_given():
     assert [usage.partition(":")[0] for usage in told] == list(AGENTS)
     for usage in told:
         agents.make(usage.replace("SPEC", "hold"))
+
+
+class TestOwnPolicies:
+    """A policy of the user's, by the module and the class."""
+
+    @pytest.fixture
+    def module(self, tmp_path, monkeypatch):
+        path = tmp_path / "own_players.py"
+        path.write_text("from agents import HoldPolicy\n\n\nclass Mine(HoldPolicy):\n    pass\n\n\nother = 5\n")
+        monkeypatch.syspath_prepend(tmp_path)
+        return path
+
+    def test_is_imported(self, module):
+        policy = agents.make("exploiter:nice=(import:own_players.Mine),attack=dumbbot")
+        assert type(policy.nice).__name__ == "Mine"
+        assert specs.imported_files("exploiter:nice=(import:own_players.Mine),attack=dumbbot") == [module]
+
+    @pytest.mark.parametrize(
+        ("path", "fault"),
+        [
+            ("own_players", "give a module and a class"),
+            ("own_players.Yours", "AttributeError"),
+            ("own_players.other", "TypeError"),
+            ("no_such_module.Mine", "ModuleNotFoundError"),
+            ("collections.OrderedDict", "it is no policy"),
+        ],
+    )
+    def test_faults_point_at_the_place(self, module, path, fault):
+        with pytest.raises(UnknownAgentError, match=f"character 8.*{fault}"):
+            agents.make(f"import:{path}")

@@ -1,0 +1,600 @@
+"""How fast everything is, measured in one run on one core: `python -m benchmarks.speed`.
+
+All rows are measured in every round, one after the other, so that a busy moment of the machine falls on all alike. A
+row plays the same phases in every round: what differs between rounds is the machine's doing. Figures are medians over
+the rounds. Wall time counts when nothing else runs; CPU time hardly minds what does. Rows without another remark play
+the standard game at random from the opening, ten years a game.
+"""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from pathlib import Path
+from statistics import median
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from diplomacy import Game as PackageGame
+from diplomacy.utils.constants import DEFAULT_GAME_RULES
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+
+import welfare_env
+from welfare_env import Game, Rules, load_board
+from welfare_env.engine import State, initial_state, kernels
+from welfare_env.engine.fast import FastEngine, Scratch, rules_array
+from welfare_env.observation import num_features
+from welfare_env.vector import VectorEnv
+
+SEED = 0
+YEARS = 10
+RULES = {variant: Rules(variant, years=YEARS, press=None) for variant in ("standard", "welfare")}
+FUSED = 20_000  # phases a call
+STEPS = 30  # phases of a game of ten years, about
+RECORDED = 4  # games that the rows with one game play
+SECONDS, QUICK_SECONDS = 0.4, 0.05  # a measurement takes so long at least
+BATCH, MANY = 256, 4096  # games
+SIZES, QUICK_SIZES = (1, 16, BATCH, 1024, MANY), (1, 16, BATCH)
+CPUS: set[int] = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set()
+ONE = set(sorted(CPUS)[-1:])  # the last: the system itself is busiest on the first
+THREADED = "threads, not pinned to one CPU"
+
+Played = tuple[int, int]  # phases, and units: what microseconds are of, steps of an environment or else phases
+
+
+@dataclass(frozen=True)
+class Row:
+    """Something to measure.
+
+    Attributes:
+        play: plays for some milliseconds or more, and tells how many phases and units that were.
+        pinned: whether to one CPU.
+    """
+
+    group: str
+    name: str
+    play: Callable[[], Played]
+    pinned: bool = True
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One measurement: what was played, and the seconds it took; CPU seconds are those of all threads."""
+
+    phases: int
+    units: int
+    wall: float
+    cpu: float
+
+
+@dataclass(frozen=True)
+class Result:
+    """The measurements of a row, one a round."""
+
+    group: str
+    name: str
+    samples: tuple[Sample, ...]
+
+    @property
+    def rates(self) -> list[float]:
+        """Phases a second."""
+        return [sample.phases / sample.wall for sample in self.samples]
+
+    @property
+    def cpu_rates(self) -> list[float]:
+        """Phases a CPU second."""
+        return [sample.phases / sample.cpu for sample in self.samples]
+
+    @property
+    def microseconds(self) -> float:
+        """Median wall time of a unit."""
+        return 1e6 * median(sample.wall / sample.units for sample in self.samples)
+
+    @property
+    def cpu_microseconds(self) -> float:
+        """Median CPU time of a unit."""
+        return 1e6 * median(sample.cpu / sample.units for sample in self.samples)
+
+
+@dataclass(frozen=True)
+class Start:
+    """What a fresh process takes: seconds and CPU seconds of `STAGES`. The interpreter's own start counts as CPU."""
+
+    name: str
+    wall: list[float]
+    cpu: list[float]
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Bytes: the state of a game, and what a process grows by for each of many games of a `vector_env`."""
+
+    state: int
+    games: int
+    resident_a_game: float | None
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Where it was measured. Loads are the averages of the last minute."""
+
+    cpu: str
+    cores: int
+    pinned_to: int | None
+    load_at_start: float
+    load_at_end: float
+    versions: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Report:
+    """All that one run has found. `starts` is empty in a quick run."""
+
+    machine: Machine
+    results: list[Result]
+    starts: list[Start]
+    memory: Memory
+
+    def as_json(self) -> str:
+        """Everything, with the medians."""
+        found = asdict(self)
+        for entry, result in zip(found["results"], self.results, strict=True):
+            entry["phases_per_second"] = median(result.rates)
+            entry["phases_per_cpu_second"] = median(result.cpu_rates)
+            entry["microseconds"], entry["cpu_microseconds"] = result.microseconds, result.cpu_microseconds
+            entry["times_package"] = ratio(result.cpu_rates, self.results[-1].cpu_rates)
+        return json.dumps(found, indent=1)
+
+
+@dataclass(frozen=True)
+class Turn:
+    """A phase of a recorded game: the position, and per power the orders as numbers and as strings."""
+
+    state: State
+    numbers: list[np.ndarray]
+    texts: dict[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A game: its actions in the AEC environment, and its phases."""
+
+    actions: list[int]
+    turns: list[Turn]
+
+
+# What is measured: each function makes the `play` of a row.
+
+
+def fused(variant: str) -> Callable[[], Played]:
+    """One game after the other in one kernel: legal orders, a random choice, the next position."""
+    board = load_board()
+    at, tables, numbers = Scratch(board.tables), board.tables, rules_array(board, RULES[variant])
+    start = initial_state(board).row.copy()
+
+    def play() -> Played:
+        work = (at.w, at.b, at.x, start, np.array([SEED], np.uint64))
+        lists = (at.orders, at.starts, at.slots, at.powers, at.flags)
+        kernels.play(tables.numbers, tables.masks, numbers, start.copy(), *work, *lists, FUSED)
+        return FUSED, FUSED
+
+    return play
+
+
+def fused_threads(threads: int) -> Callable[[], Played]:
+    """The same in threads that never wait for each other: what the machine itself gives to threads."""
+    plays = [fused("standard") for _ in range(threads)]
+    pool = ThreadPoolExecutor(threads)
+
+    def play() -> Played:
+        phases = sum(future.result()[0] for future in [pool.submit(each) for each in plays])
+        return phases, phases
+
+    return play
+
+
+def batched(num_games: int, threads: int = 1, observations: bool = False, padded: bool = False) -> Callable[[], Played]:
+    """Many games at once; every game once, about, since `reset` puts all into their first phase."""
+    board = load_board()
+    games = VectorEnv(board, RULES["standard"], num_games, threads)
+    which = np.arange(num_games)
+    who = which % len(board.powers)
+    seen = np.zeros((num_games, len(board.provinces), num_features(board)), np.float32)
+
+    def play() -> Played:
+        games.reset(SEED)
+        for _ in range(STEPS):
+            games.step(games.sample())
+            if observations:
+                games.observe(which, who, out=seen)
+            if padded:
+                games.legal.padded()
+        return STEPS * num_games, STEPS * num_games
+
+    return play
+
+
+def engine_calls(games: Sequence[Recorded], variant: str) -> Callable[[], Played]:
+    """`legal` and `step` of the engine, a state at a time; the choice of orders costs nothing here and below."""
+    engine = FastEngine(load_board(), RULES[variant])
+    turns = [turn for game in games for turn in game.turns]
+
+    def play() -> Played:
+        for turn in turns:
+            engine.legal(turn.state)
+            engine.step(turn.state, turn.numbers)
+        return len(turns), len(turns)
+
+    return play
+
+
+def game_in_words(games: Sequence[Recorded], variant: str) -> Callable[[], Played]:
+    """`Game`: each power asks for its legal orders and submits strings, which are checked."""
+
+    def play() -> Played:
+        for recorded in games:
+            game = Game(rules=RULES[variant])
+            for turn in recorded.turns:
+                for power in game.powers:
+                    game.legal_orders(power)
+                    game.submit(power, turn.texts[power])
+                game.advance()
+        phases = sum(len(game.turns) for game in games)
+        return phases, phases
+
+    return play
+
+
+def aec_steps(games: Sequence[Recorded], variant: str, last: bool) -> Callable[[], Played]:
+    """The AEC environment, action by action, with or without asking for observation, mask and info before each."""
+    env = welfare_env.make(press=None, variant=variant, years=YEARS)
+
+    def play() -> Played:
+        for game in games:
+            env.reset()
+            for action in game.actions:
+                if last:
+                    env.last()
+                env.step(action)
+        return sum(len(game.turns) for game in games), sum(len(game.actions) for game in games)
+
+    return play
+
+
+def parallel_steps(games: Sequence[Recorded], variant: str) -> Callable[[], Played]:
+    """The parallel environment; each step returns observation, legal lists and mask of every power."""
+    env = welfare_env.parallel_env(press=None, variant=variant, years=YEARS)
+    recorded = [parallel_actions(env, game) for game in games]
+
+    def play() -> Played:
+        for actions in recorded:
+            env.reset()
+            for action in actions:
+                env.step(action)
+        steps = sum(map(len, recorded))
+        return steps, steps
+
+    return play
+
+
+def package_games() -> Played:
+    """A game in the package, as its README drives it, stopped after ten years."""
+    rng = np.random.default_rng(SEED)
+    game = PackageGame(rules=[*DEFAULT_GAME_RULES, "NO_DEADLINE"])
+    last_year, phases = int(game.get_current_phase()[1:5]) + YEARS, 0
+    while not game.is_game_done and int(game.get_current_phase()[1:5]) < last_year:
+        possible = game.get_all_possible_orders()
+        for power in game.powers:
+            lists = [possible[place] for place in game.get_orderable_locations(power)]
+            game.set_orders(power, [orders[rng.integers(len(orders))] for orders in lists if orders], expand=False)
+        game.process()
+        phases += 1
+    return phases, phases
+
+
+# Games recorded beforehand, so that choosing is not measured.
+
+
+def record(variant: str, seed: int) -> Recorded:
+    """A game of the AEC environment with uniform draws from the action mask."""
+    rng = np.random.default_rng(seed)
+    env = welfare_env.make(press=None, variant=variant, years=YEARS)
+    env.reset()
+    game, actions = env.unwrapped.game, []
+    while not game.is_done:
+        observation, *_ = env.last()
+        actions.append(int(rng.choice(np.flatnonzero(observation["action_mask"]))))
+        env.step(actions[-1])
+    index, turns = game.board.orders.index, []
+    for phase in game.history:
+        numbers = [np.array([index[text] for text in phase.orders[power]], np.int32) for power in game.powers]
+        turns.append(Turn(phase.position.state, numbers, phase.orders))
+    return Recorded(actions, turns)
+
+
+def parallel_actions(env: Any, game: Recorded) -> list[dict[str, np.ndarray]]:
+    """The same orders as choices from the legal lists of the parallel environment."""
+    observations, _ = env.reset()
+    found = []
+    for turn in game.turns:
+        ordered = dict(zip(env.board.powers, turn.numbers, strict=True))
+        found.append({p: np.isin(observations[p]["legal"], ordered[p]).argmax(axis=1) for p in env.agents})
+        observations = env.step(found[-1])[0]
+    return found
+
+
+def rows(sizes: Sequence[int]) -> list[Row]:
+    """Everything in the table."""
+    return [
+        *(Row("one kernel", f"fused random play, {variant} rules", fused(variant)) for variant in RULES),
+        *batched_rows(sizes),
+        *one_game_rows(),
+        Row("diplomacy package", "random play", package_games),
+    ]
+
+
+def batched_rows(sizes: Sequence[int]) -> list[Row]:
+    """`vector_env`: how it grows, what else a step can bring, and threads."""
+    group, padded = "vector_env, with legal lists", batched(BATCH, observations=True, padded=True)
+    found = [Row(group, f"games: {size:,}", batched(size)) for size in sizes]
+    found.append(Row(group, f"games: {BATCH}, observations", batched(BATCH, observations=True)))
+    found.append(Row(group, f"games: {BATCH}, padded lists, too", padded))
+    for threads in (1, 2):
+        found.append(Row(THREADED, f"fused, threads: {threads}", fused_threads(threads), pinned=False))
+    for size in dict.fromkeys((BATCH, sizes[-1])):
+        for threads in (1, 2):
+            play = batched(size, threads)
+            found.append(Row(THREADED, f"games: {size:,}, threads: {threads}", play, pinned=False))
+    return found
+
+
+def one_game_rows() -> list[Row]:
+    """One game from Python, and the environments."""
+    games = {variant: [record(variant, seed) for seed in range(RECORDED)] for variant in RULES}
+    one, envs = "one game from Python", "environments"
+    found = [Row(one, f"engine: legal + step, {v}", engine_calls(games[v], v)) for v in RULES]
+    found += [Row(one, f"Game, in words, {v}", game_in_words(games[v], v)) for v in RULES]
+    for v, played in games.items():
+        found.append(Row(envs, f"AEC step, {v}", aec_steps(played, v, last=False)))
+        found.append(Row(envs, f"AEC last + step, {v}", aec_steps(played, v, last=True)))
+        found.append(Row(envs, f"parallel step, {v}", parallel_steps(played, v)))
+    return found
+
+
+# Measuring.
+
+
+def pin(to: set[int]) -> None:
+    """Let this thread, and those it starts, run on these CPUs only; nothing where the system cannot do that."""
+    if to:
+        os.sched_setaffinity(0, to)
+
+
+def measure(row: Row, seconds: float) -> Sample:
+    """Play the row again and again for so many seconds at least."""
+    phases = units = 0
+    wall, cpu = time.perf_counter(), time.process_time()
+    while True:
+        played = row.play()
+        phases, units = phases + played[0], units + played[1]
+        taken = time.perf_counter() - wall
+        if taken >= seconds:
+            return Sample(phases, units, taken, time.process_time() - cpu)
+
+
+def measure_all(chosen: Sequence[Row], rounds: int, seconds: float, progress: Progress) -> list[Result]:
+    """Every row once to warm up, then all rows in every round."""
+    bar = progress.add_task("measuring", total=len(chosen) * (rounds + 1))
+    samples: list[list[Sample]] = [[] for _ in chosen]
+    for number in range(rounds + 1):
+        for row, found in zip(chosen, samples, strict=True):
+            progress.update(bar, description=f"{row.group}: {row.name}")
+            pin(ONE if row.pinned else CPUS)
+            sample = measure(row, seconds if number else 0.0)
+            if number:
+                found.append(sample)
+            progress.advance(bar)
+    return [Result(row.group, row.name, tuple(found)) for row, found in zip(chosen, samples, strict=True)]
+
+
+STAGES = ("imports", "board", "first phase", "vector_env")  # the last: its first step and observation
+START = """
+import json, time
+marks = [(time.perf_counter(), 0.0)]
+mark = lambda: marks.append((time.perf_counter(), time.process_time()))
+import numpy as np
+import welfare_env
+from welfare_env.engine import initial_state, kernels
+from welfare_env.engine.fast import Scratch, rules_array
+from welfare_env.vector import VectorEnv
+mark()
+board, rules = welfare_env.load_board(), welfare_env.Rules("standard", years=10, press=None)
+tables = board.tables
+mark()
+at, start = Scratch(tables), initial_state(board).row.copy()
+work = at.w, at.b, at.x, start, np.zeros(1, np.uint64), at.orders, at.starts, at.slots, at.powers, at.flags
+kernels.play(tables.numbers, tables.masks, rules_array(board, rules), start.copy(), *work, 1)
+mark()
+games = VectorEnv(board, rules, 1)
+games.reset()
+games.step(games.sample())
+games.observe(np.zeros(1, int), np.zeros(1, int))
+mark()
+print(json.dumps(np.diff(marks, axis=0).T.tolist()))
+"""
+
+
+def start(name: str, cache: str) -> Start:
+    """Start a fresh Python with this folder as numba's cache."""
+    environment = os.environ | {"NUMBA_CACHE_DIR": cache}
+    command = [sys.executable, "-c", START]
+    root = Path(__file__).resolve().parents[1]
+    done = subprocess.run(command, cwd=root, env=environment, check=True, capture_output=True, text=True)  # noqa: S603
+    return Start(name, *json.loads(done.stdout))
+
+
+def starts(progress: Progress) -> list[Start]:
+    """With an empty cache, then with what that has left in it."""
+    bar = progress.add_task("starting a fresh process", total=2)
+    found = []
+    with tempfile.TemporaryDirectory() as cache:
+        for name in ("cold", "cached"):
+            found.append(start(name, cache))
+            progress.advance(bar)
+    return found
+
+
+def memory(num_games: int) -> Memory:
+    """Measured in a process of its own, whose memory nothing has touched before."""
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+        grown = pool.submit(resident_growth, num_games).result()
+    return Memory(4 * load_board().layout.size, num_games, None if grown is None else grown / num_games)
+
+
+def resident_growth(num_games: int) -> int | None:
+    """Bytes that this process grows by when it plays so many games; None where the system does not tell (not Linux)."""
+    statm = Path("/proc/self/statm")
+    batched(1)()
+    if not statm.exists():
+        return None
+    before = int(statm.read_text().split()[1])
+    games = VectorEnv(load_board(), RULES["standard"], num_games)
+    games.reset(SEED)
+    for _ in range(STEPS):
+        games.step(games.sample())
+    return (int(statm.read_text().split()[1]) - before) * os.sysconf("SC_PAGE_SIZE")
+
+
+def cpu_model() -> str:
+    """As Linux tells it, else as Python does."""
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text().splitlines() if info.exists() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or platform.machine()
+
+
+def machine(load_at_start: float) -> Machine:
+    """This machine, now that the measuring is over."""
+    names = ("numpy", "numba", "llvmlite", "diplomacy", "pettingzoo")
+    versions = {"Python": platform.python_version()} | {name: version(name) for name in names}
+    return Machine(
+        cpu_model(), os.cpu_count() or 1, max(ONE, default=None), load_at_start, os.getloadavg()[0], versions
+    )
+
+
+# What is printed.
+
+
+def ratio(mine: Sequence[float], others: Sequence[float]) -> float:
+    """Median of the rounds' ratios."""
+    return median(a / b for a, b in zip(mine, others, strict=True))
+
+
+def speed_table(results: Sequence[Result]) -> Table:
+    """A row a result; the last is the package's, which all are compared with."""
+    rounds = len(results[0].samples)
+    table = Table("what", title=f"random play, standard map: medians of {rounds} rounds", title_justify="left")
+    for heading in ("phases/s", "lowest - highest", "per CPU-s", "us each", "CPU us", "x package"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    group = ""
+    for result in results:
+        if result.group != group:
+            group = result.group
+            table.add_section()
+            table.add_row(f"[bold]{group}[/bold]")
+        rates, times = result.rates, ratio(result.cpu_rates, results[-1].cpu_rates)
+        spread = f"{min(rates):,.0f} - {max(rates):,.0f}"
+        speeds = (f"{median(rates):,.0f}", spread, f"{median(result.cpu_rates):,.0f}")
+        each = (f"{result.microseconds:,.2f}", f"{result.cpu_microseconds:,.2f}")
+        table.add_row(f"  {result.name}", *speeds, *each, f"{times:,.1f}")
+    table.caption = "us each: of a phase; environments: of a step. x package: by CPU time, within rounds"
+    return table
+
+
+def thread_lines(results: Sequence[Result]) -> list[str]:
+    """How much faster two threads are, by wall time."""
+    threaded = [result for result in results if result.group == THREADED]
+    lines = []
+    for one, two in zip(threaded[::2], threaded[1::2], strict=True):
+        ratios = [b / a for a, b in zip(one.rates, two.rates, strict=True)]
+        spread = f"{min(ratios):.2f} - {max(ratios):.2f}"
+        lines.append(f"two threads / one, {one.name.partition(', threads')[0]}: {median(ratios):.2f} ({spread})")
+    return lines
+
+
+def start_table(found: Sequence[Start]) -> Table:
+    """Seconds of the stages, and of the first three together."""
+    table = Table("fresh process", title="seconds, and CPU seconds in brackets", title_justify="left")
+    for heading in (*STAGES[:3], "until here", f"then {STAGES[3]}"):
+        table.add_column(heading, justify="right")
+    for s in found:
+        wall, cpu = ([*values[:3], sum(values[:3]), values[3]] for values in (s.wall, s.cpu))
+        table.add_row(s.name, *(f"{w:.2f} ({c:.2f})" for w, c in zip(wall, cpu, strict=True)))
+    return table
+
+
+def memory_line(found: Memory) -> str:
+    grown = found.resident_a_game
+    resident = "unknown here" if grown is None else f"{grown:,.0f} bytes a game"
+    return f"state: {found.state:,} bytes a game; resident memory of vector_env with {found.games:,} games: {resident}"
+
+
+def machine_lines(found: Machine, results: Sequence[Result]) -> list[str]:
+    """Where it was measured, and a warning if it was busy. At the end this program itself is one of the load."""
+    pinned = "not pinned" if found.pinned_to is None else f"pinned to CPU {found.pinned_to}"
+    versions = ", ".join(f"{name} {number}" for name, number in found.versions.items())
+    share = median(s.cpu / s.wall for result in results if result.group != THREADED for s in result.samples)
+    lines = [
+        f"{found.cpu}, {found.cores} cores, {pinned}; {versions}",
+        f"load {found.load_at_start:.1f} at the start, {found.load_at_end:.1f} at the end;"
+        f" this program had its CPU {share:.0%} of the time",
+    ]
+    if found.load_at_start > 1 or found.load_at_end > 2:
+        lines.append("[bold red]The machine was busy: all is slower than on a quiet one, by CPU time, too.[/bold red]")
+    return lines
+
+
+def print_report(report: Report) -> None:
+    console = Console(width=None if sys.stdout.isatty() else 116, highlight=False)
+    console.print(speed_table(report.results))
+    console.print(*thread_lines(report.results), sep="\n")
+    if report.starts:
+        console.print(start_table(report.starts))
+    console.print(memory_line(report.memory), *machine_lines(report.machine, report.results), sep="\n")
+
+
+def main(
+    repeats: Annotated[int, typer.Option(help="Rounds in which everything is measured.", min=1)] = 7,
+    quick: Annotated[bool, typer.Option("--quick", help="Two short rounds, few games, no cold start.")] = False,
+    json_path: Annotated[Path | None, typer.Option("--json", help="Write all measurements here.")] = None,
+) -> None:
+    """Measure the speed of everything and print it."""
+    load = os.getloadavg()[0]
+    pin(ONE)
+    sizes = QUICK_SIZES if quick else SIZES
+    rounds, seconds = (2, QUICK_SECONDS) if quick else (repeats, SECONDS)
+    with Progress(console=Console(stderr=True)) as progress:
+        started = [] if quick else starts(progress)
+        used = memory(MANY)
+        results = measure_all(rows(sizes), rounds, seconds, progress)
+    report = Report(machine(load), results, started, used)
+    if json_path is not None:
+        json_path.write_text(report.as_json(), encoding="utf-8")
+    print_report(report)
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,141 @@
+"""The fast engine is the reference: a short part of `python -m benchmarks.equivalence`."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks.equivalence import Duel, Suite, Tally, play, suites
+from benchmarks.lively import lively
+from benchmarks.situations import routes_of
+from welfare_env import Rules, load_board
+from welfare_env.engine import FLAG, Legal, State
+from welfare_env.orders import CONVOY, SUPPORT_HOLD, VIA
+
+ROOT = Path(__file__).resolve().parents[2]
+SEED = 20  # any will do; the command takes other ones
+GAMES = {
+    "standard games": 5,
+    "welfare games": 5,
+    "crowded positions": 30,
+    "DATC cases, varied": 40,
+    "lively games": 2,
+    "dumbbot games": 1,
+    "other maps": 3,
+    "other maps, crowded": 5,
+    "rule options": 5,
+    "rule options, crowded": 5,
+    "builds anywhere": 3,
+    "builds anywhere, from the opening": 3,
+}
+SUITES = {suite.name: suite for suite in suites(1, 1, 1, 1)}
+
+
+def test_every_suite_is_tested() -> None:
+    assert list(GAMES) == list(SUITES)
+
+
+@pytest.mark.parametrize("name", SUITES)
+def test_engines_agree_after_every_phase(name: str) -> None:
+    tally = play(SUITES[name], SEED, range(GAMES[name]))
+    assert tally.counts["phases"] > GAMES[name]
+    assert tally.mismatches == []
+
+
+@pytest.mark.slow
+def test_crowded_positions_bring_up_everything() -> None:
+    """What the comparison is worth: no rare situation is missing from it."""
+    tally = play(SUITES["crowded positions"], SEED, range(200))
+    assert tally.mismatches == []
+    for situation in (
+        "attacks on one's own",
+        "beleaguered garrisons",
+        "circular moves",
+        "convoys that may cut a support about their fleet",
+        "convoys with several routes",
+        "head-to-heads with support",
+        "removals decided by name",
+        "units in retreat conflicts",
+        "swaps by convoy",
+        "units without order",
+        "victories",
+    ):
+        assert tally.counts[situation], situation
+    for kind, word in ((VIA, "ok"), (VIA, "no convoy"), (VIA, "bounce"), (CONVOY, "disrupted"), (SUPPORT_HOLD, "cut")):
+        assert tally.became[kind, word], (kind, word)
+
+
+class Faulty:
+    """An engine with a fault: results are taken through `spoil`, legal orders through `forget`."""
+
+    def __init__(self, engine, spoil=lambda state, flags: (state, flags), forget=lambda legal: legal) -> None:
+        self.engine, self.spoil, self.forget = engine, spoil, forget
+
+    def legal(self, state: State) -> Legal:
+        return self.forget(self.engine.legal(state))
+
+    def step(self, state: State, orders: list) -> tuple[State, np.ndarray]:
+        return self.spoil(*self.engine.step(state, orders))
+
+    def __getattr__(self, name: str):
+        return getattr(self.engine, name)
+
+
+def without_last(legal: Legal) -> Legal:
+    return Legal(legal.orders[:-1], legal.slots[:-1], legal.powers[:-1])
+
+
+@pytest.mark.parametrize(
+    ("fault", "seen"),
+    [
+        ({"forget": without_last}, "only reference"),
+        ({"spoil": lambda state, flags: (state, flags ^ FLAG["cut"])}, "result of"),
+        ({"spoil": lambda state, flags: (state.replaced(units=state.units[::-1]), flags)}, "units"),
+        ({"spoil": lambda state, flags: (state.replaced(owners=state.owners[::-1]), flags)}, "owners"),
+        ({"spoil": lambda state, flags: (state.replaced(influence=state.influence[::-1]), flags)}, "influence"),
+        ({"spoil": lambda state, flags: (state.replaced(winner=0, done=True), flags)}, "winner"),
+    ],
+)
+def test_a_fault_is_found_and_reported_as_a_program(fault: dict, seen: str, capsys: pytest.CaptureFixture) -> None:
+    tally = Tally()
+    duel = Duel(load_board(), Rules("standard", years=1, press=None), tally)
+    fast, reference = duel.engines
+    duel.engines = Faulty(fast, **fault), reference
+    duel.play(reference.initial(), lively, np.random.default_rng(0))
+    assert tally.counts["mismatches"] == len(tally.mismatches) > 0
+    found = tally.mismatches[0]
+    assert seen in found
+    exec(found, {})  # noqa: S102 (our own words)
+    assert {line.split()[0] for line in capsys.readouterr().out.splitlines()} == {"fast", "reference"}
+
+
+def test_a_game_does_not_depend_on_who_plays_it() -> None:
+    suite = SUITES["crowded positions"]
+    apart = [play(suite, SEED, [number]).became for number in (2, 3)]
+    assert sum(apart, start=Tally().became) == play(suite, SEED, [2, 3]).became
+
+
+def test_routes_are_those_of_the_board() -> None:
+    routes = routes_of(load_board())["LON", "BEL"]
+    assert frozenset({"NTH"}) in routes
+    assert frozenset({"ENG"}) in routes
+
+
+@pytest.mark.slow
+def test_the_command_prints_counts_and_exits_with_0() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.equivalence", "--quick", "--suite", "welfare", "--workers", "2"],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        timeout=900,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "welfare games" in done.stdout
+    assert "move by convoy" in done.stdout.replace("\n", " ") or "convoy" in done.stdout
+
+
+def test_suites_are_data() -> None:
+    assert all(isinstance(suite, Suite) and suite.settings for suite in SUITES.values())
