@@ -7,10 +7,10 @@ PYTHON ?= $(shell python3.11 -c 'import sys; print(sys.executable)' 2>/dev/null 
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 
-.PHONY: help demo test test-long lint format clean
+.PHONY: help demo test test-long test-checked equivalence speed lint format clean
 
 help:  ## list these targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 $(INSTALLED): pyproject.toml constraints.txt
 	@echo "setting up .venv (a minute or two, once)"
@@ -26,6 +26,15 @@ test: lint  ## lint, then every test but the slow ones (under ten minutes)
 
 test-long: $(INSTALLED)  ## only the slow tests
 	$(BIN)/python -m pytest -n 2 -m slow
+
+test-checked: $(INSTALLED)  ## the engine with bounds checks, without compiling, and two million phases for leaks
+	$(BIN)/python -m pytest -m slow tests/engine/test_checked.py
+
+equivalence: $(INSTALLED)  ## the compiled engine against the diplomacy package after every phase of many games (long)
+	$(BIN)/python -m benchmarks.equivalence --workers 2
+
+speed: $(INSTALLED)  ## phases a second of everything, and of the diplomacy package
+	$(BIN)/python -m benchmarks.speed
 
 lint: $(INSTALLED)  ## ruff's checks and format, mypy
 	$(BIN)/ruff check .

@@ -14,6 +14,7 @@ then ``policy.act(observation, info)`` in any PettingZoo loop. A policy sees wha
 | ``dumbbot`` | a heuristic attacker without press |
 | ``dove:share=0.25`` | takes open centres, disarms step by step, sends peaceful messages |
 | ``exploiter:nice=SPEC,attack=SPEC`` | nice, then attack, then nice and disarmed |
+| ``import:MODULE.CLASS`` | a player of your own: a class of an importable module |
 
 An exploiter also takes its thresholds: ``units=10,years=3,centers=10,last_years=2`` (a ten-year game's defaults).
 """

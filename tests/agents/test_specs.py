@@ -48,7 +48,7 @@ def test_specs_nest():
 @pytest.mark.parametrize(
     ("spec", "place", "message"),
     [
-        ("", "at its end", "known are dove, dumbbot, exploiter, hold, prosocial, random"),
+        ("", "at its end", "known are dove, dumbbot, exploiter, hold, import, prosocial, random"),
         ("dovve", "at 'dovve' (character 1)", "unknown agent"),
         ("lm:openai/x", "at 'lm' (character 1)", "unknown agent"),
         ("exploiter:nice=dove,attack=gandhi", "at 'gandhi' (character 28)", "unknown agent"),
@@ -120,7 +120,7 @@ def test_usages_tell_what_must_be_given():
     told = usages()
     assert [usage.partition(":")[0] for usage in told] == list(AGENTS)
     for usage in told:
-        agents.make(usage.replace("SPEC", "hold"))
+        agents.make(usage.replace("SPEC", "hold").replace("MODULE.CLASS", "agents.HoldPolicy"))
 
 
 class TestOwnPolicies:

@@ -345,7 +345,7 @@ WRONG = [
     (("exploitability", "hold", "--coalitions", "FRANCE+SPAIN"), "unknown power 'SPAIN'"),
     (("exploitability", "hold", "--coalitions", "ITALY+ITALY"), "each once"),
     (("exploitability", "hold", "--coalitions", ""), "unknown power ''"),
-    (("exploitability", "hold", "--map", "clique:4"), "choose one of PLAYERA"),
+    (("exploitability", "hold", "--map", "clique:4"), "map 'clique:4' has no ENGLAND: use all-singles"),
     (("self-play", "hold", "--store", "."), "choose another path"),
     (("self-play", "hold", "--store", "/dev/null/games.sqlite"), "folder cannot be made"),
 ]
