@@ -17,7 +17,9 @@ they are used. Kernels that call each other are in this one file: numba's cache 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+from llvmlite import ir
+from numba import njit, types
+from numba.extending import intrinsic, overload
 
 from welfare_env.engine.tables import *
 
@@ -51,60 +53,70 @@ def occupy(T, s, w):
         w[W_SEA, u] = T[province_sea + p]
 
 
-@inlined
-def _lowest(bits):
-    """The position of the lowest bit of a mask, and the mask without it."""
-    low = bits & -bits
-    position = 0
-    if low & 0x7FFFFFFF == 0:
-        position, low = 31, low >> 31
-    if low & 0xFFFF == 0:
-        position, low = position + 16, low >> 16
-    if low & 0xFF == 0:
-        position, low = position + 8, low >> 8
-    if low & 0xF == 0:
-        position, low = position + 4, low >> 4
-    if low & 0x3 == 0:
-        position, low = position + 2, low >> 2
-    if low & 0x1 == 0:
-        position += 1
-    return position, bits & (bits - 1)
+def _trailing_zeros(bits):
+    """The position of the lowest bit of a mask; compiled, one machine instruction."""
+    return (int(bits) & -int(bits)).bit_length() - 1
+
+
+@intrinsic
+def _count_trailing_zeros(typing_context, bits):
+    def generate(context, builder, signature, arguments):
+        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
+
+    return types.int64(types.int64), generate
+
+
+@overload(_trailing_zeros, inline="always")
+def _compiled_trailing_zeros(bits):
+    return lambda bits: _count_trailing_zeros(bits)
 
 
 # Legal orders.
 
 
 @kernel
+def _list_units(T, s, w):
+    """List the units by province in W_SORTED, so that orders come out sorted; W_LOCAL: which piece a province holds."""
+    n, piece_local = 0, T[PIECE_LOCAL]
+    for p in range(T[N_PROVINCES]):
+        u = w[W_OCCUPANT, p]
+        w[W_SORTED, n] = u  # overwritten by the next one if there is none
+        n += u >= 0
+        w[W_LOCAL, p] = PIECES_HERE
+    for u in range(n):
+        w[W_LOCAL, w[W_PROVINCE, u]] = T[piece_local + w[W_PIECE, u]]
+
+
+@kernel
 def _reach_by_convoy(T, M, s, w, x):
     """Where armies could be convoyed if all fleets helped: X_REACH; through each fleet: X_THROUGH; without: X_WITHOUT.
 
-    Each is a mask of coasts per coast of departure (and fleet). Only coasts with an army and seas with a fleet are
-    filled; these are listed in W_ARMIES and W_FLEETS. X_BACK .. are the same by the routes that lead back: the package
-    looks a supported army's route up from its destination, and on boards with ports its routes are not symmetric.
-    Returns how many armies and fleets there are.
+    Each is a mask of coasts per coast of departure, the latter two per fleet: row ``fleet * (coasts + 1) + coast + 1``,
+    and row ``fleet * (coasts + 1)`` of X_WITHOUT is full, for who needs no convoy. Only coasts with an army and seas
+    with a fleet are filled; these are listed in W_ARMIES and W_FLEETS. X_BACK .. are the same by the routes that lead back:
+    the package looks a supported army's route up from its destination, and on boards with ports its routes are not
+    symmetric. Returns how many armies and fleets there are.
     """
     province_coast = T[PROVINCE_COAST]
-    for c in range(T[N_COASTS]):
-        w[W_ARMY, c] = 0
     present = np.int64(0)
     armies, fleets = 0, 0
-    for u in range(s[UNITS]):
+    for i in range(s[UNITS]):
+        u = w[W_SORTED, i]
         if w[W_TYPE, u] == 1:
             f = w[W_SEA, u]
             if f >= 0:
                 present |= np.int64(1) << f
                 w[W_FLEETS, fleets] = f
                 fleets += 1
+        else:
+            w[W_ARMIES, armies] = T[province_coast + w[W_PROVINCE, u]]
+            armies += w[W_ARMIES, armies] >= 0
     if fleets == 0:
         return 0, 0
-    # By province, so that orders come out sorted.
-    for p in range(T[N_PROVINCES]):
-        u = w[W_OCCUPANT, p]
-        c = T[province_coast + p]
-        if u >= 0 and c >= 0 and w[W_TYPE, u] == 0:
-            w[W_ARMY, c] = 1
-            w[W_ARMIES, armies] = c
-            armies += 1
+    for c in range(T[N_COASTS]):
+        w[W_ARMY, c] = 0
+    for i in range(armies):
+        w[W_ARMY, w[W_ARMIES, i]] = 1
     _spread(T, M, w, x, T[SET_START], T[SET_COAST], T[SET_REACH], X_REACH, present, armies, fleets)
     if T[X_BACK] != T[X_REACH]:
         _spread(T, M, w, x, T[BACK_START], T[BACK_COAST], T[BACK_REACH], X_BACK, present, armies, fleets)
@@ -116,12 +128,14 @@ def _spread(T, M, w, x, set_start, set_coast, set_reach, name, present, armies, 
     """Fill three tables of `_reach_by_convoy`: name, name + 1, name + 2."""
     coasts, words = T[N_COASTS], T[N_WORDS]
     reach, through, without = T[name], T[name + 1], T[name + 2]
-    for j in range(armies):
-        c = w[W_ARMIES, j]
-        for k in range(words):
-            x[reach + c * words + k] = 0
-            for i in range(fleets):
-                place = (w[W_FLEETS, i] * coasts + c) * words + k
+    for k in range(words):
+        for j in range(armies):
+            x[reach + w[W_ARMIES, j] * words + k] = 0
+        for i in range(fleets):
+            row = w[W_FLEETS, i] * (coasts + 1)
+            x[without + row * words + k] = -1
+            for j in range(armies):
+                place = (row + w[W_ARMIES, j] + 1) * words + k
                 x[through + place] = 0
                 x[without + place] = 0
     set_mask = T[SET_MASK]
@@ -138,7 +152,7 @@ def _spread(T, M, w, x, set_start, set_coast, set_reach, name, present, armies, 
                 x[reach + c * words + k] |= bits
                 for j in range(fleets):
                     f = w[W_FLEETS, j]
-                    place = (f * coasts + c) * words + k
+                    place = (f * (coasts + 1) + c + 1) * words + k
                     if sailing >> f & 1:
                         x[through + place] |= bits
                     else:
@@ -149,7 +163,8 @@ def _spread(T, M, w, x, set_start, set_coast, set_reach, name, present, armies, 
 def _fill_buckets(T, M, s, w, b, x, fleets):
     """For every location the movers that could go there, by province: b[location], W_BUCKET_SIZE.
 
-    A bucket holds at most one entry a unit. An army that needs a convoy has CONVOY_FLAG and its coast in its entry.
+    A bucket holds at most one entry a unit: the mover's number there (MOVER), and the coast that an army needs to be
+    convoyed from, plus one, in the bits from COAST_SHIFT on.
     """
     coasts, words = T[N_COASTS], T[N_WORDS]
     push_start, push_location, push_mover = T[PUSH_START], T[PUSH_LOCATION], T[PUSH_MOVER]
@@ -157,29 +172,26 @@ def _fill_buckets(T, M, s, w, b, x, fleets):
     reach, adjacent = T[X_BACK], T[COAST_ADJACENT]
     for l in range(T[N_LOCATIONS]):
         w[W_BUCKET_SIZE, l] = 0
-    for p in range(T[N_PROVINCES]):
-        u = w[W_OCCUPANT, p]
-        if u < 0:
-            continue
+    for i in range(s[UNITS]):
+        u = w[W_SORTED, i]
         piece = w[W_PIECE, u]
-        for i in range(T[push_start + piece], T[push_start + piece + 1]):
-            l = T[push_location + i]
+        for j in range(T[push_start + piece], T[push_start + piece + 1]):
+            l = T[push_location + j]
             n = w[W_BUCKET_SIZE, l]
-            b[l, n] = T[push_mover + i]
+            b[l, n] = T[push_mover + j]
             w[W_BUCKET_SIZE, l] = n + 1
         if fleets == 0 or w[W_TYPE, u] == 1:
             continue
-        c = T[province_coast + p]
+        c = T[province_coast + w[W_PROVINCE, u]]
         if c < 0:
             continue
         for k in range(words):
             bits = x[reach + c * words + k] & ~M[adjacent + c * words + k]
             while bits:
-                e, bits = _lowest(bits)
-                e += k * WORD
+                e, bits = _trailing_zeros(bits) + k * WORD, bits & (bits - 1)
                 l = T[coast_location + e]
                 n = w[W_BUCKET_SIZE, l]
-                b[l, n] = T[mover_of + c * coasts + e] + (CONVOY_FLAG | c << COAST_SHIFT)
+                b[l, n] = T[mover_of + c * coasts + e] | (c + 1) << COAST_SHIFT
                 w[W_BUCKET_SIZE, l] = n + 1
 
 
@@ -187,10 +199,12 @@ def _fill_buckets(T, M, s, w, b, x, fleets):
 def _movement_orders(T, s, w, b, x, armies, fleets, out, starts, n):
     """Append the legal orders of all units, each unit's sorted, and note where they begin; returns where they end.
 
-    The caller has made sure of room for MAX_LEGAL orders a unit: all that a piece can ever be given.
+    The caller has made sure of room for MAX_LEGAL orders a unit, all that a piece can ever be given, and one more: a
+    candidate is written first and overwritten by the next one if it is no order. Candidates are read four at a time,
+    for the ends of short loops cost more than their bodies.
     """
     coasts, words, help_province, help_id = T[N_COASTS], T[N_WORDS], T[HELP_PROVINCE], T[HELP_ID]
-    into_location, into_base, into_id, local = T[INTO_LOCATION], T[INTO_BASE], T[INTO_ID], T[PIECE_LOCAL]
+    into_location, into_base, into_id = T[INTO_LOCATION], T[INTO_BASE], T[INTO_ID]
     hold_id, move_id, move_start, help_start, into_start = (
         T[HOLD_ID],
         T[MOVE_ID],
@@ -206,53 +220,55 @@ def _movement_orders(T, s, w, b, x, armies, fleets, out, starts, n):
         piece, is_fleet = w[W_PIECE, u], w[W_TYPE, u] == 1
         out[n] = T[hold_id + piece]
         n += 1
-        for i in range(T[move_start + piece], T[move_start + piece + 1]):
-            out[n] = T[move_id + i]
-            n += 1
+        first = T[move_start + piece]
+        moves, first = T[move_start + piece + 1] - first, T[move_id + first]
+        for i in range(0, moves, 8):
+            for k in range(n + i, n + i + 8):
+                out[k] = first + k - n
+        n += moves
         if fleets and not is_fleet:
             c = T[province_coast + w[W_PROVINCE, u]]
             if c >= 0:
                 for k in range(words):
                     bits = x[reach + c * words + k]
                     while bits:
-                        e, bits = _lowest(bits)
+                        e, bits = _trailing_zeros(bits), bits & (bits - 1)
                         out[n] = T[via_id + c * coasts + e + k * WORD]
                         n += 1
         for i in range(T[help_start + piece], T[help_start + piece + 1]):
-            other = w[W_OCCUPANT, T[help_province + i]]
-            if other >= 0:
-                order = T[help_id + i * PIECES_HERE + T[local + w[W_PIECE, other]]]
-                out[n] = order  # overwritten by the next one if it is none
-                n += order >= 0
+            order = T[help_id + i * HELPS + w[W_LOCAL, T[help_province + i]]]
+            out[n] = order
+            n += order >= 0
         f = w[W_SEA, u] if is_fleet else -1
         for i in range(T[into_start + piece], T[into_start + piece + 1]):
             l = T[into_location + i]
-            base = into_id + T[into_base + i]
-            for j in range(w[W_BUCKET_SIZE, l]):
-                entry = b[l, j]
-                if entry >= CONVOY_FLAG:
-                    if f >= 0:  # a fleet cannot support an army that needs this very fleet for its convoy
-                        e = T[province_coast + T[location_province + l]]
-                        row = without + (f * coasts + (entry >> COAST_SHIFT)) * words
-                        if words > 1:
-                            row, e = row + e // WORD, e % WORD
-                        if not x[row] >> e & 1:
-                            continue
-                    entry &= CONVOY_FLAG - 1
-                order = T[base + entry]
-                out[n] = order
-                n += order >= 0
+            base, size = into_id + T[into_base + i], w[W_BUCKET_SIZE, l]
+            e = T[province_coast + T[location_province + l]]
+            if f < 0 or e < 0:
+                for j in range(0, size, 4):
+                    for k in range(j, j + 4):
+                        order = T[base + (b[l, k] & MOVER)]
+                        out[n] = order
+                        n += (order >= 0) & (k < size)
+            else:  # a fleet cannot support an army that needs this very fleet for its convoy
+                row, e = without + f * (coasts + 1) * words + e // WORD, e % WORD
+                for j in range(0, size, 4):
+                    for k in range(j, j + 4):
+                        order = T[base + (b[l, k] & MOVER)]
+                        out[n] = order
+                        n += (order >= 0) & (k < size) & (x[row + (b[l, k] >> COAST_SHIFT) * words] >> e & 1)
         if fleets and f >= 0:
             for i in range(armies):
-                army = f * coasts + w[W_ARMIES, i]
+                c = w[W_ARMIES, i]
+                army = f * (coasts + 1) + c + 1
                 comes_back = np.int64(0)
                 for k in range(words):
                     comes_back |= x[through_back + army * words + k]
                 for k in range(words if comes_back else 0):
                     bits = x[through + army * words + k]
                     while bits:
-                        e, bits = _lowest(bits)
-                        out[n] = T[convoy_id + army * coasts + e + k * WORD]
+                        e, bits = _trailing_zeros(bits), bits & (bits - 1)
+                        out[n] = T[convoy_id + (f * coasts + c) * coasts + e + k * WORD]
                         n += 1
     starts[s[UNITS]] = n
     return n
@@ -332,11 +348,12 @@ def legal(T, M, R, s, w, b, x, orders, starts, slots, powers, first, room):
     if phase == _WINTER:
         return _legal_winter(T, R, s, w, orders, starts, slots, powers, first, room)
     if phase == _SPRING or phase == _FALL:
+        _list_units(T, s, w)
         armies, fleets = _reach_by_convoy(T, M, s, w, x)
         _fill_buckets(T, M, s, w, b, x, fleets)
         rows = s[UNITS]
-        if rows * T[MAX_LEGAL] > room:
-            return -1, rows * T[MAX_LEGAL]
+        if rows * T[MAX_LEGAL] + 8 > room:
+            return -1, rows * T[MAX_LEGAL] + 8
         for u in range(rows):
             slots[u], powers[u] = u, w[W_POWER, u]
         return rows, _movement_orders(T, s, w, b, x, armies, fleets, orders, starts, first)
@@ -384,23 +401,17 @@ def _legal_winter(T, R, s, w, orders, starts, slots, powers, first, room):
 def _read_orders(T, s, w, orders, first, last):
     """Decode orders[first:last] into W_COMMAND, W_VIA, W_DEST (location), W_TARGET (unit), W_TARGET_DEST (location).
 
-    W_DEST_PROVINCE and W_SITE (the province that a support is about) follow from them. Units that convoy are listed in
-    W_CARRIERS. Returns how many do.
+    W_DEST_PROVINCE and W_SITE (the province that a support is about) follow from them. Units that move, support and
+    convoy are listed, in their sequence, in W_MOVERS, W_SUPPORTERS and W_CARRIERS. Returns how many of each.
     """
     packed, piece_province, location_province = T[ORDER_PACKED], T[PIECE_PROVINCE], T[LOCATION_PROVINCE]
-    for u in range(s[UNITS]):
-        w[W_COMMAND, u] = HOLDS
-        w[W_VIA, u] = 0
-        w[W_TARGET_DEST, u] = -1
-        w[W_RESULT, u] = 0
-        w[W_SUPPORT, u] = 0
-        w[W_NO_HELP, u] = 0
-        w[W_HELPS_NOT, u] = -1
-        w[W_CONVOYS, u] = 0
-        w[W_PATHS, u] = 0
-        w[W_CUTTER, u] = 0
-        w[W_LOST_FROM, u] = -1
-    convoys = 0
+    units = s[UNITS]
+    for row in range(W_COMMAND, W_CUTTER + 1):
+        for u in range(units):
+            w[row, u] = 0
+    for row in range(W_TARGET_DEST, W_LOST_FROM + 1):
+        for u in range(units):
+            w[row, u] = -1
     for i in range(first, last):
         order = T[packed + orders[i]]
         kind = order & 15
@@ -417,10 +428,16 @@ def _read_orders(T, s, w, orders, first, last):
             if kind != _SUPPORT_HOLD:
                 w[W_TARGET_DEST, u] = order >> 22 & 511
                 w[W_SITE, u] = T[location_province + (order >> 22 & 511)]
-            if kind == _CONVOY:
-                w[W_CARRIERS, convoys] = u
-                convoys += 1
-    return convoys
+    movers, supporters, carriers = 0, 0, 0
+    for u in range(units):
+        command = w[W_COMMAND, u]
+        w[W_MOVERS, movers] = u  # overwritten by the next one if it does something else
+        movers += command == MOVES
+        w[W_SUPPORTERS, supporters] = u
+        supporters += command == SUPPORTS
+        w[W_CARRIERS, carriers] = u
+        carriers += command == CONVOYS
+    return movers, supporters, carriers
 
 
 @kernel
@@ -453,58 +470,53 @@ def _drop_stranded_supports(T, M, s, w):
 
 
 @kernel
-def _complete_coasts(T, s, w):
+def _complete_coast(T, w, u, t):
     """A support of a fleet's move that names no coast takes the coast of that move; a fleet's support always does.
 
     The package's `_add_coasts` and `_expand_coast`.
     """
-    for u in range(s[UNITS]):
-        if w[W_COMMAND, u] != SUPPORTS or w[W_TARGET_DEST, u] < 0:
-            continue
-        t = w[W_TARGET, u]
-        if t < 0 or w[W_TYPE, t] != 1 or w[W_COMMAND, t] != MOVES:
-            continue
-        dest = w[W_TARGET_DEST, u]
-        by_fleet = w[W_TYPE, u] == 1
-        if (by_fleet or T[T[LOCATION_COAST] + dest] == 0) and T[T[LOCATION_PROVINCE] + dest] == w[W_DEST_PROVINCE, t]:
-            w[W_TARGET_DEST, u] = w[W_DEST, t]
+    dest = w[W_TARGET_DEST, u]
+    if dest < 0 or w[W_TYPE, t] != 1 or w[W_COMMAND, t] != MOVES:
+        return
+    by_fleet = w[W_TYPE, u] == 1
+    if (by_fleet or T[T[LOCATION_COAST] + dest] == 0) and T[T[LOCATION_PROVINCE] + dest] == w[W_DEST_PROVINCE, t]:
+        w[W_TARGET_DEST, u] = w[W_DEST, t]
 
 
 @kernel
-def _find_routes(T, M, s, w, b, convoys):
+def _find_routes(T, M, s, w, b, movers, carriers):
     """Step 1A: which moves have a convoy, and which convoys are part of none. Returns whether there is any."""
     coasts, locations = T[N_COASTS], T[N_LOCATIONS]
     can_support, province_coast = T[CAN_SUPPORT], T[PROVINCE_COAST]
     present, found = np.int64(0), False
-    if convoys:
+    if carriers:
         for u in range(s[UNITS]):
             if w[W_TYPE, u] == 1 and w[W_SEA, u] >= 0:
                 present |= np.int64(1) << w[W_SEA, u]
-    for u in range(s[UNITS]):
-        if w[W_COMMAND, u] != MOVES:
+    for j in range(movers):
+        u = w[W_MOVERS, j]
+        if w[W_TYPE, u] == 1:
             continue
-        dest = w[W_DEST, u]
-        adjacent = T[can_support + w[W_PIECE, u] * locations + dest] == 1
+        adjacent = T[can_support + w[W_PIECE, u] * locations + w[W_DEST, u]] == 1
         helping, own, used = np.int64(0), np.int64(0), np.int64(0)
-        if convoys and w[W_TYPE, u] == 0:
-            for i in range(convoys):
-                v = w[W_CARRIERS, i]
-                if _carries(w, v, u) and w[W_SEA, v] >= 0:
-                    helping |= np.int64(1) << w[W_SEA, v]
-                    if w[W_POWER, v] == w[W_POWER, u]:
-                        own |= np.int64(1) << w[W_SEA, v]
-            start, end = T[province_coast + w[W_PROVINCE, u]], T[province_coast + w[W_DEST_PROVINCE, u]]
-            if helping and start >= 0 and end >= 0:
-                used = _list_paths(T, M, s, w, b, u, start * coasts + end, helping, own, present, adjacent)
-            if used and T[T[PROVINCE_SEA] + w[W_DEST_PROVINCE, u]] >= 0:  # a port: the route's end counts as a part
-                used |= np.int64(1) << T[T[PROVINCE_SEA] + w[W_DEST_PROVINCE, u]]
-            for i in range(convoys if helping else 0):
-                v = w[W_CARRIERS, i]
-                if _carries(w, v, u):
-                    if w[W_SEA, v] >= 0 and used >> w[W_SEA, v] & 1:
-                        w[W_CONVOYS, v] = 1
-                    else:
-                        w[W_RESULT, v] = NO_CONVOY
+        for i in range(carriers):
+            v = w[W_CARRIERS, i]
+            if _carries(w, v, u) and w[W_SEA, v] >= 0:
+                helping |= np.int64(1) << w[W_SEA, v]
+                if w[W_POWER, v] == w[W_POWER, u]:
+                    own |= np.int64(1) << w[W_SEA, v]
+        start, end = T[province_coast + w[W_PROVINCE, u]], T[province_coast + w[W_DEST_PROVINCE, u]]
+        if helping and start >= 0 and end >= 0:
+            used = _list_paths(T, M, s, w, b, u, start * coasts + end, helping, own, present, adjacent)
+        if used and T[T[PROVINCE_SEA] + w[W_DEST_PROVINCE, u]] >= 0:  # a port: the route's end counts as a part
+            used |= np.int64(1) << T[T[PROVINCE_SEA] + w[W_DEST_PROVINCE, u]]
+        for i in range(carriers if helping else 0):
+            v = w[W_CARRIERS, i]
+            if _carries(w, v, u):
+                if w[W_SEA, v] >= 0 and used >> w[W_SEA, v] & 1:
+                    w[W_CONVOYS, v] = 1
+                else:
+                    w[W_RESULT, v] = NO_CONVOY
         if used:
             w[W_CUTTER, u] = BY_SEA
             found = True
@@ -549,11 +561,10 @@ def _list_paths(T, M, s, w, b, u, pair, helping, own, present, adjacent):
 
 
 @kernel
-def _void_convoys(T, s, w):
+def _void_convoys(w, carriers):
     """Step 1B: convoys that carry nobody."""
-    for u in range(s[UNITS]):
-        if w[W_COMMAND, u] != CONVOYS:
-            continue
+    for i in range(carriers):
+        u = w[W_CARRIERS, i]
         t = w[W_TARGET, u]
         if t < 0 or w[W_TYPE, t] == 1:
             w[W_COMMAND, u] = HOLDS
@@ -562,9 +573,10 @@ def _void_convoys(T, s, w):
 
 
 @kernel
-def _count_supports(T, s, w):
+def _count_supports(T, w, supporters):
     """Step 2: cancel supports that do not fit, count the others."""
-    for u in range(s[UNITS]):
+    for i in range(supporters):
+        u = w[W_SUPPORTERS, i]
         if w[W_COMMAND, u] != SUPPORTS:
             continue
         t = w[W_TARGET, u]
@@ -572,12 +584,10 @@ def _count_supports(T, s, w):
             w[W_COMMAND, u] = HOLDS
             w[W_RESULT, u] |= VOID
             continue
-        moves = w[W_COMMAND, t] == MOVES
+        _complete_coast(T, w, u, t)
         wanted = w[W_TARGET_DEST, u]
-        if (wanted < 0 and moves) or (wanted >= 0 and (not moves or w[W_DEST, t] != wanted)):
-            w[W_RESULT, u] |= VOID
-            continue
-        if w[W_RESULT, t] & NO_CONVOY and w[W_TYPE, t] == 0:
+        moves = w[W_COMMAND, t] == MOVES
+        if (w[W_DEST, t] if moves else -1) != wanted or (w[W_RESULT, t] & NO_CONVOY and w[W_TYPE, t] == 0):
             w[W_RESULT, u] |= VOID
             continue
         w[W_SUPPORT, t] += 1
@@ -686,7 +696,7 @@ def _unit_of(T, e):
 
 
 @kernel
-def _bounce(T, s, w, u):
+def _bounce(T, w, u):
     """Unit u stays where it is after all."""
     w[W_RESULT, u] |= BOUNCE
     _add_entry(w, T[N_UNITS] + u, w[W_PROVINCE, u], 1)
@@ -840,11 +850,23 @@ def _void_own_helpers(T, s, w, u):
 
 
 @kernel
-def _bounce_swaps(T, s, w):
+def _list_active(w, units, number):
+    """List those of the movers whose move has not failed so far in W_ACTIVE, in sequence. Returns how many."""
+    n = 0
+    for i in range(number):
+        u = w[units, i]
+        w[W_ACTIVE, n] = u  # overwritten by the next one if it has failed
+        n += w[W_RESULT, u] == 0
+    return n
+
+
+@kernel
+def _bounce_swaps(T, s, w, active):
     """Step 6: two units that would trade places."""
     bounced = False
-    for u in range(s[UNITS]):
-        if w[W_RESULT, u] or w[W_COMMAND, u] != MOVES or _by_convoy(T, w, u):
+    for i in range(active):
+        u = w[W_ACTIVE, i]
+        if w[W_RESULT, u] or w[W_PATHS, u]:
             continue
         v = w[W_OCCUPANT, w[W_DEST_PROVINCE, u]]
         if v < 0 or w[W_COMMAND, v] != MOVES or _by_convoy(T, w, v) or w[W_RESULT, v]:
@@ -855,9 +877,9 @@ def _bounce_swaps(T, s, w):
         his = w[W_SUPPORT, v] - w[W_NO_HELP, v]
         equal = w[W_POWER, u] == w[W_POWER, v] or w[W_SUPPORT, u] == w[W_SUPPORT, v]
         if equal or mine <= his:
-            _bounce(T, s, w, u)
+            _bounce(T, w, u)
         if equal or his <= mine:
-            _bounce(T, s, w, v)
+            _bounce(T, w, v)
         _void_own_helpers(T, s, w, u)
         _void_own_helpers(T, s, w, v)
         bounced = True
@@ -865,28 +887,31 @@ def _bounce_swaps(T, s, w):
 
 
 @kernel
-def _bounce_outgunned(T, s, w):
-    """Step 7: units that are not the only strongest where they want to go. A bounce can only cause further ones."""
-    bounced, again = False, True
+def _bounce_outgunned(T, w, active):
+    """Step 7: units that are not the only strongest where they want to go. A bounce can only cause further ones.
+
+    Returns how many still move.
+    """
+    again = True
     while again:
         again = False
-        for u in range(s[UNITS]):
-            if w[W_RESULT, u] or w[W_COMMAND, u] != MOVES:
-                continue
+        for i in range(active):
+            u = w[W_ACTIVE, i]
             place = w[W_DEST_PROVINCE, u]
             if w[W_STRENGTH, u] != w[W_BEST, place] or w[W_MANY, place] != 1:
-                _bounce(T, s, w, u)
-                bounced = again = True
-    return bounced
+                _bounce(T, w, u)
+                again = True
+        if again:
+            active = _list_active(w, W_ACTIVE, active)
+    return active
 
 
 @kernel
-def _bounce_self_dislodgers(T, s, w):
+def _bounce_self_dislodgers(T, s, w, active):
     """Step 8: attacks that would dislodge a unit of their own power, or need its power's help to."""
     bounced = False
-    for u in range(s[UNITS]):
-        if w[W_RESULT, u] or w[W_COMMAND, u] != MOVES:
-            continue
+    for i in range(active):
+        u = w[W_ACTIVE, i]
         place = w[W_DEST_PROVINCE, u]
         guard = w[W_OCCUPANT, place]
         if guard < 0 or (w[W_COMMAND, guard] == MOVES and w[W_RESULT, guard] == 0):
@@ -896,19 +921,18 @@ def _bounce_self_dislodgers(T, s, w):
             continue  # something in this pass made it weaker than another: step 7 sees to it
         own = w[W_POWER, guard] == w[W_POWER, u]
         if own or (second > 0 and best - w[W_NO_HELP, u] <= second):
-            _bounce(T, s, w, u)
+            _bounce(T, w, u)
             _void_own_helpers(T, s, w, u)
             bounced = True
     return bounced
 
 
 @kernel
-def _cut_by_dislodgement(T, s, w):
+def _cut_by_dislodgement(T, w, active):
     """Step 9: a unit that will be dislodged gives no support."""
     cut = False
-    for u in range(s[UNITS]):
-        if w[W_COMMAND, u] != MOVES or w[W_RESULT, u]:
-            continue
+    for i in range(active):
+        u = w[W_ACTIVE, i]
         v = w[W_OCCUPANT, w[W_DEST_PROVINCE, u]]
         if v < 0 or w[W_COMMAND, v] != SUPPORTS or w[W_RESULT, v]:
             continue
@@ -949,10 +973,11 @@ def _unbounce(T, s, w, place):
 
 
 @kernel
-def _dislodge(T, s, w):
+def _dislodge(T, s, w, movers):
     """Step 10: mark dislodgements (W_LOST_FROM: whence the attacker came), let bounced units into places now free."""
-    for u in range(s[UNITS]):
-        if w[W_COMMAND, u] != MOVES or w[W_RESULT, u]:
+    for i in range(movers):
+        u = w[W_MOVERS, i]
+        if w[W_RESULT, u]:
             continue
         site = w[W_PROVINCE, u]
         loser = w[W_OCCUPANT, w[W_DEST_PROVINCE, u]]
@@ -973,31 +998,42 @@ def _dislodge(T, s, w):
 
 
 @kernel
-def _adjudicate(T, M, s, w, b, convoys):
+def _adjudicate(T, M, s, w, b, movers, supporters, carriers):
     """Resolve the orders that `_read_orders` decoded: W_RESULT, W_LOST_FROM, and the combat table."""
-    _complete_coasts(T, s, w)
-    by_sea = _find_routes(T, M, s, w, b, convoys)
-    if convoys:
-        _void_convoys(T, s, w)
-    _count_supports(T, s, w)
-    for u in range(s[UNITS]):
-        if w[W_COMMAND, u] == MOVES and w[W_RESULT, u] == 0:
+    by_sea = _find_routes(T, M, s, w, b, movers, carriers)
+    _void_convoys(w, carriers)
+    _count_supports(T, w, supporters)
+    for i in range(movers):
+        u = w[W_MOVERS, i]
+        if w[W_RESULT, u] == 0:
             _cut_support(T, M, s, w, b, u, True)
     if by_sea:
         _resolve_convoys(T, M, s, w, b)
     _strengths(T, s, w)
     # Each round of the outer loop cuts a further support, each of the inner one bounces a further unit.
+    active = _list_active(w, W_MOVERS, movers)
     cut = True
     while cut:
-        bounced = True
-        while bounced:
-            bounced = _bounce_swaps(T, s, w)
-            if not bounced:
-                bounced = _bounce_outgunned(T, s, w)
-            if not bounced:
-                bounced = _bounce_self_dislodgers(T, s, w)
-        cut = _cut_by_dislodgement(T, s, w)
-    _dislodge(T, s, w)
+        _bounce_all(T, s, w, active)
+        active = _list_active(w, W_ACTIVE, active)
+        cut = _cut_by_dislodgement(T, w, active)
+    _dislodge(T, s, w, movers)
+
+
+@kernel
+def _bounce_all(T, s, w, active):
+    """Steps 6 to 8, the first that finds something to bounce, until none does."""
+    while True:
+        if _bounce_swaps(T, s, w, active):
+            active = _list_active(w, W_ACTIVE, active)
+            continue
+        left = _bounce_outgunned(T, w, active)
+        if left < active:
+            active = left
+            continue
+        if not _bounce_self_dislodgers(T, s, w, active):
+            return
+        active = _list_active(w, W_ACTIVE, active)
 
 
 @kernel
@@ -1024,51 +1060,35 @@ def _influence(T, s, power, piece):
 
 
 @kernel
-def _move_units(T, s, w):
+def _move_units(T, s, w, movers):
     """Take dislodged units off and move those that succeeded; these come last in their power, as in the package."""
-    unit_power, unit_piece = T[UNIT_POWER], T[UNIT_PIECE]
+    unit_power, unit_piece, piece_at, locations = T[UNIT_POWER], T[UNIT_PIECE], T[PIECE_AT], T[N_LOCATIONS]
     d = 0
     for u in range(s[UNITS]):
         if w[W_LOST_FROM, u] >= 0 and _list_retreats(T, s, w, u, d) > 0:
             s[T[LOST_POWER] + d] = s[unit_power + u]
             s[T[LOST_PIECE] + d] = s[unit_piece + u]
             d += 1
-    n = 0
-    u = 0
+    n, u, i = 0, 0, 0
+    active = _list_active(w, W_MOVERS, movers)
     while u < s[UNITS]:
-        power, first = s[unit_power + u], u
+        power = s[unit_power + u]
         while u < s[UNITS] and s[unit_power + u] == power:
-            if w[W_LOST_FROM, u] < 0 and not _succeeded(T, w, u):
-                w[W_NEW_POWER, n], w[W_NEW_PIECE, n] = power, s[unit_piece + u]
-                n += 1
+            w[W_NEW_POWER, n], w[W_NEW_PIECE, n] = power, s[unit_piece + u]  # overwritten by the next one if it goes
+            goes = (w[W_COMMAND, u] == MOVES) & (w[W_RESULT, u] == 0)
+            n += (w[W_LOST_FROM, u] < 0) & (not goes)
             u += 1
-        for v in range(first, u):
-            if w[W_LOST_FROM, v] < 0 and _succeeded(T, w, v):
-                piece = _piece_at(T, s[unit_piece + v], w[W_DEST, v])
-                w[W_NEW_POWER, n], w[W_NEW_PIECE, n] = power, piece
-                _influence(T, s, power, piece)
-                n += 1
+        while i < active and w[W_ACTIVE, i] < u:
+            v = w[W_ACTIVE, i]
+            piece = T[piece_at + w[W_TYPE, v] * locations + w[W_DEST, v]]
+            w[W_NEW_POWER, n], w[W_NEW_PIECE, n] = power, piece
+            _influence(T, s, power, piece)
+            n += 1
+            i += 1
     for v in range(n):
         s[unit_power + v], s[unit_piece + v] = w[W_NEW_POWER, v], w[W_NEW_PIECE, v]
     s[UNITS] = n
     s[DISLODGED] = d
-
-
-@kernel
-def _succeeded(T, w, u):
-    return w[W_COMMAND, u] == MOVES and w[W_RESULT, u] == 0
-
-
-@kernel
-def _piece_at(T, piece, location):
-    """The piece of the same type at a location; an army after a convoy is not in the list of steps."""
-    for i in range(T[T[MOVE_START] + piece], T[T[MOVE_START] + piece + 1]):
-        if T[T[MOVE_LOCATION] + i] == location:
-            return T[T[MOVE_PIECE] + i]
-    for other in range(T[N_PIECES]):
-        if T[T[PIECE_LOCATION] + other] == location and T[T[PIECE_TYPE] + other] == T[T[PIECE_TYPE] + piece]:
-            return other
-    return -1
 
 
 # The year.
@@ -1144,13 +1164,13 @@ def _capture(T, R, s, w):
 @kernel
 def _step_movement(T, M, R, s, w, b, orders, first, last, flags):
     occupy(T, s, w)
-    convoys = _read_orders(T, s, w, orders, first, last)
+    movers, supporters, carriers = _read_orders(T, s, w, orders, first, last)
     if T[X_BACK] != T[X_REACH]:  # a board with ports
         _drop_stranded_supports(T, M, s, w)
-    _adjudicate(T, M, s, w, b, convoys)
+    _adjudicate(T, M, s, w, b, movers, supporters, carriers)
     for u in range(s[UNITS]):
         flags[u] = w[W_RESULT, u]
-    _move_units(T, s, w)
+    _move_units(T, s, w, movers)
     _after_movement(T, R, s, w)
 
 
@@ -1178,7 +1198,7 @@ def _step_retreats(T, R, s, w, orders, powers, first, last, flags):
             flags[d] = BOUNCE | DISBANDED
         else:
             flags[d] = 0
-            settled = _piece_at(T, piece, dest)
+            settled = T[T[PIECE_AT] + T[T[PIECE_TYPE] + piece] * T[N_LOCATIONS] + dest]
             s[T[UNIT_POWER] + n], s[T[UNIT_PIECE] + n] = s[T[LOST_POWER] + d], settled
             _influence(T, s, s[T[LOST_POWER] + d], settled)
             n += 1

@@ -18,10 +18,11 @@ from welfare_env.orders import BUILD, CONVOY, DISBAND, HOLD, RETREAT, SUPPORT_HO
 
 MAX_SEAS = 62  # provinces that carry convoys: bits of an int64 mask
 WORD = 62  # coasts in one int64 word of a mask
-CONVOY_FLAG = 1 << 20  # in a support bucket: the mover needs a convoy; its coast is in the bits from COAST_SHIFT on
-COAST_SHIFT = 21
+COAST_SHIFT = 20  # in a support bucket: from here on the coast, plus one, of an army that needs a convoy
+MOVER = (1 << COAST_SHIFT) - 1  # and below the mover's number
 KINDS = {"land": 0, "coast": 1, "port": 1, "sea": 2}
 PIECES_HERE = 4  # pieces that can stand in one province: an army, a fleet on each of three coasts at most
+HELPS = PIECES_HERE + 1  # a support of each of them, and none of nobody
 
 # Sizes.
 (
@@ -81,7 +82,7 @@ PIECES_HERE = 4  # pieces that can stand in one province: an army, a fleet on ea
     INTO_ID,
     CAN_SUPPORT,
     CAN_MOVE,
-    COAST_PROVINCE,
+    PIECE_AT,
     CONVOY_MOVER,
     VIA_ID,
     CONVOY_ID,
@@ -104,7 +105,8 @@ SET_MASK, SET_REACH, PAIR_MASK, COAST_ADJACENT, BACK_REACH = range(70, 75)
 # Parts of a state row (`engine.Layout`).
 UNIT_POWER, UNIT_PIECE, LOST_POWER, LOST_PIECE, LOST_OPTIONS, LOST_OPTION, OWNER, WELFARE, INFLUENCE = range(80, 89)
 
-# Rows of the int32 scratch array [SCRATCH_ROWS, SCRATCH_WIDTH].
+# Rows of the int32 scratch array [SCRATCH_ROWS, SCRATCH_WIDTH]. Before orders are read, COMMAND .. CUTTER become 0 and
+# TARGET_DEST .. LOST_FROM -1.
 (
     W_OCCUPANT,
     W_POWER,
@@ -112,22 +114,25 @@ UNIT_POWER, UNIT_PIECE, LOST_POWER, LOST_PIECE, LOST_OPTIONS, LOST_OPTION, OWNER
     W_PROVINCE,
     W_TYPE,
     W_SEA,
-    W_COMMAND,
-    W_VIA,
     W_DEST,
     W_DEST_PROVINCE,
     W_TARGET,
-    W_TARGET_DEST,
     W_SITE,
+    W_COMMAND,
+    W_VIA,
     W_RESULT,
     W_SUPPORT,
     W_NO_HELP,
-    W_HELPS_NOT,
     W_CONVOYS,
-    W_CARRIERS,
     W_PATHS,
     W_CUTTER,
+    W_TARGET_DEST,
+    W_HELPS_NOT,
     W_LOST_FROM,
+    W_MOVERS,
+    W_SUPPORTERS,
+    W_CARRIERS,
+    W_ACTIVE,
     W_STRENGTH,
     W_ALIVE,
     W_NEXT,
@@ -143,6 +148,8 @@ UNIT_POWER, UNIT_PIECE, LOST_POWER, LOST_PIECE, LOST_OPTIONS, LOST_OPTION, OWNER
     W_BEFORE,
     W_SITE_OPEN,
     W_BUCKET_SIZE,
+    W_SORTED,
+    W_LOCAL,
     W_ARMY,
     W_ARMIES,
     W_FLEETS,
@@ -152,7 +159,7 @@ UNIT_POWER, UNIT_PIECE, LOST_POWER, LOST_PIECE, LOST_OPTIONS, LOST_OPTION, OWNER
     W_CHOICE,
     W_CHOICE_POWER,
     SCRATCH_ROWS,
-) = range(46)
+) = range(51)
 
 # Offsets in the int64 scratch array.
 X_REACH, X_THROUGH, X_WITHOUT, X_BACK, X_BACK_THROUGH, X_BACK_WITHOUT = range(121, 127)
@@ -246,6 +253,9 @@ def _pack_places(packer: _Packer, board: Board) -> None:
     packer.table(PIECE_LOCATION, board.piece_location)
     packer.table(PIECE_LOCAL, locals_)
     packer.table(LOCATION_PROVINCE, board.location_province)
+    at = np.full((2, len(board.locations)), -1)
+    at[board.piece_type, board.piece_location] = np.arange(len(board.pieces))
+    packer.table(PIECE_AT, at)
     # 0: no coast named; 1, 2, ...: the first, second, ... coast of its province.
     named = [[place for place in board.locations if place.startswith(f"{name[:3]}/")] for name in board.locations]
     coasts = [found.index(name) + 1 if "/" in name else 0 for name, found in zip(board.locations, named, strict=True)]
@@ -272,7 +282,6 @@ def _pack_convoys(packer: _Packer, board: Board) -> dict[str, int]:
     packer.size(N_WORDS, words)
     packer.table(PROVINCE_COAST, [coasts.get(province, -1) for province in board.provinces])
     packer.table(PROVINCE_SEA, [seas.index(p) if p in sea_bit else -1 for p in board.provinces])
-    packer.table(COAST_PROVINCE, [board.provinces.index(name) for name in coast_names])
     packer.table(COAST_LOCATION, [board.location_index[name] for name in coast_names])
     sets: dict[int, list[tuple[int, np.ndarray]]] = {}
     pairs: list[list[int]] = [[] for _ in range(len(coasts) ** 2)]
@@ -396,7 +405,7 @@ def _pack_supports(packer: _Packer, board: Board, movers: dict[int, dict[int, in
         helps.append(provinces)
         for province in provinces:
             found = [help_ids.get((piece, other), -1) for other in here[province]]
-            help_numbers += found + [-1] * (PIECES_HERE - len(found))
+            help_numbers += found + [-1] * (HELPS - len(found))
         row = []
         for place in sorted(places):
             row.append((place, len(into_numbers)))
@@ -506,8 +515,8 @@ def _pack_scratch(packer: _Packer, units: int, locations: int, powers: int) -> N
     packer.size(SCRATCH_WIDTH, max(2 * units, locations, coasts, seas, units + int(header[N_CENTERS]), powers) + 1)
     # Movers of each location, at most one a province; then the routes of each unit.
     packer.size(BUCKET_ROWS, locations + units)
-    packer.size(BUCKET_WIDTH, max(units, int(header[MAX_PATHS])))
-    sizes = [coasts * words, seas * coasts * words, seas * coasts * words]
+    packer.size(BUCKET_WIDTH, max(units + 3, int(header[MAX_PATHS])))  # movers are read four at a time
+    sizes = [coasts * words, seas * (coasts + 1) * words, seas * (coasts + 1) * words]
     there, back = (X_REACH, X_THROUGH, X_WITHOUT), (X_BACK, X_BACK_THROUGH, X_BACK_WITHOUT)
     end = packer.slots(list(zip(there, sizes, strict=True)))
     packer.size(MASK_SCRATCH_SIZE, max(1, 2 * end))
