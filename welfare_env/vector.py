@@ -18,10 +18,11 @@ disbands, and more than it may order is dropped. Transfers (`GIVE`) cannot be ch
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -36,7 +37,7 @@ from welfare_env.scoring import scores
 ORDERS_A_GAME = 600  # a movement phase has about 500; there is more room when it is needed
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True, eq=False)
 class LegalLists:
     """The legal orders of many games. All arrays are valid until the next step.
 
@@ -63,6 +64,17 @@ class LegalLists:
         return np.where(columns < lengths[:, None], table, -1)
 
 
+def _joined(parts: Sequence[LegalLists]) -> LegalLists:
+    """The lists of several chunks of games, one behind the other."""
+    shifts = np.cumsum([0, *(len(part.orders) for part in parts)], dtype=np.int32)
+    starts = [part.starts[:-1] + shift for part, shift in zip(parts, shifts[:-1], strict=True)]
+    return LegalLists(
+        np.concatenate([part.orders for part in parts]),
+        np.concatenate([*starts, shifts[-1:]]),
+        *(np.concatenate([getattr(part, name) for part in parts]) for name in ("games", "powers", "slots")),
+    )
+
+
 class _Chunk:
     """The games of one thread, with its working memory and the buffers of their legal lists."""
 
@@ -77,6 +89,12 @@ class _Chunk:
     @property
     def rows(self) -> int:
         return int(self.first_row[self.last])
+
+    def lists(self) -> LegalLists:
+        """Its legal lists, numbered from its own first order."""
+        rows = self.rows
+        starts = self.starts[: rows + 1]
+        return LegalLists(self.orders[: starts[rows]], starts, self.games[:rows], self.powers[:rows], self.slots[:rows])
 
     def grow(self) -> None:
         self.orders = np.concatenate([self.orders, np.zeros_like(self.orders)])
@@ -119,12 +137,14 @@ class VectorEnv:
         self._streams = np.random.SeedSequence(seed).generate_state(self.num_games, np.uint64)
         self.rows[:] = self._final[self.num_games]
         self._done[:] = False
-        self._list_legal()
+        self._each(self._list)
+        self._show()
 
     def sample(self) -> np.ndarray:
         """Random legal choices, as the random policy makes them: int32 [rows]."""
         self._each(self._sample)
-        return self._joined("choices")
+        parts = [chunk.choices[: chunk.rows] for chunk in self._chunks]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def step(self, choices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Play a phase of every game.
@@ -140,17 +160,18 @@ class VectorEnv:
             ActionError: choices of another shape or type. Nothing has changed.
         """
         given = np.asarray(choices)
-        if given.shape != (len(self.legal),) or not np.issubdtype(given.dtype, np.integer):
+        if given.shape != self.legal.games.shape or given.dtype.kind not in "iu":
             raise ActionError(
                 f"choices {given.dtype} {given.shape}: give {len(self.legal)} whole numbers, one a row of legal"
             )
         first = 0
         for chunk in self._chunks:
-            chunk.choices[: chunk.rows] = given[first : first + chunk.rows]
-            first += chunk.rows
-        self._each(self._step)
-        self._list_legal()
-        return self._rewards(), self._done.copy()
+            rows = chunk.rows
+            chunk.choices[:rows] = given[first : first + rows]
+            first += rows
+        ended = sum(self._each(self._step))
+        self._show()
+        return self._rewards(ended), self._done.copy()
 
     def observe(self, games: np.ndarray, powers: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
         """What powers see (`welfare_env.observation`): float32 [k, provinces, features].
@@ -177,39 +198,21 @@ class VectorEnv:
         """The state of one game, as other parts of the package know it."""
         return State(self.board.layout, self.rows[game].copy())
 
-    def _rewards(self) -> np.ndarray:
+    def _rewards(self, ended: int) -> np.ndarray:
         if self.rules.is_welfare:
             return self._gains.astype(np.float32)
         rewards = np.zeros(self._gains.shape, np.float32)
-        for game in np.flatnonzero(self._done):
+        for game in np.flatnonzero(self._done) if ended else ():
             rewards[game] = scores(self.board, self.rules, State(self.board.layout, self.final[game].copy()))
         return rewards
 
-    def _list_legal(self) -> None:
-        self._each(self._list)
-        parts = [self._joined(name) for name in ("games", "powers", "slots")]
-        chunks = self._chunks
-        orders = [chunk.orders[: chunk.starts[chunk.rows]] for chunk in chunks]
-        starts = [chunk.starts[: chunk.rows + 1] for chunk in chunks]
-        if len(chunks) > 1:
-            shifts = np.cumsum([0, *(len(part) for part in orders)])[:-1]
-            starts = [part[:-1] + shift for part, shift in zip(starts, shifts, strict=True)]
-            starts.append(np.array([sum(map(len, orders))]))
-        joined = [
-            values[0] if len(values) == 1 else np.concatenate(values, dtype=np.int32) for values in (orders, starts)
-        ]
-        self.legal = LegalLists(joined[0], joined[1], *parts)
+    def _show(self) -> None:
+        parts = [chunk.lists() for chunk in self._chunks]
+        self.legal = parts[0] if len(parts) == 1 else _joined(parts)
 
-    def _joined(self, name: str) -> np.ndarray:
-        parts = [getattr(chunk, name)[: chunk.rows] for chunk in self._chunks]
-        return parts[0] if len(parts) == 1 else np.concatenate(parts)
-
-    def _each(self, work: Callable[[_Chunk], None]) -> None:
-        if self._pool is None:
-            work(self._chunks[0])
-            return
-        for _ in self._pool.map(work, self._chunks):
-            pass
+    def _each(self, work: Callable[[_Chunk], Any]) -> list[Any]:
+        """What `work` returns for every chunk, each in its own thread."""
+        return [work(self._chunks[0])] if self._pool is None else list(self._pool.map(work, self._chunks))
 
     def _list(self, chunk: _Chunk) -> None:
         at, game = chunk.scratch, chunk.first
@@ -251,8 +254,9 @@ class VectorEnv:
             chunk.choices,
         )
 
-    def _step(self, chunk: _Chunk) -> None:
-        kernels.step_games(
+    def _step(self, chunk: _Chunk) -> int:
+        """Play a phase and list what is legal then. Returns how many games ended."""
+        ended = kernels.step_games(
             self._numbers,
             self._masks,
             self._rules,
@@ -272,3 +276,5 @@ class VectorEnv:
             self._gains,
             self._done,
         )
+        self._list(chunk)
+        return int(ended)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from welfare_env.board import Board
-from welfare_env.engine import UNITS, Legal, State, initial_state, kernels
+from welfare_env.engine import Legal, State, initial_state, kernels
 from welfare_env.engine import tables as t
 from welfare_env.rules import Rules
 
@@ -31,7 +31,8 @@ class Scratch:
 
     Attributes:
         w, b, x: see `kernels`.
-        orders: int32, room for the legal orders of any position.
+        row: int32, a state.
+        orders, order_slots, order_powers: int32, room for the legal orders of any position.
         starts, slots, powers: int32, a number for everything that can be ordered, and one more.
         flags: uint8, one for every unit.
     """
@@ -41,7 +42,10 @@ class Scratch:
         self.w = np.zeros((t.SCRATCH_ROWS, tables[t.SCRATCH_WIDTH]), np.int32)
         self.b = np.zeros((tables[t.BUCKET_ROWS], tables[t.BUCKET_WIDTH]), np.int32)
         self.x = np.zeros(tables[t.MASK_SCRATCH_SIZE], np.int64)
-        self.orders = np.zeros(room_for_orders(tables), np.int32)
+        self.row = np.zeros(tables[t.STATE_SIZE], np.int32)
+        self.orders, self.order_slots, self.order_powers = (
+            np.zeros(room_for_orders(tables), np.int32) for _ in range(3)
+        )
         self.starts, self.slots, self.powers = (np.zeros(rows, np.int32) for _ in range(3))
         self.flags = np.zeros(rows, np.uint8)
 
@@ -71,11 +75,12 @@ class FastEngine:
 
     def legal(self, state: State) -> Legal:
         at = self._scratch
-        rows, end = kernels.legal(
+        at.row[:] = state.row  # a copy that may be written to, as elsewhere: or the kernels would be compiled twice
+        end = kernels.legal_flat(
             self._numbers,
             self._masks,
             self._rules,
-            state.row,
+            at.row,
             at.w,
             at.b,
             at.x,
@@ -83,18 +88,17 @@ class FastEngine:
             at.starts,
             at.slots,
             at.powers,
-            0,
-            len(at.orders),
+            at.order_slots,
+            at.order_powers,
         )
-        lengths = np.diff(at.starts[: rows + 1])
-        slots, powers = np.repeat(at.slots[:rows], lengths), np.repeat(at.powers[:rows], lengths)
-        return Legal(at.orders[:end].copy(), slots, powers)
+        return Legal(at.orders[:end].copy(), at.order_slots[:end].copy(), at.order_powers[:end].copy())
 
     def step(self, state: State, orders: Sequence[np.ndarray]) -> tuple[State, np.ndarray]:
-        at = self._scratch
-        flat = np.concatenate([np.asarray(numbers, np.int32) for numbers in orders])
-        powers = np.repeat(np.arange(len(orders), dtype=np.int32), [len(numbers) for numbers in orders])
-        row = state.row.copy()
-        count = int(row[UNITS] if state.phase_type != "R" else len(state.dislodged))
-        kernels.step(self._numbers, self._masks, self._rules, row, at.w, at.b, flat, powers, 0, len(flat), at.flags)
+        at, row = self._scratch, state.row.copy()
+        flat = np.concatenate(orders, dtype=np.int32)
+        lengths = np.array([len(numbers) for numbers in orders], np.int32)
+        powers = at.order_powers if len(flat) <= len(at.order_powers) else np.zeros(len(flat), np.int32)
+        count = kernels.step_flat(
+            self._numbers, self._masks, self._rules, row, at.w, at.b, flat, lengths, powers, at.flags
+        )
         return State(state.layout, row), at.flags[:count].copy()

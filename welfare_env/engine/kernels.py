@@ -11,7 +11,8 @@ are identical, quirks included; `docs/differences.md` lists those. Kernels take 
 
 No kernel allocates. Bounds: a unit's index is below N_UNITS = provinces, since a province holds one unit; a dislodged
 unit's below N_DISLODGED = provinces // 2 + 1, since each was pushed out by another unit; further bounds stand where
-they are used. Kernels that call each other are in this one file: numba's cache does not notice changes of imports.
+they are used. Kernels that call each other are in this one file: numba's cache does not notice changes of imports, so
+POSITIONS_DIGEST below changes with the positions in `tables.py`; a test says when it must.
 """
 
 from __future__ import annotations
@@ -21,18 +22,18 @@ from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic, overload
 
+from welfare_env.engine import FALL_MOVES, SPRING_MOVES, WINTER
 from welfare_env.engine.tables import *
+from welfare_env.orders import BUILD, CONVOY, DISBAND, GIVE, MOVE, RETREAT, SUPPORT_HOLD, SUPPORT_MOVE, VIA
+
+POSITIONS_DIGEST = "8e959ba04debfb86"
 
 kernel = njit(cache=True, nogil=True, error_model="numpy")
-inlined = njit(cache=True, nogil=True, inline="always")
 
 HOLDS, MOVES, SUPPORTS, CONVOYS = range(4)
 HAS_CUT, BY_SEA = 1, 2  # bits of W_CUTTER: has had its chance to cut support; had a convoy to begin with
 BOUNCE, VOID, CUT = 1 << 1, 1 << 2, 1 << 3
 NO_CONVOY, WAS_DISLODGED, DISRUPTED, DISBANDED, MAYBE = 1 << 0, 1 << 4, 1 << 5, 1 << 6, 1 << 7
-
-_WAIVE, _HOLD, _MOVE, _VIA, _SUPPORT_HOLD, _SUPPORT_MOVE, _CONVOY, _RETREAT, _DISBAND, _BUILD, _GIVE = range(11)
-_SPRING, _SPRING_RETREATS, _FALL, _FALL_RETREATS, _WINTER = range(5)
 
 
 @kernel
@@ -93,9 +94,9 @@ def _reach_by_convoy(T, M, s, w, x):
 
     Each is a mask of coasts per coast of departure, the latter two per fleet: row ``fleet * (coasts + 1) + coast + 1``,
     and row ``fleet * (coasts + 1)`` of X_WITHOUT is full, for who needs no convoy. Only coasts with an army and seas
-    with a fleet are filled; these are listed in W_ARMIES and W_FLEETS. X_BACK .. are the same by the routes that lead back:
-    the package looks a supported army's route up from its destination, and on boards with ports its routes are not
-    symmetric. Returns how many armies and fleets there are.
+    with a fleet are filled; these are listed in W_ARMIES and W_FLEETS. X_BACK .. are the same by the routes that lead
+    back: the package looks a supported army's route up from its destination, and on boards with ports its routes are
+    not symmetric. Returns how many armies and fleets there are.
     """
     province_coast = T[PROVINCE_COAST]
     present = np.int64(0)
@@ -315,10 +316,9 @@ def limit(T, R, s, w):
         w[W_BUILDS, power] = 0
     for c in range(T[N_CENTERS]):
         power = s[owner + c]
-        empty = power >= 0 and w[W_OCCUPANT, T[province + c]] < 0
-        w[W_SITE_OPEN, c] = empty and (R[BUILD_ANYWHERE] == 1 or T[home + c] == power)
-        if w[W_SITE_OPEN, c]:
-            w[W_BUILDS, power] += 1
+        empty = (power >= 0) & (w[W_OCCUPANT, T[province + c]] < 0)
+        w[W_SITE_OPEN, c] = empty & ((R[BUILD_ANYWHERE] == 1) | (T[home + c] == power))
+        w[W_BUILDS, max(power, 0)] += w[W_SITE_OPEN, c]
     for power in range(T[N_POWERS]):
         w[W_DISBANDS, power] = 0
         if not R[OVERMILITARISE]:
@@ -345,9 +345,9 @@ def legal(T, M, R, s, w, b, x, orders, starts, slots, powers, first, room):
         starts[0] = n
         return rows, n
     phase = s[PHASE]
-    if phase == _WINTER:
+    if phase == WINTER:
         return _legal_winter(T, R, s, w, orders, starts, slots, powers, first, room)
-    if phase == _SPRING or phase == _FALL:
+    if phase == SPRING_MOVES or phase == FALL_MOVES:
         _list_units(T, s, w)
         armies, fleets = _reach_by_convoy(T, M, s, w, x)
         _fill_buckets(T, M, s, w, b, x, fleets)
@@ -366,6 +366,16 @@ def legal(T, M, R, s, w, b, x, orders, starts, slots, powers, first, room):
             rows += 1
     starts[rows] = n
     return rows, n
+
+
+@kernel
+def legal_flat(T, M, R, s, w, b, x, orders, starts, slots, powers, order_slots, order_powers):
+    """`legal`, and for every order its slot and its power; int32, as long as `orders`. Returns how many orders."""
+    rows, end = legal(T, M, R, s, w, b, x, orders, starts, slots, powers, 0, len(orders))
+    for r in range(rows):
+        for i in range(starts[r], starts[r + 1]):
+            order_slots[i], order_powers[i] = slots[r], powers[r]
+    return end
 
 
 @kernel
@@ -416,16 +426,16 @@ def _read_orders(T, s, w, orders, first, last):
         order = T[packed + orders[i]]
         kind = order & 15
         u = w[W_OCCUPANT, T[piece_province + (order >> 4 & 511)]]
-        if kind == _MOVE or kind == _VIA:
+        if kind == MOVE or kind == VIA:
             w[W_COMMAND, u] = MOVES
-            w[W_VIA, u] = kind == _VIA
+            w[W_VIA, u] = kind == VIA
             w[W_DEST, u] = order >> 22 & 511
             w[W_DEST_PROVINCE, u] = T[location_province + (order >> 22 & 511)]
-        elif kind == _SUPPORT_HOLD or kind == _SUPPORT_MOVE or kind == _CONVOY:
-            w[W_COMMAND, u] = CONVOYS if kind == _CONVOY else SUPPORTS
+        elif kind == SUPPORT_HOLD or kind == SUPPORT_MOVE or kind == CONVOY:
+            w[W_COMMAND, u] = CONVOYS if kind == CONVOY else SUPPORTS
             w[W_SITE, u] = T[piece_province + (order >> 13 & 511)]
             w[W_TARGET, u] = w[W_OCCUPANT, w[W_SITE, u]]
-            if kind != _SUPPORT_HOLD:
+            if kind != SUPPORT_HOLD:
                 w[W_TARGET_DEST, u] = order >> 22 & 511
                 w[W_SITE, u] = T[location_province + (order >> 22 & 511)]
     movers, supporters, carriers = 0, 0, 0
@@ -1109,7 +1119,7 @@ def _next_year(R, s):
         s[DONE] = 1
     else:
         s[YEAR] += 1
-        s[PHASE] = _SPRING
+        s[PHASE] = SPRING_MOVES
 
 
 @kernel
@@ -1118,10 +1128,10 @@ def _after_movement(T, R, s, w):
     if s[DISLODGED] > 0:
         s[PHASE] += 1
         return
-    if s[PHASE] < _FALL:
-        s[PHASE] = _FALL
+    if s[PHASE] < FALL_MOVES:
+        s[PHASE] = FALL_MOVES
         return
-    s[PHASE] = _WINTER
+    s[PHASE] = WINTER
     won = _capture(T, R, s, w)
     if won >= 0:
         s[WINNER] = won
@@ -1181,14 +1191,14 @@ def _step_retreats(T, R, s, w, orders, powers, first, last, flags):
     for p in range(T[N_PROVINCES]):
         w[W_HEAD, p] = 0
     for i in range(first, last):
-        if (T[T[ORDER_PACKED] + orders[i]] & 15) == _RETREAT:
+        if (T[T[ORDER_PACKED] + orders[i]] & 15) == RETREAT:
             w[W_HEAD, T[T[LOCATION_PROVINCE] + (T[T[ORDER_PACKED] + orders[i]] >> 22 & 511)]] += 1
     for d in range(lost):
         flags[d] = DISBANDED
     n = s[UNITS]
     for i in range(first, last):
         order = T[T[ORDER_PACKED] + orders[i]]
-        if order & 15 != _RETREAT:
+        if order & 15 != RETREAT:
             continue
         piece, dest = order >> 4 & 511, order >> 22 & 511
         d = 0
@@ -1236,13 +1246,13 @@ def _step_winter(T, R, s, w, orders, powers, first, last, flags):
     for i in range(first, last):
         order = T[T[ORDER_PACKED] + orders[i]]
         kind, piece = order & 15, order >> 4 & 511
-        if kind == _DISBAND:
+        if kind == DISBAND:
             w[W_COMMAND, w[W_OCCUPANT, T[T[PIECE_PROVINCE] + piece]]] = 1
-        elif kind == _BUILD:
+        elif kind == BUILD:
             s[unit_power + n], s[unit_piece + n] = powers[i], piece
             w[W_COMMAND, n] = 0
             n += 1
-        elif kind == _GIVE:
+        elif kind == GIVE:
             s[T[WELFARE] + powers[i]] -= 1
             s[T[WELFARE] + (order >> 22 & 511)] += 1
     s[UNITS] = n
@@ -1294,12 +1304,25 @@ def step(T, M, R, s, w, b, orders, powers, first, last, flags):
         flags: uint8 [N_UNITS + N_CENTERS]; what became of the orders, see `engine.Engine.step`.
     """
     phase = s[PHASE]
-    if phase == _WINTER:
+    if phase == WINTER:
         _step_winter(T, R, s, w, orders, powers, first, last, flags)
-    elif phase == _SPRING or phase == _FALL:
+    elif phase == SPRING_MOVES or phase == FALL_MOVES:
         _step_movement(T, M, R, s, w, b, orders, first, last, flags)
     else:
         _step_retreats(T, R, s, w, orders, powers, first, last, flags)
+
+
+@kernel
+def step_flat(T, M, R, s, w, b, orders, lengths, powers, flags):
+    """`step` with the orders of the powers one after the other, so many each. Returns how many flags it has set."""
+    n = 0
+    for power in range(len(lengths)):
+        for _ in range(lengths[power]):
+            powers[n] = power
+            n += 1
+    units = s[DISLODGED] if s[PHASE] % 2 and s[PHASE] != WINTER else s[UNITS]
+    step(T, M, R, s, w, b, orders, powers, 0, n, flags)
+    return units
 
 
 # Random legal play, seeded per game: splitmix64 (Steele, Lea, Flood 2014) on two int32 of the state row's head.
@@ -1327,7 +1350,7 @@ def choose(T, R, s, w, rng, g, first, last, starts, slots, powers, choices):
     Args:
         choices: int32, written at first:last; an index into the row's list, or -1 for no order.
     """
-    if s[PHASE] != _WINTER:
+    if s[PHASE] != WINTER:
         for r in range(first, last):
             choices[r] = draw(rng, g, starts[r + 1] - starts[r])
         return
@@ -1362,7 +1385,7 @@ def gather(T, R, s, w, first, last, orders, starts, slots, powers, choices, chos
     orders of the other kind, and more than it may give, are dropped.
     """
     n = 0
-    winter = s[PHASE] == _WINTER
+    winter = s[PHASE] == WINTER
     if winter:
         occupy(T, s, w)
         limit(T, R, s, w)
@@ -1446,8 +1469,10 @@ def step_games(T, M, R, S, w, b, g, last, orders, starts, slots, powers, first_r
         final: int32 [games + 1, state size].
         gains: int32 [games, powers], the welfare points of the phase.
         done: bool [games].
+
+    Returns how many games ended.
     """
-    welfare, chosen, chosen_powers = T[WELFARE], w[W_CHOICE], w[W_CHOICE_POWER]
+    ended, welfare, chosen, chosen_powers = 0, T[WELFARE], w[W_CHOICE], w[W_CHOICE_POWER]
     while g < last:
         s = S[g]
         for power in range(T[N_POWERS]):
@@ -1459,6 +1484,8 @@ def step_games(T, M, R, S, w, b, g, last, orders, starts, slots, powers, first_r
             gains[g, power] += s[welfare + power]
         done[g] = s[DONE] == 1
         if done[g]:
+            ended += 1
             final[g] = s
             s[:] = final[len(S)]
         g += 1
+    return ended
