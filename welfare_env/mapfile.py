@@ -8,14 +8,17 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
+import importlib.util
 import io
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
+from welfare_env import boardcache
 from welfare_env.board import Board
 from welfare_env.errors import MapFormatError, UnknownMapError
 from welfare_env.toy import SHAPES, is_toy, toy_map
@@ -54,9 +57,11 @@ def map_digest(name: str) -> str:
 @functools.cache
 def map_names() -> tuple[str, ...]:
     """Names of all maps that are installed; toy boards come besides (see `welfare_env.toy`)."""
-    import diplomacy
-
-    return tuple(sorted(path.stem for path in (Path(diplomacy.__file__).parent / "maps").glob("*.map")))
+    package = importlib.util.find_spec("diplomacy")  # where it is; importing it takes a while
+    folders = package.submodule_search_locations if package else None
+    if not folders:
+        raise ModuleNotFoundError("the diplomacy package, which brings the maps, is not installed")
+    return tuple(sorted(path.stem for path in Path(folders[0], "maps").glob("*.map")))
 
 
 def is_known(name: str) -> bool:
@@ -121,25 +126,34 @@ def _read_map(name: str, where: str) -> Any:
             source = Map(where)
     except (AssertionError, AttributeError, IndexError, KeyError, TypeError, UnicodeDecodeError, ValueError) as error:
         raise MapFormatError(f"map {name!r} cannot be read: {type(error).__name__}: {error}") from error
-    if source.error:
-        raise MapFormatError(f"map {name!r} has faults:\n" + "\n".join(f"- {fault}" for fault in source.error))
+    if faults := [*source.error, *_unsupported(source)]:
+        raise MapFormatError(f"map {name!r} has faults:\n" + "\n".join(f"- {fault}" for fault in faults))
     return source
+
+
+def _unsupported(source: Any) -> Iterator[str]:
+    """What the package would play and we would not."""
+    if source.seq != SEQUENCE:
+        yield f"plays {source.seq}: only {SEQUENCE} is supported"
+    if not (source.phase.startswith("SPRING ") and source.phase.endswith(" MOVEMENT")):
+        yield f"begins in {source.phase!r}: a game begins with SPRING <year> MOVEMENT"
+    if reserved := sorted(RESERVED_NAMES & set(source.powers)):
+        yield f"has powers named {reserved}: those are recipients of messages"
+    if unknown := sorted(set(source.rules) - SUPPORTED_RULES):
+        yield f"asks for the rules {unknown}: only {sorted(SUPPORTED_RULES)} are supported"
 
 
 @functools.lru_cache(maxsize=32)
 def _load_board(name: str, digest: str) -> Board:
-    source = _load_source(name, digest)
-    if source.seq != SEQUENCE:
-        raise MapFormatError(f"map {name!r} plays {source.seq}: only {SEQUENCE} is supported")
-    if not (source.phase.startswith("SPRING ") and source.phase.endswith(" MOVEMENT")):
-        raise MapFormatError(f"map {name!r} begins in {source.phase!r}: a game begins with SPRING <year> MOVEMENT")
-    reserved = sorted(RESERVED_NAMES & set(source.powers))
-    if reserved:
-        raise MapFormatError(f"map {name!r} has powers named {reserved}: those are recipients of messages")
-    unknown = sorted(set(source.rules) - SUPPORTED_RULES)
-    if unknown:
-        raise MapFormatError(f"map {name!r} asks for the rules {unknown}: only {sorted(SUPPORTED_RULES)} are supported")
-    return _build_board(name, source)
+    board = boardcache.load(name, digest)
+    if board is None:
+        board = _read_board(name, digest)
+        boardcache.keep(board, digest)
+    return board
+
+
+def _read_board(name: str, digest: str) -> Board:
+    return _build_board(name, _load_source(name, digest))
 
 
 def _build_board(name: str, source: Any) -> Board:

@@ -320,6 +320,17 @@ class TestFaults:
             load_board(isle(old, new))
         assert told in str(error.value).upper()
 
+    def test_all_faults_are_told_at_once(self, isle: Callable[..., str]) -> None:
+        path = Path(isle("BEGIN SPRING 1901 MOVEMENT", "BEGIN FALL 1901 MOVEMENT"))
+        text = path.read_text().replace("ALBION", "GLOBAL").replace("VICTORY 4", "VICTORY 4\nRULE NO_CHECK")
+        path.write_text(text.replace("UNOWNED SPA BEL", "UNOWNED SPA XYZ").replace("F LON", "A NTH"))
+        with pytest.raises(MapFormatError) as error:
+            load_board(str(path))
+        lines = str(error.value).splitlines()[1:]
+        assert all(line.startswith("- ") for line in lines)
+        for told in ("FALL 1901", "GLOBAL", "NO_CHECK", "XYZ", "A NTH"):
+            assert any(told in line for line in lines), (told, lines)
+
 
 WORDS = st.sampled_from(
     ["", "XYZ", "LAND", "=", "-", "/", "9", "ABUTS", "lon", "A", "F", "(", "UNOWNED", "MAP", "é", "spa/"]
