@@ -28,6 +28,7 @@ class Board:
 
     Attributes:
         name: the map's name, or the path of its file.
+        digest: of the map file's content, SHA-256; "" for maps known by name.
         powers: in the map's order; a power's index is its number in every array.
         provinces: three-letter names without coasts, sorted.
         locations: provinces and coasts ("STP", "STP/NC", "STP/SC"), sorted.
@@ -54,6 +55,7 @@ class Board:
     """
 
     name: str
+    digest: str
     powers: tuple[str, ...]
     provinces: tuple[str, ...]
     locations: tuple[str, ...]

@@ -153,10 +153,10 @@ def _load_board(name: str, digest: str) -> Board:
 
 
 def _read_board(name: str, digest: str) -> Board:
-    return _build_board(name, _load_source(name, digest))
+    return _build_board(name, "" if is_known(name) else digest, _load_source(name, digest))
 
 
-def _build_board(name: str, source: Any) -> Board:
+def _build_board(name: str, digest: str, source: Any) -> Board:
     kind = _province_kinds(source)
     provinces = tuple(sorted(kind))
     locations = tuple(sorted({location.upper() for location in source.locs if location.upper()[:3] in kind}))
@@ -178,6 +178,7 @@ def _build_board(name: str, source: Any) -> Board:
     victory = source.victory[0] if source.victory else len(centers) // 2 + 1
     return Board(
         name=name,
+        digest=digest,
         powers=powers,
         provinces=provinces,
         locations=locations,

@@ -2,8 +2,8 @@
 
 A record is ``{"id", "map", "rules", "phases": [...], "welfare_env": {...}}``. A phase has the position at its start
 (``state``), ``orders``, ``results``, ``messages`` and, ours, ``void`` (refused orders with reasons); the last entry is
-the present position. ``welfare_env`` holds the format number, our `Rules`, centres of the map, years played and scores;
-callers may add keys to it. Nothing in a record depends on the time or the machine.
+the present position. ``welfare_env`` holds the format number, our `Rules`, centres of the map, years played, scores and
+the digest of a map file; callers may add keys to it. Nothing in a record depends on the time or the machine.
 """
 
 from __future__ import annotations
@@ -53,7 +53,8 @@ def to_record(game: Game) -> dict[str, Any]:
             "years_played": years_played(game),
             "scores": game.scores,
             "winner": game.winner,
-        },
+        }
+        | ({"map_digest": game.board.digest} if game.board.digest else {}),
     }
 
 
@@ -265,6 +266,8 @@ def _compare_all(game: Game, record: dict[str, Any]) -> None:
 
 def _compare_parts(ours: dict[str, Any], theirs: dict[str, Any], where: str) -> None:
     for key, value in ours.items():
+        if key == "map_digest" and theirs.get(key) != value:
+            raise RecordError("the map file is not the one of the saved game: its content has changed since")
         if json.loads(json.dumps(theirs[key])) != value:
             raise RecordError(
                 f"saved game is damaged: {key} of {where}: recorded {theirs[key]!r:.200}, played again {value!r:.200}"

@@ -14,6 +14,7 @@ import pytest
 from diplomacy.utils.export import from_saved_game_format, to_saved_game_format
 
 from welfare_env import Game, RecordError, Rules, load_board
+from welfare_env.toy import toy_map
 
 Act = Callable[[Game, np.random.Generator], None]
 WELFARE = Rules(years=2, transfers=True, progressive=(1, 2), mediator=True)
@@ -111,6 +112,17 @@ class TestRoundTrip:
         Game().save(tmp_path / name)
         Game.load(str(tmp_path / name))
         assert [path.name for path in tmp_path.iterdir()] == [name]
+
+    def test_a_map_file_that_has_changed_is_told(self, tmp_path: Path) -> None:
+        path = tmp_path / "own.map"
+        path.write_text(toy_map("clique:3"), encoding="utf-8")
+        game = Game(str(path), Rules(years=1))
+        game.advance()
+        game.save(tmp_path / "game.json")
+        assert Game.load(tmp_path / "game.json", map_name=str(path)).phase == game.phase
+        path.write_text(toy_map("clique:3") + "\n# another\n", encoding="utf-8")
+        with pytest.raises(RecordError, match="changed"):
+            Game.load(tmp_path / "game.json", map_name=str(path))
 
     def test_a_record_is_plain_json(self, states: list[Game]) -> None:
         for game in states:
