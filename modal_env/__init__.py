@@ -1,6 +1,192 @@
-"""Modal Combat: open-source games between agents that are formulas of provability logic. Not written yet.
+"""Modal combat: open-source games between agents that are formulas of provability logic.
 
-This package will hold the formulas and their reader, the evaluation over the Kripke frame, the library of known agents
-(FairBot, PrudentBot, ...), the game, its equilibria and its evolution, and a PettingZoo environment. It is empty so
-far: nothing can be imported from it.
+An agent is a formula about what its opponent X does: ``[]X(me)``, "it is provable that X cooperates with me", is
+FairBot. Two agents that read each other's formulas play the prisoner's dilemma, and modelling the other player costs
+something (Garrabrant, "Prisoners' Dilemma with Costs to Modeling", 2018).
+
+>>> import modal_env
+>>> from modal_env import FairBot, PrudentBot
+>>> modal_env.play(FairBot, PrudentBot).moves
+('C', 'C')
+>>> spy = modal_env.parse("[]X(FairBot) & ~[]false", name="Spy")
+>>> spy.depth, modal_env.play(spy, FairBot).moves
+(1, ('C', 'D'))
+>>> len(modal_env.equilibria(modal_env.POST, epsilon="1/10"))
+3
+>>> env = modal_env.make(epsilon=0.1)  # PettingZoo; actions are programs
+>>> env.reset(seed=0)
+>>> for program in (2, 3):  # FairBot, PrudentBot
+...     env.step(program)
+>>> env.rewards
+{'player_0': 1.9, 'player_1': 1.8}
+
+Agents: `parse`, `Agent`, `LIBRARY` (by name) with `SOURCES`, and each as an attribute: `FairBot`, `PrudentBot` ...
+Plays: `play`, `tournament`, `fixed_point`. The game: `Game`, `equilibria`, `exploitability`, `replicator`.
+Environments: `make`, `parallel_env`, described in `modal_env.env`. Command line: ``python -m modal_env --help``.
 """
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from pettingzoo import AECEnv, ParallelEnv
+from pettingzoo import register as _register
+from pettingzoo.utils.wrappers import OrderEnforcingWrapper
+
+from modal_env import errors, library
+from modal_env.contest import Round
+
+# The function hides the module of its name here; `from modal_env.equilibria import ...` finds the module all the same.
+from modal_env.equilibria import Equilibrium, equilibria, exploitability
+from modal_env.errors import ActionError, FormulaError, GameError, ModalError
+from modal_env.evolution import replicator
+from modal_env.formula import Agent, parse
+from modal_env.game import Game, Number
+from modal_env.library import (
+    CIMCIC,
+    CUPOD,
+    DIMCID,
+    LIBRARY,
+    POST,
+    SOURCES,
+    ConFairBot,
+    CooperateBot,
+    DefectBot,
+    FairBot,
+    JustBot,
+    MagicBot,
+    NiceBot,
+    PrudentBot,
+    RandomBot,
+    ReverseFairBot,
+    SimpleMagicBot,
+    ToughButFairBot,
+    TrollBot,
+    UnfairBot,
+    WaitFairBot,
+)
+from modal_env.provability import fixed_point, play, tournament
+from modal_env.setting import Setting, make_setting
+
+__all__ = [
+    "CIMCIC",
+    "CUPOD",
+    "DIMCID",
+    "LIBRARY",
+    "POST",
+    "SOURCES",
+    "ActionError",
+    "Agent",
+    "ConFairBot",
+    "CooperateBot",
+    "DefectBot",
+    "Equilibrium",
+    "FairBot",
+    "FormulaError",
+    "Game",
+    "GameError",
+    "JustBot",
+    "MagicBot",
+    "ModalError",
+    "NiceBot",
+    "PrudentBot",
+    "RandomBot",
+    "ReverseFairBot",
+    "Round",
+    "Setting",
+    "SimpleMagicBot",
+    "ToughButFairBot",
+    "TrollBot",
+    "UnfairBot",
+    "WaitFairBot",
+    "equilibria",
+    "errors",
+    "exploitability",
+    "fixed_point",
+    "library",
+    "make",
+    "parallel_env",
+    "parse",
+    "play",
+    "replicator",
+    "tournament",
+]
+
+
+def make(
+    epsilon: Number = 0.01,
+    *,
+    actions: str = "library",
+    agents: Iterable[Agent | str] = POST,
+    rounds: int = 1,
+    players: int = 2,
+    cost: str = "depth",
+    budget: int | None = None,
+    strict: bool = False,
+    render_mode: str | None = None,
+) -> AECEnv:
+    """Modal combat as a PettingZoo AEC environment; see `modal_env.env` for actions and observations.
+
+    Args:
+        epsilon: what a unit of cost takes from the payoff. A float stands for the decimal number that it prints as.
+        actions: how players choose programs: "library", by number; "formula", as text; "tokens", token by token.
+        agents: agents, names of the library's or formulas. The programs to choose from; under "formula" and "tokens"
+            those that formulas may call the opponent on, which need names.
+        rounds: how many rounds a game has.
+        players: how many players, an even number. More than two are paired at random in every round.
+        cost: what modelling costs: "depth" (the post's), "size", "opponent", "sum" or "worlds", see `modal_env.game`.
+        budget: the longest formula: in characters under "formula" (1,000; at most 10,000), in tokens under "tokens"
+            (16; at most 500).
+        strict: raise on programs that cannot be read instead of playing DefectBot.
+        render_mode: "human" (prints), "ansi" (returns text) or None.
+
+    Raises:
+        GameError, FormulaError: with what was given and what would be right.
+    """
+    from modal_env.env import ModalCombatEnv
+
+    setting = make_setting(
+        epsilon,
+        actions=actions,
+        agents=agents,
+        rounds=rounds,
+        players=players,
+        cost=cost,
+        budget=budget,
+        strict=strict,
+        render_mode=render_mode,
+    )
+    return OrderEnforcingWrapper(ModalCombatEnv(setting))
+
+
+def parallel_env(
+    epsilon: Number = 0.01,
+    *,
+    actions: str = "library",
+    agents: Iterable[Agent | str] = POST,
+    rounds: int = 1,
+    players: int = 2,
+    cost: str = "depth",
+    budget: int | None = None,
+    strict: bool = False,
+    render_mode: str | None = None,
+) -> ParallelEnv:
+    """Modal combat as a PettingZoo ParallelEnv, see `modal_env.parallel`. Arguments and errors as for `make`."""
+    from modal_env.parallel import ParallelModalCombatEnv
+
+    setting = make_setting(
+        epsilon,
+        actions=actions,
+        agents=agents,
+        rounds=rounds,
+        players=players,
+        cost=cost,
+        budget=budget,
+        strict=strict,
+        render_mode=render_mode,
+    )
+    return ParallelModalCombatEnv(setting)
+
+
+_register("aec", "ModalCombat-v0", "modal_env:make")
+_register("parallel", "ModalCombat-v0", "modal_env:parallel_env")

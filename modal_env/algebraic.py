@@ -1,0 +1,318 @@
+"""Polynomials in one variable with exact coefficients, their quotients, and their real roots as exact numbers.
+
+A root that is no fraction is told by a polynomial and an interval in which it is the only root. Signs at it are found by
+Sturm's theorem, never by rounding (Basu, Pollack and Roy, Algorithms in Real Algebraic Geometry, 2006, chapter 2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, total_ordering
+from itertools import pairwise, zip_longest
+from math import gcd, isqrt, lcm
+
+VARIABLE = "eps"
+
+
+@dataclass(frozen=True)
+class Polynomial:
+    """Coefficients from the constant upwards; the last is not 0, and the polynomial 0 has none."""
+
+    coefficients: tuple[Fraction, ...]
+
+    @classmethod
+    def of(cls, coefficients: Iterable[Fraction | int]) -> Polynomial:
+        """From coefficients that may end in zeros."""
+        found = [Fraction(value) for value in coefficients]
+        while found and not found[-1]:
+            found.pop()
+        return cls(tuple(found))
+
+    @property
+    def degree(self) -> int:
+        """The degree; -1 of the polynomial 0."""
+        return len(self.coefficients) - 1
+
+    @property
+    def lead(self) -> Fraction:
+        """The coefficient of the highest power."""
+        return self.coefficients[-1]
+
+    def __bool__(self) -> bool:
+        return bool(self.coefficients)
+
+    def __call__(self, x: Fraction) -> Fraction:
+        value = Fraction(0)
+        for coefficient in reversed(self.coefficients):
+            value = value * x + coefficient
+        return value
+
+    def __neg__(self) -> Polynomial:
+        return self * -1
+
+    def __add__(self, other: Polynomial) -> Polynomial:
+        return Polynomial.of(
+            a + b for a, b in zip_longest(self.coefficients, other.coefficients, fillvalue=Fraction(0))
+        )
+
+    def __sub__(self, other: Polynomial) -> Polynomial:
+        return self + -other
+
+    def __mul__(self, other: Polynomial | Fraction | int) -> Polynomial:
+        if not isinstance(other, Polynomial):
+            return Polynomial.of(value * other for value in self.coefficients)
+        product = [Fraction(0)] * (len(self.coefficients) + len(other.coefficients))
+        for i, a in enumerate(self.coefficients):
+            for j, b in enumerate(other.coefficients):
+                product[i + j] += a * b
+        return Polynomial.of(product)
+
+    def __divmod__(self, other: Polynomial) -> tuple[Polynomial, Polynomial]:
+        rest, quotient = list(self.coefficients), [Fraction(0)] * max(0, len(self.coefficients) - other.degree)
+        for place in reversed(range(len(quotient))):
+            factor = quotient[place] = rest[place + other.degree] / other.lead
+            for i, value in enumerate(other.coefficients):
+                rest[place + i] -= factor * value
+        return Polynomial.of(quotient), Polynomial.of(rest)
+
+    def __floordiv__(self, other: Polynomial) -> Polynomial:
+        return divmod(self, other)[0]
+
+    def __mod__(self, other: Polynomial) -> Polynomial:
+        return divmod(self, other)[1]
+
+    def gcd(self, other: Polynomial) -> Polynomial:
+        """The greatest common divisor, with lead 1."""
+        one, other = self, other
+        while other:
+            one, other = other, one % other
+        return one * (1 / one.lead) if one else one
+
+    def derivative(self) -> Polynomial:
+        """The derivative."""
+        return Polynomial.of(power * value for power, value in enumerate(self.coefficients) if power)
+
+    def primitive(self) -> Polynomial:
+        """The multiple with smallest integer coefficients and a positive lead."""
+        scale = Fraction(
+            lcm(*(value.denominator for value in self.coefficients)),
+            gcd(*(value.numerator for value in self.coefficients)),
+        )
+        return self * (scale if self.lead > 0 else -scale)
+
+    @cached_property
+    def sturm(self) -> tuple[Polynomial, ...]:
+        """Sturm's sequence of a polynomial without double roots."""
+        chain = [self, self.derivative()]
+        while chain[-1]:
+            chain.append(-(chain[-2] % chain[-1]))
+        return tuple(chain[:-1])
+
+    def count_roots(self, low: Fraction, high: Fraction) -> int:
+        """How many roots lie in (low, high], for a polynomial without double roots."""
+        return self._changes(low) - self._changes(high)
+
+    def _changes(self, x: Fraction) -> int:
+        signs = [value > 0 for value in (p(x) for p in self.sturm) if value]
+        return sum(a != b for a, b in pairwise(signs))
+
+    def __str__(self) -> str:
+        text = ""
+        for power, value in enumerate(self.coefficients):
+            if value:
+                size = "" if abs(value) == 1 and power else f"{abs(value)}{' ' * (power > 0)}"
+                sign = ("-" if value < 0 else "") if not text else " - " if value < 0 else " + "
+                text += sign + size + ("" if not power else VARIABLE if power == 1 else f"{VARIABLE}^{power}")
+        return text or "0"
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """A quotient of polynomials without a common divisor; the denominator has lead 1."""
+
+    top: Polynomial
+    bottom: Polynomial
+
+    @classmethod
+    def of(cls, top: Polynomial, bottom: Polynomial) -> Ratio:
+        """From any two polynomials, the second one not 0."""
+        common = top.gcd(bottom)
+        top, bottom = top // common, bottom // common
+        return cls(top * (1 / bottom.lead), bottom * (1 / bottom.lead))
+
+    @classmethod
+    def constant(cls, value: Fraction) -> Ratio:
+        """A number."""
+        return cls(Polynomial.of([value]), Polynomial.of([1]))
+
+    def __bool__(self) -> bool:
+        return bool(self.top)
+
+    def __call__(self, x: Fraction) -> Fraction:
+        return self.top(x) / self.bottom(x)
+
+    def sign(self, x: Algebraic) -> int:
+        """-1, 0 or 1."""
+        return sign(self.top, x) * sign(self.bottom, x)
+
+    def __str__(self) -> str:
+        if self.bottom.degree == 0:
+            return str(self.top)
+        values = (*self.top.coefficients, *self.bottom.coefficients)
+        first = next(value for value in self.bottom.coefficients if value)
+        scale = lcm(*(value.denominator for value in values)) * (1 if first > 0 else -1)
+        return f"({self.top * scale})/({self.bottom * scale})"
+
+
+@total_ordering
+@dataclass(frozen=True, eq=False)
+class Root:
+    """An irrational root of a polynomial.
+
+    Attributes:
+        polynomial: with integer coefficients and without double roots.
+        low, high: fractions between which it has this root and no other.
+    """
+
+    polynomial: Polynomial
+    low: Fraction
+    high: Fraction
+
+    def halved(self) -> Root:
+        """The same root, told by an interval of half the width."""
+        middle = (self.low + self.high) / 2
+        if self.polynomial.count_roots(self.low, middle):
+            return Root(self.polynomial, self.low, middle)
+        return Root(self.polynomial, middle, self.high)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, (Root, Fraction, int)):
+            return NotImplemented
+        if not isinstance(other, Root) or self.high <= other.low or other.high <= self.low:
+            return False
+        common = self.polynomial.gcd(other.polynomial)
+        low, high = max(self.low, other.low), min(self.high, other.high)
+        return common.degree > 0 and common.count_roots(low, high) == 1
+
+    __hash__ = None  # type: ignore[assignment]  # one number may be told by different polynomials
+
+    def __lt__(self, other: Algebraic | int) -> bool:
+        if self == other:
+            return False
+        here, there = self, other
+        while True:
+            if isinstance(there, Root):
+                if here.high <= there.low or there.high <= here.low:
+                    return here.high <= there.low
+                there = there.halved()
+            elif here.high <= there or there <= here.low:
+                return here.high <= there
+            here = here.halved()
+
+    def __float__(self) -> float:
+        here = self
+        while float(here.low) != float(here.high) and (here.high - here.low) > abs(here.high) / 2**60:
+            here = here.halved()
+        return float((here.low + here.high) / 2)
+
+    def __str__(self) -> str:
+        if self.polynomial.degree == 2:
+            return self._closed_form()
+        return f"the root of {self.polynomial} near {float(self):.6g}"
+
+    def _closed_form(self) -> str:
+        """(a +- sqrt(b)) / c."""
+        c, b, a = (int(value) for value in self.polynomial.coefficients)
+        square = b * b - 4 * a * c
+        outer = max(factor for factor in range(1, isqrt(square) + 1) if square % (factor * factor) == 0)
+        is_upper = self > Fraction(-b, 2 * a)
+        common = gcd(b, outer, 2 * a)
+        front = "" if outer == common else f"{outer // common} "
+        return (
+            f"({-b // common} {'+' if is_upper else '-'} {front}sqrt({square // outer**2}))/{2 * a // common}"
+            f" = {float(self):.6g}"
+        )
+
+
+Algebraic = Fraction | Root
+
+
+def sign(polynomial: Polynomial, x: Algebraic) -> int:
+    """The sign of a polynomial's value: -1, 0 or 1."""
+    if not isinstance(x, Root):
+        value = polynomial(x)
+        return (value > 0) - (value < 0)
+    common = polynomial.gcd(x.polynomial)
+    if not polynomial or (common.degree > 0 and common.count_roots(x.low, x.high)):
+        return 0
+    simple = without_double_roots(polynomial)
+    while simple.count_roots(x.low, x.high):
+        x = x.halved()
+    return sign(polynomial, x.high)
+
+
+def without_double_roots(polynomial: Polynomial) -> Polynomial:
+    """The polynomial of the same roots, each simple, in integers."""
+    return (polynomial // polynomial.gcd(polynomial.derivative())).primitive()
+
+
+def positive_roots(polynomial: Polynomial) -> list[Algebraic]:
+    """The roots above 0 in ascending sequence, each once; none of the polynomial 0."""
+    if polynomial.degree < 1:
+        return []
+    simple = without_double_roots(polynomial)
+    found: list[Algebraic] = []
+    for root in _isolated(simple):
+        fraction = _as_fraction(root)
+        if fraction is not None:
+            found.append(fraction)
+            simple = simple // Polynomial.of((-fraction, 1))
+    rest = simple.primitive()
+    return sorted([*found, *(root for root in _isolated(rest) if rest.degree > 1)])
+
+
+def _isolated(simple: Polynomial) -> Iterator[Root]:
+    """Intervals (low, high] with one positive root each, of a polynomial without double roots."""
+    bound = 1 + max(abs(value / simple.lead) for value in simple.coefficients)  # Cauchy's
+    todo = [(Fraction(0), bound)]
+    while todo:
+        low, high = todo.pop()
+        count = simple.count_roots(low, high)
+        if count == 1:
+            yield Root(simple, low, high)
+        elif count:
+            middle = (low + high) / 2
+            todo += [(low, middle), (middle, high)]
+
+
+def _as_fraction(root: Root) -> Fraction | None:
+    """The root as a fraction, if it is one: its denominator divides the lead, and such fractions lie far apart."""
+    largest = int(root.polynomial.lead)
+    while root.high - root.low >= Fraction(1, 2 * largest**2):
+        root = root.halved()
+    nearest = ((root.low + root.high) / 2).limit_denominator(largest)
+    return nearest if root.low < nearest <= root.high and not root.polynomial(nearest) else None
+
+
+def between(low: Algebraic, high: Algebraic | None) -> Fraction:
+    """A simple fraction between two numbers, or above one."""
+    while isinstance(low, Root) and (high is None or not low.high < high):
+        low = low.halved()
+    floor = low.high if isinstance(low, Root) else low
+    if high is None:
+        return Fraction(floor.__floor__() + 1)
+    while isinstance(high, Root) and not high.low > floor:
+        high = high.halved()
+    return _simplest(floor, high.low if isinstance(high, Root) else high)
+
+
+def _simplest(low: Fraction, high: Fraction) -> Fraction:
+    """The fraction of least denominator in the open interval (low, high), low >= 0 (Stern and Brocot)."""
+    whole = low.__floor__()
+    if whole + 1 < high:
+        return Fraction(whole + 1)
+    if low == whole:
+        return whole + Fraction(1, (1 / (high - whole)).__floor__() + 1)
+    return whole + 1 / _simplest(1 / (high - whole), 1 / (low - whole))

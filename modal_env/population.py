@@ -1,0 +1,179 @@
+"""A population whose members play a game at random pairs: its payoffs, its shares, and who surely takes it over.
+
+The dynamics (`evolution`, `basins`, `growth`) read what they are given through this module, so they work for every
+library of agents: a `Game`, or a square matrix of exact payoffs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from numbers import Rational
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from modal_env.errors import GameError
+
+if TYPE_CHECKING:
+    from modal_env.game import Game
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+Matrix = Sequence[Sequence[Fraction | int]]
+Numbers = Sequence[Fraction | float] | Mapping[str, Fraction | float]
+"""One for every agent, in their sequence; or name -> number, and 0 for the others."""
+
+_SUM_SLACK = 1e-9  # how far from 1 the shares of a start given as floats may add up
+
+
+@dataclass(frozen=True)
+class Payoffs:
+    """What every agent is paid against every other, costs deducted.
+
+    Attributes:
+        names: [n] the agents; where a name comes twice, with the position behind it; where a bare matrix was given, the
+            positions alone.
+        exact: [n][n] the row agent's payoff against the column agent.
+    """
+
+    names: tuple[str, ...]
+    exact: tuple[tuple[Fraction, ...], ...]
+
+    @cached_property
+    def floats(self) -> Floats:
+        """[n, n] the same, rounded."""
+        return np.array([[float(value) for value in row] for row in self.exact])
+
+    @cached_property
+    def strict_pure(self) -> tuple[int, ...]:
+        """The agents that are the only best reply to themselves: the strict pure equilibria."""
+        diagonal = [row[i] for i, row in enumerate(self.exact)]
+        beaten = [all(row[j] < best for i, row in enumerate(self.exact) if i != j) for j, best in enumerate(diagonal)]
+        return tuple(j for j, is_strict in enumerate(beaten) if is_strict)
+
+    @property
+    def size(self) -> int:
+        """How many agents there are."""
+        return len(self.names)
+
+    def index(self, agent: str) -> int:
+        """The agent's position.
+
+        Raises:
+            GameError: no agent of this name.
+        """
+        if agent not in self.names:
+            raise GameError(f"agent {agent!r}: the population has {', '.join(self.names)}")
+        return self.names.index(agent)
+
+
+def payoffs_of(game: Game | Matrix) -> Payoffs:
+    """The payoffs of a game, or of a square matrix of integers and fractions.
+
+    Raises:
+        GameError: a matrix that is empty or not square, or an entry that is not exact (a float).
+    """
+    rows = game if isinstance(game, Sequence) else game.utilities
+    names = list(map(str, range(len(rows)))) if isinstance(game, Sequence) else list(game.names)
+    if not rows or any(len(row) != len(rows) for row in rows):
+        raise GameError(f"payoffs have rows of {[len(row) for row in rows]} entries: give a square matrix")
+    for i, row in enumerate(rows):
+        for j, value in enumerate(row):
+            if not isinstance(value, Rational):
+                raise GameError(f"payoff [{i}][{j}] is {value!r}: give an integer or a Fraction")
+    told = [name if names.count(name) == 1 else f"{name} ({i})" for i, name in enumerate(names)]
+    return Payoffs(tuple(told), tuple(tuple(map(Fraction, row)) for row in rows))
+
+
+def read_shares(payoffs: Payoffs, shares: Numbers) -> Floats:
+    """[n] shares as floats, of which each is 0 or more and all add up to 1.
+
+    Raises:
+        GameError: unknown agents, another number of shares, a share below 0 or not finite, or another sum.
+    """
+    values = np.array([float(share) for share in _in_sequence(payoffs, shares)])
+    if not (np.isfinite(values).all() and (values >= 0).all() and abs(values.sum() - 1) <= _SUM_SLACK):
+        raise GameError(f"shares {values.tolist()} add up to {values.sum()}: give numbers from 0 that add up to 1")
+    return values / values.sum()
+
+
+def read_mix(payoffs: Payoffs, mix: Numbers) -> tuple[Fraction, ...]:
+    """[n] exact shares, of which each is 0 or more and all add up to 1.
+
+    Raises:
+        GameError: unknown agents, another number of shares, one that is not exact or is below 0, or another sum.
+    """
+    shares = _in_sequence(payoffs, mix)
+    exact = [Fraction(share) for share in shares if isinstance(share, Rational) and share >= 0]
+    if len(exact) != len(shares) or sum(exact) != 1:
+        raise GameError(f"mix {[str(share) for share in shares]}: give integers or Fractions from 0 that add up to 1")
+    return tuple(exact)
+
+
+def read_counts(payoffs: Payoffs, counts: Numbers) -> tuple[int, ...]:
+    """[n] numbers of members, one at least altogether.
+
+    Raises:
+        GameError: unknown agents, another number of counts, one that is no integer or is below 0, or nobody at all.
+    """
+    given = _in_sequence(payoffs, counts)
+    whole = [int(count) for count in given if isinstance(count, (int, np.integer)) and count >= 0]
+    if len(whole) != len(given) or not any(whole):
+        raise GameError(f"counts {list(given)}: give integers from 0, and one member at least")
+    return tuple(whole)
+
+
+def shares_of(logs: Floats) -> Floats:
+    """[n, ...] shares, from their logarithms up to a constant common to all agents."""
+    weights = np.exp(logs - logs.max(axis=0))
+    return weights / weights.sum(axis=0)
+
+
+def check_whole(**numbers: int) -> None:
+    """Refuses numbers that are not whole or below 1.
+
+    Raises:
+        GameError: with the name of the first of them.
+    """
+    for name, number in numbers.items():
+        if not (isinstance(number, (int, np.integer)) and number >= 1):
+            raise GameError(f"{name}={number!r}: give a whole number from 1")
+
+
+def is_trapped(payoffs: Floats, shares: Floats, agent: int) -> Bools:
+    """Where `agent` is sure to take over the population under replicator dynamics, up to rounding.
+
+    Write r_k = x_k / x_agent and let i be another agent. Its ratio r_i falls at the relative rate
+    u_agent - u_i = sum_k x_k (U[agent, k] - U[i, k]) >= x_agent (gap_i - sum_k r_k more_ik), where gap_i is what i
+    gets less than `agent` against `agent`, and more_ik what it gets more than `agent` against k, if anything. Where the
+    bracket is positive for every i, all ratios fall; then the brackets rise, so this remains so: all ratios tend to 0.
+
+    Args:
+        payoffs: [n, n]
+        shares: [n, starts]
+        agent: position of one whose column has its only maximum on the diagonal (`Payoffs.strict_pure`).
+
+    Returns:
+        [starts]
+    """
+    others = np.arange(len(payoffs)) != agent
+    gaps = payoffs[agent, agent] - payoffs[others, agent]
+    more = np.maximum(0, payoffs[others] - payoffs[agent])
+    return (gaps[:, None] * shares[agent] > more @ shares).all(axis=0)
+
+
+def _in_sequence(payoffs: Payoffs, given: Numbers) -> list[Fraction | float]:
+    """[n] the numbers of all agents; of those that a mapping does not name, 0."""
+    if isinstance(given, Mapping):
+        values = dict.fromkeys(payoffs.names, cast(Fraction | float, 0))
+        values.update({payoffs.names[payoffs.index(name)]: value for name, value in given.items()})
+        return list(values.values())
+    if len(given) != payoffs.size:
+        raise GameError(
+            f"{len(given)} numbers for {payoffs.size} agents: give one for each of {', '.join(payoffs.names)}"
+        )
+    return list(given)

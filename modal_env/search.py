@@ -1,0 +1,281 @@
+"""Answers to the post's questions about all modal agents, found by complete searches, each with a certificate.
+
+Garrabrant, "Prisoners' Dilemma with Costs to Modeling" (2018), says that the mix of CooperateBot, FairBot and PrudentBot
+is an equilibrium among all modal agents, and conjectures that DefectBot against itself is the only pure one, because
+"if a depth n agent cooperates with another depth n agent, then there exists a depth n - 1 agent which it also cooperates
+with". `search` looks at three classes of agents:
+
+* direct: depth up to 2, saying X(me) only (`modal_env.direct`): everybody against everybody;
+* two boxes: `modal_env.behaviours.two_boxes`: everybody against everybody;
+* with calls: depth up to 2, calling any of `CALLS` (`modal_env.replies`): everybody against given opponents.
+
+The page docs/modal-search.md has the results, and what holds for all modal agents, with proofs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from modal_env import direct
+from modal_env.behaviours import Behaviours, two_boxes
+from modal_env.certificates import Certificate, Line, show
+from modal_env.errors import GameError
+from modal_env.formula import Agent, parse
+from modal_env.library import CooperateBot, DefectBot, FairBot, PrudentBot, UnfairBot
+from modal_env.provability import play
+from modal_env.replies import Reply, replies
+
+SlipBot = parse(
+    "[][]false | ~[]X(me) & [](X(me) | []X(me)) & ~[](X(me) & []X(me) -> []false)",
+    name="SlipBot",
+)
+"""Cooperates with those who defect against it at one world only, which is not world 0 or 1. The pure equilibrium."""
+
+CALLS = (CooperateBot, DefectBot, FairBot, parse("[]false", name="FalseBot"), parse("~[]false", name="TrueBot"))
+"""Whom agents may call in the complete searches."""
+
+ONE, ZERO = Fraction(1), Fraction(0)
+GOOD_MIX: dict[Agent, Line] = {
+    CooperateBot: (ZERO, ONE),
+    FairBot: (ONE, Fraction(-3, 2)),
+    PrudentBot: (ZERO, Fraction(1, 2)),
+}
+"""The post's mixed equilibrium: eps CooperateBot, 1 - 3/2 eps FairBot, eps/2 PrudentBot."""
+
+
+@dataclass(frozen=True)
+class PureEquilibrium:
+    """Two agents that are best replies to each other, in a class, where low <= epsilon <= high (None: infinity)."""
+
+    first: Agent
+    second: Agent
+    low: Fraction
+    high: Fraction | None
+
+
+def certify(
+    title: str,
+    mix: dict[Agent, Line],
+    support: Sequence[Agent],
+    calls: Sequence[Agent] = (),
+    depth: int = 2,
+) -> Certificate:
+    """For which epsilon agents are best replies to a mix, among all agents up to a depth that call only `calls`.
+
+    Args:
+        mix: opponent -> share as a line in epsilon.
+        support: agents that must be paid the same.
+        calls, depth: see `replies`.
+
+    Raises:
+        GameError: agents that are paid differently, or that are best replies at no epsilon.
+    """
+    opponents = tuple(mix)
+    listed = least_replies(opponents, calls, depth)
+    draft = Certificate(title, opponents, tuple(mix.values()), tuple(support), tuple(listed), ZERO, None)
+    paid = {draft.paid(_reply(agent, opponents)) for agent in support}
+    if len(paid) != 1:
+        raise GameError(f"support: the agents are paid {', '.join(map(show, sorted(paid)))}: give some paid the same")
+    best = paid.pop()
+    margins = [(best[0] - a, best[1] - b) for a, b in map(draft.paid, listed)]
+    bounds = _nonnegative([*mix.values(), *margins])
+    if bounds is None:
+        raise GameError(f"{title}: these are best replies at no epsilon")
+    return Certificate(title, opponents, draft.shares, draft.support, draft.replies, *bounds)
+
+
+def least_replies(opponents: Sequence[Agent], calls: Sequence[Agent] = (), depth: int = 2) -> list[Reply]:
+    """As `replies`, each by an agent of the least depth with which it can be done."""
+    found: dict[tuple[tuple[str, str], ...], Reply] = {}
+    for d in range(depth + 1):
+        for reply in replies(opponents, [call for call in calls if call.depth <= d], depth=d):
+            found.setdefault(reply.moves, reply)
+    return list(found.values())
+
+
+def _reply(agent: Agent, opponents: Sequence[Agent]) -> Reply:
+    return Reply(tuple(play(agent, opponent).moves for opponent in opponents), agent)
+
+
+def _nonnegative(lines: Sequence[Line]) -> tuple[Fraction, Fraction | None] | None:
+    """The epsilons from 0 at which no line is below 0; None if there are none."""
+    low, high = ZERO, None
+    for constant, slope in lines:
+        if slope > 0:
+            low = max(low, -constant / slope)
+        elif slope < 0:
+            high = -constant / slope if high is None else min(high, -constant / slope)
+        elif constant < 0:
+            return None
+    return None if high is not None and high < low else (low, high)
+
+
+def pure_equilibria(behaviours: Behaviours) -> list[PureEquilibrium]:
+    """All pure equilibria in which both players choose from a list, for all epsilon > 0; each pair once."""
+    met, depths = behaviours.cooperates, behaviours.depths
+    payoffs = np.array(direct.PAYOFFS, np.int8)[met.astype(np.int8), met.T.astype(np.int8)]
+    deepest = int(depths.max())
+    # [depth, n]: the best payoff of agents up to a depth against the column's agent.
+    best = np.stack([payoffs[depths <= depth].max(axis=0, initial=-1) for depth in range(deepest + 1)])
+    lasts = np.array([best[depth] for depth in depths])
+    # At its depth nothing is paid better, and less at every smaller depth: else no epsilon > 0 will do.
+    fits = payoffs == lasts
+    for depth in range(deepest):
+        fits[depths > depth] &= payoffs[depths > depth] > best[depth]
+    found = []
+    for row, column in np.argwhere(fits & fits.T & np.tri(len(behaviours), dtype=np.bool_).T).tolist():
+        sides = ((row, column), (column, row))
+        lines = [line for a, b in sides for line in _margins(int(payoffs[a, b]), int(depths[a]), best[:, b])]
+        bounds = _nonnegative(lines)
+        if bounds is not None and bounds[1] != 0:
+            found.append(PureEquilibrium(behaviours.agent(row), behaviours.agent(column), *bounds))
+    return found
+
+
+def _margins(payoff: int, depth: int, best: NDArray[np.int8]) -> list[Line]:
+    """How much more a player is paid than by the best agent of each depth."""
+    return [(Fraction(payoff - int(points)), Fraction(other - depth)) for other, points in enumerate(best)]
+
+
+def direct_equilibria(depth: int = 2) -> list[PureEquilibrium]:
+    """All pure equilibria in the class of direct agents but DefectBot against itself, for all epsilon > 0; pairs once.
+
+    In all others both cooperate. Who defects alone or with the other is paid 1 less a cost, or makes the other regret;
+    DefectBot is paid 1 at least. And who cooperates with an agent of depth 0 regrets it.
+    """
+    seen = direct.survey(depth)
+    made: dict[int, Agent] = {}
+    found = []
+    for pair in direct.partners(depth).tolist():
+        sides = (pair, pair[::-1])
+        bounds = _nonnegative([m for a, b in sides for m in _margins(2, int(seen.least[a]), seen.best[b])])
+        if bounds is not None and bounds[1] != 0:
+            first, second = (_made(code, depth, made) for code in pair)
+            found.append(PureEquilibrium(first, second, *bounds))
+    return found
+
+
+@dataclass(frozen=True)
+class Lemma:
+    """The post's lemma among direct agents of one depth.
+
+    Attributes:
+        depth: n.
+        agents: how many behaviours have this least depth.
+        friendly: how many of these cooperate with an agent of depth up to n.
+        counterexamples: how many of these cooperate with none of a smaller depth.
+    """
+
+    depth: int
+    agents: int
+    friendly: int
+    counterexamples: int
+
+
+def lemma(depth: int) -> Lemma:
+    """Count the direct agents of depth 1 or 2 that the post's lemma holds for, and does not hold for."""
+    seen = direct.survey(depth)
+    own = seen.least == depth
+    friendly = own & seen.befriends[:, depth]
+    alone = friendly & ~seen.befriends[:, depth - 1]
+    return Lemma(depth, int(own.sum()), int(friendly.sum()), int(alone.sum()))
+
+
+def trusted_by_fairbot_and_unfairbot(calls: Sequence[Agent] = CALLS, depth: int = 2) -> list[Reply]:
+    """Agents with whom both FairBot and []~X(me) cooperate: there are none."""
+    return [
+        reply
+        for reply in replies((FairBot, UnfairBot), calls, depth=depth)
+        if all(theirs == "C" for _, theirs in reply.moves)
+    ]
+
+
+def exploits_cooperatebot_trusted_by_fairbot(calls: Sequence[Agent] = CALLS, depth: int = 1) -> list[Reply]:
+    """Agents that defect on CooperateBot and have FairBot's cooperation: none of depth up to 1."""
+    return [
+        reply
+        for reply in replies((CooperateBot, FairBot), calls, depth=depth)
+        if reply.moves[0][0] == "D" and reply.moves[1][1] == "C"
+    ]
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What `search` found.
+
+    Attributes:
+        behaviours: the class of two boxes.
+        told_apart: how many of them play shows to be different, in this class.
+        listed: the pure equilibria among them.
+        direct: the pure equilibria among direct agents, but for DefectBot against itself.
+        robust: those direct agents that are in one, and that no agent of depth 1 with calls has the cooperation of.
+        lemmas: for depth 1 and 2.
+        mix, slip: certificates that the good mix, and SlipBot against itself, are equilibria.
+    """
+
+    behaviours: Behaviours
+    told_apart: int
+    listed: tuple[PureEquilibrium, ...]
+    direct: tuple[PureEquilibrium, ...]
+    robust: tuple[Agent, ...]
+    lemmas: tuple[Lemma, ...]
+    mix: Certificate
+    slip: Certificate
+
+    def lines(self) -> Iterator[str]:
+        """As text."""
+        counts = np.bincount(self.behaviours.depths)
+        by_depth = ", ".join(f"{count:,} of depth {depth}" for depth, count in enumerate(counts))
+        yield f"Two boxes: {len(self.behaviours):,} behaviours ({by_depth}); {self.told_apart:,} told apart by play"
+        yield "Pure equilibria among them:"
+        yield from map(_tell, self.listed)
+        agents = {agent for pair in self.direct for agent in (pair.first, pair.second)}
+        yield f"Direct agents: {len(self.direct)} pure equilibria but DefectBot's, among {len(agents)} behaviours."
+        yield f"Of these, {len(self.robust)} agents have the cooperation of no agent of depth 1 that calls others:"
+        yield from (f"  {agent.text}" for agent in self.robust)
+        for one in self.lemmas:
+            yield (
+                f"Depth {one.depth}: {one.agents:,} behaviours; {one.friendly:,} cooperate with an agent of depth up to "
+                f"{one.depth}; {one.counterexamples:,} of these with none of smaller depth"
+            )
+        yield from self.slip.lines()
+        yield from self.mix.lines()
+
+
+def _tell(pair: PureEquilibrium) -> str:
+    high = "" if pair.high is None else f" <= {pair.high}"
+    return f"  {pair.first.text}  against  {pair.second.text}, for {pair.low} <= epsilon{high}"
+
+
+def search(literals: int = 2) -> Findings:
+    """Search all three classes; with the standard `literals` about half a minute on one core.
+
+    Raises:
+        GameError: as `two_boxes`.
+    """
+    behaviours = two_boxes(literals=literals)
+    met = behaviours.cooperates
+    rows = np.packbits(np.concatenate([met, met.T], axis=1), axis=1)
+    pairs = tuple(direct_equilibria())
+    agents = dict.fromkeys(agent for pair in pairs for agent in (pair.first, pair.second))
+    robust = [agent for agent in agents if not _cooperation(agent, replies([agent], CALLS, depth=1))]
+    return Findings(
+        behaviours,
+        len(np.unique(rows, axis=0)),
+        tuple(pure_equilibria(behaviours)),
+        pairs,
+        tuple(sorted(robust, key=lambda agent: (agent.size, agent.text))),
+        (lemma(1), lemma(2)),
+        certify("The good mix", GOOD_MIX, tuple(GOOD_MIX), CALLS),
+        certify("SlipBot against itself", {SlipBot: (ONE, ZERO)}, [SlipBot], CALLS),
+    )
+
+
+def _cooperation(agent: Agent, found: Sequence[Reply]) -> bool:
+    """Whether the agent cooperates with one of those that did this against it."""
+    return any(reply.moves[0][1] == "C" for reply in found)

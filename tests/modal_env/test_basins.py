@@ -1,0 +1,230 @@
+"""Basins of attraction: the proofs behind them checked by numbers, other ways to the same counts, known limits."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.integrate import solve_ivp
+from scipy.special import log_softmax, softmax
+from scipy.stats import binomtest
+
+from modal_env import basins as ours
+from modal_env.basins import Basins, Interval, basins, power_law, wilson
+from modal_env.errors import GameError
+from modal_env.game import Game
+from modal_env.library import POST
+from modal_env.population import is_trapped, payoffs_of
+
+EPSILONS = [Fraction(1, 5), Fraction(1, 10), Fraction(1, 50), Fraction(1, 100), Fraction(1, 10_000)]
+
+
+def post(epsilon: Fraction | int | str) -> Game:
+    return Game(POST, epsilon)
+
+
+def uniform(seed: int, agents: int, starts: int) -> np.ndarray:
+    """[agents, starts]"""
+    return np.random.default_rng(seed).dirichlet(np.ones(agents), starts).T
+
+
+def fates(game: Game, shares: np.ndarray, tolerance: float = 1e-6) -> np.ndarray:
+    """[starts] the position of the agent that takes over, or a number below 0."""
+    payoffs = payoffs_of(game)
+    epsilon = ours.epsilon_of_the_post(payoffs)
+    return ours._fates(payoffs, np.log(shares), ours._escaped_the_post(float(epsilon)), 1e6, tolerance)
+
+
+def volume(game: Game, nodes: int) -> float:
+    """The share of DefectBot's basin by quadrature instead of chance.
+
+    Along a ray on which CB : DB and FB : PB are fixed, DefectBot takes over up to some share s of FB and PB together,
+    which bisection finds. If a = CB / (CB + DB) and b = FB / (FB + PB), uniform populations have uniform a and b, and s
+    with the distribution function 3 s^2 - 2 s^3.
+    """
+    points, weights = np.polynomial.legendre.leggauss(nodes)
+    points, weights = (points + 1) / 2, weights / 2
+    # d = 1 - a = v^2: towards a = 1 the rays change fast.
+    v, b = (grid.ravel() for grid in np.meshgrid(points, points))
+    low, high = np.zeros(nodes**2), np.ones(nodes**2)
+    for _ in range(26):
+        s = (low + high) / 2
+        shares = np.array([(1 - s) * (1 - v**2), (1 - s) * v**2, s * b, s * (1 - b)])
+        ends = fates(game, shares, 1e-8) == 1
+        low, high = np.where(ends, s, low), np.where(ends, high, s)
+    return float((np.outer(weights, weights).ravel() * 2 * v * (3 * low**2 - 2 * low**3)).sum())
+
+
+class TestProofs:
+    @given(st.lists(st.lists(st.integers(-9, 9), min_size=5, max_size=5), min_size=5, max_size=5), st.integers(0, 999))
+    def test_where_trapped_the_winner_is_paid_most_and_the_trap_holds(self, rows: list[list[int]], seed: int) -> None:
+        payoffs = payoffs_of(rows)
+        for agent in payoffs.strict_pure:
+            towards = np.linspace(0, 1, 60)
+            shares = (1 - towards) * np.eye(5)[agent][:, None] + towards * uniform(seed, 5, 60)
+            shares = shares[:, is_trapped(payoffs.floats, shares, agent)]
+            assert shares.shape[1] > 0
+            paid = payoffs.floats @ shares
+            assert (np.delete(paid, agent, axis=0) < paid[agent]).all()
+            later = shares * np.exp(0.05 * (paid - paid[agent]))
+            assert is_trapped(payoffs.floats, later / later.sum(axis=0), agent).all()
+
+    def test_the_trap_of_defect_bot(self) -> None:
+        """For the post's game it comes down to (1 - e) (f + p) < e d."""
+        _, d, f, p = shares = uniform(0, 4, 100_000)
+        for epsilon in EPSILONS:
+            payoffs = payoffs_of(post(epsilon))
+            assert payoffs.strict_pure == (1,)
+            e = float(epsilon)
+            assert np.array_equal(is_trapped(payoffs.floats, shares, 1), (1 - e) * (f + p) < e * d)
+        assert (0.8 * (f + p) < 0.2 * d).any()
+
+    @pytest.mark.parametrize("epsilon", EPSILONS)
+    def test_no_way_out_of_the_region_where_defect_bot_dies(self, epsilon: Fraction) -> None:
+        """On its wall d = 1 - q, and of ln(c d / p^2) everywhere, derivatives have the signs that the proof says."""
+        matrix = payoffs_of(post(epsilon)).floats
+        q = math.sqrt(2 * epsilon)
+        wall = np.insert(uniform(1, 3, 200_000) * q, 1, 1 - q, axis=0)
+        wall = wall[:, ours._escaped_the_post(float(epsilon))(wall * [[1], [1 - 1e-12], [1], [1]])]
+        assert wall.shape[1] > 1000
+        paid = matrix @ wall
+        assert (paid[1] < (wall * paid).sum(axis=0)).all()
+        anywhere = uniform(2, 4, 200_000)
+        rates = matrix @ anywhere
+        np.testing.assert_allclose(
+            rates[0] + rates[1] - 2 * rates[3], 4 * float(epsilon) - 1 - 2 * anywhere[3], atol=1e-12
+        )
+
+    @pytest.mark.parametrize("epsilon", [Fraction(1, 10), Fraction(1, 50)])
+    def test_fates_as_a_plain_solver_sees_them_much_later(self, epsilon: Fraction) -> None:
+        e = float(epsilon)
+        drawn = uniform(3, 4, 20_000)
+        near = drawn[:, (drawn[2] + drawn[3] / 2 < 3 * e) & (drawn[3] < 6 * e * drawn[1])][:, :25]
+        matrix = payoffs_of(post(epsilon)).floats
+
+        def rates(_: float, logs: np.ndarray) -> np.ndarray:
+            paid = matrix @ softmax(logs)
+            return paid - paid[1]
+
+        seen = fates(post(epsilon), near)
+        assert sorted(set(seen)) == [-1, 1]
+        for x, fate in zip(near.T, seen, strict=True):
+            path = solve_ivp(rates, (0, 200 / e), np.log(x), "LSODA", rtol=1e-10, atol=1e-10)
+            end = log_softmax(path.y[:, -1])[1]
+            assert end > math.log(0.999) if fate == 1 else end < math.log(1e-6)
+
+
+class TestCounts:
+    @pytest.mark.parametrize(("epsilon", "starts"), [("1/10", 100_000), ("1/20", 200_000)])
+    def test_agree_with_quadrature(self, epsilon: str, starts: int) -> None:
+        exact = volume(post(epsilon), 5)
+        share = basins(post(epsilon), starts, 1).share("DefectBot").value
+        assert abs(share - exact) < 4 * math.sqrt(exact / starts)
+
+    def test_tend_to_three_epsilon_squared(self) -> None:
+        assert volume(post("1/20"), 5) == pytest.approx(volume(post("1/20"), 7), rel=1e-3)
+        near, nearer = (volume(post(e), 6) / float(e) ** 2 for e in (Fraction(1, 100), Fraction(1, 1000)))
+        assert near - 3 == pytest.approx(0.023, abs=0.002)
+        assert nearer - 3 == pytest.approx(0.0023, abs=0.0006)
+
+    def test_the_rule_for_other_games_gives_the_same_as_the_proof(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        proven = basins(post("1/20"), 20_000, 5)
+        monkeypatch.setattr(ours, "epsilon_of_the_post", lambda payoffs: None)
+        ruled = basins(post("1/20"), 20_000, 5)
+        assert (proven.is_proven, ruled.is_proven) == (True, False)
+        assert (proven.ends, proven.elsewhere, proven.undecided) == (ruled.ends, ruled.elsewhere, ruled.undecided)
+
+    def test_same_seed_same_counts_however_many_at_a_time(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        whole = basins(post("1/10"), 5000, 3)
+        monkeypatch.setattr(ours, "_CHUNK", 700)
+        assert basins(post("1/10"), 5000, np.random.default_rng(3)) == whole
+        assert basins(post("1/10"), 5000, 4) != whole
+        assert whole.ends["DefectBot"] + whole.elsewhere == whole.starts
+
+    def test_coordination(self) -> None:
+        """Paid a for meeting one's like: of two agents the one with a = 2 wins above 1/3, equal ones share alike."""
+        found = basins([[2, 0], [0, 1]], 50_000, 0)
+        assert found.share("0").low < 2 / 3 < found.share("0").high
+        assert sum(found.ends.values()) == 50_000
+        three = basins([[1, 0, 0], [0, 1, 0], [0, 0, 1]], 50_000, 0)
+        assert all(three.share(name).low < 1 / 3 < three.share(name).high for name in three.ends)
+
+    def test_undecided_starts_widen_the_interval(self) -> None:
+        found = basins(post("1/10"), 2000, 0, time=1e-9)
+        sure, last = found.ends["DefectBot"], found.undecided
+        assert last > 1000
+        assert sure + found.elsewhere + last == 2000
+        assert found.share("DefectBot") == Interval(sure / 2000, wilson(sure, 2000)[0], wilson(sure + last, 2000)[1])
+
+    @pytest.mark.parametrize(
+        ("game", "epsilon"),
+        [
+            (post("1/10"), Fraction(1, 10)),
+            (post("1/4"), None),
+            (Game((*POST[1:], POST[0]), "1/10"), None),
+            (Game(POST, "1/10", cost="size"), None),
+            ([[1, 0], [0, 1]], None),
+        ],
+    )
+    def test_knows_the_game_of_the_post(self, game: Game, epsilon: Fraction | None) -> None:
+        assert ours.epsilon_of_the_post(payoffs_of(game)) == epsilon
+
+
+class TestStatistics:
+    @given(st.integers(1, 10**6).flatmap(lambda total: st.tuples(st.integers(0, total), st.just(total))))
+    def test_wilson(self, counts: tuple[int, int]) -> None:
+        count, total = counts
+        theirs = binomtest(count, total).proportion_ci(method="wilson")
+        assert wilson(count, total) == pytest.approx((theirs.low, theirs.high), abs=1e-12)
+
+    def test_a_power_law_is_found(self) -> None:
+        law = power_law([0.1, 0.05, 0.02], [30_000, 7500, 1200], [10**6] * 3)
+        assert law.exponent.value == pytest.approx(2)
+        assert law.factor == pytest.approx(3)
+        assert law.exponent.low < 2 < law.exponent.high
+
+    def test_as_numpy_fits_it(self) -> None:
+        epsilons, counts, starts = [0.1, 0.05, 0.02], [320, 150, 60], [10_000, 20_000, 50_000]
+        share = np.array(counts) / starts
+        slope, _ = np.polyfit(np.log(epsilons), np.log(share), 1, w=np.sqrt(counts / (1 - share)))
+        assert power_law(epsilons, counts, starts).exponent.value == pytest.approx(slope)
+
+    def test_interval_covers_as_often_as_it_says(self) -> None:
+        rng = np.random.default_rng(0)
+        epsilons, starts = [0.1, 0.05, 0.02], [20_000, 50_000, 200_000]
+        drawn = np.array([rng.binomial(n, 3 * e**2, 2000) for e, n in zip(epsilons, starts, strict=True)]).T
+        laws = [power_law(epsilons, counts, starts).exponent for counts in drawn.tolist()]
+        assert np.mean([law.low < 2 < law.high for law in laws]) == pytest.approx(0.95, abs=0.015)
+
+    def test_prints_with_its_interval(self) -> None:
+        assert str(Interval(0.25, 0.2, 0.3)) == "0.25 [0.2, 0.3]"
+        assert f"{Interval(0.25, 0.2, 0.3):.2f}" == "0.25 [0.20, 0.30]"
+
+
+class TestErrors:
+    @pytest.mark.parametrize(
+        "wrong", [{"starts": 0}, {"starts": 1.5}, {"time": 0}, {"tolerance": 0}, {"extinct": 1}, {"extinct": 0}]
+    )
+    def test_options(self, wrong: dict[str, float]) -> None:
+        with pytest.raises(GameError, match=r"above 0|whole number from 1"):
+            basins(post("1/10"), **{"starts": 10, **wrong})
+
+    def test_no_strict_pure_equilibrium(self) -> None:
+        with pytest.raises(GameError, match="no basins to count"):
+            basins([[0, -1, 1], [1, 0, -1], [-1, 1, 0]], 10)
+        with pytest.raises(GameError, match="no basins to count"):
+            basins(post(0), 10)
+
+    def test_no_such_end(self) -> None:
+        with pytest.raises(GameError, match="strict pure equilibria are DefectBot"):
+            Basins(1, {"DefectBot": 1}, 0, 0, is_proven=True).share("FairBot")
+
+    @pytest.mark.parametrize(
+        ("epsilons", "counts", "starts"),
+        [([0.1], [1], [2]), ([0.1, 0.1], [1, 1], [2, 2]), ([0.1, 0.2], [0, 1], [2, 2]), ([0.1, 0.2], [1], [2, 2])],
+    )
+    def test_too_little_for_a_power_law(self, epsilons: list, counts: list, starts: list) -> None:
+        with pytest.raises(GameError, match=r"two different|above 0"):
+            power_law(epsilons, counts, starts)

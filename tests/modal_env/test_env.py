@@ -1,0 +1,332 @@
+"""The environment: what is paid, who sees what, what is refused."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import modal_env
+from modal_env.errors import ActionError, FormulaError, GameError
+from modal_env.formula import parse
+from modal_env.library import LIBRARY, POST, CooperateBot, DefectBot, FairBot, PrudentBot, RandomBot
+
+NAMES = [agent.name for agent in POST]
+CB, DB, FB, PB = range(4)
+MODES = ("library", "formula", "tokens")
+
+
+def play(env, *programs, seed=None):
+    """One game in which players choose these programs, turn by turn; returns the sums of the rewards."""
+    env.reset(seed=seed)
+    paid = dict.fromkeys(env.possible_agents, 0.0)
+    turns = iter(programs)
+    for agent in env.agent_iter():
+        _, reward, terminated, truncated, _ = env.last()
+        paid[agent] += reward
+        env.step(None if terminated or truncated else next(turns))
+    return list(paid.values())
+
+
+def tokens(env, text):
+    vocabulary = env.unwrapped.contest.mode.vocabulary
+    return [vocabulary.texts.index(token) for token in text.split()]
+
+
+# What is paid.
+
+
+@pytest.mark.parametrize(
+    ("pair", "paid"),
+    [
+        ((FB, FB), (1.99, 1.99)),
+        ((CB, DB), (0.0, 3.0)),
+        ((PB, CB), (2.98, 0.0)),
+        ((PB, FB), (1.98, 1.99)),
+        ((DB, PB), (1.0, 0.98)),
+    ],
+)
+def test_payoffs_of_the_post(pair, paid):
+    assert play(modal_env.make(), *pair) == list(paid)
+    texts = [POST[number].text for number in pair]
+    assert play(modal_env.make(actions="formula"), *texts) == list(paid)
+    env = modal_env.make(actions="tokens")
+    written = [env.unwrapped.contest.mode.vocabulary.encode(POST[number]) for number in pair]
+    assert play(env, *written[0], *written[1]) == list(paid)
+
+
+@pytest.mark.parametrize("cost", ["depth", "size", "opponent", "sum", "worlds"])
+def test_payoffs_are_those_of_the_game(cost):
+    """The environment pays what the exact game says, for every pair of the library but the coin."""
+    agents = [agent for agent in LIBRARY.values() if not agent.is_random][:12]
+    utilities = modal_env.Game(agents, Fraction(3, 100), cost).utilities
+    env = modal_env.parallel_env(0.03, agents=agents, cost=cost)
+    for row in range(len(agents)):
+        for column in range(len(agents)):
+            env.reset()
+            rewards = env.step({"player_0": row, "player_1": column})[1]
+            assert list(rewards.values()) == [float(utilities[row][column]), float(utilities[column][row])]
+
+
+def test_a_float_epsilon_is_the_decimal_number_that_it_is_written_as():
+    assert modal_env.make(0.1).unwrapped.setting.epsilon == Fraction(1, 10)
+    assert play(modal_env.make("1/3"), FB, FB) == [float(Fraction(5, 3))] * 2
+
+
+def test_coins_of_random_bot_fall_both_ways_and_are_seeded():
+    env = modal_env.make(agents=[RandomBot, CooperateBot], rounds=400)
+    first = play(env, *[0, 1] * 400, seed=5)
+    assert first == play(env, *[0, 1] * 400, seed=5)
+    history = env.unwrapped.contest.history
+    moves = [played.moves[0] for played in history]
+    assert 150 < moves.count("C") < 250
+    assert {played.payoffs for played in history} == {(2.0, 2.0), (3.0, 0.0)}
+
+
+def test_two_random_bots_toss_two_coins():
+    env = modal_env.make(agents=[RandomBot], rounds=200)
+    play(env, *[0] * 400, seed=1)
+    assert {played.moves for played in env.unwrapped.contest.history} == {*zip("CCDD", "CDCD", strict=True)}
+
+
+# Rounds and populations.
+
+
+def test_one_after_the_other_without_seeing_what_others_choose():
+    env = modal_env.make(rounds=2)
+    env.reset()
+    before, *_, info = env.last()
+    env.step(PB)
+    assert env.agent_selection == "player_1"
+    after, *_, told = env.last()
+    assert np.array_equal(before["observation"], after["observation"])
+    assert info["history"] == told["history"] == ()
+
+
+def test_the_last_round_as_each_player_sees_it():
+    env = modal_env.make(rounds=3)
+    env.reset()
+    env.step(PB)
+    env.step(CB)
+    assert env.observe("player_0")["observation"].tolist() == [[1, 3, 0], [2, 1, PB + 1], [1, 2, CB + 1]]
+    assert env.observe("player_1")["observation"].tolist() == [[1, 3, 0], [2, 2, CB + 1], [1, 1, PB + 1]]
+    (played,) = env.infos["player_1"]["history"]
+    assert played.programs == (PrudentBot, CooperateBot)
+    assert (played.partners, played.moves, played.payoffs) == ((1, 0), ("D", "C"), (2.98, 0.0))
+
+
+def test_tokens_in_the_observation():
+    env = modal_env.make(actions="tokens", rounds=2, budget=4)
+    env.reset()
+    written = tokens(env, "[] X(me)")
+    env.step(written[0])
+    assert env.observe("player_0")["observation"][0].tolist() == [0, 2, written[0], 0, 0, 0]
+    assert not env.observe("player_1")["observation"][0, 2:].any()
+    env.step(written[1])
+    env.step(tokens(env, "true")[0])
+    seen = env.observe("player_1")["observation"]
+    assert seen[0].tolist() == [1, 2, 0, 0, 0, 0]
+    assert seen[1].tolist() == [2, 2, *tokens(env, "true"), 0, 0, 0]
+    assert seen[2].tolist() == [1, 2, *written, 0, 0]
+
+
+def test_everybody_has_one_partner_and_meets_others_in_other_rounds():
+    env = modal_env.make(rounds=30, players=6)
+    play(env, *[FB] * 180, seed=3)
+    history = env.unwrapped.contest.history
+    for played in history:
+        assert sorted(played.partners) == list(range(6))
+        assert all(played.partners[partner] == player != partner for player, partner in enumerate(played.partners))
+    assert {played.partners[0] for played in history} == {1, 2, 3, 4, 5}
+
+
+def test_partners_are_rows_of_ones_own_observation():
+    env = modal_env.make(players=6)
+    play(env, CB, DB, FB, PB, CB, DB, seed=2)
+    (played,) = env.unwrapped.contest.history
+    for player in range(6):
+        rows = env.unwrapped.contest.observe(player)["observation"][1:]
+        partner = (player + rows[0, 0] - 1) % 6
+        assert partner == played.partners[player]
+        assert rows[rows[0, 0] - 1, 2] == played.written[partner][0]
+
+
+def test_pairs_are_drawn_after_all_have_chosen_and_are_seeded():
+    env = modal_env.make(players=6)
+    drawn = set()
+    for choice in ([FB] * 6, [CB, DB, PB] * 2):
+        play(env, *choice, seed=7)
+        drawn.add(env.unwrapped.contest.history[0].partners)
+    assert len(drawn) == 1
+
+
+# What is refused.
+
+
+@pytest.mark.parametrize("text", ["", "X(me)", "[]X(Nobody)", "I cooperate!", "[]X(me", "\u2603", "true" + " " * 2000])
+def test_a_text_that_is_no_formula_counts_as_defect_bot(text):
+    env = modal_env.make(actions="formula", rounds=2)
+    env.reset()
+    env.step(text)
+    env.step("true")
+    (played,) = env.infos["player_0"]["history"]
+    assert played.programs == (DefectBot, CooperateBot)
+    assert played.payoffs == (3.0, 0.0)
+    assert len(env.infos["player_0"]["refused"]) == 1
+    assert env.infos["player_1"]["refused"] == ()
+
+
+def test_the_next_action_clears_what_was_refused():
+    env = modal_env.make(actions="formula", rounds=2)
+    env.reset()
+    env.step("nonsense")
+    env.step("true")
+    assert env.infos["player_0"]["refused"]
+    env.step("true")
+    assert env.infos["player_0"]["refused"] == ()
+
+
+def test_a_token_that_is_not_open_ends_the_turn_as_defect_bot():
+    env = modal_env.make(actions="tokens")
+    env.reset()
+    env.step(tokens(env, "~")[0])
+    env.step(tokens(env, "X(me)")[0])
+    assert env.agent_selection == "player_1"
+    assert "not open" in env.infos["player_0"]["refused"][0]
+    env.step(tokens(env, "true")[0])
+    assert env.unwrapped.contest.history[0].programs == (DefectBot, CooperateBot)
+
+
+@pytest.mark.parametrize(
+    ("actions", "action", "error"),
+    [
+        ("formula", "X(me)", FormulaError),
+        ("tokens", 11, FormulaError),
+        ("library", 4, ActionError),
+        ("library", -1, ActionError),
+        ("library", True, ActionError),
+        ("library", 1.0, ActionError),
+        ("library", "FairBot", ActionError),
+        ("library", None, ActionError),
+        ("formula", 3, ActionError),
+        ("tokens", 16, ActionError),
+    ],
+)
+def test_strict_errors_leave_everything_as_it_was(actions, action, error):
+    env = modal_env.make(actions=actions, strict=True)
+    env.reset()
+    before = env.last()
+    with pytest.raises(error):
+        env.step(action)
+    assert env.agent_selection == "player_0"
+    assert str(env.last()) == str(before)
+
+
+@pytest.mark.parametrize("action", [np.int64(2), np.int32(2), np.array(2), 2])
+def test_numbers_of_numpy_are_numbers(action):
+    assert play(modal_env.make(), action, action) == [1.99, 1.99]
+
+
+def test_agents_by_name_and_helpers_in_formulas():
+    spy = parse("[]X(FairBot)", name="Spy")
+    env = modal_env.make(actions="formula", agents=[spy])
+    play(env, "fairbot", "[]X(Spy) & []X(me)")
+    assert env.unwrapped.contest.history[0].programs[0] == FairBot
+    assert env.unwrapped.contest.history[0].programs[1].helpers == {"Spy": spy}
+
+
+def test_a_formula_that_needs_too_many_coins_is_refused():
+    agents = [parse("[]" * k + "X(me)", name=f"Deep{k}") for k in range(1, 13)]
+    env = modal_env.make(actions="formula", agents=agents, rounds=2)
+    env.reset()
+    env.step(" & ".join(f"[]X({agent.name})" for agent in agents))
+    assert "at most 11" in env.infos["player_0"]["refused"][0]
+    env.step("coin")
+    assert env.infos["player_0"]["history"][0].programs == (DefectBot, RandomBot)
+
+
+def test_steps_after_the_end():
+    env = modal_env.make().unwrapped
+    with pytest.raises(ActionError, match="reset"):
+        env.step(0)
+    env.reset()
+    env.step(0)
+    env.step(0)
+    with pytest.raises(ActionError, match="terminated"):
+        env.step(0)
+    env.step(None)
+    env.step(None)
+    with pytest.raises(ActionError, match="reset"):
+        env.step(None)
+
+
+# Arguments.
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"epsilon": -0.1},
+        {"epsilon": float("nan")},
+        {"epsilon": float("inf")},
+        {"epsilon": "a lot"},
+        {"epsilon": "1/0"},
+        {"epsilon": True},
+        {"epsilon": None},
+        {"actions": "words"},
+        {"agents": []},
+        {"agents": "FairBot"},
+        {"agents": 3},
+        {"agents": [3]},
+        {"rounds": 0},
+        {"rounds": 2.0},
+        {"players": 3},
+        {"players": 0},
+        {"cost": "weight"},
+        {"cost": None},
+        {"budget": 5},
+        {"actions": "tokens", "budget": 0},
+        {"actions": "tokens", "budget": 501},
+        {"actions": "tokens", "agents": [FairBot, FairBot]},
+        {"render_mode": "rgb_array"},
+    ],
+    ids=str,
+)
+def test_wrong_arguments_are_told(options):
+    for make in (modal_env.make, modal_env.parallel_env):
+        with pytest.raises(GameError) as caught:
+            make(**options)
+        assert next(iter(reversed(options))) in str(caught.value)
+
+
+def test_agents_that_are_no_formulas_or_have_no_name():
+    with pytest.raises(FormulaError, match="no agent"):
+        modal_env.make(agents=["[]X(Nobody)"])
+    with pytest.raises(FormulaError, match="cannot be called"):
+        modal_env.make(actions="tokens", agents=["[]X(me)"])
+
+
+@pytest.mark.parametrize("actions", MODES)
+def test_a_game_of_masked_random_actions_is_the_same_from_the_same_seed(actions):
+    def run():
+        env = modal_env.make(actions=actions, agents=LIBRARY.values(), rounds=4, players=4)
+        env.reset(seed=11)
+        for number, agent in enumerate(env.possible_agents):
+            env.action_space(agent).seed(number)
+        for agent in env.agent_iter():
+            observation, _, terminated, _, _ = env.last()
+            mask = observation.get("action_mask")
+            env.step(None if terminated else env.action_space(agent).sample(mask))
+        return env.unwrapped.contest.history
+
+    assert run() == run()
+
+
+def test_render_shows_programs_and_payoffs():
+    env = modal_env.make(render_mode="ansi")
+    env.reset()
+    assert "nobody has played" in env.render()
+    env.step(PB)
+    env.step(CB)
+    shown = env.render()
+    for part in ("PrudentBot", PrudentBot.text, "2.98", "player_1"):
+        assert part in shown

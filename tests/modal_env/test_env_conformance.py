@@ -1,0 +1,90 @@
+"""The conformance tests that PettingZoo ships, over every kind of action, numbers of players and rounds."""
+
+import functools
+import types
+import warnings
+
+import pettingzoo
+import pytest
+from pettingzoo.test import (
+    api_test,
+    max_cycles_test,
+    parallel_api_test,
+    parallel_seed_test,
+    render_test,
+    seed_test,
+)
+from pettingzoo.utils.conversions import aec_to_parallel
+
+import modal_env
+from modal_env.library import LIBRARY
+
+OPTIONS = [
+    pytest.param({"actions": actions, "rounds": rounds, "players": players}, id=f"{actions}-{rounds}-{players}")
+    for actions in ("library", "formula", "tokens")
+    for rounds, players in ((1, 2), (5, 2), (3, 6))
+]
+EVERYBODY = [
+    pytest.param({"actions": actions, "agents": LIBRARY.values(), "rounds": 3, "cost": cost}, id=f"{actions}-{cost}")
+    for actions, cost in (("library", "worlds"), ("formula", "opponent"), ("tokens", "sum"))
+]
+ALL = OPTIONS + EVERYBODY
+
+
+@pytest.fixture(autouse=True)
+def _quiet():
+    # PettingZoo recommends by warning that observations be images or numbers without a mask.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+@pytest.mark.parametrize("options", ALL)
+def test_api(options):
+    api_test(modal_env.make(**options), num_cycles=100)
+
+
+@pytest.mark.parametrize("options", ALL)
+def test_parallel_api(options):
+    parallel_api_test(modal_env.parallel_env(**options), num_cycles=100)
+
+
+@pytest.mark.parametrize("options", ALL)
+def test_seed(options):
+    seed_test(functools.partial(modal_env.make, **options), num_cycles=50)
+    parallel_seed_test(functools.partial(modal_env.parallel_env, **options), num_cycles=50)
+
+
+@pytest.mark.parametrize("options", ALL)
+def test_render(options):
+    is_table = {"ansi": lambda text: "player_0" in text or "nobody" in text}
+    render_test(functools.partial(modal_env.make, **options), custom_tests=is_table)
+
+
+@pytest.mark.parametrize("actions", ["library", "formula"])
+def test_rounds_are_cycles(actions):
+    """A game has as many cycles as rounds; tokens take as many as the formulas are long."""
+
+    def of_rounds(make):
+        return lambda max_cycles: make(actions=actions, rounds=max_cycles)
+
+    max_cycles_test(
+        types.SimpleNamespace(env=of_rounds(modal_env.make), parallel_env=of_rounds(modal_env.parallel_env))
+    )
+
+
+@pytest.mark.parametrize("actions", ["library", "formula"])
+def test_conversion_of_pettingzoo(actions):
+    parallel_api_test(aec_to_parallel(modal_env.make(actions=actions, rounds=3, players=4)), num_cycles=10)
+
+
+def test_tokens_say_that_they_cannot_be_converted():
+    assert not modal_env.make(actions="tokens").metadata["is_parallelizable"]
+    assert modal_env.make().metadata["is_parallelizable"]
+
+
+def test_registered_with_pettingzoo():
+    aec = pettingzoo.make("aec", "ModalCombat-v0", actions="tokens", agents=["FairBot", "JustBot"])
+    parallel = pettingzoo.make("parallel", "ModalCombat-v0", players=4)
+    assert aec.action_space("player_0").n == 14
+    assert parallel.possible_agents == ["player_0", "player_1", "player_2", "player_3"]

@@ -1,0 +1,208 @@
+"""Replicator dynamics: against other coordinates and solvers, exact laws of motion, known limits, the post's claims."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy.integrate import simpson, solve_ivp
+
+from modal_env.errors import GameError
+from modal_env.evolution import Trajectory, replicator
+from modal_env.game import Game
+from modal_env.library import POST
+
+ROCK_PAPER_SCISSORS = [[0, -1, 1], [1, 0, -1], [-1, 1, 0]]
+EQUAL = [Fraction(1, 4)] * 4
+
+
+def post(epsilon: Fraction | int | str) -> Game:
+    return Game(POST, epsilon)
+
+
+def good_mix(e: Fraction) -> list[Fraction]:
+    return [e, Fraction(0), 1 - 3 * e / 2, e / 2]
+
+
+@pytest.fixture(scope="module")
+def cycling() -> Trajectory:
+    """From equal shares, epsilon 1/10, through a dozen cycles."""
+    return replicator(post("1/10"), EQUAL, 1e6)
+
+
+def test_the_payoffs_are_those_of_the_post() -> None:
+    e = Fraction(1, 7)
+    by_hand = [[2, 0, 2, 0], [3, 1, 1, 1], [2 - e, 1 - e, 2 - e, 2 - e], [3 - 2 * e, 1 - 2 * e, 2 - 2 * e, 2 - 2 * e]]
+    named, bare = replicator(post(e), EQUAL, 20), replicator(by_hand, EQUAL, 20)
+    assert named.names == ("CooperateBot", "DefectBot", "FairBot", "PrudentBot")
+    assert bare.names == ("0", "1", "2", "3")
+    assert np.array_equal(named.log_shares, bare.log_shares)
+
+
+class TestMotion:
+    @pytest.mark.parametrize("start", [EQUAL, [0.02, 0.9, 0.05, 0.03], [0.6, 0.1, 0.1, 0.2]])
+    @pytest.mark.parametrize("method", ["LSODA", "Radau"])
+    def test_as_in_plain_coordinates_with_another_solver(self, start: list[float], method: str) -> None:
+        matrix = np.array([[float(value) for value in row] for row in post("1/10").utilities])
+
+        def rates(_: float, x: np.ndarray) -> np.ndarray:
+            return x * (matrix @ x - x @ matrix @ x)
+
+        times = np.linspace(0, 60, 13)
+        plain = solve_ivp(rates, (0, 60), [float(x) for x in start], method, times, rtol=1e-10, atol=1e-13)
+        ours = replicator(post("1/10"), start, 60, times=times)
+        np.testing.assert_allclose(ours.shares, plain.y.T, atol=2e-8)
+
+    def test_rock_paper_scissors_keeps_the_product_of_shares(self) -> None:
+        path = replicator(ROCK_PAPER_SCISSORS, [0.6, 0.3, 0.1], 300)
+        np.testing.assert_allclose(path.log_shares.sum(axis=1), np.log(0.6 * 0.3 * 0.1), atol=1e-6)
+        assert str(path.limit) == "cycle: 0 -> 1 -> 2"
+        assert np.ptp(path.lengths("0")) < 1e-5
+
+    def test_exact_laws_of_the_game_of_the_post(self) -> None:
+        e = 0.1
+        path = replicator(post("1/10"), [0.3, 0.3, 0.3, 0.1], 200, times=np.linspace(0, 200, 40_001))
+        c, d, f, p = path.log_shares.T
+        for logs, rate in (
+            (c - d, 2 * path.shares[:, 2] - 1),
+            (d - p, 2 * e - path.shares[:, 2] - path.shares[:, 3]),
+            (p - f, path.shares[:, 0] - e),
+            (c + d - 2 * p, 4 * e - 1 - 2 * path.shares[:, 3]),
+        ):
+            assert logs[-1] - logs[0] == pytest.approx(simpson(rate, x=path.times), abs=1e-6)
+
+    def test_no_share_dies_or_turns_negative(self, cycling: Trajectory) -> None:
+        assert np.isfinite(cycling.log_shares).all()
+        assert cycling.log_shares[:, 1].min() < -100_000
+        np.testing.assert_allclose(cycling.shares.sum(axis=1), 1, rtol=1e-12)
+
+    def test_who_is_not_there_never_comes(self) -> None:
+        path = replicator(post("1/10"), [0.5, 0, 0.5, 0], 300)
+        assert (path.shares[:, [1, 3]] == 0).all()
+        assert path.limit.agents == ("CooperateBot",)
+
+    def test_twins_keep_their_ratio(self) -> None:
+        rows = [list(row) for row in post("1/10").utilities]
+        twins = [[*row, row[2]] for row in [*rows, rows[2]]]
+        path = replicator(twins, [0.25, 0.25, 0.2, 0.25, 0.05], 500)
+        np.testing.assert_allclose(path.log_shares[:, 2] - path.log_shares[:, 4], np.log(4), atol=1e-6)
+        alone = replicator(post("1/10"), EQUAL, 500)
+        assert path.lengths("0")[0] == pytest.approx(alone.lengths("CooperateBot")[0], rel=1e-6)
+
+    def test_shares_by_name(self) -> None:
+        by_name = replicator(post("1/10"), {"FairBot": 0.25, "DefectBot": Fraction(3, 4)}, 5)
+        assert np.array_equal(by_name.log_shares, replicator(post("1/10"), [0, 0.75, 0.25, 0], 5).log_shares)
+
+    def test_agents_of_the_same_name_are_told_apart(self) -> None:
+        names = replicator(Game((*POST, POST[2]), "1/10"), [0.2] * 5, 5).names
+        assert names == ("CooperateBot", "DefectBot", "FairBot (2)", "PrudentBot", "FairBot (4)")
+
+    def test_reports_when_asked(self) -> None:
+        path = replicator(post("1/10"), EQUAL, 100, times=[0, 2.5, 100])
+        assert path.times.tolist() == [0, 2.5, 100]
+        np.testing.assert_allclose(path.shares[0], 0.25)
+        np.testing.assert_allclose(path.shares[-1], replicator(post("1/10"), EQUAL, 100).shares[-1], atol=1e-8)
+
+
+class TestLimits:
+    def test_almost_only_defect_bots(self) -> None:
+        path = replicator(post("1/10"), [0.01, 0.97, 0.01, 0.01], 1000)
+        assert str(path.limit) == "taken over: DefectBot"
+        assert path.shares[-1, 1] > 1 - 1e-12
+
+    def test_one_agent_alone(self) -> None:
+        assert str(replicator(post("1/10"), [0, 0, 0, 1], 10).limit) == "taken over: PrudentBot"
+
+    def test_the_good_mix_is_at_rest(self) -> None:
+        limit = replicator(post("1/10"), good_mix(Fraction(1, 10)), 100).limit
+        assert (limit.kind, limit.agents) == ("at rest", ("CooperateBot", "FairBot", "PrudentBot"))
+
+    def test_a_game_whose_inner_equilibrium_attracts(self) -> None:
+        path = replicator([[0, 2], [1, 0]], [0.01, 0.99], 200)
+        assert str(path.limit) == "at rest: 0, 1"
+        np.testing.assert_allclose(path.shares[-1], [2 / 3, 1 / 3], atol=1e-9)
+
+    def test_a_little_off_the_good_mix_it_spirals_outward_into_the_cycle(self) -> None:
+        e = Fraction(1, 5)
+        start = [float(e), 1e-6, float(1 - 3 * e / 2) - 2e-6, float(e / 2) + 1e-6]
+        path = replicator(post(e), start, 5000)
+        assert str(path.limit) == "cycle: CooperateBot -> PrudentBot -> FairBot"
+        away = np.abs(path.shares[:, 0] - float(e))
+        assert away[path.times < 100].max() < 1e-3 < away[path.times < 1500].max()
+
+    def test_too_short_to_tell(self) -> None:
+        assert str(replicator(post("1/10"), EQUAL, 100).limit) == "undecided"
+
+    def test_a_passage_near_a_corner_is_no_rest(self, cycling: Trajectory) -> None:
+        """The state hardly moves for thousands of units of time, but CooperateBot grows all the while."""
+        longest = max(cycling.stays, key=lambda stay: stay.length)
+        middle = replicator(post("1/10"), EQUAL, (longest.start + longest.stop) / 2)
+        assert middle.limit.kind == "cycle"
+
+
+class TestCycle:
+    def test_goes_round_as_the_post_says(self, cycling: Trajectory) -> None:
+        visits = [stay.agent for stay in cycling.stays][1:]
+        assert visits[:6] == ["CooperateBot", "PrudentBot", "FairBot"] * 2
+        assert str(cycling.limit) == "cycle: CooperateBot -> PrudentBot -> FairBot"
+
+    def test_stays_at_fair_bot_grow_ever_longer(self, cycling: Trajectory) -> None:
+        lengths = cycling.lengths("FairBot")
+        assert len(lengths) >= 10
+        assert (np.diff(lengths) > 0).all()
+
+    @pytest.mark.parametrize("epsilon", [Fraction(1, 5), Fraction(1, 10), Fraction(1, 50)])
+    def test_their_ratio_tends_to_what_the_corners_eigenvalues_give(self, epsilon: Fraction) -> None:
+        """In logarithms: what shrinks by `contraction` at one corner has to grow back at the next."""
+        path = replicator(post(epsilon), EQUAL, 1e7 / float(10 * epsilon))
+        expected = float((2 - 2 * epsilon) / (1 - 2 * epsilon))
+        for agent in ("CooperateBot", "FairBot", "PrudentBot"):
+            lengths = path.lengths(agent)
+            assert lengths[-1] / lengths[-2] == pytest.approx(expected, rel=2e-3)
+
+    def test_share_of_a_cycle_spent_at_fair_bot_tends_to_one_less_two_epsilon(self, cycling: Trajectory) -> None:
+        last = max(i for i, stay in enumerate(cycling.stays[:-2]) if stay.agent == "FairBot" and stay.is_whole)
+        fair, cooperate, prudent = cycling.stays[last : last + 3]
+        assert (cooperate.agent, prudent.agent) == ("CooperateBot", "PrudentBot")
+        assert fair.length / (prudent.stop - fair.start) == pytest.approx(1 - 2 * 0.1, rel=1e-3)
+        assert prudent.length / cooperate.length == pytest.approx(1, rel=1e-3)
+
+    def test_tolerance_does_not_matter(self, cycling: Trajectory) -> None:
+        rough = replicator(post("1/10"), EQUAL, 1e6, tolerance=1e-7)
+        np.testing.assert_allclose(rough.lengths("FairBot"), cycling.lengths("FairBot"), rtol=1e-5)
+
+    def test_a_stay_at_the_edge_of_the_run_is_not_whole(self, cycling: Trajectory) -> None:
+        assert not cycling.stays[-1].is_whole
+        assert cycling.stays[-1].stop == 1e6
+        assert all(stay.is_whole for stay in cycling.stays[:-1])
+
+
+class TestErrors:
+    @pytest.mark.parametrize("start", [[1], [0.5, 0.5, 0.5, 0.5], [1.5, -0.5, 0, 0], [float("nan"), 0, 0, 1]])
+    def test_shares(self, start: list[float]) -> None:
+        with pytest.raises(GameError, match=r"4 agents|add up to"):
+            replicator(post("1/10"), start, 10)
+
+    @pytest.mark.parametrize("time", [0, -1, float("inf"), float("nan")])
+    def test_time(self, time: float) -> None:
+        with pytest.raises(GameError, match="above 0"):
+            replicator(post("1/10"), EQUAL, time)
+
+    @pytest.mark.parametrize("times", [[], [2, 1], [-1, 2], [5, 11]])
+    def test_times(self, times: list[float]) -> None:
+        with pytest.raises(GameError, match="in order"):
+            replicator(post("1/10"), EQUAL, 10, times=times)
+
+    def test_tolerance(self) -> None:
+        with pytest.raises(GameError, match="tolerance"):
+            replicator(post("1/10"), EQUAL, 10, tolerance=0)
+
+    @pytest.mark.parametrize("matrix", [[], [[1, 2]], [[0.5]], [["a"]]])
+    def test_payoffs(self, matrix: list) -> None:
+        with pytest.raises(GameError, match="payoff"):
+            replicator(matrix, [1], 10)
+
+    def test_agents(self, cycling: Trajectory) -> None:
+        with pytest.raises(GameError, match="NoBot"):
+            replicator(post("1/10"), {"NoBot": 1}, 10)
+        with pytest.raises(GameError, match="TrollBot"):
+            cycling.lengths("TrollBot")

@@ -1,0 +1,452 @@
+"""Reading and writing formulas: every notation, every fault with its place, and the limits."""
+
+import copy
+import pickle
+import sys
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from modal_env.errors import FormulaError, ModalError
+from modal_env.formula import Agent, Formula, Op, parse
+from modal_env.library import LIBRARY, CooperateBot, DefectBot, FairBot, JustBot, PrudentBot, RandomBot
+from modal_env.provability import play
+from modal_env.syntax import BINDING, MAX_NESTING, MAX_SIZE, RIGHT, UNICODE
+
+PRUDENT = "[](X(me) & (X(DefectBot) -> []false))"
+
+
+@pytest.mark.parametrize(
+    ("text", "agent"),
+    [
+        ("true", CooperateBot),
+        ("T", CooperateBot),
+        ("TRUE", CooperateBot),
+        ("\u22a4", CooperateBot),
+        ("false", DefectBot),
+        ("F", DefectBot),
+        ("⊥", DefectBot),
+        ("coin", RandomBot),
+        ("[]X(me)", FairBot),
+        ("[ ]x( ME )", FairBot),
+        ("□X(Me)", FairBot),
+        ("[] Them(Me)", FairBot),
+        ("□⌜Them(Me)=C⌝", FairBot),
+        ("[]X(me)=d", "[]~X(me)"),
+        ("[]b", FairBot),
+        ("[0]b", FairBot),
+        ("[](X(me))", FairBot),
+        ("((([](((X(me)))))))", FairBot),
+        ("~<>~X(me)", "~<>~X(me)"),
+        ("\n\t[]\n X(me)  ", FairBot),
+        (PRUDENT, PrudentBot),
+        ("□(X(me) ∧ (X(DefectBot) → □⊥))", PrudentBot),
+        ("□(Them(me) && (X(DB) -> [] F))", PrudentBot),
+        ("[](X(me) /\\ (x(defectbot) => □false))", PrudentBot),
+        ("[1]b", "[](~[]false -> X(me))"),
+        ("[2]b", "[](~[][]false -> X(me))"),
+        ("<1>b", "~[](~[]false -> ~X(me))"),
+        ("[1]⌜Them(DB)=D⌝ ∧ □⌜Them(Me)=C⌝", "[](~[]false -> ~X(DefectBot)) & []X(me)"),
+        ("[]a", "[]me"),
+        ("[](Me(Them)=D | Me(X))", "[](~me | me)"),
+        ("◇a \u2228 ◇b", "<>me | <>X(me)"),
+        ("[]a || !<>b", "[]me | ~<>X(me)"),
+        ("[]a <-> []b ↔ [](a<=>b)", "[]me <-> ([]X(me) <-> [](me <-> X(me)))"),
+        ("T -> F -> T", "true -> (false -> true)"),
+        ("T & F & T | F & T", "((true & false) & true) | (false & true)"),
+        ("~T & F -> T | F <-> F", "(((~true) & false) -> (true | false)) <-> false"),
+    ],
+)
+def test_every_notation_is_read(text: str, agent: Agent | str) -> None:
+    assert parse(text) == (parse(agent) if isinstance(agent, str) else agent)
+
+
+@pytest.mark.parametrize("agent", LIBRARY.values(), ids=LIBRARY)
+def test_the_library_is_read_back_in_both_scripts(agent: Agent) -> None:
+    assert parse(agent.text, helpers=agent.helpers) == agent
+    assert parse(agent.unicode, helpers=agent.helpers) == agent
+    assert str(agent) == agent.text
+    assert agent.text.isascii()
+
+
+def test_what_an_agent_tells() -> None:
+    agent = parse("[](X(me) & X(JustBot) | <>X(Foo))", name="Bar", helpers={"Foo": "[][]X(JustBot)"})
+    assert (agent.name, agent.depth, agent.size) == ("Bar", 2, 7)
+    assert list(agent.helpers) == ["JustBot", "Foo"]
+    assert agent.helpers["JustBot"] == JustBot
+    assert agent.helpers["Foo"].depth == 2
+    assert agent.calls_itself
+    assert not parse("[]X(Foo)", helpers={"Foo": "[]X(me)"}).calls_itself
+    assert [a.is_random for a in (agent, RandomBot)] == [False, True]
+    assert parse("[]true").depth == 1
+    assert parse("[]X(PrudentBot)").depth == 2
+    assert parse("true").name == "true"
+    assert repr(FairBot) == "Agent('FairBot', '[]X(me)')"
+    assert repr(FairBot.formula) == "Formula('[]X(me)')"
+    assert parse("~[]X(me)").unicode == "¬□X(me)"
+
+
+def test_names_do_not_count_for_equality() -> None:
+    by_other_names = parse("[]X(Foo)", helpers={"Foo": FairBot})
+    assert by_other_names == JustBot
+    assert hash(by_other_names) == hash(JustBot)
+    assert by_other_names.text == "[]X(Foo)"
+    assert by_other_names != parse("[]X(Foo)", helpers={"Foo": "[]~X(me)"})
+    assert by_other_names != "[]X(Foo)"
+    assert FairBot.formula != "[]X(me)"
+    twice = parse("[](X(A) & X(B))", helpers={"A": FairBot, "B": FairBot})
+    assert len(twice.called) == 1
+    assert list(twice.helpers) == ["A", "B"]
+
+
+def test_hashes_are_the_same_in_every_run() -> None:
+    assert hash(PrudentBot) == 0x5F0A7CB36A5F62FD
+
+
+def test_helpers_may_be_texts_that_call_each_other() -> None:
+    texts = {"A": "[]X(B)", "B": "[](X(C) & X(me))", "C": "[]X(FB)", "FairBot": "[]X(me)"}
+    agent = parse("[]X(A)", helpers=texts)
+    assert agent.helpers["A"].helpers["B"].helpers["C"] == JustBot
+    assert agent == parse("[]X(a)", helpers=dict(reversed(texts.items())))
+
+
+def test_a_helper_takes_the_place_of_the_librarys_agent() -> None:
+    assert parse("[]X(FairBot)", helpers={"FairBot": "true"}).helpers["FairBot"] == CooperateBot
+    assert parse("[]X(FB)", helpers={"FB": DefectBot}).helpers["FB"] == DefectBot
+
+
+def test_program_is_postfix() -> None:
+    assert PrudentBot.program == (12, 13, 0, 4, 8, 6, 4)
+    agent = parse("<>(X(A) <-> me | ~X(B)) -> true", helpers={"A": FairBot, "B": JustBot})
+    assert agent.program == (13, 2, 14, 3, 7, 9, 5, 1, 8)
+    assert agent.called == (FairBot, JustBot)
+    assert RandomBot.program == (10,)
+
+
+@pytest.mark.parametrize(
+    ("text", "position", "message"),
+    [
+        ("", 0, "empty"),
+        (" \n", 0, "empty"),
+        ("X(me)", 0, "under no [] or <>"),
+        ("[]X(me) & X(me)", 10, "under no [] or <>"),
+        ("[]true -> (me | []false)", 11, "under no [] or <>"),
+        ("~b", 1, "under no [] or <>"),
+        ("[]X(FareBot)", 4, "did you mean FairBot"),
+        ("[]X(Quux)", 4, "known are CooperateBot, DefectBot, FairBot"),
+        ("[]DefectBot", 2, "write X(DefectBot)"),
+        ("[]p", 2, "write X(me), X(Name), me, true or false"),
+        ("[]X", 3, "write X(me)"),
+        ("[]X me", 4, "write X(me)"),
+        ("[]X()", 4, "write X(me)"),
+        ("[]X(me", 6, "close X( with )"),
+        ("[]X(me, DB)", 6, "','"),
+        ("[](X(me)", 8, "'(' from character 3 is not closed"),
+        ("(true", 5, "'(' from character 1 is not closed"),
+        ("[]⌜X(me))", 8, "')' cannot close '⌜' from character 3; write '⌝'"),
+        ("[]X(me))", 7, "')' closes what was not opened"),
+        (")", 0, "a formula is missing before ')'"),
+        ("()", 1, "a formula is missing before ')'"),
+        ("true &", 6, "a formula is missing before the end"),
+        ("& true", 0, "a formula is missing before '&'"),
+        ("true & | false", 7, "a formula is missing before '|'"),
+        ("[]", 2, "a formula is missing before the end"),
+        ("true false", 5, "between two formulas write & | -> or <->"),
+        ("true []X(me)", 5, "between two formulas write & | -> or <->"),
+        ("[](X(me) @ X(DB))", 9, "'@' is no sign of a formula"),
+        ("[X(me)", 0, "'[' is no sign of a formula"),
+        ("true - > false", 5, "'-' is no sign of a formula"),
+        ("[]X(me)=E", 8, "a move is C or D"),
+        ("[]X(me)=", 8, "a move is C or D"),
+        ("true=C", 4, "between two formulas"),
+        ("[]Me(me)", 5, "an agent knows what it does against X alone"),
+        ("~coin", 1, "'coin' alone is RandomBot"),
+        ("[501]true", 0, "at most 500 levels"),
+        ("[99999999999999999999]true", 0, "at most 500 levels"),
+        ("true & \x00", 7, "is no sign of a formula"),
+        ("[]X(me) \U0001f600", 8, "is no sign of a formula"),
+        ("[]\ud800", 2, "is no sign of a formula"),
+        (("true & (" * 3) + "#", 24, "is no sign of a formula"),
+    ],
+)
+def test_faults_are_told_with_their_place(text: str, position: int, message: str) -> None:
+    with pytest.raises(FormulaError) as caught:
+        parse(text)
+    error = caught.value
+    assert (error.text, error.position) == (text, position)
+    first, _, caret = str(error).split("\n")
+    assert message in first
+    assert f"at character {position + 1}:" in first
+    assert caret.index("^") == 2 + position
+    assert isinstance(error, ModalError)
+    assert isinstance(error, ValueError)
+    again = pickle.loads(pickle.dumps(error))  # noqa: S301 - our own
+    assert (str(again), again.text, again.position) == (str(error), text, position)
+
+
+def test_the_caret_points_into_a_long_text() -> None:
+    with pytest.raises(FormulaError) as caught:
+        parse("(true) & " * 30 + "#" + " & (true)" * 30)
+    line, caret = str(caught.value).split("\n")[1:]
+    assert line[caret.index("^")] == "#"
+    assert len(line) < 100
+
+
+@pytest.mark.parametrize("text", [None, 5, b"[]X(me)", ["[]X(me)"], FairBot])
+def test_what_is_no_text_is_refused(text: object) -> None:
+    with pytest.raises(FormulaError, match="give a text"):
+        parse(text)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("helpers", "message"),
+    [
+        ({"A": "[]X(B)", "B": "[]X(C)", "C": "[]X(A)"}, "in a circle"),
+        ({"A": "[]X(A)"}, "circle: A -> A;"),
+        ({"A": "[]X(b)", "B": "[]X(a)"}, "in a circle"),
+        ({f"A{k}": f"[]X(A{k + 1})" for k in range(50)} | {"A50": "[]X(A0)", "A": "true"}, "-> ... ->"),
+        ({"A": "[]X(Bee)", "Beef": "true"}, "helper 'A', at character 5: no agent is called 'Bee'; did you mean Beef"),
+        ({"A": "true", "B": "[]X("}, "helper 'B', at character 5"),
+        ({"A": 5}, "neither an agent nor a text"),
+        ({"A": "true", "me": "true"}, "that is not 'me'"),
+        ({"A": "true", "a b": "true"}, "give a name of letters"),
+        ({"A": "true", 5: "true"}, "give a name of letters"),
+        ([("A", "true")], "give a mapping"),
+    ],
+)
+def test_faults_of_helpers(helpers: dict[str, str], message: str) -> None:
+    with pytest.raises(FormulaError) as caught:
+        parse("[]X(A)", helpers=helpers)
+    assert message in str(caught.value)
+
+
+def test_the_same_circle_is_told_in_every_run() -> None:
+    helpers = {"A": "[](X(B) & X(C) & X(D))", "B": "[]X(A)", "C": "[]X(A)", "D": "[]X(A)"}
+    with pytest.raises(FormulaError) as caught:
+        parse("[]X(A)", helpers=helpers)
+    assert "A -> B -> A" in str(caught.value)
+
+
+def test_names_that_differ_in_case_alone() -> None:
+    helpers = {"Foo": "true", "foo": "false"}
+    agent = parse("[](X(foo) & X(Foo))", helpers=helpers)
+    assert [str(helper) for helper in agent.called] == ["false", "true"]
+    with pytest.raises(FormulaError, match="no agent is called 'FOO'"):
+        parse("[]X(FOO)", helpers=helpers)
+
+
+@pytest.mark.parametrize("name", ["", 5, b"A"])
+def test_names_are_texts(name: object) -> None:
+    with pytest.raises(FormulaError):
+        parse("true", name=name)  # type: ignore[arg-type]
+
+
+def test_trees_made_by_hand_are_checked() -> None:
+    call = Formula(Op.CALL)
+    with pytest.raises(FormulaError, match="has 1 parts, not 2"):
+        Formula(Op.BOX, (call, call))
+    with pytest.raises(FormulaError, match="must stand under"):
+        Agent("A", call)
+    with pytest.raises(FormulaError, match="must be letters"):
+        Formula(Op.CALL, agent=Agent("not a name", FairBot.formula))
+    namesakes = tuple(Formula(Op.CALL, agent=agent.renamed("A")) for agent in (FairBot, JustBot))
+    both = Formula(Op.BOX, (Formula(Op.AND, namesakes),))
+    with pytest.raises(FormulaError, match="called 'A'"):
+        Agent("B", both)
+    with pytest.raises(FormulaError, match="stands alone"):
+        Agent("A", Formula(Op.NOT, (Formula(Op.COIN),)))
+    with pytest.raises(FormulaError, match="letters have no meaning"):
+        Agent("A", Formula(Op.BOX, (Formula(Op.LETTER, letter="p"),)))
+    with pytest.raises(FormulaError, match="use parse"):
+        Agent("A", "[]X(me)")  # type: ignore[arg-type]
+    with pytest.raises(AttributeError):
+        call.op = Op.BOX  # type: ignore[misc]
+    with pytest.raises(AttributeError):
+        FairBot.name = "UnfairBot"  # type: ignore[misc]
+    with pytest.raises(TypeError):
+        JustBot.helpers["FairBot"] = DefectBot  # type: ignore[index]
+
+
+# Printing
+
+
+def formulas() -> st.SearchStrategy[Formula]:
+    """Any formula whose X(.) and `me` stand under a box, with helpers."""
+    inner = st.sampled_from(
+        [
+            *(Formula(op) for op in (Op.TRUE, Op.FALSE, Op.ME, Op.CALL)),
+            *(Formula(Op.CALL, agent=agent) for agent in (FairBot, PrudentBot, parse("[]X(JustBot)", name="J"))),
+        ]
+    )
+
+    def grow(parts: st.SearchStrategy[Formula]) -> st.SearchStrategy[Formula]:
+        unary = st.builds(lambda op, p: Formula(op, (p,)), st.sampled_from([Op.NOT, Op.BOX, Op.DIAMOND]), parts)
+        ops = st.sampled_from([Op.AND, Op.OR, Op.IMPLIES, Op.IFF])
+        return unary | st.builds(lambda op, p, q: Formula(op, (p, q)), ops, parts, parts)
+
+    anything = st.recursive(inner, grow, max_leaves=12)
+    boxed = st.builds(lambda op, p: Formula(op, (p,)), st.sampled_from([Op.BOX, Op.DIAMOND]), anything)
+    return st.recursive(boxed | st.sampled_from([Formula(Op.TRUE), Formula(Op.FALSE)]), grow, max_leaves=6)
+
+
+@given(formulas())
+def test_printed_formulas_are_read_back(formula: Formula) -> None:
+    agent = Agent("A", formula)
+    for text in (agent.text, agent.unicode):
+        again = parse(text, helpers=agent.helpers)
+        assert again == agent
+        assert (again.text, again.unicode) == (agent.text, agent.unicode)
+        assert (again.depth, again.size, again.program) == (agent.depth, agent.size, agent.program)
+
+
+def without(text: str, start: int) -> str | None:
+    """The text without the parenthesis at `start` and the one that closes it; None for that of X(.)."""
+    if start and text[start - 1] == "X":
+        return None
+    depth, end = 1, start
+    while depth:
+        end += 1
+        depth += (text[end] == "(") - (text[end] == ")")
+    return f"{text[:start]} {text[start + 1 : end]} {text[end + 1 :]}"
+
+
+@settings(max_examples=60)
+@given(formulas())
+def test_no_parenthesis_can_be_left_out(formula: Formula) -> None:
+    agent = Agent("A", formula)
+    shorter = [without(agent.text, start) for start, sign in enumerate(agent.text) if sign == "("]
+    for text in filter(None, shorter):
+        try:
+            other = parse(text, helpers=agent.helpers)
+        except FormulaError:
+            continue  # an X(.) has left its box
+        assert other != agent
+
+
+@given(formulas())
+def test_depth_and_size_follow_their_definitions(formula: Formula) -> None:
+    def boxes(node: Formula) -> int:
+        return max(map(boxes, node.parts), default=0) + (node.op in (Op.BOX, Op.DIAMOND))
+
+    def size(node: Formula) -> int:
+        return 1 + sum(map(size, node.parts))
+
+    agent = Agent("A", formula)
+    assert agent.depth == max([boxes(formula), *(helper.depth for helper in agent.helpers.values())])
+    assert agent.size == size(formula) == len(agent.program)
+
+
+@settings(max_examples=50)
+@given(st.text(alphabet="[]<>~&|-XTFme()ab \u25a1\u2227=1", max_size=40) | st.text(max_size=30))
+def test_any_text_is_a_formula_or_a_formula_error(text: str) -> None:
+    fault = None
+    try:
+        agent = parse(text)
+    except FormulaError as error:
+        fault = error
+    if fault is None:
+        assert parse(agent.text) == agent
+    else:
+        assert fault.text == text
+        assert 0 <= fault.position <= len(text)
+
+
+# Limits
+
+
+def towers(nesting: int) -> dict[str, str]:
+    """Formulas as high as this."""
+    half = nesting // 2
+    return {
+        "not": "~" * nesting + "true",
+        "box": "[]" * nesting + "X(me)",
+        "and": "[]X(me)" + " & []X(me)" * (nesting - 2),
+        "right": "true -> " * nesting + "true",
+        "left": "(" * (nesting - 1) + "true" + " -> true)" * (nesting - 1) + " -> true",
+        "mixed": "[](X(me) & " * half + "true" + ")" * half,
+    }
+
+
+@pytest.mark.parametrize("kind", towers(0))
+def test_the_highest_formulas_work(kind: str) -> None:
+    text = towers(MAX_NESTING)[kind]
+    agent = parse(text)
+    assert parse(agent.text) == agent
+    assert hash(parse(text)) == hash(agent)
+    assert agent.formula.nesting in (MAX_NESTING, MAX_NESTING - 1)
+    assert pickle.loads(pickle.dumps(agent)) == agent  # noqa: S301 - our own
+    assert copy.deepcopy(agent.formula) == agent.formula
+    assert repr(agent)
+    assert play(agent, agent).settles <= MAX_NESTING
+
+
+@pytest.mark.parametrize("kind", towers(0))
+@pytest.mark.parametrize("nesting", [MAX_NESTING + 3, 10_000])
+def test_higher_ones_are_refused(kind: str, nesting: int) -> None:
+    with pytest.raises(FormulaError, match=r"too long|too deep|too large"):
+        parse(towers(nesting)[kind])
+
+
+@pytest.mark.parametrize("sign", ["(", ")", "~", "[]", "[](", "X(", "&", "T&", "T->", "[]X(me)&", "[499]T->", "x"])
+@pytest.mark.parametrize("length", [99_000, 1_000_000])
+def test_long_texts_are_refused(sign: str, length: int) -> None:
+    with pytest.raises(FormulaError):
+        parse(sign * (length // len(sign)))
+
+
+def test_a_formula_of_many_nodes() -> None:
+    text = "[]X(me)"
+    while len(text) < 40_000:
+        text = f"({text}) & ({text})"
+    agent = parse(text)
+    assert agent.size == 2**12 * 3 - 1 == len(agent.program)
+    assert parse(agent.text) == agent
+
+
+def test_shared_parts_do_not_grow_without_bound() -> None:
+    formula = Formula(Op.TRUE)
+    while formula.size <= MAX_SIZE // 2:
+        formula = Formula(Op.AND, (formula, formula))
+    with pytest.raises(FormulaError, match=f"{MAX_SIZE:,} nodes"):
+        Formula(Op.AND, (formula, formula))
+
+
+@pytest.fixture(scope="module")
+def make_chain() -> Callable[[int], Agent]:
+    def make(rank: int) -> Agent:
+        agent = parse("[]X(me)", name="A0")
+        for number in range(rank):
+            agent = parse(f"[]X(A{number})", name=f"A{number + 1}", helpers={f"A{number}": agent})
+        return agent
+
+    return make
+
+
+def test_long_chains_of_helpers(make_chain: Callable[[int], Agent]) -> None:
+    rank = 3 * sys.getrecursionlimit()
+    agent, same = make_chain(rank), make_chain(rank)
+    assert agent == same
+    assert hash(agent) == hash(same)
+    assert agent.depth == 1
+    again = pickle.loads(pickle.dumps(agent))  # noqa: S301 - our own
+    assert again == agent
+    assert again.helpers[f"A{rank - 1}"].name == f"A{rank - 1}"
+    assert copy.deepcopy(agent) == agent
+    texts = {"A0": "[]X(me)"} | {f"A{k + 1}": f"[]X(A{k})" for k in range(rank)}
+    assert parse(f"[]X(A{rank})", helpers=texts) == parse(f"[]X(A{rank})", helpers={f"A{rank}": agent})
+
+
+def test_binding_of_all_operators_is_told_by_the_printer() -> None:
+    """Every pair of operators, both groupings: exactly one of the two prints without parentheses, if not both."""
+    one = Formula(Op.TRUE)
+    for outer in (op for op in BINDING if BINDING[op] < 5):
+        for inner in (op for op in BINDING if BINDING[op] < 5):
+            left = Formula(outer, (Formula(inner, (one, one)), one)).text(UNICODE)
+            right = Formula(outer, (one, Formula(inner, (one, one)))).text(UNICODE)
+            if BINDING[inner] == BINDING[outer]:
+                assert ("(" in left) == (outer in RIGHT)
+                assert ("(" in right) == (outer not in RIGHT)
+            else:
+                assert ("(" in left) == ("(" in right) == (BINDING[inner] < BINDING[outer])

@@ -1,0 +1,173 @@
+"""Best-reply growth: against one step at a time, the theorem on when DefectBot is added, and the limit of its cycle."""
+
+from fractions import Fraction
+from itertools import groupby, pairwise
+from math import comb
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from modal_env.errors import GameError
+from modal_env.evolution import replicator
+from modal_env.game import Game
+from modal_env.growth import census, compositions, growth
+from modal_env.library import POST
+
+MATRICES = st.lists(st.lists(st.fractions(-3, 3, max_denominator=3), min_size=4, max_size=4), min_size=4, max_size=4)
+
+
+def post(epsilon: Fraction | int | str) -> Game:
+    return Game(POST, epsilon)
+
+
+def one_at_a_time(rows: list[list[Fraction]], counts: list[int], steps: int) -> list[str]:
+    """What is added, by the definition."""
+    counts, added = list(counts), []
+    for _ in range(steps):
+        paid = [sum((value * count for value, count in zip(row, counts, strict=True)), Fraction(0)) for row in rows]
+        best = next(i for i, value in enumerate(paid) if value == max(paid))
+        counts[best] += 1
+        added.append(str(best))
+    return added
+
+
+class TestSteps:
+    @settings(max_examples=40)
+    @given(MATRICES, st.lists(st.integers(0, 4), min_size=4, max_size=4).filter(any))
+    def test_runs_are_what_one_step_at_a_time_adds(self, rows: list[list[Fraction]], counts: list[int]) -> None:
+        grown = growth(rows, counts, 60)
+        added = one_at_a_time(rows, counts, 60)
+        assert [(run.agent, run.steps) for run in grown.runs] == [(k, len(list(g))) for k, g in groupby(added)]
+        assert grown.counts == tuple(count + added.count(str(i)) for i, count in enumerate(counts))
+        assert grown.added == tuple(sorted(set(added)))
+
+    @settings(max_examples=40)
+    @given(MATRICES, st.lists(st.integers(0, 4), min_size=4, max_size=4).filter(any))
+    def test_an_endless_run_never_ends(self, rows: list[list[Fraction]], counts: list[int]) -> None:
+        grown = growth(rows, counts, 200)
+        if grown.runs[-1].is_endless:
+            later = growth(rows, grown.counts, 10**40)
+            assert [run.agent for run in later.runs] == [grown.runs[-1].agent]
+        assert not any(run.is_endless for run in grown.runs[:-1])
+
+    def test_from_one_of_each(self) -> None:
+        grown = growth(post("1/10"), [1, 1, 1, 1], 1000)
+        runs = [(run.agent, run.steps) for run in grown.runs[:4]]
+        assert runs == [("PrudentBot", 6), ("FairBot", 140), ("CooperateBot", 18), ("PrudentBot", 22)]
+        assert grown.populations[:3] == ((1, 1, 1, 1), (1, 1, 1, 7), (1, 1, 141, 7))
+        assert (sum(grown.counts), grown.steps) == (1004, 1000)
+
+    def test_counts_by_name(self) -> None:
+        by_name = growth(post("1/10"), {"FairBot": 3, "DefectBot": 1}, 100)
+        assert by_name.start == (0, 1, 3, 0)
+        assert by_name == growth(post("1/10"), [0, 1, 3, 0], 100)
+
+    def test_nothing_is_rounded_far_out(self) -> None:
+        grown = growth(post("1/10"), [1, 1, 1, 1], 10**60)
+        assert sum(grown.counts) == 10**60 + 4
+        assert grown.counts[1] == 1
+        before, cut = grown.populations[-2], grown.runs[-1]
+        again = growth(post("1/10"), before, cut.steps)
+        assert [(run.agent, run.steps) for run in again.runs] == [(cut.agent, cut.steps)]
+
+    def test_equally_good_replies_come_in_sequence(self) -> None:
+        assert growth([[1, 1], [1, 1]], [1, 1], 5).added == ("0",)
+        assert [run.agent for run in growth([[0, 1], [1, 0]], [1, 1], 4).runs] == ["0", "1", "0", "1"]
+
+    def test_stops_after_so_many_runs(self) -> None:
+        grown = growth([[0, 1], [1, 0]], [1, 1], 10**30, max_runs=7)
+        assert (len(grown.runs), grown.steps) == (7, 7)
+
+
+class TestThePost:
+    @pytest.mark.parametrize("epsilon", [Fraction(1, 9), Fraction(1, 20), Fraction(1, 100)])
+    @pytest.mark.parametrize("size", [1, 2, 3, 7, 11])
+    def test_defect_bots_are_added_only_to_starts_poor_in_fair_and_prudent_bots(
+        self, epsilon: Fraction, size: int
+    ) -> None:
+        """For e < 1/8: if and only if f + p <= 2 e N and f + p <= c + e N at the start, and then nothing else is."""
+        found = census(post(epsilon), "DefectBot", size)
+        c, _, f, p = found.starts.T
+        poor = [bool(s <= 2 * epsilon * size and s <= x + epsilon * size) for x, s in zip(c, f + p, strict=True)]
+        assert found.adds.tolist() == poor
+        assert np.array_equal(found.is_endless, found.adds)
+        assert len(poor) == comb(size + 3, 3)
+        for start in found.starts[found.adds]:
+            assert growth(post(epsilon), start.tolist(), 10**30).added == ("DefectBot",)
+
+    def test_the_others_are_added_in_turn(self) -> None:
+        grown = growth(post("1/20"), [3, 3, 3, 3], 10**12)
+        assert grown.added == ("CooperateBot", "FairBot", "PrudentBot")
+        following = {"FairBot": "CooperateBot", "CooperateBot": "PrudentBot", "PrudentBot": "FairBot"}
+        assert all(following[one.agent] == other.agent for one, other in pairwise(grown.runs))
+        assert len(grown.runs) > 60
+
+    @pytest.mark.parametrize("epsilon", [Fraction(1, 9), Fraction(1, 20), Fraction(1, 100)])
+    def test_share_of_all_large_starts_that_defect_bot_is_the_best_reply_to(self, epsilon: Fraction) -> None:
+        """12 e^2 - 21 e^3: the integral of the theorem's condition over the simplex."""
+        starts = np.random.default_rng(0).dirichlet(np.ones(4), 400_000).T
+        matrix = np.array([[float(value) for value in row] for row in post(epsilon).utilities])
+        share = ((matrix @ starts).argmax(axis=0) == 1).mean()
+        exact = float(12 * epsilon**2 - 21 * epsilon**3)
+        assert abs(share - exact) < 4 * (exact / 400_000) ** 0.5
+
+    @pytest.mark.parametrize("epsilon", [Fraction(1, 5), Fraction(1, 10), Fraction(1, 100)])
+    def test_ratio_of_stays_tends_to_a_known_fraction(self, epsilon: Fraction) -> None:
+        grown = growth(post(epsilon), [1, 1, 1, 1], 10**60)
+        for agent in ("CooperateBot", "FairBot", "PrudentBot"):
+            before, last = grown.lengths(agent)[-2:]
+            assert float(Fraction(last, before)) == pytest.approx(
+                float(2 * (1 - epsilon) / (1 - 2 * epsilon)), rel=1e-9
+            )
+
+    def test_population_tends_to_the_triangle_that_the_docs_name(self) -> None:
+        """A stay at FairBot ends with c = e / 2, p = e / 2 and begins with c = e, p = e."""
+        grown = growth(post("1/10"), [1, 1, 1, 1], 10**60)
+        place = max(i for i, run in enumerate(grown.runs[:-1]) if run.agent == "FairBot")
+        before, after = grown.populations[place : place + 2]
+        for counts, shares in ((before, [0.1, 0, 0.8, 0.1]), (after, [0.05, 0, 0.9, 0.05])):
+            np.testing.assert_allclose([float(Fraction(count, sum(counts))) for count in counts], shares, atol=1e-9)
+
+    def test_both_models_have_the_same_ratio(self) -> None:
+        stays = replicator(post("1/10"), [Fraction(1, 4)] * 4, 1e6).lengths("FairBot")
+        steps = growth(post("1/10"), [1, 1, 1, 1], 10**30).lengths("FairBot")
+        assert stays[-1] / stays[-2] == pytest.approx(steps[-1] / steps[-2], rel=1e-3)
+
+
+class TestCensus:
+    @pytest.mark.parametrize(("total", "parts"), [(0, 1), (0, 3), (5, 1), (4, 3), (6, 4)])
+    def test_compositions(self, total: int, parts: int) -> None:
+        found = list(compositions(total, parts))
+        assert len(set(found)) == len(found) == comb(total + parts - 1, parts - 1)
+        assert all(sum(counts) == total and min(counts) >= 0 and len(counts) == parts for counts in found)
+
+    def test_share(self) -> None:
+        found = census(post("1/10"), "DefectBot", 6)
+        assert found.share == np.mean(
+            [("DefectBot" in growth(post("1/10"), s, 10**6).added) for s in compositions(6, 4)]
+        )
+
+
+class TestErrors:
+    @pytest.mark.parametrize("counts", [[1, 1], [0, 0, 0, 0], [-1, 1, 1, 1], [0.5, 1, 1, 1]])
+    def test_counts(self, counts: list) -> None:
+        with pytest.raises(GameError, match=r"integers from 0|for 4 agents"):
+            growth(post("1/10"), counts, 10)
+
+    def test_steps(self) -> None:
+        with pytest.raises(GameError, match="steps=0: give a whole number from 1"):
+            growth(post("1/10"), [1, 1, 1, 1], 0)
+        with pytest.raises(GameError, match="max_runs=0"):
+            growth(post("1/10"), [1, 1, 1, 1], 1, max_runs=0)
+
+    def test_census(self) -> None:
+        with pytest.raises(GameError, match="the population has CooperateBot"):
+            census(post("1/10"), "NoBot", 3)
+        with pytest.raises(GameError, match="size=0"):
+            census(post("1/10"), "FairBot", 0)
+
+    def test_agents(self) -> None:
+        with pytest.raises(GameError, match="NoBot"):
+            growth(post("1/10"), [1, 1, 1, 1], 5).lengths("NoBot")

@@ -1,0 +1,152 @@
+"""The library: formulas as published, sources for all, and what is known about its agents."""
+
+from itertools import product
+
+import pytest
+
+from modal_env import library
+from modal_env.errors import GameError
+from modal_env.formula import Agent, parse
+from modal_env.library import (
+    CIMCIC,
+    CUPOD,
+    DIMCID,
+    LIBRARY,
+    POST,
+    SHORT,
+    SOURCES,
+    ConFairBot,
+    CooperateBot,
+    DefectBot,
+    FairBot,
+    JustBot,
+    MagicBot,
+    NiceBot,
+    PrudentBot,
+    RandomBot,
+    SimpleMagicBot,
+    ToughButFairBot,
+    TrollBot,
+    UnfairBot,
+    WaitFairBot,
+)
+from modal_env.provability import Trace, play, tournament
+
+OPPONENTS = [
+    *LIBRARY.values(),
+    *map(WaitFairBot, range(3, 6)),
+    *map(ConFairBot, range(3, 6)),
+    *(parse(text) for text in ("[][]X(me)", "<>X(me)", "[]X(PB) | []me", "[](X(TB) <-> X(me))", "~[][]F -> []X(JB)")),
+]
+
+
+def traces(agent: Agent) -> list[Trace]:
+    """What an agent does against everybody, world by world; the last is where all these plays have long settled."""
+    return [play(agent, opponent, worlds=20).trace for opponent in OPPONENTS]
+
+
+def moves(agent: Agent) -> list[tuple[str, str]]:
+    return [play(agent, opponent).moves for opponent in OPPONENTS]
+
+
+def test_everybody_has_a_name_and_a_source() -> None:
+    assert list(LIBRARY) == list(SOURCES)
+    assert [agent.name for agent in LIBRARY.values()] == list(LIBRARY)
+    assert all(SOURCES.values())
+    assert len(set(LIBRARY.values())) == len(LIBRARY)
+    for name, agent in LIBRARY.items():
+        assert getattr(library, name, agent) == agent
+    assert set(SHORT.values()) <= set(LIBRARY.values())
+    assert list(POST) == [CooperateBot, DefectBot, FairBot, PrudentBot]
+
+
+@pytest.mark.parametrize(
+    ("agent", "text", "depth"),
+    [
+        (CooperateBot, "true", 0),
+        (DefectBot, "false", 0),
+        (FairBot, "[]X(me)", 1),
+        (PrudentBot, "[](X(me) & (X(DefectBot) -> []false))", 2),
+        (JustBot, "[]X(FairBot)", 1),
+        (TrollBot, "[]X(DefectBot)", 1),
+        (NiceBot, "[]X(CooperateBot)", 1),
+        (UnfairBot, "[]~X(me)", 1),
+        (RandomBot, "coin", 0),
+        (WaitFairBot(0), "~[]false & []X(me)", 1),
+        (WaitFairBot(2), "~[][][]false & [](~[][]false -> X(me))", 3),
+        (ConFairBot(0), "[]X(me)", 1),
+        (ConFairBot(2), "[](~[][]false -> X(me))", 3),
+        (ToughButFairBot(0), "[]X(me)", 1),
+        (ToughButFairBot(1), "[]X(me) | <>X(me) & [](~[]false -> X(me))", 2),
+    ],
+)
+def test_formulas_as_published(agent: Agent, text: str, depth: int) -> None:
+    assert (agent.text, agent.depth) == (text, depth)
+
+
+def test_families_have_names_and_bounds() -> None:
+    assert [WaitFairBot(3).name, ConFairBot(3).name, ToughButFairBot(3).name] == [
+        "WaitFairBot3",
+        "ConFairBot3",
+        "ToughButFairBot3",
+    ]
+    assert parse("[]X(WaitFairBot2)").called == (WaitFairBot(2),)
+    assert parse("[]X(W)", helpers={"W": WaitFairBot(7)}).called == (WaitFairBot(7),)
+    assert WaitFairBot(490).depth == 491
+    for family, k in product((WaitFairBot, ConFairBot, ToughButFairBot), (-1, 491, 1.0, "1", True, None)):
+        with pytest.raises(GameError, match="give a whole number"):
+            family(k)  # type: ignore[arg-type]
+
+
+def test_prudent_bot_is_that_of_the_paper() -> None:
+    """Barasz et al. ask PA for X(PB), and PA + Con(PA) for ~X(DB)."""
+    assert traces(parse("[]X(me) & [1]~X(DefectBot)")) == traces(PrudentBot)
+
+
+def test_just_bot_does_as_fair_bot() -> None:
+    assert traces(JustBot) == traces(FairBot)
+
+
+def test_both_magic_bots_do_the_same() -> None:
+    """So Agents.hs says of them."""
+    assert moves(MagicBot) == moves(SimpleMagicBot)
+
+
+def test_cimcic_does_as_fair_bot() -> None:
+    """me <-> [](me -> X) has the fixed point []X: it gives me -> []me, so me -> []X; the other way is plain."""
+    assert traces(CIMCIC) == traces(FairBot)
+
+
+def test_dimcid_without_bound_on_proofs_does_as_defect_bot() -> None:
+    """~me <-> [](me -> ~X) has the fixed point true: at each world, if no world before has `me`, the box holds."""
+    assert [pair[0] for pair in moves(DIMCID)] == ["D"] * len(OPPONENTS)
+
+
+def test_cupod() -> None:
+    """Against itself it finds the proof of defection that it looks for, by Löb's theorem."""
+    found = [play(CUPOD, opponent).moves for opponent in (CooperateBot, DefectBot, FairBot, CUPOD)]
+    assert found == [("C", "C"), ("D", "D"), ("C", "D"), ("D", "D")]
+
+
+def test_who_cooperates_with_troll_bot() -> None:
+    """TrollBot cooperates with those who cooperate with DefectBot."""
+    nice_to_defectors = [agent for agent in OPPONENTS if play(TrollBot, agent).moves[0] == "C"]
+    assert CooperateBot in nice_to_defectors
+    assert all(play(agent, DefectBot).moves[0] == "C" for agent in nice_to_defectors)
+
+
+def test_no_agent_dominates() -> None:
+    """TrollBot pays for being nice to DefectBot, FairBot for not being so (Barasz et al. 2014, section 5)."""
+    assert tournament([TrollBot, FairBot, CooperateBot, DefectBot]).cooperates.tolist() == [
+        [False, False, True, False],
+        [False, True, True, False],
+        [True, True, True, True],
+        [False, False, False, False],
+    ]
+
+
+def test_stronger_fair_bots_cooperate_with_each_other() -> None:
+    """Löb's theorem in PA + ~[]^k false; and each of them with weaker ones."""
+    agents = [ConFairBot(k) for k in range(5)]
+    assert tournament(agents).cooperates.all()
+    assert [play(agent, DefectBot).moves for agent in agents] == [("D", "D")] * 5

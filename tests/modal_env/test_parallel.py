@@ -1,0 +1,104 @@
+"""The parallel environment: the same game as the AEC environment, all at once."""
+
+import numpy as np
+import pytest
+
+import modal_env
+from modal_env.errors import ActionError, FormulaError
+from modal_env.library import LIBRARY, CooperateBot, DefectBot, FairBot
+
+
+def run_parallel(env, seed):
+    """Masked random actions to the end; returns what everybody did, step by step, and the history."""
+    observations, infos = env.reset(seed=seed)
+    chosen = []
+    rng = np.random.default_rng(seed)
+    while env.agents:
+        actions = {}
+        for agent in env.agents:
+            if "action_mask" in observations[agent]:
+                actions[agent] = int(rng.choice(np.flatnonzero(observations[agent]["action_mask"])))
+            else:
+                actions[agent] = str(rng.choice(["[]X(me)", "true", "nonsense", "coin"]))
+        chosen.append(actions)
+        observations, _, _, _, infos = env.step(actions)
+    return chosen, infos["player_0"]["history"], observations
+
+
+@pytest.mark.parametrize("actions", ["library", "formula", "tokens"])
+def test_same_programs_and_same_seed_are_the_same_game_there_and_here(actions):
+    options = {"actions": actions, "agents": LIBRARY.values(), "rounds": 5, "players": 4}
+    chosen, history, observations = run_parallel(modal_env.parallel_env(**options), seed=3)
+    env = modal_env.make(**options)
+    env.reset(seed=3)
+    left = {agent: iter([step[agent] for step in chosen]) for agent in env.possible_agents}
+    for agent in env.agent_iter():
+        _, _, terminated, _, _ = env.last()
+        if terminated:
+            env.step(None)
+            continue
+        action = next(left[agent])
+        while actions == "tokens" and action == 0:  # who waits there has no turn here
+            action = next(left[agent])
+        env.step(action)
+    assert env.unwrapped.contest.history == history
+    for agent in env.possible_agents:
+        assert np.array_equal(env.observe(agent)["observation"], observations[agent]["observation"])
+
+
+def test_who_has_come_to_an_end_waits():
+    env = modal_env.parallel_env(actions="tokens", rounds=2)
+    observations, _ = env.reset()
+    texts = env.contest.mode.vocabulary.texts
+    observations, rewards, *_ = env.step({"player_0": texts.index("true"), "player_1": texts.index("[]")})
+    assert np.flatnonzero(observations["player_0"]["action_mask"]).tolist() == [0]
+    assert rewards == {"player_0": 0.0, "player_1": 0.0}
+    _, rewards, *_, infos = env.step({"player_0": texts.index("false"), "player_1": texts.index("X(me)")})
+    assert rewards == {"player_0": 2.0, "player_1": 1.99}
+    assert "has ended" in infos["player_0"]["refused"][0]
+    assert infos["player_0"]["history"][0].programs == (CooperateBot, FairBot)
+
+
+def test_a_refused_formula_waits_as_defect_bot():
+    env = modal_env.parallel_env(actions="tokens")
+    env.reset()
+    texts = env.contest.mode.vocabulary.texts
+    observations, *_, infos = env.step({"player_0": texts.index("X(me)"), "player_1": texts.index("[]")})
+    assert infos["player_0"]["refused"]
+    assert np.flatnonzero(observations["player_0"]["action_mask"]).tolist() == [0]
+    *_, infos = env.step({"player_0": 0, "player_1": texts.index("X(me)")})
+    assert infos["player_0"]["history"][0].programs == (DefectBot, FairBot)
+    assert not env.agents
+
+
+@pytest.mark.parametrize(
+    "actions", [{}, {"player_0": 1}, {"player_0": 1, "player_1": 1, "player_2": 1}, [1, 1], None], ids=str
+)
+def test_everybody_must_act_and_nobody_else(actions):
+    env = modal_env.parallel_env()
+    env.reset()
+    with pytest.raises(ActionError, match="player_0"):
+        env.step(actions)
+
+
+def test_an_error_of_one_player_leaves_the_others_as_they_were():
+    env = modal_env.parallel_env(actions="tokens", strict=True)
+    env.reset()
+    texts = env.contest.mode.vocabulary.texts
+    with pytest.raises(FormulaError, match="not open"):
+        env.step({"player_0": texts.index("true"), "player_1": texts.index("X(me)")})
+    assert all(turn.program is None for turn in env.contest.turns)
+    _, rewards, *_ = env.step({"player_0": texts.index("true"), "player_1": texts.index("true")})
+    assert rewards == {"player_0": 2.0, "player_1": 2.0}
+
+
+def test_after_the_end():
+    env = modal_env.parallel_env()
+    with pytest.raises(ActionError, match="reset"):
+        env.step({})
+    env.reset()
+    _, _, terminations, truncations, _ = env.step({"player_0": 0, "player_1": 0})
+    assert all(terminations.values())
+    assert not any(truncations.values())
+    with pytest.raises(ActionError, match="reset"):
+        env.step({"player_0": 0, "player_1": 0})

@@ -1,0 +1,134 @@
+"""Pictures of evolving populations: what is drawn is what was computed; wrong input is told."""
+
+import io
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("matplotlib")
+
+from matplotlib.figure import Figure
+
+from modal_env import plots
+from modal_env.basins import Interval, PowerLaw
+from modal_env.errors import GameError
+from modal_env.evolution import Trajectory, growth, replicator
+from modal_env.game import Game
+from modal_env.library import POST
+
+FACE = ("CooperateBot", "FairBot", "PrudentBot")
+LAW = PowerLaw(3.0, Interval(2.0, 1.9, 2.1))
+
+
+@pytest.fixture(scope="module")
+def paths() -> list[Trajectory]:
+    game = Game(POST, "1/10")
+    starts = ([0.25] * 4, [0.01, 0.97, 0.01, 0.01])
+    return [replicator(game, start, 300, times=np.linspace(0, 300, 301).tolist()) for start in starts]
+
+
+def labels(figure: Figure) -> list[str]:
+    return [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
+
+
+def can_be_saved(figure: Figure) -> bool:
+    written = io.BytesIO()
+    figure.savefig(written, format="png")
+    return written.getvalue().startswith(b"\x89PNG")
+
+
+class TestSimplex:
+    def test_draws_every_path_and_mark(self, paths: list[Trajectory]) -> None:
+        e = Fraction(1, 10)
+        figure = plots.simplex(paths, FACE, marks={"good mix": [e, 0, 1 - 3 * e / 2, e / 2]}, title="a title")
+        assert sorted(labels(figure)) == ["good mix", "not taken over", "taken over by DefectBot"]
+        assert {text.get_text() for text in figure.axes[0].texts} >= {*FACE, "DefectBot"}
+        assert figure.axes[0].get_title() == "a title"
+        assert can_be_saved(figure)
+
+    def test_a_population_stands_at_the_mean_of_its_corners(self, paths: list[Trajectory]) -> None:
+        axes = plots.simplex(paths, FACE).axes[0]
+        drawn = [line.get_xydata() for line in axes.get_lines() if len(line.get_xydata()) == 301]
+        ends = sorted(tuple(path[-1].round(6)) for path in drawn)
+        corner = {text.get_text(): text.get_position() for text in axes.texts}
+        assert ends[0][0] == pytest.approx(corner["DefectBot"][0])
+        assert ends[0][1] == pytest.approx(corner["DefectBot"][1] + 0.03)
+        starts = [path[0] for path in drawn]
+        assert any(np.allclose(start, (0.5, 0.05)) for start in starts)
+
+    def test_others_share_the_lower_corner(self) -> None:
+        game = Game((*POST, POST[2]), "1/10")
+        path = replicator(game, [0.2] * 5, 10)
+        with_two = plots.simplex([path], ("CooperateBot", "DefectBot", "PrudentBot"))
+        assert "all others" in {text.get_text() for text in with_two.axes[0].texts}
+
+    @pytest.mark.parametrize("corners", [("FairBot", "FairBot", "PrudentBot"), ("FairBot", "NoBot", "PrudentBot")])
+    def test_corners(self, paths: list[Trajectory], corners: tuple[str, str, str]) -> None:
+        with pytest.raises(GameError, match="three different agents"):
+            plots.simplex(paths, corners)
+
+    def test_trajectories(self, paths: list[Trajectory]) -> None:
+        with pytest.raises(GameError, match="all of the same"):
+            plots.simplex([], FACE)
+        with pytest.raises(GameError, match="all of the same"):
+            plots.simplex([*paths, replicator([[1]], [1], 1)], FACE)
+
+    def test_marks(self, paths: list[Trajectory]) -> None:
+        with pytest.raises(GameError, match="2 shares"):
+            plots.simplex(paths, FACE, marks={"bad": [0, 1]})
+        with pytest.raises(GameError, match="five at most"):
+            plots.simplex(paths, FACE, marks={str(i): [0, 1, 0, 0] for i in range(6)})
+
+
+class TestShares:
+    def test_bands_of_all_agents(self, paths: list[Trajectory]) -> None:
+        figure = plots.shares_over_time(paths[0], log_time=True)
+        assert labels(figure) == [agent.name for agent in reversed(POST)]
+        assert figure.axes[0].get_xscale() == "log"
+        assert figure.axes[0].get_xlim() == (1, 300)
+        assert can_be_saved(figure)
+
+    def test_lines_of_logarithms(self, paths: list[Trajectory]) -> None:
+        lines = plots.shares_over_time(paths[0], log_shares=True).axes[0].get_lines()
+        assert [line.get_label() for line in lines] == [agent.name for agent in POST]
+        np.testing.assert_allclose(lines[1].get_ydata(), paths[0].log_shares[:, 1] / np.log(10))
+
+    def test_absent_agents_have_no_logarithm(self) -> None:
+        path = replicator(Game(POST, "1/10"), [0.5, 0, 0.5, 0], 50)
+        lines = plots.shares_over_time(path, log_shares=True).axes[0].get_lines()
+        assert [line.get_label() for line in lines] == ["CooperateBot", "FairBot"]
+
+
+class TestBasins:
+    def test_points_fit_and_theory(self) -> None:
+        epsilons, shares = [0.1, 0.01], [Interval(0.03, 0.029, 0.031), Interval(0.0003, 0.00029, 0.00031)]
+        figure = plots.basin_over_epsilon(epsilons, shares, LAW, curves={"theory": lambda e: 3 * e**2})
+        assert labels(figure) == ["fit: 3 ε^2.000 (exponent 1.900 to 2.100)", "theory", "counted, 95% interval"]
+        fit = figure.axes[0].get_lines()[0]
+        np.testing.assert_allclose(fit.get_ydata(), 3 * fit.get_xdata() ** 2)
+        assert (figure.axes[0].get_xscale(), figure.axes[0].get_yscale()) == ("log", "log")
+        assert can_be_saved(figure)
+
+    @pytest.mark.parametrize(("epsilons", "shares"), [([], []), ([0.1], [])])
+    def test_points(self, epsilons: list, shares: list) -> None:
+        with pytest.raises(GameError, match="one or more of each"):
+            plots.basin_over_epsilon(epsilons, shares, LAW)
+
+
+class TestGrowth:
+    def test_sizes_beyond_any_float(self) -> None:
+        figure = plots.growth_shares(growth(Game(POST, "1/10"), [1, 1, 1, 1], 10**400))
+        assert figure.axes[0].get_xlim()[1] == pytest.approx(400)
+        assert len(labels(figure)) == 4
+        assert can_be_saved(figure)
+
+
+def test_matplotlib_is_loaded_when_a_picture_is_made() -> None:
+    code = "import sys, modal_env.plots; print(*sorted({'matplotlib', 'scipy'} & sys.modules.keys()))"
+    root = Path(__file__).resolve().parents[2]
+    done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout.strip()) == (0, ""), done.stderr

@@ -1,0 +1,465 @@
+"""The fixed points: against a naive evaluator, against what is known from the literature, and by the laws of GL."""
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from functools import lru_cache
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+from modal_env.errors import FormulaError, GameError
+from modal_env.formula import Agent, Formula, Op, parse
+from modal_env.library import (
+    LIBRARY,
+    POST,
+    CooperateBot,
+    DefectBot,
+    FairBot,
+    JustBot,
+    PrudentBot,
+    RandomBot,
+    UnfairBot,
+    WaitFairBot,
+)
+from modal_env.provability import Plays, fixed_point, parse_system, play, solve, tournament
+
+HALF = Fraction(1, 2)
+RandomFormulas = Callable[[int, int], list[tuple[Any, ...]]]
+ParseFormulas = Callable[[list[tuple[Any, ...]]], list[Agent]]
+
+
+def chain(rank: int, first: str, step: str) -> Agent:
+    """An agent that calls one that calls one ... `rank` times: `step` says so of X(P)."""
+    agent = parse(first, name="P")
+    for _ in range(rank):
+        agent = parse(step, name="P", helpers={"P": agent})
+    return agent
+
+
+@pytest.fixture(scope="module")
+def small_agents() -> list[Agent]:
+    """All 1735 agents of at most six nodes over X(me), X(DefectBot), false, ~, [], & and ->."""
+    of_size: list[list[Formula]] = [[], [Formula(Op.CALL), Formula(Op.CALL, agent=DefectBot), Formula(Op.FALSE)]]
+    for size in range(2, 7):
+        unary = [Formula(op, (p,)) for op in (Op.NOT, Op.BOX) for p in of_size[size - 1]]
+        sides = [(p, q) for left in range(1, size - 1) for p in of_size[left] for q in of_size[size - 1 - left]]
+        of_size.append(unary + [Formula(op, pair) for op in (Op.AND, Op.IMPLIES) for pair in sides])
+    found = [Agent("A", formula) for formulas in of_size for formula in formulas if formula.boxed]
+    assert len(found) == 1735
+    return found
+
+
+# Against the naive evaluator
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_random_pairs_as_the_naive_evaluator(
+    seed: int, random_formulas: RandomFormulas, parse_formulas: ParseFormulas, naive: type[Any]
+) -> None:
+    formulas = random_formulas(seed, 12)
+    agents, expected = parse_formulas(formulas), naive(formulas)
+    for a, b in product(range(12), repeat=2):
+        settles = expected.settles(a, b)
+        assert settles <= len(expected.boxes(a, b))
+        outcome = play(agents[a], agents[b])
+        trace = tuple((expected.move(a, b, world), expected.move(b, a, world)) for world in range(settles + 2))
+        assert (outcome.settles, outcome.trace) == (settles, trace)
+        assert outcome.moves == tuple("C" if cooperates else "D" for cooperates in trace[-1])
+        assert outcome.cooperation == tuple(map(Fraction, trace[-1]))
+
+
+def test_random_agents_are_not_trivial(random_formulas: RandomFormulas, parse_formulas: ParseFormulas) -> None:
+    """The comparison above is worth something: deep agents, helpers of helpers, late worlds, all moves."""
+    agents = [agent for seed in range(8) for agent in parse_formulas(random_formulas(seed, 12))]
+    outcomes = [play(a, b) for a in agents[:60] for b in agents[:60]]
+    assert {agent.depth for agent in agents} >= {0, 1, 2, 3, 4}
+    assert any(helper.helpers for agent in agents for helper in agent.helpers.values())
+    assert max(outcome.settles for outcome in outcomes) >= 5
+    assert {outcome.moves for outcome in outcomes} == {("C", "C"), ("C", "D"), ("D", "C"), ("D", "D")}
+    assert any(Op.ME in agent.program for agent in agents)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_against_random_bot_as_by_trying_all_tosses(
+    seed: int, random_formulas: RandomFormulas, parse_formulas: ParseFormulas
+) -> None:
+    formulas = random_formulas(100 + seed, 30)
+    for formula, agent in zip(formulas, parse_formulas(formulas), strict=True):
+        outcome = play(agent, RandomBot, worlds=8)
+        tosses = Tosses(formula)
+        expected = [tosses.holds(formula, world, {}) for world in range(8)]
+        assert [cooperates for cooperates, _ in outcome.trace] == expected
+        assert {coin for _, coin in outcome.trace} == {None}
+        assert outcome.cooperation == (Fraction(expected[-1]), HALF)
+
+
+class Tosses:
+    """An agent against RandomBot, by trying all ways in which the coins may fall."""
+
+    def __init__(self, whole: tuple[Any, ...]) -> None:
+        self.whole = whole
+        self.provable = lru_cache(maxsize=None)(self._provable)
+
+    def _provable(self, body: tuple[Any, ...], world: int) -> bool:
+        falls = [dict(zip(range(-1, 6), fallen, strict=True)) for fallen in _falls(body)]
+        return all(self.holds(body, earlier, coins) for earlier in range(world) for coins in falls)
+
+    def holds(self, formula: tuple[Any, ...], world: int, coins: Mapping[int, bool]) -> bool:
+        """Whether a formula of the agent holds at a world where coins have fallen so."""
+        kind, *parts = formula
+        if kind == "[]":
+            return self.provable(parts[0], world)
+        if kind == "<>":
+            return not self.provable(("~", parts[0]), world)
+        if kind == "x":
+            return coins[-1 if parts[0] is None else parts[0]]
+        if kind == "own":
+            return self.holds(self.whole, world, {})
+        left, *right = [self.holds(part, world, coins) for part in parts] or [kind == "true"]
+        values = {"~": not left, "&": left and all(right), "|": left or any(right)}
+        values |= {"->": not left or all(right), "<->": left in right}
+        return values.get(kind, left)
+
+
+def _falls(body: tuple[Any, ...]) -> list[tuple[bool, ...]]:
+    """All ways in which the coins outside inner boxes may fall; the others rest."""
+    used = _coins(body)
+    sides = [(False, True) if coin in used else (False,) for coin in range(-1, 6)]
+    return list(product(*sides))
+
+
+def _coins(formula: tuple[Any, ...]) -> set[int]:
+    kind, *parts = formula
+    if kind == "x":
+        return {-1 if parts[0] is None else parts[0]}
+    return set() if kind in ("[]", "<>") else {coin for part in parts for coin in _coins(part)}
+
+
+# What is known
+
+
+def test_outcomes_of_the_post() -> None:
+    result = tournament(POST)
+    assert result.agents == POST
+    assert result.cooperates.dtype == np.bool_
+    assert result.cooperates.tolist() == [
+        [True, True, True, True],
+        [False, False, False, False],
+        [True, False, True, True],
+        [False, False, True, True],
+    ]
+    assert [agent.depth for agent in POST] == [0, 0, 1, 2]
+
+
+def test_prudent_bot_against_cooperate_bot_world_by_world() -> None:
+    """X(PB) and X(DB) hold everywhere, so PB is [][]false: true at 0 and 1, where nothing is consistent enough."""
+    outcome = play(PrudentBot, CooperateBot)
+    assert outcome.trace == ((True, True), (True, True), (False, True), (False, True))
+    assert (outcome.moves, outcome.settles) == (("D", "C"), 2)
+    assert play(PrudentBot, CooperateBot, worlds=2).trace == outcome.trace[:2]
+    assert play(PrudentBot, CooperateBot, worlds=9).trace == outcome.trace + outcome.trace[-1:] * 5
+
+
+@pytest.mark.parametrize(
+    ("equation", "trace"),
+    [
+        ("[][]p -> [](p -> []~p)", "CCDDCC"),
+        ("[]p", "CC"),
+        ("~[]p", "DCC"),
+        ("[]~p", "CDD"),
+        ("~[]~p", "DD"),
+        ("<>p", "DD"),
+        ("[]p -> []~p", "CDCC"),
+        ("[](p -> []p)", "CC"),
+        ("[]~p | [][]~p", "CCDD"),
+        ("true", "CC"),
+        ("[][][]F", "CCCDD"),
+    ],
+)
+def test_fixed_points_of_one_letter(equation: str, trace: str) -> None:
+    """The first is worked out in LaVictoire 2015, section 6; the next ones in Boolos, chapter 8, or by hand."""
+    found = fixed_point({"p": equation})
+    assert "".join("C" if value else "D" for value in found.traces["p"]) == trace
+    assert found.values == {"p": trace[-1] == "C"}
+    assert found.settles == len(trace) - 2
+
+
+def test_fixed_point_of_a_system() -> None:
+    """FairBot against PrudentBot, as LaVictoire 2015, section 7.1, writes it out."""
+    system = {"p": "[]q", "q": "[](p & (~[]F -> ~r))", "r": "[]s", "s": "F"}
+    found = fixed_point(system)
+    assert found.values == {"p": True, "q": True, "r": False, "s": False}
+    assert found.traces["r"] == (True, False, False)
+    assert list(found.traces) == list(system)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_random_systems_are_solved(seed: int) -> None:
+    """The traces make all equations true at every world, boxes being read as what holds at all worlds before."""
+    rng = np.random.default_rng(seed)
+    system = {letter: f"{_random_text(rng, 3)} -> []{_random_text(rng, 3)}" for letter in "pqr"}
+    system = {letter: f"[]({text}) <-> ~[]{_random_text(rng, 2)}" for letter, text in system.items()}
+    found = fixed_point(system)
+
+    def holds(formula: Formula, world: int) -> bool:
+        if formula.op is Op.LETTER:
+            return found.traces[formula.letter][world]
+        if formula.op is Op.BOX:
+            return all(holds(formula.parts[0], earlier) for earlier in range(world))
+        values = [holds(part, world) for part in formula.parts]
+        if formula.op is Op.NOT:
+            return not values[0]
+        return {Op.IFF: values[0] == values[1], Op.IMPLIES: values[0] <= values[1]}[formula.op]
+
+    for letter, formula in parse_system(system).items():
+        assert found.traces[letter] == tuple(holds(formula, world) for world in range(found.settles + 2))
+
+
+def _random_text(rng: np.random.Generator, height: int) -> str:
+    if height == 0:
+        return str(rng.choice(list("pqr")))
+    inner = [_random_text(rng, height - 1) for _ in range(2)]
+    return str(rng.choice([f"~{inner[0]}", f"[]{inner[0]}", f"({inner[0]} -> {inner[1]})", inner[0]]))
+
+
+@pytest.mark.parametrize(
+    "system",
+    [{}, {"T": "p"}, {"true": "T"}, {"a b": "T"}, {5: "T"}, {"p": 5}, "[]p", {"p": "p"}, {"p": "[]q"}, {"p": "[]"}],
+)
+def test_what_is_no_modalised_system(system: Any) -> None:
+    with pytest.raises(FormulaError):
+        fixed_point(system)
+
+
+def test_faults_in_a_system_have_a_place() -> None:
+    with pytest.raises(FormulaError) as caught:
+        fixed_point({"left": "[]right", "right": "[]left & []lift"})
+    assert caught.value.position == 11
+    assert "equation of 'right', at character 12: no equation is for 'lift'; did you mean left?" in str(caught.value)
+
+
+@pytest.mark.parametrize("boxes", [0, 1, 2, 25, 26, 27, 28, 29, 100, 499])
+def test_as_many_worlds_as_boxes_may_be_needed(boxes: int) -> None:
+    """[]^k false holds at the first k worlds; depth k, k boxes."""
+    outcome = play(parse("[]" * boxes + "false"), DefectBot)
+    assert outcome.settles == boxes
+    assert [cooperates for cooperates, _ in outcome.trace] == [True] * boxes + [False] * 2
+
+
+def test_more_worlds_than_depth_are_needed() -> None:
+    """Agents of depth 1 that settle at world 7: only the number of boxes bounds the worlds."""
+    agent = chain(6, "[]false", "[]X(P)")
+    mirror = parse("[]X(P)", helpers={"P": agent})
+    assert agent.depth == mirror.depth == 1
+    assert play(agent, mirror).settles > 5
+
+
+# Chains of helpers
+
+
+@pytest.mark.parametrize("rank", [12, 64, 500])
+def test_a_chain_of_helpers_takes_as_many_plays_as_it_is_long(rank: int) -> None:
+    agent = chain(rank, "[]X(me)", "[]X(P)")
+    assert len(Plays([(agent, agent)]).pairs) <= 2 * rank + 2
+    assert play(agent, agent).moves == ("C", "C")
+    assert play(agent, DefectBot).moves == ("D", "D")
+    other = chain(rank, "[]X(me)", "~[]X(P)")
+    assert len(Plays([(agent, other)]).pairs) <= 4 * rank + 4
+
+
+def test_a_chain_of_rank_12_as_the_naive_evaluator(naive: type[Any], parse_formulas: ParseFormulas) -> None:
+    formulas: list[tuple[Any, ...]] = [("[]", ("x", None))]
+    formulas += [("~", ("[]", ("&", ("x", rank), ("x", None)))) for rank in range(12)]
+    agents, expected = parse_formulas(formulas), naive(formulas)
+    for a, b in product(range(13), repeat=2):
+        trace = play(agents[a], agents[b]).trace
+        assert trace == tuple((expected.move(a, b, w), expected.move(b, a, w)) for w in range(len(trace)))
+
+
+def test_pairs_are_instantiated_once_and_only_if_reached() -> None:
+    assert len(Plays([(FairBot, FairBot)]).pairs) == 1
+    assert len(Plays([(PrudentBot, FairBot), (FairBot, PrudentBot)]).pairs) == 4
+    assert len(Plays([(CooperateBot, DefectBot)]).pairs) == 1
+    same = parse("[]X(Foo)", helpers={"Foo": "[]X(me)"})
+    assert len(Plays([(same, JustBot), (JustBot, same)]).pairs) == 3  # and JustBot, FairBot against FairBot
+
+
+# Laws
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_gl_proves_holds_at_every_world(
+    seed: int, random_formulas: RandomFormulas, parse_formulas: ParseFormulas
+) -> None:
+    """K, transitivity and Löb's axiom, and that <> is ~[]~, with random formulas of the agents in them."""
+    laws = ["[](p -> q) -> ([]p -> []q)", "[]p -> [][]p", "[]([]p -> p) -> []p", "<>p <-> ~[]~p"]
+    agents = parse_formulas(random_formulas(200 + seed, 8))
+    known = {f"H{number}": agent for number, agent in enumerate(agents)}
+    for law, a, b in product(laws, agents, agents):
+        text = law.replace("p", f"({a.text})").replace("q", f"({b.text})")
+        law_agent = parse(text, helpers=known)
+        for opponent in (FairBot, a, RandomBot):
+            assert {cooperates for cooperates, _ in play(law_agent, opponent).trace} == {True}
+
+
+def test_both_sides_see_the_same_play(small_agents: list[Agent]) -> None:
+    for a, b in product(small_agents[::40], repeat=2):
+        forth, back = play(a, b), play(b, a)
+        assert forth.moves == back.moves[::-1]
+        assert forth.trace == tuple(pair[::-1] for pair in back.trace)
+        assert forth.settles == back.settles
+
+
+def test_fair_bot_and_prudent_bot_are_never_exploited(small_agents: list[Agent]) -> None:
+    """What is provable is true (Barasz et al. 2014, theorem on FairBot and PrudentBot)."""
+    for agent in small_agents:
+        assert play(FairBot, agent).moves != ("C", "D")
+        assert play(PrudentBot, agent).moves != ("C", "D")
+
+
+def test_just_bot_is_fair_bot(small_agents: list[Agent]) -> None:
+    for agent in (*small_agents, *LIBRARY.values()):
+        assert play(JustBot, agent).trace == play(FairBot, agent).trace
+
+
+def test_nobody_gets_cooperation_from_fair_bot_and_unfair_bot(small_agents: list[Agent]) -> None:
+    """All boxes hold at world 0, so an agent does the same there against both, and one of them needs the other move."""
+    both = [a for a in small_agents if play(FairBot, a).moves[0] == play(UnfairBot, a).moves[0] == "C"]
+    assert both == []
+    assert any(play(UnfairBot, a).moves[0] == "C" for a in small_agents)
+
+
+def test_nobody_of_depth_one_exploits_cooperate_bot_and_gets_cooperation_from_fair_bot() -> None:
+    """Of all agents that are a truth function of two boxes, each with a truth function of X(me) and X(DB) in it."""
+    atoms = ("X(me)", "X(DB)")
+    inner = [_truth_function(number, atoms) for number in range(16)]
+    for first, second in product(range(16), range(16)):
+        if first > second:
+            continue
+        for number in range(16):
+            agent = parse(_truth_function(number, (f"[]({inner[first]})", f"[]({inner[second]})")))
+            assert agent.depth == 1
+            assert (play(agent, CooperateBot).moves[0], play(FairBot, agent).moves[0]) != ("D", "C")
+    assert (play(PrudentBot, CooperateBot).moves[0], play(FairBot, PrudentBot).moves[0]) == ("D", "C")
+
+
+def _truth_function(number: int, atoms: tuple[str, str]) -> str:
+    """One of the 16 functions of two atoms, as a disjunction of the rows in which it is true."""
+    rows = [
+        " & ".join(atom if row >> place & 1 else f"~{atom}" for place, atom in enumerate(atoms))
+        for row in range(4)
+        if number >> row & 1
+    ]
+    return " | ".join(f"({row})" for row in rows) or f"{atoms[0]} & ~{atoms[0]} & {atoms[1]}"
+
+
+@pytest.mark.parametrize("text", [agent.text for agent in LIBRARY.values()])
+def test_agents_that_defect_on_defect_bot_lose_large_wait_fair_bots(text: str) -> None:
+    """Barasz et al. 2014, section 5, for the library."""
+    agent = parse(text)
+    if play(agent, DefectBot).moves[0] == "D":
+        assert {play(agent, WaitFairBot(k)).moves == ("C", "C") for k in range(4, 8)} == {False}
+
+
+# RandomBot
+
+
+def test_nothing_is_provable_about_a_coin() -> None:
+    assert [play(agent, RandomBot).moves for agent in POST] == [("C", "?"), ("D", "?"), ("D", "?"), ("D", "?")]
+    outcome = play(FairBot, RandomBot)
+    assert outcome.cooperation == (Fraction(0), HALF)
+    assert outcome.trace == ((True, None), (False, None), (False, None))
+    assert play(RandomBot, UnfairBot).moves == ("?", "D")
+    both = play(RandomBot, RandomBot)
+    assert (both.moves, both.cooperation, both.settles) == (("?", "?"), (HALF, HALF), 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "move"),
+    [
+        ("[](X(me) | ~X(me))", "C"),
+        ("[](X(me) & ~X(me))", "D"),
+        ("[](X(me) -> X(DefectBot))", "D"),
+        ("~[]X(me) & ~[]~X(me)", "C"),
+        ("[](<>X(me) | []false)", "C"),
+        ("[](X(me) <-> me) | []~[]X(me)", "D"),
+        ("[](~[]X(me) | [][]false)", "C"),
+    ],
+)
+def test_formulas_about_a_coin(text: str, move: str) -> None:
+    """That a coin is not provable is itself provable where PA is consistent."""
+    assert play(parse(text), RandomBot).moves == (move, "?")
+
+
+def test_the_same_play_has_one_coin() -> None:
+    same = {"A": FairBot, "B": parse("[]X(me)"), "C": JustBot}
+    assert play(parse("[](X(A) -> X(B))", helpers=same), RandomBot).moves == ("C", "?")
+    assert play(parse("[](X(A) -> X(C))", helpers=same), RandomBot).moves == ("D", "?")
+
+
+def test_calling_the_opponent_on_random_bot() -> None:
+    """X(RandomBot) is the opponent's move against a coin, no coin itself."""
+    agent = parse("[]~X(RandomBot) & []X(me)")
+    assert play(agent, FairBot).moves == ("D", "D")
+    assert play(parse("~[]X(RandomBot)"), FairBot).moves[0] == "C"
+    assert play(parse("~[]X(RandomBot)"), CooperateBot).moves[0] == "D"
+
+
+def test_many_coins_are_refused() -> None:
+    def caller(number: int) -> Agent:
+        helpers = {f"H{k}": "[]" * (k + 1) + "X(me)" for k in range(number)}
+        return parse("[](" + " & ".join(f"X(H{k})" for k in range(number)) + ")", name="Many", helpers=helpers)
+
+    assert play(caller(11), RandomBot).moves == ("D", "?")
+    assert play(caller(12), FairBot).moves == ("C", "C")
+    with pytest.raises(GameError, match="'Many' calls RandomBot on 12 agents"):
+        play(caller(12), RandomBot)
+
+
+# Tournaments
+
+
+def test_a_tournament_is_every_play() -> None:
+    agents = list(LIBRARY.values())
+    result = tournament(agents)
+    assert result.cooperates.dtype == np.float64
+    for (row, a), (column, b) in product(enumerate(agents), repeat=2):
+        outcome = play(a, b)
+        assert result.cooperates[row, column] == outcome.cooperation[0]
+        assert result.worlds[row, column] == outcome.settles
+    assert result.worlds.dtype == np.int64
+
+
+def test_small_tournaments() -> None:
+    assert tournament([]).cooperates.shape == (0, 0)
+    assert tournament(iter([FairBot, FairBot])).cooperates.tolist() == [[True, True], [True, True]]
+    assert tournament([RandomBot]).cooperates.tolist() == [[0.5]]
+
+
+def test_a_tournament_of_random_agents_is_every_play(
+    random_formulas: RandomFormulas, parse_formulas: ParseFormulas
+) -> None:
+    agents = parse_formulas(random_formulas(300, 25))
+    cooperates = tournament(agents).cooperates
+    for (row, a), (column, b) in product(enumerate(agents), repeat=2):
+        assert cooperates[row, column] == (play(a, b).moves[0] == "C")
+
+
+def test_faults_of_plays_and_tournaments() -> None:
+    with pytest.raises(GameError, match="'FairBot' is no agent"):
+        play("FairBot", FairBot)  # type: ignore[arg-type]
+    with pytest.raises(GameError, match="is no agent"):
+        play(FairBot, FairBot.formula)  # type: ignore[arg-type]
+    with pytest.raises(GameError, match="is no agent"):
+        tournament("FB")  # type: ignore[arg-type]
+    with pytest.raises(GameError, match="give a sequence of agents"):
+        tournament(5)  # type: ignore[arg-type]
+    for worlds in (0, -1, 1.5, True, "3"):
+        with pytest.raises(GameError, match="give a whole number from 1"):
+            play(FairBot, FairBot, worlds=worlds)  # type: ignore[arg-type]
+
+
+def test_solving_no_equations() -> None:
+    assert solve([]).settles == 0

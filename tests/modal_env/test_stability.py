@@ -1,0 +1,158 @@
+"""The exact Jacobian: against complex-step derivatives, known eigenvalues, and what the post says of its equilibria."""
+
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from modal_env.errors import GameError
+from modal_env.game import Game
+from modal_env.library import POST
+from modal_env.stability import characteristic, jacobian, routh
+
+SMALL = [Fraction(1, n) for n in (4, 5, 10, 50, 1000, 10**9, 10**20)]
+
+
+def post(epsilon: Fraction) -> Game:
+    return Game(POST, epsilon)
+
+
+def mixes(e: Fraction) -> dict[str, list[Fraction]]:
+    """The post's three, and that of its commenter, which is one for 1/4 < e < 1/3."""
+    zero = Fraction(0)
+    return {
+        "defect": [zero, Fraction(1), zero, zero],
+        "defect and fair": [zero, 1 - e, e, zero],
+        "good": [e, zero, 1 - 3 * e / 2, e / 2],
+        "all four": [e, 1 - 3 * e, Fraction(1, 2), 2 * e - Fraction(1, 2)],
+    }
+
+
+def complex_step(game: Game, mix: list[Fraction]) -> np.ndarray:
+    """[n - 1, n - 1] derivatives of the motion in all shares but the last agent's of the mix."""
+    matrix = np.array([[float(value) for value in row] for row in game.utilities])
+    left_out = max(i for i, share in enumerate(mix) if share)
+    others = [i for i in range(len(mix)) if i != left_out]
+
+    def motion(free: np.ndarray) -> np.ndarray:
+        x = np.zeros(len(mix), dtype=complex)
+        x[others] = free
+        x[left_out] = 1 - free.sum()
+        return (x * (matrix @ x - x @ (matrix @ x)))[others]
+
+    free = np.array([float(mix[i]) for i in others], dtype=complex)
+    steps = 1e-30j * np.eye(len(free))
+    return np.array([motion(free + step).imag / 1e-30 for step in steps]).T
+
+
+@pytest.mark.parametrize(
+    ("name", "epsilon"),
+    [
+        *((name, Fraction(1, 10)) for name in ("defect", "defect and fair", "good")),
+        *((name, Fraction(3, 10)) for name in ("defect and fair", "good", "all four")),
+    ],
+)
+def test_is_the_derivative_of_the_motion(name: str, epsilon: Fraction) -> None:
+    mix = mixes(epsilon)[name]
+    found = jacobian(post(epsilon), mix)
+    numeric = complex_step(post(epsilon), mix)
+    np.testing.assert_allclose(np.array(found.jacobian, dtype=float), numeric, atol=1e-14)
+    key = lambda value: (round(value.real, 9), round(value.imag, 9))  # noqa: E731
+    np.testing.assert_allclose(
+        sorted(found.eigenvalues, key=key), sorted(np.linalg.eigvals(numeric), key=key), atol=1e-9
+    )
+
+
+@given(st.lists(st.lists(st.integers(-5, 5), min_size=4, max_size=4), min_size=4, max_size=4), st.integers(0, 3))
+def test_at_a_pure_population_eigenvalues_are_differences_of_payoffs(matrix: list[list[int]], agent: int) -> None:
+    found = jacobian(matrix, [int(i == agent) for i in range(4)])
+    rates = [matrix[i][agent] - matrix[agent][agent] for i in range(4) if i != agent]
+    assert list(found.invasion.values()) == rates
+    kind = "unstable" if max(rates) > 0 else "stable" if max(rates) < 0 else "undecided"
+    assert found.kind == kind
+
+
+class TestThePost:
+    @pytest.mark.parametrize("e", SMALL)
+    def test_pure_defection_is_stable(self, e: Fraction) -> None:
+        found = jacobian(post(e), mixes(e)["defect"])
+        assert found.kind == "stable"
+        assert found.invasion == {"CooperateBot": -1, "FairBot": -e, "PrudentBot": -2 * e}
+
+    @pytest.mark.parametrize("e", SMALL)
+    def test_defect_and_fair_bots_are_unstable(self, e: Fraction) -> None:
+        found = jacobian(post(e), mixes(e)["defect and fair"])
+        assert found.kind == "unstable"
+        assert found.inner == ((e * (1 - e),),)
+        assert found.invasion == {"CooperateBot": 2 * e - 1, "PrudentBot": -e}
+
+    @pytest.mark.parametrize("e", SMALL)
+    def test_the_good_mix_is_an_unstable_spiral(self, e: Fraction) -> None:
+        """Real part e^2 / 4, product of the pair e^2 (1 - 3 e / 2).
+
+        Entries of the Jacobian are polynomials in e of degree 3 at most, so the trace is one of degree 3 and the
+        determinant of degree 6: that seven values of e agree is a proof for all.
+        """
+        found = jacobian(post(e), mixes(e)["good"])
+        assert found.kind == "unstable"
+        assert found.trace == e**2 / 2
+        assert found.determinant == e**2 * (1 - 3 * e / 2)
+        assert found.trace**2 < 4 * found.determinant
+        assert found.invasion == {"DefectBot": 3 * e - 1}
+
+    def test_its_eigenvalues(self) -> None:
+        spiral = jacobian(post(Fraction(1, 10)), mixes(Fraction(1, 10))["good"]).eigenvalues
+        np.testing.assert_allclose(spiral, [0.0025 + 0.0921615j, 0.0025 - 0.0921615j, -0.7], atol=1e-7)
+
+    @pytest.mark.parametrize("e", [Fraction(26, 100), Fraction(3, 10), Fraction(33, 100)])
+    def test_the_commenters_mix_repels_in_all_directions(self, e: Fraction) -> None:
+        found = jacobian(post(e), mixes(e)["all four"])
+        assert found.kind == "unstable"
+        assert (found.eigenvalues.real > 0).all()
+        assert found.trace > 0
+        assert found.invasion == {}
+
+
+class TestRouth:
+    @given(
+        st.lists(st.integers(-6, 6).filter(bool), max_size=3),
+        st.lists(st.tuples(st.integers(-4, 4).filter(bool), st.integers(1, 5)), max_size=2),
+    )
+    def test_counts_roots_on_the_right(self, real: list[int], pairs: list[tuple[int, int]]) -> None:
+        polynomial = [Fraction(1)]
+        for factor in [[1, -root] for root in real] + [[1, -2 * a, a * a + b * b] for a, b in pairs]:
+            polynomial = [Fraction(value) for value in np.convolve(polynomial, np.array(factor, dtype=object))]
+        column = routh(polynomial)
+        right = sum(root > 0 for root in real) + 2 * sum(a > 0 for a, _ in pairs)
+        if 0 not in column:
+            assert sum((a < 0) != (b < 0) for a, b in pairwise(column)) == right
+        if any(value < 0 for value in column):
+            assert right > 0
+
+    def test_characteristic_polynomial(self) -> None:
+        matrix = tuple(tuple(map(Fraction, row)) for row in ((2, 1, 0), (0, 3, -1), (5, 0, 1)))
+        np.testing.assert_allclose(
+            np.array(characteristic(matrix), dtype=float), np.poly(np.array(matrix, dtype=float))
+        )
+
+    def test_a_centre_is_undecided(self) -> None:
+        third = [Fraction(1, 3)] * 3
+        found = jacobian([[0, -1, 1], [1, 0, -1], [-1, 1, 0]], third)
+        assert found.kind == "undecided"
+        assert (found.trace, found.determinant) == (0, Fraction(1, 3))
+        assert jacobian([[0, -2, 1], [1, 0, -2], [-2, 1, 0]], third).kind == "unstable"
+        assert jacobian([[0, -1, 2], [2, 0, -1], [-1, 2, 0]], third).kind == "stable"
+
+
+class TestErrors:
+    def test_no_rest_point(self) -> None:
+        with pytest.raises(GameError, match="no rest point: its agents are paid CooperateBot 1, DefectBot 2"):
+            jacobian(post(Fraction(1, 10)), [Fraction(1, 2), Fraction(1, 2), 0, 0])
+
+    @pytest.mark.parametrize("mix", [[0.5, 0.5, 0, 0], [1, 1, 0, 0], [2, -1, 0, 0], [1]])
+    def test_mix(self, mix: list) -> None:
+        with pytest.raises(GameError, match=r"Fractions|for 4 agents"):
+            jacobian(post(Fraction(1, 10)), mix)

@@ -1,0 +1,155 @@
+"""Formulas as tokens: the vocabulary, the mask, and there and back again."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from modal_env.errors import FormulaError, GameError
+from modal_env.formula import parse
+from modal_env.library import LIBRARY, POST, FairBot, PrudentBot
+from modal_env.tokens import NOTHING, Vocabulary
+
+VOCABULARY = Vocabulary(POST)
+CHOICES = st.lists(st.floats(0, 1, exclude_max=True), min_size=40, max_size=40)
+
+
+def write(vocabulary, budget, choices):
+    """A formula from choices in [0, 1), each among the tokens that are open, until it ends."""
+    written = ()
+    for choice in choices:
+        tokens = np.flatnonzero(vocabulary.open(written, budget))
+        written = vocabulary.add(written, int(tokens[int(choice * len(tokens))]), budget)
+        if not vocabulary.places(written):
+            return written
+    raise AssertionError("the formula came to no end")
+
+
+def numbers(text):
+    return tuple(VOCABULARY.texts.index(token) for token in text.split())
+
+
+def test_vocabulary_is_as_documented():
+    calls = [f"X({agent.name})" for agent in POST]
+    operators = ["true", "false", "~", "[]", "<>", "&", "|", "->", "<->"]
+    assert list(VOCABULARY.texts) == ["", *operators, "me", "X(me)", *calls]
+    assert len(VOCABULARY) == 12 + len(POST)
+
+
+def test_prudent_bot_in_tokens():
+    written = VOCABULARY.encode(PrudentBot)
+    assert VOCABULARY.text(written) == "[] & X(me) -> X(DefectBot) [] false"
+    assert VOCABULARY.agent(written) == PrudentBot
+
+
+@pytest.mark.parametrize("agent", [agent for agent in LIBRARY.values() if not agent.is_random], ids=lambda a: a.name)
+def test_library_there_and_back(agent):
+    assert VOCABULARY.agent(VOCABULARY.encode(agent)) == agent
+
+
+@given(CHOICES, st.integers(1, 40))
+def test_what_the_mask_allows_is_an_agent_within_the_budget(choices, budget):
+    written = write(VOCABULARY, budget, choices)
+    agent = VOCABULARY.agent(written)
+    assert len(written) == agent.size <= budget
+    assert VOCABULARY.encode(agent) == written
+    assert parse(agent.text) == agent
+
+
+@given(CHOICES, st.integers(1, 12))
+def test_the_mask_is_exactly_what_can_be_finished(choices, budget):
+    """A token is open if and only if some way to go on ends in an agent: a search without places says the same."""
+    written = write(VOCABULARY, budget, choices)[:-1]
+    mask = VOCABULARY.open(written, budget)
+    for number in range(1, len(VOCABULARY)):
+        assert mask[number] == can_be_finished((*written, number), budget), VOCABULARY.texts[number]
+    assert mask.dtype == np.int8
+    assert mask.any()
+    assert not mask[NOTHING]
+
+
+def can_be_finished(written, budget):
+    """Filling with `false` is the shortest and the safest way to an end."""
+    for count in range(budget - len(written) + 1):
+        try:
+            VOCABULARY.agent((*written, *[VOCABULARY.texts.index("false")] * count))
+        except FormulaError:
+            continue
+        return True
+    return False
+
+
+@pytest.mark.parametrize(
+    ("written", "budget", "open_tokens"),
+    [
+        ("", 1, "true false"),
+        ("", 2, "true false ~ [] <>"),
+        ("", 3, "true false ~ [] <> & | -> <->"),
+        ("~", 2, "true false"),
+        ("[]", 2, "true false me X(me) X(CooperateBot) X(DefectBot) X(FairBot) X(PrudentBot)"),
+        ("& [] X(me)", 4, "true false"),
+        ("& [] X(me)", 5, "true false ~ [] <>"),
+    ],
+)
+def test_mask_by_hand(written, budget, open_tokens):
+    mask = VOCABULARY.open(numbers(written), budget)
+    assert [VOCABULARY.texts[number] for number in np.flatnonzero(mask)] == open_tokens.split()
+
+
+def test_only_nothing_follows_a_whole_formula():
+    assert np.flatnonzero(VOCABULARY.open(numbers("[] X(me)"), 16)).tolist() == [NOTHING]
+
+
+def test_budget_of_many_tokens_never_nests_too_deep():
+    written = (VOCABULARY.texts.index("[]"),) * 499 + numbers("X(me)")
+    assert VOCABULARY.agent(written).depth == 499
+
+
+@pytest.mark.parametrize(
+    ("written", "message"),
+    [
+        ("[]", "does not end here"),
+        ("", "does not end here"),
+        ("true true", "has ended before"),
+        ("X(me)", "must stand under"),
+        ("& [] X(me) X(FairBot)", "must stand under"),
+    ],
+)
+def test_what_is_no_agent_is_told(written, message):
+    with pytest.raises(FormulaError, match=message):
+        VOCABULARY.agent(numbers(written))
+
+
+@pytest.mark.parametrize("number", [NOTHING, -1, 16])
+def test_numbers_that_are_no_token(number):
+    with pytest.raises(FormulaError, match="tokens are 1 to 15"):
+        VOCABULARY.agent((number,))
+
+
+def test_a_token_that_is_not_open_is_pointed_at():
+    with pytest.raises(FormulaError, match=r"token 2, 'X\(me\)'") as caught:
+        VOCABULARY.add(numbers("~"), numbers("X(me)")[0], 16)
+    assert caught.value.text[caught.value.position :] == "X(me)"
+    with pytest.raises(FormulaError, match="has ended before"):
+        VOCABULARY.add(numbers("true"), numbers("true")[0], 16)
+
+
+def test_agents_that_cannot_be_encoded():
+    with pytest.raises(FormulaError, match="not in the vocabulary"):
+        Vocabulary([]).encode(LIBRARY["JustBot"])
+    with pytest.raises(FormulaError, match="not in the vocabulary"):
+        VOCABULARY.encode(LIBRARY["RandomBot"])
+
+
+def test_names_must_differ_and_be_names():
+    with pytest.raises(GameError, match="FairBot"):
+        Vocabulary([FairBot, parse("[]false", name="FairBot")])
+    with pytest.raises(FormulaError, match="cannot be called"):
+        Vocabulary([parse("[]X(me)")])
+
+
+def test_equal_agents_of_two_names_are_one_token_on_the_way_back():
+    twice = Vocabulary([FairBot, FairBot.renamed("Fair")])
+    second = twice.texts.index("X(Fair)")
+    agent = twice.agent((twice.texts.index("[]"), second))
+    assert twice.agent(twice.encode(agent)) == agent
