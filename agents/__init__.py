@@ -1,4 +1,4 @@
-"""Players for the Welfare Diplomacy environments.
+"""Players for the environments of `welfare_env` and `modal_env`.
 
 >>> import agents
 >>> policy = agents.make("exploiter:nice=prosocial,attack=dumbbot")
@@ -16,6 +16,14 @@ then ``policy.act(observation, info)`` in any PettingZoo loop. A policy sees wha
 | ``exploiter:nice=SPEC,attack=SPEC`` | nice, then attack, then nice and disarmed |
 | ``import:MODULE.CLASS`` | a player of your own: a class of an importable module |
 
+and, in `modal_env`:
+
+| spec | player |
+|---|---|
+| ``program:PROGRAM`` | writes this program every round: a name such as FairBot, or a formula such as ``[]X(me)`` |
+| ``mix:PROGRAM=SHARE,...`` | draws its program: ``mix:CooperateBot=1/10,FairBot=17/20,PrudentBot=1/20`` |
+| ``best-reply:to=SPEC`` | of the environment's programs, the one that is paid most against a program or mix |
+
 An exploiter also takes its thresholds: ``units=10,years=3,centers=10,last_years=2`` (a ten-year game's defaults).
 """
 
@@ -29,15 +37,18 @@ from agents.dumbbot import DumbBotPolicy
 from agents.exploiter import ExploiterPolicy
 from agents.hold import HoldPolicy
 from agents.policy import Policy, ScriptedPolicy
+from agents.programs import BestReplyPolicy, MixPolicy
 from agents.prosocial import ProsocialPolicy
 from agents.random import RandomPolicy
 from agents.specs import canonical, make
 
 __all__ = [
+    "BestReplyPolicy",
     "DovePolicy",
     "DumbBotPolicy",
     "ExploiterPolicy",
     "HoldPolicy",
+    "MixPolicy",
     "Policy",
     "ProsocialPolicy",
     "RandomPolicy",

@@ -13,6 +13,7 @@ import importlib.util
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from agents.dumbbot import DumbBotPolicy
 from agents.exploiter import ExploiterPolicy
 from agents.hold import HoldPolicy
 from agents.policy import Policy
+from agents.programs import BestReplyPolicy, MixPolicy
 from agents.prosocial import ProsocialPolicy
 from agents.random import RandomPolicy
 from welfare_env.errors import UnknownAgentError
@@ -180,6 +182,44 @@ class Imported:
         return policy
 
 
+class Program:
+    """A player of `modal_env`: "program:FairBot", "program:[]X(me)"."""
+
+    usage = ":PROGRAM"
+
+    def read(self, name: str, rest: Part) -> Recipe:
+        """What `name` with the program in `rest` means; it is read when the player is made."""
+        if not rest.text:
+            raise rest.fault("give a program: a name such as FairBot, or a formula such as []X(me)")
+        return Recipe(f"{name}:{rest.text}", lambda: _mix([(rest.text, Fraction(1))], rest))
+
+
+class Mix:
+    """A player of `modal_env` that draws its program: "mix:FairBot=17/20,CooperateBot=1/10,PrudentBot=1/20"."""
+
+    usage = ":PROGRAM=SHARE,..."
+
+    def read(self, name: str, rest: Part) -> Recipe:
+        """What `name` with the shares in `rest` means."""
+        shares = [self._share(option) for option in rest.split()]
+        text = ",".join(f"{program}={share}" for program, share in shares)
+        return Recipe(f"{name}:{text}", lambda: _mix(shares, rest))
+
+    def _share(self, option: Part) -> tuple[str, Fraction]:
+        program, _, share = option.text.rpartition("=")
+        try:
+            return program.strip(), Fraction(share.strip())
+        except (ValueError, ZeroDivisionError):
+            raise option.fault("give PROGRAM=SHARE, with a share such as 1/20 or 0.05") from None
+
+
+def _mix(shares: list[tuple[str, Fraction]], rest: Part) -> MixPolicy:
+    try:
+        return MixPolicy(shares)
+    except ValueError as error:
+        raise rest.fault(str(error)) from error
+
+
 def imported_files(spec: str) -> list[Path]:
     """The source files of the user's policies that a spec names; a built-in or compiled module has none."""
     names = {path.rpartition(".")[0] for path in re.findall(rf"\bimport:({IMPORT_PATH})", spec)}
@@ -222,7 +262,7 @@ def _share(part: Part) -> float:
         raise part.fault("give a number") from None
 
 
-AGENTS: dict[str, Keyed | Imported] = {
+AGENTS: dict[str, Keyed | Imported | Program | Mix] = {
     "random": Keyed(RandomPolicy),
     "hold": Keyed(HoldPolicy),
     "prosocial": Keyed(ProsocialPolicy),
@@ -234,4 +274,7 @@ AGENTS: dict[str, Keyed | Imported] = {
         optional=dict.fromkeys(("units", "years", "centers", "last_years"), _whole),
     ),
     "import": Imported(),
+    "program": Program(),
+    "mix": Mix(),
+    "best-reply": Keyed(BestReplyPolicy, required={"to": _spec}),
 }

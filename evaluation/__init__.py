@@ -16,6 +16,7 @@ from evaluation.exploitability import COALITIONS, ExploitabilityResult, exploita
 from evaluation.games import GameSpec, play, play_all  # noqa: E402
 from evaluation.metrics import GameMeasures, measure  # noqa: E402
 from evaluation.options import EvaluationError  # noqa: E402
+from evaluation.programs import ProgramExploitabilityResult  # noqa: E402
 from evaluation.selfplay import SelfPlayResult, self_play  # noqa: E402
 from evaluation.statistics import Estimate  # noqa: E402
 from evaluation.store import GameStore, StoreError  # noqa: E402
@@ -29,6 +30,7 @@ __all__ = [
     "GameMeasures",
     "GameSpec",
     "GameStore",
+    "ProgramExploitabilityResult",
     "SelfPlayResult",
     "StoreError",
     "WorkerError",

@@ -48,7 +48,7 @@ def test_specs_nest():
 @pytest.mark.parametrize(
     ("spec", "place", "message"),
     [
-        ("", "at its end", "known are dove, dumbbot, exploiter, hold, import, prosocial, random"),
+        ("", "at its end", "known are best-reply, dove, dumbbot, exploiter, hold, import, mix, program, "),
         ("dovve", "at 'dovve' (character 1)", "unknown agent"),
         ("lm:openai/x", "at 'lm' (character 1)", "unknown agent"),
         ("exploiter:nice=dove,attack=gandhi", "at 'gandhi' (character 28)", "unknown agent"),
@@ -120,7 +120,11 @@ def test_usages_tell_what_must_be_given():
     told = usages()
     assert [usage.partition(":")[0] for usage in told] == list(AGENTS)
     for usage in told:
-        agents.make(usage.replace("SPEC", "hold").replace("MODULE.CLASS", "agents.HoldPolicy"))
+        nested = "program:FairBot" if usage.startswith("best-reply") else "hold"
+        given = {"SPEC": nested, "MODULE.CLASS": "agents.HoldPolicy", "PROGRAM": "FairBot", "SHARE,...": "1"}
+        for word, example in given.items():
+            usage = usage.replace(word, example)
+        agents.make(usage)
 
 
 class TestOwnPolicies:

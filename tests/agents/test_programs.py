@@ -1,0 +1,103 @@
+"""Players of modal_env: the same program however the environment wants it written."""
+
+from fractions import Fraction
+
+import pytest
+
+import agents
+import modal_env
+import welfare_env
+from modal_env.game import Game
+
+ACTIONS = ("library", "formula", "tokens")
+SPECS = ("program:FairBot", "program:[](X(me) & (X(DB) -> []false))", "mix:FairBot=1/2,PrudentBot=0.3,DefectBot=1/5")
+
+
+def play(env, specs, seed=0):
+    """All rounds of one game."""
+    policies = dict(zip(env.possible_agents, map(agents.make, specs), strict=True))
+    env.reset(seed=seed)
+    for player, policy in policies.items():
+        policy.reset(player, seed)
+    for player in env.agent_iter():
+        observation, _, terminated, truncated, info = env.last()
+        env.step(None if terminated or truncated else policies[player].act(observation, info))
+    return env.unwrapped.contest.history
+
+
+@pytest.mark.parametrize("spec", SPECS)
+@pytest.mark.parametrize("players", [2, 4])
+def test_writes_the_same_programs_in_every_way(spec, players):
+    games = []
+    for actions in ACTIONS:
+        history = play(modal_env.make(actions=actions, rounds=6, players=players), [spec] * players, seed=4)
+        games.append([(played.programs, played.moves, played.payoffs) for played in history])
+    assert games[0] == games[1] == games[2]
+    assert len(games[0]) == 6
+
+
+def test_a_mix_has_its_shares():
+    history = play(modal_env.make(rounds=2000), ["mix:CooperateBot=1/4,DefectBot=3/4"] * 2)
+    for player in range(2):
+        count = sum(played.programs[player] == modal_env.CooperateBot for played in history)
+        assert abs(count - 500) < 5 * (2000 * 3 / 16) ** 0.5
+
+
+@pytest.mark.parametrize(
+    ("to", "reply"),
+    [("CooperateBot", "DefectBot"), ("DefectBot", "DefectBot"), ("FairBot", "CooperateBot"), ("PrudentBot", "FairBot")],
+)
+@pytest.mark.parametrize("actions", ACTIONS)
+def test_best_replies_are_the_posts(to, reply, actions):
+    (played,) = play(modal_env.make(epsilon=0.1, actions=actions), [f"best-reply:to=program:{to}", f"program:{to}"])
+    assert played.programs[0].name in (reply, modal_env.LIBRARY[reply].text)
+    assert played.programs[0] == modal_env.LIBRARY[reply]
+
+
+@pytest.mark.parametrize("epsilon", ["1/100", "1/5", "2/7", "1/2"])
+@pytest.mark.parametrize("cost", ["depth", "size", "opponent", "sum", "worlds"])
+def test_the_best_reply_to_a_mix_is_the_games(epsilon, cost):
+    shares = {"CooperateBot": Fraction(1, 5), "FairBot": Fraction(3, 5), "PrudentBot": Fraction(1, 5)}
+    mix = ",".join(f"{name}={share}" for name, share in shares.items())
+    (played,) = play(modal_env.make(epsilon=epsilon, cost=cost), [f"best-reply:to=(mix:{mix})", f"mix:{mix}"])
+    assert played.programs[0] == Game(modal_env.POST, epsilon, cost).best_replies(shares)[0]
+
+
+@pytest.mark.parametrize(
+    ("spec", "told"),
+    [
+        ("program:", "give a program"),
+        ("program:X(me)", "character 9"),
+        ("program:NoBot", "NoBot"),
+        ("mix:", "PROGRAM=SHARE"),
+        ("mix:FairBot", "PROGRAM=SHARE"),
+        ("mix:FairBot=1/0", "PROGRAM=SHARE"),
+        ("mix:FairBot=0.5", "add up to 1/2"),
+        ("mix:FairBot=2,DefectBot=-1", "from 0"),
+        ("best-reply:to=random", "program:"),
+        ("best-reply", "to missing"),
+    ],
+)
+def test_wrong_specs_are_told(spec, told):
+    with pytest.raises(welfare_env.UnknownAgentError, match=told):
+        agents.make(spec)
+
+
+def test_canonical_specs():
+    assert agents.canonical("mix: FairBot = 0.5 , DefectBot=1/2") == "mix:FairBot=1/2,DefectBot=1/2"
+    assert agents.canonical("best-reply:to=(program:FairBot)") == "best-reply:to=(program:FairBot)"
+
+
+def test_programs_are_for_modal_env():
+    env = welfare_env.make(press=None, years=1)
+    env.reset(seed=0)
+    policy = agents.make("program:FairBot")
+    policy.reset(env.agent_selection)
+    observation, _, _, _, info = env.last()
+    with pytest.raises(ValueError, match="modal_env"):
+        policy.act(observation, info)
+
+
+def test_a_program_that_is_not_on_the_list():
+    with pytest.raises(modal_env.ActionError, match="TrollBot"):
+        play(modal_env.make(), ["program:TrollBot"] * 2)
