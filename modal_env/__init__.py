@@ -21,7 +21,7 @@ something (Garrabrant, "Prisoners' Dilemma with Costs to Modeling", 2018).
 {'player_0': 1.9, 'player_1': 1.8}
 
 Agents: `parse`, `Agent`, `LIBRARY` (by name) with `SOURCES`, and each as an attribute: `FairBot`, `PrudentBot` ...
-Plays: `play`, `tournament`, `fixed_point`. The game: `Game`, `equilibria`, `exploitability`, `replicator`.
+Plays: `play`, `tournament`, `fixed_point`. The game: `Game`, `equilibria`, `ranges`, `exploitability`, `replicator`.
 Environments: `make`, `parallel_env`, described in `modal_env.env`. Command line: ``python -m modal_env --help``.
 """
 
@@ -36,7 +36,7 @@ from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 from modal_env import errors, library
 from modal_env.contest import Round
 
-# The function hides the module of its name here; `from modal_env.equilibria import ...` finds the module all the same.
+# `equilibria` and `ranges` hide the modules of their names; `from modal_env.ranges import ...` still finds them.
 from modal_env.equilibria import Equilibrium, equilibria, exploitability
 from modal_env.errors import ActionError, FormulaError, GameError, ModalError
 from modal_env.evolution import replicator
@@ -55,17 +55,20 @@ from modal_env.library import (
     FairBot,
     JustBot,
     MagicBot,
+    MirrorBot,
     NiceBot,
     PrudentBot,
     RandomBot,
     ReverseFairBot,
     SimpleMagicBot,
+    SlipBot,
     ToughButFairBot,
     TrollBot,
     UnfairBot,
     WaitFairBot,
 )
 from modal_env.provability import fixed_point, play, tournament
+from modal_env.ranges import ranges
 from modal_env.setting import Setting, make_setting
 
 __all__ = [
@@ -87,6 +90,7 @@ __all__ = [
     "GameError",
     "JustBot",
     "MagicBot",
+    "MirrorBot",
     "ModalError",
     "NiceBot",
     "PrudentBot",
@@ -95,6 +99,7 @@ __all__ = [
     "Round",
     "Setting",
     "SimpleMagicBot",
+    "SlipBot",
     "ToughButFairBot",
     "TrollBot",
     "UnfairBot",
@@ -108,6 +113,7 @@ __all__ = [
     "parallel_env",
     "parse",
     "play",
+    "ranges",
     "replicator",
     "tournament",
 ]

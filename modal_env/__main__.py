@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from enum import StrEnum
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Optional
+from typing import TYPE_CHECKING, Annotated, Optional
 
 import numpy as np
 import typer
@@ -45,8 +45,6 @@ from modal_env.tables import (
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from modal_env.replies import Reply
 
 POINTS = 5001  # of a trajectory: enough for a smooth picture
 MEMBERS = 10  # of each agent, where growth begins
@@ -84,13 +82,13 @@ class View(StrEnum):
 
 Agents = Annotated[
     Optional[list[str]],  # noqa: UP045 (typer reads it)
-    typer.Argument(help=AGENTS, show_default="the four of the post", metavar="[AGENT]..."),
+    typer.Argument(help=AGENTS, show_default="the four of the post", metavar="AGENT"),
 ]
 Epsilon = Annotated[str, typer.Option(metavar="NUMBER", help="What a unit of cost takes: 1/10 or 0.1.")]
 Cost = Annotated[str, typer.Option(help=f"What is paid for: {', '.join(COSTS)}.")]
 Plot = Annotated[
     Optional[Path],  # noqa: UP045
-    typer.Option(metavar="FILE", help="Draw a picture: .png, .svg or .pdf. Needs welfare-env[plot]."),
+    typer.Option(metavar="FILE", help="Draw a picture: .png, .svg or .pdf. Needs welfare-env\\[plot]."),
 ]
 
 
@@ -196,44 +194,44 @@ def evolve(
 
 @app.command()
 def search(
-    opponents: Agents = None,
-    depth: Annotated[int, typer.Option(min=0, max=3, help="Of the agents searched; 3 can take long.")] = 2,
+    opponents: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Argument(help=AGENTS, show_default="none: the post's questions", metavar="AGENT"),
+    ] = None,
+    depth: Annotated[int, typer.Option(min=0, max=3, help="Of the agents searched.")] = 2,
     call: Annotated[
         Optional[list[str]],  # noqa: UP045
         typer.Option(metavar="AGENT", help="Whom they may call X on, besides themselves.", show_default="DefectBot"),
     ] = None,
     mix: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Option(metavar="NAME=NUMBER,...", help="How often each opponent is met: FB=17/20,CB=1/10,PB=1/20."),
+        typer.Option(
+            metavar="NAME=NUMBER,...",
+            help="How often each opponent is met: FB=17/20,CB=1/10,PB=1/20.",
+            show_default="the same of all",
+        ),
     ] = None,
     epsilon: Epsilon = "1/10",
+    literals: Annotated[
+        int, typer.Option(min=1, max=2, help="Without opponents: size of the class of two boxes; 1 is small and quick.")
+    ] = 2,
 ) -> None:
-    """All that agents of a depth can do against some opponents, and what is best.
+    """All that agents of a depth can do against some opponents; without any, the post's questions about all agents.
 
-    The search is complete: every agent up to the depth that calls X on itself and on those given with --call does one
-    of the things listed. Of those that do the same, one of least depth is shown.
+    Against opponents the search is complete: every agent up to the depth that calls X on itself and on those given with
+    --call does one of the things listed. Of those that do the same, one of least depth is shown. Without opponents,
+    three classes of agents are searched for pure equilibria and for what beats the post's mix; half a minute.
     """
+    from modal_env.search import findings, least_replies
+
     with _errors_told():
+        if not opponents:
+            print(*findings(literals).lines(), sep="\n")
+            return
         met = read_agents(opponents)
         game = Game(met, epsilon)
-        found = _all_replies(met, read_agents(call or ["DefectBot"]), depth)
+        found = least_replies(met, read_agents(call or ["DefectBot"]), depth)
         _show(agents_table(met), replies_table(game, _shares(game, mix), found))
-
-
-def _all_replies(opponents: Sequence[Agent], calls: Sequence[Agent], depth: int) -> list[Reply]:
-    """Every reply once, by an agent of least depth.
-
-    Raises:
-        GameError: as `replies`.
-    """
-    from modal_env.replies import replies
-
-    found: dict[Any, Reply] = {}
-    for lower in range(depth + 1):
-        callable_then = [agent for agent in calls if lower == depth or agent.depth <= lower]
-        for reply in replies(opponents, callable_then, depth=lower):
-            found.setdefault(reply.moves, reply)
-    return list(found.values())
 
 
 def _replicator(game: Game, start: Mix, time: float, plot: Path | None, view: View) -> None:
@@ -345,7 +343,7 @@ def _errors_told() -> Iterator[None]:
         _complain(str(error))
         raise typer.Exit(2) from error
     except ModuleNotFoundError as error:
-        if error.name != "matplotlib":
+        if not (error.name or "").startswith("matplotlib"):
             raise
         _complain("--plot needs matplotlib: pip install 'welfare-env[plot]'")
         raise typer.Exit(2) from error

@@ -1,7 +1,7 @@
 """Polynomials in one variable with exact coefficients, their quotients, and their real roots as exact numbers.
 
-A root that is no fraction is told by a polynomial and an interval in which it is the only root. Signs at it are found by
-Sturm's theorem, never by rounding (Basu, Pollack and Roy, Algorithms in Real Algebraic Geometry, 2006, chapter 2).
+A root that is no fraction is told by a polynomial and an interval in which it has no other (Sturm's theorem; see Basu,
+Pollack and Roy, Algorithms in Real Algebraic Geometry, 2006, chapter 2). Signs at it are exact: nothing is rounded.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from itertools import pairwise, zip_longest
 from math import gcd, isqrt, lcm
 
 VARIABLE = "eps"
+NARROW = 30  # bits by which roots are told at first, so that most comparisons need no more
 
 
 @dataclass(frozen=True)
@@ -153,8 +154,17 @@ class Ratio:
     def __call__(self, x: Fraction) -> Fraction:
         return self.top(x) / self.bottom(x)
 
+    def __neg__(self) -> Ratio:
+        return Ratio(-self.top, self.bottom)
+
+    def __add__(self, other: Ratio) -> Ratio:
+        return Ratio.of(self.top * other.bottom + other.top * self.bottom, self.bottom * other.bottom)
+
+    def __mul__(self, other: Ratio) -> Ratio:
+        return Ratio.of(self.top * other.top, self.bottom * other.bottom)
+
     def sign(self, x: Algebraic) -> int:
-        """-1, 0 or 1."""
+        """The sign of the value: -1, 0 or 1."""
         return sign(self.top, x) * sign(self.bottom, x)
 
     def __str__(self) -> str:
@@ -172,8 +182,8 @@ class Root:
     """An irrational root of a polynomial.
 
     Attributes:
-        polynomial: with integer coefficients and without double roots.
-        low, high: fractions between which it has this root and no other.
+        polynomial: with integer coefficients; it has no double roots, and no fraction from 0 is a root.
+        low, high: fractions from 0 between which it has this root and no other.
     """
 
     polynomial: Polynomial
@@ -183,9 +193,17 @@ class Root:
     def halved(self) -> Root:
         """The same root, told by an interval of half the width."""
         middle = (self.low + self.high) / 2
-        if self.polynomial.count_roots(self.low, middle):
+        at_middle, at_high = self.polynomial(middle), self.polynomial(self.high)
+        if at_high and at_middle * at_high >= 0:  # the one root of (low, high] is not in (middle, high]
             return Root(self.polynomial, self.low, middle)
         return Root(self.polynomial, middle, self.high)
+
+    def narrowed(self, width: Fraction) -> Root:
+        """The same root, told by an interval of at most this width."""
+        here = self
+        while here.high - here.low > width:
+            here = here.halved()
+        return here
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, (Root, Fraction, int)):
@@ -194,7 +212,7 @@ class Root:
             return False
         common = self.polynomial.gcd(other.polynomial)
         low, high = max(self.low, other.low), min(self.high, other.high)
-        return common.degree > 0 and common.count_roots(low, high) == 1
+        return common(low) * common(high) < 0
 
     __hash__ = None  # type: ignore[assignment]  # one number may be told by different polynomials
 
@@ -212,10 +230,7 @@ class Root:
             here = here.halved()
 
     def __float__(self) -> float:
-        here = self
-        while float(here.low) != float(here.high) and (here.high - here.low) > abs(here.high) / 2**60:
-            here = here.halved()
-        return float((here.low + here.high) / 2)
+        return float(self.narrowed(self.high / 2**60).high)
 
     def __str__(self) -> str:
         if self.polynomial.degree == 2:
@@ -240,17 +255,28 @@ Algebraic = Fraction | Root
 
 
 def sign(polynomial: Polynomial, x: Algebraic) -> int:
-    """The sign of a polynomial's value: -1, 0 or 1."""
+    """The sign of a polynomial's value at a number from 0: -1, 0 or 1."""
     if not isinstance(x, Root):
         value = polynomial(x)
         return (value > 0) - (value < 0)
+    found = _plain_sign(polynomial, x)
+    if found or not polynomial:
+        return found
     common = polynomial.gcd(x.polynomial)
-    if not polynomial or (common.degree > 0 and common.count_roots(x.low, x.high)):
+    if common(x.low) * common(x.high) < 0:
         return 0
-    simple = without_double_roots(polynomial)
-    while simple.count_roots(x.low, x.high):
+    while not (found := _plain_sign(polynomial, x)):
         x = x.halved()
-    return sign(polynomial, x.high)
+    return found
+
+
+def _plain_sign(polynomial: Polynomial, x: Root) -> int:
+    """The sign all over the interval of a root, from bounds of the rising and the falling terms; 0 if undecided."""
+    rising = Polynomial(tuple(max(value, Fraction(0)) for value in polynomial.coefficients))
+    falling = rising - polynomial
+    if rising(x.low) > falling(x.high):
+        return 1
+    return -1 if rising(x.high) < falling(x.low) else 0
 
 
 def without_double_roots(polynomial: Polynomial) -> Polynomial:
@@ -263,6 +289,8 @@ def positive_roots(polynomial: Polynomial) -> list[Algebraic]:
     if polynomial.degree < 1:
         return []
     simple = without_double_roots(polynomial)
+    if not simple(Fraction(0)):
+        simple = simple // Polynomial.of((0, 1))
     found: list[Algebraic] = []
     for root in _isolated(simple):
         fraction = _as_fraction(root)
@@ -270,7 +298,7 @@ def positive_roots(polynomial: Polynomial) -> list[Algebraic]:
             found.append(fraction)
             simple = simple // Polynomial.of((-fraction, 1))
     rest = simple.primitive()
-    return sorted([*found, *(root for root in _isolated(rest) if rest.degree > 1)])
+    return sorted([*found, *(root.narrowed(root.high / 2**NARROW) for root in _isolated(rest) if rest.degree > 1)])
 
 
 def _isolated(simple: Polynomial) -> Iterator[Root]:
@@ -290,15 +318,14 @@ def _isolated(simple: Polynomial) -> Iterator[Root]:
 def _as_fraction(root: Root) -> Fraction | None:
     """The root as a fraction, if it is one: its denominator divides the lead, and such fractions lie far apart."""
     largest = int(root.polynomial.lead)
-    while root.high - root.low >= Fraction(1, 2 * largest**2):
-        root = root.halved()
+    root = root.narrowed(Fraction(1, 2 * largest**2 + 1))
     nearest = ((root.low + root.high) / 2).limit_denominator(largest)
     return nearest if root.low < nearest <= root.high and not root.polynomial(nearest) else None
 
 
 def between(low: Algebraic, high: Algebraic | None) -> Fraction:
     """A simple fraction between two numbers, or above one."""
-    while isinstance(low, Root) and (high is None or not low.high < high):
+    while isinstance(low, Root) and high is not None and not low.high < high:
         low = low.halved()
     floor = low.high if isinstance(low, Root) else low
     if high is None:

@@ -7,8 +7,9 @@ as its fate is known:
 * It ends at a strict pure equilibrium once `population.is_trapped` says so; that is proven.
 * In the post's game (CooperateBot, DefectBot, FairBot, PrudentBot at a cost of epsilon < 1/4 a level of depth) it does
   not end at DefectBot once it is in the region of `_escaped_the_post`; that is proven, too.
-* In other games it counts as ending elsewhere once each strict pure equilibrium's agent has a share below `extinct`.
-  That is a rule and no proof: a share so small may grow again.
+
+In other games a start that no agent takes over stays open until the time is up, however small the shares of the pure
+equilibria have become: in larger libraries a share of 1e-100 does grow again during a long stay of others.
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from modal_env.errors import GameError
+from modal_env.game import Game
 from modal_env.population import (
     Bools,
     Floats,
@@ -33,9 +34,6 @@ from modal_env.population import (
     payoffs_of,
     shares_of,
 )
-
-if TYPE_CHECKING:
-    from modal_env.game import Game
 
 Z95 = 1.959963984540054
 """97.5% quantile of the normal distribution."""
@@ -80,28 +78,29 @@ class Basins:
     Attributes:
         starts: how many there were.
         ends: agent that is a strict pure equilibrium -> how many starts it takes over.
-        elsewhere: how many it was found of that they end at none of these.
-        undecided: how many were still open when the time was up.
-        is_proven: whether `elsewhere` rests on a proof, not on shares below `extinct`.
+        elsewhere: how many are proven to end at none of these; 0 but for the game of the post.
+        undecided: how many had not been taken over when the time was up, and may be later, or never.
     """
 
     starts: int
     ends: dict[str, int]
     elsewhere: int
     undecided: int
-    is_proven: bool
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether the fate of every start is known."""
+        return self.undecided == 0
 
     def share(self, agent: str) -> Interval:
-        """The share of all starts that end at `agent`; undecided ones widen the interval, as all may end there or none.
+        """The share of all starts that `agent` takes over, as far as that could be told before the time was up.
 
         Raises:
             GameError: the agent is no strict pure equilibrium of the game.
         """
         if agent not in self.ends:
             raise GameError(f"agent {agent!r}: strict pure equilibria are {', '.join(self.ends) or 'none'}")
-        count = self.ends[agent]
-        low, high = wilson(count, self.starts)[0], wilson(count + self.undecided, self.starts)[1]
-        return Interval(count / self.starts, low, high)
+        return Interval(self.ends[agent] / self.starts, *wilson(self.ends[agent], self.starts))
 
 
 @dataclass(frozen=True)
@@ -117,9 +116,8 @@ def basins(
     starts: int = 100_000,
     seed: int | np.random.Generator = 0,
     *,
-    time: float = 1e5,
+    time: float = 1e4,
     tolerance: float = 1e-6,
-    extinct: float = 1e-12,
 ) -> Basins:
     """Let uniformly random populations evolve, and count at which strict pure equilibrium they end.
 
@@ -129,29 +127,27 @@ def basins(
         seed: or a Generator.
         time: after which a start counts as undecided.
         tolerance: absolute error of the logarithms of shares in one step.
-        extinct: the share below which an agent counts as gone, where there is no proof.
 
     Raises:
-        GameError: payoffs that are not square and exact, or have no strict pure equilibrium; fewer than one start, a
-            time or tolerance that is not above 0, or `extinct` outside (0, 1).
+        GameError: payoffs that are not square and exact, or have no strict pure equilibrium; fewer than one start,
+            or a time or tolerance that is not above 0.
     """
     payoffs = payoffs_of(game)
     if not payoffs.strict_pure:
         raise GameError(f"no agent of {', '.join(payoffs.names)} is the only best reply to itself: no basins to count")
     check_whole(starts=starts)
-    if not (time > 0 and tolerance > 0 and 0 < extinct < 1):
-        given = f"time={time}, tolerance={tolerance}, extinct={extinct}"
-        raise GameError(f"{given}: give numbers above 0, and extinct below 1")
+    if not (time > 0 and tolerance > 0):
+        raise GameError(f"time={time}, tolerance={tolerance}: give numbers above 0")
     generator = np.random.default_rng(seed)
     epsilon = epsilon_of_the_post(payoffs)
-    is_elsewhere = _below(payoffs, extinct) if epsilon is None else _escaped_the_post(float(epsilon))
+    is_elsewhere = _nowhere if epsilon is None else _escaped_the_post(float(epsilon))
     fates = np.zeros(0, dtype=np.int64)
     for done in range(0, starts, _CHUNK):
         drawn = generator.standard_exponential((min(_CHUNK, starts - done), payoffs.size)).T
         fates = np.append(fates, _fates(payoffs, np.log(np.ascontiguousarray(drawn)), is_elsewhere, time, tolerance))
     ends = {payoffs.names[agent]: int((fates == agent).sum()) for agent in payoffs.strict_pure}
     elsewhere, undecided = ((fates == fate).sum() for fate in (_ELSEWHERE, _UNDECIDED))
-    return Basins(starts, ends, int(elsewhere), int(undecided), epsilon is not None)
+    return Basins(starts, ends, int(elsewhere), int(undecided))
 
 
 def wilson(count: int, total: int) -> tuple[float, float]:
@@ -221,13 +217,9 @@ def _escaped_the_post(epsilon: float) -> Callable[[Floats], Bools]:
     return is_elsewhere
 
 
-def _below(payoffs: Payoffs, extinct: float) -> Callable[[Floats], Bools]:
-    agents = list(payoffs.strict_pure)
-
-    def is_elsewhere(shares: Floats) -> Bools:
-        return np.asarray((shares[agents] < extinct).all(axis=0))
-
-    return is_elsewhere
+def _nowhere(shares: Floats) -> Bools:
+    """What is known of other games."""
+    return np.zeros(shares.shape[1], dtype=np.bool_)
 
 
 def _fates(

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from modal_env.errors import GameError
 from modal_env.formula import Agent, parse
 from modal_env.library import CooperateBot, DefectBot, FairBot
-from modal_env.machines import Table, canonical_forms, closure, machine, stacked
+from modal_env.machines import Table, canonical_forms, check_names, closure, machine, stacked
 from modal_env.provability import play
 
 MAX_WORLDS = 60
@@ -130,12 +130,13 @@ def behaviours_of(agents: Iterable[Agent], calls: Sequence[Agent] = ()) -> Behav
         calls: agents that the formulas may call besides those that they do.
 
     Raises:
-        GameError: no agents; otherwise as `machine`.
+        GameError: no agents; two different ones that are called by the same name; otherwise as `machine`.
     """
     given = list(agents)
     if not given:
         raise GameError("agents: give one at least")
     letters = closure([*calls, *(call for agent in given for call in agent.called)])
+    check_names(letters)
     outputs, moves = stacked([machine(agent, letters) for agent in given])
     ranks = [(agent.depth, agent.size, agent.text) for agent in given]
     return _distinct(letters, outputs, moves, ranks)
@@ -150,13 +151,15 @@ def two_boxes(calls: Sequence[Agent] = (CooperateBot, DefectBot, FairBot), liter
             1 makes 318 behaviours, 2 makes 10,283.
 
     Raises:
-        GameError: no positive number of literals, RandomBot, calls deeper than 2, or more than machines can have.
+        GameError: no positive number of literals; RandomBot, calls deeper than 2, without different names, or more than
+            machines can have.
     """
     if literals < 1:
         raise GameError(f"literals={literals}: give 1 or more")
     if deep := [call for call in calls if call.depth > 2]:
         raise GameError(f"calls: {deep[0].name!r} has depth {deep[0].depth}; the class is one of depth up to 2")
     letters = closure(calls)
+    check_names(letters)
     return _Boxes(letters, literals).behaviours()
 
 
@@ -203,9 +206,8 @@ class _Boxes:
     def behaviours(self) -> Behaviours:
         """Those of all pairs of boxes."""
         states = np.arange(15, -1, -1)  # what is stored as state s has the bits 15 - s
-        pairs = list(combinations(range(len(self.texts)), 2)) if len(self.texts) > 1 else []
         outputs, moves, ranks = [], [], []
-        for first, second in pairs:
+        for first, second in combinations(range(len(self.texts)), 2):
             shared = self._moves(first, second)
             for join, text, used in self._functions(first, second):
                 outputs.append(join(states >> 2 & 1, states >> 3 & 1).astype(np.uint8))

@@ -1,7 +1,7 @@
 """Claims about best replies that a reader can check by playing: no search is needed for it, and none is done here.
 
-A certificate says that some agents are best replies to a mix of opponents, for a range of epsilon, and lists what else a
-player can do, each with an agent that does it. `faults` plays every agent in it against every opponent and does the
+A certificate says that some agents are best replies to a mix of opponents, for a range of epsilon, and lists what else
+a player can do, each with an agent that does it. `faults` plays every agent in it against every opponent and does the
 sums. That the list is complete is what `modal_env.replies` says; it is not checked here.
 """
 

@@ -123,6 +123,8 @@ def survey(depth: int = MAX_DEPTH) -> Survey:
         least[codes] = lower
         _meet_listed(following, payoffs, codes, best[:, lower], befriends[:, lower])
     _meet_all(following, payoffs, best[:, depth], befriends[:, depth])
+    for array in (best, befriends, least):
+        array.flags.writeable = False  # the survey is kept for the next caller
     return Survey(depth, best, befriends, least)
 
 

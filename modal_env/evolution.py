@@ -14,12 +14,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from modal_env.basins import Basins, basins
 from modal_env.errors import GameError
+from modal_env.game import Game
 from modal_env.growth import Growth, growth
 from modal_env.population import (
     Floats,
@@ -32,9 +33,6 @@ from modal_env.population import (
     shares_of,
 )
 from modal_env.stability import Stability, jacobian
-
-if TYPE_CHECKING:
-    from modal_env.game import Game
 
 __all__ = ["Basins", "Growth", "Limit", "Stability", "Stay", "Trajectory", "basins", "growth", "jacobian", "replicator"]
 

@@ -129,6 +129,8 @@ class Game:
             if unknown := [name for name in shares if self.names.count(name) != 1]:
                 raise GameError(f"mix: {unknown[0]!r:.80} is not the name of one agent of {', '.join(self.names)}")
             shares = [shares.get(name, 0) for name in self.names]
+        if not isinstance(shares, Iterable):
+            raise GameError(f"mix {shares!r:.80}: give a list of shares, a mapping of names to shares, or an agent")
         values = tuple(exact(share, "a share") for share in shares)
         if len(values) != len(self.agents) or min(values) < 0 or sum(values) != 1:
             told = ", ".join(map(str, values))

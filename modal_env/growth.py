@@ -12,16 +12,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from math import lcm
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from modal_env.errors import GameError
+from modal_env.game import Game
 from modal_env.population import Bools, Matrix, Numbers, Payoffs, check_whole, payoffs_of, read_counts
-
-if TYPE_CHECKING:
-    from modal_env.game import Game
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Agents of the literature, each with its source.
+"""Agents of the literature, and two of our own, each with its source.
 
 `LIBRARY` has them by name, `SOURCES` says where each comes from, `POST` are the four of Garrabrant's post, and `SHORT`
 the letters by which some are also known in formulas: X(DB). The families `WaitFairBot(k)`, `ConFairBot(k)` and
@@ -18,6 +18,7 @@ GARRABRANT = "Garrabrant, Prisoners' Dilemma with Costs to Modeling (2018)"
 BARASZ = "Barasz et al., Robust Cooperation in the Prisoner's Dilemma (2014, arXiv:1401.5577)"
 LAVICTOIRE = "LaVictoire, An Introduction to Löb's Theorem in MIRI Research (2015), section 7.1"
 CRITCH = "Critch, Dennis and Russell, Cooperative and Uncooperative Institution Designs (2022, arXiv:2208.07006)"
+OURS = "welfare-env, docs/modal-search.md"
 MIRI = "github.com/machine-intelligence/provability"
 
 _ROWS = (
@@ -39,6 +40,12 @@ _ROWS = (
     ("CUPOD", "~[]~X(me)", f"{CRITCH}: cooperate unless proof of defection; ours has no bound on proofs"),
     ("CIMCIC", "[](me -> X(me))", f"{CRITCH}: cooperate if my cooperation implies cooperation; no bound on proofs"),
     ("DIMCID", "~[](me -> ~X(me))", f"{CRITCH}: defect if my cooperation implies defection; no bound on proofs"),
+    (
+        "SlipBot",
+        "[][]false | ~[]X(me) & [](X(me) | []X(me)) & ~[](X(me) & []X(me) -> []false)",
+        f"{OURS}: against itself a pure equilibrium, which refutes a conjecture of {GARRABRANT}",
+    ),
+    ("MirrorBot", "[]false | ~[]me & [](X(me) <-> me)", f"{OURS}: the same at depth 1, with `me`"),
     ("RandomBot", "coin", f"comments to {GARRABRANT}; that nothing is provable about it is our reading of them"),
 )
 
@@ -110,6 +117,12 @@ SimpleMagicBot = LIBRARY["SimpleMagicBot"]
 CUPOD = LIBRARY["CUPOD"]
 CIMCIC = LIBRARY["CIMCIC"]
 DIMCID = LIBRARY["DIMCID"]
+SlipBot = LIBRARY["SlipBot"]
+"""Cooperates with those that defect on it at one world only, which is not world 0 or 1. Against itself, an equilibrium
+for epsilon up to 1/2 among all agents without `me`."""
+MirrorBot = LIBRARY["MirrorBot"]
+"""Defects at world 1, and then cooperates with those that did as it did. Against itself, an equilibrium for epsilon up
+to 1 among all agents with `me`."""
 RandomBot = LIBRARY["RandomBot"]
 
 POST = (CooperateBot, DefectBot, FairBot, PrudentBot)

@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 
 from modal_env.errors import GameError
 from modal_env.formula import Agent, Op
+from modal_env.syntax import NAME
 
 MAX_STATES = 4096
 MAX_CALLS = 7
@@ -159,6 +160,17 @@ def closure(agents: Iterable[Agent]) -> tuple[Agent, ...]:
     for agent in found:  # grows
         found.extend(call for call in agent.called if call not in found)
     return tuple(found)
+
+
+def check_names(calls: Sequence[Agent]) -> None:
+    """Make sure that formulas can be written in which X is called on these agents.
+
+    Raises:
+        GameError: two with the same name, or a name that cannot stand in X(.).
+    """
+    names = [call.name for call in calls]
+    if len(set(names)) < len(names) or not all(NAME.fullmatch(name) and name.casefold() != "me" for name in names):
+        raise GameError(f"calls {', '.join(names):.80}: give agents different names that can stand in X(.)")
 
 
 def same_behaviour(a: Agent, b: Agent) -> bool:

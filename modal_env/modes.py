@@ -58,6 +58,13 @@ class Mode(Protocol):
     def mask(self, turn: Turn) -> NDArray[np.int8] | None:
         """Which actions are open: int8 [actions]. None where actions are texts."""
 
+    def actions(self, program: Agent) -> tuple[Any, ...]:
+        """The actions of a turn that chooses a program.
+
+        Raises:
+            ActionError, FormulaError: there are none.
+        """
+
     def take(self, turn: Turn, action: Any) -> Turn:
         """The turn after an action.
 
@@ -83,6 +90,12 @@ class LibraryMode:
         """Every program is open in every round."""
         return np.ones(len(self.agents), np.int8)
 
+    def actions(self, program: Agent) -> tuple[int]:
+        if program not in self.agents:
+            names = ", ".join(agent.name for agent in self.agents)
+            raise ActionError(f"{program.name!r:.80} is not among the programs to choose from: {names}")
+        return (self.agents.index(program),)
+
     def take(self, turn: Turn, action: Any) -> Turn:
         number = check_number(action, len(self.agents))
         return Turn(self.agents[number], (1 + number,))
@@ -103,6 +116,9 @@ class FormulaMode:
 
     def mask(self, turn: Turn) -> None:
         """Nobody can list the texts that are open."""
+
+    def actions(self, program: Agent) -> tuple[str]:
+        return (program.text,)
 
     def take(self, turn: Turn, action: Any) -> Turn:
         if not isinstance(action, str):
@@ -127,6 +143,12 @@ class TokenMode:
         if turn.program is None:
             return self.vocabulary.open(turn.written, self.width)
         return (np.arange(len(self.vocabulary)) == NOTHING).astype(np.int8)
+
+    def actions(self, program: Agent) -> tuple[int, ...]:
+        written = self.vocabulary.encode(program)
+        if len(written) > self.width:
+            raise FormulaError(f"{program.name!r:.80} has {len(written)} tokens, of at most {self.width}")
+        return written
 
     def take(self, turn: Turn, action: Any) -> Turn:
         number = check_number(action, len(self.vocabulary))

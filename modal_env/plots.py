@@ -127,7 +127,13 @@ def basin_over_epsilon(
     axes.errorbar(
         x, values, ends, fmt="o", color="black", capsize=4, markersize=4, label="counted, 95% interval", zorder=4
     )
-    axes.set(xscale="log", yscale="log", xlabel="ε, cost of a level of depth", ylabel="share of starts", title=title)
+    axes.set(
+        xscale="log",
+        yscale="log",
+        xlabel="ε, what a unit of cost takes from the payoff",
+        ylabel="share of starts",
+        title=title,
+    )
     axes.grid(visible=True, which="both", alpha=0.25)
     _finish(axes)
     return figure
@@ -217,8 +223,10 @@ def _along_runs(growth: Growth) -> tuple[Floats, Floats]:
     sizes, shares = [], []
     for before, after in pairwise(growth.populations):
         for part in range(_POINTS_A_RUN + 1):
-            counts = [a * (_POINTS_A_RUN - part) + b * part for a, b in zip(before, after, strict=True)]
+            # Closer together at the beginning of a run, where shares change fastest.
+            done, left = part**2, _POINTS_A_RUN**2 - part**2
+            counts = [a * left + b * done for a, b in zip(before, after, strict=True)]
             size = sum(counts)
-            sizes.append(log10(size) - log10(_POINTS_A_RUN))
+            sizes.append(log10(size) - log10(_POINTS_A_RUN**2))
             shares.append([count / size for count in counts])
     return np.array(sizes), np.array(shares)

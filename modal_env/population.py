@@ -11,20 +11,17 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from numbers import Rational
-from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from modal_env.errors import GameError
-
-if TYPE_CHECKING:
-    from modal_env.game import Game
+from modal_env.game import Game, Number, exact
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Matrix = Sequence[Sequence[Fraction | int]]
-Numbers = Sequence[Fraction | float] | Mapping[str, Fraction | float]
+Numbers = Sequence[Number] | Mapping[str, Number]
 """One for every agent, in their sequence; or name -> number, and 0 for the others."""
 
 _SUM_SLACK = 1e-9  # how far from 1 the shares of a start given as floats may add up
@@ -93,25 +90,24 @@ def read_shares(payoffs: Payoffs, shares: Numbers) -> Floats:
     """[n] shares as floats, of which each is 0 or more and all add up to 1.
 
     Raises:
-        GameError: unknown agents, another number of shares, a share below 0 or not finite, or another sum.
+        GameError: unknown agents, another number of shares, one that is no finite number or below 0, or another sum.
     """
-    values = np.array([float(share) for share in _in_sequence(payoffs, shares)])
-    if not (np.isfinite(values).all() and (values >= 0).all() and abs(values.sum() - 1) <= _SUM_SLACK):
+    values = np.array([float(_exact_share(share)) for share in _in_sequence(payoffs, shares)])
+    if not ((values >= 0).all() and abs(values.sum() - 1) <= _SUM_SLACK):
         raise GameError(f"shares {values.tolist()} add up to {values.sum()}: give numbers from 0 that add up to 1")
     return values / values.sum()
 
 
 def read_mix(payoffs: Payoffs, mix: Numbers) -> tuple[Fraction, ...]:
-    """[n] exact shares, of which each is 0 or more and all add up to 1.
+    """[n] exact shares, of which each is 0 or more and all add up to 1; a float stands for what it prints as.
 
     Raises:
-        GameError: unknown agents, another number of shares, one that is not exact or is below 0, or another sum.
+        GameError: unknown agents, another number of shares, one that is no finite number or below 0, or another sum.
     """
-    shares = _in_sequence(payoffs, mix)
-    exact = [Fraction(share) for share in shares if isinstance(share, Rational) and share >= 0]
-    if len(exact) != len(shares) or sum(exact) != 1:
-        raise GameError(f"mix {[str(share) for share in shares]}: give integers or Fractions from 0 that add up to 1")
-    return tuple(exact)
+    shares = tuple(_exact_share(share) for share in _in_sequence(payoffs, mix))
+    if min(shares) < 0 or sum(shares) != 1:
+        raise GameError(f"mix {', '.join(map(str, shares))}: give numbers from 0 that add up to 1")
+    return shares
 
 
 def read_counts(payoffs: Payoffs, counts: Numbers) -> tuple[int, ...]:
@@ -166,10 +162,10 @@ def is_trapped(payoffs: Floats, shares: Floats, agent: int) -> Bools:
     return (gaps[:, None] * shares[agent] > more @ shares).all(axis=0)
 
 
-def _in_sequence(payoffs: Payoffs, given: Numbers) -> list[Fraction | float]:
+def _in_sequence(payoffs: Payoffs, given: Numbers) -> list[Number]:
     """[n] the numbers of all agents; of those that a mapping does not name, 0."""
     if isinstance(given, Mapping):
-        values = dict.fromkeys(payoffs.names, cast(Fraction | float, 0))
+        values: dict[str, Number] = dict.fromkeys(payoffs.names, 0)
         values.update({payoffs.names[payoffs.index(name)]: value for name, value in given.items()})
         return list(values.values())
     if len(given) != payoffs.size:
@@ -177,3 +173,7 @@ def _in_sequence(payoffs: Payoffs, given: Numbers) -> list[Fraction | float]:
             f"{len(given)} numbers for {payoffs.size} agents: give one for each of {', '.join(payoffs.names)}"
         )
     return list(given)
+
+
+def _exact_share(share: Number) -> Fraction:
+    return exact(share.item() if isinstance(share, np.generic) else share, "a share")

@@ -1,12 +1,12 @@
 """What all agents up to a depth can do against given opponents: a search that leaves none out.
 
-There are far too many agents to list: those of depth 1 that call two others are more than 10**50 in behaviour. But an
-agent of depth d that calls the opponent on given agents is a truth function of what it can tell apart: the *types* of
-histories. Of depth 0 there is one type. The type of depth d of a history is the set of pairs (type of depth d - 1,
-symbol) of its worlds so far, where a symbol is the values of all letters at a world: a box of depth d says something
-about that set, and for every set a formula of depth d says that it is that one. So an agent is any function from types
-to moves. The search plays world by world against all opponents at once and decides the move for a type when it comes
-up, both ways. Every agent agrees with one of the branches on all types that it meets.
+There are far too many agents to list: with two others to call, 2**193 truth functions of depth 1 alone. But an agent
+of depth d that calls the opponent on given agents is a function of what it can tell apart: the *types* of histories. Of
+depth 0 there is one type. The type of depth d of a history is the set of pairs (type of depth d - 1, symbol) of its
+worlds so far, where a symbol is the values of all letters at a world: a box of depth d says something about that set,
+and for every set a formula of depth d says that it is that one. So an agent is any function from types to moves. The
+search plays world by world against all opponents at once and decides the move for a type when it comes up, both ways.
+Every agent agrees with one of the branches on all types that it meets.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from itertools import combinations, product
 
 from modal_env.errors import GameError
 from modal_env.formula import Agent, parse
-from modal_env.machines import Machine, closure, machine
+from modal_env.machines import MAX_CALLS, Machine, check_names, closure, machine
 from modal_env.provability import Outcome, play
 
 Word = tuple[int, ...]
@@ -50,14 +50,18 @@ def replies(opponents: Sequence[Agent], calls: Sequence[Agent] = (), *, depth: i
         depth: of the agents, 0 or more. Time and memory grow fast from 3 on.
 
     Raises:
-        GameError: no opponents, RandomBot, calls of greater depth, a depth below 0.
+        GameError: no opponents, RandomBot, a depth below 0, more than MAX_CALLS calls, calls of greater depth or
+            without different names.
     """
     if not opponents:
         raise GameError("opponents: give one at least")
     if depth < 0:
         raise GameError(f"depth={depth}: give 0 or more")
+    if len(calls) > MAX_CALLS:
+        raise GameError(f"{len(calls)} calls: at most {MAX_CALLS} are possible")
     if deep := [call for call in calls if call.depth > depth]:
         raise GameError(f"calls: an agent that calls {deep[0].name!r} has depth {deep[0].depth}, not {depth}")
+    check_names(calls)
     return _Search(tuple(opponents), tuple(calls), depth).replies()
 
 
@@ -288,6 +292,7 @@ def _questions(letters: tuple[str, ...], calls: tuple[Agent, ...], depth: int) -
                 texts.append(f"[]({' | '.join(sign + atom for sign, atom in zip(signs, chosen, strict=True))})")
     helpers = {call.name: call for call in calls}
     agents = sorted(
-        {parse(text, helpers=helpers) for text in texts}, key=lambda agent: (agent.size, len(agent.called), agent.text),
+        {parse(text, helpers=helpers) for text in texts},
+        key=lambda agent: (agent.size, len(agent.called), agent.text),
     )
     return [(agent.text, machine(agent, calls)) for agent in agents]

@@ -1,9 +1,9 @@
 """Answers to the post's questions about all modal agents, found by complete searches, each with a certificate.
 
-Garrabrant, "Prisoners' Dilemma with Costs to Modeling" (2018), says that the mix of CooperateBot, FairBot and PrudentBot
-is an equilibrium among all modal agents, and conjectures that DefectBot against itself is the only pure one, because
-"if a depth n agent cooperates with another depth n agent, then there exists a depth n - 1 agent which it also cooperates
-with". `search` looks at three classes of agents:
+Garrabrant, "Prisoners' Dilemma with Costs to Modeling" (2018), says that the mix of CooperateBot, FairBot and
+PrudentBot is an equilibrium among all modal agents. It conjectures that DefectBot against itself is the only pure one,
+because an agent of depth n that cooperates with one of depth n also cooperates with one of depth n - 1 (the post's
+lemma). `findings` looks at three classes of agents:
 
 * direct: depth up to 2, saying X(me) only (`modal_env.direct`): everybody against everybody;
 * two boxes: `modal_env.behaviours.two_boxes`: everybody against everybody;
@@ -26,15 +26,9 @@ from modal_env.behaviours import Behaviours, two_boxes
 from modal_env.certificates import Certificate, Line, show
 from modal_env.errors import GameError
 from modal_env.formula import Agent, parse
-from modal_env.library import CooperateBot, DefectBot, FairBot, PrudentBot, UnfairBot
+from modal_env.library import CooperateBot, DefectBot, FairBot, PrudentBot, SlipBot, UnfairBot
 from modal_env.provability import play
 from modal_env.replies import Reply, replies
-
-SlipBot = parse(
-    "[][]false | ~[]X(me) & [](X(me) | []X(me)) & ~[](X(me) & []X(me) -> []false)",
-    name="SlipBot",
-)
-"""Cooperates with those who defect against it at one world only, which is not world 0 or 1. The pure equilibrium."""
 
 CALLS = (CooperateBot, DefectBot, FairBot, parse("[]false", name="FalseBot"), parse("~[]false", name="TrueBot"))
 """Whom agents may call in the complete searches."""
@@ -118,28 +112,35 @@ def _nonnegative(lines: Sequence[Line]) -> tuple[Fraction, Fraction | None] | No
 def pure_equilibria(behaviours: Behaviours) -> list[PureEquilibrium]:
     """All pure equilibria in which both players choose from a list, for all epsilon > 0; each pair once."""
     met, depths = behaviours.cooperates, behaviours.depths
-    payoffs = np.array(direct.PAYOFFS, np.int8)[met.astype(np.int8), met.T.astype(np.int8)]
-    deepest = int(depths.max())
+    theirs = np.ascontiguousarray(met.T)
+    table = np.array(direct.PAYOFFS, np.int8)
     # [depth, n]: the best payoff of agents up to a depth against the column's agent.
-    best = np.stack([payoffs[depths <= depth].max(axis=0, initial=-1) for depth in range(deepest + 1)])
-    lasts = np.array([best[depth] for depth in depths])
-    # At its depth nothing is paid better, and less at every smaller depth: else no epsilon > 0 will do.
-    fits = payoffs == lasts
-    for depth in range(deepest):
-        fits[depths > depth] &= payoffs[depths > depth] > best[depth]
+    best = np.full((int(depths.max()) + 1, len(behaviours)), -1, np.int8)
+    for row, depth in enumerate(depths):
+        best[depth:] = np.maximum(best[depth:], table[met[row].astype(np.int8), theirs[row].astype(np.int8)])
+    # Who is paid best at its depth, and more than at every smaller depth; else no epsilon > 0 will do.
+    fits = np.zeros_like(met)
+    for row, depth in enumerate(depths):
+        payoffs = table[met[row].astype(np.int8), theirs[row].astype(np.int8)]
+        fits[row] = (payoffs == best[depth]) & (payoffs > best[:depth]).all(axis=0)
+    pairs = [(row, column) for row, column in np.argwhere(fits & fits.T).tolist() if row <= column]
     found = []
-    for row, column in np.argwhere(fits & fits.T & np.tri(len(behaviours), dtype=np.bool_).T).tolist():
-        sides = ((row, column), (column, row))
-        lines = [line for a, b in sides for line in _margins(int(payoffs[a, b]), int(depths[a]), best[:, b])]
-        bounds = _nonnegative(lines)
+    for a, b in pairs:
+        bounds = _nonnegative(
+            [*_margins(_payoff(met, a, b), depths[a], best[:, b]), *_margins(_payoff(met, b, a), depths[b], best[:, a])]
+        )
         if bounds is not None and bounds[1] != 0:
-            found.append(PureEquilibrium(behaviours.agent(row), behaviours.agent(column), *bounds))
+            found.append(PureEquilibrium(behaviours.agent(a), behaviours.agent(b), *bounds))
     return found
 
 
+def _payoff(met: NDArray[np.bool_], a: int, b: int) -> int:
+    return direct.PAYOFFS[int(met[a, b])][int(met[b, a])]
+
+
 def _margins(payoff: int, depth: int, best: NDArray[np.int8]) -> list[Line]:
-    """How much more a player is paid than by the best agent of each depth."""
-    return [(Fraction(payoff - int(points)), Fraction(other - depth)) for other, points in enumerate(best)]
+    """How much more an agent is paid than the best agent of each depth."""
+    return [(Fraction(payoff - int(points)), Fraction(other - int(depth))) for other, points in enumerate(best)]
 
 
 def direct_equilibria(depth: int = 2) -> list[PureEquilibrium]:
@@ -149,14 +150,13 @@ def direct_equilibria(depth: int = 2) -> list[PureEquilibrium]:
     DefectBot is paid 1 at least. And who cooperates with an agent of depth 0 regrets it.
     """
     seen = direct.survey(depth)
-    made: dict[int, Agent] = {}
+    agents = {code: direct.agent_with(code, depth) for code in np.unique(direct.partners(depth)).tolist()}
     found = []
     for pair in direct.partners(depth).tolist():
         sides = (pair, pair[::-1])
         bounds = _nonnegative([m for a, b in sides for m in _margins(2, int(seen.least[a]), seen.best[b])])
         if bounds is not None and bounds[1] != 0:
-            first, second = (_made(code, depth, made) for code in pair)
-            found.append(PureEquilibrium(first, second, *bounds))
+            found.append(PureEquilibrium(agents[pair[0]], agents[pair[1]], *bounds))
     return found
 
 
@@ -186,6 +186,11 @@ def lemma(depth: int) -> Lemma:
     return Lemma(depth, int(own.sum()), int(friendly.sum()), int(alone.sum()))
 
 
+def befriended(agent: Agent, calls: Sequence[Agent], depth: int) -> list[Reply]:
+    """All that agents of at most this depth do with whom the agent cooperates; see `replies`."""
+    return [reply for reply in replies([agent], calls, depth=depth) if reply.moves[0][1] == "C"]
+
+
 def trusted_by_fairbot_and_unfairbot(calls: Sequence[Agent] = CALLS, depth: int = 2) -> list[Reply]:
     """Agents with whom both FairBot and []~X(me) cooperate: there are none."""
     return [
@@ -206,14 +211,14 @@ def exploits_cooperatebot_trusted_by_fairbot(calls: Sequence[Agent] = CALLS, dep
 
 @dataclass(frozen=True)
 class Findings:
-    """What `search` found.
+    """What `findings` found.
 
     Attributes:
         behaviours: the class of two boxes.
         told_apart: how many of them play shows to be different, in this class.
         listed: the pure equilibria among them.
         direct: the pure equilibria among direct agents, but for DefectBot against itself.
-        robust: those direct agents that are in one, and that no agent of depth 1 with calls has the cooperation of.
+        robust: the agents in those that cooperate with no agent of depth 1, even if it calls `CALLS`.
         lemmas: for depth 1 and 2.
         mix, slip: certificates that the good mix, and SlipBot against itself, are equilibria.
     """
@@ -235,24 +240,29 @@ class Findings:
         yield "Pure equilibria among them:"
         yield from map(_tell, self.listed)
         agents = {agent for pair in self.direct for agent in (pair.first, pair.second)}
-        yield f"Direct agents: {len(self.direct)} pure equilibria but DefectBot's, among {len(agents)} behaviours."
-        yield f"Of these, {len(self.robust)} agents have the cooperation of no agent of depth 1 that calls others:"
+        ranges = dict.fromkeys(_range(pair.low, pair.high) for pair in self.direct)
+        yield f"Direct agents: {len(self.direct)} pure equilibria besides, for {', '.join(ranges)}; all are pairs of"
+        called = ", ".join(agent.name for agent in CALLS)
+        yield f"{len(agents)} behaviours. Of agents of depth 1 that call only {called},"
+        yield f"{len(self.robust)} cooperate with none:"
         yield from (f"  {agent.text}" for agent in self.robust)
         for one in self.lemmas:
-            yield (
-                f"Depth {one.depth}: {one.agents:,} behaviours; {one.friendly:,} cooperate with an agent of depth up to "
-                f"{one.depth}; {one.counterexamples:,} of these with none of smaller depth"
-            )
+            yield f"The lemma among direct agents of depth {one.depth}: {one.agents:,} behaviours;"
+            yield f"  {one.friendly:,} cooperate with an agent of depth up to {one.depth},"
+            yield f"  {one.counterexamples:,} of them with none of smaller depth"
         yield from self.slip.lines()
         yield from self.mix.lines()
 
 
 def _tell(pair: PureEquilibrium) -> str:
-    high = "" if pair.high is None else f" <= {pair.high}"
-    return f"  {pair.first.text}  against  {pair.second.text}, for {pair.low} <= epsilon{high}"
+    return f"  {pair.first.text}  against  {pair.second.text}, for {_range(pair.low, pair.high)}"
 
 
-def search(literals: int = 2) -> Findings:
+def _range(low: Fraction, high: Fraction | None) -> str:
+    return f"{low} <= epsilon" if high is None else f"{low} <= epsilon <= {high}"
+
+
+def findings(literals: int = 2) -> Findings:
     """Search all three classes; with the standard `literals` about half a minute on one core.
 
     Raises:
@@ -263,7 +273,7 @@ def search(literals: int = 2) -> Findings:
     rows = np.packbits(np.concatenate([met, met.T], axis=1), axis=1)
     pairs = tuple(direct_equilibria())
     agents = dict.fromkeys(agent for pair in pairs for agent in (pair.first, pair.second))
-    robust = [agent for agent in agents if not _cooperation(agent, replies([agent], CALLS, depth=1))]
+    robust = [agent for agent in agents if not befriended(agent, CALLS, 1)]
     return Findings(
         behaviours,
         len(np.unique(rows, axis=0)),
@@ -274,8 +284,3 @@ def search(literals: int = 2) -> Findings:
         certify("The good mix", GOOD_MIX, tuple(GOOD_MIX), CALLS),
         certify("SlipBot against itself", {SlipBot: (ONE, ZERO)}, [SlipBot], CALLS),
     )
-
-
-def _cooperation(agent: Agent, found: Sequence[Reply]) -> bool:
-    """Whether the agent cooperates with one of those that did this against it."""
-    return any(reply.moves[0][1] == "C" for reply in found)

@@ -12,16 +12,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from modal_env.errors import GameError
+from modal_env.game import Game
 from modal_env.population import Matrix, Numbers, Payoffs, payoffs_of, read_mix
-
-if TYPE_CHECKING:
-    from modal_env.game import Game
 
 Square = tuple[tuple[Fraction, ...], ...]
 
@@ -81,10 +78,10 @@ def jacobian(game: Game | Matrix, mix: Numbers) -> Stability:
 
     Args:
         game: a `Game`, or a square matrix of exact payoffs.
-        mix: [n] exact shares, or name -> share.
+        mix: [n] shares, or name -> share; a float stands for the decimal number that it prints as.
 
     Raises:
-        GameError: payoffs that are not square and exact, a mix that is not exact or does not add up to 1, or no rest
+        GameError: payoffs that are not square and exact, shares that are negative or do not add up to 1, or no rest
             point: two agents of the mix are paid differently.
     """
     payoffs = payoffs_of(game)

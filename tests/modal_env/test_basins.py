@@ -14,6 +14,7 @@ from scipy.stats import binomtest
 from modal_env import basins as ours
 from modal_env.basins import Basins, Interval, basins, power_law, wilson
 from modal_env.errors import GameError
+from modal_env.evolution import replicator
 from modal_env.game import Game
 from modal_env.library import POST
 from modal_env.population import is_trapped, payoffs_of
@@ -129,12 +130,12 @@ class TestCounts:
         assert near - 3 == pytest.approx(0.023, abs=0.002)
         assert nearer - 3 == pytest.approx(0.0023, abs=0.0006)
 
-    def test_the_rule_for_other_games_gives_the_same_as_the_proof(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        proven = basins(post("1/20"), 20_000, 5)
+    def test_without_the_proof_the_same_starts_are_taken_over(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        proven = basins(post("1/10"), 3000, 5)
         monkeypatch.setattr(ours, "epsilon_of_the_post", lambda payoffs: None)
-        ruled = basins(post("1/20"), 20_000, 5)
-        assert (proven.is_proven, ruled.is_proven) == (True, False)
-        assert (proven.ends, proven.elsewhere, proven.undecided) == (ruled.ends, ruled.elsewhere, ruled.undecided)
+        waited = basins(post("1/10"), 3000, 5, time=1000)
+        assert (proven.is_proven, waited.is_proven) == (True, False)
+        assert (waited.ends, waited.elsewhere, waited.undecided) == (proven.ends, 0, proven.elsewhere)
 
     def test_same_seed_same_counts_however_many_at_a_time(self, monkeypatch: pytest.MonkeyPatch) -> None:
         whole = basins(post("1/10"), 5000, 3)
@@ -151,12 +152,22 @@ class TestCounts:
         three = basins([[1, 0, 0], [0, 1, 0], [0, 0, 1]], 50_000, 0)
         assert all(three.share(name).low < 1 / 3 < three.share(name).high for name in three.ends)
 
-    def test_undecided_starts_widen_the_interval(self) -> None:
+    def test_when_the_time_is_up_the_rest_is_undecided(self) -> None:
         found = basins(post("1/10"), 2000, 0, time=1e-9)
-        sure, last = found.ends["DefectBot"], found.undecided
-        assert last > 1000
-        assert sure + found.elsewhere + last == 2000
-        assert found.share("DefectBot") == Interval(sure / 2000, wilson(sure, 2000)[0], wilson(sure + last, 2000)[1])
+        sure = found.ends["DefectBot"]
+        assert found.undecided > 1000
+        assert sure + found.elsewhere + found.undecided == 2000
+        assert found.share("DefectBot") == Interval(sure / 2000, *wilson(sure, 2000))
+
+    def test_a_share_however_small_can_grow_again(self) -> None:
+        """Agent 0 falls to 1e-58 while agent 1 gives way to agent 2; then it takes over."""
+        game = [[1, -1, 1], [0, 0, 0], [0, Fraction(1, 5), 0]]
+        shares = [1e-10, 1 - 2e-10, 1e-10]
+        path = replicator(game, shares, 1000)
+        assert path.log_shares[:, 0].min() < -50
+        assert str(path.limit) == "taken over: 0"
+        fates = ours._fates(payoffs_of(game), np.log(shares)[:, None], ours._nowhere, 1000, 1e-6)
+        assert fates.tolist() == [0]
 
     @pytest.mark.parametrize(
         ("game", "epsilon"),
@@ -204,9 +215,7 @@ class TestStatistics:
 
 
 class TestErrors:
-    @pytest.mark.parametrize(
-        "wrong", [{"starts": 0}, {"starts": 1.5}, {"time": 0}, {"tolerance": 0}, {"extinct": 1}, {"extinct": 0}]
-    )
+    @pytest.mark.parametrize("wrong", [{"starts": 0}, {"starts": 1.5}, {"time": 0}, {"tolerance": 0}])
     def test_options(self, wrong: dict[str, float]) -> None:
         with pytest.raises(GameError, match=r"above 0|whole number from 1"):
             basins(post("1/10"), **{"starts": 10, **wrong})
@@ -219,7 +228,7 @@ class TestErrors:
 
     def test_no_such_end(self) -> None:
         with pytest.raises(GameError, match="strict pure equilibria are DefectBot"):
-            Basins(1, {"DefectBot": 1}, 0, 0, is_proven=True).share("FairBot")
+            Basins(1, {"DefectBot": 1}, 0, 0).share("FairBot")
 
     @pytest.mark.parametrize(
         ("epsilons", "counts", "starts"),

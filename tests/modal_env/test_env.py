@@ -1,5 +1,6 @@
 """The environment: what is paid, who sees what, what is refused."""
 
+import doctest
 from fractions import Fraction
 
 import numpy as np
@@ -330,3 +331,8 @@ def test_render_shows_programs_and_payoffs():
     shown = env.render()
     for part in ("PrudentBot", PrudentBot.text, "2.98", "player_1"):
         assert part in shown
+
+
+def test_the_example_of_the_package():
+    assert doctest.testmod(modal_env).failed == 0
+    assert doctest.testmod(modal_env).attempted > 5

@@ -89,7 +89,7 @@ class TestMotion:
         assert path.lengths("0")[0] == pytest.approx(alone.lengths("CooperateBot")[0], rel=1e-6)
 
     def test_shares_by_name(self) -> None:
-        by_name = replicator(post("1/10"), {"FairBot": 0.25, "DefectBot": Fraction(3, 4)}, 5)
+        by_name = replicator(post("1/10"), {"FairBot": "1/4", "DefectBot": np.float64(0.75)}, 5)
         assert np.array_equal(by_name.log_shares, replicator(post("1/10"), [0, 0.75, 0.25, 0], 5).log_shares)
 
     def test_agents_of_the_same_name_are_told_apart(self) -> None:
@@ -177,9 +177,11 @@ class TestCycle:
 
 
 class TestErrors:
-    @pytest.mark.parametrize("start", [[1], [0.5, 0.5, 0.5, 0.5], [1.5, -0.5, 0, 0], [float("nan"), 0, 0, 1]])
-    def test_shares(self, start: list[float]) -> None:
-        with pytest.raises(GameError, match=r"4 agents|add up to"):
+    @pytest.mark.parametrize(
+        "start", [[1], [0.5, 0.5, 0.5, 0.5], [1.5, -0.5, 0, 0], [float("nan"), 0, 0, 1], ["x"] * 4]
+    )
+    def test_shares(self, start: list) -> None:
+        with pytest.raises(GameError, match=r"4 agents|add up to|a share is"):
             replicator(post("1/10"), start, 10)
 
     @pytest.mark.parametrize("time", [0, -1, float("inf"), float("nan")])

@@ -147,12 +147,17 @@ class TestRouth:
         assert jacobian([[0, -1, 2], [2, 0, -1], [-1, 2, 0]], third).kind == "stable"
 
 
+def test_floats_and_texts_stand_for_what_they_print_as() -> None:
+    e = Fraction(1, 10)
+    assert jacobian(post(e), [0, 0.9, "1/10", 0]) == jacobian(post(e), mixes(e)["defect and fair"])
+
+
 class TestErrors:
     def test_no_rest_point(self) -> None:
         with pytest.raises(GameError, match="no rest point: its agents are paid CooperateBot 1, DefectBot 2"):
             jacobian(post(Fraction(1, 10)), [Fraction(1, 2), Fraction(1, 2), 0, 0])
 
-    @pytest.mark.parametrize("mix", [[0.5, 0.5, 0, 0], [1, 1, 0, 0], [2, -1, 0, 0], [1]])
+    @pytest.mark.parametrize("mix", [["half", 0.5, 0, 0], [1, 1, 0, 0], [2, -1, 0, 0], [1], [float("nan"), 0, 0, 1]])
     def test_mix(self, mix: list) -> None:
-        with pytest.raises(GameError, match=r"Fractions|for 4 agents"):
+        with pytest.raises(GameError, match=r"add up to 1|for 4 agents|a share is"):
             jacobian(post(Fraction(1, 10)), mix)

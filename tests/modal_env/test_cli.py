@@ -1,0 +1,182 @@
+"""The command line: what it prints, what it draws, and how it refuses."""
+
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+import modal_env
+from modal_env.__main__ import app
+
+RUNNER = CliRunner()
+
+
+def run(*arguments):
+    """What a command prints; it must succeed."""
+    result = RUNNER.invoke(app, arguments)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def rows(text):
+    """The cells of all tables' rows."""
+    return [[cell.strip() for cell in line.split("│")[1:-1]] for line in text.splitlines() if line.startswith("│")]
+
+
+def test_play_shows_the_worlds():
+    shown = run("play", "FB", "prudentbot", "--worlds", "4")
+    assert [row for row in rows(shown) if row[0].isdecimal()] == [[str(world), "C", "C"] for world in range(4)]
+    assert "FairBot cooperates and PrudentBot cooperates; nothing changes from world 1 on" in shown
+    assert ["PrudentBot", "□(X(me) ∧ (X(DefectBot) → □⊥))", "2", "7"] in rows(shown)
+
+
+def test_agents_can_be_named_and_call_each_other():
+    shown = run("tournament", "Spy=[]X(me) & ~[]false", "[]X(Spy)", "coin")
+    assert ["Spy", "□X(me) ∧ ¬□⊥", "1", "6"] in rows(shown)
+    by_hand = modal_env.tournament(
+        [spy := modal_env.parse("[]X(me) & ~[]false"), modal_env.parse("[]X(Spy)", helpers={"Spy": spy})]
+    )
+    letters = [["DC"[int(move)] for move in row] for row in by_hand.cooperates]
+    assert [row[1:3] for row in rows(shown) if row[0] in ("Spy", "[]X(Spy)") and len(row[1]) == 1] == letters
+    assert ["coin", "?", "?", "?"] in rows(shown)
+
+
+def test_tournament_of_the_post():
+    shown = rows(run("tournament", "--worlds", "--epsilon", "1/10"))
+    names = [agent.name for agent in modal_env.POST]
+    assert ["FairBot", "C", "D", "C", "C"] in shown
+    assert ["PrudentBot", "14/5", "4/5", "9/5", "9/5"] in shown
+    assert [row[0] for row in shown] == names * 4
+
+
+def test_a_long_formula_heads_its_column_by_number():
+    shown = run("tournament", "FB", "[](X(me) & (X(DefectBot) -> []false))")
+    assert ["#2", "C", "C"] in rows(shown)
+
+
+def test_equilibria_of_the_post():
+    shown = rows(run("equilibria"))
+    assert ["CooperateBot 1/10, FairBot 17/20, PrudentBot 1/20", "the same", "19/10"] in [row[1:] for row in shown]
+    assert sum(row[2] == "the same" for row in shown if len(row) == 4) == 3
+
+
+def test_equilibria_at_every_epsilon():
+    shown = run("equilibria", "--ranges", "--symmetric")
+    mix = "CooperateBot eps, FairBot 1 - 3/2 eps, PrudentBot 1/2 eps"
+    assert ["0 <= eps <= 1/3", mix, "the same", "2 - eps"] in rows(shown)
+    assert "change at eps = 0, 1/4, 1/3, 1/2" in shown
+
+
+def test_replicator_and_its_pictures(tmp_path):
+    for view in ("shares", "logs", "simplex"):
+        picture = tmp_path / f"{view}.png"
+        shown = run("evolve", "--time", "300", "--plot", str(picture), "--view", view)
+        assert picture.stat().st_size > 1000
+    trajectory = modal_env.replicator(modal_env.Game(modal_env.POST, "1/10"), [0.25] * 4, 300)
+    assert [row[0] for row in rows(shown)[4:]] == [stay.agent for stay in trajectory.stays]
+
+
+def test_replicator_from_shares_by_short_names():
+    assert "taken over: DefectBot" in run("evolve", "--start", "DB=0.9,cb=1/10")
+
+
+def test_growth(tmp_path):
+    shown = run(
+        "evolve", "--model", "growth", "--start", "FB=3,PB=2", "--steps", "100", "--plot", str(tmp_path / "g.png")
+    )
+    assert "100 added" in shown
+    assert (tmp_path / "g.png").stat().st_size > 1000
+    assert "and so on for ever" in run("evolve", "--model", "growth", "--start", "DB=3")
+
+
+def test_basins(tmp_path):
+    options = ("--epsilon", "0.2", "--epsilon", "0.1", "--starts", "500", "--seed", "3")
+    shown = run("evolve", "--model", "basins", *options, "--plot", str(tmp_path / "b.png"))
+    assert [row[0] for row in rows(shown)[4:]] == ["1/5", "1/10"]
+    assert (tmp_path / "b.png").stat().st_size > 1000
+    assert shown == run("evolve", "--model", "basins", *options)
+
+
+def test_search_finds_that_prudent_bot_needs_depth_two():
+    """No agent of depth 1 defects on CooperateBot and gets cooperation from FairBot (the post)."""
+    shallow = rows(run("search", "CB", "FB", "--depth", "1", "--call", "CB", "--call", "DB", "--call", "FB"))
+    assert not [row for row in shallow if row[:2] == ["DC", "CC"]]
+    deep = rows(run("search", "CB", "FB", "--depth", "2"))
+    assert [row[3] for row in deep if row[:2] == ["DC", "CC"]] == ["2"]
+
+
+def test_search_puts_the_best_first():
+    shown = [
+        row for row in rows(run("search", "CB", "DB", "FB", "PB", "--mix", "DB=1", "--depth", "1")) if len(row) == 7
+    ]
+    assert shown[0][4:] == ["1", "0", "DefectBot, ⊥"]
+
+
+def test_search_without_opponents_answers_the_post():
+    shown = run("search", "--literals", "1")
+    assert "The good mix: best replies for 0 <= epsilon <= 1/3" in shown
+    assert "SlipBot against itself: best replies" in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["play", "FB", "[]X(Nobot)"], "did you mean"),
+        (["play", "FB", "X(me)"], "stands under no"),
+        (["play", "FB", "PB", "--worlds", "0"], "--worlds"),
+        (["tournament", "A=true", "A=false"], "'A'"),
+        (["tournament", "A=[]X(B)", "B=[]X(A)"], "circle"),
+        (["equilibria", "--epsilon", "lots"], "1/100"),
+        (["equilibria", "--cost", "weight"], "'depth'"),
+        (["evolve", "--start", "FB"], "NAME=NUMBER"),
+        (["evolve", "--start", "FB=1/2,FairBot=1/2"], "NAME=NUMBER"),
+        (["evolve", "--start", "FB=2"], "add up to 1"),
+        (["evolve", "--start", "Foo=1"], "CooperateBot"),
+        (["evolve", "--time", "0"], "above 0"),
+        (["evolve", "--epsilon", "0.1", "--epsilon", "0.2"], "2 times"),
+        (["evolve", "--plot", "picture.abc"], "supported"),
+        (["evolve", "--plot", "no/such/folder.png"], "No such file"),
+        (["evolve", "--plot", "p.png", "--view", "simplex", "FB", "PB"], "three different"),
+        (["evolve", "--model", "growth", "--start", "FB=1.5"], "whole number"),
+        (["evolve", "--model", "basins", "--plot", "p.png"], "twice"),
+        (["search", "coin"], "RandomBot"),
+        (["search", "FB", "--mix", "FB=0.2"], "add up to 1"),
+    ],
+    ids=" ".join,
+)
+def test_errors_teach_and_exit_with_2(arguments, told, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = RUNNER.invoke(app, arguments)
+    assert result.exit_code == 2
+    assert told in result.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_without_matplotlib_a_picture_is_refused(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)  # as if it were not installed
+    result = RUNNER.invoke(app, ["evolve", "--plot", "p.png"])
+    assert result.exit_code == 2
+    assert "pip install 'welfare-env[plot]'" in result.stderr
+
+
+@pytest.mark.parametrize("command", ["", "play", "tournament", "equilibria", "evolve", "search"])
+def test_help_tells_what_an_agent_is(command):
+    shown = " ".join(run(*command.split(), "--help").replace("│", " ").split())
+    assert "NAME=FORMULA" in shown
+    assert "'[](X(me) & (X(DefectBot) -> []false))'" in shown
+
+
+def test_as_a_module():
+    done = subprocess.run(
+        [sys.executable, "-m", "modal_env", "play", "FB", "DB"], capture_output=True, text=True, timeout=60
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "FairBot defects and DefectBot defects" in done.stdout
+
+
+def test_importing_modal_env_stays_light():
+    heavy = {"numba", "scipy", "matplotlib", "pygambit", "typer", "torch", "ray", "welfare_env"}
+    code = f"import sys, modal_env; print(*sorted({heavy!r} & sys.modules.keys()))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout.strip()) == (0, ""), done.stderr

@@ -1,0 +1,251 @@
+"""All equilibria at one epsilon, against pygambit, against a search by bases, and against what the post derives."""
+
+from fractions import Fraction as F
+from itertools import combinations, product
+
+import numpy as np
+import pygambit
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+
+from modal_env.equilibria import Equilibrium, equilibria, exploitability, solve
+from modal_env.errors import GameError
+from modal_env.game import COSTS, Game
+from modal_env.library import (
+    LIBRARY,
+    POST,
+    CooperateBot,
+    DefectBot,
+    FairBot,
+    JustBot,
+    NiceBot,
+    PrudentBot,
+    RandomBot,
+)
+from modal_env.vertices import vertices
+
+Mix = tuple[F, ...]
+Matrix = list[list[F]]
+
+
+@st.composite
+def matrices(draw: st.DrawFn, largest: int = 4) -> Matrix:
+    """Payoffs of symmetric games. With few different numbers most are degenerate."""
+    size, top = draw(st.integers(1, largest)), draw(st.sampled_from([1, 2, 3, 20]))
+    values = st.builds(F, st.integers(-top, top), st.sampled_from([1, 1, 3]))
+    row = st.lists(values, min_size=size, max_size=size)
+    return draw(st.lists(row, min_size=size, max_size=size))
+
+
+def by_gambit(utilities: Matrix) -> set[tuple[Mix, Mix]]:
+    """All extreme equilibria, as Gambit finds them with exact arithmetic."""
+    array = np.array(utilities, dtype=object)
+    game = pygambit.Game.from_arrays(array, array.T)
+    found = pygambit.nash.enummixed_solve(game, rational=True).equilibria
+    sides = [tuple(tuple(F(str(mix[s])) for s in player.strategies) for player in game.players) for mix in found]
+    return set(sides)
+
+
+def extremes(found: list[Equilibrium]) -> set[tuple[Mix, Mix]]:
+    """The pairs of extreme mixes of all sets."""
+    return {pair for each in found for pair in product(each.rows, each.columns)}
+
+
+def solved(rows: Matrix) -> list[F] | None:
+    """Linear equations by Gauss and Jordan; None of a singular matrix."""
+    rows = [list(map(F, row)) for row in rows]
+    for i in range(len(rows)):
+        pivot = next((place for place in range(i, len(rows)) if rows[place][i]), None)
+        if pivot is None:
+            return None
+        rows[i], rows[pivot] = rows[pivot], rows[i]
+        rows[i] = [value / rows[i][i] for value in rows[i]]
+        for place in set(range(len(rows))) - {i}:
+            rows[place] = [a - rows[place][i] * b for a, b in zip(rows[place], rows[i], strict=True)]
+    return [row[-1] for row in rows]
+
+
+def vertices_by_bases(utilities: Matrix) -> set[Mix]:
+    """The vertices by every choice of agents played and of as many best replies."""
+    size, found = len(utilities), set()
+    for number in range(1, size + 1):
+        for played, replies in product(combinations(range(size), number), repeat=2):
+            equal = [[*(utilities[i][j] for j in played), F(-1), F(0)] for i in replies]
+            solution = solved([*equal, [*[F(1)] * number, F(0), F(1)]])
+            if solution is None or min(solution[:-1]) < 0:
+                continue
+            shares = dict(zip(played, solution, strict=False))
+            mix = tuple(shares.get(j, F(0)) for j in range(size))
+            if max(sum(a * x for a, x in zip(row, mix, strict=True)) for row in utilities) <= solution[-1]:
+                found.add(mix)
+    return found
+
+
+@given(matrices())
+@settings(max_examples=60)
+def test_vertices_are_those_that_a_search_by_bases_finds(utilities: Matrix) -> None:
+    found = vertices(utilities)
+    assert [vertex.mix for vertex in found] == sorted(vertices_by_bases(utilities), reverse=True)
+    for vertex in found:
+        paid = [sum(a * x for a, x in zip(row, vertex.mix, strict=True)) for row in utilities]
+        assert vertex.value == max(paid)
+        assert [bool(vertex.labels.replies >> i & 1) for i in range(len(paid))] == [x == max(paid) for x in paid]
+        assert [bool(vertex.labels.played >> i & 1) for i in range(len(paid))] == [x > 0 for x in vertex.mix]
+
+
+@given(matrices())
+@settings(max_examples=60)
+def test_random_games_have_the_extreme_equilibria_that_gambit_finds(utilities: Matrix) -> None:
+    assert extremes(solve(("",) * len(utilities), utilities, False)) == by_gambit(utilities)
+
+
+@pytest.mark.parametrize("cost", COSTS)
+def test_the_post_s_game_has_the_extreme_equilibria_that_gambit_finds(cost: str) -> None:
+    breakpoints = ["1/15", "1/12", "1/11", "1/7", "1/5", "2/9", "1/4", "2/7", "1/3", "1/2"]
+    for epsilon in [F(0), F(1, 1000), *map(F, breakpoints), *(F(i, 50) for i in range(1, 40, 2)), F(5)]:
+        game = Game(POST, epsilon, cost)
+        assert extremes(equilibria(POST, epsilon, cost)) == by_gambit([list(row) for row in game.utilities]), epsilon
+
+
+@pytest.mark.parametrize("epsilon", ["0", "1/10", "3/10"])
+def test_a_larger_library_has_the_extreme_equilibria_that_gambit_finds(epsilon: str) -> None:
+    agents = [*POST, JustBot, NiceBot, RandomBot]
+    utilities = [list(row) for row in Game(agents, epsilon).utilities]
+    assert extremes(equilibria(agents, epsilon)) == by_gambit(utilities)
+
+
+def mixes_of(found: list[Equilibrium]) -> set[Mix]:
+    assert all(each.is_point and each.is_symmetric for each in found)
+    return {each.row for each in found}
+
+
+def test_the_post_has_three_equilibria_below_a_quarter() -> None:
+    for epsilon in (F(1, 1000), F(1, 10), F(6, 25)):
+        good = (epsilon, 0, 1 - 3 * epsilon / 2, epsilon / 2)
+        found = equilibria(POST, epsilon)
+        assert mixes_of(found) == {good, (0, 1, 0, 0), (0, 1 - epsilon, epsilon, 0)}
+        assert {each.row: each.payoffs[0] for each in found}[good] == (2 - epsilon, 2 - epsilon)
+        assert [each.component for each in found] == [0, 1, 2]
+
+
+def test_between_a_quarter_and_a_third_there_are_five_and_one_is_the_commenter_s() -> None:
+    epsilon = F(3, 10)
+    found = {each.row: each.payoffs[0][0] for each in equilibria(POST, epsilon)}
+    assert found == {
+        (0, 1, 0, 0): 1,
+        (0, 1 - epsilon, epsilon, 0): 1,
+        (epsilon, 0, 1 - 3 * epsilon / 2, epsilon / 2): 2 - epsilon,
+        (epsilon, 1 - 3 * epsilon, F(1, 2), 2 * epsilon - F(1, 2)): 1 + 2 * epsilon,
+        (F(1, 2) - epsilon, epsilon, F(1, 2), 0): 2 - 2 * epsilon,
+    }
+
+
+@pytest.mark.parametrize(("epsilon", "number"), [("1/4", 4), ("1/3", 4), ("2/5", 3), ("1/2", 2), ("51/100", 1), (9, 1)])
+def test_how_many_there_are_elsewhere(epsilon: object, number: int) -> None:
+    assert len(mixes_of(equilibria(POST, epsilon))) == number
+
+
+def test_without_a_cost_all_mixes_of_fair_and_prudent_bots_are_equilibria() -> None:
+    defect, good = equilibria(POST, 0)
+    assert good.rows == good.columns == ((0, 0, 1, 0), (0, 0, 0, 1))
+    assert (good.payoffs, good.is_point, good.is_pure) == (((2, 2), (2, 2)), False, False)
+    assert (defect.row, defect.column, defect.is_pure) == ((0, 1, 0, 0), (0, 1, 0, 0), True)
+    assert defect.component != good.component
+
+
+def test_equilibria_in_words() -> None:
+    agents = [DefectBot, FairBot, PrudentBot]
+    defect, good = equilibria(agents, 0)
+    assert str(defect) == "both DefectBot; paid 1"
+    assert str(good) == "both mixtures of (FairBot), (PrudentBot); paid 2"
+    mixed = equilibria(agents, "1/10")[-1]
+    assert str(mixed) == "both DefectBot 9/10, FairBot 1/10; paid 1"
+
+
+def test_sets_that_meet_are_one_component() -> None:
+    """Two agents that are alike, and a third one that does as well against the second: faces that share a vertex."""
+    utilities = [[F(v) for v in row] for row in ([1, 1, 0], [1, 1, 1], [0, 1, 1])]
+    found = solve(("a", "b", "c"), utilities, False)
+    assert len(found) > 1
+    assert {each.component for each in found} == {0}
+
+
+def is_mixture(mix: Mix, corners: tuple[Mix, ...]) -> bool:
+    matrix = np.array([*np.array(corners, dtype=float).T, np.ones(len(corners))])
+    return linprog(np.zeros(len(corners)), A_eq=matrix, b_eq=[*map(float, mix), 1.0]).status == 0
+
+
+@given(matrices(largest=3))
+@settings(max_examples=25)
+def test_a_symmetric_profile_is_an_equilibrium_where_the_sets_say_so(utilities: Matrix) -> None:
+    size = len(utilities)
+    everything, symmetric = (solve(("",) * size, utilities, only) for only in (False, True))
+    for weights in product(range(4), repeat=size):
+        if sum(weights) == 3:
+            mix = tuple(F(weight, 3) for weight in weights)
+            paid = [sum(a * x for a, x in zip(row, mix, strict=True)) for row in utilities]
+            is_equilibrium = all(share == 0 or points == max(paid) for share, points in zip(mix, paid, strict=True))
+            assert any(is_mixture(mix, each.rows) for each in symmetric) == is_equilibrium
+            both = (is_mixture(mix, each.rows) and is_mixture(mix, each.columns) for each in everything)
+            assert any(both) == is_equilibrium
+
+
+@given(matrices(), st.randoms(use_true_random=False))
+@settings(max_examples=40)
+def test_mixtures_of_a_set_are_equilibria(utilities: Matrix, random: object) -> None:
+    for each in solve(("",) * len(utilities), utilities, False):
+        sides = []
+        for corners in (each.rows, each.columns):
+            weights = [random.randint(1, 5) for _ in corners]
+            sides.append(
+                [sum(w * x for w, x in zip(weights, shares, strict=True)) / sum(weights) for shares in zip(*corners)]
+            )
+        for own, other, (low, high) in zip(sides, sides[::-1], each.payoffs, strict=True):
+            paid = [sum(a * x for a, x in zip(row, other, strict=True)) for row in utilities]
+            assert sum(x * points for x, points in zip(own, paid, strict=True)) == max(paid)
+            assert low <= max(paid) <= high
+
+
+def test_random_bot_changes_nothing() -> None:
+    """It is strictly dominated by DefectBot."""
+    for epsilon in ("0", "1/10", "3/10"):
+        before = [(each.rows, each.columns) for each in equilibria(POST, epsilon)]
+        after = [(each.rows, each.columns) for each in equilibria([*POST, RandomBot], epsilon)]
+        assert after == [tuple(tuple((*mix, 0) for mix in side) for side in each) for each in before]
+
+
+def test_the_sequence_of_agents_does_not_matter() -> None:
+    names = ["DefectBot", "JustBot", "CooperateBot", "PrudentBot", "NiceBot", "FairBot"]
+    agents = [LIBRARY[name] for name in names]
+
+    def told(found: list[Equilibrium]) -> set[frozenset]:
+        return {frozenset(frozenset(zip(each.names, mix, strict=True)) for mix in each.rows) for each in found}
+
+    assert told(equilibria(agents, "1/5")) == told(equilibria(agents[::-1], "1/5"))
+
+
+def test_exploitability() -> None:
+    game = Game(POST, "1/10")
+    assert exploitability(game, FairBot) == F(1, 10)  # CooperateBot does as well, for nothing
+    assert exploitability(game, {"CooperateBot": 1}) == 1
+    assert exploitability(game, [F(1, 10), 0, F(17, 20), F(1, 20)]) == 0
+    assert exploitability(game, CooperateBot, DefectBot) == 1
+    assert exploitability(game, DefectBot, CooperateBot) == 1
+
+
+def test_equilibria_are_not_exploitable_and_others_are() -> None:
+    game = Game(POST, "3/10")
+    for each in equilibria(POST, "3/10"):
+        assert exploitability(game, each.row, each.column) == 0
+    assert exploitability(game, [F(1, 4)] * 4) > 0
+
+
+def test_bad_arguments_are_refused() -> None:
+    with pytest.raises(GameError, match="give a number from 0"):
+        equilibria(POST, -1)
+    with pytest.raises(GameError, match="choose one of"):
+        equilibria(POST, 0, "money")
+    with pytest.raises(GameError, match="add up to 1"):
+        exploitability(Game(POST, 0), [1, 1, 0, 0])
