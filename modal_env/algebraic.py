@@ -234,21 +234,20 @@ class Root:
 
     def __str__(self) -> str:
         if self.polynomial.degree == 2:
-            return self._closed_form()
+            return f"{self._closed_form()} = {float(self):.6g}"
         return f"the root of {self.polynomial} near {float(self):.6g}"
 
     def _closed_form(self) -> str:
-        """(a +- sqrt(b)) / c."""
+        """(a + b sqrt(c)) / d, of the root of a quadratic polynomial."""
         c, b, a = (int(value) for value in self.polynomial.coefficients)
         square = b * b - 4 * a * c
-        outer = max(factor for factor in range(1, isqrt(square) + 1) if square % (factor * factor) == 0)
-        is_upper = self > Fraction(-b, 2 * a)
+        outer = max(n for n in range(1, min(isqrt(square), 1000) + 1) if square % (n * n) == 0)
         common = gcd(b, outer, 2 * a)
         front = "" if outer == common else f"{outer // common} "
-        return (
-            f"({-b // common} {'+' if is_upper else '-'} {front}sqrt({square // outer**2}))/{2 * a // common}"
-            f" = {float(self):.6g}"
-        )
+        sign = "+" if self > Fraction(-b, 2 * a) else "-"
+        text = f"{front}sqrt({square // outer**2})"
+        text = f"({-b // common} {sign} {text})" if b else text
+        return f"{text}/{2 * a // common}" if 2 * a != common else text
 
 
 Algebraic = Fraction | Root

@@ -15,10 +15,11 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from modal_env.errors import ActionError, FormulaError
-from modal_env.formula import parse
+from modal_env.formula import OWN_WORDS, parse
 from modal_env.library import LIBRARY, SHORT, DefectBot
+from modal_env.parsing import nearest
 from modal_env.provability import MAX_COINS
-from modal_env.syntax import UNICODE, Agent
+from modal_env.syntax import NAME, UNICODE, Agent
 from modal_env.tokens import NOTHING, Vocabulary
 
 CHARACTERS = string.ascii_letters + string.digits + "_ ()[]<>~&|-=" + "".join(UNICODE.values())
@@ -183,6 +184,8 @@ def find(text: str, helpers: Mapping[str, Agent] | None = None) -> Agent:
     alike = [agent for name, agent in known.items() if name.casefold() == word.casefold()]
     if word in known or len(alike) == 1:
         return known.get(word) or alike[0]
+    if NAME.fullmatch(word) and word.casefold() not in OWN_WORDS:
+        raise FormulaError(f"no agent is called {word[:80]!r}: {nearest(word, known)}", text, 0)
     return parse(text, helpers=helpers)
 
 

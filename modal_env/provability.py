@@ -28,6 +28,7 @@ from modal_env.syntax import NAME
 
 WORLDS = 28  # of the first attempt: with one more bit, still one digit of Python's integers
 MAX_COINS = 12
+MANY = 200  # agents of a tournament, from which on it takes longer than the compiled evaluators take to start
 # Plain integers, which compare faster than members of an enumeration.
 ME, NOT, BOX, DIAMOND = int(Op.ME), int(Op.NOT), int(Op.BOX), int(Op.DIAMOND)
 AND, OR, IMPLIES, CALL = int(Op.AND), int(Op.OR), int(Op.IMPLIES), int(Op.CALL)
@@ -277,6 +278,13 @@ class Tournament:
     def worlds(self) -> NDArray[np.int64]:
         """[n, n] int64, symmetric: the world at which each play has settled."""
         found = np.zeros((len(self.agents), len(self.agents)), np.int64)
+        if len(self.agents) >= MANY:
+            from modal_env.circuits import compile_agents
+            from modal_env.traces import play_rows
+
+            for row, played in enumerate(play_rows(compile_agents(self.agents))):
+                found[row, : row + 1] = found[: row + 1, row] = played.settles
+            return found
         for row, a in enumerate(self.agents):
             for column, b in enumerate(self.agents[: row + 1]):
                 found[row, column] = found[column, row] = solve(Plays([(a, b), (b, a)]).equations).settles
@@ -286,6 +294,8 @@ class Tournament:
 def tournament(agents: Iterable[Agent]) -> Tournament:
     """What everybody does against everybody, also against a copy of itself.
 
+    Many agents play in `modal_env.tiles`, which is compiled and takes some seconds the first time on a machine.
+
     Raises:
         GameError: what is given are no agents, or as `play`.
     """
@@ -294,6 +304,10 @@ def tournament(agents: Iterable[Agent]) -> Tournament:
     except TypeError:
         raise GameError(f"agents={agents!r:.80}: give a sequence of agents") from None
     _check_agents(players)
+    if len(players) >= MANY:
+        from modal_env.tiles import cooperation
+
+        return Tournament(players, cooperation(players))
     random = any(agent.is_random for agent in players)
     cooperates: NDArray[Any] = np.zeros((len(players), len(players)), np.float64 if random else np.bool_)
     for row, a in enumerate(players):

@@ -168,8 +168,8 @@ def basins_table(games: Sequence[Game], found: Sequence[Basins]) -> Group:
     for game, one in zip(games, found, strict=True):
         shares = [str(one.share(agent)) if agent in one.ends else "no equilibrium" for agent in ends]
         _add_row(table, str(game.epsilon), *shares, str(one.elsewhere), str(one.undecided))
-    rule = "" if all(one.is_proven for one in found) else "; that a start ends elsewhere is a rule of thumb, not proven"
-    return _with(table, f"shares of random starts with 95% intervals (Wilson){rule}")
+    rest = "" if all(one.is_proven for one in found) else "; undecided: taken over by nobody when the time was up"
+    return _with(table, f"shares of random starts with 95% intervals (Wilson){rest}")
 
 
 def replies_table(game: Game, mix: Mix, found: Sequence[Reply]) -> Group:

@@ -46,8 +46,10 @@ def play_pairs(roster: Roster, first: ArrayLike, second: ArrayLike) -> Traces:
     Raises:
         GameError: other numbers, or as `modal_env.provability.play`.
     """
-    pairs = np.stack([_checked(roster, first), _checked(roster, second)], axis=1)
-    pairs += len(roster.helpers)
+    sides = [_checked(roster, first), _checked(roster, second)]
+    if len(sides[0]) != len(sides[1]):
+        raise GameError(f"{len(sides[0])} and {len(sides[1])} agents: give as many first ones as second ones")
+    pairs = np.stack(sides, axis=1) + len(roster.helpers)
     found = np.empty((len(pairs), 3), np.int64)
     done, size = 0, 1 << 12
     while done < len(pairs):

@@ -1,0 +1,158 @@
+"""Equilibria as functions of epsilon: the post's game in full, and agreement with what is found at single epsilons."""
+
+from fractions import Fraction as F
+from itertools import pairwise, product
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from modal_env.algebraic import Root, between
+from modal_env.equilibria import equilibria, exploitability, solve
+from modal_env.errors import GameError
+from modal_env.game import COSTS, Game
+from modal_env.library import POST, DefectBot, FairBot, JustBot, NiceBot, PrudentBot, TrollBot
+from modal_env.ranges import Interval, Ranges, follow, ranges
+
+# Derived by hand from the payoffs of the post: DefectBot and CooperateBot are paid the same if f = 1/2, DefectBot and
+# FairBot if f + p = c + epsilon, CooperateBot and FairBot if d + 2 p = epsilon, FairBot and PrudentBot if c = epsilon.
+THE_POST = [
+    "both mixtures of (FairBot), (PrudentBot); paid 2; for eps = 0",
+    "both CooperateBot eps, FairBot 1 - 3/2 eps, PrudentBot 1/2 eps; paid 2 - eps; for 0 <= eps <= 1/3",
+    "both DefectBot; paid 1; for eps >= 0",
+    "both DefectBot 1 - eps, FairBot eps; paid 1; for 0 <= eps <= 1/2",
+    "both CooperateBot eps, DefectBot 1 - 3 eps, FairBot 1/2, PrudentBot -1/2 + 2 eps; paid 1 + 2 eps; "
+    "for 1/4 <= eps <= 1/3",
+    "both CooperateBot 1/2 - eps, DefectBot eps, FairBot 1/2; paid 2 - 2 eps; for 1/4 <= eps <= 1/2",
+]
+
+
+@pytest.mark.parametrize("symmetric_only", [False, True])
+def test_all_equilibria_of_the_post_s_game(symmetric_only: bool) -> None:
+    found = ranges(POST, symmetric_only=symmetric_only)
+    assert sorted(map(str, found.families)) == sorted(THE_POST)
+    assert found.breakpoints == (0, F(1, 4), F(1, 3), F(1, 2))
+    assert [len(piece.spans) for piece in found.pieces] == [2, 3, 4, 5, 4, 3, 2, 1]
+
+
+@pytest.fixture(scope="module", params=COSTS)
+def costed(request: pytest.FixtureRequest) -> tuple[str, Ranges]:
+    return request.param, ranges(POST, request.param)
+
+
+def test_at_every_epsilon_they_are_what_is_found_there(costed: tuple[str, Ranges]) -> None:
+    cost, found = costed
+    exact = [point for point in found.breakpoints if isinstance(point, F)]
+    near = [end for point in found.breakpoints if isinstance(point, Root) for end in (point.low, point.high)]
+    near += [abs(point + shift) for point in exact for shift in (F(-1, 10**9), F(1, 10**9))]
+    for epsilon in [*exact, *near, *(F(i, 60) for i in range(45)), F(100)]:
+        assert found.at(epsilon) == equilibria(POST, epsilon, cost), epsilon
+
+
+def test_every_family_is_there_all_over_its_range(costed: tuple[str, Ranges]) -> None:
+    """Also at the bounds, where it may be part of a larger set."""
+    cost, found = costed
+    game = Game(POST, 0, cost)
+    for family in found.families:
+        ends = [end for end in family.interval if isinstance(end, F)]
+        inside = between(family.interval.low, family.interval.high) if not family.interval.is_point else ends[0]
+        for epsilon in {*ends, inside}:
+            for row, column in product(family.rows, family.columns):
+                mixes = row.at(epsilon).mix, column.at(epsilon).mix
+                assert exploitability(game.at(epsilon), *mixes) == 0
+                assert game.at(epsilon).utility(*mixes) == column.value(epsilon)
+
+
+def test_beyond_the_bounds_a_family_is_none(costed: tuple[str, Ranges]) -> None:
+    """A little further a share is below 0, or another agent is paid more."""
+    cost, found = costed
+    game = Game(POST, 0, cost)
+    for family in found.families:
+        for end, step in zip(family.interval, (F(-1, 10**6), F(1, 10**6)), strict=True):
+            if end is None or end == 0:
+                continue
+            outside = F(float(end)).limit_denominator(10**9) + step
+            mixes = [path.at(outside).mix for path in (*family.rows, *family.columns)]
+            is_mix = all(min(mix) >= 0 for mix in mixes)
+            pairs = product(mixes[: len(family.rows)], mixes[len(family.rows) :])
+            assert not is_mix or any(exploitability(game.at(outside), *pair) > 0 for pair in pairs)
+
+
+def test_a_bound_that_is_no_fraction() -> None:
+    """With the cost "worlds" the mix without PrudentBot begins where PrudentBot is paid as much: 1 - 6 x + 7 x^2 = 0."""
+    found = ranges(POST, "worlds")
+    bound = found.breakpoints[1]
+    assert isinstance(bound, Root)
+    assert float(bound) == pytest.approx((3 - 2**0.5) / 7, rel=1e-15)
+    assert bound.polynomial(F(1)) == 2
+    assert [str(family.interval) for family in found.families if family.interval.low == bound] == [
+        "(3 - sqrt(2))/7 = 0.226541 <= eps <= 1/3",
+        "(3 - sqrt(2))/7 = 0.226541 <= eps <= 2/7",
+    ]
+    before, there, after = (len(piece.spans) for piece in found.pieces[1:4])
+    assert (before, there, after) == (5, 6, 7)  # two begin there, at one and the same mix
+
+
+def test_asymmetric_equilibria_exist_where_the_opponent_s_size_counts() -> None:
+    families = ranges(POST, "opponent").families
+    assert {str(family.interval) for family in families if not family.is_symmetric} == {"1/7 <= eps <= 2/9"}
+    assert any(family.is_symmetric and not family.is_point for family in families)
+
+
+def test_asymmetric_equilibria_of_a_larger_library() -> None:
+    """The post says that all are symmetric; with NiceBot that holds below 1/7 only."""
+    families = ranges([*POST, JustBot, TrollBot, NiceBot]).families
+    bounds = {family.interval for family in families if not family.is_symmetric and family.interval.low != 0}
+    assert bounds == {Interval(F(1, 7), F(1, 4)), Interval(F(1, 4), F(1, 4))}
+
+
+@st.composite
+def affine_games(draw: st.DrawFn) -> tuple[tuple[tuple[F, ...], ...], ...]:
+    """Payoffs and costs; the costs depend on the own agent only, or on both."""
+    size, top = draw(st.integers(1, 4)), draw(st.sampled_from([1, 2, 4]))
+    values = st.integers(0, top).map(F)
+    row = st.lists(values, min_size=size, max_size=size).map(tuple)
+    flat = values.map(lambda value: (value,) * size)
+    matrix = st.lists(row, min_size=size, max_size=size).map(tuple)
+    return draw(matrix), draw(st.one_of(matrix, st.lists(flat, min_size=size, max_size=size).map(tuple)))
+
+
+@given(affine_games(), st.booleans(), st.fractions(0, 3, max_denominator=50))
+@settings(max_examples=60)
+def test_random_games(game: tuple, symmetric_only: bool, somewhere: F) -> None:
+    base, slope = game
+    names = ("",) * len(base)
+    found = follow(names, base, slope, symmetric_only)
+    points = {somewhere}
+    for point in found.breakpoints:
+        points |= {point, point + F(1, 10**9)} if isinstance(point, F) else {point.low, point.high}
+    for epsilon in sorted(points):
+        rows = zip(base, slope, strict=True)
+        utilities = [[a - epsilon * b for a, b in zip(*row, strict=True)] for row in rows]
+        assert found.at(epsilon) == solve(names, utilities, symmetric_only), epsilon
+
+
+def test_pieces_cover_every_epsilon_once(costed: tuple[str, Ranges]) -> None:
+    _, found = costed
+    intervals = [piece.interval for piece in found.pieces]
+    assert intervals[0] == (0, 0)
+    assert intervals[-1].high is None
+    for before, after in pairwise(intervals):
+        assert before.high == after.low
+        assert before.is_point != after.is_point
+
+
+def test_intervals_in_words() -> None:
+    assert str(Interval(F(0), None)) == "eps >= 0"
+    assert str(Interval(F(1, 4), F(1, 4))) == "eps = 1/4"
+    assert str(Interval(F(1, 4), F(1, 3))) == "1/4 <= eps <= 1/3"
+    assert not Interval(F(1, 4), F(1, 3)).covers(F(1, 5))
+
+
+def test_bad_arguments_are_refused() -> None:
+    with pytest.raises(GameError, match="choose one of"):
+        ranges(POST, "money")
+    with pytest.raises(GameError, match="give a list of agents"):
+        ranges([])
+    with pytest.raises(GameError, match="give a number from 0"):
+        ranges([DefectBot, FairBot, PrudentBot]).at(-1)
