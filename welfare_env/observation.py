@@ -41,6 +41,7 @@ from welfare_env.engine import tables as t
 from welfare_env.orders import BUILD, CONVOY, GIVE, HOLD, WAIVE
 
 ORDER_COLUMNS = BUILD - HOLD + 1
+IMPORTS_DIGEST = "6964a87f4fce985c"  # of the numbers that the kernels below import; see `engine.kernels`
 
 
 def num_features(board: Board) -> int:

@@ -54,7 +54,7 @@ def room_for_orders(tables: t.Tables) -> int:
     """What the legal orders of any position fit into: what `kernels.legal` asks for before it writes."""
     units, centers = tables[t.N_UNITS], tables[t.N_CENTERS]
     retreats = tables[t.N_DISLODGED] * (tables[t.N_OPTIONS] + 1)
-    return max(units * tables[t.MAX_LEGAL] + 8, retreats, units + centers * t.PIECES_HERE)
+    return max(units * tables[t.MAX_LEGAL] + t.MOVES_AT_ONCE, retreats, units + centers * t.PIECES_HERE)
 
 
 class FastEngine:

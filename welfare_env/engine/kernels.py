@@ -12,7 +12,7 @@ are identical, quirks included; `docs/differences.md` lists those. Kernels take 
 No kernel allocates. Bounds: a unit's index is below N_UNITS = provinces, since a province holds one unit; a dislodged
 unit's below N_DISLODGED = provinces // 2 + 1, since each was pushed out by another unit; further bounds stand where
 they are used. Kernels that call each other are in this one file: numba's cache does not notice changes of imports, so
-POSITIONS_DIGEST below changes with the positions in `tables.py`; a test says when it must.
+IMPORTS_DIGEST below changes with the numbers that are imported; a test says when it must.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from welfare_env.engine import FALL_MOVES, SPRING_MOVES, WINTER
 from welfare_env.engine.tables import *
 from welfare_env.orders import BUILD, CONVOY, DISBAND, GIVE, MOVE, RETREAT, SUPPORT_HOLD, SUPPORT_MOVE, VIA
 
-POSITIONS_DIGEST = "8e959ba04debfb86"
+IMPORTS_DIGEST = "4a49e0ecbeed1ee4"
 
 kernel = njit(cache=True, nogil=True, error_model="numpy")
 
@@ -200,9 +200,11 @@ def _fill_buckets(T, M, s, w, b, x, fleets):
 def _movement_orders(T, s, w, b, x, armies, fleets, out, starts, n):
     """Append the legal orders of all units, each unit's sorted, and note where they begin; returns where they end.
 
-    The caller has made sure of room for MAX_LEGAL orders a unit, all that a piece can ever be given, and one more: a
-    candidate is written first and overwritten by the next one if it is no order. Candidates are read four at a time,
-    for the ends of short loops cost more than their bodies.
+    The caller has made sure of room for MAX_LEGAL orders a unit, all that a piece can ever be given, and MOVES_AT_ONCE
+    more. The ends of short loops cost more than their bodies, so moves, whose numbers are consecutive, are written
+    MOVES_AT_ONCE at a time, and candidates of supports are read READ_AT_ONCE at a time, written, and overwritten by the
+    next one if they are none. What is read behind a bucket's end is zeros, or a mover of the same location from before:
+    wrong, but within all tables, and not counted. A bucket's row is READ_AT_ONCE - 1 longer than there are units.
     """
     coasts, words, help_province, help_id = T[N_COASTS], T[N_WORDS], T[HELP_PROVINCE], T[HELP_ID]
     into_location, into_base, into_id = T[INTO_LOCATION], T[INTO_BASE], T[INTO_ID]
@@ -223,8 +225,8 @@ def _movement_orders(T, s, w, b, x, armies, fleets, out, starts, n):
         n += 1
         first = T[move_start + piece]
         moves, first = T[move_start + piece + 1] - first, T[move_id + first]
-        for i in range(0, moves, 8):
-            for k in range(n + i, n + i + 8):
+        for i in range(0, moves, MOVES_AT_ONCE):
+            for k in range(n + i, n + i + MOVES_AT_ONCE):
                 out[k] = first + k - n
         n += moves
         if fleets and not is_fleet:
@@ -246,15 +248,15 @@ def _movement_orders(T, s, w, b, x, armies, fleets, out, starts, n):
             base, size = into_id + T[into_base + i], w[W_BUCKET_SIZE, l]
             e = T[province_coast + T[location_province + l]]
             if f < 0 or e < 0:
-                for j in range(0, size, 4):
-                    for k in range(j, j + 4):
+                for j in range(0, size, READ_AT_ONCE):
+                    for k in range(j, j + READ_AT_ONCE):
                         order = T[base + (b[l, k] & MOVER)]
                         out[n] = order
                         n += (order >= 0) & (k < size)
             else:  # a fleet cannot support an army that needs this very fleet for its convoy
                 row, e = without + f * (coasts + 1) * words + e // WORD, e % WORD
-                for j in range(0, size, 4):
-                    for k in range(j, j + 4):
+                for j in range(0, size, READ_AT_ONCE):
+                    for k in range(j, j + READ_AT_ONCE):
                         order = T[base + (b[l, k] & MOVER)]
                         out[n] = order
                         n += (order >= 0) & (k < size) & (x[row + (b[l, k] >> COAST_SHIFT) * words] >> e & 1)
@@ -352,8 +354,8 @@ def legal(T, M, R, s, w, b, x, orders, starts, slots, powers, first, room):
         armies, fleets = _reach_by_convoy(T, M, s, w, x)
         _fill_buckets(T, M, s, w, b, x, fleets)
         rows = s[UNITS]
-        if rows * T[MAX_LEGAL] + 8 > room:
-            return -1, rows * T[MAX_LEGAL] + 8
+        if rows * T[MAX_LEGAL] + MOVES_AT_ONCE > room:
+            return -1, rows * T[MAX_LEGAL] + MOVES_AT_ONCE
         for u in range(rows):
             slots[u], powers[u] = u, w[W_POWER, u]
         return rows, _movement_orders(T, s, w, b, x, armies, fleets, orders, starts, first)
@@ -451,7 +453,7 @@ def _read_orders(T, s, w, orders, first, last):
 
 
 @kernel
-def _by_convoy(T, w, u):
+def _by_convoy(w, u):
     """Whether a unit moves by convoy: it has a route left."""
     return w[W_COMMAND, u] == MOVES and w[W_PATHS, u] > 0
 
@@ -621,7 +623,7 @@ def _drop_no_help(T, w, u):
 @kernel
 def _cut_support(T, M, s, w, b, u, direct):
     """Cut the support given by the unit that u moves against, if the rules let it."""
-    if w[W_COMMAND, u] != MOVES or (direct and _by_convoy(T, w, u)):
+    if w[W_COMMAND, u] != MOVES or (direct and _by_convoy(w, u)):
         return
     v = w[W_OCCUPANT, w[W_DEST_PROVINCE, u]]
     if v < 0 or w[W_COMMAND, v] != SUPPORTS or w[W_RESULT, v] & (CUT | VOID):
@@ -631,7 +633,7 @@ def _cut_support(T, M, s, w, b, u, direct):
     site = w[W_SITE, v]
     if site == w[W_PROVINCE, u]:
         return
-    if _by_convoy(T, w, u):
+    if _by_convoy(w, u):
         # A convoyed attack does not cut a support for or against a fleet of its convoy, unless there is another route.
         fleet = w[W_OCCUPANT, site]
         if fleet >= 0 and w[W_COMMAND, fleet] == CONVOYS and not w[W_RESULT, fleet] & VOID:
@@ -787,7 +789,7 @@ def _check_disruptions(T, M, s, w, b, result, final):
             paradox = _paradox_at(T, s, w, end, area, False)
             if stands and not paradox:
                 continue
-            if many >= 2 and not paradox and not _goes_for(T, s, w, guard, area):
+            if many >= 2 and not paradox and not _goes_for(w, guard, area):
                 continue
             _remove_routes(T, M, w, b, u, T[T[PROVINCE_SEA] + area])
             cuts_attack = adjacent and _paradox_at(T, s, w, end, area, True)
@@ -798,7 +800,7 @@ def _check_disruptions(T, M, s, w, b, result, final):
 
 
 @kernel
-def _goes_for(T, s, w, u, area):
+def _goes_for(w, u, area):
     """Whether a unit moves to a province or supports there (its order's last word is the province)."""
     if u < 0:
         return False
@@ -828,7 +830,7 @@ def _resolve_convoys(T, M, s, w, b):
             if not w[W_CUTTER, u] & BY_SEA:
                 continue
             if w[W_RESULT, u] & NO_CONVOY:
-                _strand(T, s, w, u)
+                _strand(s, w, u)
             elif w[W_RESULT, u] & MAYBE and not w[W_CUTTER, u] & HAS_CUT:
                 w[W_RESULT, u] = 0
                 again = True
@@ -837,7 +839,7 @@ def _resolve_convoys(T, M, s, w, b):
 
 
 @kernel
-def _strand(T, s, w, u):
+def _strand(s, w, u):
     """An army without convoy: those who supported or carried it did so in vain."""
     for v in range(s[UNITS]):
         helps = w[W_COMMAND, v] == SUPPORTS or w[W_COMMAND, v] == CONVOYS
@@ -850,7 +852,7 @@ def _strand(T, s, w, u):
 
 
 @kernel
-def _void_own_helpers(T, s, w, u):
+def _void_own_helpers(s, w, u):
     """Mark supports that would have dislodged a unit of their own power as void."""
     if w[W_NO_HELP, u] == 0:
         return
@@ -879,7 +881,7 @@ def _bounce_swaps(T, s, w, active):
         if w[W_RESULT, u] or w[W_PATHS, u]:
             continue
         v = w[W_OCCUPANT, w[W_DEST_PROVINCE, u]]
-        if v < 0 or w[W_COMMAND, v] != MOVES or _by_convoy(T, w, v) or w[W_RESULT, v]:
+        if v < 0 or w[W_COMMAND, v] != MOVES or _by_convoy(w, v) or w[W_RESULT, v]:
             continue
         if w[W_DEST_PROVINCE, v] != w[W_PROVINCE, u]:
             continue
@@ -890,8 +892,8 @@ def _bounce_swaps(T, s, w, active):
             _bounce(T, w, u)
         if equal or his <= mine:
             _bounce(T, w, v)
-        _void_own_helpers(T, s, w, u)
-        _void_own_helpers(T, s, w, v)
+        _void_own_helpers(s, w, u)
+        _void_own_helpers(s, w, v)
         bounced = True
     return bounced
 
@@ -932,7 +934,7 @@ def _bounce_self_dislodgers(T, s, w, active):
         own = w[W_POWER, guard] == w[W_POWER, u]
         if own or (second > 0 and best - w[W_NO_HELP, u] <= second):
             _bounce(T, w, u)
-            _void_own_helpers(T, s, w, u)
+            _void_own_helpers(s, w, u)
             bounced = True
     return bounced
 
@@ -965,7 +967,7 @@ def _cut_by_dislodgement(T, w, active):
 
 
 @kernel
-def _unbounce(T, s, w, place):
+def _unbounce(T, w, place):
     """A place has become free: its strongest bounced attacker gets in, which may free another place, and so on."""
     # Every turn takes a bounce off a unit, so there are at most as many turns as units.
     while w[W_MANY, place] == 1:
@@ -995,7 +997,7 @@ def _dislodge(T, s, w, movers):
             w[W_RESULT, loser] = (w[W_RESULT, loser] & ~DISRUPTED) | WAS_DISLODGED
             w[W_LOST_FROM, loser] = site
             head_on = w[W_COMMAND, loser] == MOVES and w[W_DEST_PROVINCE, loser] == site
-            if head_on and not _by_convoy(T, w, u) and not _by_convoy(T, w, loser):
+            if head_on and not _by_convoy(w, u) and not _by_convoy(w, loser):
                 e = w[W_HEAD, site]
                 while e >= 0:
                     if w[W_ALIVE, e] and _unit_of(T, e) == loser:
@@ -1003,8 +1005,8 @@ def _dislodge(T, s, w, movers):
                         _rank_anew(w, site)
                         break
                     e = w[W_NEXT, e]
-            _void_own_helpers(T, s, w, u)
-        _unbounce(T, s, w, site)
+            _void_own_helpers(s, w, u)
+        _unbounce(T, w, site)
 
 
 @kernel
@@ -1024,15 +1026,17 @@ def _adjudicate(T, M, s, w, b, movers, supporters, carriers):
     active = _list_active(w, W_MOVERS, movers)
     cut = True
     while cut:
-        _bounce_all(T, s, w, active)
-        active = _list_active(w, W_ACTIVE, active)
+        active = _bounce_all(T, s, w, active)
         cut = _cut_by_dislodgement(T, w, active)
     _dislodge(T, s, w, movers)
 
 
 @kernel
 def _bounce_all(T, s, w, active):
-    """Steps 6 to 8, the first that finds something to bounce, until none does."""
+    """Steps 6 to 8, the first that finds something to bounce, until none does. Returns how many still move.
+
+    W_ACTIVE holds those that move and no others before each step, so a unit bounces once, and has one entry at home.
+    """
     while True:
         if _bounce_swaps(T, s, w, active):
             active = _list_active(w, W_ACTIVE, active)
@@ -1042,7 +1046,7 @@ def _bounce_all(T, s, w, active):
             active = left
             continue
         if not _bounce_self_dislodgers(T, s, w, active):
-            return
+            return active
         active = _list_active(w, W_ACTIVE, active)
 
 
@@ -1052,7 +1056,7 @@ def _list_retreats(T, s, w, u, d):
     piece = s[T[UNIT_PIECE] + u]
     origin = w[W_LOST_FROM, u]
     attacker = w[W_OCCUPANT, origin]
-    convoyed = _by_convoy(T, w, attacker)  # the package then lets it go anywhere
+    convoyed = _by_convoy(w, attacker)  # the package then lets it go anywhere
     n = 0
     for i in range(T[T[MOVE_START] + piece], T[T[MOVE_START] + piece + 1]):
         l = T[T[MOVE_LOCATION] + i]
@@ -1320,7 +1324,7 @@ def step_flat(T, M, R, s, w, b, orders, lengths, powers, flags):
         for _ in range(lengths[power]):
             powers[n] = power
             n += 1
-    units = s[DISLODGED] if s[PHASE] % 2 and s[PHASE] != WINTER else s[UNITS]
+    units = s[DISLODGED] if s[PHASE] % 2 else s[UNITS]
     step(T, M, R, s, w, b, orders, powers, 0, n, flags)
     return units
 

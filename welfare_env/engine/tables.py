@@ -21,6 +21,8 @@ WORD = 62  # coasts in one int64 word of a mask
 COAST_SHIFT = 20  # in a support bucket: from here on the coast, plus one, of an army that needs a convoy
 MOVER = (1 << COAST_SHIFT) - 1  # and below the mover's number
 KINDS = {"land": 0, "coast": 1, "port": 1, "sea": 2}
+MOVES_AT_ONCE = 8  # orders that are written together, and
+READ_AT_ONCE = 4  # candidates that are read together: see `kernels._movement_orders`
 PIECES_HERE = 4  # pieces that can stand in one province: an army, a fleet on each of three coasts at most
 HELPS = PIECES_HERE + 1  # a support of each of them, and none of nobody
 
@@ -38,7 +40,6 @@ HELPS = PIECES_HERE + 1  # a support of each of them, and none of nobody
     N_SEAS,
     N_WORDS,
     N_SETS,
-    N_ORDERS,
     STATE_SIZE,
     SCRATCH_WIDTH,
     BUCKET_ROWS,
@@ -46,7 +47,7 @@ HELPS = PIECES_HERE + 1  # a support of each of them, and none of nobody
     MASK_SCRATCH_SIZE,
     MAX_PATHS,
     MAX_LEGAL,
-) = range(20)
+) = range(19)
 
 # Tables.
 (
@@ -67,7 +68,6 @@ HELPS = PIECES_HERE + 1  # a support of each of them, and none of nobody
     DISBAND_ID,
     MOVE_START,
     MOVE_LOCATION,
-    MOVE_PIECE,
     MOVE_ID,
     RETREAT_ID,
     PUSH_START,
@@ -97,7 +97,7 @@ HELPS = PIECES_HERE + 1  # a support of each of them, and none of nobody
     PROVINCE_KIND,
     BACK_START,
     BACK_COAST,
-) = range(20, 67)
+) = range(20, 66)
 
 # Masks, offsets in the int64 array.
 SET_MASK, SET_REACH, PAIR_MASK, COAST_ADJACENT, BACK_REACH = range(70, 75)
@@ -182,6 +182,10 @@ class Tables:
     numbers: np.ndarray
     masks: np.ndarray
 
+    def __post_init__(self) -> None:
+        for array in (self.numbers, self.masks):
+            array.setflags(write=False)  # kernels trust them
+
     def __getitem__(self, name: int) -> int:
         return int(self.numbers[name])
 
@@ -224,7 +228,8 @@ def build_tables(board: Board) -> Tables:
     """The kernels' arrays of a board.
 
     Raises:
-        MapFormatError: more seas than a mask has bits.
+        MapFormatError: more seas than a mask has bits, more pieces in a province than PIECES_HERE, or more pieces or
+            locations than nine bits can number.
     """
     packer = _Packer()
     _pack_places(packer, board)
@@ -245,7 +250,11 @@ def _pack_places(packer: _Packer, board: Board) -> None:
         locals_.append(local.get(province, 0))
         local[province] = locals_[-1] + 1
     if max(locals_) >= PIECES_HERE:
-        raise MapFormatError(f"map {board.name!r}: a province with more than {PIECES_HERE - 2} coasts is not supported")
+        crowded = board.provinces[board.piece_province[int(np.argmax(locals_))]]
+        raise MapFormatError(
+            f"map {board.name!r}: {max(locals_) + 1} kinds of units can stand in {crowded}; the fast engine takes "
+            f"{PIECES_HERE}, an army and a fleet on each of {PIECES_HERE - 1} coasts"
+        )
     # The rank breaks ties of forced removals: the unit whose name comes first in the alphabet goes.
     packer.table(PIECE_RANK, np.argsort(np.argsort(np.array(board.pieces))))
     packer.table(PIECE_TYPE, board.piece_type)
@@ -365,7 +374,6 @@ def _pack_moves(packer: _Packer, board: Board, movers: dict[int, dict[int, int]]
             [
                 (
                     board.location_index[place],
-                    board.piece_index[f"{piece[0]} {place}"],
                     index[f"{piece} - {place}"],
                     index[f"{piece} R {place}"],
                 )
@@ -374,9 +382,9 @@ def _pack_moves(packer: _Packer, board: Board, movers: dict[int, dict[int, int]]
         )
         targets = sorted({board.location_index[name] for place in places for name in (place, place[:3])})
         pushes.append([(location, movers[location][number]) for location in targets])
-    flat = np.array([row for found in rows for row in found], np.int32).reshape(-1, 4)
+    flat = np.array([row for found in rows for row in found], np.int32).reshape(-1, 3)
     packer.table(MOVE_START, np.cumsum([0, *map(len, rows)]))
-    for column, name in enumerate((MOVE_LOCATION, MOVE_PIECE, MOVE_ID, RETREAT_ID)):
+    for column, name in enumerate((MOVE_LOCATION, MOVE_ID, RETREAT_ID)):
         packer.table(name, flat[:, column])
     packer.table(PUSH_START, np.cumsum([0, *map(len, pushes)]))
     pushed = np.array([row for found in pushes for row in found], np.int32).reshape(-1, 2)
@@ -472,9 +480,11 @@ def _pack_orders(packer: _Packer, board: Board) -> None:
     parts = [orders.kind, orders.piece, orders.other, orders.dest]
     kind, piece, other, dest = (np.maximum(part, 0).astype(np.int64) for part in parts)
     if max(piece.max(), dest.max()) >= 512:
-        raise MapFormatError(f"map {board.name!r} has {len(board.pieces)} pieces; the fast engine takes 512 at most")
+        raise MapFormatError(
+            f"map {board.name!r} has {len(board.pieces)} pieces and {len(board.locations)} locations; the fast engine "
+            "takes 512 of each at most"
+        )
     packer.table(ORDER_PACKED, (kind | piece << 4 | other << 13 | dest << 22).astype(np.uint32).view(np.int32))
-    packer.size(N_ORDERS, len(orders))
     # A unit's legal orders are among those of its piece; builds and transfers are few.
     own = (orders.piece >= 0) & ~np.isin(orders.kind, (RETREAT, DISBAND, BUILD))
     packer.size(MAX_LEGAL, int(np.bincount(orders.piece[own]).max()))
@@ -515,7 +525,7 @@ def _pack_scratch(packer: _Packer, units: int, locations: int, powers: int) -> N
     packer.size(SCRATCH_WIDTH, max(2 * units, locations, coasts, seas, units + int(header[N_CENTERS]), powers) + 1)
     # Movers of each location, at most one a province; then the routes of each unit.
     packer.size(BUCKET_ROWS, locations + units)
-    packer.size(BUCKET_WIDTH, max(units + 3, int(header[MAX_PATHS])))  # movers are read four at a time
+    packer.size(BUCKET_WIDTH, max(units + READ_AT_ONCE - 1, int(header[MAX_PATHS])))
     sizes = [coasts * words, seas * (coasts + 1) * words, seas * (coasts + 1) * words]
     there, back = (X_REACH, X_THROUGH, X_WITHOUT), (X_BACK, X_BACK_THROUGH, X_BACK_WITHOUT)
     end = packer.slots(list(zip(there, sizes, strict=True)))
