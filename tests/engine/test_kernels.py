@@ -1,0 +1,76 @@
+"""What the kernels rely on, and results do not show."""
+
+import numpy as np
+import pytest
+
+from welfare_env import Game, Rules, load_board
+from welfare_env.board import Board
+from welfare_env.engine import UNITS
+from welfare_env.engine import tables as t
+from welfare_env.engine.fast import FastEngine
+from welfare_env.orders import MOVE
+
+RULES = Rules(variant="standard", years=3, press=None)
+
+
+def entries(engine: FastEngine) -> list[list[int]]:
+    """Province -> entries of the combat table of the last movement phase, in their linked list."""
+    work, found = engine._scratch.w, []
+    for place in range(len(engine.board.provinces)):
+        listed, entry = [], int(work[t.W_HEAD, place])
+        while entry >= 0:
+            assert entry not in listed, f"the list of {engine.board.provinces[place]} never ends: {listed}"
+            listed.append(entry)
+            entry = int(work[t.W_NEXT, entry])
+        found.append(listed)
+    return found
+
+
+def check(engine: FastEngine, units: int) -> None:
+    """Each unit has one entry where it wants to be, and at most one more, at home, after it has bounced once."""
+    all_entries = sorted(entry for listed in entries(engine) for entry in listed)
+    most = engine.board.layout.most_units
+    assert [entry for entry in all_entries if entry < most] == list(range(units))
+    assert len(set(all_entries)) == len(all_entries)
+
+
+def test_a_unit_bounces_once() -> None:
+    """A support is cut by a dislodgement after the first bounces, so that all is looked at again."""
+    units = {"AUSTRIA": ["A TYR"], "FRANCE": ["A MUN", "A BUR"], "GERMANY": ["A SIL", "A RUH"]}
+    game = Game.from_position("S1901M", units, {}, rules=RULES, engine="fast")
+    game.submit("AUSTRIA", ["A TYR - MUN"])
+    game.submit("FRANCE", ["A MUN - RUH", "A BUR S A MUN - RUH"])
+    game.submit("GERMANY", ["A SIL - MUN", "A RUH S A SIL - MUN"])
+    game.advance()
+    check(game.position.engine, 5)
+
+
+def test_the_combat_table_in_random_play() -> None:
+    engine, rng = FastEngine(load_board(), RULES), np.random.default_rng(0)
+    state, seen = engine.initial(), 0
+    for _ in range(600):
+        legal = engine.legal(state)
+        orders = [np.zeros(0, np.int32)] * 7
+        chosen: dict[int, int] = {}
+        for row in rng.permutation(len(legal.orders)):
+            chosen.setdefault(int(legal.slots[row]), int(row))
+        if state.phase_type != "A":
+            rows = np.array(sorted(chosen.values()), np.int64)
+            orders = [legal.orders[rows[legal.powers[rows] == power]] for power in range(7)]
+        units, moves = int(state.row[UNITS]), state.phase_type == "M"
+        state, _ = engine.step(state, orders)
+        if moves:
+            check(engine, units)
+            seen += 1
+        if state.done:
+            state = engine.initial()
+    assert seen > 200
+
+
+@pytest.mark.parametrize("name", ["standard", "ancmed", "modern", "pure", "clique:4"])
+def test_the_moves_of_a_piece_have_consecutive_numbers(name: str) -> None:
+    board: Board = load_board(name)
+    moves = np.flatnonzero(board.orders.kind == MOVE)
+    for piece in range(len(board.pieces)):
+        numbers = moves[board.orders.piece[moves] == piece]
+        assert len(numbers) == 0 or numbers[-1] - numbers[0] == len(numbers) - 1
