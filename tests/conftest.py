@@ -1,11 +1,18 @@
 """What every test shares: hypothesis' settings, and the option that rewrites golden files."""
 
+import os
+import tempfile
+
 import hypothesis
 import pytest
 
 # The same examples in every run, like everything else here; no deadline, since a first call may compile or load maps.
 hypothesis.settings.register_profile("reproducible", derandomize=True, deadline=None)
 hypothesis.settings.load_profile("reproducible")
+
+# Boards are kept in a folder of the tests' own: of this process, so that what an earlier run has kept is of no account.
+_BOARDS = tempfile.TemporaryDirectory(prefix="welfare-env-tests-")
+os.environ["XDG_CACHE_HOME"] = _BOARDS.name
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

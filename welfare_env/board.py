@@ -138,9 +138,9 @@ class Board:
         return self  # frozen: copies of a game share it
 
     def __reduce__(self) -> tuple:
-        from welfare_env.mapfile import load_board
+        from welfare_env.mapfile import reload_board
 
-        return load_board, (self.name,)
+        return reload_board, (self.name, self.digest)
 
     def __repr__(self) -> str:
         return f"<Board {self.name}: {len(self.powers)} powers, {len(self.provinces)} provinces>"

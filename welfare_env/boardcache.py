@@ -1,9 +1,9 @@
 """Boards kept on disk, so that a later start neither reads the map again nor imports what reads it.
 
-A file per board in the user's cache folder (`XDG_CACHE_HOME`, else ``~/.cache``): its arrays, the compiled engine's
-tables and, as JSON, its names. Its name is a digest of all that goes into a board: the map, the `diplomacy` package's
-version and our own code, so a stale file is never read. A file that is damaged is written anew; where nothing can be
-written, boards are built at every start.
+A file per board in the user's cache folder: its arrays, the compiled engine's tables and, as JSON, its names, behind a
+checksum of it all. The file's name is a digest of all that goes into a board: the map, the version of the `diplomacy`
+package and our own code, so a stale file is never read. What is damaged counts as missing, and is written anew; where
+nothing can be kept, boards are built at every start.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import hashlib
 import io
 import json
 import os
-import zipfile
+import tempfile
 from dataclasses import fields
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -25,38 +25,61 @@ import numpy as np
 
 from welfare_env.board import Board
 from welfare_env.engine.tables import Tables
+from welfare_env.errors import MapFormatError
 
 BUILT_BY = ("board.py", "boardcache.py", "mapfile.py", "orders.py", "toy.py", "engine/__init__.py", "engine/tables.py")
+MOST_FILES = 64  # the oldest go
+CHECKSUM = hashlib.sha256().digest_size
 
 
-def load(name: str, digest: str) -> Board | None:
-    """The board of map `name`, whose file has this digest, if it has been kept."""
-    try:
-        with np.load(_file(name, digest), allow_pickle=False) as kept:
-            return _unpacked({key: kept[key] for key in kept.files})
-    except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile):
+def load(name: str, text: str) -> Board | None:
+    """The board of map `name`, whose file has this text, if it has been kept."""
+    file = _file(name, text)
+    if file is None:
         return None
+    try:
+        data = file.read_bytes()
+    except OSError:
+        return None
+    if hashlib.sha256(data[CHECKSUM:]).digest() != data[:CHECKSUM]:
+        return None
+    with np.load(io.BytesIO(data[CHECKSUM:]), allow_pickle=False) as kept:
+        return _unpacked({key: kept[key] for key in kept.files})
 
 
-def keep(board: Board, digest: str) -> None:
+def keep(board: Board, text: str) -> None:
     """Keep a board, if the folder can be written to. Whoever reads meanwhile finds a whole file or none."""
+    file = _file(board.name, text)
+    if file is None:
+        return
     data = io.BytesIO()
     np.savez(data, **_packed(board))
-    file = _file(board.name, digest)
-    new = file.with_suffix(f".{os.getpid()}")
-    try:
+    payload = data.getvalue()
+    with contextlib.suppress(OSError):  # a read-only home, or a full disk
         file.parent.mkdir(parents=True, exist_ok=True)
-        new.write_bytes(data.getvalue())
-        new.replace(file)
-    except OSError:  # a read-only home, or a full disk
-        with contextlib.suppress(OSError):
-            new.unlink()
+        number, draft = tempfile.mkstemp(dir=file.parent, suffix=".draft")
+        with os.fdopen(number, "wb") as new:
+            new.write(hashlib.sha256(payload).digest() + payload)
+        os.replace(draft, file)
+        for old in sorted(file.parent.iterdir(), key=lambda path: path.stat().st_mtime)[:-MOST_FILES]:
+            old.unlink()
 
 
-def _file(name: str, digest: str) -> Path:
-    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "welfare_env")
-    key = repr((name, digest, _code_digest()))
+def _file(name: str, text: str) -> Path | None:
+    """Where a board is kept; None where there is no place for it."""
+    try:
+        folder = _folder()
+        key = repr((name, text, _code_digest()))
+    except (RuntimeError, OSError, PackageNotFoundError):  # no home, no sources, no metadata
+        return None
     return folder / f"board-{hashlib.sha256(key.encode()).hexdigest()[:24]}.npz"
+
+
+def _folder() -> Path:
+    """The user's cache folder, by the habits of the system."""
+    given = os.environ.get("LOCALAPPDATA" if os.name == "nt" else "XDG_CACHE_HOME", "")
+    root = Path(given) if os.path.isabs(given) else Path.home() / ".cache"
+    return root / "welfare_env"
 
 
 @functools.cache
@@ -71,7 +94,11 @@ def _packed(board: Board) -> dict[str, Any]:
     arrays = {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
     names = {name: _plain(value) for name, value in values.items() if name not in arrays}
     text = np.frombuffer(json.dumps(names).encode(), np.uint8)
-    return arrays | {"names": text, "tables_numbers": board.tables.numbers, "tables_masks": board.tables.masks}
+    try:
+        tables = {"tables_numbers": board.tables.numbers, "tables_masks": board.tables.masks}
+    except MapFormatError:  # the reference engine may still play it
+        tables = {}
+    return arrays | {"names": text} | tables
 
 
 def _plain(value: Any) -> Any:
@@ -84,7 +111,7 @@ def _plain(value: Any) -> Any:
 
 
 def _unpacked(arrays: dict[str, Any]) -> Board:
-    tables = Tables(arrays.pop("tables_numbers"), arrays.pop("tables_masks"))
+    tables = [arrays.pop(name) for name in ("tables_numbers", "tables_masks") if name in arrays]
     names = json.loads(arrays.pop("names").tobytes())
     for name, value in names.items():
         if isinstance(value, dict):
@@ -94,5 +121,6 @@ def _unpacked(arrays: dict[str, Any]) -> Board:
             names[name] = tuple(value)
     names["convoys"] = tuple((start, frozenset(seas), frozenset(ends)) for start, seas, ends in names["convoys"])
     board = Board(**names, **arrays)
-    vars(board)["tables"] = tables  # the cached property's place
+    if tables:
+        vars(board)["tables"] = Tables(*tables)  # the cached property's place
     return board

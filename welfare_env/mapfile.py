@@ -41,7 +41,20 @@ def load_board(name: str = "standard") -> Board:
         UnknownMapError: neither a known name nor a file.
         MapFormatError: the file has faults, or a sequence of phases that is not Spring, Fall, Winter.
     """
-    return _load_board(name, _digest(_file_text(name)))
+    return _load_board(name, _map_text(name))
+
+
+def reload_board(name: str, digest: str) -> Board:
+    """The board of a map whose file is known to have had this digest (`Board.digest`).
+
+    Raises:
+        UnknownMapError: neither a known name nor a file.
+        MapFormatError: the file has changed since, or has faults.
+    """
+    board = load_board(name)
+    if board.digest != digest:
+        raise MapFormatError(f"map {name!r} has changed: its digest was {digest[:16]}..., now {board.digest[:16]}...")
+    return board
 
 
 def map_digest(name: str) -> str:
@@ -50,18 +63,22 @@ def map_digest(name: str) -> str:
     Raises:
         UnknownMapError: neither a known name nor a file.
     """
-    text = _file_text(name)
-    return "" if name in map_names() or is_toy(name) else _digest(text)
+    return _digest(name, _map_text(name))
+
+
+def map_names() -> tuple[str, ...]:
+    """Names of all maps that are installed; toy boards come besides (see `welfare_env.toy`)."""
+    return tuple(_installed())
 
 
 @functools.cache
-def map_names() -> tuple[str, ...]:
-    """Names of all maps that are installed; toy boards come besides (see `welfare_env.toy`)."""
+def _installed() -> dict[str, Path]:
+    """Name -> file of every map that is installed."""
     package = importlib.util.find_spec("diplomacy")  # where it is; importing it takes a while
     folders = package.submodule_search_locations if package else None
     if not folders:
         raise ModuleNotFoundError("the diplomacy package, which brings the maps, is not installed")
-    return tuple(sorted(path.stem for path in Path(folders[0], "maps").glob("*.map")))
+    return {path.stem: path for path in sorted(Path(folders[0], "maps").glob("*.map"))}
 
 
 def is_known(name: str) -> bool:
@@ -75,18 +92,21 @@ def load_source(name: str) -> Any:
     Raises:
         UnknownMapError, MapFormatError: as `load_board` does.
     """
-    return _load_source(name, _digest(_file_text(name)))
+    return _load_source(name, _map_text(name))
 
 
-def _file_text(name: str) -> str | None:
-    """The text of a map that the package does not know by name, else None."""
+def _map_text(name: str) -> str:
+    """The text of a map.
+
+    Raises:
+        UnknownMapError: neither a known name nor a file.
+        MapFormatError: too large, or no text.
+    """
     if not isinstance(name, str) or not name:
         raise UnknownMapError(f"map name {name!r}: give a name such as 'standard', or the path of a .map file")
     if is_toy(name):
         return toy_map(name)
-    if name in map_names():
-        return None
-    path = Path(name)
+    path = _installed().get(name, Path(name))
     known = ", ".join([*map_names(), *(f"{shape}:N" for shape in SHAPES)])
     if path.suffix != ".map" or "\0" in name or not path.is_file():
         raise UnknownMapError(f"unknown map {name!r}: give the path of a .map file or one of {known}")
@@ -98,20 +118,19 @@ def _file_text(name: str) -> str | None:
         raise MapFormatError(f"map {name!r} cannot be read: {error}") from error
 
 
-def _digest(text: str | None) -> str:
-    return "" if text is None else hashlib.sha256(text.encode()).hexdigest()
+def _digest(name: str, text: str) -> str:
+    return "" if is_known(name) else hashlib.sha256(text.encode()).hexdigest()
 
 
 @functools.lru_cache(maxsize=32)
-def _load_source(name: str, digest: str) -> Any:
-    text = _file_text(name)
-    if text is None:
+def _load_source(name: str, text: str) -> Any:
+    if name in _installed():
         return _read_map(name, name)
     from diplomacy.engine.map import CONVOYS_PATH_CACHE
 
     # The package keeps maps by name, so a file gets a name of its own content.
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, f"{digest[:16]}.map")
+        path = Path(folder, f"{hashlib.sha256(text.encode()).hexdigest()[:16]}.map")
         path.write_text(text, encoding="utf-8")
         if is_toy(name):
             CONVOYS_PATH_CACHE[str(path)] = {}  # no seas: spares the package its search and a cache file
@@ -144,16 +163,16 @@ def _unsupported(source: Any) -> Iterator[str]:
 
 
 @functools.lru_cache(maxsize=32)
-def _load_board(name: str, digest: str) -> Board:
-    board = boardcache.load(name, digest)
+def _load_board(name: str, text: str) -> Board:
+    board = boardcache.load(name, text)
     if board is None:
-        board = _read_board(name, digest)
-        boardcache.keep(board, digest)
+        board = _read_board(name, text)
+        boardcache.keep(board, text)
     return board
 
 
-def _read_board(name: str, digest: str) -> Board:
-    return _build_board(name, "" if is_known(name) else digest, _load_source(name, digest))
+def _read_board(name: str, text: str) -> Board:
+    return _build_board(name, _digest(name, text), _load_source(name, text))
 
 
 def _build_board(name: str, digest: str, source: Any) -> Board:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from welfare_env.engine import ADJUSTMENTS, DEFAULT_ENGINE
 from welfare_env.errors import RecordError, WelfareEnvError
-from welfare_env.mapfile import is_known
+from welfare_env.mapfile import is_known, map_digest
 from welfare_env.position import Position
 from welfare_env.press import Message
 from welfare_env.rules import Rules
@@ -219,6 +219,11 @@ def _map_name(record: dict[str, Any], map_name: str | None) -> str:
 def _first_position(record: dict[str, Any], engine: str, map_name: str | None) -> Game:
     from welfare_env.game import Game
 
+    name = _map_name(record, map_name)
+    then, now = record.get("welfare_env", {}).get("map_digest"), map_digest(name)
+    if then is not None and then != now:
+        told = f"its digest was {then!s:.16}..., that of {name!r} is {now[:16] or 'none, it is known by name'}"
+        raise RecordError(f"the map is not that of the saved game, or has changed since: {told}")
     first = record["phases"][0]
     state = first["state"]
     units = {power: [unit for unit in units if unit[0] != "*"] for power, units in state["units"].items()}
@@ -229,7 +234,7 @@ def _first_position(record: dict[str, Any], engine: str, map_name: str | None) -
         dislodged={power: retreats for power, retreats in state.get("retreats", {}).items() if retreats},
         welfare=state.get("welfare"),
         rules=_rules(record),
-        map_name=_map_name(record, map_name),
+        map_name=name,
         engine=engine,
     )
 
@@ -259,6 +264,7 @@ def _compare(game: Game, phase: dict[str, Any], number: int) -> None:
 def _compare_all(game: Game, record: dict[str, Any]) -> None:
     """Our own records must come out as they went in, but for keys that callers added to "welfare_env"."""
     ours = json.loads(json.dumps(to_record(game)))
+    ours["welfare_env"].pop("map_digest", None)  # compared before
     for mine, theirs in zip(ours["phases"], record["phases"], strict=True):
         _compare_parts(mine, theirs, f"phase {mine['name']}")
     _compare_parts(ours["welfare_env"], record["welfare_env"], "welfare_env")
@@ -266,8 +272,6 @@ def _compare_all(game: Game, record: dict[str, Any]) -> None:
 
 def _compare_parts(ours: dict[str, Any], theirs: dict[str, Any], where: str) -> None:
     for key, value in ours.items():
-        if key == "map_digest" and theirs.get(key) != value:
-            raise RecordError("the map file is not the one of the saved game: its content has changed since")
         if json.loads(json.dumps(theirs[key])) != value:
             raise RecordError(
                 f"saved game is damaged: {key} of {where}: recorded {theirs[key]!r:.200}, played again {value!r:.200}"

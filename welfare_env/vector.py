@@ -39,7 +39,7 @@ ORDERS_A_GAME = 600  # a movement phase has about 500; there is more room when i
 
 @dataclass(slots=True, eq=False)
 class LegalLists:
-    """The legal orders of many games. All arrays are valid until the next step.
+    """The legal orders of many games. All arrays are read-only, and valid until the next step.
 
     Attributes:
         orders: int32 [n], order numbers, row by row.
@@ -75,6 +75,13 @@ def _joined(parts: Sequence[LegalLists]) -> LegalLists:
     )
 
 
+def _read_only(array: np.ndarray) -> np.ndarray:
+    """A view that cannot be written to: kernels trust what is in these arrays."""
+    view = array.view()
+    view.setflags(write=False)
+    return view
+
+
 class _Chunk:
     """The games of one thread, with its working memory and the buffers of their legal lists."""
 
@@ -85,6 +92,7 @@ class _Chunk:
         self.orders = np.zeros((last - first) * ORDERS_A_GAME + room_for_orders(board.tables), np.int32)
         self.starts, self.games, self.slots, self.powers, self.choices = (np.zeros(most, np.int32) for _ in range(5))
         self.first_row = np.zeros(last + 1, np.int32)
+        self._shown = [_read_only(array) for array in (self.orders, self.starts, self.games, self.powers, self.slots)]
 
     @property
     def rows(self) -> int:
@@ -92,12 +100,12 @@ class _Chunk:
 
     def lists(self) -> LegalLists:
         """Its legal lists, numbered from its own first order."""
-        rows = self.rows
-        starts = self.starts[: rows + 1]
-        return LegalLists(self.orders[: starts[rows]], starts, self.games[:rows], self.powers[:rows], self.slots[:rows])
+        rows, (orders, starts, games, powers, slots) = self.rows, self._shown
+        return LegalLists(orders[: starts[rows]], starts[: rows + 1], games[:rows], powers[:rows], slots[:rows])
 
     def grow(self) -> None:
         self.orders = np.concatenate([self.orders, np.zeros_like(self.orders)])
+        self._shown[0] = _read_only(self.orders)
 
 
 class VectorEnv:
@@ -130,6 +138,7 @@ class VectorEnv:
         self._streams: np.ndarray = np.zeros(num_games, np.uint64)
         edges = np.linspace(0, num_games, min(threads, num_games) + 1).astype(int).tolist()
         self._chunks = [_Chunk(board, first, last) for first, last in pairwise(edges)]
+        self._begun = False
         self._pool = ThreadPoolExecutor(len(self._chunks)) if len(self._chunks) > 1 else None
 
     def reset(self, seed: int = 0) -> None:
@@ -137,14 +146,19 @@ class VectorEnv:
         self._streams = np.random.SeedSequence(seed).generate_state(self.num_games, np.uint64)
         self.rows[:] = self._final[self.num_games]
         self._done[:] = False
+        self._begun = True
         self._each(self._list)
         self._show()
 
     def sample(self) -> np.ndarray:
-        """Random legal choices, as the random policy makes them: int32 [rows]."""
+        """Random legal choices, as the random policy makes them: int32 [rows], the caller's to keep.
+
+        Raises:
+            ActionError: before `reset`.
+        """
+        self._check_begun()
         self._each(self._sample)
-        parts = [chunk.choices[: chunk.rows] for chunk in self._chunks]
-        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+        return np.concatenate([chunk.choices[: chunk.rows] for chunk in self._chunks])
 
     def step(self, choices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Play a phase of every game.
@@ -157,13 +171,16 @@ class VectorEnv:
             which games ended, bool [num_games]; these have begun anew.
 
         Raises:
-            ActionError: choices of another shape or type. Nothing has changed.
+            ActionError: choices of another shape or type, or before `reset`. Nothing has changed.
         """
+        self._check_begun()
         given = np.asarray(choices)
         if given.shape != self.legal.games.shape or given.dtype.kind not in "iu":
             raise ActionError(
                 f"choices {given.dtype} {given.shape}: give {len(self.legal)} whole numbers, one a row of legal"
             )
+        if given.dtype != np.int32:
+            given = np.where((given >= 0) & (given < 2**31), given, -1)  # or a large number would become a small one
         first = 0
         for chunk in self._chunks:
             rows = chunk.rows
@@ -172,6 +189,10 @@ class VectorEnv:
         ended = sum(self._each(self._step))
         self._show()
         return self._rewards(ended), self._done.copy()
+
+    def _check_begun(self) -> None:
+        if not self._begun:
+            raise ActionError("the games have not begun: call reset() first")
 
     def observe(self, games: np.ndarray, powers: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
         """What powers see (`welfare_env.observation`): float32 [k, provinces, features].

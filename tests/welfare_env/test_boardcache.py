@@ -1,5 +1,6 @@
 """Boards kept on disk: the same board as the one that was read, and no harm from what is wrong with a file."""
 
+import os
 import subprocess
 import sys
 from dataclasses import fields
@@ -8,8 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from welfare_env import boardcache, mapfile
+from welfare_env import Game, MapFormatError, Rules, boardcache, mapfile
 from welfare_env.board import Board
+from welfare_env.engine import tables
+from welfare_env.toy import toy_map
 
 NAMES = ("standard", "pure", "ancmed", "clique:4", "standard_age_of_empires")
 
@@ -22,8 +25,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def read(name: str) -> tuple[Board, str]:
-    digest = mapfile._digest(mapfile._file_text(name))
-    return mapfile._read_board(name, digest), digest
+    text = mapfile._map_text(name)
+    return mapfile._read_board(name, text), text
 
 
 def assert_same(one: Board, other: Board) -> None:
@@ -43,44 +46,125 @@ def assert_same(one: Board, other: Board) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_kept_board_is_the_board(name: str) -> None:
-    board, digest = read(name)
-    assert boardcache.load(name, digest) is None
-    boardcache.keep(board, digest)
-    kept = boardcache.load(name, digest)
+    board, text = read(name)
+    assert boardcache.load(name, text) is None
+    boardcache.keep(board, text)
+    kept = boardcache.load(name, text)
     assert kept is not None
     assert_same(kept, board)
     assert kept.orders.texts == board.orders.texts
 
 
-@pytest.mark.parametrize("damage", [b"", b"PK", b"not a file of arrays" * 100])
-def test_a_damaged_file_is_written_anew(folder: Path, damage: bytes) -> None:
-    board, digest = read("clique:4")
-    boardcache.keep(board, digest)
+def test_a_damaged_file_counts_as_missing(folder: Path) -> None:
+    board, text = read("clique:4")
+    boardcache.keep(board, text)
     (file,) = folder.iterdir()
     whole = file.read_bytes()
-    for broken in (damage, whole[: len(whole) // 2], whole[:-40]):
+    rng = np.random.default_rng(0)
+    for broken in (b"", b"PK", b"not a file of arrays" * 100, whole[: len(whole) // 2], whole[:-40], whole + b"\0"):
         file.write_bytes(broken)
-        assert boardcache.load("clique:4", digest) is None
-    boardcache.keep(board, digest)
-    assert boardcache.load("clique:4", digest) is not None
+        assert boardcache.load("clique:4", text) is None
+    for bit in rng.integers(0, 8 * len(whole), 300).tolist():
+        flipped = bytearray(whole)
+        flipped[bit // 8] ^= 1 << bit % 8
+        file.write_bytes(flipped)
+        assert boardcache.load("clique:4", text) is None
+    boardcache.keep(board, text)
+    assert boardcache.load("clique:4", text) is not None
 
 
-def test_another_content_is_another_file(folder: Path) -> None:
-    board, digest = read("clique:4")
-    boardcache.keep(board, digest)
-    assert boardcache.load("clique:4", digest[::-1]) is None
-    assert boardcache.load("clique:5", digest) is None
+def test_another_map_or_code_is_another_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    board, text = read("clique:4")
+    boardcache.keep(board, text)
+    assert boardcache.load("clique:4", text + " ") is None
+    assert boardcache.load("clique:5", text) is None
+    monkeypatch.setattr(boardcache, "_code_digest", lambda: "another")
+    assert boardcache.load("clique:4", text) is None
+
+
+def test_all_code_that_builds_boards_is_in_the_key() -> None:
+    """What the modules that build boards import of ours is among them, but for errors and rules."""
+    root = Path(boardcache.__file__).parent
+    for name in boardcache.BUILT_BY:
+        lines = (root / name).read_text(encoding="utf-8").splitlines()
+        used = [line.split()[1] for line in lines if line.startswith("from welfare_env")]
+        for module in set(used) - {"welfare_env", "welfare_env.errors", "welfare_env.rules"}:
+            path = module.removeprefix("welfare_env.").replace(".", "/")
+            assert {f"{path}.py", f"{path}/__init__.py"} & set(boardcache.BUILT_BY), f"{name} uses {module}"
+
+
+def test_old_files_go(folder: Path) -> None:
+    board, text = read("clique:3")
+    folder.mkdir()
+    for number in range(boardcache.MOST_FILES + 5):
+        (folder / f"board-{number}.npz").write_bytes(b"")
+        os.utime(folder / f"board-{number}.npz", (number, number))
+    boardcache.keep(board, text)
+    assert len(list(folder.iterdir())) == boardcache.MOST_FILES
+    assert boardcache.load("clique:3", text) is not None
 
 
 def test_nowhere_to_write_is_no_harm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_text("in the way")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    board, digest = read("clique:4")
-    boardcache.keep(board, digest)
-    assert boardcache.load("clique:4", digest) is None
+    board, text = read("clique:4")
+    boardcache.keep(board, text)
+    assert boardcache.load("clique:4", text) is None
 
 
-def test_a_later_start_does_not_import_what_reads_maps(tmp_path: Path) -> None:
+def test_no_home_is_no_harm(monkeypatch: pytest.MonkeyPatch) -> None:
+    def nobody() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setattr(Path, "home", nobody)
+    board, text = read("clique:4")
+    boardcache.keep(board, text)
+    assert boardcache.load("clique:4", text) is None
+
+
+def test_a_board_that_the_fast_engine_refuses_is_kept_for_the_reference(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tables, "MAX_SEAS", 10)
+    board, text = read("standard")
+    boardcache.keep(board, text)
+    kept = boardcache.load("standard", text)
+    assert kept is not None
+    with pytest.raises(MapFormatError, match="seas"):
+        _ = kept.tables
+
+
+def test_a_map_that_changes_while_it_is_read_does_no_lasting_harm(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "own.map"
+    path.write_text(toy_map("clique:3"), encoding="utf-8")
+    load = boardcache.load
+
+    def meddling(name: str, text: str) -> Board | None:
+        path.write_text(toy_map("clique:5"), encoding="utf-8")
+        return load(name, text)
+
+    monkeypatch.setattr(boardcache, "load", meddling)
+    assert len(mapfile.load_board(str(path)).powers) == 3
+    monkeypatch.setattr(boardcache, "load", load)
+    mapfile._load_board.cache_clear()
+    assert len(mapfile.load_board(str(path)).powers) == 5
+    path.write_text(toy_map("clique:3"), encoding="utf-8")
+    mapfile._load_board.cache_clear()
+    assert len(mapfile.load_board(str(path)).powers) == 3
+
+
+def test_a_board_that_was_sent_is_the_one_that_arrives(tmp_path: Path) -> None:
+    path = tmp_path / "own.map"
+    path.write_text(toy_map("clique:3"), encoding="utf-8")
+    again, arguments = Game(str(path), Rules(years=1)).board.__reduce__()
+    assert again(*arguments) is mapfile.load_board(str(path))
+    path.write_text(toy_map("clique:4"), encoding="utf-8")
+    with pytest.raises(MapFormatError, match="has changed"):
+        again(*arguments)
+
+
+def test_a_later_start_does_not_import_what_reads_maps() -> None:
     code = "import sys, welfare_env; welfare_env.load_board('clique:4'); print('diplomacy' in sys.modules)"
     seen = [
         subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout

@@ -14,6 +14,7 @@ import pytest
 from diplomacy.utils.export import from_saved_game_format, to_saved_game_format
 
 from welfare_env import Game, RecordError, Rules, load_board
+from welfare_env.record import from_record, load_record
 from welfare_env.toy import toy_map
 
 Act = Callable[[Game, np.random.Generator], None]
@@ -120,9 +121,16 @@ class TestRoundTrip:
         game.advance()
         game.save(tmp_path / "game.json")
         assert Game.load(tmp_path / "game.json", map_name=str(path)).phase == game.phase
-        path.write_text(toy_map("clique:3") + "\n# another\n", encoding="utf-8")
-        with pytest.raises(RecordError, match="changed"):
-            Game.load(tmp_path / "game.json", map_name=str(path))
+        record = load_record(tmp_path / "game.json")
+        for text in (toy_map("clique:3") + "\n# another\n", toy_map("clique:4")):
+            path.write_text(text, encoding="utf-8")
+            with pytest.raises(RecordError, match="has changed since"):
+                from_record(record, map_name=str(path))
+        with pytest.raises(RecordError, match="has changed since"):
+            from_record(record, map_name="clique:3")
+        del record["welfare_env"]["map_digest"]  # as an earlier version saved it
+        path.write_text(toy_map("clique:3"), encoding="utf-8")
+        assert from_record(record, map_name=str(path)).phase == game.phase
 
     def test_a_record_is_plain_json(self, states: list[Game]) -> None:
         for game in states:

@@ -147,3 +147,38 @@ def test_other_faults_are_named():
         games.observe(np.array([2]), np.array([0]))
     with pytest.raises(welfare_env.ActionError, match="out"):
         games.observe(np.array([0]), np.array([0]), np.zeros((1, 2, 3), np.float32))
+
+
+def test_before_reset_nothing_is_played() -> None:
+    games = welfare_env.vector_env(2, years=1)
+    for act in (games.sample, lambda: games.step(np.zeros(0, np.int32))):
+        with pytest.raises(welfare_env.ActionError, match="reset"):
+            act()
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.uint64, np.int16])
+def test_a_number_too_large_is_no_order_and_no_other_number(kind: type) -> None:
+    results = []
+    for number in (np.iinfo(kind).max, -1):
+        games = welfare_env.vector_env(3, years=1)
+        games.reset(seed=0)
+        rows = len(games.legal)
+        wide = np.full(rows, 2**32 + 1 if number > 2**31 else number, kind if number > 0 else np.int64)
+        games.step(wide)
+        results.append(games.rows.copy())
+    np.testing.assert_array_equal(*results)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_what_kernels_trust_cannot_be_written_to(threads: int) -> None:
+    games = welfare_env.vector_env(4, years=1, threads=threads)
+    games.reset(seed=0)
+    kept = games.sample()
+    again = kept.copy()
+    games.step(kept)
+    games.sample()
+    np.testing.assert_array_equal(kept, again)
+    if threads == 1:
+        for array in (games.legal.orders, games.legal.starts, games.legal.powers, games.legal.slots, games.legal.games):
+            with pytest.raises(ValueError, match="read-only"):
+                array += 1
