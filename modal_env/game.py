@@ -124,7 +124,10 @@ class Game:
             GameError: an agent that is not in the game, a share below 0, a sum that is not 1.
         """
         if isinstance(shares, Agent):
-            shares = [int(agent == shares and self.agents.index(agent) == i) for i, agent in enumerate(self.agents)]
+            if shares not in self.agents:
+                raise GameError(f"mix: {shares.name!r:.80} is not one of {', '.join(self.names)}")
+            place = self.agents.index(shares)
+            shares = [int(number == place) for number in range(len(self.agents))]
         elif isinstance(shares, Mapping):
             if unknown := [name for name in shares if self.names.count(name) != 1]:
                 raise GameError(f"mix: {unknown[0]!r:.80} is not the name of one agent of {', '.join(self.names)}")

@@ -47,7 +47,7 @@ class Threat:
 
     Attributes:
         deviant: the first of those given that are paid the same at every epsilon.
-        intervals: where it gains: strictly between the bounds of each.
+        intervals: where it gains: between the bounds of each. At a bound inside the family's range it gains nothing.
     """
 
     deviant: Agent

@@ -42,7 +42,7 @@ def vertices(utilities: Sequence[Sequence[Fraction]]) -> list[Vertex]:
     """The vertices of {(x, v): x a mix, U x <= v}, first those that play the first agents most.
 
     In z = x / v, for payoffs above 0, they are those of {z >= 0: U z <= 1} other than 0. Random games of 8, 10 and 12
-    agents have some 200, 1,200 and 5,000.
+    agents have some 250, 1,500 and 5,000.
 
     Args:
         utilities: [n][n]

@@ -5,7 +5,7 @@ from math import prod, sqrt
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from modal_env.algebraic import Polynomial, Ratio, Root, between, positive_roots, sign
@@ -21,6 +21,7 @@ def product_of(factors: list[Polynomial]) -> Polynomial:
 
 
 @given(polynomials, polynomials, small)
+@settings(max_examples=40)
 def test_arithmetic_is_that_of_the_values(p: Polynomial, q: Polynomial, x: F) -> None:
     assert ((p + q)(x), (p - q)(x), (p * q)(x)) == (p(x) + q(x), p(x) - q(x), p(x) * q(x))
     assume(q)
@@ -33,6 +34,7 @@ def test_arithmetic_is_that_of_the_values(p: Polynomial, q: Polynomial, x: F) ->
 
 
 @given(polynomials, polynomials, polynomials, polynomials, small)
+@settings(max_examples=40)
 def test_quotients_are_those_of_the_values(a: Polynomial, b: Polynomial, c: Polynomial, d: Polynomial, x: F) -> None:
     assume(b(x) and d(x))
     left, right = Ratio.of(a, b), Ratio.of(c, d)
@@ -54,6 +56,7 @@ def test_known_roots_are_found_and_fractions_as_such(fractions: list[F], squares
 
 
 @given(polynomials)
+@settings(max_examples=40)
 def test_numpy_finds_the_same_number_of_roots_where_they_lie_apart(p: Polynomial) -> None:
     assume(p.degree > 0)
     found = np.roots([float(value) for value in reversed(p.coefficients)])

@@ -1,7 +1,9 @@
 """Equilibria as functions of epsilon: the post's game in full, and agreement with what is found at single epsilons."""
 
+import doctest
 from fractions import Fraction as F
 from itertools import pairwise, product
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -79,16 +81,16 @@ def test_beyond_the_bounds_a_family_is_none(costed: tuple[str, Ranges]) -> None:
 
 
 def test_a_bound_that_is_no_fraction() -> None:
-    """With the cost "worlds" the mix without PrudentBot begins where PrudentBot is paid as much: 1 - 6 x + 7 x^2 = 0."""
+    """With the cost "worlds" a mix without PrudentBot begins where that is paid as much: 1 - 6 eps + 7 eps^2 = 0."""
     found = ranges(POST, "worlds")
     bound = found.breakpoints[1]
     assert isinstance(bound, Root)
     assert float(bound) == pytest.approx((3 - 2**0.5) / 7, rel=1e-15)
     assert bound.polynomial(F(1)) == 2
-    assert [str(family.interval) for family in found.families if family.interval.low == bound] == [
+    assert {str(family.interval) for family in found.families if family.interval.low == bound} == {
         "(3 - sqrt(2))/7 = 0.226541 <= eps <= 1/3",
         "(3 - sqrt(2))/7 = 0.226541 <= eps <= 2/7",
-    ]
+    }
     before, there, after = (len(piece.spans) for piece in found.pieces[1:4])
     assert (before, there, after) == (5, 6, 7)  # two begin there, at one and the same mix
 
@@ -118,7 +120,7 @@ def affine_games(draw: st.DrawFn) -> tuple[tuple[tuple[F, ...], ...], ...]:
 
 
 @given(affine_games(), st.booleans(), st.fractions(0, 3, max_denominator=50))
-@settings(max_examples=60)
+@settings(max_examples=80)
 def test_random_games(game: tuple, symmetric_only: bool, somewhere: F) -> None:
     base, slope = game
     names = ("",) * len(base)
@@ -140,6 +142,12 @@ def test_pieces_cover_every_epsilon_once(costed: tuple[str, Ranges]) -> None:
     for before, after in pairwise(intervals):
         assert before.high == after.low
         assert before.is_point != after.is_point
+
+
+def test_the_page_says_what_the_code_does() -> None:
+    page = Path(__file__).parents[2] / "docs" / "modal-equilibria.md"
+    failed, attempted = doctest.testfile(str(page), module_relative=False, encoding="utf-8")
+    assert (failed, attempted > 30) == (0, True)
 
 
 def test_intervals_in_words() -> None:

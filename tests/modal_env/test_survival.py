@@ -1,0 +1,102 @@
+"""Mixes against further agents: gains by hand, ranges against single epsilons, and what survives in the post's game."""
+
+from fractions import Fraction as F
+
+import pytest
+
+from modal_env.algebraic import Root
+from modal_env.errors import GameError
+from modal_env.formula import parse
+from modal_env.game import COSTS
+from modal_env.library import LIBRARY, POST, CooperateBot, DefectBot, FairBot, NiceBot, PrudentBot
+from modal_env.ranges import Family, Interval, ranges
+from modal_env.survival import survival_range, survives
+
+# Does as PrudentBot against the post's agents with five nodes in place of seven: it cooperates with those who treat
+# DefectBot as []false does.
+SHORT = parse("[](X(DefectBot) <-> []false)", name="ShortBot")
+EVERYBODY = [*LIBRARY.values(), SHORT, parse("[](X(DefectBot) -> []false)")]
+
+
+def good(cost: str = "depth") -> Family:
+    return next(
+        f for f in ranges(POST, cost).families if f.interval.low == 0 and all(f.rows[0].shares[i] for i in (0, 2, 3))
+    )
+
+
+def test_the_best_deviant_and_its_gain() -> None:
+    found = survives({"FairBot": 1}, [FairBot], [PrudentBot, CooperateBot, DefectBot, NiceBot], "1/10")
+    assert (found.deviant, found.gain, found.survives) == (CooperateBot, F(1, 10), False)
+    found = survives(CooperateBot, [CooperateBot], POST, "1/10")
+    assert (found.deviant, found.gain) == (DefectBot, 1)
+    found = survives(DefectBot, [DefectBot], [FairBot, PrudentBot], "1/10")
+    assert (found.deviant, found.gain, found.survives) == (FairBot, F(-1, 10), True)
+
+
+@pytest.mark.parametrize("epsilon", ["1/1000", "1/10", "1/3"])
+def test_the_good_mix_survives_everybody_up_to_a_third(epsilon: str) -> None:
+    e = F(epsilon)
+    found = survives([e, 0, 1 - 3 * e / 2, e / 2], POST, EVERYBODY, e)
+    assert (found.gain, found.survives) == (0, True)
+
+
+def test_beyond_a_third_the_good_mix_falls_to_defect_bot() -> None:
+    e = F(2, 5)
+    found = survives([e, 0, 1 - 3 * e / 2, e / 2], POST, EVERYBODY, e)
+    assert (found.deviant, found.gain) == (DefectBot, 1 + 2 * e - (2 - e))
+
+
+def test_no_equilibrium_of_the_post_s_game_falls_to_any_of_the_library() -> None:
+    for family in ranges(POST).families:
+        found = survival_range(family, POST, EVERYBODY)
+        assert (found.intervals, found.threats) == ((family.interval,), ())
+
+
+def test_with_formula_size_as_cost_the_good_mix_falls_to_a_shorter_prudent_bot() -> None:
+    """It is paid as PrudentBot, but for two nodes fewer, so it gains 2 eps everywhere but at 0."""
+    found = survival_range(good("size"), POST, [SHORT], "size")
+    assert found.intervals == (Interval(F(0), F(0)),)
+    assert [(threat.deviant, threat.intervals) for threat in found.threats] == [(SHORT, (Interval(F(0), F(1, 11)),))]
+    mix = good("size").rows[0].at(F(1, 20)).mix
+    assert survives(mix, POST, EVERYBODY, "1/20", "size").gain == 2 * F(1, 20)
+
+
+def test_a_range_in_parts() -> None:
+    """DefectBot alone against FairBot at another cost: FairBot against itself is paid 2 - eps, DefectBot 1."""
+    family = next(f for f in ranges([FairBot]).families)
+    assert family.interval == Interval(F(0), None)
+    found = survival_range(family, [FairBot], [DefectBot, PrudentBot])
+    assert found.intervals == (Interval(F(0), F(1)),)
+    assert [(threat.deviant, threat.intervals) for threat in found.threats] == [(DefectBot, (Interval(F(1), None),))]
+    found = survival_range(family, [FairBot], [CooperateBot])
+    assert found.intervals == (Interval(F(0), F(0)),)
+
+
+@pytest.mark.parametrize("cost", COSTS)
+def test_ranges_agree_with_single_epsilons(cost: str) -> None:
+    agents = [CooperateBot, DefectBot, FairBot]
+    for family in ranges(agents, cost).families:
+        if not family.is_point or not family.is_symmetric:
+            continue
+        found = survival_range(family, agents, EVERYBODY, cost)
+        for epsilon in (F(i, 20) for i in range(30)):
+            if family.interval.covers(epsilon):
+                single = survives(family.rows[0].at(epsilon).mix, agents, EVERYBODY, epsilon, cost)
+                assert single.survives == any(part.covers(epsilon) for part in found.intervals), epsilon
+
+
+def test_a_bound_of_survival_that_is_no_fraction() -> None:
+    bound = ranges(POST, "sum").breakpoints[2]
+    assert isinstance(bound, Root)
+    found = survival_range(good("sum"), POST, [NiceBot], "sum")
+    assert found.intervals == (Interval(F(0), bound),)
+
+
+def test_bad_arguments_are_refused() -> None:
+    with pytest.raises(GameError, match="give a list of agents"):
+        survives(FairBot, POST, [], 0)
+    with pytest.raises(GameError, match="add up to 1"):
+        survives([1, 1, 0, 0], POST, [FairBot], 0)
+    for agents, cost in (([*POST, NiceBot], "depth"), (POST, "size"), ([*POST[:3], NiceBot], "depth")):
+        with pytest.raises(GameError, match="it is of another game"):
+            survival_range(good(), agents, [FairBot], cost)
