@@ -5,6 +5,7 @@ They write their program in whatever way the environment asks for: as a number, 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
@@ -14,23 +15,15 @@ import numpy as np
 import modal_env
 from modal_env.game import meet
 from modal_env.modes import find
+from modal_env.tokens import NOTHING
+
+Share = tuple[modal_env.Agent, Fraction]
 
 
-class MixPolicy:
-    """Draws a program for every round, each with its share.
+class ProgramPolicy(ABC):
+    """Base of players that choose a program for every round: `program` says which."""
 
-    Args:
-        shares: (program, share) pairs: a name or a formula (`modal_env.parse`), and a number such as 17/20.
-
-    Raises:
-        ValueError: a program that cannot be read, a share that is no number from 0, or shares that do not add up to 1.
-    """
-
-    def __init__(self, shares: Sequence[tuple[str, Fraction]]) -> None:
-        self.shares = [(find(program), share) for program, share in shares]
-        total = sum(share for _, share in shares)
-        if any(share < 0 for _, share in shares) or total != 1:
-            raise ValueError(f"the shares add up to {total}: give shares from 0 that add up to 1")
+    _round: int | None = None  # the round that the actions are for
 
     def reset(self, agent: str, seed: int = 0) -> None:
         """Gets ready for a new game. Chance depends on the seed and the player.
@@ -42,45 +35,71 @@ class MixPolicy:
         self._round = -1
 
     def act(self, observation: Mapping[str, Any], info: Mapping[str, Any]) -> Any:
-        """The next action that writes this round's program.
+        """The next action that writes this round's program; `NOTHING` once it is written and others are waited for.
 
         Raises:
-            ValueError: no modal_env, or one in which the program cannot be written.
+            ValueError: before `reset`, or not in modal_env.
+            ActionError, FormulaError: the program cannot be written in this environment.
         """
-        if "setting" not in info:
-            raise ValueError("programs are played in modal_env")
+        if self._round is None or "setting" not in info:
+            raise ValueError(f"{type(self).__name__} plays in modal_env, after reset(agent, seed)")
         now = observation["observation"][0]
         if now[0] != self._round:
             self._round = int(now[0])
             self._actions = info["setting"].mode().actions(self.program(info["setting"]))
         written = int(np.count_nonzero(now[2:]))
-        return self._actions[written] if written < len(self._actions) else 0
+        return self._actions[written] if written < len(self._actions) else NOTHING
 
+    @abstractmethod
     def program(self, setting: modal_env.Setting) -> modal_env.Agent:
         """The program for a round."""
+
+
+class MixPolicy(ProgramPolicy):
+    """Draws a program for every round, each with its share.
+
+    Args:
+        shares: (program, share) pairs: a name or a formula (`modal_env.parse`), and a Fraction, a whole number, a text
+            such as "17/20", or a float, which stands for the decimal number that it prints as.
+
+    Raises:
+        ValueError: a program that cannot be read, a share that is no number from 0, or shares that do not add up to 1.
+    """
+
+    def __init__(self, shares: Sequence[tuple[str, Fraction | int | float | str]]) -> None:
+        self.shares: list[Share] = [(find(program), Fraction(str(share))) for program, share in shares]
+        if any(share < 0 for _, share in self.shares) or sum(share for _, share in self.shares) != 1:
+            told = ", ".join(f"{program}={share}" for program, share in shares)
+            total = sum(share for _, share in self.shares)
+            raise ValueError(f"the shares {told} add up to {total}: give shares from 0 that add up to 1")
+
+    def program(self, setting: modal_env.Setting) -> modal_env.Agent:
         chances = np.array([float(share) for _, share in self.shares])
         return self.shares[int(self.rng.choice(len(chances), p=chances / chances.sum()))][0]
 
 
-class BestReplyPolicy(MixPolicy):
+class BestReplyPolicy(ProgramPolicy):
     """Plays, of the programs that the environment lists, the one that is paid most against a mix; ties: the first.
 
     Args:
         to: the mix.
+
+    Raises:
+        ValueError: no mix.
     """
 
     def __init__(self, to: MixPolicy) -> None:
         if not isinstance(to, MixPolicy):
             raise ValueError("to: give a program:... or mix:...")
-        self.shares = to.shares
+        self.to = to
+        self._replies: dict[modal_env.Setting, modal_env.Agent] = {}
 
     def program(self, setting: modal_env.Setting) -> modal_env.Agent:
-        """The best reply, computed exactly."""
+        """The best reply, computed exactly, once a setting."""
+        if setting not in self._replies:
+            self._replies[setting] = max(setting.agents, key=lambda agent: self._paid(agent, setting))
+        return self._replies[setting]
 
-        def paid(agent: modal_env.Agent) -> Fraction:
-            meetings = [(meet(agent, other, setting.cost), share) for other, share in self.shares]
-            return sum(
-                (share * (met.points[0] - setting.epsilon * met.costs[0]) for met, share in meetings), Fraction(0)
-            )
-
-        return max(setting.agents, key=paid)
+    def _paid(self, agent: modal_env.Agent, setting: modal_env.Setting) -> Fraction:
+        meetings = [(meet(agent, other, setting.cost), share) for other, share in self.to.shares]
+        return sum((share * (met.points[0] - setting.epsilon * met.costs[0]) for met, share in meetings), Fraction(0))

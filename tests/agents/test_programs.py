@@ -75,6 +75,7 @@ def test_the_best_reply_to_a_mix_is_the_games(epsilon, cost):
         ("mix:FairBot=0.5", "add up to 1/2"),
         ("mix:FairBot=2,DefectBot=-1", "from 0"),
         ("best-reply:to=random", "program:"),
+        ("best-reply:to=(best-reply:to=program:FairBot)", "program:"),
         ("best-reply", "to missing"),
     ],
 )
@@ -96,6 +97,21 @@ def test_programs_are_for_modal_env():
     observation, _, _, _, info = env.last()
     with pytest.raises(ValueError, match="modal_env"):
         policy.act(observation, info)
+
+
+def test_a_mix_takes_numbers_of_every_kind():
+    agents.MixPolicy([("FairBot", 0.1)] * 10)
+    agents.MixPolicy([("FairBot", "1/2"), ("[]false", Fraction(1, 2)), ("DefectBot", 0)])
+    with pytest.raises(ValueError, match=r"FairBot=0\.3 add up to 3/10"):
+        agents.MixPolicy([("FairBot", 0.3)])
+
+
+def test_before_reset_there_is_no_action():
+    env = modal_env.make()
+    env.reset(seed=0)
+    observation, _, _, _, info = env.last()
+    with pytest.raises(ValueError, match="reset"):
+        agents.make("program:FairBot").act(observation, info)
 
 
 def test_a_program_that_is_not_on_the_list():
