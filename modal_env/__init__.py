@@ -21,7 +21,8 @@ something (Garrabrant, "Prisoners' Dilemma with Costs to Modeling", 2018).
 {'player_0': 1.9, 'player_1': 1.8}
 
 Agents: `parse`, `Agent`, `LIBRARY` (by name) with `SOURCES`, and each as an attribute: `FairBot`, `PrudentBot` ...
-Plays: `play`, `tournament`, `fixed_point`. The game: `Game`, `equilibria`, `ranges`, `exploitability`, `replicator`.
+Plays: `play`, `tournament`, `fixed_point`. The game: `Game`, `equilibria`, `ranges`, `exploitability`, `replicator`,
+`survives`, `survival_range`.
 Environments: `make`, `parallel_env`, described in `modal_env.env`. Command line: ``python -m modal_env --help``.
 """
 
@@ -31,7 +32,6 @@ from collections.abc import Iterable
 
 from pettingzoo import AECEnv, ParallelEnv
 from pettingzoo import register as _register
-from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
 from modal_env import errors, library
 from modal_env.contest import Round
@@ -70,6 +70,7 @@ from modal_env.library import (
 from modal_env.provability import fixed_point, play, tournament
 from modal_env.ranges import ranges
 from modal_env.setting import Setting, make_setting
+from modal_env.survival import survival_range, survives
 
 __all__ = [
     "CIMCIC",
@@ -115,6 +116,8 @@ __all__ = [
     "play",
     "ranges",
     "replicator",
+    "survival_range",
+    "survives",
     "tournament",
 ]
 
@@ -149,7 +152,7 @@ def make(
     Raises:
         GameError, FormulaError: with what was given and what would be right.
     """
-    from modal_env.env import ModalCombatEnv
+    from modal_env.env import ModalCombatEnv, OrderedEnv
 
     setting = make_setting(
         epsilon,
@@ -162,7 +165,7 @@ def make(
         strict=strict,
         render_mode=render_mode,
     )
-    return OrderEnforcingWrapper(ModalCombatEnv(setting))
+    return OrderedEnv(ModalCombatEnv(setting))
 
 
 def parallel_env(

@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-import re
+import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
-from fractions import Fraction
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Optional
 
 import numpy as np
 import typer
 from rich.console import Console, Group
+from rich.status import Status
 
 from modal_env import plots
+from modal_env.arguments import all_different, read_agents, read_numbers, read_shares, read_whole
 from modal_env.basins import basins, power_law
 from modal_env.equilibria import equilibria as find_equilibria
-from modal_env.errors import FormulaError, GameError, ModalError
+from modal_env.errors import GameError, ModalError
 from modal_env.evolution import growth, replicator
-from modal_env.formula import parse_agents
 from modal_env.game import COSTS, Game, Mix
-from modal_env.library import LIBRARY, POST, SHORT
-from modal_env.modes import find
+from modal_env.library import LIBRARY, SHORT
+from modal_env.population import payoffs_of
 from modal_env.provability import play as play_pair
 from modal_env.provability import tournament as play_all
 from modal_env.ranges import ranges as find_ranges
@@ -48,13 +49,14 @@ if TYPE_CHECKING:
 
 POINTS = 5001  # of a trajectory: enough for a smooth picture
 MEMBERS = 10  # of each agent, where growth begins
+MAX_WORLDS = 10_000
+ENDINGS = (".png", ".svg", ".pdf")
 
 AGENTS = (
     "An agent is a name, a formula, or NAME=FORMULA, which the others may then call X on. Quote formulas: "
-    "'[](X(me) & (X(DefectBot) -> []false))'."
+    "'[](X(me) & (X(DefectBot) -> []false))'. A name defined once can be used again: play 'Wary=[]X(PB)' Wary."
 )
 NAMES = f"Names: {', '.join(LIBRARY)}; in short {', '.join(SHORT)}."
-NAMED = re.compile(r"\s*([^\W\d]\w*)\s*=(?!>)(.*)", re.DOTALL)
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -80,6 +82,9 @@ class View(StrEnum):
     simplex = "simplex"
 
 
+OPTIONS = {Model.replicator: ["time", "view"], Model.growth: ["steps"], Model.basins: ["starts", "seed"]}
+CORNERS = 3  # of a simplex that hold one agent each
+
 Agents = Annotated[
     Optional[list[str]],  # noqa: UP045 (typer reads it)
     typer.Argument(help=AGENTS, show_default="the four of the post", metavar="AGENT"),
@@ -90,6 +95,7 @@ Plot = Annotated[
     Optional[Path],  # noqa: UP045
     typer.Option(metavar="FILE", help="Draw a picture: .png, .svg or .pdf. Needs welfare-env\\[plot]."),
 ]
+Formulas = Annotated[bool, typer.Option("--formulas", help="List the agents' formulas even if all are of the library.")]
 
 
 @app.command()
@@ -98,18 +104,22 @@ def play(
     second: Annotated[str, typer.Argument(help="Its opponent.", metavar="AGENT")],
     worlds: Annotated[
         Optional[int],  # noqa: UP045
-        typer.Option(min=1, help="How many worlds to show.", show_default="until nothing changes any more"),
+        typer.Option(
+            min=1, max=MAX_WORLDS, help="How many worlds to show.", show_default="until nothing changes any more"
+        ),
     ] = None,
 ) -> None:
     """What two agents do against each other, world by world."""
     with _errors_told():
         a, b = read_agents([first, second])
         outcome = play_pair(a, b, worlds)
-        _show(agents_table([a, b]), trace_table(a, b, outcome))
+        shown = [a] if (a.name, a) == (b.name, b) else [a, b]
+        _show(agents_table(shown), trace_table(a, b, outcome))
 
 
 @app.command()
 def tournament(
+    context: typer.Context,
     agents: Agents = None,
     worlds: Annotated[bool, typer.Option("--worlds", help="Also when each play has settled.")] = False,
     epsilon: Annotated[
@@ -117,36 +127,44 @@ def tournament(
         typer.Option(metavar="NUMBER", help="Also what everybody is paid, at this price of a unit of cost."),
     ] = None,
     cost: Cost = "depth",
+    formulas: Formulas = False,
 ) -> None:
     """What everybody does against everybody."""
     with _errors_told():
+        if epsilon is None:
+            _refuse(context, ["cost"], "goes with --epsilon, such as --epsilon 1/10")
         result = play_all(read_agents(agents))
         paid = [] if epsilon is None else [payoffs_table(Game(result.agents, epsilon, cost))]
-        _show(agents_table(result.agents), moves_table(result), *paid, *([worlds_table(result)] if worlds else []))
+        settled = [worlds_table(result)] if worlds else []
+        _show(*_who(result.agents, formulas), moves_table(result), *paid, *settled)
 
 
 @app.command()
 def equilibria(
+    context: typer.Context,
     agents: Agents = None,
     epsilon: Epsilon = "1/10",
     cost: Cost = "depth",
     symmetric: Annotated[bool, typer.Option("--symmetric", help="Only where both players do the same.")] = False,
     ranges: Annotated[bool, typer.Option("--ranges", help="At every epsilon, as formulas and exact ranges.")] = False,
+    formulas: Formulas = False,
 ) -> None:
     """All Nash equilibria of the game of choosing a program, exactly."""
     with _errors_told():
-        library = read_agents(agents)
+        library = all_different(read_agents(agents))
         if ranges:
+            _refuse(context, ["epsilon"], "is one price, --ranges is about all of them: leave one of the two out")
             found = find_ranges(library, cost, symmetric_only=symmetric)
-            _show(agents_table(library), ranges_table(found, cost))
+            _show(*_who(library, formulas), ranges_table(found, cost))
             return
         game = Game(library, epsilon, cost)
-        _show(agents_table(library), payoffs_table(game))
+        _show(*_who(library, formulas), payoffs_table(game))
         _show(equilibria_table(game, find_equilibria(library, epsilon, cost, symmetric_only=symmetric)))
 
 
 @app.command()
 def evolve(
+    context: typer.Context,
     agents: Agents = None,
     model: Annotated[
         Model,
@@ -176,24 +194,36 @@ def evolve(
     seed: Annotated[int, typer.Option(min=0, help="Of the random starts.")] = 0,
     plot: Plot = None,
     view: Annotated[View, typer.Option(help="Of --plot, --model replicator.")] = View.shares,
+    formulas: Formulas = False,
 ) -> None:
     """How a population of agents changes that play each other."""
     with _errors_told():
         library, prices = read_agents(agents), epsilon or ["1/10"]
+        for other in Model:
+            if other is not model:
+                _refuse(context, OPTIONS[other], f"goes with --model {other.value}, not with {model.value}")
         if model is Model.basins:
-            _basins(library, prices, cost, starts, seed, plot)
-            return
-        if len(prices) > 1:
+            _refuse(context, ["start"], "goes with --model replicator or growth: starts are drawn at random here")
+        elif len(prices) > 1:
             raise GameError(f"--epsilon is given {len(prices)} times: --model {model.value} takes one")
-        game = Game(library, prices[0], cost)
-        if model is Model.growth:
-            _growth(game, _numbers(game, start), steps, plot)
+        if plot:
+            _check_picture(plot)
         else:
-            _replicator(game, _shares(game, start), time, plot, view)
+            _refuse(context, ["view"], "goes with --plot, such as --plot picture.png")
+        if plot and view is View.simplex and len(library) < CORNERS:
+            raise GameError(f"--view simplex has three corners: give three agents at least, not {len(library)}")
+        games, who = [Game(library, price, cost) for price in prices], _who(library, formulas)
+        if model is Model.basins:
+            _basins(games, who, starts, seed, plot)
+        elif model is Model.growth:
+            _growth(games[0], who, read_numbers(games[0], start), steps, plot)
+        else:
+            _replicator(games[0], who, read_shares(games[0], start), time, plot, view)
 
 
 @app.command()
 def search(
+    context: typer.Context,
     opponents: Annotated[
         Optional[list[str]],  # noqa: UP045
         typer.Argument(help=AGENTS, show_default="none: the post's questions", metavar="AGENT"),
@@ -215,123 +245,135 @@ def search(
     literals: Annotated[
         int, typer.Option(min=1, max=2, help="Without opponents: size of the class of two boxes; 1 is small and quick.")
     ] = 2,
+    formulas: Formulas = False,
 ) -> None:
     """All that agents of a depth can do against some opponents; without any, the post's questions about all agents.
 
-    Against opponents the search is complete: every agent up to the depth that calls X on itself and on those given with
-    --call does one of the things listed. Of those that do the same, one of least depth is shown. Without opponents,
-    three classes of agents are searched for pure equilibria and for what beats the post's mix; half a minute.
+    Searched are agents without `me` ("what I do"), as in the post; with `me` more is possible. Against opponents the
+    search is complete: every such agent up to the depth that calls X on itself and on those given with --call does one
+    of the things listed. Of those that do the same, one of least depth is shown. Without opponents, three classes of
+    agents are searched for pure equilibria and for what beats the post's mix; half a minute.
     """
     from modal_env.search import findings, least_replies
 
     with _errors_told():
         if not opponents:
-            print(*findings(literals).lines(), sep="\n")
+            _refuse(
+                context, ["depth", "call", "mix", "epsilon", "formulas"], "goes with opponents, such as: search FairBot"
+            )
+            with _busy("searching three classes of agents: half a minute, the first time longer"):
+                found = findings(literals)
+            print(*found.lines(), sep="\n")
             return
-        met = read_agents(opponents)
+        _refuse(context, ["literals"], "goes without opponents")
+        agents = read_agents([*opponents, *(call or ["DefectBot"])])
+        met, calls = agents[: len(opponents)], agents[len(opponents) :]
         game = Game(met, epsilon)
-        found = least_replies(met, read_agents(call or ["DefectBot"]), depth)
-        _show(agents_table(met), replies_table(game, _shares(game, mix), found))
+        shares = read_shares(game, mix)
+        with _busy("searching all that agents can do"):
+            replies = least_replies(met, calls, depth)
+        _show(*_who(met, formulas), replies_table(game, shares, replies))
 
 
-def _replicator(game: Game, start: Mix, time: float, plot: Path | None, view: View) -> None:
+def _replicator(game: Game, who: Sequence[Group], start: Mix, time: float, plot: Path | None, view: View) -> None:
     trajectory = replicator(game, start, time, times=np.linspace(0, max(time, 0), POINTS).tolist())
-    _show(agents_table(game.agents), stays_table(trajectory))
+    _show(*who, stays_table(game, trajectory))
+    title = f"Replicator dynamics, epsilon {game.epsilon}, cost: {game.cost}"
     if plot and view is View.simplex:
-        first, second, third, *_ = *(name for name in game.names if name != "DefectBot"), "", "", ""
-        _save(plots.simplex([trajectory], (first, second, third)), plot)
+        first, second, third = sorted(trajectory.names, key="DefectBot".__eq__)[:CORNERS]
+        _save(plots.simplex([trajectory], (first, second, third), title=title), plot)
     elif plot:
-        _save(plots.shares_over_time(trajectory, log_shares=view is View.logs), plot)
+        _save(plots.shares_over_time(trajectory, log_shares=view is View.logs, title=title), plot)
 
 
-def _growth(game: Game, start: Mapping[str, str] | None, steps: int, plot: Path | None) -> None:
-    counts = {name: _whole(name, number) for name, number in start.items()} if start else [MEMBERS] * len(game.agents)
+def _growth(game: Game, who: Sequence[Group], start: Mapping[str, str] | None, steps: int, plot: Path | None) -> None:
+    counts = (
+        {name: read_whole(name, number) for name, number in start.items()} if start else [MEMBERS] * len(game.agents)
+    )
     grown = growth(game, counts, steps)
-    _show(agents_table(game.agents), growth_table(grown))
+    _show(*who, growth_table(game, grown))
     if plot:
-        _save(plots.growth_shares(grown), plot)
+        _save(plots.growth_shares(grown, title=f"Best-reply growth, epsilon {game.epsilon}, cost: {game.cost}"), plot)
 
 
-def _basins(
-    agents: Sequence[Agent], epsilons: Sequence[str], cost: str, starts: int, seed: int, plot: Path | None
-) -> None:
-    if plot and len(set(epsilons)) < 2:
-        raise GameError("--plot draws shares over epsilon: give --epsilon twice at least")
-    games = [Game(agents, epsilon, cost) for epsilon in epsilons]
+def _basins(games: Sequence[Game], who: Sequence[Group], starts: int, seed: int, plot: Path | None) -> None:
+    drawn = _drawn(games) if plot else ""
     found = [basins(game, starts, seed) for game in games]
-    _show(agents_table(agents), basins_table(games, found))
+    _show(*who, basins_table(games, found))
     if plot:
-        agent = next(iter(found[0].ends))
-        prices, shares = [game.epsilon for game in games], [one.share(agent) for one in found]
-        law = power_law(prices, [one.ends[agent] for one in found], [one.starts for one in found])
-        _save(plots.basin_over_epsilon(prices, shares, law, title=f"Starts that end at {agent}"), plot)
+        prices, shares = [game.epsilon for game in games], [one.share(drawn) for one in found]
+        law = power_law(prices, [one.ends[drawn] for one in found], [one.starts for one in found])
+        title = f"Replicator dynamics: starts that end at {drawn}, cost: {games[0].cost}"
+        _save(plots.basin_over_epsilon(prices, shares, law, title=title), plot)
 
 
-def read_agents(texts: Sequence[str] | None) -> list[Agent]:
-    """The agents of a command line: names, formulas and NAME=FORMULA; none are the four of the post.
-
-    Raises:
-        FormulaError: a name twice, or as `modal_env.parse`.
-    """
-    if not texts:
-        return list(POST)
-    split = [NAMED.fullmatch(text) for text in texts]
-    names = [match[1] for match in split if match]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise FormulaError(f"two agents are called {twice[0]!r}: name them differently")
-    helpers = parse_agents({match[1]: match[2] for match in split if match}, {**LIBRARY, **SHORT})
-    return [helpers[match[1]] if match else find(text, helpers) for text, match in zip(texts, split, strict=True)]
-
-
-def _shares(game: Game, text: str | None) -> Mix:
-    """The shares that a text gives; the same of all, where there is none.
+def _drawn(games: Sequence[Game]) -> str:
+    """The agent whose basin a picture shows: the first that is a strict pure equilibrium at every epsilon.
 
     Raises:
-        GameError: no shares that add up to 1.
+        GameError: there is none, or one epsilon alone.
     """
-    return game.mix(_numbers(game, text) or [Fraction(1, len(game.agents))] * len(game.agents))
+    if len({game.epsilon for game in games}) < 2:
+        raise GameError("--plot draws shares over epsilon: give --epsilon twice at least")
+    payoffs = [payoffs_of(game) for game in games]
+    ends = [[one.names[agent] for agent in one.strict_pure] for one in payoffs]
+    for agent in ends[0]:
+        if all(agent in others for others in ends):
+            return agent
+    raise GameError("--plot: no agent is the only best reply to itself at every epsilon given, so none can be drawn")
 
 
-def _numbers(game: Game, text: str | None) -> dict[str, str] | None:
-    """NAME=NUMBER,... as a mapping of the game's names.
+def _refuse(context: typer.Context, options: Sequence[str], reason: str) -> None:
+    """That none of these options was given.
 
     Raises:
-        GameError: something else.
+        GameError: one was, with the reason.
     """
-    if text is None:
-        return None
-    found: dict[str, str] = {}
-    for part in text.split(","):
-        name, equals, number = (piece.strip() for piece in part.rpartition("="))
-        if not equals or _full(game, name) in found:
-            raise GameError(f"{part!r} in {text!r}: give NAME=NUMBER, each name once, with commas between them")
-        found[_full(game, name)] = number
-    return found
+    for option in options:
+        source = context.get_parameter_source(option)
+        if source is not None and source.name == "COMMANDLINE":
+            raise GameError(f"--{option} {reason}")
 
 
-def _full(game: Game, name: str) -> str:
-    """FairBot of FB."""
-    return SHORT[name.upper()].name if name not in game.names and name.upper() in SHORT else name
+def _check_picture(path: Path) -> None:
+    """That a picture can be drawn, before anything is computed.
 
-
-def _whole(name: str, number: str) -> int:
-    if not number.isdecimal():
-        raise GameError(f"{name}={number}: give a whole number of members")
-    return int(number)
+    Raises:
+        GameError: another ending, no such folder, or a file that may not be written.
+        ModuleNotFoundError: no matplotlib.
+    """
+    if path.suffix.lower() not in ENDINGS:
+        raise GameError(f"--plot {path}: end the name in {', '.join(ENDINGS)}")
+    if not path.parent.is_dir():
+        raise GameError(f"--plot {path}: there is no folder {path.parent}")
+    if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise GameError(f"--plot {path}: no file can be written there")
+    import_module("matplotlib.figure")
 
 
 def _save(figure: Figure, path: Path) -> None:
     try:
         figure.savefig(path)
-    except (OSError, ValueError) as error:
-        raise GameError(f"--plot {path}: {error}") from error
+    except OSError as error:
+        raise GameError(f"--plot {path}: the file could not be written") from error
     print(f"drawn: {path}", file=sys.stderr)
 
 
+def _who(agents: Sequence[Agent], formulas: bool) -> list[Group]:
+    """The table of the agents, where it tells something: agents of the library need no introduction."""
+    known = all(LIBRARY.get(agent.name) == agent for agent in agents)
+    return [] if known and not formulas else [agents_table(agents)]
+
+
 def _show(*tables: Group) -> None:
-    """On the terminal; a file or a pipe gets wide tables."""
-    Console(width=None if sys.stdout.isatty() else WIDE).print(*tables, sep="\n")
+    """On the terminal; a file or a pipe gets wide tables, or as wide as COLUMNS says."""
+    fitted = sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdecimal()
+    Console(width=None if fitted else WIDE).print(*tables, sep="\n")
+
+
+def _busy(doing: str) -> Status:
+    """What takes long, told on a terminal while it does."""
+    return Console(stderr=True).status(doing)
 
 
 @contextmanager

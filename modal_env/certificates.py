@@ -2,7 +2,7 @@
 
 A certificate says that some agents are best replies to a mix of opponents, for a range of epsilon, and lists what else
 a player can do, each with an agent that does it. `faults` plays every agent in it against every opponent and does the
-sums. That the list is complete is what `modal_env.replies` says; it is not checked here.
+sums. That the list is complete is what `modal_env.replies` says, of agents without `me`; it is not checked here.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Certificate:
         opponents: the agents met.
         shares: how often each is met.
         support: agents claimed to be best replies; all are paid the same.
-        replies: all that agents of the class can do, each by an agent of least depth.
+        replies: all that agents of the class, which has none with `me`, can do, each by an agent of least depth.
         low, high: the exact range; None is infinity.
     """
 
@@ -53,14 +53,14 @@ class Certificate:
         high = "" if self.high is None else f" <= {self.high}"
         yield f"{self.title}: best replies for {self.low} <= epsilon{high}"
         for agent, share in zip(self.opponents, self.shares, strict=True):
-            yield f"  met: {agent.name} = {agent.text}, share {show(share)}"
+            yield f"  met: {agent.name} = {agent.unicode}, share {show(share)}"
         for agent in self.support:
             yield f"  best: {agent.name}, paid {show(self.paid(_played(agent, self.opponents)))}"
         names = ", ".join(agent.name for agent in self.opponents)
-        yield f"  all that can be done (moves against {names}; own move first):"
+        yield f"  all that agents without `me` can do (moves against {names}; own move first):"
         for reply in sorted(self.replies, key=lambda reply: (reply.agent.depth, reply.moves)):
             moves = " ".join(own + other for own, other in reply.moves)
-            yield f"    {moves}  depth {reply.agent.depth}, paid {show(self.paid(reply))}: {reply.agent.text}"
+            yield f"    {moves}  depth {reply.agent.depth}, paid {show(self.paid(reply))}: {reply.agent.unicode}"
 
 
 def show(line: Line) -> str:

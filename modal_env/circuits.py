@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from modal_env.errors import GameError
 from modal_env.formula import Agent, Op
@@ -32,6 +32,7 @@ from modal_env.provability import Plays, Solution, solve
 
 LAST = 63  # the last world whose values fit into a word
 UNKNOWN = (1 << LAST) - 1  # in `Roster.coins`
+MAX_KNOWN = 1 << 22
 BOX = 16  # in a step's code, above c0 to c3
 OWN, OPPONENT, FIRST_CALL = 1, 2, 3  # slots
 COIN = -1  # in place of a helper's row: RandomBot
@@ -56,6 +57,7 @@ class Circuits(NamedTuple):
         boxes, slots, output: [rows] int32, the numbers of boxes and slots, and the slot with the agent's value.
         own, itself: [rows] bool, whether `me` and X(me) occur.
         random: [rows] bool, whether this is RandomBot; its circuit says false, which nobody may rely on.
+        helpers: how many rows are helpers.
     """
 
     steps: NDArray[np.uint32]
@@ -69,6 +71,7 @@ class Circuits(NamedTuple):
     own: Flags
     itself: Flags
     random: Flags
+    helpers: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +85,8 @@ class Roster:
         circuits: of all rows.
         coins: [rows, 2] int64, of each against RandomBot: its values at the worlds of a word, as bits, and bits for
             the worlds before it settles. The second is UNKNOWN if that is beyond the word, or the play impossible.
+        known: [rows * helpers, 2] int64, what `modal_env.traces` has found out of plays with helpers and keeps here;
+            [0, 2] if that could be more than `MAX_KNOWN`. Threads must not play in one roster at the same time.
         rank: of an agent it is the longest way down from one that is called to the next. At most that of all agents.
     """
 
@@ -89,6 +94,7 @@ class Roster:
     agents: tuple[Agent, ...]
     circuits: Circuits
     coins: Words
+    known: Words
     rank: int
 
 
@@ -111,7 +117,9 @@ def compile_agents(agents: Iterable[Agent]) -> Roster:
     rows = {helper: row for row, helper in enumerate(helpers)}
     coin = any(agent.is_random for agent in (*ranks, *players))
     coins = _against_coin(everyone) if coin else np.zeros((len(everyone), 2), np.int64)
-    return Roster(helpers, players, _circuits(everyone, rows), coins, 1 + max(ranks.values(), default=-1))
+    keys = len(everyone) * len(helpers)
+    known = np.zeros((keys if keys <= MAX_KNOWN else 0, 2), np.int64)
+    return Roster(helpers, players, _circuits(everyone, rows), coins, known, 1 + max(ranks.values(), default=-1))
 
 
 def _ranks(agents: Sequence[Agent]) -> dict[Agent, int]:
@@ -236,37 +244,45 @@ class _Builder:
         self.boxes += 1
         return 2 * (self.first_box + self.boxes - 1)
 
-    def steps(self) -> list[Step]:
-        """All steps, with the slots that they have in the end."""
-        last = self.first_box + self.boxes - 1
+    def slot(self, number: int) -> int:
+        """The slot that a number has in the end."""
+        return self.first_box + self.boxes - 1 - number if number < 0 else number
+
+    def steps(self) -> list[int]:
+        """All steps, one behind the other."""
         return [
-            (code, *(last - slot if slot < 0 else slot for slot in slots))  # type: ignore[misc]
-            for code, *slots in (*self.below, *self.above)
+            number
+            for code, x, y, to in (*self.below, *self.above)
+            for number in (code, self.slot(x), self.slot(y), self.slot(to))
         ]
 
 
 def _circuits(agents: Sequence[Agent], rows: dict[Agent, int]) -> Circuits:
     """The circuits of agents; `rows` tells those of helpers."""
-    built = [_Builder(agent) for agent in agents]
-    steps = [one.steps() for one in built]
-    calls = [[rows.get(called, COIN) for called in agent.called] for agent in agents]
-    first = _starts([len(some) for some in steps])
-    slots = np.array([one.first_box + one.boxes - one.temporary for one in built], np.int32)
-    output = [one.output if one.output >= 0 else one.first_box + one.boxes - 1 - one.output for one in built]
+    steps: list[int] = []
+    numbers: list[tuple[int, int, int, int, int]] = []
+    for agent in agents:
+        one = _Builder(agent)
+        steps += one.steps()
+        slots = one.first_box + one.boxes - one.temporary
+        numbers.append((len(one.below) + len(one.above), len(one.above), one.boxes, slots, one.slot(one.output)))
+    lengths, above, boxes, slot_counts, output = np.array(numbers, np.int64).reshape(-1, 5).T
+    first = _starts(lengths)
     return Circuits(
-        steps=np.array([step for some in steps for step in some], np.uint32).reshape(-1, 4),
+        steps=np.array(steps, np.uint32).reshape(-1, 4),
         first=first,
-        above=first[1:] - np.array([len(one.above) for one in built], np.int64),
-        calls=np.array([row for some in calls for row in some], np.int32),
-        first_call=_starts([len(some) for some in calls]),
-        boxes=np.array([one.boxes for one in built], np.int32),
-        slots=slots,
-        output=np.array(output, np.int32),
+        above=first[1:] - above,
+        calls=np.array([rows.get(called, COIN) for agent in agents for called in agent.called], np.int32),
+        first_call=_starts([len(agent.called) for agent in agents]),
+        boxes=boxes.astype(np.int32),
+        slots=slot_counts.astype(np.int32),
+        output=output.astype(np.int32),
         own=np.array([CODE_ME in agent.program for agent in agents], np.bool_),
         itself=np.array([agent.calls_itself for agent in agents], np.bool_),
         random=np.array([agent.is_random for agent in agents], np.bool_),
+        helpers=len(rows),
     )
 
 
-def _starts(lengths: Sequence[int]) -> Words:
+def _starts(lengths: ArrayLike) -> Words:
     return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int64)

@@ -19,15 +19,17 @@ Actions
     actions="library": ``Discrete(len(agents))``, the number of a program in ``agents``.
     actions="formula": ``Text``, a formula as `modal_env.parse` reads it, or the name of an agent. It may call the
     opponent on ``agents`` and on the agents of `modal_env.LIBRARY`. The space names the characters that are of use;
-    other texts are taken too. At most ``budget`` characters.
+    other texts are taken too. At most ``budget`` characters. Do not sample this space: hardly any text at random is a
+    formula, so nearly all samples are refused and play DefectBot. Learners and random players use the other two.
     actions="tokens": ``Discrete(12 + len(agents))``, the next token of a formula in prefix form, see
     `modal_env.tokens`. The end of the formula ends the player's turn. At most ``budget`` tokens; the mask leaves only
     those from which the formula can be ended within the budget.
 
 Observations
     ``{"observation": int32 [1 + players, 2 + width], "action_mask": int8 [actions]}``; where programs are texts there
-    is no mask. A program is written in ``width`` numbers: its number in the library plus 1 (width 1), its tokens,
-    padded with 0 (width ``budget``), or not at all (texts, width 0).
+    is no mask. ``action_space(agent).sample(mask)`` keeps to the mask. A program is written in ``width`` numbers: its
+    number in the library plus 1 (width 1), its tokens, padded with 0 (width ``budget``), or not at all (texts, width
+    0).
     Row 0 is now: rounds played, rounds of the game, what the player itself has written in this round.
     Row 1 + i is the last round of the player i places behind oneself, oneself first and in a circle: the row of
     the player that it met, its move (1 defected, 2 cooperated), its program. Zeros before the first round; a program
@@ -36,7 +38,10 @@ Observations
 Infos
     ``info["history"]``: all rounds so far, as `Round`: everybody's programs, partners, moves and payoffs.
     ``info["setting"]``: the `Setting`: epsilon, cost, agents, rounds and so on.
-    ``info["refused"]``: what was wrong with the player's last action, if anything.
+    ``info["refused"]``: what was wrong with the player's last action: a tuple with the message of one error, such as
+    "no agent is called 'FareBot': did you mean FairBot or UnfairBot?", or empty. It can be read from the step with that
+    action until the player's next one, also when the game is over: in ``env.infos[player]``, and from ``env.last()``
+    when it is the player's turn again.
 
 Rewards
     At the end of each round, to both players of a pair: 2 if both cooperated, 1 if both defected, else 3 to the one who
@@ -47,6 +52,19 @@ Illegal actions
     A text that is no formula, or a token that is not open, makes the player's program DefectBot, whose cost is the
     least, and ends its turn; ``info["refused"]`` tells why. With ``strict=True`` it raises `FormulaError`, and
     nothing changes. What is no action at all (no text; no whole number of the space) always raises `ActionError`.
+
+Example
+    Two players that choose open tokens at random, and what came of it:
+
+    >>> import modal_env
+    >>> env = modal_env.make(epsilon=0.1, actions="tokens", rounds=2)
+    >>> env.reset(seed=0)
+    >>> for player in env.agent_iter():
+    ...     observation, reward, terminated, truncated, info = env.last()
+    ...     mask = observation["action_mask"]  # of this player: which tokens may come next
+    ...     env.step(None if terminated or truncated else env.action_space(player).sample(mask))
+    >>> for played in info["history"]:
+    ...     told = played.programs, played.moves, played.payoffs  # one entry a player
 
 End
     All players are terminated together after the last round. Nothing is truncated.
@@ -62,10 +80,11 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 from pettingzoo import AECEnv
+from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
 from modal_env.contest import Contest
 from modal_env.errors import ActionError
-from modal_env.setting import RENDER_MODES, Setting
+from modal_env.setting import RENDER_MODES, Setting, check_reset
 
 
 class ModalCombatEnv(AECEnv):
@@ -95,7 +114,12 @@ class ModalCombatEnv(AECEnv):
         return self.action_spaces[agent]
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
-        """Begin a new game. A seed fixes pairs and coins of this and all later games; there are no options."""
+        """Begin a new game. A seed fixes pairs and coins of this and all later games; there are no options.
+
+        Raises:
+            GameError: the seed is no whole number from 0, or an option is given. Nothing has changed then.
+        """
+        check_reset(seed, options)
         self.contest.begin(seed)
         self.agents = list(self.possible_agents)
         self.rewards = dict.fromkeys(self.agents, 0.0)
@@ -151,3 +175,18 @@ class ModalCombatEnv(AECEnv):
 
     def close(self) -> None:
         """Nothing is held open."""
+
+
+class OrderedEnv(OrderEnforcingWrapper):
+    """PettingZoo's wrapper, which refuses what comes before reset(); steps are refused with our own error."""
+
+    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
+        """See `ModalCombatEnv.reset`."""
+        check_reset(seed, options)
+        super().reset(seed=seed, options=options)
+
+    def step(self, action: Any) -> None:
+        """See `ModalCombatEnv.step`."""
+        if not self._has_reset:
+            raise ActionError("the game has not begun: call reset()")
+        super().step(action)

@@ -63,6 +63,9 @@ class Equilibrium:
         rows, columns = ([show(self.names, mix) for mix in mixes] for mixes in (self.rows, self.columns))
         return tell(rows, columns, [str(low) if low == high else f"{low} to {high}" for low, high in self.payoffs])
 
+    def __repr__(self) -> str:
+        return f"Equilibrium({self})"
+
 
 def tell(rows: Sequence[str], columns: Sequence[str], paid: Sequence[str]) -> str:
     """A set of equilibria in words."""
@@ -79,7 +82,7 @@ def show(names: Sequence[str], shares: Sequence[object]) -> str:
 
 
 def equilibria(
-    agents: Iterable[Agent],
+    agents: Iterable[Agent | str],
     epsilon: Number,
     cost: str = "depth",
     *,
@@ -94,7 +97,7 @@ def equilibria(
             with x a mixture of its `rows`.
 
     Raises:
-        GameError: as `Game`.
+        GameError, FormulaError: as `Game`.
     """
     game = Game(agents, epsilon, cost, payoffs)
     return solve(game.names, game.utilities, symmetric_only)

@@ -12,7 +12,7 @@ negative nor vanish, and one of exp(-100,000) is as good as any other.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +20,7 @@ import numpy as np
 
 from modal_env.basins import Basins, basins
 from modal_env.errors import GameError
-from modal_env.game import Game
+from modal_env.game import Game, position
 from modal_env.growth import Growth, growth
 from modal_env.population import (
     Floats,
@@ -30,8 +30,10 @@ from modal_env.population import (
     is_trapped,
     payoffs_of,
     read_shares,
+    real,
     shares_of,
 )
+from modal_env.provability import listed, shown
 from modal_env.stability import Stability, jacobian
 
 __all__ = ["Basins", "Growth", "Limit", "Stability", "Stay", "Trajectory", "basins", "growth", "jacobian", "replicator"]
@@ -40,6 +42,7 @@ REST = 1e-9
 """Where no agent is paid more than the mean by more than this, the population is called at rest."""
 
 _BISECTIONS = 60
+_PARTS = 8  # of each of the solver's steps, so that straight lines between them look like the curve
 _ROUNDS = 3  # how often the same sequence of stays must come before it is called a cycle
 
 
@@ -96,6 +99,7 @@ class Trajectory:
         log_shares: [T, n] natural logarithms of the shares; -inf for an agent that was not there at the start.
         stays: in the sequence of their beginnings.
         limit: what became of it.
+        terms: of the game, see `Game.terms`; "" of a bare matrix.
     """
 
     names: tuple[str, ...]
@@ -103,6 +107,10 @@ class Trajectory:
     log_shares: Floats
     stays: tuple[Stay, ...]
     limit: Limit
+    terms: str = ""
+
+    def __repr__(self) -> str:
+        return f"Trajectory(to time {self.times[-1]:g}, {self.limit}; {listed(self.names)})"
 
     @property
     def shares(self) -> Floats:
@@ -115,9 +123,8 @@ class Trajectory:
         Raises:
             GameError: no agent of this name.
         """
-        if agent not in self.names:
-            raise GameError(f"agent {agent!r}: the population has {', '.join(self.names)}")
-        return np.array([stay.length for stay in self.stays if stay.agent == agent and stay.is_whole])
+        name = self.names[position(self.names, agent)]
+        return np.array([stay.length for stay in self.stays if stay.agent == name and stay.is_whole])
 
 
 def replicator(
@@ -134,35 +141,46 @@ def replicator(
         game: a `Game`, or a square matrix of exact payoffs, the row agent's against the column agent.
         start: [n] shares, or name -> share. An agent with share 0 stays away for ever.
         time: how long. One unit is what it takes an agent paid 1 above the mean to grow e-fold.
-        times: when to report; by default at the solver's own steps.
+        times: when to report; by default at the solver's own steps and seven times between each two of them.
         tolerance: of the logarithms of shares in one step, absolute and relative.
 
     Raises:
         GameError: payoffs that are not square and exact; shares that are negative or do not add up to 1; a time that is
-            not above 0; times outside [0, time] or not in order; a tolerance outside [1e-13, 1e-3].
+            no number above 0; times outside [0, time] or not in order; a tolerance outside [1e-13, 1e-3].
     """
     payoffs = payoffs_of(game)
     shares = read_shares(payoffs, start)
-    _check_options(time, times, tolerance)
+    _check_options(time, tolerance)
+    asked = None if times is None else _read_times(times, float(time))
     there = np.flatnonzero(shares)
     here = Payoffs(
         tuple(payoffs.names[i] for i in there), tuple(tuple(payoffs.exact[i][j] for j in there) for i in there)
     )
-    solution = _solve(here.floats, np.log(shares[there]), time, tolerance)
+    solution = _solve(here.floats, np.log(shares[there]), float(time), float(tolerance))
     stays = _stays(here.names, solution)
-    log_shares = np.full((len(solution.t) if times is None else len(times), payoffs.size), -np.inf)
-    log_shares[:, there] = _normalised(solution.y if times is None else solution.sol(times)).T
-    reported = solution.t if times is None else np.array(times, dtype=np.float64)
-    return Trajectory(payoffs.names, reported, log_shares, stays, _limit(here, solution, stays))
+    reported = _finer(solution.t) if asked is None else asked
+    log_shares = np.full((len(reported), payoffs.size), -np.inf)
+    log_shares[:, there] = _normalised(solution.sol(reported)).T
+    return Trajectory(payoffs.names, reported, log_shares, stays, _limit(here, solution, stays), payoffs.terms)
 
 
-def _check_options(time: float, times: Sequence[float] | None, tolerance: float) -> None:
-    if not (math.isfinite(time) and time > 0):
-        raise GameError(f"time={time!r}: give a number above 0")
-    if not 1e-13 <= tolerance <= 1e-3:
-        raise GameError(f"tolerance={tolerance!r}: give a number from 1e-13 to 1e-3")
-    if times is not None and (len(times) == 0 or not (np.diff([0, *times, time]) >= 0).all()):
-        raise GameError(f"times {list(times)}: give one at least, in order, from 0 to {time}")
+def _check_options(time: float, tolerance: float) -> None:
+    if not 0 < real(time) < math.inf:
+        raise GameError(f"time={shown(time)}: give a number above 0")
+    if not 1e-13 <= real(tolerance) <= 1e-3:
+        raise GameError(f"tolerance={shown(tolerance)}: give a number from 1e-13 to 1e-3")
+
+
+def _read_times(times: Sequence[float], end: float) -> Floats:
+    found = np.array([real(time) for time in times] if isinstance(times, Iterable) else [])
+    if len(found) == 0 or not (np.diff([0, *found, end]) >= 0).all():
+        raise GameError(f"times {shown(times)}: give a list of one at least, in order, from 0 to {end:g}")
+    return found
+
+
+def _finer(steps: Floats) -> Floats:
+    """The ends of steps, and `_PARTS` - 1 times between each two."""
+    return np.append(np.linspace(steps[:-1], steps[1:], _PARTS, endpoint=False).T.ravel(), steps[-1])
 
 
 def _solve(matrix: Floats, start: Floats, time: float, tolerance: float) -> Any:

@@ -33,6 +33,7 @@ __all__ = ["Agent", "Formula", "Op", "parse", "parse_agents"]
 
 THIS = "formula of the agent"  # has blanks, so that no X(.) can name it
 OPPONENT = {"x", "them"}
+LISTED = "modal_env.LIBRARY"  # where a reader finds the names of agents
 OWN_WORDS = {*OPPONENT, "me", "a", "b", "coin", *(word.casefold() for word in CONSTANTS)}
 Names = Mapping[str, None]  # a set with a sequence
 WORDS = {word.casefold(): op for word, op in CONSTANTS.items()}
@@ -152,7 +153,7 @@ class _Atoms:
         if token.text.casefold() == "me":
             name = None
         elif name is None:
-            reader.fail(token.start, f"no agent is called {token.text[:60]!r}", nearest(token.text, self.names))
+            reader.fail(token.start, f"no agent is called {token.text[:60]!r}", nearest(token.text, self.names, LISTED))
         reader.expect("CLOSE", "close X( with )")
         return Formula(Op.CALL, agent=self.agents[name] if name else None)
 

@@ -4,6 +4,10 @@ Garrabrant, Prisoners' Dilemma with Costs to Modeling (2018): two players choose
 player is paid 2 for mutual cooperation, 1 for mutual defection, 3 for exploiting and 0 for being exploited, less
 epsilon times the cost of its agent. All numbers are Fractions; where RandomBot plays they are expectations.
 
+Agents may be given as such, by name ("FairBot", short "FB", in any case) or as formulas, see `modal_env.modes.find`.
+All agents of a game have names of their own. Numbers are 0 or of a size from 10^-330 to 10^330, which covers all
+floats; an epsilon is 0 or from 10^-30 to 10^6.
+
 Costs, `COSTS`. The post's is the depth; the others follow the comments to it.
 
 * "depth": of the agent.
@@ -16,14 +20,22 @@ Costs, `COSTS`. The post's is the depth; the others follow the comments to it.
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from numbers import Rational
 from types import MappingProxyType
+from typing import TypeVar
 
-from modal_env.errors import GameError
-from modal_env.provability import play, tournament
+import numpy as np
+
+from modal_env.errors import FormulaError, GameError
+from modal_env.modes import find
+from modal_env.provability import grid, listed, play, shown, tournament
 from modal_env.syntax import Agent
 
 COSTS = ("depth", "size", "opponent", "sum", "worlds")
@@ -36,6 +48,13 @@ Number = Fraction | int | float | str
 Mix = tuple[Fraction, ...]
 Matrix = tuple[tuple[Fraction, ...], ...]
 Shares = Sequence[Number] | Mapping[str, Number] | Agent
+Given = TypeVar("Given")
+
+SIZES = (-330, 330)
+"""Powers of ten between which numbers are read; every float but 0 lies there."""
+EPSILONS = (-30, 6)
+"""The same for epsilon."""
+_FAR = re.compile(r"[\d.]e[-+]?0*[1-9]\d{3,}\s*$", re.IGNORECASE)  # an exponent of four digits: not to be written out
 
 
 @dataclass(frozen=True)
@@ -59,12 +78,15 @@ class Game:
 
     Attributes:
         agents: the n programs.
-        epsilon: what a unit of cost takes from the payoff. A float stands for the decimal number that it prints as.
+        epsilon: what a unit of cost takes from the payoff: 0, or from 10^-30 to 10^6. A float stands for the decimal
+            number that it prints as.
         cost: one of `COSTS`.
         payoffs: as `PAYOFFS`.
 
     Raises:
-        GameError: no agents, an epsilon below 0, an unknown cost, payoffs that make no prisoner's dilemma.
+        GameError: no agents, or two of one name; an epsilon below 0, too small or too large; an unknown cost; payoffs
+            that make no prisoner's dilemma.
+        FormulaError: a text that is neither the name of an agent nor a formula.
     """
 
     agents: tuple[Agent, ...]
@@ -73,13 +95,28 @@ class Game:
     payoffs: Mapping[str, Fraction]
 
     def __init__(
-        self, agents: Iterable[Agent], epsilon: Number, cost: str = "depth", payoffs: Mapping[str, Number] = PAYOFFS
+        self,
+        agents: Iterable[Agent | str],
+        epsilon: Number,
+        cost: str = "depth",
+        payoffs: Mapping[str, Number] = PAYOFFS,
     ) -> None:
         put = object.__setattr__  # the dataclass is frozen
-        put(self, "agents", check_agents(agents))
+        put(self, "agents", check_names(check_agents(agents)))
         put(self, "epsilon", check_epsilon(epsilon))
         put(self, "cost", check_cost(cost))
         put(self, "payoffs", check_payoffs(payoffs))
+
+    def __repr__(self) -> str:
+        return f"Game({listed(self.names)}; {self.terms})"
+
+    def __str__(self) -> str:
+        return f"{self.terms}; what the row's agent is paid:\n{grid(self.names, self.utilities)}"
+
+    @property
+    def terms(self) -> str:
+        """What modelling costs, in words."""
+        return f"epsilon {self.epsilon}, cost {self.cost!r}"
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -118,7 +155,8 @@ class Game:
         """[n] the share of every agent, as Fractions.
 
         Args:
-            shares: a number for every agent; or name -> share of those that have one; or an agent, which has it all.
+            shares: a number for every agent; or name -> share of those that have one, see `position`; or an agent,
+                which has it all.
 
         Raises:
             GameError: an agent that is not in the game, a share below 0, a sum that is not 1.
@@ -129,9 +167,7 @@ class Game:
             place = self.agents.index(shares)
             shares = [int(number == place) for number in range(len(self.agents))]
         elif isinstance(shares, Mapping):
-            if unknown := [name for name in shares if self.names.count(name) != 1]:
-                raise GameError(f"mix: {unknown[0]!r:.80} is not the name of one agent of {', '.join(self.names)}")
-            shares = [shares.get(name, 0) for name in self.names]
+            shares = arranged(self.names, shares, 0)
         if not isinstance(shares, Iterable):
             raise GameError(f"mix {shares!r:.80}: give a list of shares, a mapping of names to shares, or an agent")
         values = tuple(exact(share, "a share") for share in shares)
@@ -189,30 +225,82 @@ def _cost(cost: str, agent: Agent, opponent: Agent, settles: int) -> int:
     return {"size": agent.size, "opponent": modelled, "sum": agent.size + modelled}[cost]
 
 
-def exact(value: object, name: str) -> Fraction:
+def exact(value: object, name: str, sizes: tuple[int, int] = SIZES) -> Fraction:
     """A number as a Fraction; a float stands for the decimal number that it prints as, so 0.1 is 1/10.
 
+    Args:
+        value: a whole number, a fraction or a float, of Python or numpy, or the text of one.
+        name: what it is, for the message.
+        sizes: powers of ten between which its size lies, unless it is 0.
+
     Raises:
-        GameError: no finite number.
+        GameError: no finite number, or one that is too small or too large.
     """
-    try:
-        found = Fraction(str(value)) if isinstance(value, (int, float, str, Fraction)) else None
-    except (ValueError, ZeroDivisionError):
-        found = None
-    if found is None or isinstance(value, bool):
-        raise GameError(f"{name} is {value!r:.80}: give a number such as 1/100, 0.01 or Fraction(1, 100)")
+    is_far = isinstance(value, str) and _FAR.search(value.replace("_", "")) is not None
+    found = None if is_far else _fraction(value)
+    if found is None and not is_far:
+        raise GameError(f"{name} is {shown(value)}: give a number such as 1/100, 0.01 or Fraction(1, 100)")
+    low, high = sizes
+    if found is None or (found and not Fraction(10) ** low <= abs(found) <= 10**high):
+        raise GameError(f"{name} is {shown(value)}: give 0, or a number of a size from 10^{low} to 10^{high}")
     return found
 
 
-def check_epsilon(epsilon: object) -> Fraction:
-    """The price of a unit of cost.
+def _fraction(value: object) -> Fraction | None:
+    """The number that something stands for; None of what is no number."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, Rational):
+        return Fraction(int(value.numerator), int(value.denominator))
+    try:
+        return Fraction(str(value)) if isinstance(value, (float, np.floating, str)) else None
+    except (ValueError, ZeroDivisionError):
+        return None
+
+
+def position(names: Sequence[str], agent: object) -> int:
+    """Where an agent stands in a game or a population.
+
+    Args:
+        names: [n] what its agents are called.
+        agent: one of them; or another name of it, as `modal_env.modes.find` knows them: "FB", "fairbot".
 
     Raises:
-        GameError: no number, or one below 0.
+        GameError: no agent of this name.
     """
-    found = exact(epsilon, "epsilon")
+    if isinstance(agent, str) and agent not in names:
+        alike = [name for name in names if name.casefold() == agent.strip().casefold()]
+        with suppress(FormulaError):
+            agent = alike[0] if len(alike) == 1 else find(agent).name
+    if agent not in names:
+        raise GameError(f"agent {shown(agent)} is not among {', '.join(names):.300}")
+    return names.index(agent)
+
+
+def arranged(names: Sequence[str], given: Mapping[str, Given], absent: Given) -> list[Given]:
+    """[n] what a mapping has for each agent, see `position`; `absent` for those that it does not name.
+
+    Raises:
+        GameError: it names an agent that is not there, or one of them twice.
+    """
+    found: dict[int, Given] = {}
+    for agent, value in given.items():
+        place = position(names, agent)
+        if place in found:
+            raise GameError(f"{names[place]} is named twice in {shown(dict(given))}")
+        found[place] = value
+    return [found.get(place, absent) for place in range(len(names))]
+
+
+def check_epsilon(epsilon: object) -> Fraction:
+    """The price of a unit of cost: 0, or from 10^-30 to 10^6.
+
+    Raises:
+        GameError: no number, or one out of bounds.
+    """
+    found = exact(epsilon, "epsilon", EPSILONS)
     if found < 0:
-        raise GameError(f"epsilon is {epsilon!r:.80}: give a number from 0")
+        raise GameError(f"epsilon is {shown(epsilon)}: give a number from 0")
     return found
 
 
@@ -228,15 +316,28 @@ def check_cost(cost: str) -> str:
 
 
 def check_agents(agents: object) -> tuple[Agent, ...]:
-    """The agents.
+    """The agents, given as such, by name or as formulas.
 
     Raises:
         GameError: none, or something else.
+        FormulaError: a text that is neither name nor formula, see `modal_env.modes.find`.
     """
-    found = tuple(agents) if isinstance(agents, Iterable) and not isinstance(agents, (str, Agent)) else ()
-    if not found or not all(isinstance(agent, Agent) for agent in found):
-        raise GameError(f"agents={agents!r:.80}: give a list of agents, of the library or from parse('[]X(me)')")
-    return found
+    given = tuple(agents) if isinstance(agents, Iterable) and not isinstance(agents, (str, Agent)) else ()
+    if not given or not all(isinstance(agent, (Agent, str)) for agent in given):
+        raise GameError(f"agents={agents!r:.80}: give a list of agents, names such as 'FairBot' or formulas '[]X(me)'")
+    return tuple(agent if isinstance(agent, Agent) else find(agent) for agent in given)
+
+
+def check_names(agents: tuple[Agent, ...]) -> tuple[Agent, ...]:
+    """The agents, each of which has a name of its own, as all results are told by name.
+
+    Raises:
+        GameError: two are called the same.
+    """
+    counts = Counter(agent.name for agent in agents)
+    if twice := [name for name, count in counts.items() if count > 1]:
+        raise GameError(f"agents: {counts[twice[0]]} are called {twice[0]!r:.80}; give each agent once, or rename one")
+    return agents
 
 
 def check_payoffs(payoffs: Mapping[str, Number]) -> Mapping[str, Fraction]:

@@ -16,9 +16,9 @@ from math import lcm
 import numpy as np
 from numpy.typing import NDArray
 
-from modal_env.errors import GameError
-from modal_env.game import Game
+from modal_env.game import Game, position
 from modal_env.population import Bools, Matrix, Numbers, Payoffs, check_whole, payoffs_of, read_counts
+from modal_env.provability import listed
 
 
 @dataclass(frozen=True)
@@ -44,11 +44,16 @@ class Growth:
         names: [n] the agents.
         start: [n] how many of each there were.
         runs: what was added, in sequence. The last run may have been cut off by the number of steps.
+        terms: of the game, see `Game.terms`; "" of a bare matrix.
     """
 
     names: tuple[str, ...]
     start: tuple[int, ...]
     runs: tuple[Run, ...]
+    terms: str = ""
+
+    def __repr__(self) -> str:
+        return f"Growth({len(self.runs)} runs; {listed(self.names)})"
 
     @property
     def steps(self) -> int:
@@ -82,9 +87,8 @@ class Growth:
         Raises:
             GameError: no agent of this name.
         """
-        if agent not in self.names:
-            raise GameError(f"agent {agent!r}: the population has {', '.join(self.names)}")
-        return tuple(run.steps for run in self.runs[:-1] if run.agent == agent)
+        name = self.names[position(self.names, agent)]
+        return tuple(run.steps for run in self.runs[:-1] if run.agent == name)
 
 
 @dataclass(frozen=True)
@@ -104,6 +108,9 @@ class Census:
     starts: NDArray[np.int64]
     adds: Bools
     is_endless: Bools
+
+    def __repr__(self) -> str:
+        return f"Census({self.agent}, {len(self.starts)} starts; {listed(self.names)})"
 
     @property
     def share(self) -> float:
@@ -139,14 +146,14 @@ def census(game: Game | Matrix, agent: str, size: int, steps: int = 10**9) -> Ce
         GameError: as for `growth`; no agent of this name, or a size below 1.
     """
     payoffs = payoffs_of(game)
-    payoffs.index(agent)
+    name = payoffs.names[payoffs.index(agent)]
     check_whole(size=size, steps=steps)
     matrix = scaled(payoffs)
     starts = list(compositions(size, payoffs.size))
     grown = [_grown(payoffs, matrix, start, steps, max_runs=10_000) for start in starts]
-    adds = np.array([agent in growth.added for growth in grown])
+    adds = np.array([name in growth.added for growth in grown])
     endless = np.array([growth.runs[-1].is_endless for growth in grown])
-    return Census(agent, payoffs.names, np.array(starts), adds, endless)
+    return Census(name, payoffs.names, np.array(starts), adds, endless)
 
 
 def compositions(total: int, parts: int) -> Iterator[tuple[int, ...]]:
@@ -174,7 +181,7 @@ def _grown(payoffs: Payoffs, matrix: list[list[int]], start: tuple[int, ...], st
         runs.append(Run(payoffs.names[best], done, length is None))
         scores = [score + done * row[best] for score, row in zip(scores, matrix, strict=True)]
         steps -= done
-    return Growth(payoffs.names, start, tuple(runs))
+    return Growth(payoffs.names, start, tuple(runs), payoffs.terms)
 
 
 def _run_length(matrix: list[list[int]], scores: list[int], best: int) -> int | None:

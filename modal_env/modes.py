@@ -15,7 +15,7 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from modal_env.errors import ActionError, FormulaError
-from modal_env.formula import OWN_WORDS, parse
+from modal_env.formula import LISTED, OWN_WORDS, parse
 from modal_env.library import LIBRARY, SHORT, DefectBot
 from modal_env.parsing import nearest
 from modal_env.provability import MAX_COINS
@@ -24,6 +24,7 @@ from modal_env.tokens import NOTHING, Vocabulary
 
 CHARACTERS = string.ascii_letters + string.digits + "_ ()[]<>~&|-=" + "".join(UNICODE.values())
 MAX_CALLS = MAX_COINS - 1
+SHOWN = 12  # programs named in an error
 
 
 @dataclass(frozen=True)
@@ -93,11 +94,22 @@ class LibraryMode:
 
     def actions(self, program: Agent) -> tuple[int]:
         if program not in self.agents:
-            names = ", ".join(agent.name for agent in self.agents)
-            raise ActionError(f"{program.name!r:.80} is not among the programs to choose from: {names}")
+            raise ActionError(f"{program.name!r:.80} is not among the programs to choose from: {self._choices}")
         return (self.agents.index(program),)
 
+    @property
+    def _choices(self) -> str:
+        """Which programs there are, and how to have others."""
+        names = [f"{number} {agent.name:.40}" for number, agent in enumerate(self.agents[:SHOWN])]
+        more = [f"and {len(self.agents) - SHOWN} more"] if len(self.agents) > SHOWN else []
+        return (
+            f'{", ".join(names + more)}. make(agents=[...]) offers others, make(actions="formula") takes any program '
+            "as text"
+        )
+
     def take(self, turn: Turn, action: Any) -> Turn:
+        if isinstance(action, str | Agent):
+            raise ActionError(f"action {action!r:.80}: give the number of a program, {self._choices}")
         number = check_number(action, len(self.agents))
         return Turn(self.agents[number], (1 + number,))
 
@@ -185,7 +197,7 @@ def find(text: str, helpers: Mapping[str, Agent] | None = None) -> Agent:
     if word in known or len(alike) == 1:
         return known.get(word) or alike[0]
     if NAME.fullmatch(word) and word.casefold() not in OWN_WORDS:
-        raise FormulaError(f"no agent is called {word[:80]!r}: {nearest(word, known)}", text, 0)
+        raise FormulaError(f"no agent is called {word[:80]!r}: {nearest(word, known, LISTED)}", text, 0)
     return parse(text, helpers=helpers)
 
 

@@ -24,7 +24,7 @@ from pettingzoo import ParallelEnv
 
 from modal_env.contest import Contest
 from modal_env.errors import ActionError
-from modal_env.setting import RENDER_MODES, Setting
+from modal_env.setting import RENDER_MODES, Setting, check_reset
 
 
 class ParallelModalCombatEnv(ParallelEnv):
@@ -47,7 +47,12 @@ class ParallelModalCombatEnv(ParallelEnv):
         return self.action_spaces[agent]
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[dict, dict]:
-        """Begin a new game. A seed fixes pairs and coins of this and all later games; there are no options."""
+        """Begin a new game. A seed fixes pairs and coins of this and all later games; there are no options.
+
+        Raises:
+            GameError: the seed is no whole number from 0, or an option is given.
+        """
+        check_reset(seed, options)
         self.contest.begin(seed)
         self.agents = list(self.possible_agents)
         return self._observations(), self._infos()

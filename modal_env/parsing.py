@@ -39,6 +39,7 @@ TOKEN = re.compile(
 )
 PREFIX = {"NOT": Op.NOT, "BOX": Op.BOX, "DIAMOND": Op.DIAMOND}
 INFIX = {"AND": Op.AND, "OR": Op.OR, "IMPLIES": Op.IMPLIES, "IFF": Op.IFF}
+FEW = 6  # names that an error lists whole
 SIGNS = "~ & | -> <-> [] <> ( ), names, true and false"
 CLOSING = {"(": ")", "⌜": "⌝"}
 CONSTANTS = {"true": Op.TRUE, "T": Op.TRUE, "false": Op.FALSE, "F": Op.FALSE}
@@ -218,13 +219,16 @@ def _close(reader: Reader, token: Token) -> None:
         reader.fail(token.start, wrong, f"write {CLOSING[opened.text]!r}")
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
-    """ "did you mean Foo or Bar?", or which names are known if none is alike."""
+def nearest(name: str, known: Iterable[str], where: str = "") -> str:
+    """ "did you mean Foo or Bar?"; if none is alike, some of the names known, and where all of them are."""
     folded = {other.casefold(): other for other in known}
     near = [folded[other] for other in get_close_matches(name[:80].casefold(), folded, n=3, cutoff=0.7)]
     if near:
         return f"did you mean {' or '.join(near)}?"
-    return f"known are {', '.join(list(folded.values())[:24]) or 'none'}"
+    names = list(folded.values())
+    if len(names) <= FEW:
+        return f"known are {', '.join(names) or 'none'}"
+    return f"known are {', '.join(names[:3])} and {len(names) - 3} more" + (f": see {where}" if where else "")
 
 
 def _shown(token: Token) -> str:

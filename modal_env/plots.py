@@ -1,7 +1,8 @@
 """Pictures of evolving populations (matplotlib, from the extra `plot`): each function returns a figure to save or show.
 
 figure.savefig("cycle.png") writes it. Nothing here touches pyplot or a display. Colours are those of Okabe and Ito,
-which colour-blind readers can tell apart, and lines of agents differ in their dashes, too.
+which colour-blind readers can tell apart, and lines of agents differ in their dashes, too. Titles, where none is given,
+tell the model, epsilon and the cost.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import combinations, pairwise
-from math import log10
+from math import inf, log10
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,8 +18,10 @@ import numpy as np
 from modal_env.basins import Interval, PowerLaw
 from modal_env.errors import GameError
 from modal_env.evolution import Limit, Trajectory
+from modal_env.game import position
 from modal_env.growth import Growth
-from modal_env.population import Floats
+from modal_env.population import Floats, real
+from modal_env.provability import shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,6 +29,9 @@ if TYPE_CHECKING:
 
 _COLOURS = ("#0072B2", "#000000", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#E69F00", "#999999")
 _DASHES = ("-", "--", "-.", ":")
+# Dashes of lines that lie on each other: each shows in the gaps of those drawn over it.
+_GAPS = ("-", (0, (4.5, 1.5)), (0, (3, 3)), (0, (1.5, 4.5)))
+_HATCHES = ("", "//", "..", "xx")
 # Left, right, top, and the fourth corner of the tetrahedron, below: a shadow of it in which no two corners meet.
 _CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, 0.8], [0.5, -0.6]])
 _POINTS_A_RUN = 20
@@ -36,7 +42,7 @@ def simplex(
     corners: tuple[str, str, str],
     *,
     marks: Mapping[str, Sequence[Fraction | float]] | None = None,
-    title: str = "",
+    title: str | None = None,
 ) -> Figure:
     """Paths of populations in the shadow of a tetrahedron: three agents in the upper corners, all others in the lower.
 
@@ -44,50 +50,66 @@ def simplex(
     arrow on its way; paths that one agent takes over look different from the others.
 
     Args:
-        trajectories: of the same agents. Lines are straight between `times`: ask `replicator` for many.
-        corners: which agents stand left, right and on top.
+        trajectories: of the same agents. Lines are straight between their `times`.
+        corners: which agents stand left, right and on top, by name or short name. Where there are more than four
+            agents, the others share the lower corner.
         marks: label -> [n] shares of a point to mark, such as an equilibrium; five at most.
+        title: in place of the model, epsilon and cost.
 
     Raises:
         GameError: no trajectory, other agents in one than in another, corners that are not three different agents of
             theirs, too many marks, or one that has not a share for each agent.
     """
     names = _common_names(trajectories)
-    if len(set(corners)) != 3 or not set(corners) <= set(names):
-        raise GameError(f"corners {corners}: give three different agents of {', '.join(names)}")
+    shown_names = _checked_corners(corners, names)
     figure, axes = _new_figure(6.4, 6.2)
-    places = np.array([corners.index(name) if name in corners else 3 for name in names])
+    places = np.array([shown_names.index(name) if name in shown_names else 3 for name in names])
     for trajectory in sorted(trajectories, key=lambda one: str(one.limit)):
         _path(axes, trajectory.limit, trajectory.shares @ _CORNERS[places])
     for (label, shares), marker in zip(_checked_marks(marks or {}, names), "*PXDv", strict=False):
         x, y = shares @ _CORNERS[places]
         axes.plot(x, y, marker, color="#D55E00", markersize=12, markeredgecolor="white", label=label, zorder=5)
-    others = [name for name in names if name not in corners]
-    _frame_tetrahedron(axes, [*corners, others[0] if len(others) == 1 else "all others"], title)
+    others = [name for name in names if name not in shown_names]
+    lower = others[0] if len(others) == 1 else "all others" if others else ""
+    _frame_tetrahedron(axes, [*shown_names, lower], _title(title, "Replicator dynamics", trajectories))
     return figure
 
 
 def shares_over_time(
-    trajectory: Trajectory, *, log_shares: bool = False, log_time: bool = False, title: str = ""
+    trajectory: Trajectory,
+    *,
+    log_shares: bool = False,
+    log_time: bool = False,
+    least: float = 1e-12,
+    title: str | None = None,
 ) -> Figure:
     """The share of every agent over time: bands that add up to 1, or lines on a logarithmic axis of shares.
+
+    Lines that lie on each other, of agents that do the same, are told apart by their dashes.
 
     Args:
         trajectory: values between its `times` are joined by straight lines.
         log_shares: lines of log10 of the shares, without the agents that were never there.
         log_time: a logarithmic axis of time; it begins at the first time above 0.
+        least: where a logarithmic axis of shares ends below, as a share of 10^-300 would leave no room for the others;
+            0 for an axis that shows all.
+        title: in place of the model, epsilon and cost.
+
+    Raises:
+        GameError: a least share that is no number from 0 to 0.1; a logarithmic axis of time without a time above 0.
     """
+    if not 0 <= real(least) <= 0.1:
+        raise GameError(f"least={shown(least)}: give a share from 0 to 0.1")
+    first = min((time for time in trajectory.times.tolist() if time > 0 or not log_time), default=inf)
+    if log_time and first == inf:
+        raise GameError("log_time=True: give a trajectory that reports a time above 0")
     figure, axes = _new_figure(8.0, 4.0)
     if log_shares:
-        for i, name in enumerate(trajectory.names):
-            if np.isfinite(trajectory.log_shares[:, i]).all():
-                axes.plot(trajectory.times, trajectory.log_shares[:, i] / np.log(10), label=name, **_line(i))
+        _log_lines(axes, trajectory, float(least))
     else:
         _bands(axes, trajectory.times, trajectory.shares, trajectory.names)
-    axes.set(xlabel="time", ylabel="share, log10" if log_shares else "share", title=title)
-    if log_time:
-        axes.set_xscale("log")
-    first = trajectory.times[trajectory.times > 0][0] if log_time else trajectory.times[0]
+    label, named = "share, log10" if log_shares else "share", _title(title, "Replicator dynamics", [trajectory])
+    axes.set(xlabel="time", ylabel=label, title=named, xscale="log" if log_time else "linear")
     axes.set_xlim(first, trajectory.times[-1])
     _finish(axes, beside=True)
     return figure
@@ -99,7 +121,7 @@ def basin_over_epsilon(
     law: PowerLaw,
     *,
     curves: Mapping[str, Callable[[Floats], Floats]] | None = None,
-    title: str = "",
+    title: str = "Replicator dynamics from random starts",
 ) -> Figure:
     """The share of starts that end at one agent, with its 95% intervals and a power law, on logarithmic axes.
 
@@ -139,12 +161,18 @@ def basin_over_epsilon(
     return figure
 
 
-def growth_shares(growth: Growth, *, title: str = "") -> Figure:
-    """Shares in a population under best-reply growth against its size, which is on a logarithmic axis."""
+def growth_shares(growth: Growth, *, title: str | None = None) -> Figure:
+    """Shares in a population under best-reply growth against its size, which is on a logarithmic axis.
+
+    Args:
+        growth: the population.
+        title: in place of the model, epsilon and cost.
+    """
     figure, axes = _new_figure(8.0, 4.0)
     sizes, shares = _along_runs(growth)
     _bands(axes, sizes, shares, growth.names)
-    axes.set(xlabel="size of the population, log10", ylabel="share", title=title, xlim=(sizes[0], sizes[-1]))
+    named = _title(title, "Best-reply growth", [growth])
+    axes.set(xlabel="size of the population, log10", ylabel="share", title=named, xlim=(sizes[0], sizes[-1]))
     _finish(axes, beside=True)
     return figure
 
@@ -156,14 +184,37 @@ def _new_figure(width: float, height: float) -> tuple[Figure, Axes]:
     return figure, figure.subplots()
 
 
+def _title(given: str | None, model: str, runs: Sequence[Trajectory | Growth]) -> str:
+    """The title that was given, or the model and what modelling costs in it."""
+    if given is not None:
+        return given
+    terms = dict.fromkeys(run.terms for run in runs if run.terms)
+    return f"{model}, {next(iter(terms))}" if len(terms) == 1 else model
+
+
 def _line(agent: int) -> dict[str, Any]:
-    """How the lines of an agent look, everywhere."""
-    return {"color": _COLOURS[agent % len(_COLOURS)], "linestyle": _DASHES[agent % len(_DASHES)], "linewidth": 1.6}
+    """How the lines of an agent look, everywhere: the ninth has the first one's colour, but other dashes."""
+    dashes = _DASHES[(agent + agent // len(_COLOURS)) % len(_DASHES)]
+    return {"color": _COLOURS[agent % len(_COLOURS)], "linestyle": dashes, "linewidth": 1.6}
+
+
+def _log_lines(axes: Axes, trajectory: Trajectory, least: float) -> None:
+    """A line for every agent that is there, of log10 of its share. Of those that coincide, the later have more gaps."""
+    logs = trajectory.log_shares / np.log(10)
+    there = [i for i in range(len(trajectory.names)) if np.isfinite(logs[:, i]).all()]
+    for i in there:
+        twins = [j for j in there if np.allclose(logs[:, i], logs[:, j], rtol=1e-6, atol=1e-6)]
+        style = {} if len(twins) == 1 else {"linestyle": _GAPS[min(twins.index(i), len(_GAPS) - 1)]}
+        axes.plot(trajectory.times, logs[:, i], label=trajectory.names[i], **{**_line(i), **style})
+    if least and logs[:, there].min() < log10(least):
+        axes.set_ylim(log10(least), 0.02 * -log10(least))
 
 
 def _bands(axes: Axes, places: Floats, shares: Floats, names: Sequence[str]) -> None:
     colours = [_line(i)["color"] for i in range(len(names))]
-    axes.stackplot(places, shares.T, labels=names, colors=colours, edgecolor="white", linewidth=0.2)
+    bands = axes.stackplot(places, shares.T, labels=names, colors=colours, edgecolor="white", linewidth=0.2)
+    for i, band in enumerate(bands):
+        band.set_hatch(_HATCHES[i // len(_COLOURS) % len(_HATCHES)])
     axes.set_ylim(0, 1)
 
 
@@ -180,6 +231,15 @@ def _common_names(trajectories: Sequence[Trajectory]) -> tuple[str, ...]:
     if len(kinds) != 1:
         raise GameError(f"{len(trajectories)} trajectories of {len(kinds)} sets of agents: give some, all of the same")
     return trajectories[0].names
+
+
+def _checked_corners(corners: Sequence[str], names: Sequence[str]) -> list[str]:
+    """The names of the agents in the three corners."""
+    given = [] if isinstance(corners, str) else list(corners)
+    found = [names[position(names, corner)] for corner in given]
+    if len(found) != 3 or len(set(found)) != 3:
+        raise GameError(f"corners {shown(corners)}: give three different agents of {', '.join(names):.300}")
+    return found
 
 
 def _checked_marks(

@@ -6,23 +6,26 @@ library of agents: a `Game`, or a square matrix of exact payoffs.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from numbers import Rational
+from numbers import Integral, Rational, Real
+from typing import TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
 
 from modal_env.errors import GameError
-from modal_env.game import Game, Number, exact
+from modal_env.game import Game, Number, arranged, exact, position
+from modal_env.provability import shown
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Matrix = Sequence[Sequence[Fraction | int]]
 Numbers = Sequence[Number] | Mapping[str, Number]
-"""One for every agent, in their sequence; or name -> number, and 0 for the others."""
+"""One for every agent, in their sequence; or name -> number (see `game.position`), and 0 for the others."""
 
 _SUM_SLACK = 1e-9  # how far from 1 the shares of a start given as floats may add up
 
@@ -32,13 +35,14 @@ class Payoffs:
     """What every agent is paid against every other, costs deducted.
 
     Attributes:
-        names: [n] the agents; where a name comes twice, with the position behind it; where a bare matrix was given, the
-            positions alone.
+        names: [n] the agents; where a bare matrix was given, their positions.
         exact: [n][n] the row agent's payoff against the column agent.
+        terms: of the game, see `Game.terms`; "" of a bare matrix.
     """
 
     names: tuple[str, ...]
     exact: tuple[tuple[Fraction, ...], ...]
+    terms: str = ""
 
     @cached_property
     def floats(self) -> Floats:
@@ -58,32 +62,35 @@ class Payoffs:
         return len(self.names)
 
     def index(self, agent: str) -> int:
-        """The agent's position.
+        """The agent's position, see `game.position`.
 
         Raises:
             GameError: no agent of this name.
         """
-        if agent not in self.names:
-            raise GameError(f"agent {agent!r}: the population has {', '.join(self.names)}")
-        return self.names.index(agent)
+        return position(self.names, agent)
 
 
 def payoffs_of(game: Game | Matrix) -> Payoffs:
     """The payoffs of a game, or of a square matrix of integers and fractions.
 
     Raises:
-        GameError: a matrix that is empty or not square, or an entry that is not exact (a float).
+        GameError: what is neither game nor matrix, a matrix that is empty or not square, or an entry that is not exact
+            (a float).
     """
-    rows = game if isinstance(game, Sequence) else game.utilities
-    names = list(map(str, range(len(rows)))) if isinstance(game, Sequence) else list(game.names)
+    if isinstance(game, Game):
+        return Payoffs(game.names, game.utilities, game.terms)
+    try:
+        rows = [list(row) for row in game]
+    except TypeError:
+        raise GameError(f"payoffs {game!r:.80}: give a Game, or a square matrix of integers and Fractions") from None
     if not rows or any(len(row) != len(rows) for row in rows):
         raise GameError(f"payoffs have rows of {[len(row) for row in rows]} entries: give a square matrix")
     for i, row in enumerate(rows):
         for j, value in enumerate(row):
             if not isinstance(value, Rational):
-                raise GameError(f"payoff [{i}][{j}] is {value!r}: give an integer or a Fraction")
-    told = [name if names.count(name) == 1 else f"{name} ({i})" for i, name in enumerate(names)]
-    return Payoffs(tuple(told), tuple(tuple(map(Fraction, row)) for row in rows))
+                raise GameError(f"payoff [{i}][{j}] is {value!r:.80}: give an integer or a Fraction")
+    names = tuple(map(str, range(len(rows))))
+    return Payoffs(names, tuple(tuple(exact(value, "a payoff") for value in row) for row in rows))
 
 
 def read_shares(payoffs: Payoffs, shares: Numbers) -> Floats:
@@ -92,7 +99,7 @@ def read_shares(payoffs: Payoffs, shares: Numbers) -> Floats:
     Raises:
         GameError: unknown agents, another number of shares, one that is no finite number or below 0, or another sum.
     """
-    values = np.array([float(_exact_share(share)) for share in _in_sequence(payoffs, shares)])
+    values = np.array([float(exact(share, "a share")) for share in _in_sequence(payoffs, shares)])
     if not ((values >= 0).all() and abs(values.sum() - 1) <= _SUM_SLACK):
         raise GameError(f"shares {values.tolist()} add up to {values.sum()}: give numbers from 0 that add up to 1")
     return values / values.sum()
@@ -104,7 +111,7 @@ def read_mix(payoffs: Payoffs, mix: Numbers) -> tuple[Fraction, ...]:
     Raises:
         GameError: unknown agents, another number of shares, one that is no finite number or below 0, or another sum.
     """
-    shares = tuple(_exact_share(share) for share in _in_sequence(payoffs, mix))
+    shares = tuple(exact(share, "a share") for share in _in_sequence(payoffs, mix))
     if min(shares) < 0 or sum(shares) != 1:
         raise GameError(f"mix {', '.join(map(str, shares))}: give numbers from 0 that add up to 1")
     return shares
@@ -117,9 +124,9 @@ def read_counts(payoffs: Payoffs, counts: Numbers) -> tuple[int, ...]:
         GameError: unknown agents, another number of counts, one that is no integer or is below 0, or nobody at all.
     """
     given = _in_sequence(payoffs, counts)
-    whole = [int(count) for count in given if isinstance(count, (int, np.integer)) and count >= 0]
+    whole = [int(count) for count in given if _is_whole(count) and count >= 0]
     if len(whole) != len(given) or not any(whole):
-        raise GameError(f"counts {list(given)}: give integers from 0, and one member at least")
+        raise GameError(f"counts {shown(given)}: give integers from 0, and one member at least")
     return tuple(whole)
 
 
@@ -136,8 +143,16 @@ def check_whole(**numbers: int) -> None:
         GameError: with the name of the first of them.
     """
     for name, number in numbers.items():
-        if not (isinstance(number, (int, np.integer)) and number >= 1):
-            raise GameError(f"{name}={number!r}: give a whole number from 1")
+        if not (_is_whole(number) and number >= 1):
+            raise GameError(f"{name}={shown(number)}: give a whole number from 1")
+
+
+def real(value: object) -> float:
+    """A number as a float: nan if it is none (a text, a truth value), or beyond all floats."""
+    try:
+        return math.nan if isinstance(value, bool) or not isinstance(value, Real) else float(value)
+    except OverflowError:
+        return math.nan
 
 
 def is_trapped(payoffs: Floats, shares: Floats, agent: int) -> Bools:
@@ -165,15 +180,13 @@ def is_trapped(payoffs: Floats, shares: Floats, agent: int) -> Bools:
 def _in_sequence(payoffs: Payoffs, given: Numbers) -> list[Number]:
     """[n] the numbers of all agents; of those that a mapping does not name, 0."""
     if isinstance(given, Mapping):
-        values: dict[str, Number] = dict.fromkeys(payoffs.names, 0)
-        values.update({payoffs.names[payoffs.index(name)]: value for name, value in given.items()})
-        return list(values.values())
-    if len(given) != payoffs.size:
-        raise GameError(
-            f"{len(given)} numbers for {payoffs.size} agents: give one for each of {', '.join(payoffs.names)}"
-        )
-    return list(given)
+        return arranged(payoffs.names, given, 0)
+    numbers = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else None
+    if numbers is None or len(numbers) != payoffs.size:
+        told = f"{given!r:.80}" if numbers is None else f"{len(numbers)} numbers"
+        raise GameError(f"{told} for {payoffs.size} agents: give one for each of {', '.join(payoffs.names):.300}")
+    return numbers
 
 
-def _exact_share(share: Number) -> Fraction:
-    return exact(share.item() if isinstance(share, np.generic) else share, "a share")
+def _is_whole(number: object) -> TypeGuard[int]:
+    return not isinstance(number, bool) and isinstance(number, Integral)

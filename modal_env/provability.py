@@ -13,9 +13,10 @@ p ^ (p + 1): the true worlds before the first false one, and that one. W is enla
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,6 +29,8 @@ from modal_env.syntax import NAME
 
 WORLDS = 28  # of the first attempt: with one more bit, still one digit of Python's integers
 MAX_COINS = 12
+MAX_TRACE = 10_000  # worlds of a trace that somebody asks for
+MAX_SHOWN = 40  # agents of a printed table
 MANY = 200  # agents of a tournament, from which on it takes longer than the compiled evaluators take to start
 # Plain integers, which compare faster than members of an enumeration.
 ME, NOT, BOX, DIAMOND = int(Op.ME), int(Op.NOT), int(Op.BOX), int(Op.DIAMOND)
@@ -216,9 +219,12 @@ class Outcome:
     """
 
     moves: tuple[str, str]
-    cooperation: tuple[Fraction, Fraction]
-    trace: Trace
+    cooperation: tuple[Fraction, Fraction] = field(repr=False)
+    trace: Trace = field(repr=False)
     settles: int
+
+    def __str__(self) -> str:
+        return f"{self.moves[0]} against {self.moves[1]}, settled at world {self.settles}"
 
 
 def play(a: Agent, b: Agent, worlds: int | None = None) -> Outcome:
@@ -229,14 +235,15 @@ def play(a: Agent, b: Agent, worlds: int | None = None) -> Outcome:
 
     Args:
         a, b: agents, see `parse`.
-        worlds: how many worlds the trace has; by default those up to the one after it has settled.
+        worlds: how many worlds the trace has, 10,000 at most; by default those up to the one after it has settled.
 
     Raises:
-        GameError: no agents; fewer worlds than one; against RandomBot, an agent that calls it on twelve others.
+        GameError: no agents; fewer worlds than one or too many; against RandomBot, an agent that calls it on twelve
+            others.
     """
     _check_agents((a, b))
-    if worlds is not None and (isinstance(worlds, bool) or not isinstance(worlds, int) or worlds < 1):
-        raise GameError(f"worlds={worlds!r}: give a whole number from 1")
+    if worlds is not None and (isinstance(worlds, bool) or not isinstance(worlds, int) or not 1 <= worlds <= MAX_TRACE):
+        raise GameError(f"worlds={shown(worlds)}: give a whole number from 1 to {MAX_TRACE}")
     plays = Plays([(a, b), (b, a)])
     solution = solve(plays.equations)
     numbers = plays.number(a, b), plays.number(b, a)
@@ -274,6 +281,13 @@ class Tournament:
     agents: tuple[Agent, ...]
     cooperates: NDArray[Any]
 
+    def __repr__(self) -> str:
+        return f"Tournament({listed([agent.name for agent in self.agents])})"
+
+    def __str__(self) -> str:
+        moves = (["D?C"[int(2 * chance)] for chance in row[:MAX_SHOWN]] for row in self.cooperates)
+        return grid([agent.name for agent in self.agents], moves)
+
     @cached_property
     def worlds(self) -> NDArray[np.int64]:
         """[n, n] int64, symmetric: the world at which each play has settled."""
@@ -297,12 +311,14 @@ def tournament(agents: Iterable[Agent]) -> Tournament:
     Many agents play in `modal_env.tiles`, which is compiled and takes some seconds the first time on a machine.
 
     Raises:
-        GameError: what is given are no agents, or as `play`.
+        GameError: what is given are no agents, nobody at all, or as `play`.
     """
     try:
         players = tuple(agents)
     except TypeError:
         raise GameError(f"agents={agents!r:.80}: give a sequence of agents") from None
+    if not players:
+        raise GameError("agents: give one at least for a tournament")
     _check_agents(players)
     if len(players) >= MANY:
         from modal_env.tiles import cooperation
@@ -317,6 +333,34 @@ def tournament(agents: Iterable[Agent]) -> Tournament:
         moves = [float(_cooperation(solution, plays.number(*pair))) for pair in pairs]
         cooperates[row, : row + 1], cooperates[: row + 1, row] = moves[::2], moves[1::2]
     return Tournament(players, cooperates)
+
+
+def shown(value: object) -> str:
+    """What was given, for a message."""
+    try:
+        return f"{value!r:.80}"
+    except ValueError:  # Python prints no integers of more than 4300 digits
+        return f"of type {type(value).__name__}, with thousands of digits"
+
+
+def listed(names: Sequence[str]) -> str:
+    """How many agents there are, and the first of their names."""
+    more = ", ..." if len(names) > 4 else ""
+    return f"{len(names)} agents: {', '.join(f'{name:.40}' for name in names[:4])}{more}"
+
+
+def grid(names: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """A square table as text, of the first `MAX_SHOWN` agents, which are numbered and named in front of their rows."""
+    cells = [[str(cell) for cell in row[:MAX_SHOWN]] for row in islice(rows, MAX_SHOWN)]
+    heads = [f"{number} {name:.40}" for number, name in enumerate(names[:MAX_SHOWN])]
+    first = max(map(len, heads))
+    width = max(len(cell) for row in [*cells, [str(len(heads) - 1)]] for cell in row)
+    lines = [" " * first + " " + "".join(f" {number:>{width}}" for number in range(len(heads)))]
+    lines += [
+        f"{head:<{first}} " + "".join(f" {cell:>{width}}" for cell in row)
+        for head, row in zip(heads, cells, strict=True)
+    ]
+    return "\n".join(lines if len(names) <= MAX_SHOWN else [*lines, f"... and {len(names) - MAX_SHOWN} more agents"])
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from modal_env.algebraic import Algebraic, between
 from modal_env.equilibria import Equilibrium, show, spanned, tell
 from modal_env.game import PAYOFFS, Game, Matrix, Number, check_epsilon
 from modal_env.paths import Cell, Path, Paths, Walk
+from modal_env.provability import listed
 from modal_env.syntax import Agent
 from modal_env.vertices import Labels, Sides, bicliques, cliques
 
@@ -78,6 +79,9 @@ class Family:
         paid = [" to ".join(dict.fromkeys(str(path.value) for path in paths)) for paths in (self.columns, self.rows)]
         return f"{tell(rows, columns, paid)}; for {self.interval}"
 
+    def __repr__(self) -> str:
+        return f"Family({self})"
+
 
 @dataclass(frozen=True)
 class Piece:
@@ -102,6 +106,12 @@ class Ranges:
     families: tuple[Family, ...]
     pieces: tuple[Piece, ...]
 
+    def __repr__(self) -> str:
+        return f"Ranges({len(self.families)} families; {listed(self.names)})"
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.families))
+
     @property
     def breakpoints(self) -> tuple[Algebraic, ...]:
         """The epsilons at which the equilibria change, 0 first."""
@@ -124,7 +134,7 @@ class Ranges:
 
 
 def ranges(
-    agents: Iterable[Agent],
+    agents: Iterable[Agent | str],
     cost: str = "depth",
     *,
     payoffs: Mapping[str, Number] = PAYOFFS,
@@ -136,7 +146,7 @@ def ranges(
         agents, cost, payoffs, symmetric_only: as of `equilibria`.
 
     Raises:
-        GameError: as `Game`.
+        GameError, FormulaError: as `Game`.
     """
     game = Game(agents, 0, cost, payoffs)
     return follow(game.names, *game.affine, symmetric_only)

@@ -9,6 +9,9 @@ lemma). `findings` looks at three classes of agents:
 * two boxes: `modal_env.behaviours.two_boxes`: everybody against everybody;
 * with calls: depth up to 2, calling any of `CALLS` (`modal_env.replies`): everybody against given opponents.
 
+None of these has agents with `me` ("what I do"), which the post does not have, either: with `me` SlipBot against itself
+is no equilibrium, and MirrorBot is.
+
 The page docs/modal-search.md has the results, and what holds for all modal agents, with proofs.
 """
 
@@ -59,7 +62,8 @@ def certify(
     calls: Sequence[Agent] = (),
     depth: int = 2,
 ) -> Certificate:
-    """For which epsilon agents are best replies to a mix, among all agents up to a depth that call only `calls`.
+    """For which epsilon agents are best replies to a mix, among all agents up to a depth without `me` and RandomBot
+    that call only `calls`.
 
     Args:
         mix: opponent -> share as a line in epsilon.
@@ -233,7 +237,34 @@ class Findings:
     slip: Certificate
 
     def lines(self) -> Iterator[str]:
-        """As text."""
+        """As text: the answers to the post's questions, and then what they rest on."""
+        yield from self._answers()
+        yield ""
+        yield from self._classes()
+        yield ""
+        yield from self.slip.lines()
+        yield ""
+        yield from self.mix.lines()
+
+    def _answers(self) -> Iterator[str]:
+        mix = ", ".join(f"{show(share)} {agent.name}" for agent, share in GOOD_MIX.items())
+        slip = self.slip.support[0]
+        range_, paid = _range(self.slip.low, self.slip.high), show(self.slip.paid(_reply(slip, self.slip.opponents)))
+        fails = [f"{one.counterexamples:,} of {one.friendly:,} at depth {one.depth}" for one in self.lemmas]
+        yield "Three questions of Garrabrant's post, about agents without `me` (what I do):"
+        yield f"1. Is its mix, {mix}, an equilibrium?"
+        yield f"   {_yes(self.mix)}, for {_range(self.mix.low, self.mix.high)}."
+        yield "2. Is DefectBot against itself the only pure equilibrium, as it conjectures?"
+        if _yes(self.slip) == "Yes":
+            yield f"   No, the conjecture is false: {slip.name} against itself is another, for {range_}, paid {paid}."
+        else:
+            yield "   No other was found."
+        yield "3. If an agent of depth n cooperates with one of depth n, does it with one of depth n - 1 (its lemma)?"
+        yield f"   {'No' if any(one.counterexamples for one in self.lemmas) else 'Yes'}: {' and '.join(fails)} do not."
+        yield "What was searched comes below; docs/modal-search.md proves 1 and 2 for all agents without `me`."
+        yield "With `me`, SlipBot against itself is no equilibrium, and MirrorBot against itself is one."
+
+    def _classes(self) -> Iterator[str]:
         counts = np.bincount(self.behaviours.depths)
         by_depth = ", ".join(f"{count:,} of depth {depth}" for depth, count in enumerate(counts))
         yield f"Two boxes: {len(self.behaviours):,} behaviours ({by_depth}); {self.told_apart:,} told apart by play"
@@ -241,21 +272,23 @@ class Findings:
         yield from map(_tell, self.listed)
         agents = {agent for pair in self.direct for agent in (pair.first, pair.second)}
         ranges = dict.fromkeys(_range(pair.low, pair.high) for pair in self.direct)
-        yield f"Direct agents: {len(self.direct)} pure equilibria besides, for {', '.join(ranges)}; all are pairs of"
-        called = ", ".join(agent.name for agent in CALLS)
-        yield f"{len(agents)} behaviours. Of agents of depth 1 that call only {called},"
-        yield f"{len(self.robust)} cooperate with none:"
-        yield from (f"  {agent.text}" for agent in self.robust)
+        yield f"Direct agents (X(me) only): {len(self.direct)} pure equilibria besides, for {', '.join(ranges)};"
+        yield f"all are pairs of {len(agents)} behaviours. {len(self.robust)} of these cooperate with no agent of"
+        yield f"depth 1 that calls only {', '.join(f'{agent.name} = {agent.unicode}' for agent in CALLS)}:"
+        yield from (f"  {agent.unicode}" for agent in self.robust)
         for one in self.lemmas:
             yield f"The lemma among direct agents of depth {one.depth}: {one.agents:,} behaviours;"
             yield f"  {one.friendly:,} cooperate with an agent of depth up to {one.depth},"
             yield f"  {one.counterexamples:,} of them with none of smaller depth"
-        yield from self.slip.lines()
-        yield from self.mix.lines()
+
+
+def _yes(certificate: Certificate) -> str:
+    """Whether there is an epsilon above 0 at which it holds."""
+    return "No" if certificate.high == 0 else "Yes"
 
 
 def _tell(pair: PureEquilibrium) -> str:
-    return f"  {pair.first.text}  against  {pair.second.text}, for {_range(pair.low, pair.high)}"
+    return f"  {pair.first.unicode}  against  {pair.second.unicode}, for {_range(pair.low, pair.high)}"
 
 
 def _range(low: Fraction, high: Fraction | None) -> str:

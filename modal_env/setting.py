@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
+
+import numpy as np
 
 from modal_env.errors import GameError
 from modal_env.game import Number, check_cost, check_epsilon
@@ -14,6 +16,7 @@ from modal_env.modes import FormulaMode, LibraryMode, Mode, TokenMode, check_cal
 from modal_env.syntax import MAX_NESTING, Agent
 from modal_env.tokens import Vocabulary
 
+CONFORMANCE_OPTION = "options"  # which PettingZoo's conformance tests give to every environment
 RENDER_MODES = ("human", "ansi")
 ACTIONS = ("library", "formula", "tokens")
 BUDGETS = {"formula": 1000, "tokens": 16}
@@ -71,6 +74,8 @@ def make_setting(
     check_whole("players", players, 2)
     if players % 2:
         raise GameError(f"players={players}: give an even number, they play in pairs")
+    if not isinstance(strict, bool):
+        raise GameError(f"strict={strict!r:.80}: give True or False")
     return Setting(
         check_epsilon(epsilon),
         actions,
@@ -79,9 +84,25 @@ def make_setting(
         players,
         check_cost(cost),
         _checked_budget(budget, actions),
-        bool(strict),
+        strict,
         render_mode,
     )
+
+
+def check_reset(seed: Any, options: Any) -> None:
+    """The arguments of reset().
+
+    Raises:
+        GameError: a seed that is no whole number from 0, or an option; there are none.
+    """
+    is_whole = isinstance(seed, (int, np.integer)) and not isinstance(seed, bool) and seed >= 0
+    if seed is not None and not is_whole:
+        raise GameError(f"seed={seed!r:.80}: give a whole number from 0, or None to go on without one")
+    if options is not None and not isinstance(options, Mapping):
+        raise GameError(f"options={options!r:.80}: there are none; leave it out")
+    for name in options or {}:
+        if name != CONFORMANCE_OPTION:
+            raise GameError(f"options: {name!r:.80} is none, reset() has no options; leave it out")
 
 
 def check_whole(name: str, value: Any, least: int, most: int | None = None) -> None:

@@ -34,6 +34,7 @@ Row = TypeVar("Row")
 WIDE = 124  # columns of a table that goes to a file or a pipe
 LONG = 16  # characters of a name that may head a column
 SHOWN = 20  # rows at either end of a long table
+LONG_GAP = 0.1  # of a run: for so long nobody has more than half, and the table tells it
 MOVES = {0.0: "D", 0.5: "?", 1.0: "C"}
 
 
@@ -133,20 +134,53 @@ def _profile(sides: Sequence[Sequence[str]], paid: Sequence[str]) -> tuple[str, 
     return (rows, "the same", paid[0]) if rows == columns else (rows, columns, "; ".join(paid))
 
 
-def stays_table(trajectory: Trajectory) -> Group:
-    """A row a time during which one agent has more than half of the population."""
-    table = _table("Who has more than half", "agent", ">from", ">to", ">length")
-    for stay in _ends(trajectory.stays):
-        times = ("...",) * 3 if stay is None else (f"{time:.4f}" for time in (stay.start, stay.stop, stay.length))
-        _add_row(table, stay.agent if stay else "...", *times)
+def stays_table(game: Game, trajectory: Trajectory) -> Group:
+    """A row a time during which one agent has more than half of the population, or for long nobody has."""
+    title = f"Replicator dynamics: who has more than half, epsilon {game.epsilon}, cost: {game.cost}"
+    table = _table(title, "agent", ">from", ">to", ">length")
+    rows = _stays_and_gaps(trajectory)
+    for row in _ends(rows):
+        cells = ("...",) * 4 if row is None else (row[0], *(f"{time:.4f}" for time in (*row[1:], row[2] - row[1])))
+        _add_row(table, *cells)
     last = zip(trajectory.names, trajectory.shares[-1], strict=True)
     shares = ", ".join(f"{name} {share:.4g}" for name, share in last)
-    return _with(table, f"{trajectory.limit}; at time {trajectory.times[-1]:.4g}: {shares}")
+    twins = _twins(trajectory.names, game) if len(rows) > len(trajectory.stays) else ""
+    return _with(table, f"{trajectory.limit}; at time {trajectory.times[-1]:.4g}: {shares}{twins}")
 
 
-def growth_table(grown: Growth) -> Group:
+def _stays_and_gaps(trajectory: Trajectory) -> list[tuple[str, float, float]]:
+    """Who, from when, to when: the stays, and between them the long times in which nobody has more than half."""
+    rows, now, end = [], 0.0, float(trajectory.times[-1])
+    for agent, start, stop in [*((stay.agent, stay.start, stay.stop) for stay in trajectory.stays), ("", end, end)]:
+        if start - now > LONG_GAP * end:
+            rows.append((f"nobody; most: {_largest(trajectory, now, start)}", now, start))
+        if agent:
+            rows.append((agent, start, stop))
+        now = stop
+    return rows
+
+
+def _largest(trajectory: Trajectory, start: float, stop: float) -> str:
+    """The agent with the largest mean share in a stretch of time."""
+    times = trajectory.times
+    means = trajectory.shares[(start <= times) & (times <= stop)].mean(axis=0)
+    largest = int(means.argmax())
+    return f"{trajectory.names[largest]} {means[largest]:.3g}"
+
+
+def _twins(names: Sequence[str], game: Game) -> str:
+    """Agents whose shares keep their proportion, told behind a legend."""
+    alike: dict[tuple[Fraction, ...], list[str]] = {}
+    for name, row in zip(names, game.utilities, strict=True):
+        alike.setdefault(row, []).append(name)
+    told = [" and ".join(same) for same in alike.values() if len(same) > 1]
+    return "".join(f"; {same} are always paid the same: their shares keep their proportion" for same in told)
+
+
+def growth_table(game: Game, grown: Growth) -> Group:
     """A row a run of equal best replies."""
-    table = _table("What is added", "agent", ">how many", ">size then")
+    title = f"Best-reply growth: what is added, epsilon {game.epsilon}, cost: {game.cost}"
+    table = _table(title, "agent", ">how many", ">size then")
     sizes = [sum(counts) for counts in grown.populations[1:]]
     for row in _ends(list(zip(grown.runs, sizes, strict=True))):
         endless = ", and so on for ever" if row and row[0].is_endless else ""
@@ -163,7 +197,7 @@ def _ends(rows: Sequence[Row]) -> list[Row | None]:
 def basins_table(games: Sequence[Game], found: Sequence[Basins]) -> Group:
     """A row an epsilon: which share of random starts ends where."""
     ends = list(dict.fromkeys(agent for one in found for agent in one.ends))
-    title = f"Basins of attraction, cost: {games[0].cost}, {found[0].starts} starts"
+    title = f"Basins of attraction of the replicator dynamics, cost: {games[0].cost}, {found[0].starts} starts"
     table = _table(title, ">epsilon", *(f">{name}" for name in (*ends, "elsewhere", "undecided")))
     for game, one in zip(games, found, strict=True):
         shares = [str(one.share(agent)) if agent in one.ends else "no equilibrium" for agent in ends]
@@ -183,7 +217,8 @@ def replies_table(game: Game, mix: Mix, found: Sequence[Reply]) -> Group:
         agent = f"{names[reply.agent]}, {reply.agent.unicode}" if reply.agent in names else reply.agent.unicode
         _add_row(table, *moves, str(paid[reply]), str(reply.agent.depth), agent)
     met = ", ".join(f"{label} {share}" for label, share in zip(labels(game.agents), mix, strict=True))
-    return _with(table, f"moves: the agent's, then the opponent's; paid on average against {met}")
+    legend = f"moves: the agent's, then the opponent's; paid on average against {met}"
+    return _with(table, f"{legend}; all that agents without `me` can do")
 
 
 def _paid(game: Game, mix: Mix, reply: Reply) -> Fraction:

@@ -39,6 +39,8 @@ from modal_env.errors import GameError
 from modal_env.formula import Agent
 from modal_env.traces import play_rows
 
+# Of what the kernels take from `modal_env.circuits`: numba's cache sees changes of this file only.
+CIRCUITS_DIGEST = "207f8a8865cab11c"
 LANES = 8  # words
 BLOCK = 64 * LANES  # agents
 
@@ -82,7 +84,7 @@ def packed(roster: Roster) -> NDArray[np.uint64]:
         for side, block in enumerate(blocks):
             if blocks[0] >= first:
                 bits[block - first, :, blocks[-1 - side] - first] = value[side]
-    words = bits.view(np.uint64).reshape(len(bits) * BLOCK, -1)[:count, : -(-count // 64)]
+    words = bits.view(np.uint64).reshape(len(bits) * BLOCK, len(bits) * LANES)[:count, : -(-count // 64)]
     if count % 64:
         words[:, -1] &= np.uint64((1 << count % 64) - 1)
     return words
@@ -98,7 +100,7 @@ def _play(roster: Roster, plan: Plan) -> Iterator[tuple[Words, Words]]:
         for second in range(first, count):
             blocks = np.array([first, second] if first < second else [first])
             _make_room(plan, kept, blocks, used)
-            until = max(plan.coin_last, int(kept.last[: plan.helper_blocks, blocks].max(initial=0)))
+            until = int(kept.last[: plan.helper_blocks, blocks].max(initial=0))
             while (done := _play_tile(roster.circuits, plan, kept, work, blocks, until, used)) < 0:
                 kept = kept._replace(words=np.concatenate([kept.words, np.zeros_like(kept.words)]))
             used = done
@@ -230,7 +232,7 @@ def _coins(words: Words, begin: Words) -> Words:
     for block, some in enumerate(np.split(words, begin[1:]) if len(begin) else []):
         bits[block, : len(some)] = np.unpackbits(some.astype("<i8")[:, None].view(np.uint8), axis=1, bitorder="little")
     lanes = np.packbits(bits.transpose(2, 0, 1), axis=2, bitorder="little")
-    return lanes.view("<i8").astype(np.int64)
+    return np.ascontiguousarray(lanes).view("<i8").astype(np.int64)
 
 
 # The kernels. All words are int64, as numba makes floats of mixed signs.
@@ -375,7 +377,7 @@ def _play_tile(c: Circuits, p: Plan, k: Kept, w: Work, blocks: NDArray[np.int64]
 
     Args:
         blocks: [sides].
-        until: the last world at which anything changes in the tiles that this one depends on.
+        until: the last world at which anything changes in the tiles of helpers that this one depends on.
         used: how much of `k.words` is in use.
 
     Returns:

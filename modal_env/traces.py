@@ -6,7 +6,8 @@ what takes more worlds. With t the values of p as bits, world 0 the lowest, []p 
 X on a helper needs the opponent's play against that helper, which may need further ones. What A does against B follows
 from what B does against A if A says X(me), and otherwise only from plays in which the ranks of the two (see
 `modal_env.circuits`) have a smaller sum. So there are no circles but those two values in one another. A play with a
-helper is found when it is first needed, and kept for the rest of the call.
+helper is found when it is first needed, and kept in the roster; for the rest of the call only, in a hash table, where
+there are very many helpers.
 """
 
 from __future__ import annotations
@@ -21,6 +22,11 @@ from numpy.typing import ArrayLike, NDArray
 from modal_env.circuits import COIN, FIRST_CALL, LAST, OPPONENT, OWN, Circuits, Flags, Roster, Words, word
 from modal_env.errors import GameError
 from modal_env.provability import Plays, solve
+
+KNOWN = -1 << 63
+NO_NAMES = np.zeros(0, np.int64)
+# Of what the kernels take from `modal_env.circuits`: numba's cache sees changes of this file only.
+CIRCUITS_DIGEST = "207f8a8865cab11c"
 
 
 class Traces(NamedTuple):
@@ -51,11 +57,11 @@ def play_pairs(roster: Roster, first: ArrayLike, second: ArrayLike) -> Traces:
         raise GameError(f"{len(sides[0])} and {len(sides[1])} agents: give as many first ones as second ones")
     pairs = np.stack(sides, axis=1) + len(roster.helpers)
     found = np.empty((len(pairs), 3), np.int64)
-    done, size = 0, 1 << 12
+    done, places = 0, 1 << (8 * len(pairs) + 1024).bit_length()
     while done < len(pairs):
-        memo = np.zeros((size, 4), np.int64)
-        done += _play_all(roster.circuits, roster.coins, roster.rank, memo, pairs[done:], found[done:])
-        size *= 4
+        memo, names = (roster.known, NO_NAMES) if len(roster.known) else _hash_table(places)
+        done += _play_all(roster.circuits, roster.coins, roster.rank, memo, names, pairs[done:], found[done:])
+        places *= 4
     words, settles = found[:, :2].view(np.uint64), np.bitwise_count(found[:, 2]).astype(np.int64)
     cooperates = words >> np.uint64(LAST) == 1
     for number in np.flatnonzero(settles == LAST):
@@ -63,6 +69,10 @@ def play_pairs(roster: Roster, first: ArrayLike, second: ArrayLike) -> Traces:
     moves = np.where(cooperates, b"C", b"D")
     moves[roster.circuits.random[pairs]] = b"?"
     return Traces(moves, settles, words)
+
+
+def _hash_table(places: int) -> tuple[Words, Words]:
+    return np.zeros((places, 2), np.int64), np.full(places, -1)
 
 
 def play_rows(roster: Roster) -> Iterator[Traces]:
@@ -88,8 +98,8 @@ def _checked(roster: Roster, numbers: ArrayLike) -> Words:
 
 def _play_plainly(roster: Roster, pair: Words, cooperates: Flags, words: NDArray[np.uint64]) -> int:
     """Ask the plain evaluator about a pair of rows; fill in what they do and tell when it settles."""
-    everyone = (*roster.helpers, *roster.agents)
-    a, b = (everyone[row] for row in pair)
+    helpers = len(roster.helpers)
+    a, b = (roster.helpers[row] if row < helpers else roster.agents[row - helpers] for row in pair)
     plays = Plays([(a, b), (b, a)])
     solution = solve(plays.equations)
     for side, number in enumerate((plays.number(a, b), plays.number(b, a))):
@@ -119,30 +129,33 @@ def _run(steps: NDArray[np.uint32], first: int, last: int, slots: Words) -> np.i
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _place(memo: Words, key: np.int64) -> np.int64:
-    """Where a key stands in the hash table `memo`, or should stand; keys are from 1, and 0 is no entry."""
+def _place(memo: Words, names: Words, key: np.int64) -> np.int64:
+    """Where a key stands in `memo`, or should stand; see `_play_all`."""
+    if len(names) == 0:
+        return key
     place = (key * np.int64(-7046029254386353131) >> 32) & (len(memo) - 1)  # Fibonacci hashing: 2**64 / golden ratio
-    while memo[place, 0] != key and memo[place, 0] != 0:
+    while names[place] != key and memo[place, 1] != 0:
         place = (place + 1) & (len(memo) - 1)
     return place
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _keep(memo: Words, key: np.int64, word: np.int64, falls: np.int64) -> bool:
+def _keep(memo: Words, names: Words, key: np.int64, word: np.int64, falls: np.int64) -> bool:
     """Store what a play has come to; tell whether that is a new entry."""
-    place = _place(memo, key)
-    new = memo[place, 0] == 0
-    memo[place, 0], memo[place, 1], memo[place, 2] = key, word, falls
+    place = _place(memo, names, key)
+    new = memo[place, 1] == 0
+    memo[place, 0], memo[place, 1] = word, falls | KNOWN
+    if len(names):
+        names[place] = key
     return bool(new)
 
 
 @njit(cache=True, nogil=True, inline="always")
 def _load(
-    c: Circuits, coins: Words, a: np.int64, b: np.int64, memo: Words, stack: Words, top: int, slots: Words
+    c: Circuits, coins: Words, a: np.int64, b: np.int64, memo: Words, names: Words, stack: Words, top: int, slots: Words
 ) -> tuple[np.int64, int]:
     """Put what B does against the agents that A calls into A's slots; push what is not known yet onto the stack."""
     falls = np.int64(0)
-    rows = len(c.output)
     for i in range(c.first_call[a], c.first_call[a + 1]):
         slot = FIRST_CALL + i - c.first_call[a]
         helper = c.calls[i]
@@ -150,13 +163,13 @@ def _load(
             slots[slot] = coins[b, 0]
             falls |= coins[b, 1]
             continue
-        key = b * rows + helper + 1
-        place = _place(memo, key)
-        if memo[place, 0] == 0:
+        key = b * c.helpers + helper
+        place = _place(memo, names, key)
+        if memo[place, 1] == 0:
             stack[top, 0], stack[top, 1] = b, helper
             top += 1
-        slots[slot] = memo[place, 1]
-        falls |= memo[place, 2]
+        slots[slot] = memo[place, 0]
+        falls |= memo[place, 1] & ~KNOWN
     return falls, top
 
 
@@ -188,11 +201,16 @@ def _settle(
 
 
 @njit(cache=True, nogil=True)
-def _play_all(c: Circuits, coins: Words, rank: int, memo: Words, pairs: Words, found: Words) -> int:
+def _play_all(c: Circuits, coins: Words, rank: int, memo: Words, names: Words, pairs: Words, found: Words) -> int:
     """For all pairs of rows [n, 2], fill in [n, 3]: the words of both, and their falls together.
 
+    Args:
+        memo: [places, 2], 0 at first: word and falls of plays with helpers, the latter with KNOWN. The key of a play
+            is its row times the number of helpers, plus the helper. That is also its place, without `names`.
+        names: [0] or, in a hash table, [places], a power of 2: the keys.
+
     Returns:
-        How many pairs are done: fewer than all if `memo`, [a power of 2, 4] and 0 before, has become half full.
+        How many pairs are done: fewer than all if the hash table has become half full.
     """
     rows = len(c.output)
     calls = np.int64(0)
@@ -210,15 +228,15 @@ def _play_all(c: Circuits, coins: Words, rank: int, memo: Words, pairs: Words, f
             found[i, 2] = coins[pairs[i, 0], 1] | coins[pairs[i, 1], 1]
         while top:
             a, b = stack[top - 1, 0], stack[top - 1, 1]
-            key = a * rows + b + 1
-            if top > 1 and memo[_place(memo, key), 0] == key:
+            key = a * c.helpers + b
+            if top > 1 and memo[_place(memo, names, key), 1] != 0:
                 top -= 1
                 continue
             both = top == 1 or c.itself[a]
             loaded_b = np.int64(0)
-            loaded_a, new = _load(c, coins, a, b, memo, stack, top, slots[0])
+            loaded_a, new = _load(c, coins, a, b, memo, names, stack, top, slots[0])
             if both:
-                loaded_b, new = _load(c, coins, b, a, memo, stack, new, slots[1])
+                loaded_b, new = _load(c, coins, b, a, memo, names, stack, new, slots[1])
             if new > top:
                 top = new
                 continue
@@ -228,10 +246,7 @@ def _play_all(c: Circuits, coins: Words, rank: int, memo: Words, pairs: Words, f
             if top == 0:
                 found[i, 0], found[i, 1], found[i, 2] = word_a, word_b, falls
                 continue
-            count += _keep(memo, key, word_a, falls)
-            if both:
-                other = falls if c.itself[b] else falls_b | loaded_b
-                count += _keep(memo, b * rows + a + 1, word_b, other)
-            if 2 * count >= len(memo):
+            count += _keep(memo, names, key, word_a, falls)
+            if len(names) and 2 * count >= len(names):
                 return i
     return len(pairs)

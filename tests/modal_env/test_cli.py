@@ -1,5 +1,6 @@
 """The command line: what it prints, what it draws, and how it refuses."""
 
+import re
 import subprocess
 import sys
 
@@ -10,6 +11,7 @@ import modal_env
 from modal_env.__main__ import app
 
 RUNNER = CliRunner()
+LIBRARY_NAMES = list(modal_env.LIBRARY)[:8]
 
 
 def run(*arguments):
@@ -43,7 +45,7 @@ def test_agents_can_be_named_and_call_each_other():
 
 
 def test_tournament_of_the_post():
-    shown = rows(run("tournament", "--worlds", "--epsilon", "1/10"))
+    shown = rows(run("tournament", "--worlds", "--epsilon", "1/10", "--formulas"))
     names = [agent.name for agent in modal_env.POST]
     assert ["FairBot", "C", "D", "C", "C"] in shown
     assert ["PrudentBot", "14/5", "4/5", "9/5", "9/5"] in shown
@@ -74,7 +76,8 @@ def test_replicator_and_its_pictures(tmp_path):
         shown = run("evolve", "--time", "300", "--plot", str(picture), "--view", view)
         assert picture.stat().st_size > 1000
     trajectory = modal_env.replicator(modal_env.Game(modal_env.POST, "1/10"), [0.25] * 4, 300)
-    assert [row[0] for row in rows(shown)[4:]] == [stay.agent for stay in trajectory.stays]
+    assert [row[0] for row in rows(shown) if "nobody" not in row[0]] == [stay.agent for stay in trajectory.stays]
+    assert "Replicator dynamics: who has more than half, epsilon 1/10, cost: depth" in " ".join(shown.split())
 
 
 def test_replicator_from_shares_by_short_names():
@@ -86,6 +89,7 @@ def test_growth(tmp_path):
         "evolve", "--model", "growth", "--start", "FB=3,PB=2", "--steps", "100", "--plot", str(tmp_path / "g.png")
     )
     assert "100 added" in shown
+    assert "Best-reply growth: what is added, epsilon 1/10, cost: depth" in " ".join(shown.split())
     assert (tmp_path / "g.png").stat().st_size > 1000
     assert "and so on for ever" in run("evolve", "--model", "growth", "--start", "DB=3")
 
@@ -93,7 +97,7 @@ def test_growth(tmp_path):
 def test_basins(tmp_path):
     options = ("--epsilon", "0.2", "--epsilon", "0.1", "--starts", "500", "--seed", "3")
     shown = run("evolve", "--model", "basins", *options, "--plot", str(tmp_path / "b.png"))
-    assert [row[0] for row in rows(shown)[4:]] == ["1/5", "1/10"]
+    assert [row[0] for row in rows(shown)] == ["1/5", "1/10"]
     assert (tmp_path / "b.png").stat().st_size > 1000
     assert shown == run("evolve", "--model", "basins", *options)
 
@@ -115,8 +119,16 @@ def test_search_puts_the_best_first():
 
 def test_search_without_opponents_answers_the_post():
     shown = run("search", "--literals", "1")
-    assert "The good mix: best replies for 0 <= epsilon <= 1/3" in shown
-    assert "SlipBot against itself: best replies" in shown
+    assert shown.startswith("Three questions of Garrabrant's post, about agents without `me`")
+    answers, details = shown.split("\n\n", 1)
+    assert "Yes, for 0 <= epsilon <= 1/3." in answers
+    assert "No, the conjecture is false: SlipBot against itself is another, for 0 <= epsilon <= 1/2" in answers
+    assert "No: 2 of 13 at depth 1 and 19,804 of 2,096,462 at depth 2 do not." in answers
+    assert "The good mix: best replies for 0 <= epsilon <= 1/3" in details
+    assert "SlipBot against itself: best replies" in details
+    assert "FalseBot = □⊥, TrueBot = ¬□⊥" in details
+    assert not re.search(r"\[\]|~|\bfalse\b", details)  # formulas are in the signs of the tables
+    assert details.count("all that agents without `me` can do") == 2
 
 
 @pytest.mark.parametrize(
@@ -125,7 +137,20 @@ def test_search_without_opponents_answers_the_post():
         (["play", "FB", "[]X(Nobot)"], "did you mean"),
         (["play", "FB", "X(me)"], "stands under no"),
         (["play", "FB", "PB", "--worlds", "0"], "--worlds"),
+        (["play", "FB", "PB", "--worlds", "10001"], "10000"),
+        (["play", "FB", "Zorro"], "see modal_env.LIBRARY"),
         (["tournament", "A=true", "A=false"], "'A'"),
+        (["tournament", "Aa=true", "aa=true"], "'aa'"),
+        (["play", "FairBot=[]~X(me)", "FB"], "the library has an agent called FairBot, []X(me): choose another name"),
+        (["play", "fairbot=[]~X(me)", "FB"], "called FairBot"),
+        (["play", "pb=[]X(me)", "FB"], "called PB"),
+        (["play", "FairBot=[]X(Wary)", "Wary=true"], "called FairBot"),
+        (["play", "FairBot=[]X(", "FB"], "called FairBot"),
+        (["play", "coin=true", "FB"], "a word of formulas"),
+        (["tournament", "--cost", "size"], "--cost goes with --epsilon"),
+        (["equilibria", "FB", "DB", "FairBot"], "given twice, as 'FairBot'"),
+        (["equilibria", "--ranges", "FB", "Fair=[]X(me)"], "given twice, as 'FairBot' and 'Fair'"),
+        (["equilibria", "--ranges", "--epsilon", "1/10"], "--ranges is about all"),
         (["tournament", "A=[]X(B)", "B=[]X(A)"], "circle"),
         (["equilibria", "--epsilon", "lots"], "1/100"),
         (["equilibria", "--cost", "weight"], "'depth'"),
@@ -135,11 +160,22 @@ def test_search_without_opponents_answers_the_post():
         (["evolve", "--start", "Foo=1"], "CooperateBot"),
         (["evolve", "--time", "0"], "above 0"),
         (["evolve", "--epsilon", "0.1", "--epsilon", "0.2"], "2 times"),
-        (["evolve", "--plot", "picture.abc"], "supported"),
-        (["evolve", "--plot", "no/such/folder.png"], "No such file"),
-        (["evolve", "--plot", "p.png", "--view", "simplex", "FB", "PB"], "three different"),
+        (["evolve", "--plot", "picture.abc"], "end the name in .png, .svg, .pdf"),
+        (["evolve", "--plot", "picture"], "end the name in .png, .svg, .pdf"),
+        (["evolve", "--plot", "no/such/folder.png"], "there is no folder no/such"),
+        (["evolve", "--plot", "p.png", "--view", "simplex", "FB", "PB"], "give three agents at least, not 2"),
+        (["evolve", "--view", "logs"], "--view goes with --plot"),
+        (["evolve", "--steps", "5"], "--steps goes with --model growth"),
+        (["evolve", "--model", "growth", "--time", "5"], "--time goes with --model replicator"),
+        (["evolve", "--model", "growth", "--seed", "5"], "--seed goes with --model basins"),
+        (["evolve", "--model", "basins", "--start", "FB=1"], "--start goes with"),
         (["evolve", "--model", "growth", "--start", "FB=1.5"], "whole number"),
         (["evolve", "--model", "basins", "--plot", "p.png"], "twice"),
+        (["search", "--depth", "1"], "--depth goes with opponents"),
+        (["search", "--call", "FB"], "--call goes with opponents"),
+        (["search", "--mix", "FB=1"], "--mix goes with opponents"),
+        (["search", "--epsilon", "1/10"], "--epsilon goes with opponents"),
+        (["search", "FB", "--literals", "1"], "--literals goes without opponents"),
         (["search", "coin"], "RandomBot"),
         (["search", "FB", "--mix", "FB=0.2"], "add up to 1"),
     ],
@@ -160,11 +196,69 @@ def test_without_matplotlib_a_picture_is_refused(monkeypatch):
     assert "pip install 'welfare-env[plot]'" in result.stderr
 
 
+def test_a_picture_that_cannot_be_drawn_is_refused_before_anything_is_computed(tmp_path, monkeypatch):
+    monkeypatch.setattr("modal_env.__main__.replicator", None)
+    monkeypatch.setattr("modal_env.__main__.Game", None)
+    (tmp_path / "folder.png").mkdir()
+    for name in ("p.abc", "no/p.png", "folder.png"):
+        result = RUNNER.invoke(app, ["evolve", "--plot", str(tmp_path / name)])
+        assert result.exit_code == 2
+        assert f"--plot {tmp_path / name}: " in result.stderr
+        assert "Errno" not in result.stderr
+
+
+def test_a_simplex_of_three_agents_may_have_defect_bot_in_a_corner(tmp_path):
+    picture = tmp_path / "p.svg"
+    run("evolve", "DB", "FB", "PB", "--time", "50", "--plot", str(picture), "--view", "simplex")
+    assert "<svg" in picture.read_text()
+
+
+def test_a_name_defined_once_can_be_used_again():
+    wary = "Wary=[](X(me) & X(FB))"
+    once = run("play", wary, "Wary")
+    assert once == run("play", wary, wary) == run("play", "Wary", wary)
+    assert "Wary cooperates and Wary cooperates" in once
+    assert [row[0] for row in rows(once) if "□" in row[1]] == ["Wary"]
+    assert "FairBot cooperates" in run("play", "FairBot=[]X(me)", "FB")  # the library's own definition
+    assert rows(run("search", wary, "--call", "Wary", "--depth", "1"))
+
+
+def test_twins_that_share_the_population_are_told_as_such():
+    shown = run("evolve", "FB", "Twin=[]X(me) & true", "CB", "DB", "--time", "100")
+    cells = rows(shown)
+    assert [row[0].split(":")[0] for row in cells if len(row) == 4 and row[1] == "0.0000"] == ["nobody; most"]
+    assert "FairBot and Twin are always paid the same: their shares keep their proportion" in " ".join(shown.split())
+    settled = run("evolve", "--start", "DB=0.9,FB=0.1", "--time", "100")
+    assert [row[0] for row in rows(settled)] == ["DefectBot"]
+    assert "always paid the same" not in settled
+
+
+def test_formulas_are_listed_where_they_tell_something():
+    assert "□X(me)" not in run("tournament", "FB", "PB")
+    assert "□X(me)" in run("tournament", "FB", "PB", "--formulas")
+    assert "□X(me)" in run("tournament", "FB", "PB", "Other=true")
+    assert "□X(me)" in run("play", "FB", "PB")
+
+
+def test_a_pipe_is_as_wide_as_columns_says(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "50")
+    narrow = run("tournament", *LIBRARY_NAMES)
+    assert max(map(len, narrow.splitlines())) <= 50
+    monkeypatch.delenv("COLUMNS")
+    assert 50 < max(map(len, run("tournament", *LIBRARY_NAMES).splitlines())) <= 124
+
+
+def test_help_of_search_says_whom_it_leaves_out():
+    assert "Searched are agents without `me`" in " ".join(run("search", "--help").split())
+    assert "agents without `me` can do" in run("search", "FB", "--depth", "1")
+
+
 @pytest.mark.parametrize("command", ["", "play", "tournament", "equilibria", "evolve", "search"])
 def test_help_tells_what_an_agent_is(command):
     shown = " ".join(run(*command.split(), "--help").replace("│", " ").split())
     assert "NAME=FORMULA" in shown
     assert "'[](X(me) & (X(DefectBot) -> []false))'" in shown
+    assert "A name defined once can be used again" in shown
 
 
 def test_as_a_module():

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import modal_env
+from modal_env import env as env_page
 from modal_env.errors import ActionError, FormulaError, GameError
 from modal_env.formula import parse
 from modal_env.library import LIBRARY, POST, CooperateBot, DefectBot, FairBot, PrudentBot, RandomBot
@@ -260,6 +261,61 @@ def test_steps_after_the_end():
         env.step(None)
 
 
+@pytest.mark.parametrize("actions", MODES)
+def test_a_step_before_reset_says_what_to_do(actions):
+    for env in (modal_env.make(actions=actions), modal_env.parallel_env(actions=actions)):
+        with pytest.raises(ActionError, match=r"call reset\(\)"):
+            env.step(0)
+
+
+@pytest.mark.parametrize("wrong", [{"seed": "x"}, {"seed": -1}, {"seed": 1.5}, {"seed": True}, {"options": {"a": 1}}])
+def test_reset_refuses_what_it_does_not_know_and_changes_nothing(wrong):
+    for make in (modal_env.make, modal_env.parallel_env):
+        env = make(rounds=3)
+        env.reset(seed=np.int64(4), options={})
+        contest = env.unwrapped.contest
+        before = contest.history, contest.turns
+        with pytest.raises(GameError, match=next(iter(wrong))):
+            env.reset(**wrong)
+        assert (contest.history, contest.turns) == before
+        begun = make()
+        with pytest.raises(GameError):
+            begun.reset(**wrong)
+        with pytest.raises(ActionError, match="call reset"):
+            begun.step(0)
+
+
+@pytest.mark.parametrize("action", ["JustBot", LIBRARY["JustBot"]])
+def test_a_program_that_is_not_on_the_list_is_answered_with_ways_to_have_it(action):
+    env = modal_env.make()
+    env.reset()
+    with pytest.raises(ActionError) as caught:
+        env.step(action)
+    with pytest.raises(ActionError) as also_caught:
+        env.unwrapped.contest.mode.actions(LIBRARY["JustBot"])
+    for told in (str(caught.value), str(also_caught.value)):
+        assert "2 FairBot" in told
+        assert "make(agents=[...])" in told
+        assert 'actions="formula"' in told
+
+
+def test_what_was_refused_can_be_read_until_the_next_action():
+    env = modal_env.make(actions="formula")
+    env.reset()
+    env.step("FareBot")
+    told = env.infos["player_0"]["refused"]
+    assert told == ("no agent is called 'FareBot': did you mean FairBot or UnfairBot?",)
+    env.step("FairBot")
+    assert env.last()[4]["refused"] == told  # the game is over
+
+
+def test_an_unknown_name_unlike_all_others_is_answered_in_short():
+    with pytest.raises(FormulaError) as caught:
+        modal_env.make(agents=["Zorro"])
+    assert str(caught.value).endswith("more: see modal_env.LIBRARY")
+    assert len(str(caught.value)) < 120
+
+
 # Arguments.
 
 
@@ -289,6 +345,8 @@ def test_steps_after_the_end():
         {"actions": "tokens", "budget": 501},
         {"actions": "tokens", "agents": [FairBot, FairBot]},
         {"render_mode": "rgb_array"},
+        {"strict": "yes"},
+        {"strict": 1},
     ],
     ids=str,
 )
@@ -333,6 +391,7 @@ def test_render_shows_programs_and_payoffs():
         assert part in shown
 
 
-def test_the_example_of_the_package():
-    assert doctest.testmod(modal_env).failed == 0
-    assert doctest.testmod(modal_env).attempted > 5
+@pytest.mark.parametrize(("module", "lines"), [(modal_env, 6), (env_page, 5)])
+def test_the_examples_of_the_pages(module, lines):
+    assert doctest.testmod(module).failed == 0
+    assert doctest.testmod(module).attempted >= lines

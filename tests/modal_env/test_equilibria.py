@@ -160,6 +160,7 @@ def test_equilibria_in_words() -> None:
     assert str(good) == "both mixtures of (FairBot), (PrudentBot); paid 2"
     good, _, poor = equilibria(POST, "1/10")
     assert str(good) == "both CooperateBot 1/10, FairBot 17/20, PrudentBot 1/20; paid 19/10"
+    assert repr(poor) == f"Equilibrium({poor})"
     assert str(poor) == "both DefectBot 9/10, FairBot 1/10; paid 1"
 
 
@@ -242,6 +243,10 @@ def test_equilibria_are_not_exploitable_and_others_are() -> None:
     for each in equilibria(POST, "3/10"):
         assert exploitability(game, each.row, each.column) == 0
     assert exploitability(game, [F(1, 4)] * 4) > 0
+
+
+def test_agents_by_name() -> None:
+    assert equilibria(["CooperateBot", "defectbot", "FB", "PB"], "1/10") == equilibria(POST, "1/10")
 
 
 def test_bad_arguments_are_refused() -> None:

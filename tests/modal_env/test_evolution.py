@@ -92,9 +92,25 @@ class TestMotion:
         by_name = replicator(post("1/10"), {"FairBot": "1/4", "DefectBot": np.float64(0.75)}, 5)
         assert np.array_equal(by_name.log_shares, replicator(post("1/10"), [0, 0.75, 0.25, 0], 5).log_shares)
 
-    def test_agents_of_the_same_name_are_told_apart(self) -> None:
-        names = replicator(Game((*POST, POST[2]), "1/10"), [0.2] * 5, 5).names
-        assert names == ("CooperateBot", "DefectBot", "FairBot (2)", "PrudentBot", "FairBot (4)")
+    def test_shares_by_short_name_and_numpy_integers(self) -> None:
+        by_name = replicator(post("1/10"), {"FB": np.int64(1), "db": 0}, 5)
+        assert np.array_equal(by_name.log_shares, replicator(post("1/10"), [0, 0, 1, 0], 5).log_shares)
+        assert by_name.lengths("FB").tolist() == []
+
+    def test_tells_the_curve_between_the_solver_s_steps(self) -> None:
+        path = replicator(post("1/10"), EQUAL, 200)
+        again = replicator(post("1/10"), EQUAL, 200, times=np.linspace(0, 200, 5001))
+        by_lines = [np.interp(again.times, path.times, shares) for shares in path.shares.T]
+        np.testing.assert_allclose(again.shares, np.transpose(by_lines), atol=2e-3)
+        assert (path.times[0], path.times[-1]) == (0, 200)
+        assert (np.diff(path.times) > 0).all()
+
+    def test_tells_what_it_is(self) -> None:
+        path = replicator(post("1/10"), [0.01, 0.97, 0.01, 0.01], 1000)
+        assert path.terms == "epsilon 1/10, cost 'depth'"
+        assert len(repr(path)) < 200
+        assert "to time 1000, taken over: DefectBot; 4 agents" in repr(path)
+        assert replicator([[1]], [1], 1).terms == ""
 
     def test_reports_when_asked(self) -> None:
         path = replicator(post("1/10"), EQUAL, 100, times=[0, 2.5, 100])
@@ -184,22 +200,30 @@ class TestErrors:
         with pytest.raises(GameError, match=r"4 agents|add up to|a share is"):
             replicator(post("1/10"), start, 10)
 
-    @pytest.mark.parametrize("time", [0, -1, float("inf"), float("nan")])
+    @pytest.mark.parametrize("start", [None, 5, "FairBot", [None] * 4, {"FB": "half"}, {"FB": 0.5, "FairBot": 0.5}])
+    def test_what_are_no_shares(self, start: object) -> None:
+        with pytest.raises(GameError, match=r"4 agents|a share is|twice"):
+            replicator(post("1/10"), start, 10)
+
+    @pytest.mark.parametrize("time", [0, -1, float("inf"), float("nan"), "10", None, True, [10], 10**400, 1j])
     def test_time(self, time: float) -> None:
         with pytest.raises(GameError, match="above 0"):
             replicator(post("1/10"), EQUAL, time)
 
-    @pytest.mark.parametrize("times", [[], [2, 1], [-1, 2], [5, 11]])
-    def test_times(self, times: list[float]) -> None:
+    @pytest.mark.parametrize(
+        "times", [[], [2, 1], [-1, 2], [5, 11], 5, "12", ["1", "2"], [None], [1, float("nan")], [True], [[1, 2]]]
+    )
+    def test_times(self, times: object) -> None:
         with pytest.raises(GameError, match="in order"):
             replicator(post("1/10"), EQUAL, 10, times=times)
 
-    def test_tolerance(self) -> None:
+    @pytest.mark.parametrize("tolerance", [0, 1, "1e-9", None, float("nan")])
+    def test_tolerance(self, tolerance: object) -> None:
         with pytest.raises(GameError, match="tolerance"):
-            replicator(post("1/10"), EQUAL, 10, tolerance=0)
+            replicator(post("1/10"), EQUAL, 10, tolerance=tolerance)
 
-    @pytest.mark.parametrize("matrix", [[], [[1, 2]], [[0.5]], [["a"]]])
-    def test_payoffs(self, matrix: list) -> None:
+    @pytest.mark.parametrize("matrix", [[], [[1, 2]], [[0.5]], [["a"]], None, 5, [1, 2], "ab", POST])
+    def test_payoffs(self, matrix: object) -> None:
         with pytest.raises(GameError, match="payoff"):
             replicator(matrix, [1], 10)
 

@@ -2,11 +2,13 @@
 
 from fractions import Fraction as F
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from modal_env.errors import GameError
+import modal_env
+from modal_env.errors import FormulaError, GameError
 from modal_env.formula import parse
 from modal_env.game import COSTS, PAYOFFS, Game, exact, meet
 from modal_env.library import LIBRARY, POST, CooperateBot, DefectBot, FairBot, PrudentBot, RandomBot
@@ -131,7 +133,8 @@ def test_a_float_is_the_decimal_number_that_it_prints_as(value: object, fraction
         (([], 0), "give a list of agents"),
         ((FairBot, 0), "give a list of agents"),
         (("FairBot", 0), "give a list of agents"),
-        ((["FairBot"], 0), "give a list of agents"),
+        (([5], 0), "give a list of agents"),
+        ((["FB", "DB", "FairBot"], 0), "2 are called 'FairBot'; give each agent once"),
         ((None, 0), "give a list of agents"),
         ((POST, -1), "epsilon is -1: give a number from 0"),
         ((POST, "a tenth"), "epsilon is 'a tenth': give a number such as 1/100"),
@@ -162,7 +165,6 @@ def test_what_makes_no_game(arguments: tuple, message: str) -> None:
         [2, -1, 0, 0],
         [0.3, 0.3, 0.3, 0],
         {"FairBot": "1/2"},
-        {"JustBot": 1},
         RandomBot,
         "all",
     ],
@@ -170,6 +172,100 @@ def test_what_makes_no_game(arguments: tuple, message: str) -> None:
 def test_what_makes_no_mix(shares: object) -> None:
     with pytest.raises(GameError, match=r"mix|share"):
         Game(POST, 0).mix(shares)
+
+
+@pytest.mark.parametrize("name", ["JustBot", "JB", "FireBot", "[]X(", 1, None])
+def test_a_mix_names_agents_of_the_game(name: object) -> None:
+    with pytest.raises(GameError, match=r"agent .* is not among CooperateBot, DefectBot, FairBot, PrudentBot"):
+        Game(POST, 0).mix({name: 1})
+
+
+def test_a_mix_names_no_agent_twice() -> None:
+    with pytest.raises(GameError, match="FairBot is named twice"):
+        Game(POST, 0).mix({"FairBot": "1/2", "FB": "1/2"})
+
+
+def test_agents_by_name_and_as_formulas() -> None:
+    game = Game(["cooperatebot", "DB", FairBot, "[](X(me) & (X(DefectBot) -> []false))"], E)
+    assert game.utilities == Game(POST, E).utilities
+    assert game.names[:3] == ("CooperateBot", "DefectBot", "FairBot")
+    assert game.mix({"FB": 1, game.names[3]: 0}) == game.mix(FairBot)
+    with pytest.raises(FormulaError, match="no agent is called 'FairBat'"):
+        Game(["FairBat"], 0)
+
+
+def test_deviants_by_name() -> None:
+    found = modal_env.survives({"FB": 1}, ["CB", "FB"], ["DB", "CB"], E)
+    assert (found.deviant, found.gain, found.survives) == (CooperateBot, E, False)
+    family = modal_env.ranges(["DB", "FB"]).families[0]
+    assert modal_env.survival_range(family, ["DB", "FB"], ["JB"]).intervals == (family.interval,)
+
+
+def test_agents_that_do_the_same_may_have_names_of_their_own() -> None:
+    game = Game([FairBot, parse("[]X(me)", name="Twin")], 0)
+    assert game.mix({"twin": 1}) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    "epsilon",
+    [
+        *(
+            "1e-5000",
+            "1e-9999999",
+            "1e400",
+            "1E+9_999_999",
+            "1e9999999999999999999999",
+            "-1e-5000",
+            "0." + "0" * 40 + "1",
+        ),
+        *(1e-300, 1e-31, 1000001, 10**5000, F(1, 10**5000)),
+    ],
+    ids=range(12),
+)
+def test_an_epsilon_is_zero_or_of_a_sensible_size(epsilon: object) -> None:
+    with pytest.raises(GameError, match=r"give 0, or a number of a size from 10\^-30 to 10\^6") as caught:
+        Game(POST, epsilon)
+    assert len(str(caught.value)) < 200
+    with pytest.raises(GameError, match="give 0, or a number"):
+        Game(POST, 0).at(epsilon)
+
+
+@pytest.mark.parametrize("epsilon", [0, "0.000", F(1, 10**30), 1e-30, "1e6", 10**6, "1e0000000002"])
+def test_epsilons_at_the_bounds(epsilon: object) -> None:
+    assert Game(POST, epsilon).epsilon == F(str(epsilon))
+
+
+@pytest.mark.parametrize("share", ["1e-5000", "1e5000", F(1, 10**331), "1e-9999999"], ids=range(4))
+def test_shares_and_payoffs_have_a_sensible_size(share: object) -> None:
+    with pytest.raises(GameError, match=r"a share is .* from 10\^-330 to 10\^330"):
+        Game(POST, 0).mix([share, 0, 1, 0])
+    with pytest.raises(GameError, match=r"payoff of CD is .* from 10\^-330 to 10\^330"):
+        Game(POST, 0, payoffs={**PAYOFFS, "CD": share})
+
+
+@pytest.mark.parametrize("value", [np.int64(3), np.uint8(3), np.float64(3), np.float32(3), "3", np.str_("6/2"), F(3)])
+def test_numbers_of_numpy(value: object) -> None:
+    found = exact(value, "epsilon")
+    assert (found, type(found.numerator), type(found.denominator)) == (3, int, int)
+
+
+@pytest.mark.parametrize("value", [True, np.bool_(True), np.array([1]), 1j, b"1", [1], np.float64("nan")])
+def test_what_is_no_number(value: object) -> None:
+    with pytest.raises(GameError, match="give a number such as 1/100"):
+        exact(value, "epsilon")
+
+
+def test_a_game_in_words() -> None:
+    assert str(Game(["CB", "DB"], "1/10", "size")) == (
+        "epsilon 1/10, cost 'size'; what the row's agent is paid:\n"
+        "                    0     1\n"
+        "0 CooperateBot  19/10 -1/10\n"
+        "1 DefectBot     29/10  9/10"
+    )
+    assert repr(Game(POST, 0)) == (
+        "Game(4 agents: CooperateBot, DefectBot, FairBot, PrudentBot; epsilon 0, cost 'depth')"
+    )
+    assert len(repr(Game(LIBRARY.values(), 0))) < 200
 
 
 def test_a_meeting_refuses_an_unknown_cost() -> None:

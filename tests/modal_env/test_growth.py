@@ -62,6 +62,9 @@ class TestSteps:
     def test_counts_by_name(self) -> None:
         by_name = growth(post("1/10"), {"FairBot": 3, "DefectBot": 1}, 100)
         assert by_name.start == (0, 1, 3, 0)
+        assert by_name == growth(post("1/10"), {"FB": np.int64(3), "defectbot": 1}, 100)
+        assert by_name.lengths("CB") == by_name.lengths("CooperateBot")
+        assert repr(by_name).startswith(f"Growth({len(by_name.runs)} runs; 4 agents: CooperateBot, DefectBot")
         assert by_name == growth(post("1/10"), [0, 1, 3, 0], 100)
 
     def test_nothing_is_rounded_far_out(self) -> None:
@@ -144,17 +147,27 @@ class TestCensus:
         assert all(sum(counts) == total and min(counts) >= 0 and len(counts) == parts for counts in found)
 
     def test_share(self) -> None:
-        found = census(post("1/10"), "DefectBot", 6)
+        found = census(post("1/10"), "DB", 6)
+        assert found.agent == "DefectBot"
+        assert len(repr(found)) < 200
         assert found.share == np.mean(
             [("DefectBot" in growth(post("1/10"), s, 10**6).added) for s in compositions(6, 4)]
         )
 
 
 class TestErrors:
-    @pytest.mark.parametrize("counts", [[1, 1], [0, 0, 0, 0], [-1, 1, 1, 1], [0.5, 1, 1, 1]])
-    def test_counts(self, counts: list) -> None:
+    @pytest.mark.parametrize(
+        "counts",
+        [[1, 1], [0, 0, 0, 0], [-1, 1, 1, 1], [0.5, 1, 1, 1], [True, 1, 1, 1], ["1"] * 4, [None] * 4, None, 4, "1111"],
+    )
+    def test_counts(self, counts: object) -> None:
         with pytest.raises(GameError, match=r"integers from 0|for 4 agents"):
             growth(post("1/10"), counts, 10)
+
+    @pytest.mark.parametrize("steps", ["10", 1e3, True, None, -(10**5000)], ids=range(5))
+    def test_wrong_steps(self, steps: object) -> None:
+        with pytest.raises(GameError, match=r"steps=.* give a whole number from 1"):
+            growth(post("1/10"), [1, 1, 1, 1], steps)
 
     def test_steps(self) -> None:
         with pytest.raises(GameError, match="steps=0: give a whole number from 1"):
@@ -163,7 +176,7 @@ class TestErrors:
             growth(post("1/10"), [1, 1, 1, 1], 1, max_runs=0)
 
     def test_census(self) -> None:
-        with pytest.raises(GameError, match="the population has CooperateBot"):
+        with pytest.raises(GameError, match="agent 'NoBot' is not among CooperateBot"):
             census(post("1/10"), "NoBot", 3)
         with pytest.raises(GameError, match="size=0"):
             census(post("1/10"), "FairBot", 0)

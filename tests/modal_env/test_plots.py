@@ -18,7 +18,7 @@ from modal_env.basins import Interval, PowerLaw
 from modal_env.errors import GameError
 from modal_env.evolution import Trajectory, growth, replicator
 from modal_env.game import Game
-from modal_env.library import POST
+from modal_env.library import POST, JustBot
 
 FACE = ("CooperateBot", "FairBot", "PrudentBot")
 LAW = PowerLaw(3.0, Interval(2.0, 1.9, 2.1))
@@ -61,15 +61,34 @@ class TestSimplex:
         assert any(np.allclose(start, (0.5, 0.05)) for start in starts)
 
     def test_others_share_the_lower_corner(self) -> None:
-        game = Game((*POST, POST[2]), "1/10")
+        game = Game((*POST, JustBot), "1/10")
         path = replicator(game, [0.2] * 5, 10)
         with_two = plots.simplex([path], ("CooperateBot", "DefectBot", "PrudentBot"))
         assert "all others" in {text.get_text() for text in with_two.axes[0].texts}
 
-    @pytest.mark.parametrize("corners", [("FairBot", "FairBot", "PrudentBot"), ("FairBot", "NoBot", "PrudentBot")])
+    def test_three_agents_leave_the_lower_corner_empty(self) -> None:
+        path = replicator(Game(POST[:3], "1/10"), [0.2, 0.4, 0.4], 10)
+        drawn = plots.simplex([path], ("CB", "DB", "FB"))
+        assert {text.get_text() for text in drawn.axes[0].texts} == {*path.names, ""}
+
+    def test_corners_by_short_name(self, paths: list[Trajectory]) -> None:
+        texts = {text.get_text() for text in plots.simplex(paths, ("CB", "fairbot", "PB")).axes[0].texts}
+        assert texts >= {*FACE, "DefectBot"}
+
+    def test_the_title_tells_the_game(self, paths: list[Trajectory]) -> None:
+        title = plots.simplex(paths, FACE).axes[0].get_title()
+        assert title == "Replicator dynamics, epsilon 1/10, cost 'depth'"
+        other = replicator(Game(POST, "1/5"), [0.25] * 4, 10)
+        assert plots.simplex([*paths, other], FACE).axes[0].get_title() == "Replicator dynamics"
+
+    @pytest.mark.parametrize("corners", [("FairBot", "FairBot", "PrudentBot"), ("FB", "FairBot", "PB"), ("FB",), "FB"])
     def test_corners(self, paths: list[Trajectory], corners: tuple[str, str, str]) -> None:
-        with pytest.raises(GameError, match="three different agents"):
+        with pytest.raises(GameError, match="three different agents of CooperateBot, DefectBot"):
             plots.simplex(paths, corners)
+
+    def test_unknown_corners(self, paths: list[Trajectory]) -> None:
+        with pytest.raises(GameError, match="agent 'NoBot' is not among CooperateBot, DefectBot"):
+            plots.simplex(paths, ("FairBot", "NoBot", "PrudentBot"))
 
     def test_trajectories(self, paths: list[Trajectory]) -> None:
         with pytest.raises(GameError, match="all of the same"):
@@ -96,6 +115,45 @@ class TestShares:
         lines = plots.shares_over_time(paths[0], log_shares=True).axes[0].get_lines()
         assert [line.get_label() for line in lines] == [agent.name for agent in POST]
         np.testing.assert_allclose(lines[1].get_ydata(), paths[0].log_shares[:, 1] / np.log(10))
+
+    def test_the_logarithmic_axis_ends_where_it_is_told_to(self) -> None:
+        path = replicator(Game(POST, "1/10"), [0.25] * 4, 1e5)
+        lowest = path.log_shares.min() / np.log(10)
+        assert lowest < -300
+        assert plots.shares_over_time(path, log_shares=True).axes[0].get_ylim()[0] == pytest.approx(-12)
+        assert plots.shares_over_time(path, log_shares=True, least=1e-50).axes[0].get_ylim()[0] == pytest.approx(-50)
+        assert plots.shares_over_time(path, log_shares=True, least=0).axes[0].get_ylim()[0] < lowest
+
+    @pytest.mark.parametrize("least", [-1, 1, "1e-12", None, float("nan")])
+    def test_least(self, paths: list[Trajectory], least: object) -> None:
+        with pytest.raises(GameError, match=r"least=.* give a share from 0 to 0.1"):
+            plots.shares_over_time(paths[0], log_shares=True, least=least)
+
+    def test_lines_of_twins_are_told_apart(self) -> None:
+        path = replicator(Game((*POST, JustBot), "1/10"), [0.2] * 5, 50)
+        lines = {line.get_label(): line for line in plots.shares_over_time(path, log_shares=True).axes[0].get_lines()}
+        first, second = lines["FairBot"], lines["JustBot"]
+        np.testing.assert_allclose(first.get_ydata(), second.get_ydata(), atol=1e-9)
+        assert first.get_color() != second.get_color()
+        assert (first.is_dashed(), second.is_dashed()) == (False, True)
+
+    def test_agents_beyond_the_eighth_look_different(self) -> None:
+        size = 20
+        matrix = [[int(i == j) * (i + 1) for j in range(size)] for i in range(size)]
+        path = replicator(matrix, [Fraction(1, size)] * size, 1)
+        lines = plots.shares_over_time(path, log_shares=True).axes[0].get_lines()
+        assert len({(line.get_color(), line.get_linestyle()) for line in lines}) == size
+        bands = plots.shares_over_time(path).axes[0].collections
+        assert len({(*band.get_facecolor()[0], band.get_hatch()) for band in bands}) == size
+
+    def test_the_title_tells_the_game(self, paths: list[Trajectory]) -> None:
+        drawn = [plots.shares_over_time(paths[0], title=title).axes[0].get_title() for title in (None, "mine", "")]
+        assert drawn == ["Replicator dynamics, epsilon 1/10, cost 'depth'", "mine", ""]
+
+    def test_a_logarithmic_axis_of_time_needs_a_time(self) -> None:
+        path = replicator(Game(POST, "1/10"), [0.25] * 4, 5, times=[0])
+        with pytest.raises(GameError, match="above 0"):
+            plots.shares_over_time(path, log_time=True)
 
     def test_absent_agents_have_no_logarithm(self) -> None:
         path = replicator(Game(POST, "1/10"), [0.5, 0, 0.5, 0], 50)
@@ -124,6 +182,7 @@ class TestGrowth:
         figure = plots.growth_shares(growth(Game(POST, "1/10"), [1, 1, 1, 1], 10**400))
         assert figure.axes[0].get_xlim()[1] == pytest.approx(400)
         assert len(labels(figure)) == 4
+        assert figure.axes[0].get_title() == "Best-reply growth, epsilon 1/10, cost 'depth'"
         assert can_be_saved(figure)
 
 

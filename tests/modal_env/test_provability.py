@@ -433,7 +433,8 @@ def test_a_tournament_is_every_play() -> None:
 
 
 def test_small_tournaments() -> None:
-    assert tournament([]).cooperates.shape == (0, 0)
+    with pytest.raises(GameError, match="give one at least"):
+        tournament([])
     assert tournament(iter([FairBot, FairBot])).cooperates.tolist() == [[True, True], [True, True]]
     assert tournament([RandomBot]).cooperates.tolist() == [[0.5]]
 
@@ -456,9 +457,24 @@ def test_faults_of_plays_and_tournaments() -> None:
         tournament("FB")  # type: ignore[arg-type]
     with pytest.raises(GameError, match="give a sequence of agents"):
         tournament(5)  # type: ignore[arg-type]
-    for worlds in (0, -1, 1.5, True, "3"):
-        with pytest.raises(GameError, match="give a whole number from 1"):
+    for worlds in (0, -1, 1.5, True, "3", 10_001, 10**9, 10**5000):
+        with pytest.raises(GameError, match="give a whole number from 1 to 10000"):
             play(FairBot, FairBot, worlds=worlds)  # type: ignore[arg-type]
+    assert len(play(FairBot, FairBot, worlds=10_000).trace) == 10_000
+
+
+def test_outcomes_in_words() -> None:
+    outcome = play(PrudentBot, CooperateBot, worlds=1000)
+    assert str(outcome) == "D against C, settled at world 2"
+    assert repr(outcome) == "Outcome(moves=('D', 'C'), settles=2)"
+    assert str(tournament([DefectBot, FairBot, RandomBot])) == (
+        "             0 1 2\n0 DefectBot  D D D\n1 FairBot    D C D\n2 RandomBot  ? ? ?"
+    )
+    many = [parse("[]" * (1 + number) + "X(me)", name=f"B{number}") for number in range(43)]
+    played = tournament(many)
+    lines = str(played).splitlines()
+    assert (len(lines), lines[-1]) == (42, "... and 3 more agents")
+    assert repr(played) == "Tournament(43 agents: B0, B1, B2, B3, ...)"
 
 
 def test_solving_no_equations() -> None:

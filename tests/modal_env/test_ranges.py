@@ -157,6 +157,13 @@ def test_intervals_in_words() -> None:
     assert not Interval(F(1, 4), F(1, 3)).covers(F(1, 5))
 
 
+def test_ranges_in_words() -> None:
+    found = ranges(["CB", "DB", "fairbot", "PB"])
+    assert sorted(str(found).splitlines()) == sorted(THE_POST)
+    assert repr(found) == "Ranges(6 families; 4 agents: CooperateBot, DefectBot, FairBot, PrudentBot)"
+    assert repr(found.families[0]) == f"Family({found.families[0]})"
+
+
 def test_bad_arguments_are_refused() -> None:
     with pytest.raises(GameError, match="choose one of"):
         ranges(POST, "money")

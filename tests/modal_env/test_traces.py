@@ -1,14 +1,17 @@
 """Plays as bits of words: against the plain evaluator and the naive one, and where words end."""
 
+import hashlib
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from modal_env import circuits, tiles, traces
 from modal_env.circuits import BOX, Roster, compile_agents
 from modal_env.errors import GameError
 from modal_env.formula import Agent, parse
@@ -134,15 +137,43 @@ def test_two_helpers_that_share_theirs() -> None:
     assert disagreements([left, right, CooperateBot]) == []
 
 
-def test_more_plays_with_helpers_than_the_first_table_holds() -> None:
+def without_room(roster: Roster) -> Roster:
+    """As where there are so many helpers that plays with them go into a hash table."""
+    return replace(roster, known=roster.known[:0])
+
+
+def test_plays_with_helpers_that_are_kept_and_those_in_a_hash_table() -> None:
     helpers = {f"H{k}": ConFairBot(k) for k in range(40)}
     agents = [parse(f"[](X(H{k % 40}) -> X(H{(k + 7) % 39}) & X(me))", helpers=helpers) for k in range(60)]
     roster, first, second = all_pairs(agents)
-    played = play_pairs(roster, first, second)
-    some = slice(None, None, 37)
-    alone = [play_pairs(roster, [i], [j]) for i, j in zip(first[some], second[some], strict=True)]
-    assert np.array_equal(played.words[some], np.concatenate([one.words for one in alone]))
-    assert np.array_equal(played.settles[some], np.concatenate([one.settles for one in alone]))
+    played, again = play_pairs(roster, first, second), play_pairs(roster, first, second)
+    hashed = play_pairs(without_room(roster), first, second)
+    for part, others in zip(played, zip(again, hashed, strict=True), strict=True):
+        assert all(np.array_equal(part, other) for other in others)
+
+
+def test_a_hash_table_that_becomes_too_small() -> None:
+    """One pair, thousands of plays with helpers."""
+    left, right = FairBot, LIBRARY["PrudentBot"]
+    for _ in range(60):
+        helpers = {"L": left, "R": right}
+        left, right = parse("[](X(L) -> X(R))", helpers=helpers), parse("~[](X(L) & X(R) & X(me))", helpers=helpers)
+    roster = compile_agents([left, right])
+    played = play_pairs(without_room(roster), [0], [1])
+    play_pairs(roster, [0], [1])
+    assert (roster.known[:, 1] != 0).sum() > 2048
+    assert as_played_plainly(left, right, played, 0)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_random_agents_in_a_hash_table(
+    seed: int, random_formulas: RandomFormulas, parse_formulas: ParseFormulas
+) -> None:
+    roster, first, second = all_pairs(parse_formulas(random_formulas(seed, 40)))
+    for part, other in zip(
+        play_pairs(roster, first, second), play_pairs(without_room(roster), first, second), strict=True
+    ):
+        assert np.array_equal(part, other)
 
 
 def test_rows_are_the_pairs_up_to_the_diagonal() -> None:
@@ -194,6 +225,12 @@ def test_wrong_pairs(first: Any, second: Any, message: str) -> None:
 def test_what_are_no_agents(agents: Any) -> None:
     with pytest.raises(GameError):
         compile_agents(agents)
+
+
+def test_the_kernels_know_what_circuits_are() -> None:
+    numbers = {name: value for name, value in vars(circuits).items() if name.isupper() and isinstance(value, int)}
+    digest = hashlib.sha256(repr((sorted(numbers.items()), circuits.Circuits._fields)).encode()).hexdigest()[:16]
+    assert digest == traces.CIRCUITS_DIGEST == tiles.CIRCUITS_DIGEST, f"write {digest} into both files"
 
 
 def test_importing_compiles_nothing() -> None:
