@@ -14,6 +14,7 @@ then ``policy.act(observation, info)`` in any PettingZoo loop. A policy sees wha
 | ``dumbbot`` | a heuristic attacker without press |
 | ``dove:share=0.25`` | takes open centres, disarms step by step, sends peaceful messages |
 | ``exploiter:nice=SPEC,attack=SPEC`` | nice, then attack, then nice and disarmed |
+| ``lm:PROVIDER/MODEL`` | a language model: ``lm:openai/NAME,temperature=0.7``; see docs/language-models.md |
 | ``import:MODULE.CLASS`` | a player of your own: a class of an importable module |
 
 and, in `modal_env`:
@@ -23,6 +24,8 @@ and, in `modal_env`:
 | ``program:PROGRAM`` | writes this program every round: a name such as FairBot, or a formula such as ``[]X(me)`` |
 | ``mix:PROGRAM=SHARE,...`` | draws its program: ``mix:CooperateBot=1/10,FairBot=17/20,PrudentBot=1/20`` |
 | ``best-reply:to=SPEC`` | of the environment's programs, the one that is paid most against a program or mix |
+
+A language model (``lm:...``) writes programs, too.
 
 An exploiter also takes its thresholds: ``units=10,years=3,centers=10,last_years=2`` (a ten-year game's defaults).
 """

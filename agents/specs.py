@@ -11,11 +11,11 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agents.dove import DovePolicy
 from agents.dumbbot import DumbBotPolicy
@@ -27,17 +27,25 @@ from agents.prosocial import ProsocialPolicy
 from agents.random import RandomPolicy
 from welfare_env.errors import UnknownAgentError
 
+if TYPE_CHECKING:
+    from agents.lm.shared import SharedModels
+
 IMPORT_PATH = r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+"
 
 
-def make(spec: str) -> Policy:
+def make(spec: str, models: SharedModels | None = None) -> Policy:
     """A new policy, which plays after a `reset`.
+
+    Args:
+        spec: see the module's documentation.
+        models: where language models come from, with their budget and their cache; None for those that all players
+            made so share, which have neither.
 
     Raises:
         UnknownAgentError: no such name, a missing, unknown, doubled or bad option, or parentheses that do not match.
             The message points at the place and tells what is possible there.
     """
-    return _read(spec).make()
+    return _read(spec).make(models)
 
 
 def canonical(spec: str) -> str:
@@ -110,7 +118,7 @@ class Recipe:
     """A spec that has been read: its canonical text, and how to make a policy of it."""
 
     text: str
-    make: Callable[[], Policy]
+    make: Callable[[SharedModels | None], Policy]
 
 
 @dataclass(frozen=True)
@@ -133,15 +141,18 @@ class Keyed:
 
     def read(self, name: str, rest: Part) -> Recipe:
         """What `name` with the options in `rest` means."""
-        values = self._values(rest)
-        texts = [f"{key}={_text(values[key])}" for key in (*self.required, *self.optional) if key in values]
-        return Recipe(f"{name}:{','.join(texts)}" if texts else name, lambda: self._make(values, rest))
+        values = self._values(rest, rest.split() if rest.text else ())
+        texts = self._texts(values)
+        return Recipe(f"{name}:{','.join(texts)}" if texts else name, lambda models: self._make(values, rest, models))
 
-    def _values(self, rest: Part) -> dict[str, Any]:
+    def _texts(self, values: Mapping[str, Any]) -> list[str]:
+        return [f"{key}={_text(values[key])}" for key in (*self.required, *self.optional) if key in values]
+
+    def _values(self, rest: Part, options: Iterable[Part]) -> dict[str, Any]:
         readers = {**self.required, **self.optional}
         takes = f"takes {', '.join(readers)}" if readers else "takes no options"
         values: dict[str, Any] = {}
-        for option in rest.split() if rest.text else ():
+        for option in options:
             key, value = option.halves("=") or (option, None)
             if key.text not in readers or value is None:
                 raise option.fault(f"no option; it {takes}, each as key=value")
@@ -152,8 +163,8 @@ class Keyed:
             raise rest.fault(f"{' and '.join(missing)} missing; it {takes}")
         return values
 
-    def _make(self, values: Mapping[str, Any], rest: Part) -> Policy:
-        made = {key: value.make() if isinstance(value, Recipe) else value for key, value in values.items()}
+    def _make(self, values: Mapping[str, Any], rest: Part, models: SharedModels | None) -> Policy:
+        made = {key: value.make(models) if isinstance(value, Recipe) else value for key, value in values.items()}
         try:
             return self.constructor(**made)
         except ValueError as error:
@@ -169,7 +180,7 @@ class Imported:
         """What `name` with the path in `rest` means; the module is not imported yet."""
         if not re.fullmatch(IMPORT_PATH, rest.text):
             raise rest.fault("give a module and a class in it, such as import:mymodule.MyPolicy")
-        return Recipe(f"{name}:{rest.text}", lambda: self._make(rest))
+        return Recipe(f"{name}:{rest.text}", lambda models: self._make(rest))
 
     def _make(self, rest: Part) -> Policy:
         module_name, _, class_name = rest.text.rpartition(".")
@@ -191,7 +202,7 @@ class Program:
         """What `name` with the program in `rest` means; it is read when the player is made."""
         if not rest.text:
             raise rest.fault("give a program: a name such as FairBot, or a formula such as []X(me)")
-        return Recipe(f"{name}:{rest.text}", lambda: _mix([(rest.text, Fraction(1))], rest))
+        return Recipe(f"{name}:{rest.text}", lambda models: _mix([(rest.text, Fraction(1))], rest))
 
 
 class Mix:
@@ -203,7 +214,7 @@ class Mix:
         """What `name` with the shares in `rest` means."""
         shares = [self._share(option) for option in rest.split()]
         text = ",".join(f"{program}={share}" for program, share in shares)
-        return Recipe(f"{name}:{text}", lambda: _mix(shares, rest))
+        return Recipe(f"{name}:{text}", lambda models: _mix(shares, rest))
 
     def _share(self, option: Part) -> tuple[str, Fraction]:
         program, _, share = option.text.rpartition("=")
@@ -211,6 +222,35 @@ class Mix:
             return program.strip(), Fraction(share.strip())
         except (ValueError, ZeroDivisionError):
             raise option.fault("give PROGRAM=SHARE, with a share such as 1/20 or 0.05") from None
+
+
+class LanguageModel(Keyed):
+    """A language model: "lm:openai/gpt-6-luna,temperature=0.7,flavour=sd,ablate=no_reasoning+no_examples"."""
+
+    @property
+    def usage(self) -> str:
+        return ":PROVIDER/MODEL"
+
+    def read(self, name: str, rest: Part) -> Recipe:
+        """What `name` with the model and the options in `rest` means."""
+        model, *options = rest.split()
+        if not re.fullmatch(r"\w+/\S+", model.text):
+            raise model.fault("give PROVIDER/MODEL, such as openai/gpt-6-luna, anthropic/NAME or scripted/stub")
+        values = self._values(rest, options)
+        text = ",".join([f"{name}:{model.text}", *self._texts(values)])
+        return Recipe(text, lambda models: self._make({"name": model.text, "models": models, **values}, rest, models))
+
+
+def _make_player(name: str, models: SharedModels | None, **options: Any) -> Policy:
+    """Imported only when asked for."""
+    from agents.lm.making import make_player
+
+    return make_player(name, models, **options)
+
+
+def asks_language_models(spec: str) -> bool:
+    """Whether a policy, or a part of it, is a language model."""
+    return re.search(r"(^|[=(])lm:", canonical(spec)) is not None
 
 
 def _mix(shares: list[tuple[str, Fraction]], rest: Part) -> MixPolicy:
@@ -227,8 +267,10 @@ def imported_files(spec: str) -> list[Path]:
     return [Path(module.origin) for module in found if module is not None and module.origin and module.has_location]
 
 
-def _text(value: Recipe | float) -> str:
+def _text(value: Recipe | str | float) -> str:
     """A spec with options of its own stands in parentheses."""
+    if isinstance(value, str):
+        return value
     if not isinstance(value, Recipe):
         return repr(value)
     return f"({value.text})" if ":" in value.text else value.text
@@ -262,6 +304,61 @@ def _share(part: Part) -> float:
         raise part.fault("give a number") from None
 
 
+def _number_or_none(part: Part) -> str | float:
+    """A setting that "none" leaves to the server."""
+    return "none" if part.text == "none" else _share(part)
+
+
+def _word(part: Part) -> str:
+    if not part.text:
+        raise part.fault("give a value")
+    return part.text
+
+
+def _one_of(*words: str) -> Callable[[Part], str]:
+    def read(part: Part) -> str:
+        if part.text not in words:
+            raise part.fault(f"give one of {', '.join(words)}")
+        return part.text
+
+    return read
+
+
+def _ablation(part: Part) -> str:
+    from agents.lm.ablation import ablation_text, parse_ablation
+
+    try:
+        return ablation_text(parse_ablation(part.text))
+    except ValueError as error:
+        raise part.fault(str(error)) from error
+
+
+def _summariser(part: Part) -> str:
+    if part.text not in ("self", "none") and not re.fullmatch(r"\w+/\S+", part.text):
+        raise part.fault("give self, none, or a model: PROVIDER/MODEL")
+    return part.text
+
+
+LM_OPTIONS: dict[str, Callable[[Part], Any]] = {
+    "temperature": _number_or_none,
+    "top_p": _number_or_none,
+    "max_tokens": _whole,
+    "flavour": _one_of("wd", "sd", "exploiter", "mediator"),
+    "ablate": _ablation,
+    "summariser": _summariser,
+    "schema": _one_of("orders", "form", "none"),
+    "api": _one_of("chat", "responses"),
+    "base_url": _word,
+    "key_variable": _word,
+    "effort": _word,
+    "timeout": _share,
+    "retries": _whole,
+    "max_concurrent": _whole,
+    "requests_per_minute": _whole,
+    "prices": _word,
+    "latency": _share,
+}
+
 AGENTS: dict[str, Keyed | Imported | Program | Mix] = {
     "random": Keyed(RandomPolicy),
     "hold": Keyed(HoldPolicy),
@@ -273,6 +370,7 @@ AGENTS: dict[str, Keyed | Imported | Program | Mix] = {
         required={"nice": _spec, "attack": _spec},
         optional=dict.fromkeys(("units", "years", "centers", "last_years"), _whole),
     ),
+    "lm": LanguageModel(_make_player, optional=LM_OPTIONS),
     "import": Imported(),
     "program": Program(),
     "mix": Mix(),

@@ -12,7 +12,8 @@ from pathlib import Path
 # By file, not by name: when a foreign `agents` is found first, ours never runs.
 runpy.run_path(str(Path(__file__).parents[1] / "agents" / "_shadow.py"))["check"]()
 
-from evaluation.exploitability import COALITIONS, ExploitabilityResult, exploitability  # noqa: E402 (after the check)
+from evaluation.coalitions import COALITIONS  # noqa: E402 (after the check)
+from evaluation.exploitability import ExploitabilityResult, exploitability  # noqa: E402
 from evaluation.games import GameSpec, play, play_all  # noqa: E402
 from evaluation.metrics import GameMeasures, measure  # noqa: E402
 from evaluation.options import EvaluationError  # noqa: E402

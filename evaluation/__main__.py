@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, Optional
+from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
 from rich.console import Console
@@ -16,11 +16,18 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 import agents
 import evaluation
-from agents.specs import usages
+from agents.lm.errors import BudgetError
+from agents.specs import asks_language_models, usages
 from evaluation.exploitability import resolve_coalitions
 from evaluation.store import DEFAULT_PATH, GameStore
 from evaluation.tables import WIDE, coalition_table, exploitability_table, power_table, self_play_table
+from evaluation.usage import usage_table
 from welfare_env import Rules, WelfareEnvError, load_board
+
+if TYPE_CHECKING:
+    from agents.lm.shared import SharedModels
+
+DEFAULT_REPLIES = Path("runs", "replies.sqlite")
 
 DEMO_POLICIES = ("random", "prosocial", "dove", "exploiter:nice=dove,attack=dumbbot")
 DEMO_PROFILES = ("prosocial", "dove")
@@ -45,6 +52,20 @@ RetreatWelfare = Annotated[
 ]
 Store = Annotated[Path, typer.Option(help="Finished games are kept here; an interrupted command goes on from them.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON in place of tables.")]
+Simultaneous = Annotated[
+    bool, typer.Option("--simultaneous", help="In a round all speak at once, and language models are asked at once.")
+]
+Replies = Annotated[
+    Path, typer.Option("--lm-cache", help="Replies of language models are kept here, so that none is paid for twice.")
+]
+Tokens = Annotated[
+    Optional[int],  # noqa: UP045 (typer reads it)
+    typer.Option("--budget-tokens", min=1, help="Tokens that language models may use.", show_default="any number"),
+]
+Dollars = Annotated[
+    Optional[float],  # noqa: UP045 (typer reads it)
+    typer.Option("--budget-dollars", help="Dollars that language models may cost.", show_default="any amount"),
+]
 CORES = os.cpu_count() or 1
 
 
@@ -59,20 +80,21 @@ def self_play(
     map_name: Map = "standard",
     message_rounds: Rounds = 3,
     retreat_welfare: RetreatWelfare = False,
+    simultaneous: Simultaneous = False,
     store: Store = DEFAULT_PATH,
+    lm_cache: Replies = DEFAULT_REPLIES,
+    budget_tokens: Tokens = None,
+    budget_dollars: Dollars = None,
     as_json: Json = False,
 ) -> None:
     """Welfare, proficiency, stolen centres and conflicts of policies that play themselves."""
     with _errors_told():
         rules = Rules(variant=variant, years=years, message_rounds=message_rounds, retreat_welfare=retreat_welfare)
         load_board(map_name)
-        for policy in policies:
-            agents.make(policy)
-        with _playing(store, workers, games * len(policies)) as means:
-            results = [
-                evaluation.self_play(policy, games, seed=seed, rules=rules, map_name=map_name, **means)
-                for policy in policies
-            ]
+        models = _models(policies, lm_cache, budget_tokens, budget_dollars)
+        common: dict[str, Any] = {"seed": seed, "rules": rules, "map_name": map_name, "simultaneous": simultaneous}
+        with _playing(store, workers, games * len(policies), models) as means:
+            results = [evaluation.self_play(policy, games, **common, **means) for policy in policies]
         if as_json:
             _print_json([result.to_dict() for result in results])
             return
@@ -80,6 +102,8 @@ def self_play(
         console.print(self_play_table(results, console.width))
         if len(results) == 1:
             console.print(power_table(results[0]))
+        if used := [(result.policy, result.usage) for result in results if result.usage is not None]:
+            console.print(usage_table(used))
 
 
 @app.command()
@@ -100,7 +124,11 @@ def exploitability(
     map_name: Map = "standard",
     message_rounds: Rounds = 3,
     retreat_welfare: RetreatWelfare = False,
+    simultaneous: Simultaneous = False,
     store: Store = DEFAULT_PATH,
+    lm_cache: Replies = DEFAULT_REPLIES,
+    budget_tokens: Tokens = None,
+    budget_dollars: Dollars = None,
     as_json: Json = False,
 ) -> None:
     """What the best coalition gains, in welfare points a year, by leaving a profile for a deviating policy."""
@@ -108,10 +136,10 @@ def exploitability(
         rules = Rules(years=years, message_rounds=message_rounds, retreat_welfare=retreat_welfare)
         chosen = _coalitions(coalitions)
         total = games * (1 + len(resolve_coalitions(load_board(map_name), chosen)))
-        for spec in (policy, deviator or policy):
-            agents.make(spec)
-        with _playing(store, workers, total) as means:
+        models = _models([policy, deviator or policy], lm_cache, budget_tokens, budget_dollars)
+        with _playing(store, workers, total, models) as means:
             common: dict[str, Any] = {"seed": seed, "rules": rules, "map_name": map_name, **means}
+            common["simultaneous"] = simultaneous
             result = evaluation.exploitability(policy, games, deviator=deviator, coalitions=chosen, **common)
         if as_json:
             _print_json(result.to_dict())
@@ -125,7 +153,7 @@ def demo(seed: Seed = 0, workers: Processes = CORES, store: Store = DEFAULT_PATH
     conditions = [(policy, name) for policy in DEMO_PROFILES for name in evaluation.COALITIONS]
     sizes = [1 + len(evaluation.COALITIONS[name]) for _, name in conditions]
     with _errors_told():
-        with _playing(store, workers, DEMO_GAMES * (len(DEMO_POLICIES) + sum(sizes))) as means:
+        with _playing(store, workers, DEMO_GAMES * (len(DEMO_POLICIES) + sum(sizes)), None) as means:
             played = [evaluation.self_play(policy, DEMO_GAMES, seed=seed, **means) for policy in DEMO_POLICIES]
             exploited = [
                 evaluation.exploitability(policy, DEMO_GAMES, coalitions=name, seed=seed, **means)
@@ -147,15 +175,36 @@ def _coalitions(text: str) -> str | list[list[str]]:
     return [[power.strip().upper() for power in part.split("+")] for part in text.split(",")]
 
 
+def _models(policies: Sequence[str], path: Path, tokens: int | None, dollars: float | None) -> SharedModels | None:
+    """What language models share; None where none plays. All policies are made once, so that wrong ones are told.
+
+    Raises:
+        UnknownAgentError, ConfigError: a policy or a budget that makes no sense.
+        EvaluationError: a budget for policies that use none.
+    """
+    models = None
+    if any(asks_language_models(policy) for policy in policies):
+        from agents.lm.budget import Budget
+        from agents.lm.cache import ResponseCache
+        from agents.lm.shared import SharedModels
+
+        models = SharedModels(ResponseCache(path), Budget(tokens, dollars))
+    elif tokens is not None or dollars is not None:
+        raise evaluation.EvaluationError("a budget is for language models, and none of these policies is one")
+    for policy in policies:
+        agents.make(policy, models)
+    return models
+
+
 @contextmanager
-def _playing(path: Path, workers: int, total: int) -> Iterator[dict[str, Any]]:
+def _playing(path: Path, workers: int, total: int, models: SharedModels | None) -> Iterator[dict[str, Any]]:
     """What evaluations play with: workers, a store, and the report to a bar on stderr, so that stdout can be piped."""
     columns = (TextColumn("playing"), BarColumn(), MofNCompleteColumn(), TextColumn("games"))
     hidden = not sys.stderr.isatty()
     bar = Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=Console(stderr=True), disable=hidden)
     with GameStore(path) as store, evaluation.Workers(workers) as pool, bar:
         task = bar.add_task("playing", total=total)
-        yield {"workers": pool, "store": store, "report": lambda count: bar.advance(task, count)}
+        yield {"workers": pool, "store": store, "report": lambda count: bar.advance(task, count), "models": models}
 
 
 @contextmanager
@@ -163,12 +212,19 @@ def _errors_told() -> Iterator[None]:
     """Our own errors as one line, an interruption as what to do next."""
     try:
         yield
+    except BudgetError as error:
+        _tell(f"{error}. Finished games and all replies are kept: the same command with a larger budget goes on")
+        raise typer.Exit(3) from error
     except WelfareEnvError as error:
-        Console(stderr=True).print(f"error: {error}", style="red", markup=False, highlight=False, soft_wrap=True)
+        _tell(str(error))
         raise typer.Exit(2) from error
     except KeyboardInterrupt as interruption:
         print("interrupted: finished games are kept, the same command goes on from them", file=sys.stderr)
         raise typer.Exit(130) from interruption
+
+
+def _tell(error: str) -> None:
+    Console(stderr=True).print(f"error: {error}", style="red", markup=False, highlight=False, soft_wrap=True)
 
 
 def _console() -> Console:

@@ -4,23 +4,30 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from threading import Event
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import agents
 import welfare_env
-from agents.specs import imported_files
+from agents.specs import asks_language_models, imported_files
+from evaluation import loops
+from evaluation.loops import conversation, play_at_once, play_in_turn
 from evaluation.options import EvaluationError, check_workers
 from evaluation.store import GameStore, StoreError
 from evaluation.workers import Workers
 from welfare_env.engine import DEFAULT_ENGINE
 from welfare_env.mapfile import map_digest
 from welfare_env.press import MEDIATOR
+
+if TYPE_CHECKING:
+    from agents.lm.shared import SharedModels
 
 Record = dict[str, Any]
 Report = Callable[[int], None]  # is told how many more games are there
@@ -30,8 +37,8 @@ VERSIONS = {name: version(name) for name in ("diplomacy", "numba", "numpy", "sci
 
 
 def code_digest(*packages: Path) -> str:
-    """SHA-256 over the sources and maps in the folders of packages, without what draws a game, and over this file."""
-    digest = hashlib.sha256(Path(__file__).read_bytes())
+    """SHA-256 over the sources and maps in the folders of packages, without what draws a game, and over how we play."""
+    digest = hashlib.sha256(Path(__file__).read_bytes() + Path(str(loops.__file__)).read_bytes())
     for root in packages:
         for path in sorted([*root.rglob("*.py"), *root.rglob("*.map")]):
             place = path.relative_to(root)
@@ -59,6 +66,8 @@ class GameSpec:
             one are the same game.
         seed: of this game; the order of speaking and the policies' chance come from it.
         rules, map_name, engine: as for `welfare_env.make`.
+        simultaneous: whether all players speak at the same time in a round, and read each other from the next one on
+            (`welfare_env.parallel_env`); else, as in the paper, one after the other in random order.
 
     Raises:
         UnknownAgentError: a policy does not exist.
@@ -69,6 +78,7 @@ class GameSpec:
     rules: welfare_env.Rules
     map_name: str
     engine: str
+    simultaneous: bool = False
 
     def __post_init__(self) -> None:
         written = tuple((power, agents.canonical(policy)) for power, policy in self.players)
@@ -90,7 +100,12 @@ class GameSpec:
             "code": CODE_DIGEST,
             "own_code": _own_code([policy for _, policy in self.players]),
             "versions": VERSIONS,
-        }
+        } | ({"simultaneous": True} if self.simultaneous else {})
+
+    @property
+    def asks_language_models(self) -> bool:
+        """Whether a player is a language model, or a part of it is."""
+        return any(asks_language_models(policy) for _, policy in self.players)
 
 
 def game_seed(seed: int, game: int) -> int:
@@ -98,30 +113,38 @@ def game_seed(seed: int, game: int) -> int:
     return int(np.random.SeedSequence([seed, game]).generate_state(1)[0])
 
 
-def play(spec: GameSpec) -> Record:
+def play(spec: GameSpec, models: SharedModels | None = None, stop: Event | None = None) -> Record:
     """Play one game to its end.
 
+    Args:
+        models: where language models come from; None for those without budget and cache.
+        stop: breaks the game off once it is set.
+
     Returns:
-        Its record, with "seed" and "players" in the section "welfare_env".
+        Its record, with "seed" and "players" in the section "welfare_env", and, of a game with language models, what
+        `evaluation.loops.conversation` adds.
 
     Raises:
         UnknownAgentError, UnknownMapError, RulesError: as their names say.
         EvaluationError: not every player has exactly one policy.
+        LMError: a budget is used up, a model cannot be asked, or a prompt does not fit the game.
+        GameStopped: `stop` was set.
     """
-    env = welfare_env.make(spec.map_name, spec.rules, engine=spec.engine)
+    make = welfare_env.parallel_env if spec.simultaneous else welfare_env.make
+    env = make(spec.map_name, spec.rules, engine=spec.engine)
     seats = [power for power, _ in spec.players]
     if sorted(seats) != sorted(env.possible_agents):
         raise EvaluationError(f"players are {seats}: give a policy for each of {env.possible_agents}, once")
-    env.reset(seed=spec.seed)
-    policies = {power: agents.make(policy) for power, policy in spec.players}
+    policies = {power: agents.make(policy, models) for power, policy in spec.players}
     for power, policy in policies.items():
         policy.reset(agent=power, seed=spec.seed)
-    for agent in env.agent_iter():
-        observation, _, terminated, truncated, info = env.last()
-        over = terminated or truncated
-        env.step(None if over else policies[agent].act(observation, info))
+    (play_at_once if spec.simultaneous else play_in_turn)(env, policies, spec.seed, stop or Event())
     record: Record = env.unwrapped.game.record()
     record["welfare_env"] |= {"seed": spec.seed, "players": dict(spec.players)}
+    if spec.simultaneous:
+        record["welfare_env"]["simultaneous"] = True
+    if spec.asks_language_models:
+        record["welfare_env"] |= conversation(policies)
     return record
 
 
@@ -131,26 +154,32 @@ def play_all(
     workers: int | Workers = 1,
     store: GameStore | None = None,
     report: Report | None = None,
+    models: SharedModels | None = None,
 ) -> list[Record]:
     """The records of many games, in the order asked for.
 
     Games that the store has are not played again; each new one is stored as soon as it is finished, so an interrupted
     call loses at most the games under way. The records do not depend on the number of workers.
 
+    Games with language models, which mostly wait, are all played in this process, in as many threads as there are
+    workers, so that they share one budget. When one of them has to end, the others do too.
+
     Args:
         workers: processes that play, or a `Workers` that several calls share. 1 plays in this process.
         store: where finished games are kept; None keeps them nowhere.
         report: is called with the number of games that have come in since the last call.
+        models: as for `play`.
 
     Raises:
         EvaluationError: no worker.
+        LMError: as `play` does.
         StoreError: the store cannot be used, or the code was changed while games were played.
         WorkerError: a worker process was killed.
     """
     check_workers(workers)
     if isinstance(workers, int):
         with Workers(workers) as own:
-            return play_all(specs, workers=own, store=store, report=report)
+            return play_all(specs, workers=own, store=store, report=report, models=models)
     unique = list(dict.fromkeys(specs))
     keys = {spec: spec.to_dict() for spec in unique}  # before any game, or a map file could change in between
     found = {spec: store.get(keys[spec]) if store else None for spec in unique}
@@ -158,7 +187,7 @@ def play_all(
     tell = report or (lambda count: None)
     tell(sum(spec in records for spec in specs))
     copies = Counter(specs)
-    for spec, (record, digest) in workers.run(_play_task, [spec for spec in unique if spec not in records]):
+    for spec, (record, digest) in _played([spec for spec in unique if spec not in records], workers, models):
         if digest != CODE_DIGEST:
             raise StoreError("the code was changed while games were played: give the command again")
         if store:
@@ -166,6 +195,40 @@ def play_all(
         records[spec] = record
         tell(copies[spec])
     return [records[spec] for spec in specs]
+
+
+def _played(
+    specs: Sequence[GameSpec], workers: Workers, models: SharedModels | None
+) -> Iterator[tuple[GameSpec, tuple[Record, str]]]:
+    """Every game with its record, in the order in which they are finished."""
+    asking = [spec for spec in specs if spec.asks_language_models]
+    yield from workers.run(_play_task, [spec for spec in specs if not spec.asks_language_models])
+    if workers.count == 1 or len(asking) == 1:
+        yield from ((spec, (play(spec, models), CODE_DIGEST)) for spec in asking)
+        return
+    yield from _played_in_threads(asking, workers.count, models)
+
+
+def _played_in_threads(
+    specs: Sequence[GameSpec], threads: int, models: SharedModels | None
+) -> Iterator[tuple[GameSpec, tuple[Record, str]]]:
+    """The first error stops all games; those that are finished come in before it is raised."""
+    stop = Event()
+    with ThreadPoolExecutor(threads) as pool:
+        try:
+            games = {pool.submit(play, spec, models, stop): spec for spec in specs}
+            failed: list[BaseException] = []
+            for game in as_completed(games):
+                error = game.exception()
+                if error is None:
+                    yield games[game], (game.result(), CODE_DIGEST)
+                else:
+                    stop.set()
+                    failed.append(error)
+        finally:
+            stop.set()
+    if failed:
+        raise failed[0]
 
 
 def _play_task(spec: GameSpec) -> tuple[Record, str]:
@@ -189,7 +252,9 @@ def common_games(
     rules: welfare_env.Rules,
     map_name: str,
     engine: str = DEFAULT_ENGINE,
+    simultaneous: bool = False,
 ) -> list[GameSpec]:
     """`games` games of one profile, with the seeds that every profile gets."""
     seats = tuple(players)
-    return [GameSpec(seats, game_seed(seed, game), rules, map_name, engine) for game in range(games)]
+    seeds = [game_seed(seed, game) for game in range(games)]
+    return [GameSpec(seats, each, rules, map_name, engine, simultaneous) for each in seeds]

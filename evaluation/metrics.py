@@ -264,8 +264,9 @@ def proficiency(record: Record) -> Proficiency:
 
     * parse rate: 1 when no reply of a language model was asked for, since a program's reply cannot fail to parse (the
       authors give their rule-based players 1 too).
-    * legal rate: of the orders submitted in every kind of phase; where orders were revised, of the final ones. 0 when
-      no order was submitted in the whole game: nothing shows that the players can give one.
+    * legal rate: of the orders submitted in every kind of phase; where orders were revised, of the final ones. Those
+      in a language model's reply that could not be used count as submitted. 0 when no order was submitted in the whole
+      game: nothing shows that the players can give one.
     * owned share: of all supply centres of the board, those that any power owns at the end.
 
     Raises:
@@ -275,8 +276,9 @@ def proficiency(record: Record) -> Proficiency:
     replies = facts.get("replies", {}).values()
     asked = sum(reply["asked"] for reply in replies)
     parsed = sum(reply["parsed"] for reply in replies)
+    refused = sum(reply.get("refused_orders", 0) for reply in replies)
     legal = sum(len(orders) for phase in phases[:-1] for orders in phase["orders"].values())
-    void = sum(len(orders) for phase in phases[:-1] for orders in phase["void"].values())
+    void = refused + sum(len(orders) for phase in phases[:-1] for orders in phase["void"].values())
     return Proficiency(
         parse_rate=parsed / asked if asked else 1.0,
         legal_rate=legal / (legal + void) if legal + void else 0.0,

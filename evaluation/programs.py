@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
-from itertools import combinations
 from typing import Any
 
 from pettingzoo import AECEnv
 
 import agents
 import modal_env
+from evaluation.coalitions import all_coalitions, choose_coalitions
 from evaluation.games import Report, game_seed
 from evaluation.options import EvaluationError, check_whole
 from evaluation.statistics import Coalition, Estimate, ExploitabilityEstimate, exploitability_estimate
+from modal_env.game import meet
 
+Shares = tuple[tuple[modal_env.Agent, Fraction], ...]
 Points = Mapping[str, tuple[float, ...]]  # player -> [games] its payoff a round
 
 
@@ -26,6 +29,7 @@ class ProgramExploitabilityResult:
     Attributes:
         profile: the policy under test.
         deviator: the policy that every member of a coalition plays.
+        exact: whether points are expected payoffs, computed and not played, so that all games are alike.
         seed: as given.
         setting: what the environment plays.
         baseline: player -> [games] payoff a round where all keep to the profile.
@@ -34,6 +38,7 @@ class ProgramExploitabilityResult:
 
     profile: str
     deviator: str
+    exact: bool
     seed: int
     setting: modal_env.Setting
     baseline: Points
@@ -60,6 +65,7 @@ class ProgramExploitabilityResult:
         return {
             "profile": self.profile,
             "deviator": self.deviator,
+            "exact": self.exact,
             "seed": self.seed,
             "games": len(self.baseline[setting.names[0]]),
             "epsilon": str(setting.epsilon),
@@ -87,9 +93,12 @@ def program_exploitability(
 ) -> ProgramExploitabilityResult:
     """`evaluation.exploitability` in an environment of `modal_env`, where the default deviator is the best reply.
 
+    Where profile and deviator are programs, mixes or best replies, payoffs are expectations, exactly, and need no
+    games; else games are played.
+
     Raises:
         UnknownAgentError: no such policy.
-        EvaluationError: no environment of modal_env, or as `evaluation.exploitability`.
+        EvaluationError: no environment of modal_env, a player of Welfare Diplomacy, or as `evaluation.exploitability`.
         ModalError: a program that cannot be written in this environment.
     """
     setting = getattr(getattr(environment, "unwrapped", None), "setting", None)
@@ -98,11 +107,19 @@ def program_exploitability(
     check_whole("games", games, 1)
     check_whole("seed", seed, 0)
     attacker = f"best-reply:to=({policy})" if deviator is None else deviator
-    chosen = _resolve(setting, coalitions)
+    sets = all_coalitions(setting.names)
+    named = {name.removeprefix("all-"): found for name, found in sets.items()} | sets
+    chosen = choose_coalitions(setting.names, coalitions, named)
     tell = report or (lambda count: None)
+    mixes = {spec: _shares(spec, setting) for spec in dict.fromkeys((policy, attacker))}
+    exact = all(mix is not None for mix in mixes.values())
 
     def played(who: Coalition) -> dict[str, tuple[float, ...]]:
         seats = {player: attacker if player in who else policy for player in setting.names}
+        if exact:
+            paid = _expected({player: mixes[spec] or () for player, spec in seats.items()}, setting)
+            tell(games)
+            return {player: (payoff,) * games for player, payoff in paid.items()}
         points: dict[str, list[float]] = {player: [] for player in seats}
         for game in range(games):
             for player, payoff in play_programs(environment, seats, game_seed(seed, game)).items():
@@ -110,9 +127,41 @@ def program_exploitability(
             tell(1)
         return {player: tuple(payoffs) for player, payoffs in points.items()}
 
-    return ProgramExploitabilityResult(
-        policy, attacker, seed, setting, played(()), {who: played(who) for who in chosen}
-    )
+    baseline, deviating = played(()), {who: played(who) for who in chosen}
+    return ProgramExploitabilityResult(policy, attacker, exact, seed, setting, baseline, deviating)
+
+
+def _shares(spec: str, setting: modal_env.Setting) -> Shares | None:
+    """The mix that a policy plays in every round; None of one that is more than a mix.
+
+    Raises:
+        EvaluationError: a player of Welfare Diplomacy.
+        ModalError: a program that cannot be written in this setting.
+    """
+    policy = agents.make(spec)
+    if isinstance(policy, agents.ScriptedPolicy):
+        raise EvaluationError(f"policy {spec!r} plays a power of Welfare Diplomacy; in modal_env play program:FairBot")
+    if isinstance(policy, agents.BestReplyPolicy):
+        return ((policy.program(setting), Fraction(1)),)
+    if not isinstance(policy, agents.MixPolicy):
+        return None
+    for program, _ in policy.shares:
+        setting.mode().actions(program)
+    return tuple(policy.shares)
+
+
+def _expected(mixes: Mapping[str, Shares], setting: modal_env.Setting) -> dict[str, float]:
+    """Player -> expected payoff a round: everybody meets each of the others with the same probability."""
+    met: dict[tuple[Shares, Shares], Fraction] = {}
+    for mine, other in {(mixes[a], mixes[b]): None for a in mixes for b in mixes if a != b}:
+        meetings = [(meet(a, b, setting.cost), p * q) for a, p in mine for b, q in other]
+        met[mine, other] = sum(
+            (share * (pair.points[0] - setting.epsilon * pair.costs[0]) for pair, share in meetings), Fraction(0)
+        )
+    return {
+        player: float(sum((met[mixes[player], mixes[b]] for b in mixes if b != player), Fraction(0)) / (len(mixes) - 1))
+        for player in mixes
+    }
 
 
 def play_programs(environment: AECEnv, players: Mapping[str, str], seed: int) -> dict[str, float]:
@@ -129,23 +178,3 @@ def play_programs(environment: AECEnv, players: Mapping[str, str], seed: int) ->
         player: sum(played.payoffs[number] for played in history) / len(history)
         for number, player in enumerate(players)
     }
-
-
-def _resolve(setting: modal_env.Setting, coalitions: str | Iterable[str | Sequence[str]]) -> list[Coalition]:
-    """The coalitions meant by a name or a list, without repetition.
-
-    Raises:
-        EvaluationError: no set of this name, no coalition, or one that is not of different players of the game.
-    """
-    sizes = {"singles": 1, "all-singles": 1, "pairs": 2, "all-pairs": 2}
-    if isinstance(coalitions, str) and coalitions in sizes:
-        return list(combinations(setting.names, sizes[coalitions]))
-    if isinstance(coalitions, str) or not isinstance(coalitions, Iterable):
-        raise EvaluationError(f"coalitions={coalitions!r:.80}: choose {', '.join(sizes)}, or give a list of coalitions")
-    found = [(given,) if isinstance(given, str) else tuple(given) for given in coalitions]
-    for who in found:
-        if not who or len(set(who)) != len(who) or not set(who) <= set(setting.names):
-            raise EvaluationError(f"coalition {who!r:.80}: name one or more of {', '.join(setting.names)}, each once")
-    if not found:
-        raise EvaluationError("coalitions: give one at least")
-    return list(dict.fromkeys(found))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import agents
 from evaluation.games import Report, common_games, play_all, profile
@@ -13,9 +13,13 @@ from evaluation.metrics import GameMeasures, measure
 from evaluation.options import check_options
 from evaluation.statistics import Estimate, mean_estimate
 from evaluation.store import GameStore
+from evaluation.usage import LMUsage, usage_of
 from evaluation.workers import Workers
 from welfare_env import Rules
 from welfare_env.engine import DEFAULT_ENGINE
+
+if TYPE_CHECKING:
+    from agents.lm.shared import SharedModels
 
 
 @dataclass(frozen=True)
@@ -92,6 +96,11 @@ class SelfPlayResult:
         """Year -> mean welfare points of a power so far, over the games that went on so long."""
         return self._by_year("welfare")
 
+    @cached_property
+    def usage(self) -> LMUsage | None:
+        """What language models have used; None if none played."""
+        return usage_of(self.records)
+
     @property
     def _powers(self) -> list[str]:
         return list(self.measures[0].scores)
@@ -116,6 +125,7 @@ class SelfPlayResult:
             "rules": self.rules.to_dict(),
             **{name: getattr(self, name).to_dict() for name in MEASURES},
             **{name: _told(getattr(self, name)) for name in (*BY_POWER, *BY_YEAR)},
+            **({} if self.usage is None else {"language_models": asdict(self.usage)}),
         }
 
 
@@ -146,6 +156,8 @@ def self_play(
     workers: int | Workers = 1,
     store: GameStore | None = None,
     report: Report | None = None,
+    simultaneous: bool = False,
+    models: SharedModels | None = None,
 ) -> SelfPlayResult:
     """Play a policy against itself and measure the games.
 
@@ -156,14 +168,18 @@ def self_play(
         rules: the paper's by default.
         store: where finished games are kept and found again; None keeps them nowhere.
         report: is told how many more games are there (for progress bars).
+        simultaneous: whether all players speak at the same time in a round; see `GameSpec`.
+        models: where language models come from; None for those without budget and cache.
 
     Raises:
         UnknownAgentError, UnknownMapError, RulesError: as their names say.
         EvaluationError: a number of games or workers below 1, or a seed below 0.
+        LMError: a budget is used up, a model cannot be asked, or a prompt does not fit the game.
     """
     board, played = check_options(games=games, seed=seed, rules=rules, map_name=map_name, workers=workers)
-    agents.make(policy)
+    agents.make(policy, models)
     players = profile(board, played, policy)
-    specs = common_games(players, games, seed=seed, rules=played, map_name=map_name, engine=engine)
-    records = play_all(specs, workers=workers, store=store, report=report)
+    common: dict[str, Any] = {"rules": played, "map_name": map_name, "engine": engine, "simultaneous": simultaneous}
+    specs = common_games(players, games, seed=seed, **common)
+    records = play_all(specs, workers=workers, store=store, report=report, models=models)
     return SelfPlayResult(policy, seed, played, map_name, tuple(measure(record) for record in records), tuple(records))

@@ -61,6 +61,7 @@ class PhaseRecord:
         self.position = position
         self.messages = messages
         self._orders, self._void, self._results = orders, void, results
+        self._seen_by: dict[str, PhaseRecord] = {}
 
     @property
     def phase(self) -> str:
@@ -102,6 +103,11 @@ class PhaseRecord:
 
     def seen_by(self, player: str) -> PhaseRecord:
         """The record without messages and refused orders that `player` could not see."""
+        if player not in self._seen_by:  # players look at all phases again and again
+            self._seen_by[player] = self._only_for(player)
+        return self._seen_by[player]
+
+    def _only_for(self, player: str) -> PhaseRecord:
         visible = tuple(message for message in self.messages if message.is_visible_to(player))
         own_void = {power: void for power, void in self._void.items() if power == player}
         return PhaseRecord(self.position, self._orders, own_void, self._results, visible)

@@ -48,9 +48,21 @@ def test_specs_nest():
 @pytest.mark.parametrize(
     ("spec", "place", "message"),
     [
-        ("", "at its end", "known are best-reply, dove, dumbbot, exploiter, hold, import, mix, program, "),
+        ("", "at its end", "known are best-reply, dove, dumbbot, exploiter, hold, import, lm, mix, program, "),
         ("dovve", "at 'dovve' (character 1)", "unknown agent"),
-        ("lm:openai/x", "at 'lm' (character 1)", "unknown agent"),
+        ("lm", "at its end", "PROVIDER/MODEL"),
+        ("lm:openai", "at 'openai' (character 4)", "PROVIDER/MODEL"),
+        ("lm:gpt/x", "at 'gpt/x' (character 4)", "give one of openai/NAME"),
+        ("lm:scripted/stub,speed=1", "at 'speed=1' (character 18)", "takes temperature, top_p"),
+        ("lm:scripted/stub,flavour=nice", "at 'nice' (character 26)", "give one of wd, sd"),
+        ("lm:scripted/stub,ablate=no_fun", "at 'no_fun' (character 25)", "no_reasoning"),
+        ("lm:scripted/stub,summariser=me", "at 'me' (character 29)", "self, none"),
+        ("lm:scripted/stub,temperature=hot", "at 'hot' (character 30)", "give a number"),
+        ("lm:scripted/stub,temperature=3", "at 'scripted/stub,temperature=3' (character 4)", "0 to 2"),
+        ("lm:scripted/stub,max_tokens=0", "at 'scripted/stub,max_tokens=0' (character 4)", "1 or more"),
+        ("lm:scripted/stub,base_url=http://x", "at 'scripted/stub,base_url=http://x'", "has no setting 'base_url'"),
+        ("lm:openai/x,base_url=x", "at 'openai/x,base_url=x' (character 4)", "http://HOST"),
+        ("exploiter:nice=(lm:openai/x,api=soap),attack=dove", "at 'soap' (character 33)", "chat, responses"),
         ("exploiter:nice=dove,attack=gandhi", "at 'gandhi' (character 28)", "unknown agent"),
         ("exploiter:nice=(exploiter:nice=dove,attack=x),attack=dove", "at 'x' (character 44)", "unknown agent"),
         ("exploiter", "at its end", "nice and attack missing"),
@@ -121,7 +133,13 @@ def test_usages_tell_what_must_be_given():
     assert [usage.partition(":")[0] for usage in told] == list(AGENTS)
     for usage in told:
         nested = "program:FairBot" if usage.startswith("best-reply") else "hold"
-        given = {"SPEC": nested, "MODULE.CLASS": "agents.HoldPolicy", "PROGRAM": "FairBot", "SHARE,...": "1"}
+        given = {
+            "SPEC": nested,
+            "PROVIDER/MODEL": "scripted/stub",
+            "MODULE.CLASS": "agents.HoldPolicy",
+            "PROGRAM": "FairBot",
+            "SHARE,...": "1",
+        }
         for word, example in given.items():
             usage = usage.replace(word, example)
         agents.make(usage)

@@ -56,9 +56,9 @@ def played(monkeypatch: pytest.MonkeyPatch) -> list[games.GameSpec]:
     specs: list[games.GameSpec] = []
     play = games.play
 
-    def counted(spec: games.GameSpec) -> dict[str, Any]:
+    def counted(spec: games.GameSpec, *rest: Any) -> dict[str, Any]:
         specs.append(spec)
-        return play(spec)
+        return play(spec, *rest)
 
     monkeypatch.setattr(games, "play", counted)
     return specs

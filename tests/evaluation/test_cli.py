@@ -319,6 +319,7 @@ def test_help_explains_every_option(cli: Callable[..., Outcome], command: str) -
     expected = {"--seed", "--workers", "--store", "--json", "--help"}
     if command != "demo":
         expected |= {"--games", "--years", "--map", "--message-rounds", "--retreat-welfare"}
+        expected |= {"--simultaneous", "--lm-cache", "--budget-tokens", "--budget-dollars"}
         expected |= {"--variant"} if command == "self-play" else {"--deviator", "--coalitions"}
     assert {word for word in outcome.out.split() if word.startswith("--")} == expected
 
@@ -334,11 +335,15 @@ def test_help_names_commands_and_policies(cli: Callable[..., Outcome]) -> None:
 
 
 WRONG = [
-    (("self-play", "nobody"), "unknown agent; known are dove"),
+    (("self-play", "nobody"), "unknown agent; known are best-reply, dove"),
     (("self-play", "exploiter:nice=hold"), "attack missing"),
     (("self-play", "hold", "--map", "nowhere"), "unknown map 'nowhere'"),
     (("self-play", "hold", "--variant", "chess"), "variant='chess'"),
     (("self-play", "hold", "--years", "1001"), "years=1001"),
+    (("self-play", "hold", "--budget-tokens", "5"), "a budget is for language models"),
+    (("self-play", "lm:scripted/stub", "--budget-dollars", "0"), "max_dollars 0.0: give a limit above 0"),
+    (("self-play", "lm:openai/nobody", "--budget-dollars", "1"), "no price is known"),
+    (("exploitability", "hold", "--deviator", "lm:openai"), "PROVIDER/MODEL"),
     (("self-play", "hold", "--variant", "standard", "--retreat-welfare"), "retreat_welfare is about welfare points"),
     (("exploitability", "nobody"), "unknown agent"),
     (("exploitability", "hold", "--deviator", "nobody"), "unknown agent"),

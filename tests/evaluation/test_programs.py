@@ -5,9 +5,11 @@ from fractions import Fraction
 
 import pytest
 
+import agents
 import evaluation
 import modal_env
-from evaluation import EvaluationError
+from evaluation import EvaluationError, programs
+from welfare_env import Rules
 
 GOOD = "mix:CooperateBot=1/10,FairBot=17/20,PrudentBot=1/20"
 
@@ -25,7 +27,37 @@ def test_pure_profiles_are_as_exploitable_as_the_game_says(program, epsilon, act
     assert found.best == ("player_0",)
 
 
-def test_the_interval_of_a_mix_holds_the_exact_value():
+@pytest.fixture
+def played(monkeypatch):
+    """Everything is played, also what could be computed."""
+    monkeypatch.setattr(programs, "_shares", lambda spec, setting: agents.make(spec) and None)
+
+
+@pytest.mark.parametrize("cost", ["depth", "size", "opponent", "sum", "worlds"])
+@pytest.mark.parametrize("spec", [GOOD, "program:PrudentBot", "mix:DefectBot=9/10,FairBot=1/10"])
+def test_mixes_are_computed_exactly(cost, spec):
+    environment = modal_env.make(epsilon="1/10", cost=cost)
+    found = evaluation.exploitability(spec, environment=environment)
+    assert found.exact
+    shares = {program.name: share for program, share in agents.make(spec).shares}
+    exact = modal_env.exploitability(modal_env.Game(modal_env.POST, "1/10", cost), shares)
+    assert found.value.value == pytest.approx(float(exact), abs=1e-12)
+
+
+@pytest.mark.parametrize("players", [2, 6])
+@pytest.mark.parametrize("coalitions", ["singles", "pairs"])
+def test_games_tend_to_what_is_computed(monkeypatch, players, coalitions):
+    environment = modal_env.make(epsilon="1/10", players=players, rounds=60)
+    options = {"environment": environment, "coalitions": coalitions, "deviator": "mix:DefectBot=1/2,FairBot=1/2"}
+    exact = evaluation.exploitability(GOOD, 1, **options).estimate.coalitions[0].members
+    monkeypatch.setattr(programs, "_shares", lambda spec, setting: None)
+    sampled = evaluation.exploitability(GOOD, 40, **options).estimate.coalitions[0].members
+    for player, member in sampled.items():
+        assert abs(member.value - exact[player].value) < 4 * (member.high - member.low) / 4
+        assert member.high - member.low < 0.2
+
+
+def test_the_interval_of_a_mix_holds_the_exact_value(played):
     exact = modal_env.exploitability(
         modal_env.Game(modal_env.POST, "1/10"), [Fraction(1, 10), 0, Fraction(17, 20), Fraction(1, 20)]
     )
@@ -53,7 +85,7 @@ def test_a_given_deviator_and_the_report():
     assert json.loads(json.dumps(found.to_dict()))["deviator"] == "program:DefectBot"
 
 
-def test_the_same_seed_gives_the_same():
+def test_the_same_seed_gives_the_same(played):
     def value(seed):
         return evaluation.exploitability(GOOD, 5, environment=modal_env.make(rounds=3), seed=seed).to_dict()
 
@@ -65,7 +97,11 @@ def test_the_same_seed_gives_the_same():
     "options",
     [
         {"environment": "modal"},
-        {"rules": object()},
+        {"policy": "hold"},
+        {"deviator": "dumbbot"},
+        {"coalitions": [[[]]]},
+        {"coalitions": {"player_0"}},
+        {"rules": Rules()},
         {"map_name": "ancmed"},
         {"workers": 2},
         {"games": 0},
@@ -80,4 +116,4 @@ def test_the_same_seed_gives_the_same():
 )
 def test_bad_options_are_told(options):
     with pytest.raises(EvaluationError):
-        evaluation.exploitability("program:FairBot", **({"environment": modal_env.make()} | options))
+        evaluation.exploitability(**({"policy": "program:FairBot", "environment": modal_env.make()} | options))

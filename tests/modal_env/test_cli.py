@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 import modal_env
 from modal_env.__main__ import app
 
-RUNNER = CliRunner()
+RUNNER = CliRunner(env={"COLUMNS": "200"})  # whatever the terminal of whoever tests
 LIBRARY_NAMES = list(modal_env.LIBRARY)[:8]
 
 

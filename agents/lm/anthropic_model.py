@@ -1,0 +1,106 @@
+"""Models behind the `anthropic` SDK."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from types import ModuleType
+from typing import Any, ClassVar
+
+from agents.lm.answers import Answer, Counts, count, joined
+from agents.lm.protocol import Block, Finish, Request
+from agents.lm.remote import RemoteModel
+
+MAX_CACHE_MARKS = 4
+"""The server takes no more marks of prefixes to be remembered."""
+
+_FINISHES: dict[Any, Finish] = {
+    **{"end_turn": "stop", "stop_sequence": "stop", "refusal": "refusal"},
+    **{"max_tokens": "length", "model_context_window_exceeded": "length"},
+}
+
+
+class AnthropicModel(RemoteModel):
+    """A model asked through the `anthropic` SDK.
+
+    Args:
+        model: as the server calls it.
+        **options: as for `RemoteModel`; `base_url` is without "/v1" here.
+
+    Raises:
+        ConfigError: an option that makes no sense, or a budget in dollars without a price.
+    """
+
+    PROVIDER: ClassVar[str] = "anthropic"
+    URL: ClassVar[str] = "https://api.anthropic.com"
+    URL_VARIABLE: ClassVar[str] = "ANTHROPIC_BASE_URL"
+    KEY_VARIABLE: ClassVar[str] = "ANTHROPIC_API_KEY"
+
+    def body(self, request: Request, sampling: Mapping[str, float]) -> dict[str, Any]:
+        """The arguments for the SDK."""
+        system, user = _marked(list(_pieces(request.system)), list(_pieces(request.user)))
+        body: dict[str, Any] = {
+            "model": self.model,
+            "max_tokens": request.max_tokens,
+            "messages": [{"role": "user", "content": user}],
+        }
+        if system:
+            body["system"] = system
+        output: dict[str, Any] = {} if self.effort is None else {"effort": self.effort}
+        if request.schema is not None and self.structured:
+            output["format"] = {"type": "json_schema", "schema": request.schema}
+        # The SDK has no arguments for sampling any more, which older models know; and it walks through every value of
+        # its own arguments, which takes long in a schema of 500 orders.
+        extra = {"output_config": output, **sampling} if output else dict(sampling)
+        return body | {"extra_body": extra} if extra else body
+
+    def read(self, payload: Any) -> Answer:
+        """What the JSON of an answer says.
+
+        Raises:
+            KeyError, IndexError, TypeError, ValueError, AttributeError: it is not what the interface promises.
+        """
+        text = joined(block["text"] for block in payload["content"] if block["type"] == "text")
+        finish = _FINISHES.get(payload["stop_reason"], "other")
+        return Answer(text, finish, str(payload.get("model", "")), _counts(payload.get("usage")))
+
+    def endpoint(self, client: Any) -> Any:
+        """The function of a client, sync or async, that sends `body` and returns the raw answer."""
+        return client.messages.with_streaming_response.create
+
+    def new_client(self, sdk: ModuleType, is_async: bool, **options: Any) -> Any:
+        """The SDK's client."""
+        return (sdk.AsyncAnthropic if is_async else sdk.Anthropic)(**options)
+
+
+def _pieces(blocks: tuple[Block, ...]) -> Iterator[Block]:
+    """The blocks with those between two marks joined: the server takes no blank ones.
+
+    Every mark stays the end of a piece, even where it is not sent, since the server looks for prefixes that it
+    remembers at the ends of pieces.
+    """
+    text = ""
+    for block in blocks:
+        text += block.text
+        if block.cache and text.strip():
+            yield Block(text, cache=True)
+            text = ""
+    if text.strip():
+        yield Block(text)
+
+
+def _marked(system: list[Block], user: list[Block]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Both prompts as the server wants them, with the last marks that it takes."""
+    blocks = [*system, *user]
+    kept = [number for number, block in enumerate(blocks) if block.cache][-MAX_CACHE_MARKS:]
+    wire: list[dict[str, Any]] = [{"type": "text", "text": block.text} for block in blocks]
+    for number in kept:
+        wire[number]["cache_control"] = {"type": "ephemeral"}
+    return wire[: len(system)], wire[len(system) :]
+
+
+def _counts(usage: Any) -> Counts | None:
+    """The server counts the three kinds of tokens of a prompt apart."""
+    if usage is None:
+        return None
+    cached, written = usage.get("cache_read_input_tokens"), usage.get("cache_creation_input_tokens")
+    return Counts(count(usage["input_tokens"]), count(cached), count(written), count(usage["output_tokens"]))

@@ -1,0 +1,182 @@
+"""The changing part of a prompt in words: position, past orders, and what can be ordered in this phase."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from agents.lm.wording import Points
+from welfare_env.board import Board
+from welfare_env.engine import ADJUSTMENTS, MOVEMENT, RETREATS
+from welfare_env.press import MEDIATOR
+
+if TYPE_CHECKING:
+    from welfare_env.game import PhaseRecord
+    from welfare_env.view import View
+
+SEASONS = {"S": "Spring", "F": "Fall", "W": "Winter"}
+TYPES = {MOVEMENT: "movement", RETREATS: "retreats", ADJUSTMENTS: "adjustments"}
+
+
+def phase_title(view: View) -> str:
+    """The phase in words: "S1901M (Spring 1901, movement)"."""
+    return f"{view.phase} ({SEASONS[view.season]} {view.year}, {TYPES[view.phase_type]})"
+
+
+def centers_section(view: View) -> str:
+    """Who owns which supply centre."""
+    owned = {power: " ".join(sorted(centers)) or "none" for power, centers in view.centers.items()}
+    free = sorted(set(view.board.centers).difference(*view.centers.values()))
+    lines = [f"- {_named(view, power)}: {centers}\n" for power, centers in owned.items()]
+    if free:
+        lines.append(f"- nobody: {' '.join(free)}\n")
+    return f"# Supply centers by owner\n{''.join(lines)}"
+
+
+def units_section(view: View, with_ways: bool) -> str:
+    """Every power's units, and where each can go, on its own and by the fleets that are at sea."""
+    title = "# Units and where they can go" if with_ways else "# Units"
+    lines = [title + "\n"]
+    fleets = frozenset(unit[2:5] for units in view.units.values() for unit in units if unit[0] == "F")
+    for power, units in view.units.items():
+        named = _named(view, power)
+        if with_ways and units:
+            lines.append(f"- {named}\n" + "".join(f"  {unit}: {_ways(view, unit, fleets)}\n" for unit in sorted(units)))
+        else:
+            lines.append(f"- {named}: {', '.join(sorted(units)) or 'none'}\n")
+    for power, dislodged in view.dislodged.items():
+        for unit, places in dislodged.items():
+            where = f", can retreat to: {' '.join(places) or 'nowhere'}" if with_ways else ""
+            lines.append(f"- dislodged: {unit} of {_named(view, power)}{where}\n")
+    return "".join(lines)
+
+
+def _named(view: View, power: str) -> str:
+    return f"{power} (you)" if power == view.power else power
+
+
+def _ways(view: View, unit: str, fleets: frozenset[str]) -> str:
+    steps = " ".join(view.board.moves[unit]) or "nowhere"
+    convoyed = convoy_ends(view.board, unit, fleets)
+    return f"{steps}; by convoy: {' '.join(convoyed)}" if convoyed else steps
+
+
+def convoy_ends(board: Board, unit: str, fleets: frozenset[str]) -> list[str]:
+    """Where fleets in these provinces can carry a unit to, sorted; nowhere if it is no army."""
+    routes = _routes(board).get(unit[2:5], ()) if unit[0] == "A" and fleets else ()
+    return sorted({end for needed, ends in routes if needed <= fleets for end in ends})
+
+
+@functools.lru_cache(maxsize=32)
+def _routes(board: Board) -> dict[str, list[tuple[frozenset[str], frozenset[str]]]]:
+    """Province -> (fleets that carry an army from there, where to) of every set of seas."""
+    routes: dict[str, list[tuple[frozenset[str], frozenset[str]]]] = {}
+    for start, fleets, ends in board.convoys:
+        routes.setdefault(start, []).append((fleets, ends))
+    return routes
+
+
+def counts_section(view: View, points: Points | None) -> str:
+    """Supply centres, units and points of every power."""
+    title = f"# How many SCs, units, and {points.short} so far" if points else "# How many SCs and units"
+    lines = []
+    for power, centers in view.centers.items():
+        counts = f"SCs {len(centers)}, units {len(view.units[power]) + len(view.dislodged[power])}"
+        gained = f", {points.short} {view.welfare[power]}" if points else ""
+        lines.append(f"- {_named(view, power)}: {counts}{gained}\n")
+    return f"{title}\n{''.join(lines)}"
+
+
+def orders_section(records: Sequence[PhaseRecord]) -> str:
+    """The orders of all powers in some phases, and what became of them."""
+    if not records:
+        return ""
+    return "# Orders of the last phases\n" + "".join(_phase_orders(record) for record in records)
+
+
+def _phase_orders(record: PhaseRecord) -> str:
+    results, orders = record.results, record.orders
+    lines = [f"## {record.phase}\n"]
+    for power, given in orders.items():
+        if given:
+            lines.append(f"- {power}: {', '.join(f'{order}{_became(results, order)}' for order in given)}\n")
+    ordered = {_unit(order) for given in orders.values() for order in given}
+    silent = [f"{unit}{_became(results, unit)}" for unit in sorted(results) if results[unit] and unit not in ordered]
+    if silent:
+        lines.append(f"- without order: {', '.join(silent)}\n")
+    return "".join(lines) if len(lines) > 1 else f"## {record.phase}: no orders\n"
+
+
+def _unit(order: str) -> str:
+    return " ".join(order.split()[:2])
+
+
+def _became(results: dict[str, list[str]], order: str) -> str:
+    words = results.get(_unit(order))
+    return f" ({', '.join(words)})" if words else ""
+
+
+def instructions_section(view: View, points: Points | None) -> str:
+    """What the player can do in this phase; retreats and Winter with every legal order."""
+    sections = {MOVEMENT: _movement, RETREATS: _retreats, ADJUSTMENTS: _winter}
+    lines = sections[view.phase_type](view, points) if view.legal_orders or _can_give(view, points) else [_NOTHING]
+    return f"# What you can order in {view.phase}\n" + "".join(f"{line}\n" for line in lines)
+
+
+_NOTHING = "You have nothing to order in this phase: give no orders."
+
+
+def _can_give(view: View, points: Points | None) -> bool:
+    """Whether the player has points to give away now, and is told of points."""
+    is_winter = view.phase_type == ADJUSTMENTS and view.rules.transfers
+    return bool(is_winter and points and view.power != MEDIATOR and view.welfare[view.power])
+
+
+def _movement(view: View, points: Points | None) -> Iterator[str]:
+    kinds = ["H hold", "- move", "S support"]
+    table = view.board.convoys
+    if table:
+        kinds.append("C convoy an army (fleets at sea), - ... VIA move by convoy (armies)")
+    yield f"Each of your units may have one order: {', '.join(kinds)}. A unit without an order holds."
+    yield f"Your units: {', '.join(view.legal_orders)}."
+
+
+def _retreats(view: View, points: Points | None) -> Iterator[str]:
+    yield (
+        "Each of your dislodged units retreats (R) or disbands (D). One without an order disbands, and so do two that "
+        "retreat to the same province. All legal orders:"
+    )
+    yield from _legal(view)
+
+
+def _winter(view: View, points: Points | None) -> Iterator[str]:
+    yield from _winter_room(view)
+    if view.legal_orders:
+        yield "All legal orders, of which at most one for each unit or place counts:"
+        yield from _legal(view)
+    if _can_give(view, points) and points:
+        others = ", ".join(f"GIVE {power}" for power in view.powers if power != view.power)
+        yield f"You can give away up to {view.welfare[view.power]} {points.short}, one with each order: {others}"
+
+
+def _winter_room(view: View) -> Iterator[str]:
+    """How many units may be built or disbanded."""
+    if view.must_disband:
+        yield f"You must disband (D) {_units(view.must_disband)}; if you name too few, others go by force."
+    choice = [f"build (B) up to {_units(view.max_builds)}"] if view.max_builds else []
+    if view.rules.is_welfare and view.units[view.power]:
+        choice.append("disband (D) more" if view.must_disband else "disband (D) any of your units")
+    if choice:
+        yield f"You may {', or '.join(choice)}{', but not both' if len(choice) > 1 else ''}."
+    if not view.must_disband:
+        yield "Without orders all stays as it is."
+
+
+def _units(number: int) -> str:
+    return f"{number} unit{'s' * (number != 1)}"
+
+
+def _legal(view: View) -> Iterator[str]:
+    for name, orders in view.legal_orders.items():
+        yield f"- {name}: {', '.join(orders)}"

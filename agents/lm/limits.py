@@ -1,0 +1,122 @@
+"""How fast a server may be asked: so many requests at once, so many a minute."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable
+from concurrent.futures import Future
+from dataclasses import dataclass
+from threading import Lock
+
+SECONDS = 60.0  # the window in which requests are counted
+
+
+@dataclass(frozen=True)
+class Clock:
+    """Time in seconds. Tests pass one that does not wait."""
+
+    now: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], None] = time.sleep
+    asleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+
+    def pause(self, seconds: float) -> None:
+        """Sleeps, but not for no time at all: that would let every other thread and process go first."""
+        if seconds > 0:
+            self.sleep(seconds)
+
+    async def apause(self, seconds: float) -> None:
+        """As `pause`, for event loops."""
+        if seconds > 0:
+            await self.asleep(seconds)
+
+
+class Gate:
+    """Lets so many in at a time, threads and tasks of event loops alike, in the sequence in which they come.
+
+    A context manager, with `with` for threads and `async with` for tasks.
+    """
+
+    def __init__(self, places: int) -> None:
+        self._free = places
+        self._waiting: deque[Future[None]] = deque()
+        self._lock = Lock()
+
+    def __enter__(self) -> None:
+        ticket = self._enter()
+        if ticket is not None:
+            try:
+                ticket.result()
+            except BaseException:  # such as KeyboardInterrupt
+                self._give_up(ticket)
+                raise
+
+    def __exit__(self, *error: object) -> None:
+        self._leave()
+
+    async def __aenter__(self) -> None:
+        ticket = self._enter()
+        if ticket is not None:
+            try:
+                await asyncio.wrap_future(ticket)
+            except BaseException:  # such as CancelledError
+                self._give_up(ticket)
+                raise
+
+    async def __aexit__(self, *error: object) -> None:
+        self._leave()
+
+    def _enter(self) -> Future[None] | None:
+        """None when there is a place at once, else what tells that there is one."""
+        with self._lock:
+            if self._free:
+                self._free -= 1
+                return None
+            ticket: Future[None] = Future()
+            self._waiting.append(ticket)
+            return ticket
+
+    def _leave(self) -> None:
+        with self._lock:
+            ticket = self._next()
+            if ticket is None:
+                self._free += 1
+                return
+        ticket.set_result(None)
+
+    def _next(self) -> Future[None] | None:
+        while self._waiting:
+            ticket = self._waiting.popleft()
+            if ticket.set_running_or_notify_cancel():  # from here on nobody can give it up
+                return ticket
+        return None
+
+    def _give_up(self, ticket: Future[None]) -> None:
+        if not ticket.cancel():  # too late, the place is ours
+            self._leave()
+
+
+class Pace:
+    """At most so many starts in any minute.
+
+    Args:
+        per_minute: None for as many as come.
+        clock: what time it is.
+    """
+
+    def __init__(self, per_minute: int | None, clock: Clock) -> None:
+        self._starts: deque[float] | None = None if per_minute is None else deque(maxlen=per_minute)
+        self._clock = clock
+        self._lock = Lock()
+
+    def wait(self) -> float:
+        """Books the next start that is free and returns how many seconds it is away."""
+        if self._starts is None:
+            return 0.0
+        with self._lock:
+            now = start = self._clock.now()
+            if len(self._starts) == self._starts.maxlen:
+                start = max(now, self._starts[0] + SECONDS)
+            self._starts.append(start)
+            return start - now

@@ -1,0 +1,80 @@
+"""Language models, by name: "openai/gpt-6-luna", "anthropic/claude-haiku-5-5", "scripted/stub", "replay/PATH".
+
+>>> from agents.lm.models import Block, Request, make_model
+>>> model = make_model("scripted/stub")
+>>> model.complete(Request(system=(), user=(Block("What has been said?"),))).finish
+'stop'
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from agents.lm.anthropic_model import AnthropicModel
+from agents.lm.errors import ConfigError
+from agents.lm.openai_model import OpenAIModel
+from agents.lm.protocol import NO_USAGE, Block, Finish, Model, Reply, Request, Usage
+from agents.lm.remote import RemoteModel
+from agents.lm.scripted import ReplayModel, ScriptedModel
+from agents.lm.stub_replies import stub_reply
+
+__all__ = [
+    "NO_USAGE",
+    "AnthropicModel",
+    "Block",
+    "Finish",
+    "Model",
+    "OpenAIModel",
+    "ReplayModel",
+    "Reply",
+    "Request",
+    "ScriptedModel",
+    "Usage",
+    "make_model",
+]
+
+
+def make_model(name: str, **settings: Any) -> Model:
+    """A new model.
+
+    Models of one name that are made apart know nothing of each other's limits: share one among the players of a game.
+
+    Args:
+        name: "openai/NAME" or "anthropic/NAME", NAME being what the server calls the model; "scripted/stub", which
+            makes up replies that look legal; "replay/PATH", the replies in a file of kept ones.
+        **settings: those of `OpenAIModel`, `AnthropicModel`, `ScriptedModel` and `ReplayModel`.
+
+    Raises:
+        ConfigError: no such model, or settings that it does not have or that make no sense.
+    """
+    provider, _, rest = name.partition("/")
+    if provider not in _MAKERS or not rest:
+        raise ConfigError(f"model {name!r}: give one of {', '.join(f'{known}/NAME' for known in _MAKERS)}")
+    maker = _MAKERS[provider]
+    known = _settings(maker)
+    unknown = sorted(settings.keys() - known)
+    if unknown:
+        raise ConfigError(f"model {name!r} has no setting {unknown[0]!r}: it has {', '.join(known) or 'none'}")
+    return maker(rest, **settings)
+
+
+def _stub(name: str, latency: float = 0.0) -> ScriptedModel:
+    if name != "stub":
+        raise ConfigError(f"model 'scripted/{name}': there is only scripted/stub")
+    return ScriptedModel(lambda request: stub_reply(request.prompt, request.schema), latency, name)
+
+
+_MAKERS: dict[str, Callable[..., Model]] = {
+    "openai": OpenAIModel,
+    "anthropic": AnthropicModel,
+    "scripted": _stub,
+    "replay": ReplayModel,
+}
+
+
+def _settings(maker: Callable[..., Model]) -> list[str]:
+    """The names of a maker's settings: its parameters but the first, the name of the model."""
+    own = list(inspect.signature(maker).parameters)[1:]
+    return [name for name in own if name != "options"] + (_settings(RemoteModel) if "options" in own else [])

@@ -1,0 +1,342 @@
+"""What a language model's reply means: `reply_schema` asks for its form, `parse` makes the best of what came.
+
+A reply is a JSON object ``{"reasoning": text, "orders": [texts], "messages": {recipient: text}}``. `parse` never
+raises: whatever cannot be used is left out and noted as a `Loss`, and the game goes on.
+
+Which of two counts
+    Of several objects in a reply, field by field the last one that has the field: models draft before they decide.
+    Of several orders for one unit the first that is legal, as in the game itself. Of a Winter list that both builds and
+    disbands, those of the kind of its first legal order (the game would refuse them all). Of an object or a text that
+    the reply's end has cut off: all that was complete, and what there is of the reasoning; never half an order or half
+    a message, which may say the contrary of the whole.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from agents.lm.ablation import NOTHING, Ablation
+from agents.lm.fields import (
+    FORM_LOSSES,
+    MESSAGE_LOSSES,
+    ORDER_LOSSES,
+    Loss,
+    joined_texts,
+    lose,
+    read_fields,
+    texts_of,
+    without_surrogates,
+)
+from agents.lm.orders import OrderBook, OrderFault
+from agents.lm.repair import Cut, Pairs
+from agents.lm.wording import Flavour, reply_keys
+from welfare_env.engine import ADJUSTMENTS
+from welfare_env.press import GLOBAL, MAX_MESSAGE_LENGTH, MEDIATOR
+from welfare_env.view import MESSAGES
+
+if TYPE_CHECKING:
+    from welfare_env.view import View
+
+__all__ = [
+    "FORM_LOSSES",
+    "MAX_ENUM_ORDERS",
+    "MESSAGE_LOSSES",
+    "ORDER_LOSSES",
+    "Loss",
+    "Parsed",
+    "object_schema",
+    "parse",
+    "reply_schema",
+]
+
+MAX_ENUM_ORDERS = 500  # in all; providers take schemas up to about this size
+MAX_ORDERS = 500  # texts in one reply
+MAX_MESSAGES = 100
+LONGEST_NAME = 200  # characters of a key: a recipient, several, or a unit
+
+_EVERYBODY = {"ALL", "EVERYONE", "EVERYBODY", "PUBLIC", "BROADCAST", "ALL POWERS", "ALL PLAYERS", GLOBAL}
+_BETWEEN_ORDERS = re.compile(r"[\n\r;,]+")
+_BETWEEN_NAMES = re.compile(r"\s*(?:[,;/&+\n]|\band\b)\s*", re.IGNORECASE)
+_IN_PARENTHESES = re.compile(r"\([^()]*\)")
+_ADDRESSES = ("recipient", "recipients", "to")
+_TEXTS = ("text", "message", "content", "body")
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """What a reply means.
+
+    Attributes:
+        reasoning: private thoughts; "" where there are none.
+        orders: canonical, and legal together.
+        messages: (recipient, text), at most one for each recipient, all of which can be sent.
+        losses: what could not be used, in the sequence of reading.
+    """
+
+    reasoning: str = ""
+    orders: list[str] = field(default_factory=list)
+    messages: list[tuple[str, str]] = field(default_factory=list)
+    losses: list[Loss] = field(default_factory=list)
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether the reply as it stood was one JSON object and nothing else ("replies that parse", paper, C.1)."""
+        return not any(loss.kind in FORM_LOSSES for loss in self.losses)
+
+    @property
+    def refused_orders(self) -> int:
+        """How many orders were lost; beside ``len(orders)`` that makes the share that was legal (paper, C.1)."""
+        return sum(loss.kind in ORDER_LOSSES for loss in self.losses)
+
+
+def reply_schema(view: View, ablation: Ablation = NOTHING, most: int = MAX_ENUM_ORDERS) -> dict[str, Any]:
+    """JSON schema of a reply to `build`'s prompt, in the subset that OpenAI and Anthropic enforce.
+
+    Every order is one of its unit's legal orders, unless these are more than `most` in all; then any text. With legal
+    orders the schema is another one in every phase, and a provider that puts it before the prompt can reuse nothing of
+    earlier phases; ``most=0`` keeps it the same in the whole game.
+    """
+    flavour = Flavour.MEDIATOR if view.power == MEDIATOR else Flavour.WD
+    texts = {"type": "string"}
+    shapes: dict[str, dict[str, Any]] = {
+        "reasoning": texts,
+        "orders": {"type": "array", "items": _order_schema(view, most)},
+        "messages": object_schema(dict.fromkeys(view.recipients, texts)),
+    }
+    return object_schema({key: shapes[key] for key in reply_keys(view.rules, flavour, ablation)})
+
+
+def object_schema(properties: dict[str, Any]) -> dict[str, Any]:
+    """The schema of an object that has all of these properties and no others."""
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def _order_schema(view: View, most: int) -> dict[str, Any]:
+    choices = [list(orders) for orders in view.legal_orders.values()]
+    if view.rules.transfers and view.phase_type == ADJUSTMENTS and view.welfare.get(view.power):
+        choices.append([f"GIVE {power}" for power in view.powers if power != view.power])
+    if not 0 < sum(map(len, choices)) <= most:
+        return {"type": "string"}
+    return {"anyOf": [{"type": "string", "enum": orders} for orders in choices]}
+
+
+def parse(text: str, view: View) -> Parsed:
+    """The orders and messages of a reply, and what of it could not be used. Never raises, whatever the text is.
+
+    The orders can be submitted and the messages sent as they are; in the moment of `view`.
+    """
+    fields, losses = read_fields(text, ("reasoning", "orders", "messages"))
+    orders = _Orders(view, losses)
+    orders.take(fields.get("orders", []))
+    messages = _Messages(view, losses)
+    messages.take(fields.get("messages", []))
+    return Parsed(joined_texts(fields.get("reasoning", [])), orders.found, messages.found(), losses)
+
+
+class _Orders:
+    """Takes the values that stand under "orders", text by text.
+
+    Attributes:
+        found: the orders that count.
+    """
+
+    def __init__(self, view: View, losses: list[Loss]) -> None:
+        self.view, self.losses = view, losses
+        self.book = OrderBook(view)
+        self.found: list[str] = []
+        self._ordered: set[str] = set()
+
+    def take(self, values: list[Any]) -> None:
+        for number, text in enumerate(text for value in values for text in self._listed(value)):
+            if number == MAX_ORDERS:
+                lose(self.losses, "too many", text, f"no more than {MAX_ORDERS} texts are read")
+                return
+            try:
+                if text.strip():
+                    self._take_text(text)
+            except OrderFault as fault:
+                lose(self.losses, fault.kind, text, str(fault))
+
+    def _listed(self, value: Any) -> Iterator[str]:
+        """The texts of a list, a text, or an object that has units or powers as its keys."""
+        if isinstance(value, Pairs):
+            for key, part in value:
+                yield from self._keyed(key, part)
+        elif isinstance(value, list):
+            for part in value:
+                yield from self._of_object(part) if self._is_one_order(part) else self._listed(part)
+        elif value is not None:
+            pieces = _BETWEEN_ORDERS.split(_IN_PARENTHESES.sub(_without_signs, str(value)))
+            if isinstance(value, Cut) and pieces[-1].strip():
+                lose(self.losses, "order syntax", pieces.pop(), "cut off")
+            yield from (piece for piece in pieces if piece.strip())
+
+    def _keyed(self, key: str, value: Any) -> Iterator[str]:
+        """What stands behind a unit's or a power's name."""
+        name = key.strip().upper()
+        if len(name) > LONGEST_NAME:
+            lose(self.losses, "field", key, "no unit")
+        elif name in self.view.powers and name != self.view.power:
+            lose(self.losses, "order of others", key, f"orders for {name}")
+        else:
+            for text in self._listed(value):
+                is_whole = name in (self.view.power, "GIVE", "") or self.book.is_order(text)
+                yield text if is_whole else f"{key} {text}"
+
+    def _is_one_order(self, value: Any) -> bool:
+        """Whether an object in a list stands for one order: a few texts, none of them behind a unit's name."""
+        if not isinstance(value, Pairs) or not 0 < len(value) < 6:
+            return False
+        return not any(isinstance(part, list) or self._is_keyed(key) for key, part in value)
+
+    def _is_keyed(self, key: str) -> bool:
+        return key.strip().upper() in self.view.powers or self.book.is_unit(key)
+
+    def _of_object(self, parts: Pairs) -> Iterator[str]:
+        """One order, such as {"unit": "A PAR", "order": "A PAR - BUR"}: one of the parts, or all together."""
+        if any(isinstance(value, Cut) for _, value in parts):
+            lose(self.losses, "order syntax", " ".join(texts_of(parts)), "cut off")
+            return
+        texts = list(texts_of(parts))
+        yield next((text for text in texts if self.book.is_order(text)), " ".join(texts))
+
+    def _take_text(self, text: str) -> None:
+        """Adds what the text orders.
+
+        Raises:
+            OrderFault: it cannot be used.
+        """
+        words = text.upper().split()
+        if words[-1] == "WAIVE":
+            return
+        if "GIVE" in words:
+            for gift in self.book.gifts(text):
+                self._check_room(gift)
+                self.found.append(gift)
+            return
+        key, order = self.book.find(text)
+        if key in self._ordered:
+            raise OrderFault("second order", f"{key} has an order already")
+        self._check_room(order)
+        self._ordered.add(key)
+        self.found.append(order)
+
+    def _check_room(self, order: str) -> None:
+        """That the Winter allows one more order of this kind.
+
+        Raises:
+            OrderFault: it does not.
+        """
+        if self.view.phase_type != ADJUSTMENTS:
+            return
+        commands = [_winter_command(given) for given in self.found]
+        command = _winter_command(order)
+        if {command, *commands} >= {"B", "D"}:
+            raise OrderFault("builds and disbands", "a Winter list cannot have both; its first order decides")
+        room = self.view.welfare[self.view.power] if command == "GIVE" else self.view.max_builds
+        if command == "D":
+            room = len(self.view.legal_orders) if self.view.rules.is_welfare else self.view.must_disband
+        if commands.count(command) >= room:
+            raise OrderFault("too many", f"{room} are allowed in {self.view.phase}")
+
+
+def _without_signs(match: re.Match[str]) -> str:
+    """A remark without what would part it in two: "(to take it, maybe)"."""
+    return _BETWEEN_ORDERS.sub(" ", match.group())
+
+
+def _winter_command(order: str) -> str:
+    return "GIVE" if order.startswith("GIVE") else order[-1]
+
+
+class _Messages:
+    """Takes the values that stand under "messages", recipient by recipient."""
+
+    def __init__(self, view: View, losses: list[Loss]) -> None:
+        self.view, self.losses = view, losses
+        self._texts: dict[str, list[str]] = {}
+        self._read = 0
+
+    def take(self, value: Any) -> None:
+        """An object with recipients as its keys, or a list of objects with a recipient and a text."""
+        if isinstance(value, Pairs):
+            addressed = self._address(value)
+            for key, part in value if addressed is None else [addressed]:
+                self._take_part(key, part)
+        elif isinstance(value, list):
+            for part in value:
+                self.take(part)
+        elif value is not None and str(value).strip():
+            lose(self.losses, "field", value, "a message without a recipient")
+
+    @staticmethod
+    def _address(value: Pairs) -> tuple[str, Any] | None:
+        """Recipient and text of {"to": "FRANCE", "text": "..."}, if the object is of that kind."""
+        to = [part for key in _ADDRESSES for part in value.values_of(key)]
+        text = [part for key in _TEXTS for part in value.values_of(key)]
+        return (", ".join(texts_of(to)), text) if to and text else None
+
+    def _take_part(self, names: str, value: Any) -> None:
+        text = "\n".join(piece.strip() for piece in self._pieces(value) if piece.strip())
+        if not text:
+            return
+        if self.view.asked != MESSAGES:
+            lose(self.losses, "no messages now", text, f"to {names:.40}")
+            return
+        for recipient in self._recipients(names):
+            self._read += 1
+            if self._read <= MAX_MESSAGES:
+                self._texts.setdefault(recipient, []).append(text)
+            elif self._read == MAX_MESSAGES + 1:
+                lose(self.losses, "too many messages", text, f"no more than {MAX_MESSAGES} are read")
+
+    def _pieces(self, value: Any) -> Iterator[str]:
+        """The texts in a value that are whole."""
+        for piece in texts_of(value):
+            if isinstance(piece, Cut):
+                lose(self.losses, "message text", piece, "cut off")
+            else:
+                yield piece
+
+    def _recipients(self, names: str) -> list[str]:
+        """Who is meant: a player, several, or all."""
+        if len(names) > LONGEST_NAME:
+            lose(self.losses, "recipient", names, "no name")
+            return []
+        whole = self._recipient(names)
+        parts = [whole] if whole else [self._recipient(name) or name for name in _BETWEEN_NAMES.split(names)]
+        found = dict.fromkeys([part for part in parts if part.strip()] or [names])
+        for part in found:
+            if part == self.view.power:
+                lose(self.losses, "message to itself", part, "the sender cannot be the recipient")
+            elif part not in self.view.recipients:
+                possible = ", ".join(self.view.recipients)
+                lose(self.losses, "recipient", part, f"choose one of {possible}")
+        return [part for part in found if part in self.view.recipients]
+
+    def _recipient(self, name: str) -> str | None:
+        known = name.strip(" \t\n.:\"'*").upper()
+        if known in _EVERYBODY:
+            return GLOBAL
+        return known if known == self.view.power or known in self.view.recipients else None
+
+    def found(self) -> list[tuple[str, str]]:
+        """A message for each recipient, in the sequence of the reply; several to one are joined."""
+        return [(recipient, self._sendable(recipient, "\n".join(texts))) for recipient, texts in self._texts.items()]
+
+    def _sendable(self, recipient: str, text: str) -> str:
+        clean = without_surrogates(text)
+        if clean != text:
+            lose(self.losses, "message text", text, "half a surrogate pair is no character")
+        if len(clean) > MAX_MESSAGE_LENGTH:
+            reason = f"{len(clean)} characters to {recipient}, {MAX_MESSAGE_LENGTH} are sent"
+            lose(self.losses, "message too long", clean, reason)
+        return clean[:MAX_MESSAGE_LENGTH]

@@ -1,0 +1,158 @@
+"""A language model as a player: the paper's agents (Mukobi et al. 2023, section 4 and appendix H).
+
+In every message round one call gives private reasoning, messages and orders; the orders of a phase's last reply count.
+Where there are no messages, one call gives the orders. What was said in a phase is condensed by another call when the
+next one begins, so that prompts stay short.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from agents.exploiter import ExploiterPolicy
+from agents.lm.ablation import Ablation
+from agents.lm.errors import ModelError
+from agents.lm.ledger import Ledger
+from agents.lm.parsing import MAX_ENUM_ORDERS, Parsed, parse, reply_schema
+from agents.lm.program import ProgramWriter
+from agents.lm.prompts import build, summarise
+from agents.lm.protocol import Model, Request
+from agents.lm.style import Style
+from welfare_env.engine import ADJUSTMENTS
+from welfare_env.press import MEDIATOR
+from welfare_env.view import MESSAGES
+
+if TYPE_CHECKING:
+    from welfare_env.game import PhaseRecord
+    from welfare_env.view import View
+
+SUMMARY_TOKENS = 400  # of a reply; a note has at most 150 words
+
+
+class LMPolicy:
+    """A player that asks a language model; of `welfare_env`, and in `modal_env` one that writes programs.
+
+    A call that fails for good is counted, and the player does without: it says nothing, and the orders of its last
+    reply in this phase stand; if there are none, its units hold. The seed of a game is the number of the sample, so
+    that games of different seeds draw different replies to the same question, and games of one seed the same ones.
+
+    Args:
+        model: to ask.
+        style: see `Style`.
+        summariser: condenses the messages of a phase; None tells the messages themselves, shortened.
+
+    Attributes:
+        agent: the player it is, from `reset`.
+        ledger: of this game's calls.
+    """
+
+    agent: str
+    ledger: Ledger
+
+    def __init__(self, model: Model, style: Style | None = None, summariser: Model | None = None) -> None:
+        self.model, self.style, self.summariser = model, style or Style(), summariser
+        self._writer = ProgramWriter(model, self.style)
+
+    def reset(self, agent: str, seed: int = 0) -> None:
+        """Starts clean for a new game.
+
+        Raises:
+            ValueError: a negative seed.
+        """
+        if seed < 0:
+            raise ValueError(f"seed {seed}: give a whole number from 0")
+        self.agent, self.seed = agent, seed
+        self.ledger = Ledger()
+        self._writer.reset(agent, seed, self.ledger)
+        self._moment: tuple[str, int] = ("", 0)  # phase and round of the last turn
+        self._turn = Parsed()
+        self._noted: set[str] = set()  # phases whose messages were condensed, or could not be
+
+    def act(self, observation: Any, info: Mapping[str, Any]) -> Any:
+        """The messages and orders of this round, or the orders of this phase; in `modal_env` a program.
+
+        Raises:
+            PromptError: the flavour does not fit the player or the rules.
+            BudgetError, CacheError, ConfigError: the game cannot go on.
+        """
+        if "setting" in info:
+            return self._writer.act(observation, info)
+        view: View = info["view"]
+        turn = self._turn_of(view)
+        if view.asked == MESSAGES:
+            return view.encode_messages(turn.messages) | {"orders": list(turn.orders)}
+        return view.encode_orders(turn.orders)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The player and its calls in this game as plain JSON types, for the game's record."""
+        player = {
+            "model": self.model.name,
+            "settings": dict(self.model.settings),
+            "style": self.style.to_dict(),
+            "summariser": None if self.summariser is None else self.summariser.name,
+        }
+        return player | self.ledger.to_dict()
+
+    def _turn_of(self, view: View) -> Parsed:
+        """What the model says now, asked once a round; the orders of the last round are those of the phase."""
+        phase, message_round = self._moment
+        if view.phase == phase and view.asked != MESSAGES:
+            return self._turn
+        if (view.phase, view.message_round) != (phase, message_round):
+            orders = self._turn.orders if view.phase == phase else []
+            self._moment = (view.phase, view.message_round)
+            self._turn = self._asked(view, orders) if _is_asked(view) else Parsed()
+        return self._turn
+
+    def _asked(self, view: View, orders: list[str]) -> Parsed:
+        """The reply; without one, no messages and the `orders` from before."""
+        self._remember(view)
+        where = {"phase": view.phase, "round": view.message_round}
+        reply = self.ledger.ask(self.model, self._request(view))
+        if isinstance(reply, ModelError):
+            self.ledger.note_turn(where | {"fault": reply.kind}, "", (), is_valid=False)
+            return Parsed(orders=orders)
+        turn = parse(reply.text, view)
+        self.ledger.note_turn(where | {"finish": reply.finish}, turn.reasoning, turn.losses, turn.is_valid)
+        self.ledger.refused[view.phase] = turn.refused_orders
+        return turn
+
+    def _request(self, view: View) -> Request:
+        style = self.style
+        prompt = build(view, self.ledger.summaries, style.flavour_of(view), style.ablation)
+        most = MAX_ENUM_ORDERS if style.schema == "orders" else 0
+        schema = None if style.schema == "none" else reply_schema(view, style.ablation, most)
+        return style.request(prompt, self.agent, self.seed, schema, style.max_tokens)
+
+    def _remember(self, view: View) -> None:
+        """Condenses what was said in the phases before this one, each once."""
+        if self.summariser is None or not view.rules.has_press or Ablation.NO_SUMMARIES in self.style.ablation:
+            return
+        for record in view.history:
+            if record.phase not in self._noted and record.messages:
+                self._noted.add(record.phase)
+                self._summarise(self.summariser, record)
+
+    def _summarise(self, summariser: Model, record: PhaseRecord) -> None:
+        prompt = summarise(record, self.agent)
+        reply = self.ledger.ask(summariser, self.style.request(prompt, self.agent, self.seed, None, SUMMARY_TOKENS))
+        if not isinstance(reply, ModelError) and reply.text.strip():
+            self.ledger.summaries[record.phase] = reply.text.strip()
+
+
+def _is_asked(view: View) -> bool:
+    """Whether there is anything to say or to order."""
+    if view.asked == MESSAGES or view.legal_orders:
+        return True
+    can_give = view.rules.transfers and view.phase_type == ADJUSTMENTS and view.power != MEDIATOR
+    return bool(can_give and view.welfare[view.power])
+
+
+def language_models(policy: Any) -> Iterator[LMPolicy]:
+    """The language models in a policy: itself, or the parts of an exploiter."""
+    if isinstance(policy, LMPolicy):
+        yield policy
+    elif isinstance(policy, ExploiterPolicy):
+        for part in (policy.nice, policy.attack):
+            yield from language_models(part)

@@ -1,0 +1,128 @@
+"""What tokens cost: a small table, and files of one's own in its place.
+
+The table was read from the providers' pages on the day in `AS_OF`. Prices change: what a run has really cost stands on
+the provider's bill. A file of one's own is JSON, in US dollars per million tokens:
+
+    {"my-model": {"input": 0.5, "cached": 0.05, "output": 2.0}}
+
+where "cached" (of input read from the provider's cache) and "written" (of input written to it) may be left out, and
+"up_to" is the longest prompt, in tokens, for which the prices hold.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from agents.lm.errors import ConfigError
+
+AS_OF = "2026-11-21"
+"""The day on which the table was read from developers.openai.com/api/docs and platform.claude.com/docs."""
+
+MILLION = 1_000_000
+_VERSION = re.compile(r"-(?:\d{8}|\d{4}-\d{2}-\d{2}|latest)$")
+
+
+@dataclass(frozen=True)
+class Price:
+    """US dollars per million tokens.
+
+    Attributes:
+        input: of the prompt.
+        output: of the reply.
+        cached: of prompt read from the provider's cache; None for the price of input.
+        written: of prompt written to the provider's cache; None for the price of input.
+        up_to: tokens of the longest prompt at these prices; None for any.
+    """
+
+    input: float
+    output: float
+    cached: float | None = None
+    written: float | None = None
+    up_to: int | None = None
+
+    def dollars(self, plain: int, cached: int, written: int, output: int) -> float | None:
+        """What a call costs, in US dollars; None for a prompt longer than the prices are for.
+
+        Args:
+            plain: tokens of the prompt that the provider's cache had nothing to do with.
+            cached: tokens of the prompt read from it.
+            written: tokens of the prompt written to it.
+            output: tokens of the reply.
+        """
+        if self.up_to is not None and plain + cached + written > self.up_to:
+            return None
+        read = self.input if self.cached is None else self.cached
+        write = self.input if self.written is None else self.written
+        return (plain * self.input + cached * read + written * write + output * self.output) / MILLION
+
+    def most(self, prompt: int, output: int) -> float | None:
+        """The most that a prompt and a reply of so many tokens can cost, in US dollars; None as for `dollars`."""
+        read, written = self.dollars(prompt, 0, 0, output), self.dollars(0, 0, prompt, output)
+        return None if read is None or written is None else max(read, written)
+
+
+PRICES: dict[str, Price] = {
+    # OpenAI; longer prompts cost more
+    "gpt-6.2-sol": Price(2.0, 10.0, cached=0.1, written=2.5, up_to=272_000),
+    "gpt-6.1-sol": Price(2.0, 10.0, cached=0.1, written=2.5, up_to=272_000),
+    "gpt-6-sol": Price(2.0, 10.0, cached=0.2, written=2.5, up_to=272_000),
+    "gpt-6-luna": Price(0.1, 0.5, cached=0.01, written=0.125, up_to=272_000),
+    "gpt-5.6-terra": Price(2.0, 12.0, cached=0.2, written=2.5, up_to=272_000),
+    "gpt-5.6-luna": Price(0.2, 1.2, cached=0.02, written=0.25, up_to=272_000),
+    "gpt-5.4": Price(2.5, 15.0, cached=0.25, up_to=272_000),
+    "gpt-5.4-mini": Price(0.75, 4.5, cached=0.075),
+    "gpt-5.4-nano": Price(0.2, 1.25, cached=0.02),
+    "gpt-5-mini": Price(0.25, 2.0, cached=0.025),
+    "gpt-4.1": Price(2.0, 8.0, cached=0.5),
+    "gpt-4.1-mini": Price(0.4, 1.6, cached=0.1),
+    "gpt-4o-mini": Price(0.15, 0.6, cached=0.075),
+    # Anthropic; written is the price of five minutes, which is how long we ask for
+    "claude-fable-5-1": Price(10.0, 50.0, cached=0.25, written=12.5),
+    "claude-opus-5-5": Price(4.0, 20.0, cached=0.2, written=5.0),
+    "claude-opus-5": Price(5.0, 25.0, cached=0.5, written=6.25),
+    "claude-opus-4-8": Price(5.0, 25.0, cached=0.5, written=6.25),
+    "claude-sonnet-5-5": Price(2.0, 10.0, cached=0.1, written=2.5),
+    "claude-sonnet-5": Price(2.0, 10.0, cached=0.2, written=2.5),
+    "claude-sonnet-4-6": Price(3.0, 15.0, cached=0.3, written=3.75),
+    "claude-haiku-5-5": Price(0.1, 0.5, cached=0.01, written=0.125, up_to=100_000),
+    "claude-haiku-4-5": Price(1.0, 5.0, cached=0.1, written=1.25),
+}
+"""Standard prices, as of `AS_OF`."""
+
+
+def find_price(model: str, table: Mapping[str, Price]) -> Price | None:
+    """The price of a model, by its name or by its name without the version: "-20261001", "-2026-10-01" or "-latest"."""
+    return table.get(model, table.get(_VERSION.sub("", model)))
+
+
+def load_prices(path: str | os.PathLike[str]) -> dict[str, Price]:
+    """The prices in a file of one's own.
+
+    Raises:
+        ConfigError: no such file, no JSON, or not as the top of this module says.
+    """
+    try:
+        table = json.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{path}: no table of prices: {error}") from error
+    if not isinstance(table, dict):
+        raise ConfigError(f"{path}: give an object of models and their prices, not {type(table).__name__}")
+    return {model: _price(entry, f"{path}: {model!r}") for model, entry in table.items()}
+
+
+def _price(entry: Any, where: str) -> Price:
+    known = [field.name for field in fields(Price)]
+    if not isinstance(entry, dict) or not {"input", "output"} <= entry.keys() <= set(known):
+        raise ConfigError(f'{where}: give an object with "input" and "output", and no more than {", ".join(known)}')
+    for name, value in entry.items():
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not number or not math.isfinite(value) or value < 0:
+            raise ConfigError(f"{where}: {name} is {value!r}; give a number from 0")
+    return Price(**entry)

@@ -1,0 +1,185 @@
+"""What goes into a language model and what comes out of it, whoever runs the model."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, runtime_checkable
+
+from agents.lm.errors import ConfigError, PromptError
+
+Finish = Literal["stop", "length", "refusal", "other"]
+
+MAX_CACHE_KEY = 64  # characters; OpenAI's limit of `prompt_cache_key`
+_SCHEMA_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")  # OpenAI's limit of a schema's name
+_SURROGATES = re.compile("[\ud800-\udfff]")
+
+
+@dataclass(frozen=True)
+class Block:
+    """A piece of a prompt. The pieces are joined as they are, with nothing between them.
+
+    Attributes:
+        text: the piece.
+        cache: whether the prompt up to the end of this piece comes again in later calls, so that a provider that
+            charges less for what it has read before should remember it.
+    """
+
+    text: str
+    cache: bool = False
+
+
+@dataclass(frozen=True)
+class Request:
+    """One question to a model.
+
+    Attributes:
+        system: the system prompt; may be empty.
+        user: the user's prompt.
+        schema: JSON schema of the reply as plain dicts and lists, in the sequence in which the reply has its
+            properties; None for free text.
+        schema_name: what the schema is called: letters, digits, "_" and "-", at most 64.
+        max_tokens: of the reply, a model's hidden thinking included.
+        temperature: 0 to 2; None leaves it to the server.
+        top_p: above 0, up to 1; None leaves it to the server.
+        sample: number of this draw. Not sent: it tells equal requests apart that shall be drawn anew.
+        cache_key: the same for calls that share a long prefix, so that they may be served by the same machine; at
+            most 64 characters; may be empty.
+
+    Raises:
+        PromptError: the user's prompt is blank, or a text holds half a surrogate pair, which UTF-8 cannot.
+        ConfigError: a number out of range, or a name of the wrong form.
+    """
+
+    system: tuple[Block, ...]
+    user: tuple[Block, ...]
+    schema: Mapping[str, Any] | None = None
+    schema_name: str = "reply"
+    max_tokens: int = 2000
+    temperature: float | None = 1.0
+    top_p: float | None = 0.9
+    sample: int = 0
+    cache_key: str = ""
+
+    def __post_init__(self) -> None:
+        if not any(block.text.strip() for block in self.user):
+            raise PromptError("the user's prompt is blank: give at least one block with text")
+        for name, blocks in (("system", self.system), ("user", self.user)):
+            for number, block in enumerate(blocks):
+                _check_text(block.text, f"{name} block {number}")
+        _check_settings(self)
+
+    @property
+    def prompt(self) -> str:
+        """The whole prompt, system and user, as one text."""
+        return "".join(block.text for block in (*self.system, *self.user))
+
+
+def _check_text(text: str, where: str) -> None:
+    if not text.isascii() and (found := _SURROGATES.search(text)):
+        raise PromptError(f"{where} holds {found.group()!r} at {found.start()}: half a surrogate pair is no text")
+
+
+def _check_settings(request: Request) -> None:
+    temperature, top_p = request.temperature, request.top_p
+    wrong = {
+        "schema: give a dict of plain JSON, or None": not isinstance(request.schema, dict | None),
+        f"max_tokens {request.max_tokens}: give 1 or more": request.max_tokens < 1,
+        f"temperature {temperature}: give 0 to 2, or None": temperature is not None and not 0 <= temperature <= 2,
+        f"top_p {top_p}: give more than 0 and at most 1, or None": top_p is not None and not 0 < top_p <= 1,
+        f"sample {request.sample}: give 0 or more": request.sample < 0,
+        f"cache_key of {len(request.cache_key)} characters: {MAX_CACHE_KEY} at most": len(request.cache_key)
+        > MAX_CACHE_KEY,
+        f"schema_name {request.schema_name!r}: 1 to 64 letters, digits, '_' or '-'": not _SCHEMA_NAME.fullmatch(
+            request.schema_name
+        ),
+    }
+    for text, is_wrong in wrong.items():
+        if is_wrong:
+            raise ConfigError(text)
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What a call has used, in tokens and US dollars.
+
+    Attributes:
+        input_tokens: of the prompt, those in `cached_tokens` included.
+        cached_tokens: of the prompt, read from the provider's cache.
+        output_tokens: of the reply, hidden thinking included.
+        dollars: None where no price is known.
+    """
+
+    input_tokens: int
+    cached_tokens: int
+    output_tokens: int
+    dollars: float | None
+
+    @property
+    def tokens(self) -> int:
+        """All tokens, of prompt and reply."""
+        return self.input_tokens + self.output_tokens
+
+    def __add__(self, other: Usage) -> Usage:
+        known = self.dollars is not None and other.dollars is not None
+        return Usage(
+            self.input_tokens + other.input_tokens,
+            self.cached_tokens + other.cached_tokens,
+            self.output_tokens + other.output_tokens,
+            (self.dollars or 0.0) + (other.dollars or 0.0) if known else None,
+        )
+
+
+NO_USAGE = Usage(0, 0, 0, 0.0)
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What a model has answered.
+
+    Attributes:
+        text: the answer; may be empty where `finish` is "length" or "refusal".
+        usage: of all tries together.
+        finish: why it ends there: "stop" it was done, "length" it ran into `max_tokens`, "refusal" it or the provider
+            did not want to answer, "other".
+        model: the model as the server calls it.
+        attempts: how often the request was sent.
+        faults: the kinds (`agents.lm.errors.FAULT_KINDS`) of the tries that failed, in sequence.
+    """
+
+    text: str
+    usage: Usage = NO_USAGE
+    finish: Finish = "stop"
+    model: str = ""
+    attempts: int = 1
+    faults: tuple[str, ...] = ()
+
+
+@runtime_checkable
+class Model(Protocol):
+    """A language model, safe to be used by many threads at once."""
+
+    @property
+    def name(self) -> str:
+        """What it is asked for by: "openai/NAME"."""
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """What its replies depend on besides the request, as plain JSON values. No keys."""
+
+    @property
+    def faults(self) -> Counter[str]:
+        """How often each kind of fault has come up, over all tries of all calls."""
+
+    def complete(self, request: Request) -> Reply:
+        """Asks and waits.
+
+        Raises:
+            ModelError: it failed for good.
+            BudgetError: the budget does not allow it.
+        """
+
+    async def acomplete(self, request: Request) -> Reply:
+        """As `complete`, for event loops."""

@@ -1,0 +1,97 @@
+"""Text that others wrote, as data inside a prompt: always on one line of ours, in quotation marks that it cannot close.
+
+A quotation is a JSON string, so line breaks, quotation marks and backslashes in it are escaped. What a reader would not
+see (control characters, zero-width and direction marks, private and unassigned code points) is removed, and ``<`` and
+``[`` are escaped too, since servers and models take ``<|im_start|>``, ``</s>`` or ``[INST]`` for marks of their own.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import unicodedata
+from collections.abc import Iterable, Sequence
+
+from welfare_env.press import GLOBAL, MAX_MESSAGE_LENGTH, Message
+
+LONGEST_TRANSCRIPT = 6000  # characters
+MOST_MARKS = 4  # combining marks on one letter; more would run into the lines above and below
+
+_LINE_ENDS = ("\r\n", "\r", "\x0b", "\x0c", "\x85", "\u2028", "\u2029")
+_BLANK_LETTERS = "\u115f\u1160\u3164\uffa0\u2800\u034f\u17b4\u17b5"  # letters and marks that print nothing
+_ESCAPED = {"<": "\\u003c", "[": "\\u005b"}
+
+
+def clean(text: str, most: int) -> str:
+    """At most `most` characters of a text, without those that cannot be seen.
+
+    Line breaks of all kinds become ``\\n``, other blanks a space.
+    """
+    kept = text[:most]
+    for line_end in _LINE_ENDS:
+        kept = kept.replace(line_end, "\n")
+    kept = kept.replace("\t", " ")
+    if kept.isascii() and kept.replace("\n", "").isprintable():
+        return kept
+    return _without_unseen(kept)
+
+
+def _without_unseen(text: str) -> str:
+    seen: list[str] = []
+    marks = 0
+    for char in text:
+        kind = unicodedata.category(char)
+        marks = marks + 1 if kind[0] == "M" else 0
+        if char == "\n":
+            seen.append(char)
+        elif kind == "Zs":
+            seen.append(" ")
+        elif marks <= MOST_MARKS and not _is_unseen(char):
+            seen.append(char)
+    return "".join(seen)
+
+
+def _is_unseen(char: str) -> bool:
+    """Variation selectors print nothing, and long runs of them can carry hidden text."""
+    selector = "\ufe00" <= char <= "\ufe0f" or "\U000e0100" <= char <= "\U000e01ef"
+    return selector or char in _BLANK_LETTERS or not char.isprintable()
+
+
+def quote(text: str, most: int = MAX_MESSAGE_LENGTH) -> str:
+    """A text as a quotation: one line, in quotation marks; how much of a long one is left out is told behind it."""
+    quoted = json.dumps(clean(text, most), ensure_ascii=False)
+    for char, escape in _ESCAPED.items():
+        quoted = quoted.replace(char, escape)
+    return quoted if len(text) <= most else f"{quoted} (cut: {len(text) - most} more characters)"
+
+
+@functools.lru_cache(maxsize=4096)  # a phase's messages are written again for every call after them
+def message_line(message: Message, reader: str) -> str:
+    """A message as `reader` sees it: ``- round 1, GERMANY to you (private): "..."`` and the end of the line."""
+    sender = "you" if message.sender == reader else message.sender
+    if message.recipient == GLOBAL:
+        to = "all (public)"
+    else:
+        to = f"{'you' if message.recipient == reader else message.recipient} (private)"
+    return f"- round {message.round}, {sender} to {to}: {quote(message.text)}\n"
+
+
+def transcript(messages: Iterable[Message], reader: str) -> str:
+    """Messages line by line, as `message_line` writes them."""
+    return "".join(message_line(message, reader) for message in messages)
+
+
+def short_transcript(messages: Sequence[Message], reader: str, most: int = LONGEST_TRANSCRIPT) -> str:
+    """The first lines of a transcript, at most `most` characters of them, and how many are left out.
+
+    A message is kept whole or not at all, so that no quotation stays open.
+    """
+    kept: list[str] = []
+    length = 0
+    for number, message in enumerate(messages):
+        line = message_line(message, reader)
+        length += len(line)
+        if length > most:
+            return "".join(kept) + f"- ({len(messages) - number} more messages are left out)\n"
+        kept.append(line)
+    return "".join(kept)

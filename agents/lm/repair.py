@@ -1,0 +1,291 @@
+"""JSON objects in any text, however damaged: prose around them, trailing commas, single quotes, comments, a cut end.
+
+`find_objects` goes through the text once, from left to right; the time is proportional to its length.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+MAX_DEPTH = 20
+_DOUBLE, _SINGLE = '"\u201c\u201d', "'\u2018\u2019"
+# Opening quotation mark -> those that may close the text behind it.
+QUOTES = {'"': '"', "'": "'", "`": "`", **dict.fromkeys(_DOUBLE[1:], _DOUBLE), **dict.fromkeys(_SINGLE[1:], _SINGLE)}
+
+_BLANKS = re.compile(r"[\s\ufeff\u200b]*")
+_PLAIN = {opening: re.compile(f"[^\\\\{closing}]*") for opening, closing in QUOTES.items()}
+_IN_KEY = rf"[^\s:=,{{}}\[\]`{_DOUBLE}{_SINGLE}]+"
+_BARE_KEY = re.compile(f"{_IN_KEY}(?: {_IN_KEY})*")
+_BARE_VALUE = re.compile(r"[^,}\]\n]*")
+_NEXT_KEY = re.compile(r"\w{1,40}\s*[:=]")
+_HEX = re.compile(r"[0-9a-fA-F]{4}")
+_LITERAL = re.compile(r"true|false|null|-?\d+(\.\d+)?([eE][+-]?\d+)?")
+_FENCE = re.compile(r"```\w*|~~~\w*")
+_KEY, _VALUE, _ITEM = "key", "value", "item"  # what a text is: a key, a value behind one, or in an array
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", '"': '"', "\\": "\\", "/": "/"}
+
+
+class Cut(str):
+    """A text that the end of the reply has cut off."""
+
+    __slots__ = ()
+
+
+class Pairs(list[tuple[str, Any]]):
+    """An object's keys and values, in their sequence; a key may come twice."""
+
+    def values_of(self, key: str) -> list[Any]:
+        """All values of a key; case does not count."""
+        return [value for name, value in self if name.strip().casefold() == key]
+
+
+class Objects:
+    """What `find_objects` has found.
+
+    Attributes:
+        found: the outermost objects of the text.
+        has_prose: whether there is text outside them, marks of code blocks apart.
+        is_repaired: whether one of them is no proper JSON.
+        is_truncated: whether the last one has no end.
+    """
+
+    def __init__(self) -> None:
+        self.found: list[Pairs] = []
+        self.has_prose = self.is_repaired = self.is_truncated = False
+
+
+def find_objects(text: str) -> Objects:
+    """All JSON objects of a text. Never raises."""
+    objects = Objects()
+    strict = _strict(text)
+    if strict is not None:
+        objects.found.append(strict)
+        return objects
+    reader = _Reader(text)
+    outside: list[str] = []
+    start = text.find("{")
+    while start >= 0:
+        outside.append(text[reader.at : start])
+        reader.at = start
+        objects.found.append(reader.object(0))
+        start = text.find("{", reader.at)
+    outside.append(text[reader.at :])
+    objects.has_prose = any(_FENCE.sub("", piece).strip() for piece in outside)
+    objects.is_repaired, objects.is_truncated = reader.is_repaired, reader.is_truncated
+    return objects
+
+
+def _strict(text: str) -> Pairs | None:
+    """The object that the text as a whole is, if it is one."""
+    try:
+        value = json.loads(text, object_pairs_hook=Pairs)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, Pairs) and not _is_deep(value) else None
+
+
+def _is_deep(value: Any) -> bool:
+    """Whether lists and objects are nested deeper than `MAX_DEPTH`."""
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        parts = [part for outer in level if isinstance(outer, list) for part in outer]
+        level = [part[1] if isinstance(part, tuple) else part for part in parts]
+    return any(isinstance(part, list) for part in level)
+
+
+class _Reader:
+    """Reads values at `at`, and leaves `at` behind them. Every step goes forward."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.at = 0
+        self.is_repaired = self.is_truncated = False
+        self._open_arrays = 0
+
+    def object(self, depth: int) -> Pairs:
+        """From its { on."""
+        self.at += 1
+        pairs = Pairs()
+        while (sign := self._next_sign()) not in ("", "}"):
+            if sign == "]":
+                self.is_repaired = True
+                if self._open_arrays:
+                    return pairs  # its } is missing
+                self.at += 1
+            elif sign == ",":
+                self._comma(bool(pairs), "}")
+            else:
+                pairs.append(self._pair(sign, depth))
+                self._note(self._next_sign() not in (",", "}", ""))
+        self._close(sign)
+        return pairs
+
+    def _pair(self, sign: str, depth: int) -> tuple[str, Any]:
+        key = self._key(sign)
+        if self._next_sign() not in (":", "="):
+            self.is_repaired = True
+            return (key, None) if key else ("", self.value(depth))
+        self._note(self.text[self.at] == "=")
+        self.at += 2 if self.text.startswith("=>", self.at) else 1
+        return key, self.value(depth)
+
+    def _key(self, sign: str) -> str:
+        if sign in QUOTES:
+            return self._string(sign, _KEY)
+        self.is_repaired = True
+        match = _BARE_KEY.match(self.text, self.at)
+        if match is None:
+            return ""  # a value or a colon without a key
+        self.at = match.end()
+        return match.group()
+
+    def array(self, depth: int) -> list[Any]:
+        """From its [ on."""
+        self.at += 1
+        self._open_arrays += 1
+        values: list[Any] = []
+        while (sign := self._next_sign()) not in ("", "]"):
+            if sign == "}":
+                self.is_repaired = True  # its ] is missing
+                break
+            if sign == ",":
+                self._comma(bool(values), "]")
+            else:
+                start = self.at
+                values.append(self.value(depth, in_array=True))
+                if self._next_sign() == ":" and sign in QUOTES:
+                    self.at = start  # a key: its ] is missing
+                    values.pop()
+                    self.is_repaired = True
+                    break
+                self._note(self._next_sign() not in (",", "]", ""))
+        else:
+            self._close(sign)
+        self._open_arrays -= 1
+        return values
+
+    def _comma(self, behind_value: bool, closing: str) -> None:
+        self.at += 1
+        self._note(not behind_value or self._next_sign() in (",", closing))
+
+    def _note(self, is_wrong: bool) -> None:
+        """Notes a repair. (`|=` with a call behind it would lose what the call notes.)"""
+        self.is_repaired = self.is_repaired or is_wrong
+
+    def _close(self, sign: str) -> None:
+        self.is_truncated |= not sign
+        self.at += len(sign)
+
+    def value(self, depth: int, in_array: bool = False) -> Any:
+        """What stands next: a text, a list, `Pairs`; None for null and where nothing stands."""
+        sign = self._next_sign()
+        if sign in ("{", "["):
+            if depth < MAX_DEPTH:
+                return self.object(depth + 1) if sign == "{" else self.array(depth + 1)
+            self.at, self.is_truncated = len(self.text), True  # nobody means that
+            return None
+        if sign in QUOTES:
+            return self._string(sign, _ITEM if in_array else _VALUE)
+        if sign == ":":
+            self.at += 1
+            self.is_repaired = True
+            return None
+        return self._bare()
+
+    def _bare(self) -> str | None:
+        """A number or a word without quotation marks."""
+        match = _BARE_VALUE.match(self.text, self.at)
+        word = match.group().strip() if match else ""
+        self.at += len(match.group()) if match else 0
+        if self.at >= len(self.text):
+            self.is_truncated = True
+            return Cut(word)
+        self._note(not _LITERAL.fullmatch(word))
+        return None if word in ("", "null", "None", "undefined") else word
+
+    def _string(self, quote: str, role: str) -> str:
+        """A text, in which quotation marks that cannot be its end count as part of it."""
+        self._note(quote != '"')
+        self.at += 1
+        pieces: list[str] = []
+        while self.at < len(self.text):
+            match = _PLAIN[quote].match(self.text, self.at)
+            piece = match.group() if match else ""
+            pieces.append(piece)
+            self._note("\n" in piece)
+            self.at += len(piece)
+            sign = self.text[self.at : self.at + 1]
+            if sign == "\\":
+                pieces.append(self._escape())
+            elif sign and self._ends(role):
+                self.at += 1
+                return "".join(pieces)
+            elif sign:
+                self.at += 1
+                self.is_repaired = True
+                pieces.append(sign)
+        self.is_truncated = True
+        return Cut("".join(pieces))
+
+    def _escape(self) -> str:
+        """What a backslash and the signs behind it stand for."""
+        sign = self.text[self.at + 1 : self.at + 2]
+        self.at += 2
+        if sign != "u":
+            self._note(sign not in _ESCAPES)
+            return _ESCAPES.get(sign, sign)
+        high = self._code()
+        if 0xD800 <= high < 0xDC00 and self.text.startswith("\\u", self.at):
+            back = self.at
+            self.at += 2
+            low = self._code()
+            if 0xDC00 <= low < 0xE000:
+                return chr(0x10000 + (high - 0xD800) * 0x400 + low - 0xDC00)
+            self.at = back
+        return chr(high) if high >= 0 else ""
+
+    def _code(self) -> int:
+        """The four hexadecimal digits that come next; -1 without them."""
+        match = _HEX.match(self.text, self.at)
+        if match is None:
+            self.is_repaired = True
+            return -1
+        self.at = match.end()
+        return int(match.group(), 16)
+
+    def _ends(self, role: str) -> bool:
+        """Whether the quotation mark at `at` ends its text, to judge by what follows."""
+        behind = self._blanks(self.at + 1)
+        sign = self.text[behind : behind + 1]
+        if sign == "" or sign in (":=" if role == _KEY else "}]"):
+            return True
+        if sign == ":" and role == _ITEM:
+            after = self._blanks(behind + 1)
+            return self.text[after : after + 1] in ("", "{", "[", *QUOTES)
+        if sign == ",":
+            after = self._blanks(behind + 1)
+            starts = self.text[after : after + 1]
+            return starts in ("", *"{[]}/#", *QUOTES) or _NEXT_KEY.match(self.text, after) is not None
+        if sign in QUOTES:
+            return behind > self.at + 1  # the comma is missing
+        return self.text.startswith(("//", "/*", "#"), behind)
+
+    def _blanks(self, at: int) -> int:
+        match = _BLANKS.match(self.text, at)
+        return match.end() if match else at
+
+    def _next_sign(self) -> str:
+        """Goes over blanks and comments. Returns the sign that follows; "" at the end of the text."""
+        while True:
+            self.at = self._blanks(self.at)
+            comment = next((opening for opening in _COMMENTS if self.text.startswith(opening, self.at)), None)
+            if comment is None:
+                return self.text[self.at : self.at + 1]
+            self.is_repaired = True
+            end = self.text.find(_COMMENTS[comment], self.at + len(comment))
+            self.at = len(self.text) if end < 0 else end + len(_COMMENTS[comment])
+
+
+_COMMENTS = {"//": "\n", "/*": "*/", "#": "\n"}

@@ -1,0 +1,125 @@
+"""Models without a network: replies by a script, and replies kept from an earlier run."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from threading import Lock
+from typing import Any
+
+from agents.lm.cache import ResponseCache, reply_key
+from agents.lm.errors import ConfigError, LMError, ModelError
+from agents.lm.protocol import Reply, Request
+
+Line = str | Reply | LMError
+"""What a script says to a request: a text, a whole reply, or an error to raise."""
+
+
+class ScriptedModel:
+    """Says what it was told to.
+
+    Args:
+        replies: one for each request in the sequence of asking, or a function of the request. An error is raised.
+        latency: seconds that every reply takes.
+        name: after "scripted/"; give functions different names where their replies are kept.
+
+    Attributes:
+        requests: all that were asked, in sequence.
+    """
+
+    def __init__(
+        self, replies: Iterable[Line] | Callable[[Request], Line], latency: float = 0.0, name: str = "script"
+    ) -> None:
+        self._answer = replies if callable(replies) else _one_by_one(iter(replies))
+        self._latency = latency
+        self.name = f"scripted/{name}"
+        self.requests: list[Request] = []
+        self.faults: Counter[str] = Counter()
+        self._lock = Lock()
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """None."""
+        return {}
+
+    def complete(self, request: Request) -> Reply:
+        """The next reply.
+
+        Raises:
+            LMError: the script says so, or is at its end.
+        """
+        if self._latency:
+            time.sleep(self._latency)
+        return self._next(request)
+
+    async def acomplete(self, request: Request) -> Reply:
+        """As `complete`, for event loops."""
+        await asyncio.sleep(self._latency)
+        return self._next(request)
+
+    def _next(self, request: Request) -> Reply:
+        self.requests.append(request)
+        line = self._answer(request)
+        if isinstance(line, ModelError):
+            with self._lock:
+                self.faults.update(line.faults)
+        if isinstance(line, LMError):
+            raise line
+        return line if isinstance(line, Reply) else Reply(line, model=self.name)
+
+
+class ReplayModel:
+    """Says what another model said in an earlier run, from a file of kept replies.
+
+    Args:
+        path: of the file, as `agents.lm.cache.ResponseCache` writes it.
+        name: of the model; may be left out where the file holds replies of one only.
+
+    Raises:
+        ConfigError: no such file, or it does not tell which model is meant.
+        CacheError: the file cannot be read.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], name: str | None = None) -> None:
+        if not os.path.exists(path):
+            raise ConfigError(f"{path}: there is no such file of kept replies")
+        self._cache = ResponseCache(path)
+        kept = [model for model in self._cache.models() if name in (None, model["name"])]
+        if len(kept) != 1:
+            said = ", ".join(sorted(model["name"] for model in self._cache.models())) or "none"
+            raise ConfigError(f"{path}: name the one model whose replies are meant; it holds replies of: {said}")
+        self.name: str = kept[0]["name"]
+        self.settings: Mapping[str, Any] = kept[0]["settings"]
+        self.faults: Counter[str] = Counter()
+
+    def complete(self, request: Request) -> Reply:
+        """What was replied to an equal request.
+
+        Raises:
+            LMError: it was never asked.
+        """
+        reply = self._cache.get(reply_key(self, request))
+        if reply is None:
+            raise LMError(f"{self._cache.path}: {self.name} was never asked this: {request.prompt[-80:]!r}")
+        return reply
+
+    async def acomplete(self, request: Request) -> Reply:
+        """As `complete`."""
+        return self.complete(request)
+
+
+def _one_by_one(lines: Iterator[Line]) -> Callable[[Request], Line]:
+    told, lock = 0, Lock()
+
+    def answer(request: Request) -> Line:
+        nonlocal told
+        with lock:
+            for line in lines:
+                told += 1
+                return line
+        return LMError(f"the script is at its end after {told} replies")
+
+    return answer

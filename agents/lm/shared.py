@@ -1,0 +1,58 @@
+"""Language models that all players of a run share: one of each name and settings, with one budget and one cache."""
+
+from __future__ import annotations
+
+import functools
+import json
+from threading import Lock
+from typing import Any
+
+from agents.lm.budget import Budget
+from agents.lm.cache import CachedModel, ResponseCache
+from agents.lm.models import make_model
+from agents.lm.protocol import Model
+
+REMOTE = ("openai", "anthropic")
+"""Providers whose replies cost something."""
+
+
+class SharedModels:
+    """Makes each language model once, so that its limits hold for all its players together. For any number of threads.
+
+    Args:
+        cache: where replies are kept and found again; None keeps none.
+        budget: what all remote models together may use; None for any amount.
+
+    Example:
+        models = SharedModels(ResponseCache("runs/replies.sqlite"), Budget(max_dollars=5))
+        policies = [agents.make("lm:openai/gpt-6-luna", models) for _ in range(7)]
+    """
+
+    def __init__(self, cache: ResponseCache | None = None, budget: Budget | None = None) -> None:
+        self.cache, self.budget = cache, budget
+        self._models: dict[tuple[str, str], Model] = {}
+        self._lock = Lock()
+
+    def get(self, name: str, **settings: Any) -> Model:
+        """The model of this name and these settings; see `agents.lm.models.make_model`.
+
+        Raises:
+            ConfigError: no such model, settings that make no sense, or a budget in dollars and no known price.
+            CacheError: a file of kept replies cannot be read.
+        """
+        key = (name, json.dumps(settings, sort_keys=True))
+        with self._lock:
+            if key not in self._models:
+                self._models[key] = self._made(name, settings)
+            return self._models[key]
+
+    def _made(self, name: str, settings: dict[str, Any]) -> Model:
+        budget = {"budget": self.budget} if self.budget is not None and name.partition("/")[0] in REMOTE else {}
+        model = make_model(name, **settings, **budget)
+        return model if self.cache is None else CachedModel(model, self.cache)
+
+
+@functools.cache
+def default_models() -> SharedModels:
+    """Those of players who are made without any: no cache, no budget."""
+    return SharedModels()

@@ -1,0 +1,180 @@
+"""The three JSON interfaces of the stub server: what is asked, and how an answer or an error is put."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+CHARACTERS_A_TOKEN = 4
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a request asks, whichever interface it came through."""
+
+    model: str
+    system: str
+    user: str
+    schema: dict[str, Any] | None
+    max_tokens: int
+
+    @property
+    def prompt(self) -> str:
+        """System and user's prompt as one text."""
+        return self.system + self.user
+
+
+class Answered(NamedTuple):
+    """A reply: its text, and "stop", "length" or "refusal"."""
+
+    text: str
+    finish: str = "stop"
+
+
+class WireError(ValueError):
+    """A request that a real server would not take."""
+
+
+class Interface(NamedTuple):
+    """One of the three."""
+
+    fields: frozenset[str]  # those that we send, and a few more; all others are refused
+    read: Callable[[dict[str, Any]], Asked]
+    write: Callable[[Asked, Answered], dict[str, Any]]
+
+
+def error_body(path: str, status: int, text: str, code: str | None = None) -> dict[str, Any]:
+    """The JSON of an error."""
+    if path.endswith("/messages"):
+        return {"type": "error", "error": {"type": code or "api_error", "message": text}}
+    return {"error": {"message": text, "type": f"error_{status}", "param": None, "code": code}}
+
+
+def read(path: str, body: Any) -> Asked:
+    """What a request asks.
+
+    Raises:
+        WireError: a real server would not take it.
+    """
+    interface = INTERFACES[path.rpartition("/v1/")[2]]
+    if not isinstance(body, dict):
+        raise WireError("the body is no JSON object")
+    if unknown := sorted(body.keys() - interface.fields):
+        raise WireError(f"Unknown parameter: '{unknown[0]}'.")
+    try:
+        asked = interface.read(body)
+    except (KeyError, IndexError, TypeError, AttributeError) as error:
+        raise WireError(f"Missing or wrong parameter: {error}") from error
+    if not asked.user.strip():
+        raise WireError("messages: text content blocks must contain non-whitespace text")
+    return asked
+
+
+def write(path: str, asked: Asked, answered: Answered) -> dict[str, Any]:
+    """The JSON of an answer. The system prompt counts as read from the cache."""
+    return INTERFACES[path.rpartition("/v1/")[2]].write(asked, answered)
+
+
+def _tokens(text: str) -> int:
+    return -(-len(text) // CHARACTERS_A_TOKEN)
+
+
+def _read_chat(body: dict[str, Any]) -> Asked:
+    texts = {message["role"]: _plain(message["content"]) for message in body["messages"]}
+    form = body.get("response_format")
+    schema = None if form is None else form["json_schema"]["schema"]
+    limit = body["max_completion_tokens"] if "max_completion_tokens" in body else body["max_tokens"]
+    return Asked(body["model"], texts.get("system", ""), texts["user"], schema, limit)
+
+
+def _write_chat(asked: Asked, answered: Answered) -> dict[str, Any]:
+    is_refusal = answered.finish == "refusal"
+    message = {"role": "assistant", "content": answered.text, "refusal": None}
+    if is_refusal:
+        message |= {"content": None, "refusal": answered.text}
+    usage = {
+        "prompt_tokens": _tokens(asked.prompt),
+        "completion_tokens": _tokens(answered.text),
+        "total_tokens": _tokens(asked.prompt) + _tokens(answered.text),
+        "prompt_tokens_details": {"cached_tokens": _tokens(asked.system)},
+    }
+    choice = {"index": 0, "message": message, "finish_reason": "stop" if is_refusal else answered.finish}
+    head = {"id": "chatcmpl-stub", "object": "chat.completion", "created": 0, "model": asked.model}
+    return head | {"choices": [choice], "usage": usage}
+
+
+def _read_responses(body: dict[str, Any]) -> Asked:
+    user = "".join(_plain(message["content"]) for message in body["input"])
+    form = body.get("text", {}).get("format", {})
+    return Asked(body["model"], body.get("instructions", ""), user, form.get("schema"), body["max_output_tokens"])
+
+
+def _write_responses(asked: Asked, answered: Answered) -> dict[str, Any]:
+    part: dict[str, Any] = {"type": "output_text", "text": answered.text, "annotations": []}
+    if answered.finish == "refusal":
+        part = {"type": "refusal", "refusal": answered.text}
+    item = {"type": "message", "id": "msg_stub", "role": "assistant", "status": "completed", "content": [part]}
+    is_cut = answered.finish == "length"
+    usage = {
+        "input_tokens": _tokens(asked.prompt),
+        "input_tokens_details": {"cached_tokens": _tokens(asked.system), "cache_write_tokens": 0},
+        "output_tokens": _tokens(answered.text),
+        "output_tokens_details": {"reasoning_tokens": 0},
+        "total_tokens": _tokens(asked.prompt) + _tokens(answered.text),
+    }
+    head = {"id": "resp_stub", "object": "response", "created_at": 0, "model": asked.model, "error": None}
+    end = {"reason": "max_output_tokens"} if is_cut else None
+    status = {"status": "incomplete" if is_cut else "completed", "incomplete_details": end}
+    thinking = {"type": "reasoning", "id": "rs_stub", "summary": []}
+    tools: dict[str, Any] = {"tools": [], "tool_choice": "auto", "parallel_tool_calls": True}
+    return head | status | tools | {"output": [thinking, item], "usage": usage}
+
+
+def _read_messages(body: dict[str, Any]) -> Asked:
+    pieces = [*body.get("system", []), *(piece for message in body["messages"] for piece in message["content"])]
+    if any(not piece["text"].strip() for piece in pieces):
+        raise WireError("messages: text content blocks must contain non-whitespace text")
+    if sum("cache_control" in piece for piece in pieces) > 4:
+        raise WireError("A maximum of 4 blocks with cache_control may be provided.")
+    user = "".join(_plain(message["content"]) for message in body["messages"])
+    schema = body.get("output_config", {}).get("format", {}).get("schema")
+    return Asked(body["model"], _plain(body.get("system", [])), user, schema, body["max_tokens"])
+
+
+def _write_messages(asked: Asked, answered: Answered) -> dict[str, Any]:
+    cached = _tokens(asked.system)
+    usage = {
+        "input_tokens": _tokens(asked.prompt) - cached,
+        "cache_creation_input_tokens": 0,
+        "cache_read_input_tokens": cached,
+        "output_tokens": _tokens(answered.text),
+    }
+    reason = {"stop": "end_turn", "length": "max_tokens"}.get(answered.finish, "refusal")
+    head = {"id": "msg_stub", "type": "message", "role": "assistant", "model": asked.model}
+    content = [{"type": "thinking", "thinking": "", "signature": ""}, {"type": "text", "text": answered.text}]
+    return head | {"content": content, "stop_reason": reason, "stop_sequence": None, "usage": usage}
+
+
+def _plain(content: Any) -> str:
+    return content if isinstance(content, str) else "".join(piece["text"] for piece in content)
+
+
+_SAMPLING = {"model", "temperature", "top_p"}
+_OPENAI = _SAMPLING | {"prompt_cache_key", "store"}
+INTERFACES = {
+    "chat/completions": Interface(
+        frozenset(_OPENAI | {"messages", "max_tokens", "max_completion_tokens", "response_format", "reasoning_effort"}),
+        _read_chat,
+        _write_chat,
+    ),
+    "responses": Interface(
+        frozenset(_OPENAI | {"input", "instructions", "max_output_tokens", "text", "reasoning"}),
+        _read_responses,
+        _write_responses,
+    ),
+    "messages": Interface(
+        frozenset(_SAMPLING | {"messages", "system", "max_tokens", "output_config"}), _read_messages, _write_messages
+    ),
+}
+"""By the end of the path."""

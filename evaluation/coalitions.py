@@ -1,0 +1,66 @@
+"""Coalitions: those of the paper, and those that somebody asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import combinations
+
+from evaluation.options import EvaluationError
+from evaluation.statistics import Coalition
+
+COALITIONS: dict[str, tuple[Coalition, ...]] = {
+    "singles": tuple((power,) for power in ("ENGLAND", "FRANCE", "GERMANY", "ITALY", "TURKEY")),
+    "pairs": (
+        ("ENGLAND", "TURKEY"),
+        ("ITALY", "RUSSIA"),
+        ("AUSTRIA", "ENGLAND"),
+        ("GERMANY", "TURKEY"),
+        ("FRANCE", "RUSSIA"),
+    ),
+}
+"""The paper's sets S_1 and S_2 (appendix B.3): powers that start with three centres, pairs that are not adjacent."""
+
+
+def all_coalitions(players: Sequence[str]) -> dict[str, tuple[Coalition, ...]]:
+    """Name -> all coalitions of one player, and of two."""
+    return {f"all-{name}": tuple(combinations(players, size)) for name, size in (("singles", 1), ("pairs", 2))}
+
+
+def choose_coalitions(
+    players: Sequence[str],
+    coalitions: str | Iterable[str | Sequence[str]],
+    sets: Mapping[str, Sequence[Coalition]],
+    check: Callable[[object], object] | None = None,
+) -> list[Coalition]:
+    """The coalitions meant by a name or a list, without repetition, members in the sequence of players.
+
+    Args:
+        players: of the game.
+        coalitions: a name of `sets`, or a list of coalitions, each a player or several.
+        sets: name -> coalitions.
+        check: is asked about every member first, to raise an error of the caller's own about strangers.
+
+    Raises:
+        EvaluationError: no set of this name, no list, an empty coalition, a stranger, a player twice in one.
+    """
+    if isinstance(coalitions, str):
+        if coalitions not in sets:
+            raise EvaluationError(f"coalitions={coalitions!r:.80}: choose {', '.join(sets)}, or give a list")
+        return list(sets[coalitions])
+    if not isinstance(coalitions, Iterable) or isinstance(coalitions, (set, frozenset)):
+        raise EvaluationError(f"coalitions={coalitions!r:.80}: give the name of a set, or a list of coalitions")
+    found = [_coalition(players, coalition, check) for coalition in coalitions]
+    if not found:
+        raise EvaluationError("coalitions: give one at least")
+    return list(dict.fromkeys(found))
+
+
+def _coalition(players: Sequence[str], given: object, check: Callable[[object], object] | None) -> Coalition:
+    members = [given] if isinstance(given, str) else list(given) if isinstance(given, Iterable) else []
+    if check:
+        for member in members:
+            check(member)
+    known = [member for member in members if isinstance(member, str) and member in players]
+    if len(known) != len(members) or len(set(known)) != len(known) or not known:
+        raise EvaluationError(f"coalition {given!r:.80}: name one or more of {', '.join(players)}, each once")
+    return tuple(player for player in players if player in known)

@@ -1,0 +1,83 @@
+"""What language models have used in games, and what went wrong with them: from records to a table."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rich.table import Table
+from rich.text import Text
+
+
+@dataclass(frozen=True)
+class LMUsage:
+    """Of all language models in some games together.
+
+    Attributes:
+        games: with language models.
+        calls: questions asked. Of them, `failed` got no reply.
+        input_tokens: of prompts. Of them, `cached_tokens` were read from the provider's cache.
+        output_tokens: of replies.
+        dollars: what all replies cost when they were first asked for; None where a price was not known.
+        faults: kind -> how often a request failed, repeated ones included.
+        losses: kind -> how often something in a reply could not be used.
+    """
+
+    games: int
+    calls: int
+    failed: int
+    input_tokens: int
+    cached_tokens: int
+    output_tokens: int
+    dollars: float | None
+    faults: dict[str, int]
+    losses: dict[str, int]
+
+
+def usage_of(records: Sequence[Mapping[str, Any]]) -> LMUsage | None:
+    """What the language models of some games have used; None if none played."""
+    games = [list(_models(record)) for record in records]
+    models = [model for found in games for model in found]
+    if not models:
+        return None
+    dollars = [model["dollars"] for model in models]
+    return LMUsage(
+        games=sum(map(bool, games)),
+        **{name: sum(model[name] for model in models) for name in _SUMS},
+        dollars=None if None in dollars else sum(dollars),
+        faults=_counted(models, "faults"),
+        losses=_counted(models, "losses"),
+    )
+
+
+_SUMS = ("calls", "failed", "input_tokens", "cached_tokens", "output_tokens")
+
+
+def _models(record: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    for models in record["welfare_env"].get("language_models", {}).values():
+        yield from models
+
+
+def _counted(models: Sequence[Mapping[str, Any]], what: str) -> dict[str, int]:
+    total: Counter[str] = Counter()
+    for model in models:
+        total.update(model[what])
+    return dict(sorted(total.items()))
+
+
+def usage_table(rows: Sequence[tuple[str, LMUsage]]) -> Table:
+    """A row a policy."""
+    table = Table(title=Text("Language models", style="table.title"), title_justify="left")
+    table.add_column("policy", overflow="fold", min_width=12)
+    for name in ("calls", "failed", "input tokens", "cached", "output tokens", "dollars"):
+        table.add_column(name, justify="right")
+    table.add_column("faults and losses", overflow="fold")
+    for policy, usage in rows:
+        share = f"{usage.cached_tokens / usage.input_tokens:.0%}" if usage.input_tokens else "-"
+        dollars = "no price" if usage.dollars is None else f"{usage.dollars:.2f}"
+        counts = (f"{usage.calls:,}", f"{usage.failed:,}", f"{usage.input_tokens:,}", share, f"{usage.output_tokens:,}")
+        wrong = ", ".join(f"{kind} {number}" for kind, number in (usage.faults | usage.losses).items())
+        table.add_row(*map(Text, (policy, *counts, dollars, wrong or "none")))
+    return table

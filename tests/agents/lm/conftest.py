@@ -1,0 +1,124 @@
+"""What the tests of language models share: a server on this machine, models that ask it, a clock that does not wait."""
+
+import asyncio
+import os
+import ssl
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from typing import Any
+
+import pytest
+
+from agents.lm.cache import CachedModel
+from agents.lm.limits import Clock
+from agents.lm.models import AnthropicModel, Block, Model, OpenAIModel, Reply, Request
+from agents.lm.remote import RemoteModel
+from agents.lm.stub import StubServer
+
+
+class FakeClock:
+    """Time that passes only by sleeping, at once.
+
+    Attributes:
+        slept: every pause, in seconds.
+    """
+
+    def __init__(self) -> None:
+        self.time = 100.0
+        self.slept: list[float] = []
+
+    def sleep(self, seconds: float) -> None:
+        if seconds:
+            self.slept.append(seconds)
+            self.time += seconds
+
+    async def asleep(self, seconds: float) -> None:
+        self.sleep(seconds)
+        await asyncio.sleep(0)
+
+    @property
+    def clock(self) -> Clock:
+        return Clock(lambda: self.time, self.sleep, self.asleep)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _certificates_once() -> Iterator[None]:
+    """Every client of the SDKs reads all certificates anew, which takes longer than most of these tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ssl, "create_default_context", lru_cache(ssl.create_default_context))
+        yield
+
+
+@pytest.fixture(autouse=True)
+def _no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing of the user's own environment."""
+    for name in os.environ:
+        if name.startswith(("OPENAI_", "ANTHROPIC_")) or name.lower().endswith("_proxy"):
+            monkeypatch.delenv(name)
+
+
+@pytest.fixture(params=["chat", "responses", "messages"])
+def api(request: pytest.FixtureRequest) -> str:
+    """One of OpenAI's two interfaces, or Anthropic's."""
+    return request.param
+
+
+@pytest.fixture
+def fake_clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture
+def stub() -> Iterator[StubServer]:
+    with StubServer() as server:
+        yield server
+
+
+@pytest.fixture
+def connect(stub: StubServer, fake_clock: FakeClock) -> Iterator[Callable[..., RemoteModel]]:
+    """connect("chat" | "responses" | "messages", model="any", **settings): a model that asks the stub server."""
+    made = []
+
+    def make(api: str, model: str = "any", **settings: Any) -> RemoteModel:
+        settings = {"clock": fake_clock.clock} | settings
+        if api == "messages":
+            made.append(AnthropicModel(model, **{"base_url": stub.url} | settings))
+        else:
+            made.append(OpenAIModel(model, **{"base_url": f"{stub.url}/v1", "api": api} | settings))
+        return made[-1]
+
+    yield make
+    for model in made:
+        model.close()
+
+
+async def _ask_and_close(model: Model, request: Request) -> Reply:
+    try:
+        return await model.acomplete(request)
+    finally:
+        asked = model.model if isinstance(model, CachedModel) else model
+        if isinstance(asked, RemoteModel):
+            await asked.aclose()
+
+
+@pytest.fixture(params=["sync", "async"])
+def ask(request: pytest.FixtureRequest) -> Callable[[Model, Request], Reply]:
+    """Asks a model in either way."""
+    if request.param == "sync":
+        return lambda model, asked: model.complete(asked)
+    return lambda model, asked: asyncio.run(_ask_and_close(model, asked))
+
+
+@pytest.fixture(scope="session")
+def question() -> Request:
+    return Request(
+        system=(Block("You play FRANCE. Be kind.", cache=True),),
+        user=(Block("Spring 1901. ", cache=True), Block("A PAR may move.")),
+        schema={
+            "type": "object",
+            "properties": {"reasoning": {"type": "string"}, "order": {"enum": ["A PAR H", "A PAR - BUR"]}},
+            "required": ["reasoning", "order"],
+            "additionalProperties": False,
+        },
+        max_tokens=500,
+    )

@@ -1,0 +1,211 @@
+"""Budgets stop before they are exceeded; prices say what tokens cost."""
+
+import json
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Barrier
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agents.lm.budget import Budget
+from agents.lm.errors import BudgetError, ConfigError, ModelError
+from agents.lm.models import NO_USAGE, AnthropicModel, Model, OpenAIModel, Reply, Request, Usage
+from agents.lm.prices import PRICES, Price, find_price, load_prices
+from agents.lm.remote import RemoteModel
+from agents.lm.stub import StubServer
+
+Connect = Callable[..., RemoteModel]
+Ask = Callable[[Model, Request], Reply]
+
+PRICE = {"any": Price(input=1000.0, output=2000.0, cached=100.0)}
+
+
+class TestBudget:
+    def test_it_stops_before_a_call_that_could_exceed_it(
+        self, api: str, connect: Connect, ask: Ask, question: Request, stub: StubServer
+    ) -> None:
+        most = -(-len(question.prompt) // 3) + question.max_tokens
+        budget = Budget(max_tokens=3 * most)
+        model = connect(api, budget=budget)
+        replies: list[Reply] = []
+        with pytest.raises(BudgetError, match=rf"the budget of {3 * most} tokens is used up: \d+ are used"):
+            replies.extend(ask(model, question) for _ in range(1000))
+        assert len(stub.requests) == len(replies) > 3
+        assert budget.spent == sum((reply.usage for reply in replies), NO_USAGE)
+        assert 3 * most - most < budget.spent.tokens <= 3 * most
+
+    def test_dollars(self, api: str, connect: Connect, ask: Ask, question: Request, stub: StubServer) -> None:
+        budget = Budget(max_dollars=3.0)
+        model = connect(api, budget=budget, prices=PRICE)
+        replies: list[Reply] = []
+        with pytest.raises(BudgetError, match=r"the budget of 3.0 dollars is used up: \d\.\d+ are used"):
+            replies.extend(ask(model, question) for _ in range(1000))
+        usage = replies[0].usage
+        plain = usage.input_tokens - usage.cached_tokens
+        dollars = (plain * 1000 + usage.cached_tokens * 100 + usage.output_tokens * 2000) / 1e6
+        assert usage.dollars == pytest.approx(dollars)
+        assert budget.spent.dollars == pytest.approx(len(replies) * dollars)
+        assert (budget.spent.dollars or 0) <= 3.0
+
+    def test_a_stop_is_a_stop(self) -> None:
+        budget = Budget(max_tokens=100)
+        with pytest.raises(BudgetError), budget.hold(101, None):
+            pass
+        with pytest.raises(BudgetError), budget.hold(1, None):
+            pass
+
+    def test_calls_in_progress_count(self) -> None:
+        budget = Budget(max_tokens=100)
+        with budget.hold(60, None) as hold:
+            hold.spend(Usage(30, 0, 10, None))
+            told = "calls in progress may use 60, the next one 41"
+            with pytest.raises(BudgetError, match=told), budget.hold(41, None):
+                pass
+        assert budget.spent == Usage(30, 0, 10, None)
+
+    def test_what_is_not_used_is_given_back(self) -> None:
+        budget = Budget(max_tokens=100, max_dollars=1.0)
+        for _ in range(50):
+            with pytest.raises(KeyboardInterrupt), budget.hold(60, 0.6):
+                raise KeyboardInterrupt
+        assert budget.spent == NO_USAGE
+
+    def test_retries_are_calls(self, connect: Connect, question: Request, stub: StubServer) -> None:
+        most = -(-len(question.prompt) // 3) + question.max_tokens
+        model = connect("chat", "fail-empty", budget=Budget(max_tokens=most + 5))
+        with pytest.raises(BudgetError):
+            model.complete(question)
+        assert len(stub.requests) == 1
+
+    def test_threads_never_exceed_it(self) -> None:
+        budget, barrier = Budget(max_tokens=1000), Barrier(8)
+
+        def spend(_: int) -> int:
+            barrier.wait()
+            calls = 0
+            try:
+                while True:
+                    with budget.hold(7, None) as hold:
+                        hold.spend(Usage(5, 0, 2, None))
+                        calls += 1
+            except BudgetError:
+                return calls
+
+        with ThreadPoolExecutor(8) as pool:
+            calls = sum(pool.map(spend, range(8)))
+        assert budget.spent.tokens == 7 * calls <= 1000
+
+    @given(st.lists(st.tuples(st.integers(1, 50), st.integers(0, 50)), max_size=60))
+    def test_honest_calls_stay_within_it(self, calls: list[tuple[int, int]]) -> None:
+        budget = Budget(max_tokens=200)
+        for most, used in calls:
+            try:
+                with budget.hold(most, None) as hold:
+                    hold.spend(Usage(min(used, most), 0, 0, None))
+            except BudgetError:
+                break
+        assert budget.spent.tokens <= 200
+
+    def test_dollars_need_a_price(self, connect: Connect) -> None:
+        with pytest.raises(ConfigError, match="openai/any: no price is known for a budget in dollars"):
+            connect("chat", budget=Budget(max_dollars=1))
+        budget = Budget(max_dollars=1)
+        with pytest.raises(BudgetError, match="a call without a known price"), budget.hold(1, None):
+            pass
+
+    @pytest.mark.parametrize("limits", [{"max_tokens": 0}, {"max_dollars": -1.0}, {"max_dollars": float("nan")}])
+    def test_limits_that_make_no_sense(self, limits: dict[str, float]) -> None:
+        with pytest.raises(ConfigError, match=f"{next(iter(limits))} .*give a limit above 0"):
+            Budget(**limits)  # type: ignore[arg-type]
+
+
+class TestPrices:
+    def test_of_a_call(self) -> None:
+        price = Price(input=2.0, output=10.0, cached=0.2, written=2.5)
+        assert price.dollars(1_000_000, 0, 0, 0) == 2.0
+        assert price.dollars(0, 1_000_000, 0, 0) == 0.2
+        assert price.dollars(0, 0, 1_000_000, 0) == 2.5
+        assert price.dollars(0, 0, 0, 1_000_000) == 10.0
+        assert price.most(1_000_000, 1_000_000) == 12.5
+
+    def test_what_is_not_told_costs_as_much_as_input(self) -> None:
+        assert Price(2.0, 10.0).dollars(0, 500_000, 500_000, 0) == 2.0
+
+    def test_of_prompts_that_are_too_long_for_it(self) -> None:
+        price = Price(1.0, 1.0, up_to=100)
+        assert price.dollars(50, 30, 20, 9) is not None
+        assert price.dollars(50, 30, 21, 9) is None
+        assert price.most(101, 1) is None
+
+    @given(*[st.integers(0, 10**6)] * 4)
+    def test_no_call_costs_more_than_the_most(self, plain: int, cached: int, written: int, output: int) -> None:
+        for price in PRICES.values():
+            dollars = price.dollars(plain, cached, written, output)
+            most = price.most(plain + cached + written, output)
+            assert (dollars is None) == (most is None)
+            assert dollars is None or most is None or dollars <= most * (1 + 1e-12)
+
+    def test_of_versions_of_a_model(self) -> None:
+        table = {"gpt-x": Price(1, 1), "gpt-x-mini": Price(2, 2), "gpt-x-2026-01-01": Price(3, 3)}
+        assert find_price("gpt-x-2026-05-05", table) == find_price("gpt-x-latest", table) == Price(1, 1)
+        assert find_price("gpt-x-mini-20260505", table) == Price(2, 2)
+        assert find_price("gpt-x-2026-01-01", table) == Price(3, 3)
+        assert find_price("gpt-x-maxi", table) is find_price("gpt", table) is None
+
+    def test_the_table_holds_for_the_providers_own_servers_only(self) -> None:
+        assert OpenAIModel("gpt-6-luna").price == PRICES["gpt-6-luna"]
+        assert AnthropicModel("claude-haiku-4-5-20251001").price == PRICES["claude-haiku-4-5"]
+        assert OpenAIModel("gpt-6-luna", base_url="http://127.0.0.1:1").price is None
+
+    def test_an_unknown_model_has_none_and_says_so(
+        self, connect: Connect, question: Request, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        assert OpenAIModel("gpt-99").price is None
+        assert connect("chat", prices={"other": Price(1, 1)}).complete(question).usage.dollars is None
+        told = "no price is known, so dollars are not counted; give a file with `prices`"
+        assert [record.message for record in caplog.records] == [f"openai/gpt-99: {told}", f"openai/any: {told}"]
+
+    def test_a_file_of_ones_own(self, connect: Connect, question: Request, tmp_path: Path) -> None:
+        file = tmp_path / "prices.json"
+        file.write_text(json.dumps({"any": {"input": 1, "output": 2, "cached": 0.5}}), encoding="utf-8")
+        assert load_prices(file) == {"any": Price(1, 2, cached=0.5)}
+        assert (connect("chat", prices=file).complete(question).usage.dollars or 0) > 0
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "",
+            "[]",
+            '{"a": 1}',
+            '{"a": {"input": 1}}',
+            '{"a": {"input": 1, "output": 2, "tax": 3}}',
+            '{"a": {"input": -1, "output": 2}}',
+            '{"a": {"input": NaN, "output": 2}}',
+            '{"a": {"input": true, "output": 2}}',
+            '{"a": {"input": "1", "output": 2}}',
+        ],
+    )
+    def test_files_that_are_none(self, text: str, tmp_path: Path) -> None:
+        file = tmp_path / "prices.json"
+        file.write_text(text, encoding="utf-8")
+        with pytest.raises(ConfigError, match=r"prices\.json"):
+            load_prices(file)
+
+    def test_no_file(self, tmp_path: Path) -> None:
+        with pytest.raises(ConfigError, match="no table of prices"):
+            load_prices(tmp_path / "none.json")
+
+
+class TestUsage:
+    def test_sums(self) -> None:
+        assert Usage(1, 2, 3, 0.5) + Usage(10, 20, 30, 0.25) == Usage(11, 22, 33, 0.75)
+        assert (Usage(1, 2, 3, 0.5) + Usage(1, 1, 1, None)).dollars is None
+        assert NO_USAGE + Usage(1, 2, 3, None) == Usage(1, 2, 3, None)
+
+    def test_of_tries_that_failed_counts(self, connect: Connect, question: Request) -> None:
+        with pytest.raises(ModelError) as caught:
+            connect("chat", "fail-empty", prices=PRICE | {"fail-empty": PRICE["any"]}).complete(question)
+        assert caught.value.usage.dollars > 0

@@ -1,0 +1,131 @@
+"""Programs for modal combat: the prompt, the schema, and what replies mean."""
+
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import modal_env
+from agents.lm.modal import COSTS, program_prompt, program_schema, read_program
+from modal_env import FairBot, game
+from modal_env.modes import find
+
+GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "prompts"
+PROGRAMS: dict[str, list[Any]] = {"formula": ["[]X(me)", "[]X(PrudentBot)"], "library": [2, 3]}
+
+
+def info_of(actions: str, played: int = 1, **setting: Any) -> dict[str, Any]:
+    """What player_0 is told after some rounds."""
+    env = modal_env.make(epsilon=0.1, actions=actions, rounds=3, **setting)
+    env.reset(seed=0)
+    for _ in range(played):
+        for number in range(len(env.possible_agents)):
+            env.step(PROGRAMS[actions][number % 2])
+    return env.infos["player_0"]
+
+
+def setting_of(actions: str, **setting: Any) -> Any:
+    return info_of(actions, 0, **setting)["setting"]
+
+
+@pytest.mark.parametrize("actions", PROGRAMS)
+def test_golden_prompt(actions: str, request: pytest.FixtureRequest) -> None:
+    prompt, path = program_prompt("player_0", info_of(actions)), GOLDEN / f"modal-{actions}.txt"
+    if request.config.getoption("--update-golden"):
+        path.write_text(prompt.text, encoding="utf-8")
+    assert prompt.text.split("\n") == path.read_text(encoding="utf-8").split("\n")
+
+
+def test_a_prompt_begins_as_the_one_before() -> None:
+    prompts = [program_prompt("player_0", info_of("formula", played)) for played in range(3)]
+    for before, after in pairwise(prompts):
+        assert after.system == before.system
+        earlier = [block.text for block in before.user[:-1]]
+        assert [block.text for block in after.user[: len(earlier)]] == earlier
+        assert len(after.user) == len(before.user) + 1
+
+
+def test_more_than_two_players_see_all_programs() -> None:
+    text = program_prompt("player_0", info_of("formula", players=4)).text
+    assert text.count(" wrote ") == 4
+    assert "4 players are paired at random" in text
+
+
+@pytest.mark.parametrize("cost", game.COSTS)
+def test_every_cost_is_explained(cost: str) -> None:
+    assert COSTS[cost] in program_prompt("player_0", info_of("formula", cost=cost)).text
+    assert set(COSTS) == set(game.COSTS)
+
+
+def test_a_long_formula_is_shown_in_part() -> None:
+    env = modal_env.make(actions="formula", rounds=2)
+    env.reset(seed=0)
+    env.step("true & " * 100 + "true")
+    env.step("true")
+    line = next(
+        line for line in program_prompt("player_1", env.infos["player_1"]).text.split("\n") if "true & true" in line
+    )
+    shown = ("true & " * 100)[:300]
+    assert line == f"- player_0 wrote {shown} ... (704 characters), cooperated against player_1, was paid 2"
+
+
+@pytest.mark.parametrize(
+    ("actions", "program"),
+    [
+        ("formula", "[]X(me)"),
+        ("formula", "fairbot"),
+        ("formula", " □X(me) "),
+        ("library", "FairBot"),
+        ("library", "[]X(me)"),
+        ("tokens", "[]X(me)"),
+    ],
+)
+@pytest.mark.parametrize("form", ['{{"reasoning": "r", "program": "{}"}}', "It is ```json\n{{'program': '{}',}}\n```"])
+def test_programs_that_are_read(actions: str, program: str, form: str) -> None:
+    setting = setting_of(actions)
+    reply = read_program(form.format(program), setting)
+    assert reply.program == FairBot
+    assert [loss.kind for loss in reply.losses] == ([] if form.startswith("{{") else ["prose", "repaired"])
+    assert setting.mode().actions(reply.program)
+
+
+@pytest.mark.parametrize(
+    ("actions", "text", "kinds"),
+    [
+        ("formula", '{"program": "X(me)"}', ["program"]),
+        ("formula", '{"program": "[]X(NoSuchBot)"}', ["program"]),
+        ("formula", '{"program": ""}', ["program"]),
+        ("formula", '{"program": "[]X(m', ["truncated", "program"]),
+        ("formula", '{"reasoning": "only"}', ["program"]),
+        ("formula", "[]X(me)", ["no object"]),
+        ("library", '{"program": "JustBot"}', ["program"]),
+        (
+            "tokens",
+            '{"program": "[](X(me) & X(me) & X(me) & X(me) & X(me) & X(me) & X(me) & X(me) & X(me))"}',
+            ["program"],
+        ),
+        ("tokens", '{"program": "[]X(JustBot)"}', ["program"]),
+    ],
+)
+def test_programs_that_are_lost(actions: str, text: str, kinds: list[str]) -> None:
+    reply = read_program(text, setting_of(actions))
+    assert reply.program is None
+    assert [loss.kind for loss in reply.losses] == kinds
+
+
+def test_the_schema_of_a_library_has_its_names() -> None:
+    assert program_schema(setting_of("library"))["properties"]["program"]["enum"] == [
+        agent.name for agent in modal_env.setting.POST
+    ]
+    assert "enum" not in program_schema(setting_of("formula"))["properties"]["program"]
+
+
+@given(st.text() | st.text(alphabet='{}[]":,\\XmeprogmTF()~&|-> '))
+def test_any_text_is_read(text: str) -> None:
+    setting = setting_of("formula")
+    for reply in (read_program(text, setting), read_program(f'{{"program": "{text}"}}', setting)):
+        assert reply.program is None or find(reply.program.text, reply.program.helpers) == reply.program
+        assert reply.program is not None or reply.losses

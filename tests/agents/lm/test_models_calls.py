@@ -1,0 +1,291 @@
+"""Calls of the real SDKs to a server on this machine: what comes back, what goes wrong, and how often it is tried."""
+
+import asyncio
+import json
+import socket
+import time
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from email.utils import formatdate
+from typing import Any
+
+import numpy as np
+import pytest
+
+from agents.lm import stub as stub_module
+from agents.lm.answers import status_fault
+from agents.lm.errors import FAULT_KINDS, ModelError
+from agents.lm.limits import Clock
+from agents.lm.models import Block, Model, Reply, Request
+from agents.lm.remote import RemoteModel
+from agents.lm.stub import StubServer
+
+Connect = Callable[..., RemoteModel]
+Ask = Callable[[Model, Request], Reply]
+
+# What the stub server is told to do: the kind of fault that it is to us.
+PASSING = {
+    **{"429:0": "rate limit", "500": "server", "503": "server", "529": "server"},
+    **{"cut": "connection", "malformed": "malformed", "truncated": "malformed", "wrong": "malformed"},
+    **{"empty": "empty", "big": "too long"},
+}
+FINAL = {
+    **{"400": "bad request", "404": "bad request", "401": "authentication", "403": "authentication"},
+    **{"413": "too long", "quota": "rate limit"},
+}
+
+
+def failure(ask: Ask, model: RemoteModel, question: Request) -> ModelError:
+    with pytest.raises(ModelError) as caught:
+        ask(model, question)
+    return caught.value
+
+
+class TestReplies:
+    def test_an_answer(self, api: str, connect: Connect, ask: Ask, question: Request, stub: StubServer) -> None:
+        reply = ask(connect(api), question)
+        told = json.loads(reply.text)
+        assert list(told) == ["reasoning", "order"]
+        assert told["order"] in ("A PAR H", "A PAR - BUR")
+        assert (reply.finish, reply.model, reply.attempts, reply.faults) == ("stop", "any", 1, ())
+        # The stub counts four characters a token, and the system prompt as cached.
+        system, prompt = len("You play FRANCE. Be kind."), len(question.prompt)
+        assert (reply.usage.input_tokens, reply.usage.cached_tokens) == (-(-prompt // 4), -(-system // 4))
+        assert reply.usage.output_tokens == -(-len(reply.text) // 4)
+        assert reply.usage.dollars is None  # the stub is not the provider's own server
+        assert len(stub.requests) == 1
+
+    def test_an_answer_cut_by_max_tokens(self, api: str, connect: Connect, ask: Ask, question: Request) -> None:
+        reply = ask(connect(api, "fail-length"), question)
+        assert reply.finish == "length"
+        with pytest.raises(json.JSONDecodeError):
+            json.loads(reply.text)
+
+    def test_a_refusal(self, api: str, connect: Connect, ask: Ask, question: Request) -> None:
+        reply = ask(connect(api, "fail-refusal"), question)
+        assert (reply.finish, reply.text) == ("refusal", "I would rather not.")
+
+    def test_free_text(self, api: str, connect: Connect, ask: Ask) -> None:
+        reply = ask(connect(api), Request((), (Block("What was said?"),)))
+        assert reply.text.endswith(".")
+
+    def test_half_a_surrogate_pair_cannot_get_in(self, api: str, connect: Connect, ask: Ask, question: Request) -> None:
+        with StubServer(reply=lambda asked: "peace \ud83d and \ud83d\ude00 joy") as server:
+            url = server.url if api == "messages" else f"{server.url}/v1"
+            assert ask(connect(api, base_url=url), question).text == "peace \ufffd and \U0001f600 joy"
+
+    def test_a_server_that_tells_no_usage(
+        self,
+        api: str,
+        connect: Connect,
+        ask: Ask,
+        question: Request,
+        monkeypatch: pytest.MonkeyPatch,
+        caplog: pytest.LogCaptureFixture,
+    ) -> None:
+        write = stub_module.write
+        monkeypatch.setattr(stub_module, "write", lambda *told: write(*told) | {"usage": None})
+        model = connect(api)
+        replies = [ask(model, question), ask(model, question)]
+        assert [reply.usage.input_tokens for reply in replies] == [-(-len(question.prompt) // 3)] * 2
+        assert model.budget.spent == replies[0].usage + replies[1].usage
+        assert [record.message for record in caplog.records if "no usage" in record.message] == [
+            "openai/any: its server tells no usage; tokens are estimated from characters".replace(
+                "openai", model.PROVIDER
+            )
+        ]
+
+
+class TestFaultsThatPass:
+    @pytest.mark.parametrize("fault", PASSING)
+    def test_the_next_try_succeeds(
+        self, api: str, fault: str, connect: Connect, ask: Ask, question: Request, stub: StubServer
+    ) -> None:
+        model = connect(api)
+        stub.fail(fault)
+        reply = ask(model, question)
+        assert json.loads(reply.text)["order"].startswith("A PAR")
+        assert (reply.attempts, reply.faults) == (2, (PASSING[fault],))
+        assert model.faults == Counter([PASSING[fault]])
+        assert [request.fault for request in stub.requests] == [fault, "ok"]
+
+    @pytest.mark.parametrize("fault", ["500", "cut", "429:0"])
+    def test_a_fault_that_stays_ends_the_call(
+        self, api: str, fault: str, connect: Connect, ask: Ask, question: Request, stub: StubServer
+    ) -> None:
+        model = connect(api, f"fail-{fault}", retries=3)
+        error = failure(ask, model, question)
+        assert (error.kind, error.faults) == (PASSING[fault], (PASSING[fault],) * 4)
+        assert model.faults == Counter({PASSING[fault]: 4})
+        assert len(stub.requests) == 4
+        assert f"{model.name}: {error.kind}: " in str(error)
+        assert "the last of 4 tries" in str(error)
+
+    @pytest.mark.parametrize("fault", ["empty", "malformed"])
+    def test_what_was_paid_for_is_asked_again_only_twice(
+        self, api: str, fault: str, connect: Connect, ask: Ask, question: Request, stub: StubServer
+    ) -> None:
+        error = failure(ask, connect(api, f"fail-{fault}"), question)
+        assert error.faults == (PASSING[fault],) * 3
+        assert len(stub.requests) == 3
+
+    def test_the_log_tells(self, connect: Connect, question: Request, caplog: pytest.LogCaptureFixture) -> None:
+        caplog.set_level("INFO", "agents.lm.remote")
+        failure(RemoteModel.complete, connect("chat", "fail-503", retries=1), question)
+        told = "openai/fail-503: server: HTTP 503: stub fault 503; you sent no key"
+        assert [record.message for record in caplog.records if record.name == "agents.lm.remote"] == [told] * 2
+
+    def test_what_empty_answers_have_used_counts(self, api: str, connect: Connect, question: Request) -> None:
+        model = connect(api, "fail-empty")
+        error = failure(RemoteModel.complete, model, question)
+        assert error.usage.input_tokens == 3 * -(-len(question.prompt) // 4)
+        assert model.budget.spent == error.usage
+
+    def test_every_kind_of_fault_is_known(self) -> None:
+        assert {*PASSING.values(), *FINAL.values(), "timeout"} == set(FAULT_KINDS)
+
+
+class TestFaultsThatStay:
+    @pytest.mark.parametrize("fault", FINAL)
+    def test_they_end_the_call_at_once(
+        self, api: str, fault: str, connect: Connect, ask: Ask, question: Request, stub: StubServer
+    ) -> None:
+        model = connect(api, f"fail-{fault}")
+        error = failure(ask, model, question)
+        assert (error.kind, error.faults) == (FINAL[fault], (FINAL[fault],))
+        assert len(stub.requests) == 1
+
+    def test_nobody_listens(self, api: str, connect: Connect, ask: Ask, question: Request) -> None:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            model = connect(api, base_url=f"http://127.0.0.1:{free.getsockname()[1]}", retries=1)
+            error = failure(ask, model, question)
+        assert (error.kind, len(error.faults)) == ("connection", 2)
+        assert model.base_url in str(error)
+
+    def test_a_text_that_is_no_line(self) -> None:
+        fault = status_fault(400, {}, {"error": {"message": "bad\x1b[2J\r\n" + "x" * 9999}})
+        assert fault.text.isprintable()
+        assert len(fault.text) < 400
+
+
+class TestTimeouts:
+    def test_no_answer(self, api: str, connect: Connect, ask: Ask, question: Request) -> None:
+        model = connect(api, "fail-timeout", timeout=0.1, retries=1, backoff=0, clock=Clock())
+        error = failure(ask, model, question)
+        assert error.faults == ("timeout", "timeout")
+        assert "0.1 s" in str(error)
+
+    def test_an_answer_byte_by_byte(self, api: str, connect: Connect, ask: Ask, question: Request) -> None:
+        """Each byte is in time; the whole of them would take half a minute."""
+        started = time.monotonic()
+        error = failure(ask, connect(api, "fail-slow", timeout=0.2, retries=0, clock=Clock()), question)
+        assert error.kind == "timeout"
+        assert time.monotonic() - started < 5
+
+    def test_it_passes(self, api: str, connect: Connect, ask: Ask, question: Request, stub: StubServer) -> None:
+        stub.fail("timeout")
+        reply = ask(connect(api, timeout=0.2, backoff=0, clock=Clock()), question)
+        assert reply.faults == ("timeout",)
+
+
+class TestPauses:
+    def test_they_double_and_have_a_longest(
+        self, api: str, connect: Connect, ask: Ask, question: Request, fake_clock: Any
+    ) -> None:
+        failure(ask, connect(api, "fail-500", retries=9, backoff=2.0), question)
+        longest = [2.0, 4.0, 8.0, 16.0, 32.0, 60.0, 60.0, 60.0, 60.0]
+        assert len(fake_clock.slept) == 9
+        assert all(most / 2 <= pause <= most for pause, most in zip(fake_clock.slept, longest, strict=True))
+        assert len(set(fake_clock.slept)) == 9
+
+    def test_chance_comes_from_the_generator(
+        self, api: str, connect: Connect, question: Request, fake_clock: Any
+    ) -> None:
+        pauses = []
+        for seed in (1, 1, 2):
+            del fake_clock.slept[:]
+            failure(RemoteModel.complete, connect(api, "fail-500", rng=np.random.default_rng(seed)), question)
+            pauses.append(list(fake_clock.slept))
+        assert pauses[0] == pauses[1] != pauses[2]
+
+    def test_the_server_says_how_long(
+        self, api: str, connect: Connect, ask: Ask, question: Request, stub: StubServer, fake_clock: Any
+    ) -> None:
+        stub.fail("429:7.5", "429:40")
+        assert ask(connect(api), question).attempts == 3
+        first, second = fake_clock.slept
+        assert 7.5 <= first <= 7.5 * 1.1
+        assert 40 <= second <= 40 * 1.1
+
+    def test_no_server_makes_us_wait_for_an_hour(
+        self, api: str, connect: Connect, ask: Ask, question: Request, fake_clock: Any
+    ) -> None:
+        error = failure(ask, connect(api, "fail-429:3600"), question)
+        assert "3600 s" in str(error)
+        assert fake_clock.slept == []
+
+    def test_every_form_of_retry_after(self) -> None:
+        def pause(**headers: str) -> float | None:
+            names = {name.replace("_", "-"): value for name, value in headers.items()}
+            return status_fault(429, names, None).retry_after
+
+        assert pause(retry_after="12") == 12
+        assert pause(retry_after_ms="1500", retry_after="9") == 1.5
+        assert 55 < (pause(retry_after=formatdate(time.time() + 60, usegmt=True)) or 0) <= 60
+        assert pause(retry_after=formatdate(time.time() - 60, usegmt=True)) == 0
+        assert pause(retry_after="-3") == 0
+        assert pause(retry_after="soon") is pause(retry_after="inf") is pause(retry_after="nan") is pause() is None
+
+
+class TestAtOnce:
+    def test_threads_share_a_model(self, api: str, connect: Connect, question: Request, stub: StubServer) -> None:
+        stub.latency = 0.05
+        model = connect(api, max_concurrent=3, clock=Clock())
+        with ThreadPoolExecutor(9) as pool:
+            replies = list(pool.map(lambda _: model.complete(question), range(9)))
+        assert len({reply.text for reply in replies}) == 1
+        assert len(stub.requests) == 9
+        assert 1 < stub.peak <= 3
+
+    def test_so_do_the_tasks_of_a_loop(self, api: str, connect: Connect, question: Request, stub: StubServer) -> None:
+        stub.latency = 0.05
+        model = connect(api, max_concurrent=3, clock=Clock())
+
+        async def main() -> None:
+            await asyncio.gather(*(model.acomplete(question) for _ in range(6)))
+            await model.aclose()
+
+        asyncio.run(main())
+        asyncio.run(main())  # another loop, with connections of its own
+        assert len(stub.requests) == 12
+        assert 1 < stub.peak <= 3
+
+    def test_requests_a_minute(
+        self, api: str, connect: Connect, ask: Ask, question: Request, fake_clock: Any, stub: StubServer
+    ) -> None:
+        model = connect(api, requests_per_minute=2)
+        for _ in range(5):
+            ask(model, question)
+        assert fake_clock.slept == [60.0, 60.0]
+        assert len(stub.requests) == 5
+
+    def test_a_task_that_is_cancelled_frees_its_place(
+        self, api: str, connect: Connect, question: Request, stub: StubServer
+    ) -> None:
+        stub.fail("timeout")
+        model = connect(api, max_concurrent=1, clock=Clock())
+
+        async def main() -> Reply:
+            stuck = asyncio.create_task(model.acomplete(question))
+            waiting = asyncio.create_task(model.acomplete(question))
+            while not stub.requests:
+                await asyncio.sleep(0.01)
+            stuck.cancel()
+            reply = await asyncio.wait_for(waiting, 10)
+            await model.aclose()
+            return reply
+
+        assert asyncio.run(main()).attempts == 1
+        assert model.budget.spent.tokens > 0

@@ -1,0 +1,143 @@
+"""Keys: where they are read, to whom they go, and that they get nowhere else."""
+
+import json
+import logging
+import pickle
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agents.lm.cache import CachedModel, ResponseCache
+from agents.lm.errors import ConfigError, ModelError
+from agents.lm.models import AnthropicModel, Model, OpenAIModel, Reply, Request
+from agents.lm.remote import RemoteModel
+from agents.lm.stub import StubServer
+
+Connect = Callable[..., RemoteModel]
+Ask = Callable[[Model, Request], Reply]
+
+KEY = "sk-veryverysecret-0123456789"
+VARIABLES = {"chat": "OPENAI_API_KEY", "responses": "OPENAI_API_KEY", "messages": "ANTHROPIC_API_KEY"}
+
+
+def sent_keys(stub: StubServer) -> list[str | None]:
+    return [request.headers.get("authorization", request.headers.get("x-api-key")) for request in stub.requests]
+
+
+class TestWhereTheyGo:
+    def test_to_the_provider(
+        self, api: str, connect: Connect, ask: Ask, question: Request, stub: StubServer, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv(VARIABLES[api], KEY + "\n")  # as `export KEY="$(cat file)"` might leave it
+        kind = AnthropicModel if api == "messages" else OpenAIModel
+        monkeypatch.setattr(kind, "URL", stub.url if api == "messages" else f"{stub.url}/v1")
+        ask(connect(api, base_url=None), question)
+        assert sent_keys(stub) == [f"Bearer {KEY}"]
+
+    def test_to_no_other_server(
+        self, api: str, connect: Connect, ask: Ask, question: Request, stub: StubServer, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv(VARIABLES[api], KEY)
+        ask(connect(api), question)
+        assert sent_keys(stub) == [None]
+        assert KEY not in str(stub.requests[0].headers)
+
+    def test_but_to_one_that_is_named(
+        self, api: str, connect: Connect, ask: Ask, question: Request, stub: StubServer, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv(VARIABLES[api], "another")
+        monkeypatch.setenv("ROUTER_KEY", KEY)
+        ask(connect(api, key_variable="ROUTER_KEY"), question)
+        assert sent_keys(stub) == [f"Bearer {KEY}"]
+
+    def test_and_to_the_one_in_the_environment(
+        self, api: str, connect: Connect, ask: Ask, question: Request, stub: StubServer, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        url = stub.url if api == "messages" else f"{stub.url}/v1"
+        monkeypatch.setenv(VARIABLES[api], KEY)
+        monkeypatch.setenv(VARIABLES[api].replace("API_KEY", "BASE_URL"), url)
+        model = connect(api, base_url=None)
+        ask(model, question)
+        assert sent_keys(stub) == [f"Bearer {KEY}"]
+        assert model.settings["base_url"] == url
+
+
+class TestWhatIsNoKey:
+    def test_none(self, api: str, connect: Connect, ask: Ask, question: Request) -> None:
+        with pytest.raises(ConfigError, match=f"environment variable {VARIABLES[api]} holds no key"):
+            ask(connect(api, base_url=None), question)
+
+    @pytest.mark.parametrize("wrong", ["sk-1\r\nX-Evil: 1", "sk-\u00fc", "two words"])
+    def test_what_no_header_can_hold(
+        self, wrong: str, api: str, connect: Connect, question: Request, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("ROUTER_KEY", wrong)
+        with pytest.raises(ConfigError, match="ROUTER_KEY holds is no key") as caught:
+            connect(api, key_variable="ROUTER_KEY").complete(question)
+        assert wrong not in str(caught.value)
+
+    @pytest.mark.parametrize(
+        "url", ["https://me:" + KEY + "@host/v1", "https://host/v1?key=" + KEY, "https://" + KEY + "@host"]
+    )
+    def test_an_address_holds_none(self, url: str) -> None:
+        with pytest.raises(ConfigError, match="give the key by key_variable") as caught:
+            OpenAIModel("any", base_url=url)
+        assert KEY not in str(caught.value)
+
+    @pytest.mark.parametrize("url", ["host:80/v1", "ftp://host", "https://", "http://[", "", "nonsense"])
+    def test_what_is_no_address(self, url: str) -> None:
+        if url:
+            with pytest.raises(ConfigError, match="base_url"):
+                OpenAIModel("any", base_url=url)
+        else:
+            assert OpenAIModel("any", base_url=url).base_url == OpenAIModel.URL
+
+
+class TestNowhereElse:
+    # The stub server puts the key that it was sent in the texts of its errors.
+    @pytest.mark.parametrize("fault", ["400", "401", "403", "500", "quota", "malformed", "cut", "wrong"])
+    def test_in_no_error_and_no_log(
+        self,
+        fault: str,
+        api: str,
+        connect: Connect,
+        ask: Ask,
+        question: Request,
+        monkeypatch: pytest.MonkeyPatch,
+        caplog: pytest.LogCaptureFixture,
+    ) -> None:
+        monkeypatch.setenv("ROUTER_KEY", KEY)
+        caplog.set_level(logging.DEBUG)
+        model = connect(api, f"fail-{fault}", key_variable="ROUTER_KEY", retries=1)
+        with pytest.raises(ModelError) as caught:
+            ask(model, question)
+        error = caught.value
+        assert (error.__cause__, error.__context__) == (None, None)  # the SDK's error would hold request and headers
+        told = [str(error), repr(error), "".join(traceback.format_exception(error)), str(pickle.dumps(error))]
+        logged = [record.getMessage() + str(vars(record)) for record in caplog.records]
+        assert logged
+        assert [text for text in told + logged if KEY in text] == []
+        assert pickle.loads(pickle.dumps(error)).__dict__ == error.__dict__  # noqa: S301 (our own bytes)
+
+    def test_in_no_settings_and_no_kept_reply(
+        self, api: str, connect: Connect, ask: Ask, question: Request, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        monkeypatch.setenv("ROUTER_KEY", KEY)
+        model = connect(api, key_variable="ROUTER_KEY")
+        with ResponseCache(tmp_path / "replies.sqlite") as cache:
+            reply = ask(CachedModel(model, cache), question)
+        told = [repr(model), str(model), repr(reply), json.dumps(model.settings), str(pickle.dumps(model.settings))]
+        kept = [file.read_bytes().decode("latin-1") for file in tmp_path.iterdir()]
+        assert kept
+        assert [text for text in told + kept if KEY in text] == []
+
+    def test_a_model_is_not_pickled(self, api: str, connect: Connect, question: Request) -> None:
+        with pytest.raises(TypeError, match="make it anew"):
+            pickle.dumps(connect(api))
+
+    def test_the_advice_when_a_key_is_refused(self, api: str, connect: Connect, question: Request, **_: Any) -> None:
+        with pytest.raises(ModelError, match="was sent no key: name the variable that holds it with key_variable"):
+            connect(api, "fail-401").complete(question)

@@ -1,0 +1,447 @@
+"""Replies of language models: what is understood, and what is lost and how that is noted."""
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from agents.lm.orders import OrderBook, OrderFault
+from agents.lm.parsing import Parsed, parse
+from welfare_env import Game, Rules, View
+from welfare_env.press import MAX_MESSAGE_LENGTH
+
+OPENING = Game().view("FRANCE", "messages", 1)
+RULES = Rules(transfers=True)
+
+
+def position(phase: str, **more: Any) -> Game:
+    """France with fleets on and off coasts, home centres to build in, and points to give."""
+    units = {"FRANCE": ["F MAO", "F LYO", "A SPA", "F ENG", "A BRE", "F STP/SC"], "ENGLAND": ["F NTH", "A LON"]}
+    centers = {"FRANCE": ["PAR", "SPA", "MAR", "BRE", "POR", "STP", "MOS", "EDI"], "ENGLAND": ["LON"]}
+    given: dict[str, Any] = {"units": units, "centers": centers, "welfare": {"FRANCE": 2}, "rules": RULES}
+    return Game.from_position(phase, **{**given, **more})
+
+
+def fall() -> View:
+    return position("F1905M").view("FRANCE", "messages", 1)
+
+
+def winter(**more: Any) -> View:
+    units = {"FRANCE": ["F MAO", "A SPA"], "ENGLAND": ["F NTH", "A LON"]}
+    return position("W1905A", **{"units": units, **more}).view("FRANCE", "messages", 1)
+
+
+def retreats() -> View:
+    dislodged = {"FRANCE": {"A GAS": ["PAR", "BUR"], "F WES": ["SPA/SC", "TUN"]}}
+    return position("F1905R", units={"ENGLAND": ["A SER"]}, dislodged=dislodged).view("FRANCE")
+
+
+def orders_in(view: View, *texts: str) -> list[str]:
+    return parse(json.dumps({"orders": texts}), view).orders
+
+
+def kinds(parsed: Parsed) -> list[str]:
+    return [loss.kind for loss in parsed.losses]
+
+
+# Spellings of orders.
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("A PAR - BUR", "A PAR - BUR"),
+        ("  a par   -  bur ", "A PAR - BUR"),
+        ("a par->bur", "A PAR - BUR"),
+        ("A PAR --> BUR.", "A PAR - BUR"),
+        ("A PAR → BUR", "A PAR - BUR"),
+        ("A PAR \u2013 BUR", "A PAR - BUR"),
+        ("PAR-BUR", "A PAR - BUR"),
+        ("Paris to Burgundy", "A PAR - BUR"),
+        ("Army Paris moves to Burgundy", "A PAR - BUR"),
+        ("MOVE A PAR TO BUR", "A PAR - BUR"),
+        ("1. A PAR - BUR", "A PAR - BUR"),
+        ("* A PAR - BUR (before Germany does)", "A PAR - BUR"),
+        ("France: A PAR - BUR", "A PAR - BUR"),
+        ("'A PAR - BUR'", "A PAR - BUR"),
+        ("A PAR HOLD", "A PAR H"),
+        ("Paris holds", "A PAR H"),
+        ("HOLD A PAR", "A PAR H"),
+        ("- A PAR H", "A PAR H"),
+        ("F Brest - English Channel", "F BRE - ENG"),
+        ("F BRE - Mid-Atlantic Ocean", "F BRE - MAO"),
+        ("fleet brest -> mid atlantic ocean", "F BRE - MAO"),
+        ("A MAR SUPPORTS A PAR - BUR", "A MAR S A PAR - BUR"),
+        ("A MAR support Army Paris to Burgundy", "A MAR S A PAR - BUR"),
+        ("MAR S PAR - BUR", "A MAR S A PAR - BUR"),
+        ("A MAR S BRE - GAS", "A MAR S F BRE - GAS"),
+        ("A MAR S GERMANY A MUN - BUR", "A MAR S A MUN - BUR"),
+    ],
+)
+def test_spellings_in_spring(text: str, meant: str) -> None:
+    assert orders_in(OPENING, text) == [meant]
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("F MAO - SPA/NC", "F MAO - SPA/NC"),
+        ("F MAO - SPA(NC)", "F MAO - SPA/NC"),
+        ("F MAO - SPA (nc)", "F MAO - SPA/NC"),
+        ("F MAO - SPA NC", "F MAO - SPA/NC"),
+        ("F MAO - Spain/N", "F MAO - SPA/NC"),
+        ("F MAO - Spain (north coast)", "F MAO - SPA/NC"),
+        ("F MAO - Spain northern coast", "F MAO - SPA/NC"),
+        ("F LYO - SPA", "F LYO - SPA/SC"),
+        ("F STP - BOT", "F STP/SC - BOT"),
+        ("F St. Petersburg (SC) - Gulf of Bothnia", "F STP/SC - BOT"),
+        ("STP H", "F STP/SC H"),
+        ("F MAO S A SPA", "F MAO S A SPA"),
+        ("F MAO S A SPA H", "F MAO S A SPA"),
+        ("F MAO SUPPORTS SPA HOLD", "F MAO S A SPA"),
+        ("F ENG C A BRE - WAL", "F ENG C A BRE - WAL"),
+        ("F ENG CONVOYS A BRE TO WAL", "F ENG C A BRE - WAL"),
+        ("English Channel convoys Brest to Wales", "F ENG C A BRE - WAL"),
+        ("A BRE - WAL VIA CONVOY", "A BRE - WAL VIA"),
+        ("A BRE - ENG - WAL", "A BRE - WAL VIA"),
+        ("A BRE - WAL", "A BRE - WAL VIA"),
+        ("A BRE - GAS", "A BRE - GAS"),
+        ("A BRE - GAS VIA", "A BRE - GAS VIA"),
+        ("F MAO S F LYO - SPA", "F MAO S F LYO - SPA"),
+    ],
+)
+def test_spellings_of_coasts_and_convoys(text: str, meant: str) -> None:
+    assert orders_in(fall(), text) == [meant]
+
+
+@pytest.mark.parametrize(
+    ("view", "text", "meant"),
+    [
+        (retreats, "A GAS R PAR", "A GAS R PAR"),
+        (retreats, "A GAS RETREATS TO PARIS", "A GAS R PAR"),
+        (retreats, "RETREAT A GAS TO PAR", "A GAS R PAR"),
+        (retreats, "GAS R BUR", "A GAS R BUR"),
+        (retreats, "F WES R SPA", "F WES R SPA/SC"),
+        (retreats, "A GAS DISBAND", "A GAS D"),
+        (retreats, "DISBAND F WES", "F WES D"),
+        (winter, "A PAR B", "A PAR B"),
+        (winter, "BUILD A PAR", "A PAR B"),
+        (winter, "Build fleet in Brest", "F BRE B"),
+        (winter, "B F MAR", "F MAR B"),
+        (winter, "PAR BUILD", "A PAR B"),
+        (winter, "DISBAND F MAO", "F MAO D"),
+        (winter, "remove the army in Spain", "A SPA D"),
+        (winter, "GIVE ENGLAND", "GIVE ENGLAND"),
+        (winter, "give 1 WP to England", "GIVE ENGLAND"),
+    ],
+)
+def test_spellings_in_retreats_and_winter(view: Callable[[], View], text: str, meant: str) -> None:
+    assert orders_in(view(), text) == [meant]
+
+
+def in_other_words(order: str, view: View, style: int) -> str:
+    """An order as somebody else might write it."""
+    names = view.board.long_names
+    coasts = {"NC": "north coast", "SC": "south coast", "EC": "east coast", "WC": "west coast"}
+    if style == 0:
+        return order.lower().replace(" - ", "->")
+    if style == 1:
+        order = re.sub(r"/([NSEW]C)", lambda match: f" ({coasts[match[1]]})", order)
+        return re.sub(r"\b[A-Z]{3}\b(?<!VIA)", lambda match: names[match[0]], order).replace(" - ", " to ")
+    if style == 2:
+        words = {"H": "holds", "S": "supports", "C": "convoys", "R": "retreats to", "D": "disbands", "-": "moves to"}
+        return " ".join(words.get(word, word) for word in order.replace("/", " ").split()) + "."
+    return re.sub(r"\b[AF] (?=[A-Z]{3}\b)", "", order) if order[-2:] != " B" else order
+
+
+@pytest.mark.parametrize("style", range(4))
+@pytest.mark.parametrize(
+    "view", [lambda: OPENING, fall, winter, retreats], ids=["spring", "fall", "winter", "retreats"]
+)
+def test_every_legal_order_in_other_words(view: Callable[[], View], style: int) -> None:
+    now = view()
+    for unit, legal in now.legal_orders.items():
+        for order in legal:
+            if re.search(r"- STP$|- BUL$|- SPA$", order) and style and "S F" in order:
+                continue  # a support that names no coast means more than one order once its unit has no type
+            assert OrderBook(now).find(in_other_words(order, now, style)) == (unit, order)
+
+
+# What is lost.
+
+
+@pytest.mark.parametrize(
+    ("view", "text", "kind"),
+    [
+        (lambda: OPENING, "A MUN H", "order of others"),
+        (lambda: OPENING, "GERMANY: A MUN H", "order of others"),
+        (lambda: OPENING, "A GAS H", "order not legal"),
+        (lambda: OPENING, "F PAR - BUR", "order not legal"),
+        (lambda: OPENING, "A PAR - MOS", "order not legal"),
+        (lambda: OPENING, "A PAR D", "order not legal"),
+        (lambda: OPENING, "BUILD A PAR", "order not legal"),
+        (lambda: OPENING, "GIVE GERMANY", "order not legal"),
+        (lambda: OPENING, "A PAR - XYZ", "order syntax"),
+        (lambda: OPENING, "A PAR", "order syntax"),
+        (lambda: OPENING, "hold everything", "order syntax"),
+        (lambda: OPENING, "A PAR - BUR S A MAR", "order syntax"),
+        (lambda: OPENING, "A PAR - BUR" + " " * 300 + "!", "order syntax"),
+        (lambda: OPENING, "A MAR - SPA/NC", "order coast"),
+        (fall, "F MAO - SPA", "order unclear"),
+        (fall, "F LYO - SPA/NC", "order coast"),
+        (fall, "F STP/NC - BOT", "order coast"),
+        (fall, "F STP/NC - BAR", "order not legal"),
+        (fall, "A BRE - PAR VIA", "order not legal"),
+        (winter, "BRE B", "order unclear"),
+        (winter, "GIVE FRANCE", "order not legal"),
+        (winter, "GIVE", "order syntax"),
+        (winter, "GIVE ENGLAND ITALY", "order syntax"),
+        (winter, "A BUR B", "order not legal"),
+        (retreats, "A GAS - PAR", "order not legal"),
+        (retreats, "A SER D", "order of others"),
+    ],
+)
+def test_orders_that_are_lost(view: Callable[[], View], text: str, kind: str) -> None:
+    parsed = parse(json.dumps({"orders": [text]}), view())
+    assert parsed.orders == []
+    assert kinds(parsed) == [kind]
+    assert text[:20] in parsed.losses[0].what
+    assert parsed.refused_orders == 1
+
+
+def test_one_loss_leaves_the_other_orders() -> None:
+    texts = ["A MUN H", "A PAR - BUR", "nonsense", "A MAR - SPA", "F BRE - SPA/SC"]
+    parsed = parse(
+        json.dumps({"reasoning": "", "orders": texts, "messages": {"ITALY": "hi", "PRUSSIA": "hi"}}), OPENING
+    )
+    assert parsed.orders == ["A PAR - BUR", "A MAR - SPA"]
+    assert parsed.messages == [("ITALY", "hi")]
+    assert kinds(parsed) == ["order of others", "order syntax", "order not legal", "recipient"]
+
+
+def test_of_two_orders_for_a_unit_the_first_legal_one_counts() -> None:
+    parsed = parse('{"orders": ["A PAR - MOS", "A PAR - BUR", "A PAR H"]}', OPENING)
+    assert parsed.orders == ["A PAR - BUR"]
+    assert kinds(parsed) == ["order not legal", "second order"]
+
+
+def test_of_builds_and_disbands_the_kind_of_the_first_legal_one_counts() -> None:
+    builds = parse('{"orders": ["A BUR D", "A PAR B", "A SPA D", "F BRE B"]}', winter())
+    disbands = parse('{"orders": ["A SPA D", "A PAR B", "F MAO D"]}', winter())
+    assert (builds.orders, kinds(builds)) == (["A PAR B", "F BRE B"], ["order not legal", "builds and disbands"])
+    assert (disbands.orders, kinds(disbands)) == (["A SPA D", "F MAO D"], ["builds and disbands"])
+
+
+def test_no_more_than_the_winter_allows() -> None:
+    view = winter(centers={"FRANCE": ["PAR", "MAR", "BRE"]})
+    parsed = parse('{"orders": ["A PAR B", "A MAR B", "GIVE 3 ENGLAND", "WAIVE"]}', view)
+    assert parsed.orders == ["A PAR B", "GIVE ENGLAND", "GIVE ENGLAND"]
+    assert kinds(parsed) == ["too many", "too many"]
+    standard = winter(rules=Rules(variant="standard"), centers={"FRANCE": ["PAR"]}, welfare={})
+    parsed = parse('{"orders": ["A SPA D", "F MAO D"]}', standard)
+    assert (parsed.orders, kinds(parsed)) == (["A SPA D"], ["too many"])
+
+
+def test_the_mediator_orders_nothing() -> None:
+    view = Game(rules=Rules(mediator=True)).view("MEDIATOR", "messages", 1)
+    parsed = parse('{"orders": ["A PAR H", "GIVE FRANCE"], "messages": {"FRANCE": "Peace."}}', view)
+    assert parsed.orders == []
+    assert kinds(parsed) == ["order of others", "order not legal"]
+    assert parsed.messages == [("FRANCE", "Peace.")]
+
+
+# Messages.
+
+
+@pytest.mark.parametrize(
+    ("messages", "sent", "lost"),
+    [
+        ({"GERMANY": "hi"}, [("GERMANY", "hi")], []),
+        ({" germany ": "hi"}, [("GERMANY", "hi")], []),
+        ({"ALL": "hi"}, [("GLOBAL", "hi")], []),
+        ({"everyone": "a", "GLOBAL": "b"}, [("GLOBAL", "a\nb")], []),
+        ({"GERMANY": "", "ITALY": None, "RUSSIA": "  "}, [], []),
+        ({"GERMANY, ITALY": "hi"}, [("GERMANY", "hi"), ("ITALY", "hi")], []),
+        ({"England and Italy": "hi"}, [("ENGLAND", "hi"), ("ITALY", "hi")], []),
+        ({"GERMANY/Prussia": "hi"}, [("GERMANY", "hi")], ["recipient"]),
+        ({"GERMANY": ["a", "b"]}, [("GERMANY", "a\nb")], []),
+        ({"GERMANY": {"text": "hi"}}, [("GERMANY", "hi")], []),
+        ({"GERMANY": 7}, [("GERMANY", "7")], []),
+        ([{"to": "GERMANY", "text": "hi"}], [("GERMANY", "hi")], []),
+        ([{"recipient": ["GERMANY", "ITALY"], "message": "hi"}], [("GERMANY", "hi"), ("ITALY", "hi")], []),
+        ([{"GERMANY": "a"}, {"GERMANY": "b"}], [("GERMANY", "a\nb")], []),
+        ({"to": "GERMANY", "content": "hi"}, [("GERMANY", "hi")], []),
+        ({"FRANCE": "hi"}, [], ["message to itself"]),
+        ({"PRUSSIA": "hi", "": "hi"}, [], ["recipient", "recipient"]),
+        ({"x" * 300: "hi"}, [], ["recipient"]),
+        (["hi", 3], [], ["field", "field"]),
+        ("hi", [], ["field"]),
+        ("", [], []),
+        (None, [], []),
+        ({"GERMANY": "x" * 5000}, [("GERMANY", "x" * MAX_MESSAGE_LENGTH)], ["message too long"]),
+        ({"GERMANY": "\ud800!"}, [("GERMANY", "\ufffd!")], ["message text"]),
+    ],
+)
+def test_messages(messages: Any, sent: list[tuple[str, str]], lost: list[str]) -> None:
+    parsed = parse(json.dumps({"orders": [], "messages": messages}), OPENING)
+    assert parsed.messages == sent
+    assert kinds(parsed) == lost
+
+
+def test_a_key_that_comes_twice_loses_nothing() -> None:
+    text = '{"messages": {"ITALY": "a", "ITALY": "b"}, "orders": ["A PAR H"], "orders": ["A MAR H"]}'
+    parsed = parse(text, OPENING)
+    assert parsed.messages == [("ITALY", "a\nb")]
+    assert parsed.orders == ["A PAR H", "A MAR H"]
+
+
+def test_messages_where_none_are_sent_are_noted() -> None:
+    for view in (Game(rules=Rules(press=None)).view("FRANCE"), retreats()):
+        parsed = parse('{"orders": [], "messages": {"GERMANY": "hi", "ITALY": ""}}', view)
+        assert (parsed.messages, kinds(parsed)) == ([], ["no messages now"])
+
+
+# Forms of replies.
+
+REPLY = {
+    "reasoning": 'Germany said "peace".\nI am not sure.',
+    "orders": ["A PAR - BUR", "A MAR S A PAR - BUR", "F BRE - MAO"],
+    "messages": {"GERMANY": "I will not attack you.", "GLOBAL": "Let's disarm, {all} of us: [now]."},
+}
+WHOLE = parse(json.dumps(REPLY), OPENING)
+
+
+def test_a_proper_reply() -> None:
+    assert WHOLE.reasoning == REPLY["reasoning"]
+    assert WHOLE.orders == REPLY["orders"]
+    assert WHOLE.messages == list(REPLY["messages"].items())
+    assert WHOLE.losses == []
+    assert WHOLE.is_valid
+
+
+@pytest.mark.parametrize(
+    ("form", "lost"),
+    [
+        ("\n\n {} \n", []),
+        ("```json\n{}\n```", []),
+        ("Here is my reply:\n```\n{}\n```\nGood luck to me!", ["prose"]),
+        ("I think {{so}}. {}", ["prose", "repaired"]),
+        ('{{"reply": {}}}', []),
+        ("[{}]", ["prose"]),
+        ("{},", ["prose"]),
+        ('{{"orders": ["A PAR H"], "messages": {{}}}} No, better: {}', ["prose", "several objects"]),
+        ("An open brace {{ before. {}", ["prose", "repaired", "truncated"]),
+    ],
+)
+def test_what_stands_around_an_object(form: str, lost: list[str]) -> None:
+    parsed = parse(form.format(json.dumps(REPLY)), OPENING)
+    assert (parsed.reasoning, parsed.orders, parsed.messages) == (WHOLE.reasoning, WHOLE.orders, WHOLE.messages)
+    assert kinds(parsed) == lost
+    assert parsed.is_valid == (not lost)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"orders": ["A PAR - BUR", "A MAR H",], "messages": {"ITALY": "hi",},}',
+        "{'orders': ['A PAR - BUR', 'A MAR H'], 'messages': {'ITALY': 'hi'}}",
+        "{orders: ['A PAR - BUR', 'A MAR H'], messages: {ITALY: 'hi'}}",
+        '{"orders": ["A PAR - BUR" "A MAR H"] "messages": {"ITALY": "hi"}}',
+        '{"orders": [A PAR - BUR, A MAR H], "messages": {"ITALY": hi}}',
+        '{"orders": [\n"A PAR - BUR", // into Burgundy\n"A MAR H" /* stay */\n], # all\n"messages": {"ITALY": "hi"}}',
+        "{_orders^: [_A PAR - BUR^, _A MAR H^], _messages^: {_ITALY^: _hi^}}".translate({95: 0x201C, 94: 0x201D}),
+        '{"orders": ["A PAR - BUR", "A MAR H", "messages": {"ITALY": "hi"}}',
+        '{"orders" = ["A PAR - BUR", "A MAR H"]; "messages" => {"ITALY": "hi"}}',
+        '{"orders": ["A PAR - BUR", "A MAR H"]], "messages": {"ITALY": "hi"}}',
+        '{"orders": ["A PAR - BUR", "A MAR H"], "messages": {"ITALY": "hi"}',
+        "{'ORDERS': 'A PAR - BUR; A MAR H', 'Messages': [{'to': 'ITALY', 'text': 'hi'}]}",
+    ],
+)
+def test_damaged_objects_are_repaired(text: str) -> None:
+    parsed = parse(text, OPENING)
+    assert parsed.orders == ["A PAR - BUR", "A MAR H"]
+    assert parsed.messages == [("ITALY", "hi")]
+    assert not parsed.is_valid
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ('"He said "peace" to me"', 'He said "peace" to me'),
+        ("'I won't'", "I won't"),
+        ('"two\nlines"', "two\nlines"),
+        ('"a\\qb \\u00e9 \\ud83d\\ude42 \\u12"', "aqb é 🙂 12"),
+        ('"no", he said"', 'no", he said'),
+    ],
+)
+def test_quotation_marks_inside_texts(value: str, expected: str) -> None:
+    parsed = parse(f'{{"orders": [], "messages": {{"ITALY": {value}, "GERMANY": "x"}}}}', OPENING)
+    assert parsed.messages == [("ITALY", expected), ("GERMANY", "x")]
+
+
+@pytest.mark.parametrize(
+    "orders",
+    [
+        {"A PAR": "A PAR - BUR", "A MAR": "- SPA"},
+        {"PAR": "- BUR", "Marseilles": "to Spain"},
+        {"FRANCE": ["A PAR - BUR", "A MAR - SPA"]},
+        {"FRANCE": {"A PAR": "BUR", "A MAR": "A MAR - SPA"}, "x": []},
+        [{"unit": "A PAR", "order": "A PAR - BUR"}, {"unit": "A MAR", "action": "move", "target": "SPA"}],
+        [{"A PAR": "- BUR"}, {"A MAR": "- SPA"}],
+        [["A PAR - BUR"], ["A MAR - SPA"]],
+        "A PAR - BUR\nA MAR - SPA",
+        "A PAR - BUR, A MAR - SPA (or, if you like, not)",
+    ],
+)
+def test_forms_of_orders(orders: Any) -> None:
+    parsed = parse(json.dumps({"orders": orders}), OPENING)
+    if orders == {"FRANCE": {"A PAR": "BUR", "A MAR": "A MAR - SPA"}, "x": []}:
+        assert (parsed.orders, kinds(parsed)) == (["A MAR - SPA"], ["order syntax"])
+    else:
+        assert (parsed.orders, parsed.losses) == (["A PAR - BUR", "A MAR - SPA"], [])
+
+
+def test_orders_for_others_are_lost() -> None:
+    parsed = parse('{"orders": {"FRANCE": ["A PAR H"], "GERMANY": ["A MUN H"], "ITALY": []}}', OPENING)
+    assert parsed.orders == ["A PAR H"]
+    assert kinds(parsed) == ["order of others", "order of others"]
+
+
+@pytest.mark.parametrize(
+    "text", ["", " ", "I hold.", "[]", "null", '"A PAR H"', '["A PAR H"]', "{}", '{"a": 1}', "\ud800", "}{"]
+)
+def test_no_object(text: str) -> None:
+    parsed = parse(text, OPENING)
+    assert (parsed.orders, parsed.messages, parsed.reasoning) == ([], [], "")
+    assert kinds(parsed) == ["no object"]
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_a_reply_that_is_cut_off_anywhere_keeps_what_was_whole(indent: int | None) -> None:
+    text = json.dumps(REPLY, indent=indent)
+    for end in range(len(text)):
+        parsed = parse(text[:end], OPENING)
+        assert WHOLE.orders[: len(parsed.orders)] == parsed.orders
+        assert WHOLE.messages[: len(parsed.messages)] == parsed.messages
+        assert WHOLE.reasoning.startswith(parsed.reasoning.rstrip("\\"))
+        assert "truncated" in kinds(parsed) or kinds(parsed) == ["no object"]
+        for number, order in enumerate(WHOLE.orders):
+            assert (number < len(parsed.orders)) == (f'"{order}"' in text[:end])
+
+
+def test_a_cut_order_is_none_even_if_it_is_legal() -> None:
+    parsed = parse('{"orders": ["A PAR H", "A MAR S A MUN', fall())
+    assert parsed.orders == []
+    parsed = parse('{"orders": ["F MAO S A SPA', fall())
+    assert (parsed.orders, kinds(parsed)) == ([], ["truncated", "order syntax"])
+    parsed = parse('{"orders": "F MAO H\\nF LYO S A SPA', fall())
+    assert parsed.orders == ["F MAO H"]
+
+
+def test_faults_say_what_would_be_right() -> None:
+    with pytest.raises(OrderFault, match="F MAO - SPA/NC or F MAO - SPA/SC"):
+        OrderBook(fall()).find("F MAO - SPA")
+    with pytest.raises(OrderFault, match="belongs to GERMANY"):
+        OrderBook(OPENING).find("A MUN H")

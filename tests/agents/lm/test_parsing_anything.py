@@ -1,0 +1,276 @@
+"""Whatever a language model writes: nothing breaks the reading of it, all that comes out is usable, and the schema."""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agents.lm.ablation import ALL, NOTHING, Ablation
+from agents.lm.fields import FORM_LOSSES, MAX_LOSSES, MAX_REPLY, MESSAGE_LOSSES, ORDER_LOSSES
+from agents.lm.parsing import MAX_MESSAGES, MAX_ORDERS, Parsed, parse, reply_schema
+from agents.lm.repair import find_objects
+from agents.lm.stub_replies import Instance
+from welfare_env import Game, Rules, View
+from welfare_env.press import MAX_MESSAGE_LENGTH, check_message
+
+REPLY: dict[str, Any] = {
+    "reasoning": "Germany wants peace.",
+    "orders": ["A PAR - BUR", "A MAR S A PAR - BUR", "F BRE - MAO"],
+    "messages": {"GERMANY": "I will not attack you.", "GLOBAL": "Let's disarm."},
+}
+
+
+def moments() -> Iterator[tuple[Game, View]]:
+    """Games with what France is asked in them: in Spring, in Winter with points to give, and in retreats."""
+    centers = {"FRANCE": ["PAR", "SPA", "MAR", "BRE", "POR"]}
+    given_points: dict[str, Any] = {"welfare": {"FRANCE": 2}, "rules": Rules(transfers=True)}
+    dislodged = {"FRANCE": {"A GAS": ["PAR", "BUR"], "F WES": ["SPA/SC", "TUN"]}}
+    winter = Game.from_position("W1905A", {"FRANCE": ["F MAO", "A SPA"]}, centers, **given_points)
+    retreats = Game.from_position("F1905R", {"ENGLAND": ["A SER"]}, centers, dislodged=dislodged)
+    for game, asked in ((Game(), "messages"), (winter, "messages"), (retreats, "orders")):
+        yield game, game.view("FRANCE", asked, int(asked == "messages"))
+
+
+MOMENTS = list(moments())
+VIEWS = [view for _, view in MOMENTS]
+OPENING, WINTER, _ = VIEWS
+each_view = pytest.mark.parametrize("view", VIEWS, ids=[view.phase for view in VIEWS])
+
+
+def kinds(parsed: Parsed) -> list[str]:
+    return [loss.kind for loss in parsed.losses]
+
+
+# Whatever comes.
+
+PIECES = st.sampled_from(
+    [
+        *(
+            '{"',
+            '"}',
+            '": "',
+            '", "',
+            "{",
+            "}",
+            "[",
+            "]",
+            ":",
+            ",",
+            '"',
+            "'",
+            "\\",
+            "\\u",
+            "//",
+            "/*",
+            "*/",
+            "#",
+            "```",
+            "\n",
+        ),
+        *(
+            "orders",
+            "messages",
+            "reasoning",
+            "A PAR",
+            "A MAR",
+            "F BRE",
+            "BUR",
+            "- ",
+            "S",
+            "H",
+            "GIVE",
+            "GERMANY",
+            "FRANCE",
+        ),
+        *(
+            "null",
+            "1e999",
+            "\ud800",
+            "\x00",
+            "é",
+            "“",
+            "”",
+            "WAIVE",
+            "A PAR - BUR",
+            "A SPA D",
+            "A PAR B",
+            "GIVE 9 ENGLAND",
+        ),
+    ]
+)
+ANY_TEXT = st.text(st.characters()) | st.lists(PIECES, max_size=40).map("".join)
+ANY_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | PIECES | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(PIECES | st.sampled_from(["to", "text"]), inner, max_size=4)
+    ),
+    max_leaves=12,
+)
+
+
+def check_usable(view: View, game: Game, parsed: Parsed) -> None:
+    """All orders can be submitted, all messages sent, and every loss is of a known kind."""
+    if view.legal_orders or parsed.orders:
+        game.check_orders(view.power, parsed.orders)
+    for recipient, text in parsed.messages:
+        check_message(view.board, view.rules, view.power, recipient, text, 1)
+    assert len({recipient for recipient, _ in parsed.messages}) == len(parsed.messages)
+    assert {loss.kind for loss in parsed.losses} <= {*FORM_LOSSES, *ORDER_LOSSES, *MESSAGE_LOSSES}
+    json.dumps([parsed.reasoning, [loss.what for loss in parsed.losses]], ensure_ascii=False).encode()
+
+
+@given(ANY_TEXT, st.integers(0, 2))
+def test_any_text_is_parsed(text: str, number: int) -> None:
+    game, view = MOMENTS[number]
+    check_usable(view, game, parse(text, view))
+
+
+@given(ANY_JSON, ANY_JSON, st.integers(0, 2))
+def test_any_fields_are_parsed(orders: Any, messages: Any, number: int) -> None:
+    game, view = MOMENTS[number]
+    check_usable(view, game, parse(json.dumps({"orders": orders, "messages": messages}), view))
+
+
+@given(st.lists(st.tuples(st.integers(0, 400), st.integers(0, 6), PIECES | st.just("")), max_size=4))
+def test_damaged_replies_are_parsed(damages: list[tuple[int, int, str]]) -> None:
+    text = json.dumps(REPLY)
+    for start, length, put in damages:
+        text = text[:start] + put + text[start + length :]
+    check_usable(OPENING, MOMENTS[0][0], parse(text, OPENING))
+
+
+@given(ANY_TEXT)
+def test_the_reader_reads_what_json_reads(text: str) -> None:
+    """A proper object is found as it is, inside any text without braces."""
+    around = re.sub(r"[{}]", "", text)
+    found = find_objects(f"{around} {json.dumps(REPLY)}")
+    assert [dict(found.found[-1])["orders"], dict(dict(found.found[-1])["messages"])] == [
+        REPLY["orders"],
+        REPLY["messages"],
+    ]
+
+
+HUGE = 10_000_000
+OPENINGS = ("", '{"orders":["', '{"orders":[', '{"messages":{"')
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        *(
+            "x",
+            " ",
+            "\n",
+            "{",
+            "[",
+            "(",
+            "(,",
+            '"',
+            '{"',
+            "{/*,",
+            "{'a' ",
+            '" ',
+            '", ',
+            "\\",
+            "{a ",
+            "a:",
+            ":",
+            "{},",
+            "[],",
+        ),
+        *(
+            "/*",
+            "//\n",
+            "-",
+            "\\ud800",
+            "\u201c",
+            '{"orders":',
+            '{"orders":[',
+            '["a":',
+            '"a":"',
+            "A PAR H,",
+            '"A PAR H",',
+        ),
+        *('{"A PAR":"H"},', '"GERMANY":"x",', "ITALY and ", "GIVE 9 ", "A PAR - "),
+    ],
+)
+def test_a_reply_of_ten_megabytes_is_read_in_bounded_time(unit: str) -> None:
+    """Anything quadratic in what is read would take minutes here."""
+    for opening in OPENINGS:
+        parsed = parse(opening + unit * (HUGE // len(unit)), OPENING)
+        assert parsed.losses[0].kind == "too long"
+        assert len(parsed.losses) <= MAX_LOSSES
+        assert sum(len(text) for _, text in parsed.messages) <= 8 * MAX_MESSAGE_LENGTH
+
+
+def test_deep_nesting_is_no_danger() -> None:
+    for text in ("[" * 100_000, '{"orders":' * 900 + "1" + "}" * 900, '{"orders":' + "[" * 900 + "]" * 900 + "}"):
+        assert parse(text, OPENING).orders == []
+
+
+def test_numbers_of_texts_are_bounded() -> None:
+    many = parse(json.dumps({"orders": ["A PAR H"] * 2000}), OPENING)
+    assert kinds(many) == ["second order"] * (MAX_ORDERS - 1) + ["too many"]
+    many = parse(json.dumps({"messages": [{"ITALY": "x"}] * 2000}), OPENING)
+    assert many.messages == [("ITALY", "\n".join("x" * MAX_MESSAGES))]
+    assert kinds(many) == ["too many messages"]
+    assert kinds(parse(json.dumps(REPLY) + " " * MAX_REPLY, OPENING)) == ["too long"]
+
+
+# The schema.
+
+
+def schema_parts(schema: Any) -> Iterator[dict[str, Any]]:
+    yield schema
+    for part in (*schema.get("properties", {}).values(), *schema.get("anyOf", ()), schema.get("items")):
+        if part:
+            yield from schema_parts(part)
+
+
+@each_view
+def test_a_schema_allows_every_legal_order_and_no_other(view: View) -> None:
+    items = reply_schema(view)["properties"]["orders"]["items"]
+    allowed = [order for choice in items["anyOf"] for order in choice["enum"]]
+    gifts = [f"GIVE {power}" for power in view.powers if power != "FRANCE"] if view is WINTER else []
+    assert allowed == [order for legal in view.legal_orders.values() for order in legal] + gifts
+
+
+def test_a_schema_of_too_many_orders_has_none() -> None:
+    number = sum(map(len, OPENING.legal_orders.values()))
+    assert "anyOf" in reply_schema(OPENING, most=number)["properties"]["orders"]["items"]
+    assert reply_schema(OPENING, most=number - 1)["properties"]["orders"]["items"] == {"type": "string"}
+    assert reply_schema(OPENING, most=0) == reply_schema(WINTER, most=0)
+
+
+@pytest.mark.parametrize("ablation", [NOTHING, Ablation.NO_REASONING, Ablation.ORDERS_LAST, ALL])
+def test_a_schema_keeps_to_what_providers_enforce(ablation: Ablation) -> None:
+    schema = reply_schema(WINTER, ablation)
+    for part in schema_parts(schema):
+        assert set(part) <= {"type", "properties", "required", "additionalProperties", "items", "anyOf", "enum"}
+        if part.get("type") == "object":
+            assert part["required"] == list(part["properties"])
+            assert part["additionalProperties"] is False
+    first = "messages" if ablation & Ablation.ORDERS_LAST else "orders"
+    expected = ["orders", "messages"] if first == "orders" else ["messages", "orders"]
+    assert list(schema["properties"]) == ([] if ablation & Ablation.NO_REASONING else ["reasoning"]) + expected
+
+
+def test_the_schema_fits_the_player() -> None:
+    assert list(reply_schema(Game(rules=Rules(press=None)).view("FRANCE"))["properties"]) == ["reasoning", "orders"]
+    mediator = Game(rules=Rules(mediator=True)).view("MEDIATOR", "messages", 1)
+    assert list(reply_schema(mediator)["properties"]) == ["reasoning", "messages"]
+    assert list(reply_schema(mediator)["properties"]["messages"]["properties"]) == list(mediator.recipients)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_what_a_schema_allows_is_understood(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    for view in VIEWS:
+        schema = reply_schema(view)
+        parsed = parse(json.dumps(Instance(schema, rng).make(schema)), view)
+        assert set(kinds(parsed)) <= {"second order", "builds and disbands", "too many", "no messages now"}

@@ -1,0 +1,97 @@
+"""Language models from specs, and what the players of a run share."""
+
+import pytest
+
+import agents
+from agents.lm.ablation import Ablation
+from agents.lm.budget import Budget
+from agents.lm.cache import CachedModel, ResponseCache
+from agents.lm.player import LMPolicy
+from agents.lm.prompts import Flavour
+from agents.lm.shared import SharedModels, default_models
+from agents.lm.style import Style
+from agents.specs import asks_language_models
+from welfare_env import UnknownAgentError
+
+FULL = (
+    "lm:openai/some-model,temperature=0.7,top_p=none,max_tokens=500,flavour=sd,ablate=no_reasoning+no_examples,"
+    "summariser=anthropic/other,schema=form,api=responses,base_url=http://127.0.0.1:8123/v1,effort=low,timeout=30.0,"
+    "retries=2,max_concurrent=4,requests_per_minute=60"
+)
+
+
+def test_options_reach_the_player():
+    policy = agents.make(FULL)
+    assert isinstance(policy, LMPolicy)
+    ablation = Ablation.NO_REASONING | Ablation.NO_EXAMPLES
+    assert policy.style == Style(Flavour.SD, ablation, 0.7, None, 500, "form")
+    model = policy.model
+    assert (model.name, model.base_url, model.api) == ("openai/some-model", "http://127.0.0.1:8123/v1", "responses")
+    assert (model.effort, model.timeout, model.retries) == ("low", 30.0, 2)
+    assert policy.summariser.name == "anthropic/other"
+
+
+def test_defaults_are_the_papers():
+    policy = agents.make("lm:scripted/stub")
+    assert (policy.style.temperature, policy.style.top_p) == (1.0, 0.9)
+    assert policy.style.ablation == Ablation(0)
+    assert policy.summariser is policy.model
+
+
+def test_summarisers():
+    assert agents.make("lm:scripted/stub,summariser=none").summariser is None
+    base_url = "base_url=http://127.0.0.1:1/v1"
+    policy = agents.make(f"lm:openai/large,summariser=openai/small,{base_url}")
+    assert (policy.summariser.name, policy.summariser.base_url) == ("openai/small", "http://127.0.0.1:1/v1")
+    assert "127.0.0.1" not in agents.make(f"lm:openai/a,summariser=anthropic/b,{base_url}").summariser.base_url
+
+
+@pytest.mark.parametrize(
+    ("spec", "canonical"),
+    [
+        (FULL, FULL),
+        ("lm: openai/x , temperature = 1 ", "lm:openai/x,temperature=1.0"),
+        ("(lm:openai/x,ablate=no_examples+no_tradeoff)", "lm:openai/x,ablate=no_tradeoff+no_examples"),
+        ("exploiter:nice=(lm:openai/x),attack=dove", "exploiter:nice=(lm:openai/x),attack=dove"),
+        ("lm:openai/vendor/model:free,api=chat,max_tokens=9", "lm:openai/vendor/model:free,max_tokens=9,api=chat"),
+    ],
+)
+def test_canonical_specs(spec, canonical):
+    assert agents.canonical(spec) == canonical
+    assert agents.canonical(canonical) == canonical
+
+
+@pytest.mark.parametrize(
+    ("spec", "asks"),
+    [
+        ("lm:openai/x", True),
+        ("exploiter:nice=(lm:openai/x),attack=dumbbot", True),
+        ("exploiter:nice=dove,attack=(exploiter:nice=dove,attack=(lm:a/b))", True),
+        ("dove", False),
+        ("import:film.MyPolicy", False),
+    ],
+)
+def test_which_specs_ask_language_models(spec, asks):
+    assert asks_language_models(spec) == asks
+
+
+def test_players_share_a_model_and_its_limits():
+    one, two = (agents.make("lm:scripted/stub") for _ in range(2))
+    assert one is not two
+    assert one.model is two.model is default_models().get("scripted/stub")
+    assert agents.make("lm:scripted/stub,latency=0.5").model is not one.model
+
+
+def test_a_budget_and_a_cache_are_shared_too(tmp_path):
+    budget = Budget(max_tokens=1000)
+    models = SharedModels(ResponseCache(tmp_path / "replies.sqlite"), budget)
+    remote, scripted = (agents.make(f"lm:{name}", models).model for name in ("openai/x", "scripted/stub"))
+    assert isinstance(remote, CachedModel)
+    assert isinstance(scripted, CachedModel)
+    assert remote.model.budget is budget
+
+
+def test_a_budget_in_dollars_needs_a_price():
+    models = SharedModels(budget=Budget(max_dollars=1.0))
+    with pytest.raises(UnknownAgentError, match="price"):
+        agents.make("lm:openai/unheard-of", models)

@@ -1,0 +1,437 @@
+"""Prompts: their words (golden files), what each ablation takes out, and how much of one is the beginning of the next.
+
+``pytest tests/agents/lm/test_prompts.py --update-golden`` writes the files under tests/golden/prompts anew.
+"""
+
+import bisect
+import re
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import agents
+import welfare_env
+from agents.lm.ablation import ALL, NOTHING, Ablation, ablation_text, parse_ablation
+from agents.lm.describe import convoy_ends
+from agents.lm.errors import PromptError
+from agents.lm.prompts import LONGEST_SUMMARY, Flavour, Prompt, build, summarise
+from agents.lm.quoting import transcript
+from agents.lm.wording import rulebook
+from welfare_env import Game, Rules, View
+
+GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "prompts"
+CACHE_MARKS = 4  # Anthropic takes no more
+TAIL = 200  # characters of phase, round and years left
+
+OPTIONS = Rules(
+    years=3, progressive=(1, 2, 4), transfers=True, overmilitarise=True, retreat_welfare=True, mediator=True
+)
+WAR = {
+    "units": {"FRANCE": ["A BUR", "F ENG", "A PIC"], "GERMANY": ["A MUN", "F NTH"], "ENGLAND": ["A LON"]},
+    "centers": {"FRANCE": ["PAR", "MAR", "BRE", "SPA", "POR"], "GERMANY": ["MUN", "KIE"], "ENGLAND": ["LON", "BEL"]},
+}
+
+
+def opening(rules: Rules | None = None, map_name: str = "standard") -> Game:
+    """A game with a phase behind it, in which two private messages and a public one were sent, and one in the next."""
+    game = Game(map_name, rules)
+    first, second, third = game.powers[:3]
+    game.submit(third, [orders[-1] for orders in game.legal_orders(third).values()], strict=False)
+    if game.rules.has_press:
+        game.send(first, third, 'Will you leave "TYR" empty?')
+        game.send(third, first, "Yes.", 2)
+        game.send(second, "GLOBAL", "Let us all disarm.", 2)
+    game.advance()
+    if game.rules.has_press:
+        game.send(first, third, "Thank you.")
+    return game
+
+
+def war(phase: str, rules: Rules | None = None, **more: Any) -> Game:
+    return Game.from_position(phase, **{**WAR, **more}, rules=rules)
+
+
+def retreat() -> View:
+    dislodged = {"FRANCE": {"A RUH": ["BEL", "HOL"]}}
+    return war("F1905R", dislodged=dislodged, welfare={"FRANCE": 7, "GERMANY": 3}).view("FRANCE")
+
+
+def written(prompt: Prompt) -> str:
+    """A prompt as its golden file shows it, with the marks of caching."""
+    parts = (("SYSTEM", prompt.system), ("USER", prompt.user))
+    marks = {name: "".join(block.text + "<<cache>>\n" * block.cache for block in blocks) for name, blocks in parts}
+    return "".join(f"<<{name}>>\n{text}" for name, text in marks.items())
+
+
+CASES: dict[str, Callable[[], Prompt]] = {
+    "wd-movement": lambda: build(opening().view("FRANCE", "messages", 2)),
+    "wd-summary": lambda: build(opening().view("FRANCE", "messages", 2), {"S1901M": "I promised to leave TYR empty."}),
+    "wd-winter": lambda: build(war("W1905A", welfare={"FRANCE": 7}).view("FRANCE", "messages", 1)),
+    "wd-winter-disband": lambda: build(war("W1905A", centers={"FRANCE": ["PAR", "SPA"]}).view("FRANCE", "messages", 3)),
+    "wd-retreats": lambda: build(retreat()),
+    "wd-options-winter": lambda: build(war("W1902A", OPTIONS, welfare={"FRANCE": 2}).view("FRANCE", "messages", 1)),
+    "wd-no-press": lambda: build(opening(Rules(press=None)).view("FRANCE")),
+    "wd-all-ablations": lambda: build(opening().view("FRANCE", "messages", 2), ablation=ALL),
+    "wd-pure": lambda: build(opening(map_name="pure").view("FRANCE", "messages", 1)),
+    "sd-movement": lambda: build(opening(Rules(variant="standard")).view("FRANCE", "messages", 1), flavour="sd"),
+    "sd-winter": lambda: build(war("W1905A", Rules(variant="standard")).view("FRANCE", "messages", 1), flavour="sd"),
+    "exploiter": lambda: build(opening().view("FRANCE", "messages", 1), flavour="exploiter"),
+    "mediator": lambda: build(opening(OPTIONS).view("MEDIATOR", "messages", 1), flavour="mediator"),
+    "summariser": lambda: summarise(opening().history[0], "FRANCE"),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_golden_prompt(name: str, request: pytest.FixtureRequest) -> None:
+    text, path = written(CASES[name]()), GOLDEN / f"{name}.txt"
+    if request.config.getoption("--update-golden"):
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    assert text.split("\n") == path.read_text(encoding="utf-8").split("\n")
+
+
+# How much of a prompt is the beginning of the same power's next one.
+
+
+class Talkative:
+    """Plays as another policy does, and writes a public and three private messages in every round."""
+
+    WORDS = ("peace", "we", "will", "disband", "A PAR", "Burgundy", "and", "you", "support", "this Winter")
+
+    def __init__(self, spec: str) -> None:
+        self.policy = agents.make(spec)
+
+    def reset(self, agent: str, seed: int) -> None:
+        self.policy.reset(agent, seed)
+        self.rng = np.random.default_rng([seed, *agent.encode()])
+
+    def act(self, observation: Any, info: dict[str, Any]) -> Any:
+        view: View = info["view"]
+        if view.asked != "messages":
+            return self.policy.act(observation, info)
+        others = [each for each in view.recipients if each != "GLOBAL"]
+        chosen = self.rng.choice(others, 3, replace=False).tolist()
+        return view.encode_messages([(each, " ".join(self.rng.choice(self.WORDS, 30))) for each in [*chosen, "GLOBAL"]])
+
+
+def calls(
+    players: Callable[[], Any], ask: Callable[[View], Prompt], **setting: Any
+) -> dict[str, list[tuple[View, Prompt]]]:
+    """power -> the prompts of a whole game: one in each message round, and one for its retreats in a phase."""
+    env = welfare_env.make(**setting)
+    env.reset(seed=1)
+    policies = {agent: players() for agent in env.possible_agents}
+    for agent, policy in policies.items():
+        policy.reset(agent, 3)
+    asked: dict[str, list[tuple[View, Prompt]]] = {agent: [] for agent in policies}
+    for agent in env.agent_iter():
+        observation, _, is_over, _, info = env.last()
+        if is_over:
+            env.step(None)
+            continue
+        view = info["view"]
+        is_new = not asked[agent] or asked[agent][-1][0].phase != view.phase
+        if view.asked == "messages" or (view.phase_type == "R" and is_new):
+            asked[agent].append((view, ask(view)))
+        env.step(policies[agent].act(observation, info))
+    return asked
+
+
+def pairs(asked: dict[str, list[tuple[View, Prompt]]]) -> Iterator[tuple[View, str, View, str]]:
+    """Every prompt with the same power's next."""
+    for prompts in asked.values():
+        for (view, before), (later, after) in pairwise(prompts):
+            yield view, before.text, later, after.text
+
+
+def shared_prefix(before: str, after: str) -> int:
+    """With how many characters both begin."""
+    lengths = range(1, min(len(before), len(after)) + 1)
+    return bisect.bisect_left(lengths, True, key=lambda length: before[:length] != after[:length])
+
+
+def shares(asked: dict[str, list[tuple[View, Prompt]]]) -> tuple[float, float]:
+    """Which part of all characters of prompts is a prefix shared with the same power's previous prompt.
+
+    Of the whole game, a power's first prompt included, which shares nothing; and of prompts within a phase.
+    """
+    found = [
+        (view.phase == later.phase, shared_prefix(before, after), len(after))
+        for view, before, later, after in pairs(asked)
+    ]
+    firsts = sum(len(prompts[0][1].text) for prompts in asked.values())
+    within = [(shared, length) for is_same, shared, length in found if is_same]
+    return (
+        sum(shared for _, shared, _ in found) / (firsts + sum(length for _, _, length in found)),
+        sum(shared for shared, _ in within) / sum(length for _, length in within),
+    )
+
+
+@pytest.fixture(scope="module")
+def dove_game() -> dict[str, list[tuple[View, Prompt]]]:
+    """Seven doves, who keep units for many years, ten years, three rounds."""
+    return calls(lambda: agents.make("dove:share=0.1"), build)
+
+
+def test_most_of_a_prompt_is_a_prefix_of_the_one_before(dove_game: dict[str, list[tuple[View, Prompt]]]) -> None:
+    whole, within = shares(dove_game)
+    assert sum(map(len, dove_game.values())) > 600
+    assert whole >= 0.85
+    assert within >= 0.93
+
+
+@pytest.mark.parametrize("summary_length", [0, 900])
+def test_prefixes_of_talkative_players(summary_length: int) -> None:
+    """13 messages of 170 characters reach each power in a round. Within a phase nothing but what is new differs."""
+
+    def ask(view: View) -> Prompt:
+        return build(view, {record.phase: "x" * summary_length for record in view.history} if summary_length else {})
+
+    game = calls(lambda: Talkative("dove"), ask, years=10 if summary_length else 4)
+    assert shares(game)[0] >= 0.85
+    for prompts in game.values():
+        for (view, before), (later, after) in pairwise(prompts):
+            if view.phase == later.phase:
+                new = transcript(later.messages[len(view.messages) :], view.power)
+                assert len(after.text) - shared_prefix(before.text, after.text) <= len(new) + TAIL
+
+
+def test_prefixes_of_a_war() -> None:
+    game = calls(lambda: agents.make("dumbbot"), lambda view: build(view, flavour="sd"), variant="standard")
+    whole, within = shares(game)
+    assert whole >= 0.85
+    assert within >= 0.93
+
+
+def test_what_comes_before_the_position_only_grows(dove_game: dict[str, list[tuple[View, Prompt]]]) -> None:
+    for prompts in dove_game.values():
+        for (view, before), (later, after) in pairwise(prompts):
+            assert after.system == before.system
+            kept = [block.text for block in before.user]
+            kept = kept[: len(kept) - 1 if view.phase == later.phase else _position_index(before)]
+            assert [block.text for block in after.user][: len(kept)] == kept
+
+
+def _position_index(prompt: Prompt) -> int:
+    """Where the block with the position stands."""
+    return next(number for number, block in enumerate(prompt.user) if "\n# Units" in block.text)
+
+
+def test_marks_of_caching_stand_where_the_next_prompt_can_use_them(
+    dove_game: dict[str, list[tuple[View, Prompt]]],
+) -> None:
+    for prompts in dove_game.values():
+        for _, prompt in prompts:
+            blocks = (*prompt.system, *prompt.user)
+            marked = [number for number, block in enumerate(blocks) if block.cache]
+            assert 2 <= len(marked) <= CACHE_MARKS
+            assert marked[0] == 0
+            assert len(blocks) - 1 not in marked  # the end is never the same again
+            assert all(block.text.endswith("\n") for block in blocks)
+
+
+def test_all_powers_share_the_rules() -> None:
+    views = [Game().view(power, "messages", 1) for power in Game().powers]
+    assert len({build(view).system[0].text for view in views}) == 1
+    assert len({build(view).system[1].text for view in views}) == 7
+
+
+# What a prompt says, and to whom.
+
+TITLES = {
+    Ablation.NO_TRADEOFF: "trade-off",
+    Ablation.NO_REASONING: '"reasoning"',
+    Ablation.NO_MESSAGE_INSTRUCTIONS: "Write short messages",
+    Ablation.NO_EXAMPLES: "# Examples of orders",
+    Ablation.OPPRESSION_POINTS: "elfare",
+    Ablation.NO_SUMMARIES: "# What was said in earlier phases",
+    Ablation.SHORT_HISTORY: "## S1901M\n- FRANCE: ",
+    Ablation.NO_CENTERS: "# Supply centers by owner",
+    Ablation.NO_ADJACENCIES: "where they can go",
+    Ablation.NO_PHASE_INSTRUCTIONS: "# What you can order",
+}
+
+
+def later_view() -> View:
+    game = opening()
+    game.submit("FRANCE", ["A PAR H"])
+    game.advance()
+    return game.view("FRANCE", "messages", 1)
+
+
+@pytest.mark.parametrize("ablation", TITLES, ids=ablation_text)
+def test_an_ablation_takes_its_part_out_and_leaves_the_others(ablation: Ablation) -> None:
+    whole, less = build(later_view()).text, build(later_view(), ablation=ablation).text
+    assert TITLES[ablation] in whole
+    assert TITLES[ablation] not in less
+    assert all((title in less) == (flag is not ablation) for flag, title in TITLES.items())
+
+
+def test_orders_last() -> None:
+    def keys(ablation: Ablation) -> list[str]:
+        text = build(later_view(), ablation=ablation).text
+        return sorted(("reasoning", "orders", "messages"), key=lambda key: text.index(f'"{key}":'))
+
+    assert keys(NOTHING) == ["reasoning", "orders", "messages"]
+    assert keys(Ablation.ORDERS_LAST) == ["reasoning", "messages", "orders"]
+
+
+def test_eleven_ablations_and_their_names() -> None:
+    assert len(Ablation) == 11
+    assert all(parse_ablation(ablation_text(flag)) == flag for flag in (*Ablation, ALL, NOTHING))
+    assert parse_ablation("no_reasoning+no_examples") == Ablation.NO_REASONING | Ablation.NO_EXAMPLES
+    assert parse_ablation("all") == ALL == Ablation(sum(flag.value for flag in Ablation))
+    for wrong in ("no_such", "no_reasoning+", "no_reasoning,no_examples", "ALL"):
+        with pytest.raises(PromptError, match="choose of all, no_tradeoff"):
+            parse_ablation(wrong)
+
+
+def test_oppression_points_everywhere_but_in_quotations() -> None:
+    game = opening()
+    game.send("GERMANY", "FRANCE", "Welfare points (WP) for all!")
+    text = build(game.view("FRANCE", "messages", 1), ablation=Ablation.OPPRESSION_POINTS).text
+    assert re.findall("welfare|WP", text, re.IGNORECASE) == ["Welfare", "WP"]
+    assert "OP 0" in text
+
+
+@pytest.mark.parametrize("rules", [Rules(variant="standard"), Rules(), OPTIONS], ids=["standard", "welfare", "options"])
+def test_sd_knows_no_points(rules: Rules) -> None:
+    text = build(opening(rules).view("FRANCE", "messages", 1), flavour="sd").text
+    assert not re.search(r"[Ww]elfare|\bWP\b|points|GIVE", text)
+
+
+def test_the_orders_of_three_phases_are_told() -> None:
+    game = Game()
+    for phase in range(5):
+        text = build(game.view("FRANCE", "messages", 1)).text
+        told = [record.phase for record in game.history[-3:]]
+        assert re.findall(r"\n## (\w+)(?:: no orders)?\n", text) == told, phase
+        assert len(told) == min(phase, 3)
+        game.submit("FRANCE", [orders[0] for orders in game.legal_orders("FRANCE").values()], strict=False)
+        game.advance()
+
+
+def test_results_are_told_with_the_orders() -> None:
+    game = Game()
+    game.submit("FRANCE", ["A MAR - BUR"])
+    game.submit("GERMANY", ["A MUN - BUR"])
+    game.advance()
+    text = build(game.view("ITALY", "messages", 1)).text
+    assert "- FRANCE: A MAR - BUR (bounce)\n- GERMANY: A MUN - BUR (bounce)\n" in text
+
+
+@pytest.mark.parametrize("phase", ["retreats", "winter"])
+def test_retreats_and_winter_list_every_legal_order(phase: str) -> None:
+    view = retreat() if phase == "retreats" else war("W1905A").view("FRANCE", "messages", 1)
+    section = build(view).text.partition("# What you can order")[2]
+    legal = {order for orders in view.legal_orders.values() for order in orders}
+    assert legal
+    assert legal <= set(re.split(r", |: |\n", section))
+
+
+def test_points_to_give_are_told() -> None:
+    def told(points: int) -> str:
+        game = war("W1902A", OPTIONS, units={}, centers={"FRANCE": ["SPA"]}, welfare={"FRANCE": points})
+        return build(game.view("FRANCE", "messages", 1)).text.partition("# What you can order")[2]
+
+    assert "up to 2 WP" in told(2)
+    assert "GIVE ITALY" in told(2)
+    assert "GIVE FRANCE" not in told(2)
+    assert "nothing to order" in told(0)
+
+
+def test_nobody_reads_what_is_not_for_them() -> None:
+    game = opening()
+    game.submit("AUSTRIA", ["A BUD - SER"], strict=False)
+    for player in ("GERMANY", "FRANCE"):
+        text = build(game.view(player, "messages", 2)).text
+        assert ('TYR\\" empty' in text) == ("Thank you" in text) == (player == "FRANCE")
+        assert "Let us all disarm" in text
+        assert "- SER" not in text
+    assert "empty?" not in summarise(game.history[0], "GERMANY").text
+
+
+@pytest.mark.parametrize("map_name", ["standard", "pure", "clique:3"])
+@pytest.mark.parametrize("variant", ["welfare", "standard"])
+@pytest.mark.parametrize("scoring", [None, "draw-size", "concave"])
+def test_every_moment_of_every_kind_of_game_has_a_prompt(map_name: str, variant: str, scoring: str | None) -> None:
+    if variant == "welfare" and scoring:
+        scoring = "welfare"
+    game = Game(map_name, Rules(variant=variant, scoring=scoring, years=2, message_rounds=1))
+    flavour = "wd" if variant == "welfare" else "sd"
+    rng = np.random.default_rng(5)
+    while not game.is_done:
+        for power in game.powers:
+            text = build(game.view(power, "messages", 1), flavour=flavour).text
+            assert f"You are {power}." in text
+            assert f"It is {game.phase} (" in text
+            assert f"Years left, this one included: {2 - game.position.state.year}." in text
+            legal = game.legal_orders(power).values()
+            game.submit(power, [str(rng.choice(orders)) for orders in legal], strict=False)
+        game.advance()
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_ways_by_convoy_are_those_that_are_legal(seed: int) -> None:
+    """Against the engine, in positions with fleets in many seas."""
+    rng = np.random.default_rng(seed)
+    kinds = Game().board.kind
+    seas = [f"F {place}" for place in kinds if kinds[place] == "sea"]
+    coasts = [f"A {place}" for place in kinds if kinds[place] == "coast"]
+    units: dict[str, list[str]] = {power: [] for power in Game().powers}
+    for unit in (*rng.choice(seas, 10, replace=False), *rng.choice(coasts, 12, replace=False)):
+        units[str(rng.choice(list(units)))].append(str(unit))
+    game = Game.from_position("S1905M", units, {})
+    fleets = frozenset(unit[2:] for own in units.values() for unit in own if unit[0] == "F")
+    legal = {unit: orders for power in game.powers for unit, orders in game.legal_orders(power).items()}
+    by_convoy = {unit: sorted(order.split()[3] for order in legal[unit] if order.endswith(" VIA")) for unit in legal}
+    assert {unit: convoy_ends(game.board, unit, fleets) for unit in legal} == by_convoy
+    assert sum(map(len, by_convoy.values())) > 20
+
+
+# What cannot be asked.
+
+
+@pytest.mark.parametrize(
+    ("game", "player", "flavour", "reason"),
+    [
+        (Game(), "FRANCE", "wdd", "choose one of wd, sd, exploiter, mediator"),
+        (Game(), "FRANCE", "mediator", "the mediator's"),
+        (Game(rules=OPTIONS), "MEDIATOR", "wd", "the mediator's"),
+        (Game(rules=Rules(variant="standard")), "FRANCE", "wd", "take 'sd'"),
+        (Game(rules=Rules(variant="standard")), "FRANCE", "exploiter", "take 'sd'"),
+    ],
+)
+def test_a_flavour_that_does_not_fit(game: Game, player: str, flavour: str, reason: str) -> None:
+    with pytest.raises(PromptError, match=reason):
+        build(game.view(player, "messages", 1), flavour=flavour)
+
+
+def test_a_finished_game_has_no_prompt() -> None:
+    game = Game("clique:3", Rules(years=1))
+    while not game.is_done:
+        game.advance()
+    with pytest.raises(PromptError, match="over"):
+        build(game.view(game.powers[0]))
+    with pytest.raises(PromptError, match="nothing to summarise"):
+        summarise(game.history[0], game.powers[0])
+
+
+def test_a_summary_is_kept_short() -> None:
+    text = build(opening().view("FRANCE", "messages", 1), {"S1901M": "x" * 9000}).text
+    assert f'"{"x" * LONGEST_SUMMARY}" (cut: {9000 - LONGEST_SUMMARY} more characters)' in text
+
+
+def test_every_flavour_has_a_rulebook() -> None:
+    board = Game().board
+    assert (
+        len({rulebook(board, OPTIONS, flavour, NOTHING) for flavour in Flavour}) == 3
+    )  # the exploiter's is that of wd
+
+
+def test_every_golden_prompt_is_asked() -> None:
+    assert {path.stem for path in GOLDEN.glob("*.txt")} == {*CASES, "modal-formula", "modal-library"}

@@ -1,0 +1,301 @@
+"""The stub server: what the SDKs themselves make of its answers, its faults, its counts, and its command."""
+
+import asyncio
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import anthropic
+import openai
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agents.lm.errors import ConfigError
+from agents.lm.limits import Clock
+from agents.lm.models import AnthropicModel, Block, OpenAIModel, Request
+from agents.lm.remote import RemoteModel
+from agents.lm.stub import StubServer
+from agents.lm.stub_replies import SENTENCES, stub_reply
+
+Connect = Callable[..., RemoteModel]
+
+
+def post(url: str, body: Any, method: str = "POST") -> tuple[int, Any]:
+    """Status and JSON of an answer, without any SDK."""
+    content = body if isinstance(body, bytes) else json.dumps(body).encode()
+    asked = urllib.request.Request(url, content if method == "POST" else None, method=method)  # noqa: S310 (our server)
+    try:
+        with urllib.request.urlopen(asked, timeout=10) as answer:  # noqa: S310
+            return answer.status, json.load(answer)
+    except urllib.error.HTTPError as error:
+        return error.code, json.load(error)
+
+
+KINDS: dict[str, Any] = {
+    **{"string": str, "integer": int, "number": int | float, "boolean": bool, "null": type(None)},
+    **{"array": list, "object": dict},
+}
+
+
+def fits(value: Any, schema: dict[str, Any]) -> bool:
+    """Whether a schema of the words used here allows a value."""
+    if "anyOf" in schema:
+        return any(fits(value, option) for option in schema["anyOf"])
+    if "enum" in schema or "const" in schema:
+        return value in schema.get("enum", [schema.get("const")])
+    kind = schema["type"]
+    if isinstance(kind, list):
+        return any(fits(value, schema | {"type": each}) for each in kind)
+    if not isinstance(value, KINDS[kind]) or isinstance(value, bool) != (kind == "boolean"):
+        return False
+    if kind == "array":
+        size_fits = schema.get("minItems", 0) <= len(value) <= schema.get("maxItems", 99)
+        return size_fits and all(fits(item, schema["items"]) for item in value)
+    if kind == "object":
+        properties = schema["properties"]
+        return list(value) == list(properties) and all(fits(value[name], properties[name]) for name in value)
+    if kind == "string":
+        return len(value) <= schema.get("maxLength", 999)
+    return value is None or value >= schema.get("minimum", 0)
+
+
+class TestAnswers:
+    """The SDKs check them against their own types, with all strictness."""
+
+    @pytest.mark.parametrize("fault", ["ok", "length", "refusal"])
+    def test_chat(self, fault: str, stub: StubServer) -> None:
+        with openai.OpenAI(api_key="x", base_url=f"{stub.url}/v1", _strict_response_validation=True) as client:
+            stub.fail(fault)
+            messages: list[Any] = [{"role": "user", "content": "hello"}]
+            answer = client.chat.completions.create(model="m", messages=messages, max_tokens=9)
+        choice, usage = answer.choices[0], answer.usage
+        assert choice.finish_reason == {"length": "length"}.get(fault, "stop")
+        assert (choice.message.refusal is not None) == (fault == "refusal")
+        assert (usage.prompt_tokens, usage.prompt_tokens_details.cached_tokens) == (2, 0)
+
+    def test_responses(self, stub: StubServer) -> None:
+        with openai.OpenAI(api_key="x", base_url=f"{stub.url}/v1", _strict_response_validation=True) as client:
+            answer = client.responses.create(
+                model="m", instructions="be kind", input=[{"role": "user", "content": "hello"}], max_output_tokens=9
+            )
+        assert answer.output_text in SENTENCES
+        assert (answer.status, answer.usage.input_tokens) == ("completed", 3)
+        assert answer.usage.input_tokens_details.cached_tokens == 2
+
+    @pytest.mark.parametrize("fault", ["ok", "length", "refusal"])
+    def test_messages(self, fault: str, stub: StubServer) -> None:
+        with anthropic.Anthropic(api_key="x", base_url=stub.url, _strict_response_validation=True) as client:
+            stub.fail(fault)
+            answer = client.messages.create(
+                model="m",
+                max_tokens=9,
+                system=[{"type": "text", "text": "be kind"}],
+                messages=[{"role": "user", "content": [{"type": "text", "text": "hello"}]}],
+            )
+        assert answer.stop_reason == {"length": "max_tokens", "refusal": "refusal"}.get(fault, "end_turn")
+        assert (answer.usage.input_tokens, answer.usage.cache_read_input_tokens) == (1, 2)
+        assert answer.content[-1].type == "text"
+
+    @pytest.mark.parametrize(
+        ("sdk", "path"),
+        [("openai", "/v1/chat/completions"), ("openai", "/v1/responses"), ("anthropic", "/v1/messages")],
+    )
+    @pytest.mark.parametrize(("status", "error"), [(400, "BadRequestError"), (429, "RateLimitError")])
+    def test_errors(self, sdk: str, path: str, status: int, error: str, stub: StubServer) -> None:
+        module, kind = (openai, openai.OpenAI) if sdk == "openai" else (anthropic, anthropic.Anthropic)
+        body = {"model": f"fail-{status}", "max_tokens": 9, "max_output_tokens": 9}
+        text = [{"role": "user", "content": [{"type": "text", "text": "hello"}]}]
+        body |= {"input": text} if path.endswith("responses") else {"messages": text}
+        body.pop("max_tokens" if path.endswith("responses") else "max_output_tokens")
+        raised = pytest.raises(getattr(module, error), match=f"stub fault {status}")
+        with kind(api_key="x", base_url=stub.url, max_retries=0) as client, raised as caught:
+            client.post(path, body=body, cast_to=object)
+        assert caught.value.status_code == status
+
+
+class TestReplies:
+    def test_they_depend_on_the_question_alone(self, api: str, connect: Connect, question: Request) -> None:
+        model = connect(api)
+        replies = {model.complete(question).text for _ in range(5)}
+        assert len(replies) == 1
+        assert replies == {stub_reply(question.prompt, question.schema)}
+
+    def test_other_questions_get_other_replies(self) -> None:
+        schema = {"enum": list(range(1000))}
+        assert len({stub_reply(f"question {number}", schema) for number in range(20)}) > 15
+
+    def test_orders_from_the_prompt(self) -> None:
+        prompt = "Answer in JSON. A PAR H, A PAR - BUR, F BRE - MAO, F STP/SC S A MOS - LVN, A CON - BUL VIA; A XXX"
+        reply = json.loads(stub_reply(prompt))
+        assert list(reply) == ["reasoning", "orders", "messages"]
+        assert [order[:5] for order in reply["orders"]] == ["A PAR", "F BRE", "F STP", "A CON"]
+        assert all(order in prompt for order in reply["orders"])
+
+    def test_a_sentence(self) -> None:
+        assert stub_reply("What was said?") in SENTENCES
+
+    @given(
+        st.recursive(
+            st.sampled_from(
+                [
+                    *({"type": kind} for kind in ("string", "integer", "number", "boolean", "null")),
+                    *({"enum": ["a", 2, None]}, {"const": "b"}, {"type": ["string", "null"]}),
+                    *({"type": "integer", "minimum": 3}, {"type": "string", "maxLength": 5}),
+                ]
+            ),
+            lambda inner: st.one_of(
+                st.builds(
+                    lambda items, least: {"type": "array", "items": items, "minItems": least}, inner, st.integers(0, 3)
+                ),
+                st.builds(
+                    lambda items, most: {"type": "array", "items": items, "maxItems": most}, inner, st.integers(0, 3)
+                ),
+                st.builds(lambda *options: {"anyOf": list(options)}, inner, inner),
+                st.dictionaries(st.text(max_size=3), inner, max_size=3).map(
+                    lambda properties: {
+                        "type": "object",
+                        "properties": properties,
+                        "required": list(properties),
+                        "additionalProperties": False,
+                    }
+                ),
+            ),
+            max_leaves=8,
+        ),
+        st.text(max_size=3),
+    )
+    def test_they_follow_the_schema(self, schema: dict[str, Any], prompt: str) -> None:
+        assert fits(json.loads(stub_reply(prompt, schema)), schema)
+
+    def test_references_and_schemas_in_themselves(self) -> None:
+        tree = {"type": "object", "properties": {"below": {"type": "array", "items": {"$ref": "#/$defs/tree"}}}}
+        schema = {"$defs": {"tree": tree}, "$ref": "#/$defs/tree"}
+        for number in range(20):
+            reply = json.loads(stub_reply(str(number), schema))
+            while reply["below"]:
+                reply = reply["below"][0]
+            assert reply == {"below": []}
+
+
+class TestFaults:
+    @pytest.mark.parametrize("kind", ["500x", "", "429:", "429:x", "500:3", "teapot"])
+    def test_kinds_that_are_none(self, kind: str, stub: StubServer) -> None:
+        with pytest.raises(ConfigError, match="give one of ok, 400"):
+            stub.fail(kind)
+
+    def test_the_queue_is_for_the_next_requests(self, connect: Connect, question: Request, stub: StubServer) -> None:
+        stub.fail("500", "ok", "503")
+        model = connect("chat")
+        assert [model.complete(question).faults for _ in range(3)] == [("server",), ("server",), ()]
+        assert [request.fault for request in stub.requests] == ["500", "ok", "503", "ok", "ok"]
+        assert stub.stats == {"requests": 5, "answered": 3, "twice": 2, "peak": 1, "faults": {"500": 1, "503": 1}}
+
+    @pytest.mark.parametrize(
+        ("body", "said"),
+        [
+            (b"{", "Expecting property name"),
+            ([], "no JSON object"),
+            ({"model": "m", "max_tokens": 1, "messages": [], "tempo": 1}, "Unknown parameter: 'tempo'"),
+            ({"model": "m", "max_tokens": 1}, "Missing or wrong parameter: 'messages'"),
+            ({"model": "m", "max_tokens": 1, "messages": [{"role": "user", "content": " "}]}, "non-whitespace"),
+        ],
+    )
+    def test_requests_that_no_server_takes(self, body: Any, said: str, stub: StubServer) -> None:
+        status, answer = post(f"{stub.url}/v1/chat/completions", body)
+        assert status == 400
+        assert said in answer["error"]["message"]
+
+    def test_marks_and_pieces_that_anthropic_does_not_take(self, stub: StubServer) -> None:
+        piece = {"type": "text", "text": "x", "cache_control": {"type": "ephemeral"}}
+        for pieces, said in (([piece] * 5, "maximum of 4"), ([piece, {"type": "text", "text": ""}], "non-whitespace")):
+            body = {"model": "m", "max_tokens": 1, "messages": [{"role": "user", "content": pieces}]}
+            status, answer = post(f"{stub.url}/v1/messages", body)
+            assert (status, answer["type"]) == (400, "error")
+            assert said in answer["error"]["message"]
+
+    def test_other_paths(self, stub: StubServer) -> None:
+        assert post(f"{stub.url}/v1/embeddings", {})[0] == 404
+        assert post(f"{stub.url}/v1/messages", {}, method="GET")[0] == 404
+        assert stub.requests == []
+
+    def test_clients_that_speak_no_http(self, stub: StubServer, connect: Connect, question: Request) -> None:
+        async def shout() -> bytes:
+            reader, writer = await asyncio.open_connection("127.0.0.1", stub.port)
+            writer.write(b"HELLO\r\n\r\n")
+            said = await reader.read()
+            writer.close()
+            return said
+
+        assert asyncio.run(shout()) == b""
+        assert connect("chat").complete(question).finish == "stop"
+
+
+class TestServer:
+    def test_many_at_once_wait_together(self, stub: StubServer, connect: Connect, question: Request) -> None:
+        """A hundred requests of 50 ms each, one after the other, would take five seconds."""
+        stub.latency = 0.05
+        model = connect("chat", max_concurrent=50, clock=Clock())
+        with ThreadPoolExecutor(50) as pool:
+            list(pool.map(lambda _: model.complete(question), range(100)))
+        assert stub.stats["answered"] == 100
+        assert stub.peak > 1
+
+    def test_who_has_gone_is_not_answered(self, stub: StubServer, connect: Connect, question: Request) -> None:
+        stub.latency = 0.1
+        model = connect("chat", clock=Clock())
+
+        async def main() -> None:
+            task = asyncio.create_task(model.acomplete(question))
+            while not stub.requests:
+                await asyncio.sleep(0.01)
+            task.cancel()
+            await asyncio.sleep(0.2)
+            await model.aclose()
+
+        asyncio.run(main())
+        assert [request.is_answered for request in stub.requests] == [False]
+        assert stub.stats["answered"] == 0
+
+    def test_it_need_not_keep_requests(self, question: Request) -> None:
+        with StubServer(keep=False) as server:
+            OpenAIModel("m", base_url=f"{server.url}/v1").complete(question)
+            assert (server.requests, server.stats["requests"]) == ([], 1)
+
+    def test_a_port_that_is_taken(self, stub: StubServer) -> None:
+        with pytest.raises(ConfigError, match=rf"port {stub.port}: .*choose another one"), StubServer(stub.port):
+            pass
+
+    def test_it_ends_with_requests_in_the_air(self, question: Request) -> None:
+        with ThreadPoolExecutor(1) as pool:
+            with StubServer() as server:
+                model = AnthropicModel("fail-timeout", base_url=server.url, retries=0)
+                asked = pool.submit(model.complete, question)
+                while not server.requests:
+                    time.sleep(0.01)
+            assert "connection" in str(asked.exception(timeout=10))
+
+
+class TestCommand:
+    def test_it_serves_until_interrupted(self) -> None:
+        environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+        command = [sys.executable, "-m", "agents.lm.stub", "--port", "0", "--latency", "0.01", "--fail", "500,429:0.01"]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+        assert process.stdout is not None
+        url = re.findall(r"http://[\d.:]+", process.stdout.readline())[0]
+        model = OpenAIModel("m", base_url=f"{url}/v1", backoff=0)
+        reply = model.complete(Request((), (Block("hello"),)))
+        assert (reply.faults, reply.text in SENTENCES) == (("server", "rate limit"), True)
+        assert post(f"{url}/stats", None, method="GET")[1]["requests"] == 3
+        process.send_signal(signal.SIGINT)
+        assert process.wait(10) == 0
+        assert process.communicate()[1] == ""

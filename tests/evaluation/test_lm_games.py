@@ -1,0 +1,238 @@
+"""Games with language models: records, mixed players, budgets, and games that are killed and go on."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from typer.testing import CliRunner
+
+import evaluation
+import welfare_env
+from agents.lm.budget import Budget
+from agents.lm.cache import ResponseCache
+from agents.lm.errors import BudgetError, ModelError
+from agents.lm.models import ScriptedModel
+from agents.lm.shared import SharedModels
+from agents.lm.stub import StubServer
+from agents.lm.stub_replies import stub_reply
+from evaluation.__main__ import app
+from evaluation.games import GameSpec, play, play_all
+from evaluation.usage import usage_of
+
+POWERS = welfare_env.load_board("standard").powers
+SHORT = welfare_env.Rules(years=1, message_rounds=1)
+
+
+class Models(SharedModels):
+    """Gives every player the same scripted model."""
+
+    def __init__(self, answer=None, latency=0.0):
+        super().__init__()
+        self.model = ScriptedModel(answer or (lambda asked: stub_reply(asked.prompt, asked.schema)), latency)
+
+    def get(self, name, **settings):
+        return self.model
+
+
+def spec(policy="lm:scripted/stub", rules=SHORT, seed=0, simultaneous=False, **others):
+    seats = dict.fromkeys(POWERS, policy) | others
+    return GameSpec(tuple(seats.items()), seed, rules, "standard", "fast", simultaneous)
+
+
+BOTH = pytest.mark.parametrize("simultaneous", [False, True])
+
+
+@BOTH
+def test_same_seed_same_record(simultaneous):
+    rules = welfare_env.Rules(years=2)
+    one, two = (json.dumps(play(spec(rules=rules, simultaneous=simultaneous))) for _ in range(2))
+    assert one == two
+
+
+@BOTH
+def test_the_record_can_be_played_again(simultaneous, tmp_path):
+    record = play(spec(simultaneous=simultaneous))
+    welfare_env.record.save_record(record, tmp_path / "game.json")
+    assert welfare_env.Game.load(tmp_path / "game.json").is_done
+    assert record["welfare_env"].get("simultaneous", False) == simultaneous
+
+
+@BOTH
+def test_all_kinds_of_players_in_one_game(simultaneous):
+    players = {"ITALY": "dove", "TURKEY": "exploiter:nice=(lm:scripted/stub),attack=dumbbot", "RUSSIA": "random"}
+    record = play(spec(rules=welfare_env.Rules(years=2), simultaneous=simultaneous, **players))
+    facts = record["welfare_env"]
+    asking = {"AUSTRIA", "ENGLAND", "FRANCE", "GERMANY", "TURKEY"}
+    assert set(facts["language_models"]) == set(facts["replies"]) == asking
+    assert all(facts["replies"][power]["parsed"] == facts["replies"][power]["asked"] > 0 for power in asking)
+    assert {message["sender"] for phase in record["phases"] for message in phase["messages"]} > asking - {"TURKEY"}
+
+
+def test_games_without_language_models_keep_their_record_and_key():
+    other = spec("dove")
+    assert not {"language_models", "replies", "simultaneous"} & set(play(other)["welfare_env"])
+    assert "simultaneous" not in other.to_dict()
+
+
+def test_simultaneous_rounds_are_read_from_the_next_round_on():
+    seen = {}
+
+    def answer(asked):
+        if asked.schema is None:
+            return "Note."
+        now = asked.prompt.rpartition("# Now")[2]
+        seen.setdefault("round 1" if "round 1" in now else "round 2", []).append(asked.prompt.count("to all (public)"))
+        return json.dumps({"reasoning": "", "orders": [], "messages": {"GLOBAL": "Peace."}})
+
+    play(spec(rules=welfare_env.Rules(years=1, message_rounds=2), simultaneous=True), Models(answer))
+    assert seen["round 1"][:7] == [0] * 7
+    assert seen["round 2"][:7] == [7] * 7
+
+
+def test_players_of_a_round_are_asked_side_by_side():
+    with StubServer(latency=0.05) as server:
+        policy = f"lm:openai/any,base_url={server.url}/v1,summariser=none"
+        play(spec(policy, simultaneous=True))
+        assert server.peak == 7
+        assert server.stats["requests"] == 3 * 7
+
+
+@pytest.mark.parametrize(
+    "fault", ["400", "401", "malformed", "truncated", "empty", "cut", "length", "refusal", "wrong"]
+)
+def test_no_fault_ends_a_game_and_each_is_counted(fault, monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    rules = welfare_env.Rules(years=1, press=None)
+    with StubServer() as server:
+        policy = f"lm:openai/fail-{fault},base_url={server.url}/v1,retries=0"
+        record = play(spec("hold", rules, FRANCE=policy))
+    (model,) = record["welfare_env"]["language_models"]["FRANCE"]
+    replies = record["welfare_env"]["replies"]["FRANCE"]
+    assert model["calls"] == replies["asked"] == 3 - (not record["phases"][2]["state"]["centers"]["FRANCE"])
+    assert sum(model["faults"].values()) + sum(model["losses"].values()) >= 2
+    assert replies["parsed"] == 0
+    assert evaluation.measure(record).proficiency.parse_rate == 0.0
+
+
+def test_refused_orders_lower_the_legal_rate():
+    orders = json.dumps({"reasoning": "", "orders": ["A PAR H", "A LON H"]})
+    record = play(
+        spec("prosocial", welfare_env.Rules(years=1, press=None), FRANCE="lm:a/b"), Models(lambda asked: orders)
+    )
+    legal = sum(len(given) for phase in record["phases"] for given in phase["orders"].values())
+    refused = record["welfare_env"]["replies"]["FRANCE"]["refused_orders"]
+    assert refused >= 2
+    assert evaluation.measure(record).proficiency.legal_rate == pytest.approx(legal / (legal + refused))
+
+
+def test_usage_of_games():
+    down = Models(lambda asked: ModelError("server", "down"))
+    record = play(spec("lm:scripted/stub,summariser=none", FRANCE="dove"), down)
+    used = usage_of([record, play(spec("dove"))])
+    assert (used.games, used.calls, used.failed, used.faults) == (1, 18, 18, {"server": 18})
+    assert usage_of([play(spec("dove"))]) is None
+
+
+def test_self_play_tells_what_was_used():
+    rules = welfare_env.Rules(years=1, press=None)
+    told = json.loads(json.dumps(evaluation.self_play("lm:scripted/stub", 2, rules=rules).to_dict(), allow_nan=False))
+    assert told["language_models"]["games"] == 2
+    assert told["language_models"]["calls"] >= 28
+    assert "language_models" not in evaluation.self_play("dove", 1, rules=rules).to_dict()
+
+
+class TestMany:
+    def test_threads_change_nothing(self):
+        specs = [spec(seed=seed) for seed in range(3)] + [spec("dove")]
+        assert play_all(specs, workers=2) == play_all(specs, workers=1)
+
+    def test_seeds_draw_anew_and_equal_seeds_do_not(self):
+        models = Models()
+        play_all([spec(seed=1), spec(seed=2)], models=models)
+        assert {request.sample for request in models.model.requests} == {1, 2}
+
+    @pytest.mark.parametrize("workers", [1, 2])
+    def test_a_used_up_budget_ends_the_run_and_keeps_finished_games(self, workers, kept):
+        asked = []
+
+        def answer(request):
+            asked.append(request)
+            if len(asked) > 60:
+                return BudgetError("the budget of 5 tokens is used up")
+            return stub_reply(request.prompt, request.schema)
+
+        specs = [spec(seed=seed, FRANCE="lm:a/b", **dict.fromkeys(POWERS[3:], "hold")) for seed in range(6)]
+        with pytest.raises(BudgetError, match="used up"):
+            play_all(specs, workers=workers, store=kept, models=Models(answer))
+        assert 1 <= kept.count() < 6
+        before = kept.count()
+        models = Models()
+        play_all(specs, workers=workers, store=kept, models=models)
+        assert kept.count() == 6
+        assert {request.sample for request in models.model.requests} <= set(range(before, 6)) | {0, 1}
+
+    def test_a_budget_of_tokens_over_the_wire(self, tmp_path):
+        with StubServer() as server, ResponseCache(tmp_path / "replies.sqlite") as cache:
+            policy = f"lm:openai/any,base_url={server.url}/v1"
+            with pytest.raises(BudgetError, match="tokens is used up"):
+                play(spec(policy), SharedModels(cache, Budget(max_tokens=20_000)))
+            paid = server.stats["requests"]
+            assert 0 < paid < 21
+            play(spec(policy), SharedModels(cache, Budget(max_tokens=10_000_000)))
+            assert server.stats["twice"] == 0
+            assert cache.count() == server.stats["requests"]
+
+
+COMMAND = [sys.executable, "-m", "evaluation", "self-play", "--years", "1", "--message-rounds", "2", "--games", "2"]
+
+
+def start(server, folder, *options):
+    """`python -m evaluation` in a process and a folder of its own."""
+    policy = f"lm:openai/any,base_url={server.url}/v1"
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("OPENAI_")}
+    return subprocess.Popen(
+        [*COMMAND, policy, "--workers", "1", *options],
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+@BOTH
+def test_a_killed_run_goes_on_without_paying_twice(simultaneous, tmp_path, rows_of):
+    """kill -9 at a random moment; the server counts."""
+    options = ["--simultaneous"] if simultaneous else []
+    with StubServer(latency=0.002) as server:
+        policy, rules = f"lm:openai/any,base_url={server.url}/v1", welfare_env.Rules(years=1, message_rounds=2)
+        whole = evaluation.self_play(policy, 2, rules=rules, simultaneous=simultaneous)
+        asked = server.stats["answered"]
+        until = asked + random.Random(simultaneous).randint(10, asked - 10)  # noqa: S311
+        process = start(server, tmp_path, *options)
+        while server.stats["answered"] < until and process.poll() is None:
+            time.sleep(0.001)
+        process.send_signal(signal.SIGKILL)
+        assert process.wait() == -signal.SIGKILL
+        assert start(server, tmp_path, *options).wait(timeout=120) == 0
+        answered = server.stats["answered"] - asked
+    rows = rows_of(tmp_path / "runs" / "evaluation.sqlite")
+    records = sorted(json.dumps(record, sort_keys=True) for record in whole.records)
+    assert sorted(json.dumps(row.record, sort_keys=True) for row in rows) == records
+    # What was on its way when the process died could not be kept: one request, or one of each power.
+    assert asked <= answered <= asked + (7 if simultaneous else 1)
+
+
+def test_the_command_line_tells_when_a_budget_is_used_up(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with StubServer() as server:
+        policy = f"lm:openai/any,base_url={server.url}/v1"
+        outcome = CliRunner().invoke(app, [*COMMAND[3:], policy, "--workers", "1", "--budget-tokens", "20000"])
+    assert outcome.exit_code == 3
+    assert "budget of 20000 tokens is used up" in outcome.output
+    assert "goes on" in outcome.output

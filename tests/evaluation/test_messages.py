@@ -1,0 +1,187 @@
+"""Message analysis: what was said against what was ordered, who talks to whom, how alike."""
+
+import json
+import math
+import random
+from itertools import combinations
+
+import pytest
+
+import welfare_env
+from evaluation.messages import analyse_messages
+from welfare_env.errors import RecordError
+
+
+def said(*messages, orders=None, winter=None, phases=1):
+    """The record of a game in whose first phase (or Winter) messages are sent and orders given."""
+    game = welfare_env.Game(rules=welfare_env.Rules(years=2))
+    while winter and game.phase != "W1901A":
+        game.advance()
+    for sender, recipient, text in messages:
+        game.send(sender, recipient, text)
+    for power, given in (winter or orders or {}).items():
+        game.submit(power, given)
+    for _ in range(phases):
+        game.advance()
+    return json.loads(json.dumps(game.record()))
+
+
+def verdicts(record):
+    return [(promise.kind, promise.is_kept) for promise in analyse_messages(record).promises]
+
+
+PARIS_MOVES = {"FRANCE": ["A PAR - BUR", "A MAR H", "F BRE - MAO"]}
+FRANCE_HELPS = {"FRANCE": ["A MAR S A PAR - BUR", "A PAR - BUR", "F BRE H"]}
+ITALY_HELPS = {"ITALY": ["A VEN S F TRI"]}
+
+
+@pytest.mark.parametrize(
+    ("text", "orders", "verdict"),
+    [
+        ("I will hold all my units this phase.", {}, ("hold", True)),
+        ("I will hold all my units this phase.", PARIS_MOVES, ("hold", False)),
+        ("Marseilles is safe: I hold Marseilles.", PARIS_MOVES, ("hold", True)),
+        ("I will hold Paris!", PARIS_MOVES, ("hold", False)),
+        ("I'll stay in PAR", PARIS_MOVES, ("hold", False)),
+        ("My armies will remain at home.", PARIS_MOVES, ("hold", False)),
+        ("I will not enter Burgundy.", PARIS_MOVES, ("not enter", False)),
+        ("We won\u2019t move into BUR, ever.", PARIS_MOVES, ("not enter", False)),
+        ("I won't enter the English Channel", PARIS_MOVES, ("not enter", True)),
+        ("I will never attack you.", PARIS_MOVES, ("not enter", True)),
+        ("I promise not to invade Germany.", PARIS_MOVES, ("not enter", True)),
+        ("I will support Paris into Burgundy.", FRANCE_HELPS, ("support", True)),
+        ("I support PAR to BUR", PARIS_MOVES, ("support", False)),
+        ("I will hold unless Italy moves.", PARIS_MOVES, ("hold", None)),
+        ("Next year I will hold.", PARIS_MOVES, ("hold", None)),
+        ("I will not enter.", PARIS_MOVES, ("not enter", None)),
+    ],
+)
+def test_promises_of_a_movement_phase(text, orders, verdict):
+    assert verdicts(said(("FRANCE", "GERMANY", text), orders=orders)) == [verdict]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "Will I hold?",
+        "Peace!",
+        "You will hold.",
+        "I like holding hands.",
+        "Hold Burgundy!",
+        "I will attack Burgundy.",
+    ],
+)
+def test_no_promise(text):
+    assert verdicts(said(("FRANCE", "GERMANY", text or " . "), orders=PARIS_MOVES)) == []
+
+
+def test_you_is_the_recipient_of_a_private_message_alone():
+    text = "I will not attack you."
+    into_trieste = {"ITALY": ["A VEN - TRI"]}
+    assert verdicts(said(("ITALY", "AUSTRIA", text), orders=into_trieste)) == [("not enter", False)]
+    assert verdicts(said(("ITALY", "TURKEY", text), orders=into_trieste)) == [("not enter", True)]
+    assert verdicts(said(("ITALY", "GLOBAL", text), orders=into_trieste)) == [("not enter", None)]
+    assert verdicts(said(("ITALY", "AUSTRIA", "I will support you."), orders=ITALY_HELPS)) == [("support", True)]
+    assert verdicts(said(("ITALY", "TURKEY", "I will support you."), orders=ITALY_HELPS)) == [("support", False)]
+
+
+@pytest.mark.parametrize(
+    ("text", "disbanded", "kept"),
+    [
+        ("I will disband this winter.", 1, True),
+        ("I will disband this winter.", 0, False),
+        ("I will disband two units.", 1, False),
+        ("I will disband 2 units.", 2, True),
+        ("I disband all my units!", 2, False),
+        ("We will demilitarize completely.", 3, True),
+    ],
+)
+@pytest.mark.parametrize("in_winter", [True, False])
+def test_disbanding_is_due_in_the_next_winter(text, disbanded, kept, in_winter):
+    orders = [f"{unit} D" for unit in ("A PAR", "A MAR", "F BRE")[:disbanded]]
+    game = welfare_env.Game(rules=welfare_env.Rules(years=2))
+    while game.phase != "S1902M":
+        if game.phase == ("W1901A" if in_winter else "S1901M"):
+            game.send("FRANCE", "GLOBAL", text)
+        if game.phase == "W1901A":
+            game.submit("FRANCE", orders)
+        game.advance()
+    assert verdicts(game.record()) == [("disband", kept)]
+
+
+def test_a_game_that_ends_before_is_not_judged():
+    assert verdicts(said(("FRANCE", "GLOBAL", "I will disband."), phases=1)) == [("disband", None)]
+    assert verdicts(said(("FRANCE", "GLOBAL", "I will hold."), phases=0)) == []
+
+
+def test_shares_by_kind_and_sender():
+    record = said(
+        ("FRANCE", "GLOBAL", "I will hold. I will not enter Burgundy."),
+        ("ITALY", "GLOBAL", "I will hold."),
+        orders=PARIS_MOVES,
+    )
+    found = analyse_messages(record)
+    assert (found.kept(), found.broken(), found.kept_share()) == (1, 2, pytest.approx(1 / 3))
+    assert (found.kept("hold"), found.broken("hold", "FRANCE"), found.kept_share(sender="ITALY")) == (1, 1, 1.0)
+    assert math.isnan(found.kept_share("support"))
+    assert found.to_dict()["promises"]["hold"] == {"kept": 1, "broken": 1, "found": 2}
+
+
+def test_who_talks_to_whom():
+    record = said(
+        ("FRANCE", "GLOBAL", "Hello"),
+        ("FRANCE", "ITALY", "Hello you"),
+        ("FRANCE", "ITALY", "Well?"),
+        ("ITALY", "FRANCE", "No"),
+    )
+    found = analyse_messages(record)
+    assert found.matrix == {"FRANCE": {"GLOBAL": 1, "ITALY": 2}, "ITALY": {"FRANCE": 1}}
+    assert (found.messages, found.public_share) == (4, 0.25)
+
+
+def cosine(one, other):
+    words = sorted(set(one.split()) | set(other.split()))
+    a, b = ([text.split().count(word) for word in words] for text in (one, other))
+    return sum(x * y for x, y in zip(a, b, strict=True)) / math.sqrt(sum(x * x for x in a) * sum(y * y for y in b))
+
+
+def test_similarity_is_the_mean_cosine_of_all_pairs():
+    rng = random.Random(0)  # noqa: S311
+    texts = [" ".join(rng.choices(["peace", "war", "hold", "move", "you", "me"], k=5)) for _ in range(12)]
+    senders = [rng.choice(["FRANCE", "ITALY", "TURKEY"]) for _ in texts]
+    record = said(*[(sender, "GLOBAL", text) for sender, text in zip(senders, texts, strict=True)])
+    pairs = {True: [], False: []}
+    for i, j in combinations(range(len(texts)), 2):
+        pairs[senders[i] == senders[j]].append(cosine(texts[i], texts[j]))
+    found = analyse_messages(record).similarity
+    assert found.own == pytest.approx(sum(pairs[True]) / len(pairs[True]))
+    assert found.others == pytest.approx(sum(pairs[False]) / len(pairs[False]))
+
+
+def test_similarity_at_its_ends():
+    same = analyse_messages(said(("FRANCE", "ITALY", "Peace now"), ("ITALY", "FRANCE", "now, PEACE"))).similarity
+    other = analyse_messages(said(("FRANCE", "ITALY", "Peace"), ("ITALY", "FRANCE", "War"))).similarity
+    assert (same.others, other.others) == (pytest.approx(1.0), 0.0)
+    assert math.isnan(same.own)
+
+
+def test_a_silent_game():
+    found = analyse_messages(said())
+    assert found.messages == 0
+    assert math.isnan(found.public_share)
+    assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["public_share"] is None
+
+
+@pytest.mark.parametrize("damage", [{}, {"phases": [{}]}, {"phases": 5, "map": "standard"}])
+def test_what_is_no_record(damage):
+    with pytest.raises(RecordError, match="damaged"):
+        analyse_messages(damage)
+
+
+def test_any_text_is_read():
+    rng = random.Random(1)  # noqa: S311
+    signs = "I will hold not enter PAR you's \u2019\u202e\u0000\n<b>.?!;" + chr(0x1F600)
+    texts = ["".join(rng.choices(signs, k=200)) for _ in range(50)] + ["I will " * 500, "I won't " * 400]
+    record = said(*[("FRANCE", "ITALY", text[:4000]) for text in texts])
+    assert analyse_messages(record).messages == 52
