@@ -240,12 +240,11 @@ def test_formulas_are_listed_where_they_tell_something():
     assert "□X(me)" in run("play", "FB", "PB")
 
 
-def test_a_pipe_is_as_wide_as_columns_says(monkeypatch):
-    monkeypatch.setenv("COLUMNS", "50")
-    narrow = run("tournament", *LIBRARY_NAMES)
+def test_a_pipe_is_as_wide_as_columns_says():
+    narrow = RUNNER.invoke(app, ["tournament", *LIBRARY_NAMES], env={"COLUMNS": "50"}).stdout
     assert max(map(len, narrow.splitlines())) <= 50
-    monkeypatch.delenv("COLUMNS")
-    assert 50 < max(map(len, run("tournament", *LIBRARY_NAMES).splitlines())) <= 124
+    wide = RUNNER.invoke(app, ["tournament", *LIBRARY_NAMES], env={"COLUMNS": None}).stdout
+    assert 50 < max(map(len, wide.splitlines())) <= 124
 
 
 def test_help_of_search_says_whom_it_leaves_out():
