@@ -159,7 +159,8 @@ def play_all(
     """The records of many games, in the order asked for.
 
     Games that the store has are not played again; each new one is stored as soon as it is finished, so an interrupted
-    call loses at most the games under way. The records do not depend on the number of workers.
+    call loses at most the games under way. A game in which a language model answered nothing is not stored. The
+    records do not depend on the number of workers.
 
     Games with language models, which mostly wait, are all played in this process, in as many threads as there are
     workers, so that they share one budget. When one of them has to end, the others do too.
@@ -190,11 +191,17 @@ def play_all(
     for spec, (record, digest) in _played([spec for spec in unique if spec not in records], workers, models):
         if digest != CODE_DIGEST:
             raise StoreError("the code was changed while games were played: give the command again")
-        if store:
+        if store and _was_answered(record):
             store.put(keys[spec], record)
         records[spec] = record
         tell(copies[spec])
     return [records[spec] for spec in specs]
+
+
+def _was_answered(record: Record) -> bool:
+    """Whether every language model answered something; else, as with a wrong key, the game is worth nothing later."""
+    models = record.get("welfare_env", {}).get("language_models", {})
+    return all(model["failed"] < model["calls"] for found in models.values() for model in found if model["calls"])
 
 
 def _played(

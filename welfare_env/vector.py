@@ -34,6 +34,7 @@ from welfare_env.observation import fill_many, num_features
 from welfare_env.rules import Rules
 from welfare_env.scoring import scores
 
+INT32 = np.dtype(np.int32)
 ORDERS_A_GAME = 600  # a movement phase has about 500; there is more room when it is needed
 
 
@@ -158,7 +159,8 @@ class VectorEnv:
         """
         self._check_begun()
         self._each(self._sample)
-        return np.concatenate([chunk.choices[: chunk.rows] for chunk in self._chunks])
+        parts = [chunk.choices[: chunk.rows] for chunk in self._chunks]
+        return parts[0].copy() if len(parts) == 1 else np.concatenate(parts)
 
     def step(self, choices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Play a phase of every game.
@@ -179,7 +181,7 @@ class VectorEnv:
             raise ActionError(
                 f"choices {given.dtype} {given.shape}: give {len(self.legal)} whole numbers, one a row of legal"
             )
-        if given.dtype != np.int32:
+        if given.dtype != INT32:
             given = np.where((given >= 0) & (given < 2**31), given, -1)  # or a large number would become a small one
         first = 0
         for chunk in self._chunks:

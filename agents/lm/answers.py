@@ -18,6 +18,7 @@ MAX_REPLY_BYTES = 4 * 2**20
 """Of a whole answer, several times what the longest reply of any model takes up; what goes on longer is cut off."""
 
 LONGEST_RETRY_AFTER = 600.0  # seconds; a server that wants a longer pause ends the call
+MOST_TOKENS = 10**9  # of one answer
 PAID_FOR = frozenset({"malformed", "empty", "too long"})
 """Kinds of faults of answers that cost as much as good ones."""
 
@@ -162,6 +163,6 @@ def count(number: Any) -> int:
         return 0
     if not isinstance(number, int):
         raise TypeError(f"{number!r} is no number of tokens")
-    if number < 0:
-        raise ValueError(f"{number} tokens")
+    if not 0 <= number <= MOST_TOKENS:
+        raise ValueError("no number of tokens that an answer can have used")
     return number

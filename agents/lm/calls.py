@@ -61,6 +61,9 @@ class Call:
 
     def _used(self, outcome: Answer | Fault) -> Usage:
         if isinstance(outcome, Fault):
+            if outcome.used is None and outcome.kind in PAID_FOR:  # what it cost was lost with it
+                prompt = estimated_tokens(self._request.prompt)
+                return Counts(prompt, 0, 0, self._request.max_tokens).usage(self._model.price)
             return NO_USAGE if outcome.used is None else outcome.used.usage(self._model.price)
         counts = outcome.counts
         if counts is None:

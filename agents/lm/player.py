@@ -106,7 +106,7 @@ class LMPolicy:
         return self._turn
 
     def _asked(self, view: View, orders: list[str]) -> Parsed:
-        """The reply; without one, no messages and the `orders` from before."""
+        """The reply; without one, or without orders in one that is cut off, the `orders` from before."""
         self._remember(view)
         where = {"phase": view.phase, "round": view.message_round}
         reply = self.ledger.ask(self.model, self._request(view))
@@ -114,6 +114,8 @@ class LMPolicy:
             self.ledger.note_turn(where | {"fault": reply.kind}, "", (), is_valid=False)
             return Parsed(orders=orders)
         turn = parse(reply.text, view)
+        if not turn.orders and (reply.finish != "stop" or not turn.is_valid):  # cut off: not a change of mind
+            turn.orders[:] = orders
         self.ledger.note_turn(where | {"finish": reply.finish}, turn.reasoning, turn.losses, turn.is_valid)
         self.ledger.refused[view.phase] = turn.refused_orders
         return turn
@@ -143,8 +145,10 @@ class LMPolicy:
 
 def _is_asked(view: View) -> bool:
     """Whether there is anything to say or to order."""
-    if view.asked == MESSAGES or view.legal_orders:
+    if view.legal_orders:
         return True
+    if view.asked == MESSAGES:  # the eliminated are not heard, but for a mediator
+        return view.power == MEDIATOR or bool(view.units[view.power] or view.centers[view.power])
     can_give = view.rules.transfers and view.phase_type == ADJUSTMENTS and view.power != MEDIATOR
     return bool(can_give and view.welfare[view.power])
 

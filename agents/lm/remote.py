@@ -42,7 +42,8 @@ class RemoteModel(ABC):
     """A model asked through a provider's SDK; safe to be used by many threads and event loops at once.
 
     The key is read from the environment when the first question is asked, and kept by the SDK alone. It goes to the
-    provider; another server gets one only if `key_variable` says which.
+    provider, or to the server that the environment names in its place; one named by `base_url` gets a key only if
+    `key_variable` says which.
 
     Args:
         model: as the server calls it.
@@ -274,7 +275,7 @@ class RemoteModel(ABC):
         try:
             answer = self.read(payload)
         except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
-            wrong = self._redacted(clean(f"{type(error).__name__} {error}"))
+            wrong = clean(self._redacted(f"{type(error).__name__} {error}"))
             raise Fault("malformed", f"the answer is not what the interface promises: {wrong}") from None
         if not answer.text.strip() and answer.finish in ("stop", "other"):
             raise Fault("empty", "the answer has no text", used=answer.counts)
@@ -282,13 +283,14 @@ class RemoteModel(ABC):
 
     def _network_fault(self, error: Exception) -> Fault:
         if isinstance(error, self._sdk.APIStatusError):
-            fault = status_fault(error.status_code, error.response.headers, error.body)
-            fault.text = self._redacted(fault.text) + self._advice(fault.kind)
+            body = json.loads(self._redacted(json.dumps(error.body, default=str)))  # before anything is cut
+            fault = status_fault(error.status_code, error.response.headers, body)
+            fault.text += self._advice(fault.kind)
             return fault
         if isinstance(error, (self._sdk.APITimeoutError, self._http.TimeoutException)):
             return Fault("timeout", f"no answer within {self.timeout:g} s")
         cause = error.__cause__ or error
-        return Fault("connection", self._redacted(clean(f"{type(cause).__name__} {cause}")) + f", {self.base_url}")
+        return Fault("connection", clean(self._redacted(f"{type(cause).__name__} {cause}")) + f", {self.base_url}")
 
     def _advice(self, kind: str) -> str:
         if kind != "authentication":

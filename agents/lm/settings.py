@@ -39,6 +39,7 @@ def checked_url(url: str) -> str:
     """
     try:
         parts = urlsplit(url)
+        _ = parts.port  # which is read now, and may be none
     except ValueError as error:
         raise ConfigError(f"base_url {url!r}: {error}") from error
     if parts.username or parts.password or parts.query or parts.fragment:

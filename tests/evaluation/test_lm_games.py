@@ -236,3 +236,17 @@ def test_the_command_line_tells_when_a_budget_is_used_up(tmp_path, monkeypatch):
     assert outcome.exit_code == 3
     assert "budget of 20000 tokens is used up" in outcome.output
     assert "goes on" in outcome.output
+
+
+def test_a_game_without_any_answer_is_not_kept(tmp_path):
+    """As with a wrong key: it is told, and the same command asks again once the key is right."""
+
+    def nobody(request):
+        raise ModelError("authentication", "wrong key")
+
+    with evaluation.GameStore(tmp_path / "games.sqlite") as store:
+        (record,) = play_all([spec()], store=store, models=Models(nobody))
+        assert all(m["failed"] == m["calls"] for ms in record["welfare_env"]["language_models"].values() for m in ms)
+        assert store.get(spec().to_dict()) is None
+        (answered,) = play_all([spec()], store=store, models=Models())
+        assert store.get(spec().to_dict()) == answered
