@@ -182,10 +182,6 @@ class Tables:
     numbers: np.ndarray
     masks: np.ndarray
 
-    def __post_init__(self) -> None:
-        for array in (self.numbers, self.masks):
-            array.setflags(write=False)  # kernels trust them
-
     def __getitem__(self, name: int) -> int:
         return int(self.numbers[name])
 
