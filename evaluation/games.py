@@ -16,6 +16,7 @@ import numpy as np
 
 import agents
 import welfare_env
+from agents.programs import ProgramPolicy
 from agents.specs import asks_language_models, imported_files
 from evaluation import loops
 from evaluation.loops import conversation, play_at_once, play_in_turn
@@ -136,6 +137,12 @@ def play(spec: GameSpec, models: SharedModels | None = None, stop: Event | None 
     if sorted(seats) != sorted(env.possible_agents):
         raise EvaluationError(f"players are {seats}: give a policy for each of {env.possible_agents}, once")
     policies = {power: agents.make(policy, models) for power, policy in spec.players}
+    for power, named in spec.players:
+        if isinstance(policies[power], ProgramPolicy):
+            raise EvaluationError(
+                f"policy {named!r} writes programs of modal_env; here {power} plays Welfare Diplomacy. For programs "
+                "call evaluation.exploitability(..., environment=modal_env.make(...))"
+            )
     for power, policy in policies.items():
         policy.reset(agent=power, seed=spec.seed)
     (play_at_once if spec.simultaneous else play_in_turn)(env, policies, spec.seed, stop or Event())

@@ -75,6 +75,12 @@ def test_coalitions_of_a_population():
     assert mine.best == ("player_2",)
 
 
+def test_programs_are_no_powers():
+    for run in (evaluation.self_play, evaluation.exploitability):
+        with pytest.raises(EvaluationError, match=r"environment=modal_env\.make"):
+            run("program:FairBot", 1)
+
+
 def test_a_given_deviator_and_the_report():
     told = []
     found = evaluation.exploitability(
