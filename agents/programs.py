@@ -20,6 +20,12 @@ from modal_env.tokens import NOTHING
 Share = tuple[modal_env.Agent, Fraction]
 
 
+def expected_payoff(mine: Sequence[Share], other: Sequence[Share], setting: modal_env.Setting) -> Fraction:
+    """What a mix is paid on average against another one, cost deducted."""
+    meetings = [(p * q, meet(a, b, setting.cost)) for a, p in mine for b, q in other]
+    return sum((share * meeting.paid(setting.epsilon) for share, meeting in meetings), Fraction(0))
+
+
 class ProgramPolicy(ABC):
     """Base of players that choose a program for every round: `program` says which."""
 
@@ -101,5 +107,4 @@ class BestReplyPolicy(ProgramPolicy):
         return self._replies[setting]
 
     def _paid(self, agent: modal_env.Agent, setting: modal_env.Setting) -> Fraction:
-        meetings = [(meet(agent, other, setting.cost), share) for other, share in self.to.shares]
-        return sum((share * (met.points[0] - setting.epsilon * met.costs[0]) for met, share in meetings), Fraction(0))
+        return expected_payoff(((agent, Fraction(1)),), self.to.shares, setting)

@@ -12,11 +12,11 @@ from pettingzoo import AECEnv
 
 import agents
 import modal_env
+from agents.programs import expected_payoff
 from evaluation.coalitions import all_coalitions, choose_coalitions
 from evaluation.games import Report, game_seed
 from evaluation.options import EvaluationError, check_whole
 from evaluation.statistics import Coalition, Estimate, ExploitabilityEstimate, exploitability_estimate
-from modal_env.game import meet
 
 Shares = tuple[tuple[modal_env.Agent, Fraction], ...]
 Points = Mapping[str, tuple[float, ...]]  # player -> [games] its payoff a round
@@ -154,10 +154,7 @@ def _expected(mixes: Mapping[str, Shares], setting: modal_env.Setting) -> dict[s
     """Player -> expected payoff a round: everybody meets each of the others with the same probability."""
     met: dict[tuple[Shares, Shares], Fraction] = {}
     for mine, other in {(mixes[a], mixes[b]): None for a in mixes for b in mixes if a != b}:
-        meetings = [(meet(a, b, setting.cost), p * q) for a, p in mine for b, q in other]
-        met[mine, other] = sum(
-            (share * (pair.points[0] - setting.epsilon * pair.costs[0]) for pair, share in meetings), Fraction(0)
-        )
+        met[mine, other] = expected_payoff(mine, other, setting)
     return {
         player: float(sum((met[mixes[player], mixes[b]] for b in mixes if b != player), Fraction(0)) / (len(mixes) - 1))
         for player in mixes

@@ -19,6 +19,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from agents.sqlite import advice, use_write_ahead_log
 from welfare_env.errors import WelfareEnvError
 
 DEFAULT_PATH = Path("runs", "evaluation.sqlite")
@@ -29,6 +30,7 @@ SPECIFICATION_VERSION = 1
 _LAYOUT_VERSION = 1  # of the tables; kept in the file's user_version
 _APPLICATION_ID = 0x57454C46  # "WELF": tells our files from other programs' databases
 _BUSY_SECONDS = 60.0
+_DAMAGED = "The file is damaged or no store: move it away or restore it from a copy, and run this again"
 
 _CREATE = """
 CREATE TABLE games (
@@ -153,7 +155,9 @@ class GameStore:
                 self._open_connection = self._connect()
             yield self._open_connection
         except sqlite3.Error as error:
-            raise StoreError(f"{self.path}: {error}. {_advice(error)}") from error
+            raise StoreError(
+                f"{self.path}: {error}. {advice(error, _BUSY_SECONDS, _DAMAGED, 'the games stored so far')}"
+            ) from error
 
     def _connect(self) -> sqlite3.Connection:
         try:
@@ -181,7 +185,7 @@ class GameStore:
                 connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
                 connection.execute(f"PRAGMA user_version = {_LAYOUT_VERSION}")
             connection.execute("COMMIT")
-        _use_write_ahead_log(connection)
+        use_write_ahead_log(connection, _BUSY_SECONDS)
         # Games may have cost money: also a power cut loses none that put has returned for.
         connection.execute("PRAGMA synchronous = FULL")
 
@@ -203,35 +207,6 @@ class GameStore:
         if application or version or connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
             raise StoreError(f"{self.path}: the file is another program's SQLite database; choose another path")
         return True
-
-
-def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
-    """Readers and a writer do not wait for each other then. The change itself does not heed SQLite's busy timeout."""
-    deadline = time.monotonic() + _BUSY_SECONDS
-    while True:
-        try:
-            connection.execute("PRAGMA journal_mode = WAL").fetchone()
-            return
-        except sqlite3.OperationalError as error:
-            if not _is_busy(error) or time.monotonic() > deadline:
-                raise
-            time.sleep(0.01)
-
-
-def _is_busy(error: sqlite3.Error) -> bool:
-    # The low byte is the kind of error, the rest its variety.
-    return getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
-
-
-def _advice(error: sqlite3.Error) -> str:
-    if _is_busy(error):
-        return f"Another process has kept it locked for {_BUSY_SECONDS:.0f} s: end that process and run this again"
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
-        return "The file is damaged or no store: move it away or restore it from a copy, and run this again"
-    if code == sqlite3.SQLITE_FULL:
-        return "Make room on the disk and run this again: the games stored so far are safe"
-    return "See that the path is a file in a folder on a local disk that you may write to, or choose another path"
 
 
 def _canonical(specification: Mapping[str, Any]) -> str:

@@ -71,6 +71,10 @@ class Meeting:
     points: tuple[Fraction, Fraction]
     costs: tuple[int, int]
 
+    def paid(self, epsilon: Fraction) -> Fraction:
+        """What the first of them is paid, cost deducted."""
+        return self.points[0] - epsilon * self.costs[0]
+
 
 @dataclass(frozen=True, init=False)
 class Game:

@@ -83,7 +83,7 @@ def _installed() -> dict[str, Path]:
 
 def is_known(name: str) -> bool:
     """Whether a map is known by its name: installed, or a toy board."""
-    return is_toy(name) or name in map_names()
+    return is_toy(name) or name in _installed()
 
 
 def load_source(name: str) -> Any:
@@ -106,9 +106,11 @@ def _map_text(name: str) -> str:
         raise UnknownMapError(f"map name {name!r}: give a name such as 'standard', or the path of a .map file")
     if is_toy(name):
         return toy_map(name)
-    path = _installed().get(name, Path(name))
-    known = ", ".join([*map_names(), *(f"{shape}:N" for shape in SHAPES)])
+    if name in _installed():
+        return _installed_text(name)
+    path = Path(name)
     if path.suffix != ".map" or "\0" in name or not path.is_file():
+        known = ", ".join([*map_names(), *(f"{shape}:N" for shape in SHAPES)])
         raise UnknownMapError(f"unknown map {name!r}: give the path of a .map file or one of {known}")
     if path.stat().st_size > LARGEST_FILE:
         raise MapFormatError(f"map {name!r} has more than {LARGEST_FILE} bytes: no map is that large")
@@ -116,6 +118,12 @@ def _map_text(name: str) -> str:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise MapFormatError(f"map {name!r} cannot be read: {error}") from error
+
+
+@functools.cache
+def _installed_text(name: str) -> str:
+    """The text of an installed map; boards are asked for again and again, and these do not change."""
+    return _installed()[name].read_text(encoding="utf-8")
 
 
 def _digest(name: str, text: str) -> str:

@@ -11,7 +11,6 @@ import hashlib
 import json
 import os
 import sqlite3
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
@@ -23,6 +22,7 @@ from typing import Any
 
 from agents.lm.errors import CacheError, LMError
 from agents.lm.protocol import Model, Reply, Request, Usage
+from agents.sqlite import advice, use_write_ahead_log
 
 KEY_VERSION = 1
 """Part of every key: raise it when an equal request no longer means the same reply."""
@@ -170,7 +170,9 @@ class ResponseCache:
                     self._open_connection = self._connect()
                 yield self._open_connection
             except sqlite3.Error as error:
-                raise CacheError(f"{self.path}: {error}. {_advice(error)}") from error
+                raise CacheError(
+                    f"{self.path}: {error}. {advice(error, _BUSY_SECONDS, _DAMAGED, 'the replies kept so far')}"
+                ) from error
 
     def _connect(self) -> sqlite3.Connection:
         try:
@@ -197,7 +199,7 @@ class ResponseCache:
                 connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
                 connection.execute(f"PRAGMA user_version = {_LAYOUT_VERSION}")
             connection.execute("COMMIT")
-        _use_write_ahead_log(connection)
+        use_write_ahead_log(connection, _BUSY_SECONDS)
         # A killed process loses nothing by it, a power cut the last replies; waiting for the disk would cost more.
         connection.execute("PRAGMA synchronous = NORMAL")
 
@@ -336,32 +338,3 @@ def _model_text(model: Model) -> str:
 def _checksum(key: str, text: str) -> str:
     """Of the key too: a reply under another one's key is found out."""
     return hashlib.sha256(f"{key}\n{text}".encode()).hexdigest()
-
-
-def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
-    """Readers and a writer do not wait for each other then. The change itself does not heed SQLite's busy timeout."""
-    deadline = time.monotonic() + _BUSY_SECONDS
-    while True:
-        try:
-            connection.execute("PRAGMA journal_mode = WAL").fetchone()
-            return
-        except sqlite3.OperationalError as error:
-            if not _is_busy(error) or time.monotonic() > deadline:
-                raise
-            time.sleep(0.01)
-
-
-def _is_busy(error: sqlite3.Error) -> bool:
-    # The low byte is the kind of error, the rest its variety.
-    return getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
-
-
-def _advice(error: sqlite3.Error) -> str:
-    if _is_busy(error):
-        return f"Another process has kept it locked for {_BUSY_SECONDS:.0f} s: end that process and run this again"
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
-        return _DAMAGED
-    if code == sqlite3.SQLITE_FULL:
-        return "Make room on the disk and run this again: the replies kept so far are safe"
-    return "See that the path is a file in a folder on a local disk that you may write to, or choose another path"
