@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import sqlite3
 import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from welfare_env.errors import WelfareEnvError
+
+_SMALLEST = 512  # bytes of an SQLite database that holds anything
 
 
-def use_write_ahead_log(connection: sqlite3.Connection, seconds: float) -> None:
+def _use_write_ahead_log(connection: sqlite3.Connection, seconds: float) -> None:
     """Readers and a writer do not wait for each other then. The change itself does not heed SQLite's busy timeout.
 
     Args:
@@ -26,7 +32,7 @@ def use_write_ahead_log(connection: sqlite3.Connection, seconds: float) -> None:
             time.sleep(0.01)
 
 
-def advice(error: sqlite3.Error, seconds: float, damaged: str, safe: str) -> str:
+def _advice(error: sqlite3.Error, seconds: float, damaged: str, safe: str) -> str:
     """What to do about an error.
 
     Args:
@@ -51,3 +57,87 @@ def _is_busy(error: sqlite3.Error) -> bool:
 def _kind(error: sqlite3.Error) -> int:
     """The low byte is the kind of error, the rest its variety."""
     return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What a kind of file of ours looks like.
+
+    Attributes:
+        application: tells our files from other programs' databases: the number in SQLite's application_id.
+        version: of the tables, in SQLite's user_version.
+        create: the statement that makes the table.
+        error: what is raised about a file. Its message names the file and says what to do.
+        damaged: what to do about a file that is none of ours, or is broken.
+        safe: what a full disk does not endanger.
+        seconds: how long to wait for other processes.
+        is_durable: whether what was written outlasts a power cut, too, and not only the end of the process.
+    """
+
+    application: int
+    version: int
+    create: str
+    error: type[WelfareEnvError]
+    damaged: str
+    safe: str
+    seconds: float
+    is_durable: bool
+
+    def connect(self, path: Path, same_thread: bool = True) -> sqlite3.Connection:
+        """Opens a file, in autocommit: each statement is a transaction. A new one is made, and its folder, too.
+
+        Args:
+            path: of the file.
+            same_thread: whether only the thread that opens it may use it; else the caller has threads take turns.
+
+        Raises:
+            error: it is another program's or of another version, or its folder cannot be made.
+            sqlite3.Error: it cannot be used.
+        """
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise self.error(f"{path}: its folder cannot be made ({error}); choose another path") from error
+        if path.is_file() and 0 < path.stat().st_size < _SMALLEST:  # SQLite would begin it anew
+            raise self.error(f"{path}: no SQLite database. {self.damaged}")
+        connection = sqlite3.connect(path, timeout=self.seconds, isolation_level=None, check_same_thread=same_thread)
+        try:
+            self._prepare(connection, path)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def fault(self, path: Path, error: sqlite3.Error) -> WelfareEnvError:
+        """What to raise for an error of SQLite."""
+        return self.error(f"{path}: {error}. {_advice(error, self.seconds, self.damaged, self.safe)}")
+
+    def _prepare(self, connection: sqlite3.Connection, path: Path) -> None:
+        """Checks that the file is ours before anything is written to it; lays out a new one."""
+        if self._is_new(connection, path):
+            connection.execute("BEGIN IMMEDIATE")
+            if self._is_new(connection, path):  # still, now that no other process can write to it
+                connection.execute(self.create)
+                connection.execute(f"PRAGMA application_id = {self.application}")
+                connection.execute(f"PRAGMA user_version = {self.version}")
+            connection.execute("COMMIT")
+        _use_write_ahead_log(connection, self.seconds)
+        connection.execute(f"PRAGMA synchronous = {'FULL' if self.is_durable else 'NORMAL'}")
+
+    def _is_new(self, connection: sqlite3.Connection, path: Path) -> bool:
+        """Whether the file is still empty."""
+        # One statement: another process could lay the file out between two.
+        application, version, tables = connection.execute(
+            "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_master)"
+            " FROM pragma_application_id, pragma_user_version"
+        ).fetchone()
+        if (application, version) == (self.application, self.version):
+            return False
+        if application == self.application:
+            raise self.error(
+                f"{path}: the file has layout {version}, not {self.version}; use the version of welfare-env that wrote "
+                "it, or choose another path"
+            )
+        if application or version or tables:
+            raise self.error(f"{path}: the file is another program's SQLite database; choose another path")
+        return True

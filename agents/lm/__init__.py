@@ -1,7 +1,14 @@
 """Language models as players: what asks them, what they are told, and what is made of their replies.
 
+`agents.lm.player` is the policy, `style` how it plays, `making` makes it from the options of a spec, and `ledger`
+counts its calls; `program` and `modal` are the same for `modal_env`. The rooms:
+
+    models/   what answers: providers' SDKs, made-up models, kept replies; retries, limits, prices, budgets
+    prompts/  what a model is told
+    reading/  what is made of its reply
+    stub/     a server for trying all this without a key: python -m agents.lm.stub
+
 The SDKs are the extra `lm` (``pip install 'welfare-env[lm]'``) and are imported when the first question is asked.
-`agents.lm.models` has the models, `agents.lm.stub` a server for trying all this without a key.
 """
 
 from __future__ import annotations
@@ -10,13 +17,14 @@ import importlib
 from typing import Any
 
 _HOMES = {
-    **dict.fromkeys(("Block", "Model", "Reply", "Request", "Usage"), "protocol"),
+    **dict.fromkeys(("Block", "Model", "Reply", "Request", "Usage"), "models.protocol"),
     **dict.fromkeys(("AnthropicModel", "OpenAIModel", "ReplayModel", "ScriptedModel", "make_model"), "models"),
-    **dict.fromkeys(("CachedModel", "ResponseCache"), "cache"),
-    **dict.fromkeys(("BudgetError", "CacheError", "ConfigError", "LMError", "ModelError", "PromptError"), "errors"),
-    "Budget": "budget",
+    **dict.fromkeys(("CachedModel", "ResponseCache"), "models.cache"),
+    **dict.fromkeys(("AccessError", "BudgetError", "CacheError", "ConfigError"), "errors"),
+    **dict.fromkeys(("LMError", "ModelError", "PromptError", "StoppedError"), "errors"),
+    "Budget": "models.budget",
     "LMPolicy": "player",
-    "SharedModels": "shared",
+    "SharedModels": "models.shared",
     "StubServer": "stub",
 }
 

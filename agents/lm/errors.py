@@ -7,17 +7,26 @@ from typing import Any
 from welfare_env.errors import WelfareEnvError
 
 FAULT_KINDS = (
-    "bad request",  # the server will not take the request: a wrong parameter, an unknown model
+    "bad request",  # the server will not take the request: a wrong parameter
     "authentication",  # no key, a wrong one, or one that may not use the model
-    "rate limit",  # too many requests, or the account's quota is used up
+    "not found",  # an unknown model, or a path that the server does not have
+    "quota",  # the account's money or quota is used up
+    "unreachable",  # no connection: nobody listens, or there is no such host
+    "rate limit",  # too many requests
     "server",  # the server failed, or has too much to do
     "timeout",  # no whole answer in the time allowed
-    "connection",  # no connection, or one that broke off
+    "connection",  # a connection that broke off
     "malformed",  # an answer that is not what the interface promises
     "empty",  # an answer without text, and no reason given
     "too long",  # a prompt or an answer longer than allowed
 )
 """Everything that can be wrong with a call."""
+
+ENDING_KINDS = frozenset({"authentication", "not found", "quota", "unreachable"})
+"""Those that every further call would meet with, too: they end the run (`AccessError`)."""
+
+PASSING_KINDS = frozenset({"rate limit", "server", "timeout", "connection"})
+"""Those that say nothing about the question: asked another day, it may be answered."""
 
 
 class LMError(WelfareEnvError):
@@ -30,7 +39,7 @@ class ModelError(LMError):
     Attributes:
         kind: one of `FAULT_KINDS`.
         faults: the kind of every try, the last one included.
-        usage: what the tries have used all the same (`agents.lm.models.Usage`); None for nothing.
+        usage: what the tries may have cost all the same (`agents.lm.models.Usage`); None for nothing.
     """
 
     def __init__(self, kind: str, text: str, faults: tuple[str, ...] = (), usage: Any = None) -> None:
@@ -39,6 +48,25 @@ class ModelError(LMError):
 
     def __str__(self) -> str:
         return str(self.args[1])
+
+
+class AccessError(LMError):
+    """A server cannot be used: every further call would fail, too. Nothing is kept of this one; the run has to end.
+
+    Attributes:
+        kind: one of `ENDING_KINDS`.
+    """
+
+    def __init__(self, kind: str, text: str) -> None:
+        super().__init__(kind, text)
+        self.kind = kind
+
+    def __str__(self) -> str:
+        return str(self.args[1])
+
+
+class StoppedError(LMError):
+    """A call was given up because the run ends: another call cannot go on, or somebody has interrupted it."""
 
 
 class BudgetError(LMError):

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from agents.lm.errors import ModelError
-from agents.lm.protocol import NO_USAGE, Model, Reply, Request, Usage
+from agents.lm.models.protocol import NO_USAGE, Model, Reply, Request, Usage
 
 if TYPE_CHECKING:
-    from agents.lm.parsing import Loss
+    from agents.lm.reading.parsing import Loss
 
 
 @dataclass
@@ -48,7 +48,7 @@ class Ledger:
             The reply, or, of a call that failed for good, the error.
 
         Raises:
-            BudgetError, CacheError, ConfigError: the game cannot go on.
+            AccessError, BudgetError, CacheError, ConfigError, StoppedError: the game cannot go on.
         """
         try:
             reply = model.complete(request)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from agents.lm.ablation import NOTHING, parse_ablation
+from agents.lm.models.shared import SharedModels, default_models
 from agents.lm.player import LMPolicy
-from agents.lm.prompts import Flavour
-from agents.lm.shared import SharedModels, default_models
+from agents.lm.prompts.ablation import NOTHING, parse_ablation
+from agents.lm.prompts.wording import Flavour
 from agents.lm.style import Style
 
 _SAMPLING = ("temperature", "top_p")
@@ -28,7 +28,7 @@ def make_player(
     Args:
         name: of the model: "openai/NAME".
         models: where models come from.
-        flavour, ablate: see `Style.flavour`, `agents.lm.ablation.parse_ablation`.
+        flavour, ablate: see `Style.flavour`, `agents.lm.prompts.ablation.parse_ablation`.
         summariser: "self" for the same model, "none", or the name of another one. That of the same provider is asked
             with the same settings.
         **options: those of `Style`, where "none" leaves a parameter of sampling to the server; all others are settings

@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from agents.lm.fields import Loss, joined_texts, loss_of, read_fields
-from agents.lm.parsing import object_schema
-from agents.lm.prompts import Prompt
-from agents.lm.protocol import Block
+from agents.lm.models.protocol import Block
+from agents.lm.prompts.building import Prompt
+from agents.lm.reading.fields import Loss, joined_texts, loss_of, read_fields
+from agents.lm.reading.parsing import object_schema
 
 if TYPE_CHECKING:
     from modal_env.contest import Round
@@ -48,7 +48,7 @@ class ProgramReply:
     Attributes:
         reasoning: private thoughts.
         program: None if there is none that can be played.
-        losses: what could not be used: of kind "program", and as in `agents.lm.fields.FORM_LOSSES`.
+        losses: what could not be used: of kind "program", and as in `agents.lm.reading.fields.FORM_LOSSES`.
     """
 
     reasoning: str

@@ -11,13 +11,13 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from agents.exploiter import ExploiterPolicy
-from agents.lm.ablation import Ablation
 from agents.lm.errors import ModelError
 from agents.lm.ledger import Ledger
-from agents.lm.parsing import MAX_ENUM_ORDERS, Parsed, parse, reply_schema
+from agents.lm.models.protocol import Model, Request
 from agents.lm.program import ProgramWriter
-from agents.lm.prompts import build, summarise
-from agents.lm.protocol import Model, Request
+from agents.lm.prompts.ablation import Ablation
+from agents.lm.prompts.building import build, summarise
+from agents.lm.reading.parsing import MAX_ENUM_ORDERS, Parsed, parse, reply_schema
 from agents.lm.style import Style
 from welfare_env.engine import ADJUSTMENTS
 from welfare_env.press import MEDIATOR
@@ -44,14 +44,14 @@ class LMPolicy:
 
     Attributes:
         agent: the player it is, from `reset`.
-        ledger: of this game's calls.
+        ledger: of this game's calls; empty before the first.
     """
 
     agent: str
-    ledger: Ledger
 
     def __init__(self, model: Model, style: Style | None = None, summariser: Model | None = None) -> None:
         self.model, self.style, self.summariser = model, style or Style(), summariser
+        self.ledger = Ledger()
         self._writer = ProgramWriter(model, self.style)
 
     def reset(self, agent: str, seed: int = 0) -> None:
@@ -74,7 +74,7 @@ class LMPolicy:
 
         Raises:
             PromptError: the flavour does not fit the player or the rules.
-            BudgetError, CacheError, ConfigError: the game cannot go on.
+            AccessError, BudgetError, CacheError, ConfigError, StoppedError: the game cannot go on.
         """
         if "setting" in info:
             return self._writer.act(observation, info)

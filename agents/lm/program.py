@@ -10,8 +10,8 @@ import numpy as np
 from agents.lm.errors import ModelError
 from agents.lm.ledger import Ledger
 from agents.lm.modal import ProgramReply, program_prompt, program_schema, read_program
-from agents.lm.parsing import FORM_LOSSES, Loss
-from agents.lm.protocol import Model, Request
+from agents.lm.models.protocol import Model, Request
+from agents.lm.reading.parsing import FORM_LOSSES, Loss
 from agents.lm.style import Style
 from modal_env import Agent, DefectBot, ModalError, Setting
 from modal_env.modes import Turn

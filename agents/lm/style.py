@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from agents.lm.ablation import NOTHING, Ablation, ablation_text
 from agents.lm.errors import ConfigError
-from agents.lm.prompts import Flavour, Prompt
-from agents.lm.protocol import MAX_CACHE_KEY, Block, Request
+from agents.lm.models.protocol import MAX_CACHE_KEY, Block, Request
+from agents.lm.prompts.ablation import NOTHING, Ablation, ablation_text
+from agents.lm.prompts.building import Prompt
+from agents.lm.prompts.wording import Flavour
 from welfare_env.press import MEDIATOR
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from agents.lm.cache import CachedModel
-from agents.lm.limits import Clock
 from agents.lm.models import AnthropicModel, Block, Model, OpenAIModel, Reply, Request
-from agents.lm.remote import RemoteModel
+from agents.lm.models.cache import CachedModel
+from agents.lm.models.limits import Clock
+from agents.lm.models.remote import RemoteModel
 from agents.lm.stub import StubServer
 
 

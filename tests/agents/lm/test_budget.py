@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from threading import Barrier
 
@@ -10,15 +11,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.lm.budget import Budget
 from agents.lm.errors import BudgetError, ConfigError, ModelError
-from agents.lm.models import NO_USAGE, AnthropicModel, Model, OpenAIModel, Reply, Request, Usage
-from agents.lm.prices import PRICES, Price, find_price, load_prices
-from agents.lm.remote import RemoteModel
+from agents.lm.models import NO_USAGE, AnthropicModel, Block, Model, OpenAIModel, Reply, Request, Usage
+from agents.lm.models.budget import Budget
+from agents.lm.models.calls import most_tokens
+from agents.lm.models.prices import PRICES, Price, find_price, load_prices
+from agents.lm.models.remote import RemoteModel
 from agents.lm.stub import StubServer
 
 Connect = Callable[..., RemoteModel]
 Ask = Callable[[Model, Request], Reply]
+
+
+def most_of(question: Request) -> int:
+    """The most tokens that a call can have: a byte each, the schema and what the server puts around it included."""
+    return len(question.prompt.encode()) + len(json.dumps(question.schema)) + 100 + question.max_tokens
+
 
 PRICE = {"any": Price(input=1000.0, output=2000.0, cached=100.0)}
 
@@ -27,11 +35,11 @@ class TestBudget:
     def test_it_stops_before_a_call_that_could_exceed_it(
         self, api: str, connect: Connect, ask: Ask, question: Request, stub: StubServer
     ) -> None:
-        most = -(-len(question.prompt) // 3) + question.max_tokens
+        most = most_of(question)
         budget = Budget(max_tokens=3 * most)
         model = connect(api, budget=budget)
         replies: list[Reply] = []
-        with pytest.raises(BudgetError, match=rf"the budget of {3 * most} tokens is used up: \d+ are used"):
+        with pytest.raises(BudgetError, match=rf"the budget of {3 * most} tokens does not allow another call: \d+ "):
             replies.extend(ask(model, question) for _ in range(1000))
         assert len(stub.requests) == len(replies) > 3
         assert budget.spent == sum((reply.usage for reply in replies), NO_USAGE)
@@ -41,7 +49,7 @@ class TestBudget:
         budget = Budget(max_dollars=3.0)
         model = connect(api, budget=budget, prices=PRICE)
         replies: list[Reply] = []
-        with pytest.raises(BudgetError, match=r"the budget of 3.0 dollars is used up: \d\.\d+ are used"):
+        with pytest.raises(BudgetError, match=r"the budget of 3.0 dollars does not allow another call: \d\.\d+ "):
             replies.extend(ask(model, question) for _ in range(1000))
         usage = replies[0].usage
         plain = usage.input_tokens - usage.cached_tokens
@@ -61,7 +69,7 @@ class TestBudget:
         budget = Budget(max_tokens=100)
         with budget.hold(60, None) as hold:
             hold.spend(Usage(30, 0, 10, None))
-            told = "calls in progress may use 60, the next one 41"
+            told = "0 are used, calls in progress may use up to 60, and the next one 41"
             with pytest.raises(BudgetError, match=told), budget.hold(41, None):
                 pass
         assert budget.spent == Usage(30, 0, 10, None)
@@ -74,11 +82,30 @@ class TestBudget:
         assert budget.spent == NO_USAGE
 
     def test_retries_are_calls(self, connect: Connect, question: Request, stub: StubServer) -> None:
-        most = -(-len(question.prompt) // 3) + question.max_tokens
+        most = most_of(question)
         model = connect("chat", "fail-empty", budget=Budget(max_tokens=most + 5))
         with pytest.raises(BudgetError):
             model.complete(question)
         assert len(stub.requests) == 1
+
+    def test_answers_that_were_lost_count(
+        self, api: str, connect: Connect, ask: Ask, question: Request, stub: StubServer
+    ) -> None:
+        """The server may have charged for what we have not seen; not so for what it has refused."""
+        model = connect(api, timeout=0.2, backoff=0)
+        for fault, lost in (("cut", 1), ("timeout", 1), ("malformed", 1), ("500", 0), ("413", 0)):
+            before = model.budget.spent.tokens
+            stub.fail(fault)
+            known = 0
+            with suppress(ModelError):
+                known = -(-len(question.prompt) // 4) + -(-len(ask(model, question).text) // 4)
+            assert model.budget.spent.tokens - before == lost * most_of(question) + known, fault
+
+    @given(st.text(max_size=50), st.text(max_size=50))
+    def test_no_tokenizer_finds_more_in_a_prompt(self, system: str, user: str) -> None:
+        request = Request((Block(system),), (Block("?" + user),), {"type": "string", "enum": [user]})
+        said = system + "?" + user + json.dumps(request.schema, ensure_ascii=False)
+        assert most_tokens(request) >= len(said.encode())
 
     def test_threads_never_exceed_it(self) -> None:
         budget, barrier = Budget(max_tokens=1000), Barrier(8)

@@ -17,10 +17,20 @@ from typing import Any
 
 import pytest
 
-from agents.lm.cache import CachedModel, ResponseCache, reply_key
-from agents.lm.errors import BudgetError, CacheError, ConfigError, LMError, ModelError
+from agents.lm.errors import (
+    ENDING_KINDS,
+    FAULT_KINDS,
+    PASSING_KINDS,
+    AccessError,
+    BudgetError,
+    CacheError,
+    ConfigError,
+    LMError,
+    ModelError,
+)
 from agents.lm.models import Block, Model, OpenAIModel, ReplayModel, Reply, Request, ScriptedModel, Usage
-from agents.lm.remote import RemoteModel
+from agents.lm.models.cache import CachedModel, ResponseCache, reply_key
+from agents.lm.models.remote import RemoteModel
 from agents.lm.stub import StubServer
 
 Connect = Callable[..., RemoteModel]
@@ -52,7 +62,7 @@ def change(path: Path, statement: str) -> None:
 def child(source: str, path: Path) -> subprocess.Popen[str]:
     """Python in a fresh process, with `cache`, `model` and `ask(number)` ready."""
     head = f"""
-    from agents.lm.cache import CachedModel, ResponseCache, reply_key
+    from agents.lm.models.cache import CachedModel, ResponseCache, reply_key
     from agents.lm.models import Block, Reply, Request, ScriptedModel
     cache = ResponseCache({str(path)!r})
     model = CachedModel(ScriptedModel(lambda request: "reply to " + request.prompt, latency=0.001), cache)
@@ -133,12 +143,32 @@ class TestCachedModel:
                 model = CachedModel(ScriptedModel([REPLY]), cache)
                 assert model.complete(REQUEST) == REPLY
 
-    def test_failures_are_not_kept(self, cache: ResponseCache, ask: Ask) -> None:
-        model = CachedModel(ScriptedModel([ModelError("server", "down"), "up"]), cache)
-        with pytest.raises(ModelError):
+    @pytest.mark.parametrize("kind", sorted({*FAULT_KINDS} - ENDING_KINDS))
+    def test_failures_are_kept(self, kind: str, path: Path, ask: Ask) -> None:
+        """A game that is resumed takes the same course; a later run asks again if the failure may pass."""
+        error = ModelError(kind, "said so", ("timeout", kind), Usage(5, 0, 7, None))
+        inner = ScriptedModel([error, "up"])
+        for _ in range(3):
+            with ResponseCache(path) as cache, pytest.raises(ModelError, match="said so") as caught:
+                ask(CachedModel(inner, cache), REQUEST)
+            assert vars(caught.value) == vars(error)
+        assert len(inner.requests) == 1
+        with ResponseCache(path) as cache:
+            cache.forget_passing()
+            if kind in PASSING_KINDS:
+                assert ask(CachedModel(inner, cache), REQUEST).text == "up"
+            else:
+                assert cache.count() == 1
+
+    @pytest.mark.parametrize("error", [AccessError("not found", "no model"), BudgetError("used up"), LMError("x")])
+    def test_what_ends_a_run_is_not_kept(self, error: LMError, cache: ResponseCache, ask: Ask) -> None:
+        model = CachedModel(ScriptedModel([error, "up"]), cache)
+        with pytest.raises(type(error)):
             ask(model, REQUEST)
+        cache.forget_passing()
         assert ask(model, REQUEST).text == "up"
-        assert model.hits == 0
+        cache.forget_passing()  # which takes no replies
+        assert cache.count() == 1
 
 
 class TestAtOnce:
@@ -204,6 +234,52 @@ class TestAtOnce:
             go.set()
         assert isinstance(asking.exception(), ZeroDivisionError)
         assert waiting.result().text == "second try"
+
+    def test_an_interruption_at_any_place_leaves_nobody_waiting(self, path: Path) -> None:
+        """Ctrl-C may come between any two calls that the cache's code makes."""
+        for calls in range(1, 200):
+            with ResponseCache(path.with_name(f"{calls}.sqlite")) as cache:
+                cache.count()
+                model = CachedModel(ScriptedModel(lambda request: "the one"), cache)
+                was_interrupted = interrupted_after(calls, lambda model=model: model.complete(REQUEST))
+                with cache._lock:
+                    assert list(cache._asked) == []
+                assert model.complete(REQUEST).text == "the one"
+            if not was_interrupted:
+                break
+        assert 20 < calls < 199
+
+
+def interrupted_after(calls: int, call: Callable[[], Any]) -> bool:
+    """Raises KeyboardInterrupt where Python looks for signals: as functions begin, and as those in C have ended.
+
+    Args:
+        calls: how many such places in the cache's code to pass by.
+        call: what to interrupt.
+
+    Returns:
+        Whether it came to that.
+    """
+    left = calls
+
+    def profile(frame: Any, event: str, _: Any) -> None:
+        nonlocal left
+        if not frame.f_code.co_filename.endswith("cache.py") or event not in ("call", "c_return"):
+            return
+        if "give_up" in (frame.f_code.co_name, frame.f_back.f_code.co_name):
+            return  # an interruption was noticed already; nothing helps against a second one
+        left -= 1
+        if left == 0:
+            raise KeyboardInterrupt
+
+    sys.setprofile(profile)
+    try:
+        call()
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.setprofile(None)
+    return False
 
 
 class TestProcesses:
@@ -307,6 +383,13 @@ class TestDamage:
 
 
 class TestReplay:
+    def test_what_failed_fails_again(self, cache: ResponseCache) -> None:
+        model = ScriptedModel([ModelError("too long", "10 MB")])
+        with pytest.raises(ModelError):
+            CachedModel(model, cache).complete(REQUEST)
+        with pytest.raises(ModelError, match="10 MB"):
+            ReplayModel(cache.path).complete(REQUEST)
+
     def test_it_says_what_was_said(
         self, api: str, connect: Connect, ask: Ask, question: Request, cache: ResponseCache
     ) -> None:

@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
-from agents.lm.cache import CachedModel, ResponseCache
-from agents.lm.errors import ConfigError, ModelError
+from agents.lm.errors import AccessError, ConfigError, ModelError
 from agents.lm.models import AnthropicModel, Model, OpenAIModel, Reply, Request
-from agents.lm.remote import RemoteModel
+from agents.lm.models.cache import CachedModel, ResponseCache
+from agents.lm.models.remote import RemoteModel
+from agents.lm.models.settings import checked_variable, hide_secrets, redacted
 from agents.lm.stub import StubServer
 
 Connect = Callable[..., RemoteModel]
@@ -87,18 +88,73 @@ class TestWhatIsNoKey:
             OpenAIModel("any", base_url=url)
         assert KEY not in str(caught.value)
 
-    @pytest.mark.parametrize("url", ["host:80/v1", "ftp://host", "https://", "http://[", "", "nonsense"])
-    def test_what_is_no_address(self, url: str) -> None:
-        if url:
-            with pytest.raises(ConfigError, match="base_url"):
-                OpenAIModel("any", base_url=url)
-        else:
-            assert OpenAIModel("any", base_url=url).base_url == OpenAIModel.URL
+    @pytest.mark.parametrize(
+        "url", ["host:80/v1", "ftp://host", "https://", "http://[", "nonsense", f"me:{KEY}@host/v1", f"http://[{KEY}@h"]
+    )
+    def test_what_is_no_address(self, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        with pytest.raises(ConfigError, match=r"^base_url: give an address such as http:") as caught:
+            OpenAIModel("any", base_url=url)
+        assert url == "https://" or url not in str(caught.value)
+        assert KEY not in "".join(traceback.format_exception(caught.value))
+        monkeypatch.setenv("OPENAI_BASE_URL", url)
+        with pytest.raises(ConfigError, match=r"^OPENAI_BASE_URL: give an address"):
+            OpenAIModel("any")
+
+    def test_an_empty_address_is_the_providers_own(self) -> None:
+        assert OpenAIModel("any", base_url="").base_url == OpenAIModel.URL
+
+    @pytest.mark.parametrize("name", ["KEY", "my_key2", "_", "A" * 64, "OPENROUTER_API_KEY_OF_THE_LAB_2026"])
+    def test_a_variable_has_a_name(self, name: str) -> None:
+        assert checked_variable(name) == OpenAIModel("any", key_variable=name).key_variable == name
+
+    @pytest.mark.parametrize("name", [KEY, "", "2KEY", "A" * 65, "A B", "gsk_" + "1aB2" * 12, "\u00fcber", 7])
+    def test_and_a_key_is_none(self, name: Any) -> None:
+        with pytest.raises(ConfigError, match="and never the key itself") as caught:
+            OpenAIModel("any", key_variable=name)
+        assert not name or str(name) not in str(caught.value).replace("at most 64", "")
+
+
+class TestQuoting:
+    @pytest.mark.parametrize(
+        ("spec", "shown"),
+        [
+            (
+                "lm:openai/x,base_url=http://me:pw@host/v1,retries=1",
+                "lm:openai/x,base_url=[hidden]@host/v1,retries=1",
+            ),
+            ("lm:openai/x,base_url=me:pw@host", "lm:openai/x,base_url=[hidden]@host"),
+            ("lm:openai/x,base_url=http://me:p,w@host", "lm:openai/x,base_url=[hidden]@host"),
+            ("lm:openai/x,base_url=http://h/v1?k=pw,retries=1", "lm:openai/x,base_url=http://h/v1?[hidden],retries=1"),
+            (
+                "exploiter:nice=(lm:a/b,key_variable=sk-pw),attack=dove",
+                "exploiter:nice=(lm:a/b,key_variable=[hidden]),attack=dove",
+            ),
+            ("lm:openai/x,key_variable= MY_KEY,retries=1", "lm:openai/x,key_variable= MY_KEY,retries=1"),
+            ("lm:openai/@cf/llama,base_url=http://h:1/v1", "lm:openai/@cf/llama,base_url=http://h:1/v1"),
+        ],
+    )
+    def test_specs(self, spec: str, shown: str) -> None:
+        assert hide_secrets(spec) == shown
+
+    @pytest.mark.parametrize(
+        ("said", "shown"),
+        [
+            (f"Incorrect API key provided: {KEY}.", "Incorrect API key provided: [key]."),
+            ("Incorrect API key provided: sk-proj-**************6789. See", "Incorrect API key provided: [key] See"),
+            ("key sk-very...6789 is wrong", "key [key] is wrong"),
+            ("key 'sk-another-secret' is wrong", "key '[key]' is wrong"),
+            ("see https://me:pw@proxy/ for the x-api-key header", "see https://[key]@proxy/ for the x-api-key header"),
+            ("The model `gpt-99` does not exist", "The model `gpt-99` does not exist"),
+        ],
+    )
+    def test_servers_words(self, said: str, shown: str) -> None:
+        assert redacted(said, KEY) == shown
+        assert redacted("tiny", "t") == "[key]iny"
 
 
 class TestNowhereElse:
     # The stub server puts the key that it was sent in the texts of its errors.
-    @pytest.mark.parametrize("fault", ["400", "401", "403", "500", "quota", "malformed", "cut", "wrong"])
+    @pytest.mark.parametrize("fault", ["400", "401", "403", "404", "500", "quota", "malformed", "cut", "wrong"])
     def test_in_no_error_and_no_log(
         self,
         fault: str,
@@ -112,7 +168,7 @@ class TestNowhereElse:
         monkeypatch.setenv("ROUTER_KEY", KEY)
         caplog.set_level(logging.DEBUG)
         model = connect(api, f"fail-{fault}", key_variable="ROUTER_KEY", retries=1)
-        with pytest.raises(ModelError) as caught:
+        with pytest.raises((ModelError, AccessError)) as caught:
             ask(model, question)
         error = caught.value
         assert (error.__cause__, error.__context__) == (None, None)  # the SDK's error would hold request and headers
@@ -139,5 +195,5 @@ class TestNowhereElse:
             pickle.dumps(connect(api))
 
     def test_the_advice_when_a_key_is_refused(self, api: str, connect: Connect, question: Request, **_: Any) -> None:
-        with pytest.raises(ModelError, match="was sent no key: name the variable that holds it with key_variable"):
+        with pytest.raises(AccessError, match="was sent no key: name the variable that holds it with key_variable"):
             connect(api, "fail-401").complete(question)

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from agents.lm.errors import LMError, ModelError
-from agents.lm.limits import Clock, Gate, Pace
 from agents.lm.models import Block, Model, Reply, Request, ScriptedModel, make_model
+from agents.lm.models.limits import Clock, Gate, Pace
 
 Ask = Callable[[Model, Request], Reply]
 

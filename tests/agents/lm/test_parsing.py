@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from agents.lm.orders import OrderBook, OrderFault
-from agents.lm.parsing import Parsed, parse
+from agents.lm.reading.orders import OrderBook, OrderFault
+from agents.lm.reading.parsing import Parsed, parse
 from welfare_env import Game, Rules, View
 from welfare_env.press import MAX_MESSAGE_LENGTH
 

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.lm.ablation import ALL, NOTHING, Ablation
-from agents.lm.fields import FORM_LOSSES, MAX_LOSSES, MAX_REPLY, MESSAGE_LOSSES, ORDER_LOSSES
-from agents.lm.parsing import MAX_MESSAGES, MAX_ORDERS, Parsed, parse, reply_schema
-from agents.lm.repair import find_objects
-from agents.lm.stub_replies import Instance
+from agents.lm.prompts.ablation import ALL, NOTHING, Ablation
+from agents.lm.reading.fields import FORM_LOSSES, MAX_LOSSES, MAX_REPLY, MESSAGE_LOSSES, ORDER_LOSSES
+from agents.lm.reading.parsing import MAX_MESSAGES, MAX_ORDERS, Parsed, parse, reply_schema
+from agents.lm.reading.repair import find_objects
+from agents.lm.stub.replies import Instance
 from welfare_env import Game, Rules, View
 from welfare_env.press import MAX_MESSAGE_LENGTH, check_message
 

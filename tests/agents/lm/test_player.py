@@ -11,12 +11,12 @@ import modal_env
 import welfare_env
 from agents.exploiter import ExploiterPolicy
 from agents.hold import HoldPolicy
-from agents.lm.ablation import Ablation
 from agents.lm.errors import BudgetError, ConfigError, ModelError, PromptError
 from agents.lm.models import Reply, ScriptedModel, Usage
 from agents.lm.player import LMPolicy, language_models
 from agents.lm.prompts import Flavour
-from agents.lm.stub_replies import stub_reply
+from agents.lm.prompts.ablation import Ablation
+from agents.lm.stub.replies import stub_reply
 from agents.lm.style import Style
 
 RULES = welfare_env.Rules(years=1)
@@ -393,3 +393,8 @@ class TestPrograms:
         action = policy.act(env.observe("player_0"), env.infos["player_0"])
         assert isinstance(action, str)
         assert np.isfinite(env.step(action) or 0)
+
+
+def test_before_a_game_there_is_an_empty_ledger():
+    policy = LMPolicy(ScriptedModel([]))
+    assert (policy.ledger.calls, policy.to_dict()["calls"]) == (0, 0)

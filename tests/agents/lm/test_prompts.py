@@ -15,12 +15,12 @@ import pytest
 
 import agents
 import welfare_env
-from agents.lm.ablation import ALL, NOTHING, Ablation, ablation_text, parse_ablation
-from agents.lm.describe import convoy_ends
 from agents.lm.errors import PromptError
 from agents.lm.prompts import LONGEST_SUMMARY, Flavour, Prompt, build, summarise
-from agents.lm.quoting import transcript
-from agents.lm.wording import rulebook
+from agents.lm.prompts.ablation import ALL, NOTHING, Ablation, ablation_text, parse_ablation
+from agents.lm.prompts.describe import convoy_ends
+from agents.lm.prompts.quoting import transcript
+from agents.lm.prompts.wording import rulebook
 from welfare_env import Game, Rules, View
 
 GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "prompts"

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.lm.prompts import build, summarise
-from agents.lm.quoting import LONGEST_TRANSCRIPT, MOST_MARKS, clean, message_line, quote, short_transcript
+from agents.lm.prompts.quoting import LONGEST_TRANSCRIPT, MOST_MARKS, clean, message_line, quote, short_transcript
 from welfare_env import Game, Message
 
 TEXTS = st.text(st.characters(), max_size=200)

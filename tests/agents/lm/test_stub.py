@@ -17,15 +17,18 @@ from typing import Any
 import anthropic
 import openai
 import pytest
+import typer
 from hypothesis import given
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
 from agents.lm.errors import ConfigError
-from agents.lm.limits import Clock
 from agents.lm.models import AnthropicModel, Block, OpenAIModel, Request
-from agents.lm.remote import RemoteModel
-from agents.lm.stub import StubServer
-from agents.lm.stub_replies import SENTENCES, stub_reply
+from agents.lm.models.limits import Clock
+from agents.lm.models.remote import RemoteModel
+from agents.lm.stub import FAULTS, StubServer
+from agents.lm.stub.replies import SENTENCES, stub_reply
+from agents.lm.stub.server import main
 
 Connect = Callable[..., RemoteModel]
 
@@ -299,3 +302,23 @@ class TestCommand:
         process.send_signal(signal.SIGINT)
         assert process.wait(10) == 0
         assert process.communicate()[1] == ""
+
+    def stopped(self, *options: str) -> tuple[int, str]:
+        app = typer.Typer()
+        app.command()(main)
+        outcome = CliRunner().invoke(app, list(options), env={"COLUMNS": "300", "NO_COLOR": "1"})
+        return outcome.exit_code, outcome.output
+
+    def test_a_fault_that_does_not_exist(self) -> None:
+        code, told = self.stopped("--port", "0", "--fail", "500,nonsense")
+        assert (code, "fault 'nonsense': give one of ok, 400" in told, "Traceback" in told) == (2, True, False)
+        assert all(kind in told for kind in FAULTS)
+
+    def test_a_port_that_is_taken(self, stub: StubServer) -> None:
+        code, told = self.stopped("--port", str(stub.port))
+        assert (code, "choose another one, or 0 for any" in told) == (2, True)
+
+    def test_the_help_tells_the_faults(self) -> None:
+        code, told = self.stopped("--help")
+        assert code == 0
+        assert all(f"{kind}: {meaning}" in told for kind, meaning in FAULTS.items() if len(meaning) < 20)

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import functools
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from threading import Lock
 from typing import Any
 
-from agents.lm.budget import Budget
-from agents.lm.cache import CachedModel, ResponseCache
-from agents.lm.models import make_model
-from agents.lm.protocol import Model
+from agents.lm.errors import LMError
+from agents.lm.models.budget import Budget
+from agents.lm.models.cache import CachedModel, ResponseCache
+from agents.lm.models.limits import Halt
+from agents.lm.models.make import make_model
+from agents.lm.models.protocol import Model
 
 REMOTE = ("openai", "anthropic")
 """Providers whose replies cost something."""
@@ -29,7 +33,7 @@ class SharedModels:
     """
 
     def __init__(self, cache: ResponseCache | None = None, budget: Budget | None = None) -> None:
-        self.cache, self.budget = cache, budget
+        self.cache, self.budget, self.halt = cache, budget, Halt()
         self._models: dict[tuple[str, str], Model] = {}
         self._lock = Lock()
 
@@ -46,9 +50,31 @@ class SharedModels:
                 self._models[key] = self._made(name, settings)
             return self._models[key]
 
+    @contextmanager
+    def stopped_by_errors(self) -> Iterator[None]:
+        """Ends the calls in progress, which otherwise go on with their tries, when the block raises anything.
+
+        An error of one call ends the others by itself; this is for interruptions (Ctrl-C) and errors of other kinds. A
+        question that is on its way is still waited for, since it is paid for.
+        """
+        try:
+            yield
+        except BaseException as error:
+            self.halt.stop(error if isinstance(error, LMError) else None)
+            raise
+
+    def forget_passing(self) -> None:
+        """For the end of a run: see `ResponseCache.forget_passing`.
+
+        Raises:
+            CacheError: the file of replies cannot be written.
+        """
+        if self.cache is not None:
+            self.cache.forget_passing()
+
     def _made(self, name: str, settings: dict[str, Any]) -> Model:
-        budget = {"budget": self.budget} if self.budget is not None and name.partition("/")[0] in REMOTE else {}
-        model = make_model(name, **settings, **budget)
+        common = {"budget": self.budget, "halt": self.halt} if name.partition("/")[0] in REMOTE else {}
+        model = make_model(name, **settings, **common)
         return model if self.cache is None else CachedModel(model, self.cache)
 
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from types import ModuleType
 from typing import Any, ClassVar
 
-from agents.lm.answers import Answer, Counts, count, joined
-from agents.lm.protocol import Block, Finish, Request
-from agents.lm.remote import RemoteModel
+from agents.lm.models.answers import Answer, Counts, count, joined
+from agents.lm.models.protocol import Block, Finish, Request
+from agents.lm.models.remote import RemoteModel
 
 MAX_CACHE_MARKS = 4
 """The server takes no more marks of prefixes to be remembered."""

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from agents.lm.limits import Clock
-from agents.lm.prices import Price
-from agents.lm.protocol import Finish, Usage
+from agents.lm.models.limits import Clock
+from agents.lm.models.prices import Price
+from agents.lm.models.protocol import Finish, Usage
 
 MAX_REPLY_BYTES = 4 * 2**20
 """Of a whole answer, several times what the longest reply of any model takes up; what goes on longer is cut off."""
@@ -22,12 +22,17 @@ MOST_TOKENS = 10**9  # of one answer
 PAID_FOR = frozenset({"malformed", "empty", "too long"})
 """Kinds of faults of answers that cost as much as good ones."""
 
+LOST = PAID_FOR | {"timeout", "connection"}
+"""Kinds of faults after which the server may have answered, and charged for it, whether or not we have seen it."""
+
 _KIND_OF_STATUS = {
-    **{401: "authentication", 403: "authentication", 407: "authentication"},
+    **{401: "authentication", 403: "authentication", 407: "authentication", 402: "quota", 404: "not found"},
     **{408: "timeout", 409: "server", 413: "too long", 425: "server", 429: "rate limit"},
 }
-_MAY_PASS = {"rate limit", "server", "timeout", "connection", *PAID_FOR}
+_MAY_PASS = {"rate limit", "server", "timeout", "connection", "unreachable", *PAID_FOR}
 _PROMPT_TOO_LONG = re.compile(r"context.length|prompt is too long|maximum context|context window", re.IGNORECASE)
+_NO_MONEY = re.compile(r"credit balance is too low|insufficient (?:credits|balance)", re.IGNORECASE)
+_FLAGGED = re.compile(r"moderation|flagged", re.IGNORECASE)  # what OpenRouter says with a 403: this prompt, not all
 _LONGEST_TEXT = 300  # characters of what a server says about an error
 
 
@@ -75,16 +80,23 @@ def status_fault(status: int, headers: Mapping[str, str], body: Any) -> Fault:
         body: of the answer, JSON where it was that.
     """
     said, code = _message(body)
-    kind = "server" if status >= 500 else _KIND_OF_STATUS.get(status, "bad request")
-    if kind == "bad request" and (code == "context_length_exceeded" or _PROMPT_TOO_LONG.search(said)):
-        kind = "too long"
-    # What a server says about a key may hold parts of it.
-    text = f"HTTP {status}" if kind == "authentication" or not said else f"HTTP {status}: {said}"
-    final = kind == "too long" or code == "insufficient_quota" or headers.get("x-should-retry") == "false"
+    kind = _kind(status, said, code)
+    text = f"HTTP {status}: {said}" if said else f"HTTP {status}"
+    final = kind == "too long" or headers.get("x-should-retry") == "false"
     pause = _retry_after(headers)
     if pause is not None and pause > LONGEST_RETRY_AFTER:
         text += f" (it wants a pause of {pause:.0f} s)"
     return Fault(kind, text, retry_after=pause, final=final)
+
+
+def _kind(status: int, said: str, code: str) -> str:
+    """The kind of fault: by the status, and where that says too little by the server's words."""
+    kind = "server" if status >= 500 else _KIND_OF_STATUS.get(status, "bad request")
+    if kind == "bad request" and (code == "context_length_exceeded" or _PROMPT_TOO_LONG.search(said)):
+        return "too long"
+    if status < 500 and (code == "insufficient_quota" or _NO_MONEY.search(said)):
+        return "quota"
+    return "bad request" if status == 403 and _FLAGGED.search(said) else kind
 
 
 def _message(body: Any) -> tuple[str, str]:

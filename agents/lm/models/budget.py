@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from threading import Lock
 
 from agents.lm.errors import BudgetError, ConfigError
-from agents.lm.protocol import NO_USAGE, Usage
+from agents.lm.models.protocol import NO_USAGE, Usage
 
 
 class Hold:
@@ -30,8 +30,11 @@ class Budget:
 
     A call is let through when what was used, the most that the calls in progress can use, and the most that it can use
     itself (its prompt, and a reply of full length) stay within the limits. The first call that is refused ends it: all
-    later ones are refused, too. Tokens of prompts are estimated beforehand from their characters, so a call may use a
-    little more than was thought, but the next one sees it.
+    later ones are refused, too. A prompt is taken for as many tokens as it and its schema have bytes, three to four
+    times what it has in the end, so some of a small budget stays unused. An answer that was lost counts as paid for in
+    full.
+
+    It counts from the moment it is made: what an earlier run has used is not in it, and replies from a cache are free.
 
     Args:
         max_tokens: of prompts and replies together; None for any number.
@@ -87,11 +90,11 @@ class Budget:
 
     def _objection(self, tokens: int, dollars: float | None) -> str:
         """Why a call is not allowed; empty when it is."""
-        spent, going_on = self._spent, "calls in progress may use"
+        spent, going_on = self._spent, "calls in progress may use up to"
         if self.max_tokens is not None and spent.tokens + self._held_tokens + tokens > self.max_tokens:
             return (
-                f"the budget of {self.max_tokens} tokens is used up: {spent.tokens} are used, {going_on} "
-                f"{self._held_tokens}, the next one {tokens}"
+                f"the budget of {self.max_tokens} tokens does not allow another call: {spent.tokens} are used, "
+                f"{going_on} {self._held_tokens}, and the next one {tokens}"
             )
         if self.max_dollars is None:
             return ""
@@ -99,7 +102,7 @@ class Budget:
             return f"the budget is {self.max_dollars} dollars, but there is a call without a known price"
         if spent.dollars + self._held_dollars + dollars > self.max_dollars:
             return (
-                f"the budget of {self.max_dollars} dollars is used up: {spent.dollars:.4f} are used, {going_on} "
-                f"{self._held_dollars:.4f}, the next one {dollars:.4f}"
+                f"the budget of {self.max_dollars} dollars does not allow another call: {spent.dollars:.4f} are used, "
+                f"{going_on} {self._held_dollars:.4f}, and the next one {dollars:.4f}"
             )
         return ""

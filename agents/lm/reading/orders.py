@@ -50,7 +50,7 @@ class OrderFault(ValueError):
     """An order that cannot be used.
 
     Attributes:
-        kind: one of `agents.lm.fields.ORDER_LOSSES`.
+        kind: one of `agents.lm.reading.fields.ORDER_LOSSES`.
     """
 
     def __init__(self, kind: str, reason: str) -> None:

@@ -1,4 +1,4 @@
-"""How fast a server may be asked: so many requests at once, so many a minute."""
+"""How fast a server may be asked: so many requests at once, so many a minute. And what ends all waiting."""
 
 from __future__ import annotations
 
@@ -8,28 +8,74 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
-from threading import Lock
+from threading import Condition, Lock
+
+from agents.lm.errors import LMError, StoppedError
 
 SECONDS = 60.0  # the window in which requests are counted
 
 
 @dataclass(frozen=True)
 class Clock:
-    """Time in seconds. Tests pass one that does not wait."""
+    """Time in seconds. Tests pass one that does not wait.
+
+    Attributes:
+        now: what time it is.
+        sleep: for threads; None for a sleep that `Halt.stop` ends.
+        asleep: for tasks of event loops, which are cancelled to end it.
+    """
 
     now: Callable[[], float] = time.monotonic
-    sleep: Callable[[float], None] = time.sleep
+    sleep: Callable[[float], None] | None = None
     asleep: Callable[[float], Awaitable[None]] = asyncio.sleep
 
-    def pause(self, seconds: float) -> None:
-        """Sleeps, but not for no time at all: that would let every other thread and process go first."""
-        if seconds > 0:
-            self.sleep(seconds)
 
-    async def apause(self, seconds: float) -> None:
-        """As `pause`, for event loops."""
+class Halt:
+    """Ends the waiting of all calls in progress at once; calls that begin later are not concerned.
+
+    Attributes:
+        stops: how often it has done so; a call remembers how often it was when it began.
+    """
+
+    def __init__(self) -> None:
+        self.stops = 0
+        self._told = Condition()
+        self._error: LMError = StoppedError()
+
+    def stop(self, error: LMError | None = None) -> None:
+        """Has the calls in progress raise `error` before they wait or send anything again; None for `StoppedError`."""
+        with self._told:
+            self.stops += 1
+            self._error = error or StoppedError("the call was given up, since the run ends")
+            self._told.notify_all()
+
+    def pause(self, seconds: float, since: int, clock: Clock) -> None:
+        """Sleeps, but not for no time at all: that would let every other thread and process go first.
+
+        Args:
+            seconds: how long.
+            since: `stops` when the call began.
+            clock: what to sleep by.
+
+        Raises:
+            LMError: the call was stopped, before or meanwhile.
+        """
+        if seconds > 0 and clock.sleep is not None:
+            clock.sleep(seconds)
+        elif seconds > 0:
+            with self._told:
+                self._told.wait_for(lambda: self.stops != since, seconds)
+        self._check(since)
+
+    async def apause(self, seconds: float, since: int, clock: Clock) -> None:
+        """As `pause`, for event loops; a stop is noticed when the time is over."""
         if seconds > 0:
-            await self.asleep(seconds)
+            await clock.asleep(seconds)
+        self._check(since)
+
+    def _check(self, since: int) -> None:
+        if self.stops != since:
+            raise type(self._error)(*self._error.args)  # each thread one of its own, with its own traceback
 
 
 class Gate:

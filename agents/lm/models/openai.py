@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from types import ModuleType
 from typing import Any, ClassVar
 
-from agents.lm.answers import Answer, Counts, count, joined
 from agents.lm.errors import ConfigError
-from agents.lm.protocol import Block, Finish, Request
-from agents.lm.remote import RemoteModel
+from agents.lm.models.answers import Answer, Counts, count, joined
+from agents.lm.models.protocol import Block, Finish, Request
+from agents.lm.models.remote import RemoteModel
 
 APIS = ("chat", "responses")
 _FINISHES: dict[Any, Finish] = {

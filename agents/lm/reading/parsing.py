@@ -18,8 +18,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from agents.lm.ablation import NOTHING, Ablation
-from agents.lm.fields import (
+from agents.lm.prompts.ablation import NOTHING, Ablation
+from agents.lm.prompts.wording import Flavour, reply_keys
+from agents.lm.reading.fields import (
     FORM_LOSSES,
     MESSAGE_LOSSES,
     ORDER_LOSSES,
@@ -30,9 +31,8 @@ from agents.lm.fields import (
     texts_of,
     without_surrogates,
 )
-from agents.lm.orders import OrderBook, OrderFault
-from agents.lm.repair import Cut, Pairs
-from agents.lm.wording import Flavour, reply_keys
+from agents.lm.reading.orders import OrderBook, OrderFault
+from agents.lm.reading.repair import Cut, Pairs
 from welfare_env.engine import ADJUSTMENTS
 from welfare_env.press import GLOBAL, MAX_MESSAGE_LENGTH, MEDIATOR
 from welfare_env.view import MESSAGES

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from threading import Lock
 from typing import Any
 
-from agents.lm.cache import ResponseCache, reply_key
 from agents.lm.errors import ConfigError, LMError, ModelError
-from agents.lm.protocol import Reply, Request
+from agents.lm.models.cache import ResponseCache, reply_key
+from agents.lm.models.protocol import Reply, Request
 
 Line = str | Reply | LMError
 """What a script says to a request: a text, a whole reply, or an error to raise."""
@@ -75,7 +75,7 @@ class ReplayModel:
     """Says what another model said in an earlier run, from a file of kept replies.
 
     Args:
-        path: of the file, as `agents.lm.cache.ResponseCache` writes it.
+        path: of the file, as `agents.lm.models.cache.ResponseCache` writes it.
         name: of the model; may be left out where the file holds replies of one only.
 
     Raises:
@@ -99,11 +99,14 @@ class ReplayModel:
         """What was replied to an equal request.
 
         Raises:
+            ModelError: the call failed then, too.
             LMError: it was never asked.
         """
         reply = self._cache.get(reply_key(self, request))
         if reply is None:
             raise LMError(f"{self._cache.path}: {self.name} was never asked this: {request.prompt[-80:]!r}")
+        if isinstance(reply, ModelError):
+            raise reply
         return reply
 
     async def acomplete(self, request: Request) -> Reply:

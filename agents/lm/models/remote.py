@@ -15,7 +15,8 @@ import os
 import re
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import cached_property
 from threading import Lock
 from types import ModuleType
@@ -24,15 +25,17 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from agents.lm.answers import Answer, Collected, Fault, clean, status_fault
-from agents.lm.budget import Budget
-from agents.lm.calls import Call
-from agents.lm.errors import ConfigError
-from agents.lm.limits import Clock, Gate, Pace
-from agents.lm.prices import PRICES, Price, find_price, load_prices
-from agents.lm.protocol import Reply, Request
-from agents.lm.settings import check_kind, check_number, checked_url
+from agents.lm.errors import ENDING_KINDS, ConfigError, LMError, ModelError
+from agents.lm.models.answers import Answer, Collected, Fault, clean, status_fault
+from agents.lm.models.budget import Budget
+from agents.lm.models.calls import Call
+from agents.lm.models.limits import Clock, Gate, Halt, Pace
+from agents.lm.models.prices import PRICES, Price, find_price, load_prices
+from agents.lm.models.protocol import Reply, Request
+from agents.lm.models.settings import check_kind, check_number, checked_url, checked_variable, redacted
 
+BETWEEN_WARNINGS = 60.0  # seconds, of one kind of fault
+LONGEST_CONNECTING = 15.0  # seconds until nobody listens
 SAMPLING = ("top_p", "temperature")  # given up in this sequence, where a model takes only one of them, or neither
 
 _log = logging.getLogger(__name__)
@@ -59,9 +62,10 @@ class RemoteModel(ABC):
         requests_per_minute: tries begun in any minute; None for as many as there are.
         structured: whether the schema of the reply is sent. Switch it off where the server does not know schemas.
         effort: how much the model should think, in the provider's words ("low"); None leaves it to the model.
-        prices: a table, or the path of a file as in `agents.lm.prices`; None for the table there, which only holds for
-            the provider's own server.
+        prices: a table, or the path of a file as in `agents.lm.models.prices`; None for the table there, which only
+            holds for the provider's own server.
         budget: what it may use, together with other models.
+        halt: ends its calls, together with those of other models, when one of them cannot go on.
         rng: for the waiting times.
         clock: for the waiting times.
 
@@ -89,6 +93,7 @@ class RemoteModel(ABC):
         effort: str | None = None,
         prices: Mapping[str, Price] | str | os.PathLike[str] | None = None,
         budget: Budget | None = None,
+        halt: Halt | None = None,
         rng: np.random.Generator | None = None,
         clock: Clock | None = None,
     ) -> None:
@@ -102,19 +107,24 @@ class RemoteModel(ABC):
         if not model:
             raise ConfigError(f"{self.PROVIDER}: give the name of a model")
         self.model, self.structured, self.effort = model, structured, effort
-        self.base_url = checked_url(base_url or os.environ.get(self.URL_VARIABLE) or self.URL)
+        told = os.environ.get(self.URL_VARIABLE)
+        self.base_url = checked_url(base_url) if base_url else checked_url(told or self.URL, self.URL_VARIABLE)
         self.is_own_server = self.base_url == self.URL
         elsewhere = base_url is not None and not self.is_own_server
-        self.key_variable = key_variable or (None if elsewhere else self.KEY_VARIABLE)
+        own_variable = None if elsewhere else self.KEY_VARIABLE
+        self.key_variable = own_variable if key_variable is None else checked_variable(key_variable)
         self.timeout, self.retries, self.backoff = timeout, retries, backoff
         self.price = self._find_price(prices)
         self.budget = budget or Budget()
         if self.budget.max_dollars is not None and self.price is None:
             raise ConfigError(f"{self.name}: no price is known for a budget in dollars; give a file with `prices`")
+        self.halt = halt or Halt()
         self.clock = clock or Clock()
+        self.was_reached = False
         self.rng = rng or np.random.default_rng(0)
         self._refused: set[str] = set()
         self._told: set[str] = set()
+        self._warned: dict[tuple[str, bool], float] = {}  # until when not to warn again
         self._faults: Counter[str] = Counter()
         self._gate, self._pace = Gate(max_concurrent), Pace(requests_per_minute, self.clock)
         self._lock = Lock()
@@ -150,26 +160,30 @@ class RemoteModel(ABC):
 
         Raises:
             ModelError: it failed for good.
+            AccessError: every other call would fail, too.
             BudgetError: the budget does not allow it.
             ConfigError: the SDK is not installed, or there is no key.
+            StoppedError: another call cannot go on, which ends all that share `halt`; or the error of that call.
         """
-        call = Call(self, request)
-        while call.reply is None:
-            self.clock.pause(call.wait)
-            with self._gate, self.budget.hold(*call.most) as hold:
-                self.clock.pause(self._pace.wait())
-                call.take(self._ask(self.body(request, call.sampling)), hold)
+        with self._in_progress() as since:
+            call = Call(self, request)
+            while call.reply is None:
+                self.halt.pause(call.wait, since, self.clock)
+                with self._gate, self.budget.hold(*call.most) as hold:
+                    self.halt.pause(self._pace.wait(), since, self.clock)
+                    call.take(self._ask(self.body(request, call.sampling)), hold)
         return call.reply
 
     async def acomplete(self, request: Request) -> Reply:
         """As `complete`, for event loops. Before a loop ends, `aclose` lets go of its connections."""
-        call = Call(self, request)
-        while call.reply is None:
-            await self.clock.apause(call.wait)
-            async with self._gate:
-                with self.budget.hold(*call.most) as hold:
-                    await self.clock.apause(self._pace.wait())
-                    call.take(await self._aask(self.body(request, call.sampling)), hold)
+        with self._in_progress() as since:
+            call = Call(self, request)
+            while call.reply is None:
+                await self.halt.apause(call.wait, since, self.clock)
+                async with self._gate:
+                    with self.budget.hold(*call.most) as hold:
+                        await self.halt.apause(self._pace.wait(), since, self.clock)
+                        call.take(await self._aask(self.body(request, call.sampling)), hold)
         return call.reply
 
     def close(self) -> None:
@@ -185,11 +199,29 @@ class RemoteModel(ABC):
         if client is not None:
             await client.close()
 
-    def note(self, fault: Fault) -> None:
-        """Counts a fault, and tells of it in the log, at level INFO."""
+    def note(self, fault: Fault, tries: int, wait: float | None) -> None:
+        """Counts a fault and tells of it in the log: each kind as a warning once a minute, and otherwise as INFO.
+
+        Where nobody has set up a log, Python writes warnings to stderr.
+
+        Args:
+            fault: of a try.
+            tries: of the call so far.
+            wait: seconds until the next one; None if there is none.
+        """
+        then = "given up" if wait is None else f"asked again in {wait:.0f} s"
+        level = logging.WARNING if self._is_news(fault.kind, wait is None) else logging.INFO
+        _log.log(level, "%s: %s: %s; try %d, %s", self.name, fault.kind, fault.text, tries, then)
+
+    def _is_news(self, kind: str, is_last: bool) -> bool:
+        """Counts a fault; whether it should be told at once, since none of its kind was told lately."""
+        now = self.clock.now()
         with self._lock:
-            self._faults[fault.kind] += 1
-        _log.info("%s: %s: %s", self.name, fault.kind, fault.text)
+            self._faults[kind] += 1
+            if now < self._warned.get((kind, is_last), now) or (is_last and kind in ENDING_KINDS):
+                return False  # the error that ends the run is told anyway
+            self._warned[kind, is_last] = now + BETWEEN_WARNINGS
+            return True
 
     def tell_once(self, text: str) -> None:
         """Warns in the log, the first time only."""
@@ -236,10 +268,24 @@ class RemoteModel(ABC):
     def new_client(self, sdk: ModuleType, is_async: bool, **options: Any) -> Any:
         """The SDK's client."""
 
+    @contextmanager
+    def _in_progress(self) -> Iterator[int]:
+        """A call, with what `Halt.pause` wants to know of it. An error that ends the run stops all other calls."""
+        since = self.halt.stops
+        try:
+            yield since
+        except ModelError:
+            raise
+        except LMError as error:
+            if self.halt.stops == since:  # it is not the error of another one
+                self.halt.stop(error)
+            raise
+
     def _ask(self, body: Mapping[str, Any]) -> Answer | Fault:
         collected = Collected(self.clock, self.timeout)
         try:
             with self.endpoint(self._client())(**body, extra_headers=self._extra_headers) as response:
+                self.was_reached = True
                 for piece in response.iter_bytes():
                     collected.add(piece)
             return self._understand(collected.content)
@@ -252,6 +298,7 @@ class RemoteModel(ABC):
         collected = Collected(self.clock, self.timeout)
         try:
             async with self.endpoint(self._async_client())(**body, extra_headers=self._extra_headers) as response:
+                self.was_reached = True
                 async for piece in response.iter_bytes():
                     collected.add(piece)
             return self._understand(collected.content)
@@ -283,16 +330,24 @@ class RemoteModel(ABC):
 
     def _network_fault(self, error: Exception) -> Fault:
         if isinstance(error, self._sdk.APIStatusError):
+            self.was_reached = True
             body = json.loads(self._redacted(json.dumps(error.body, default=str)))  # before anything is cut
             fault = status_fault(error.status_code, error.response.headers, body)
             fault.text += self._advice(fault.kind)
             return fault
+        cause = error.__cause__ or error
+        told = clean(self._redacted(f"{type(cause).__name__} {cause}")) + f", {self.base_url}"
+        if isinstance(cause, self._never_sent):
+            return Fault("unreachable", told + self._advice("unreachable"))
         if isinstance(error, (self._sdk.APITimeoutError, self._http.TimeoutException)):
             return Fault("timeout", f"no answer within {self.timeout:g} s")
-        cause = error.__cause__ or error
-        return Fault("connection", clean(self._redacted(f"{type(cause).__name__} {cause}")) + f", {self.base_url}")
+        return Fault("connection", told)
 
     def _advice(self, kind: str) -> str:
+        if kind == "unreachable":
+            return "; see that the server runs, and that base_url is right"
+        if kind == "not found":
+            return f"; see that {self.base_url} has a model called {self.model}"
         if kind != "authentication":
             return ""
         if self.key_variable is None:
@@ -321,7 +376,8 @@ class RemoteModel(ABC):
     def _made(self, is_async: bool) -> Any:
         key = self._key()
         # Without a key of ours the SDK would look for one elsewhere. The one we make up is not sent.
-        options = {"base_url": self.base_url, "timeout": self.timeout, "max_retries": 0}
+        timeout = self._http.Timeout(self.timeout, connect=min(self.timeout, LONGEST_CONNECTING))
+        options = {"base_url": self.base_url, "timeout": timeout, "max_retries": 0}
         return self.new_client(self._sdk, is_async, api_key=key or "none", **options)
 
     @cached_property
@@ -341,8 +397,7 @@ class RemoteModel(ABC):
         return key
 
     def _redacted(self, text: str) -> str:
-        key = os.environ.get(self.key_variable or "", "").strip()
-        return text.replace(key, "[key]") if key else text
+        return redacted(text, os.environ.get(self.key_variable or "", "").strip())
 
     @cached_property
     def _sdk(self) -> ModuleType:
@@ -355,6 +410,11 @@ class RemoteModel(ABC):
     @cached_property
     def _network_errors(self) -> tuple[type[Exception], ...]:
         return self._sdk.APIError, self._http.HTTPError, self._http.StreamError
+
+    @cached_property
+    def _never_sent(self) -> tuple[type[Exception], ...]:
+        http = self._http
+        return http.ConnectError, http.ConnectTimeout, http.ProxyError, http.UnsupportedProtocol
 
     def _imported(self, package: str) -> ModuleType:
         try:

@@ -12,28 +12,12 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from agents.lm.anthropic_model import AnthropicModel
 from agents.lm.errors import ConfigError
-from agents.lm.openai_model import OpenAIModel
-from agents.lm.protocol import NO_USAGE, Block, Finish, Model, Reply, Request, Usage
-from agents.lm.remote import RemoteModel
-from agents.lm.scripted import ReplayModel, ScriptedModel
-from agents.lm.stub_replies import stub_reply
-
-__all__ = [
-    "NO_USAGE",
-    "AnthropicModel",
-    "Block",
-    "Finish",
-    "Model",
-    "OpenAIModel",
-    "ReplayModel",
-    "Reply",
-    "Request",
-    "ScriptedModel",
-    "Usage",
-    "make_model",
-]
+from agents.lm.models.anthropic import AnthropicModel
+from agents.lm.models.openai import OpenAIModel
+from agents.lm.models.protocol import Model
+from agents.lm.models.remote import RemoteModel
+from agents.lm.models.scripted import ReplayModel, ScriptedModel
 
 
 def make_model(name: str, **settings: Any) -> Model:
@@ -63,6 +47,8 @@ def make_model(name: str, **settings: Any) -> Model:
 def _stub(name: str, latency: float = 0.0) -> ScriptedModel:
     if name != "stub":
         raise ConfigError(f"model 'scripted/{name}': there is only scripted/stub")
+    from agents.lm.stub.replies import stub_reply  # which brings numpy's generators and the server with it
+
     return ScriptedModel(lambda request: stub_reply(request.prompt, request.schema), latency, name)
 
 

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from agents.lm.wording import Points
+from agents.lm.prompts.wording import Points
 from welfare_env.board import Board
 from welfare_env.engine import ADJUSTMENTS, MOVEMENT, RETREATS
 from welfare_env.press import MEDIATOR

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from agents.lm.repair import Cut, Pairs, find_objects
+from agents.lm.reading.repair import Cut, Pairs, find_objects
 
 MAX_REPLY = 100_000  # characters; what lies behind is not read
 MAX_LOSSES = 1000

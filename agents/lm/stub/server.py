@@ -3,7 +3,7 @@
     python -m agents.lm.stub --port 8123 --latency 0.05
 
 Then base_url is http://127.0.0.1:8123/v1 for the `openai` SDK and http://127.0.0.1:8123 for the `anthropic` one. Its
-replies (`agents.lm.stub_replies`) depend on the request alone. It fails when told to: a model named "fail-KIND" always
+replies (`agents.lm.stub.replies`) depend on the request alone. It fails when told to: a model named "fail-KIND" always
 does, and `--fail KIND,KIND` (`StubServer.fail`) makes the next requests do so, one kind each. `FAULTS` are the kinds.
 GET /stats tells what it has counted.
 """
@@ -24,8 +24,8 @@ from typing import Annotated, Any
 import typer
 
 from agents.lm.errors import ConfigError
-from agents.lm.stub_replies import stub_reply
-from agents.lm.stub_wire import INTERFACES, Answered, Asked, error_body, read, write
+from agents.lm.stub.replies import stub_reply
+from agents.lm.stub.wire import INTERFACES, Answered, Asked, error_body, read, write
 
 FAULTS = {
     "ok": "answers as always",
@@ -90,7 +90,7 @@ class StubServer:
     Args:
         port: 0 for any that is free.
         latency: seconds between a request and its answer.
-        reply: makes the answers; None for `agents.lm.stub_replies.stub_reply`. Called in the server's thread.
+        reply: makes the answers; None for `agents.lm.stub.replies.stub_reply`. Called in the server's thread.
         keep: whether `requests` grows.
 
     Attributes:
@@ -309,22 +309,27 @@ _FAILURES = {
 
 def _check_fault(kind: str) -> None:
     if kind not in FAULTS and not re.fullmatch(r"429:\d+(\.\d+)?", kind):
-        raise ConfigError(f"fault {kind!r}: give one of {', '.join(FAULTS)}, or 429:SECONDS")
+        raise ConfigError(f"fault {kind!r:.80}: give one of {', '.join(FAULTS)}, or 429:SECONDS")
+
+
+_FAULTS_TOLD = "; ".join(f"{kind}: {meaning}" for kind, meaning in FAULTS.items())
 
 
 def main(
-    port: Annotated[int, typer.Option(help="Port on 127.0.0.1; 0 for any that is free.")] = 8123,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port on 127.0.0.1; 0 for any that is free.")] = 8123,
     latency: Annotated[float, typer.Option(min=0.0, help="Seconds before every answer.")] = 0.0,
-    fail: Annotated[str, typer.Option(help=f"Faults of the first requests: {', '.join(FAULTS)}.")] = "",
+    fail: Annotated[
+        str, typer.Option(metavar="KIND,KIND", help=f"Faults of the first requests, one each. {_FAULTS_TOLD}.")
+    ] = "",
 ) -> None:
-    """Answers like OpenAI's and Anthropic's servers, until interrupted."""
-    with StubServer(port, latency, keep=False) as server:
-        server.fail(*filter(None, fail.split(",")))
-        url = server.url
-        print(f"base_url is {url}/v1 for openai, {url} for anthropic; counts at {url}/stats", flush=True)
-        with suppress(KeyboardInterrupt):
-            Event().wait()
-
-
-if __name__ == "__main__":
-    typer.run(main)
+    """Answers like OpenAI's and Anthropic's servers, until interrupted. A model named fail-KIND always fails so."""
+    server = StubServer(port, latency, keep=False)
+    try:
+        server.fail(*(kind.strip() for kind in fail.split(",") if kind.strip()))
+        with server:
+            url = server.url
+            print(f"base_url is {url}/v1 for openai, {url} for anthropic; counts at {url}/stats", flush=True)
+            with suppress(KeyboardInterrupt):
+                Event().wait()
+    except ConfigError as error:
+        raise typer.BadParameter(str(error)) from error

@@ -141,11 +141,12 @@ class Reply:
 
     Attributes:
         text: the answer; may be empty where `finish` is "length" or "refusal".
-        usage: of all tries together.
+        usage: of all tries together; of those whose answer was lost, the most that they can have cost.
         finish: why it ends there: "stop" it was done, "length" it ran into `max_tokens`, "refusal" it or the provider
             did not want to answer, "other".
         model: the model as the server calls it.
-        attempts: how often the request was sent.
+        attempts: how often the request was sent, but for tries in which the server would not take a parameter of
+            sampling; it is left out from then on.
         faults: the kinds (`agents.lm.errors.FAULT_KINDS`) of the tries that failed, in sequence.
     """
 
@@ -178,7 +179,7 @@ class Model(Protocol):
 
         Raises:
             ModelError: it failed for good.
-            BudgetError: the budget does not allow it.
+            AccessError, BudgetError: the run has to end.
         """
 
     async def acomplete(self, request: Request) -> Reply:

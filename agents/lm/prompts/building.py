@@ -20,8 +20,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agents.lm.ablation import ALL, NOTHING, Ablation, ablation_text, parse_ablation
-from agents.lm.describe import (
+from agents.lm.errors import PromptError
+from agents.lm.models.protocol import Block
+from agents.lm.prompts.ablation import NOTHING, Ablation
+from agents.lm.prompts.describe import (
     centers_section,
     counts_section,
     instructions_section,
@@ -29,10 +31,8 @@ from agents.lm.describe import (
     phase_title,
     units_section,
 )
-from agents.lm.errors import PromptError
-from agents.lm.protocol import Block
-from agents.lm.quoting import message_line, quote, short_transcript, transcript
-from agents.lm.wording import Flavour, identity, points_of, rulebook
+from agents.lm.prompts.quoting import message_line, quote, short_transcript, transcript
+from agents.lm.prompts.wording import Flavour, identity, points_of, rulebook
 from welfare_env.board import Board
 from welfare_env.engine import RETREATS
 from welfare_env.press import MEDIATOR
@@ -42,18 +42,6 @@ from welfare_env.view import MESSAGES
 if TYPE_CHECKING:
     from welfare_env.game import PhaseRecord
     from welfare_env.view import View
-
-__all__ = [
-    "ALL",
-    "NOTHING",
-    "Ablation",
-    "Flavour",
-    "Prompt",
-    "ablation_text",
-    "build",
-    "parse_ablation",
-    "summarise",
-]
 
 ORDER_PHASES = 3  # of how many phases the orders are told (paper, appendix H)
 LONGEST_SUMMARY = 2000  # characters; 150 words are about 900

@@ -1,0 +1,28 @@
+"""What answers: language models behind a provider's SDK, made-up ones, and kept replies.
+
+`make_model` makes one from its name. `protocol` says what every model can do; `openai` and `anthropic` speak with the
+providers, and have in common `remote` (what is sent), `calls` (the tries of one call), `answers` (what comes back) and
+`limits` (waiting). `scripted` has models that need no server. `settings` checks what users write; `prices` and `budget`
+are about money; `cache` keeps replies on disk, and `shared` gives out one model per name and settings.
+"""
+
+from agents.lm.models.anthropic import AnthropicModel
+from agents.lm.models.make import make_model
+from agents.lm.models.openai import OpenAIModel
+from agents.lm.models.protocol import NO_USAGE, Block, Finish, Model, Reply, Request, Usage
+from agents.lm.models.scripted import ReplayModel, ScriptedModel
+
+__all__ = [
+    "NO_USAGE",
+    "AnthropicModel",
+    "Block",
+    "Finish",
+    "Model",
+    "OpenAIModel",
+    "ReplayModel",
+    "Reply",
+    "Request",
+    "ScriptedModel",
+    "Usage",
+    "make_model",
+]

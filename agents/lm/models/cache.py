@@ -1,0 +1,327 @@
+"""Replies kept on disk, so that a run that was broken off goes on without paying again.
+
+A reply is found again by the model, its settings and the whole request. One SQLite file, written by any number of
+threads and processes; nothing in it is unpickled. It holds no prompts, and no keys.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import os
+import sqlite3
+from collections import Counter
+from collections.abc import Mapping
+from concurrent.futures import Future
+from dataclasses import asdict, fields
+from pathlib import Path
+from threading import RLock
+from typing import Any
+
+from agents.lm.errors import PASSING_KINDS, CacheError, LMError, ModelError
+from agents.lm.models.protocol import Model, Reply, Request, Usage
+from agents.sqlite import Layout
+
+KEY_VERSION = 1
+"""Part of every key: raise it when an equal request no longer means the same reply."""
+
+_CREATE = """
+CREATE TABLE replies (
+    key TEXT PRIMARY KEY,  -- of model, settings and request, see reply_key
+    model TEXT NOT NULL,   -- name and settings, canonical JSON
+    reply TEXT NOT NULL,   -- JSON; of a call that failed for good, how it failed
+    checksum TEXT NOT NULL -- SHA-256 of key and reply
+) WITHOUT ROWID
+"""
+
+
+_LAYOUT = Layout(
+    application=0x574C4D52,  # "WLMR"
+    version=1,
+    create=_CREATE,
+    error=CacheError,
+    damaged="The file is damaged or keeps no replies: move it away or restore it from a copy, and run this again",
+    safe="the replies kept so far",
+    seconds=60.0,
+    is_durable=False,  # a killed process loses nothing, a power cut the last replies; the disk would cost more time
+)
+
+
+def reply_key(model: Model, request: Request) -> str:
+    """The key of a reply: 64 hexadecimal digits, the same on every machine.
+
+    The sequence of a schema's properties is part of it, since a reply follows it.
+    """
+    asked = {field.name: getattr(request, field.name) for field in fields(request)}
+    texts = [block.text.encode() for block in (*request.system, *request.user)]
+    blocks = [[(len(block.text), block.cache) for block in asked.pop(part)] for part in ("system", "user")]
+    rest = json.dumps([KEY_VERSION, _model_text(model), blocks, asked])
+    return hashlib.sha256(b"".join([rest.encode("ascii"), *texts])).hexdigest()
+
+
+class ResponseCache:
+    """A file of kept replies.
+
+    It is made with its folder when first used. A write-ahead log lies beside it and needs a local disk. A reply is
+    there in full or not at all, whenever a process is killed; a power cut may lose the last ones.
+
+    Args:
+        path: of the SQLite file.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path).absolute()  # the process may go to another folder before the file is opened
+        self._open_connection: sqlite3.Connection | None = None
+        self._lock = RLock()
+        self._asked: dict[str, Future[Reply]] = {}
+
+    def __enter__(self) -> ResponseCache:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Lets go of the file. The next use opens it again."""
+        with self._lock:
+            if self._open_connection is not None:
+                self._open_connection.close()
+                self._open_connection = None
+
+    def get(self, key: str) -> Reply | ModelError | None:
+        """The reply with a key, or how the call failed, or None.
+
+        Raises:
+            CacheError: the file cannot be read, or the reply does not match its checksum.
+        """
+        rows = self._run("SELECT reply, checksum FROM replies WHERE key = ?", key)
+        return self._unpacked(key, *rows[0]) if rows else None
+
+    def put(self, key: str, model: Model, outcome: Reply | ModelError) -> Reply | ModelError:
+        """Keeps a reply, or how a call failed, unless there is one with its key. Returns what all shall use.
+
+        Raises:
+            CacheError: the file cannot be written or read.
+        """
+        text = json.dumps(asdict(outcome) if isinstance(outcome, Reply) else _failure(outcome))
+        row = (key, _model_text(model), text, _checksum(key, text))
+        self._run("INSERT OR IGNORE INTO replies VALUES (?, ?, ?, ?)", *row)
+        return self.get(key) or outcome
+
+    def count(self) -> int:
+        """How many replies there are, failed calls included.
+
+        Raises:
+            CacheError: the file cannot be read.
+        """
+        return int(self._run("SELECT count(*) FROM replies")[0][0])
+
+    def models(self) -> list[dict[str, Any]]:
+        """Whose replies there are: "name" and "settings" of each.
+
+        Raises:
+            CacheError: the file cannot be read.
+        """
+        rows = self._run("SELECT DISTINCT model FROM replies ORDER BY model")
+        return [json.loads(text) for (text,) in rows]
+
+    def forget_passing(self) -> None:
+        """Forgets the failures that may pass (see `CachedModel`): for the end of a run, when its games are kept.
+
+        Raises:
+            CacheError: the file cannot be written.
+        """
+        for kind in sorted(PASSING_KINDS):
+            self._run("DELETE FROM replies WHERE reply LIKE ?", f'{{"failed": "{kind}"%')
+
+    def promise(self, key: str, own: Future[Reply]) -> Future[Reply]:
+        """What is there, or the promise of one who is asking, or `own`, not done: then the caller has to ask.
+
+        Having asked, it calls `keep`. Whatever goes wrong, this method included, it calls `give_up`.
+
+        Raises:
+            CacheError: the file cannot be read.
+        """
+        with self._lock:
+            if key in self._asked:
+                return self._asked[key]
+            kept = self.get(key)
+            if kept is not None:
+                _settle(own, kept)
+                return own
+            own.set_running_or_notify_cancel()  # nobody who waits for it can cancel it for the others
+            self._asked[key] = own
+            return own
+
+    def keep(self, key: str, own: Future[Reply], model: Model, outcome: Reply | ModelError) -> Reply:
+        """Keeps what a promise came to, and tells it to those who wait.
+
+        Raises:
+            ModelError: that is what it came to.
+            CacheError: the file cannot be written or read.
+        """
+        self._end(key, own, self.put(key, model, outcome))
+        return own.result()
+
+    def give_up(self, key: str, own: Future[Reply], error: BaseException) -> None:
+        """Tells those who wait for a promise why it is not kept; does nothing if it was, or was never given."""
+        self._end(key, own, error if isinstance(error, LMError) else _Abandoned())
+
+    def _end(self, key: str, own: Future[Reply], outcome: Reply | Exception) -> None:
+        """May be interrupted at any place and called again."""
+        with self._lock:
+            if self._asked.get(key) is own:
+                if not own.done():
+                    _settle(own, outcome)
+                del self._asked[key]
+
+    def _unpacked(self, key: str, text: str, checksum: str) -> Reply | ModelError:
+        if not isinstance(text, str) or _checksum(key, text) != checksum:
+            raise CacheError(
+                f"{self.path}: the reply {key} does not match its checksum. Restore the file from a copy; or delete "
+                f"the row with that key from its table `replies`, or the whole file: what is missing is asked again"
+            )
+        kept = json.loads(text)
+        usage, faults = kept["usage"] and Usage(**kept["usage"]), tuple(kept["faults"])
+        if "failed" in kept:
+            return ModelError(kept["failed"], kept["text"], faults, usage)
+        return Reply(**kept | {"usage": usage, "faults": faults})
+
+    def _run(self, statement: str, *values: str) -> list[Any]:
+        """The rows that a statement gives."""
+        with self._lock:
+            try:
+                if self._open_connection is None:
+                    self._open_connection = _LAYOUT.connect(self.path, same_thread=False)  # they take turns by our lock
+                return self._open_connection.execute(statement, values).fetchall()
+            except sqlite3.Error as error:
+                raise _LAYOUT.fault(self.path, error) from error
+
+
+class _Abandoned(Exception):
+    """Whoever was asking has been interrupted; somebody else has to."""
+
+
+class CachedModel:
+    """A model that asks no question twice: as the model itself, but for what it costs.
+
+    A kept reply is the same as when it was paid for, usage, attempts and faults included. Of equal questions at the
+    same time, in one process and with one `ResponseCache`, one is sent, and the others wait for its reply.
+
+    A call that failed for good (`ModelError`) is kept, too, so that a game that is resumed takes the same course.
+    Failures that say nothing about the question (`PASSING_KINDS`) are forgotten by `ResponseCache.forget_passing`, with
+    which evaluations end; what ends a run (no such server, a wrong key, a used-up budget) is never kept.
+
+    Args:
+        model: to ask.
+        cache: where replies are kept; the same one for all players of a process.
+    """
+
+    def __init__(self, model: Model, cache: ResponseCache) -> None:
+        self.model, self.cache = model, cache
+        self._count: Counter[str] = Counter()
+        self._lock = RLock()
+
+    @property
+    def name(self) -> str:
+        """The model's."""
+        return self.model.name
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """The model's."""
+        return self.model.settings
+
+    @property
+    def faults(self) -> Counter[str]:
+        """The model's."""
+        return self.model.faults
+
+    @property
+    def hits(self) -> int:
+        """Replies that were there already, or on their way."""
+        return self._count["hits"]
+
+    @property
+    def misses(self) -> int:
+        """Replies that were asked for."""
+        return self._count["misses"]
+
+    def complete(self, request: Request) -> Reply:
+        """Looks, or asks and waits.
+
+        Raises:
+            CacheError: the file of replies cannot be used.
+            ModelError, AccessError, BudgetError: as the model does.
+        """
+        key = reply_key(self.model, request)
+        while True:
+            own: Future[Reply] = Future()
+            try:  # at once: an interruption at any place hereafter must not leave others waiting
+                promised = self.cache.promise(key, own)
+                if promised is not own or own.done():
+                    return self._hit(promised.result())
+                try:
+                    outcome: Reply | ModelError = self.model.complete(request)
+                except ModelError as error:
+                    outcome = error
+                return self._paid(key, own, outcome)
+            except _Abandoned:
+                continue
+            except BaseException as error:
+                self.cache.give_up(key, own, error)
+                raise
+
+    async def acomplete(self, request: Request) -> Reply:
+        """As `complete`, for event loops."""
+        key = reply_key(self.model, request)
+        while True:
+            own: Future[Reply] = Future()
+            try:
+                promised = self.cache.promise(key, own)
+                if promised is not own or own.done():
+                    return self._hit(await asyncio.wrap_future(promised))
+                try:
+                    outcome: Reply | ModelError = await self.model.acomplete(request)
+                except ModelError as error:
+                    outcome = error
+                return self._paid(key, own, outcome)
+            except _Abandoned:
+                continue
+            except BaseException as error:
+                self.cache.give_up(key, own, error)
+                raise
+
+    def _hit(self, reply: Reply) -> Reply:
+        with self._lock:
+            self._count["hits"] += 1
+        return reply
+
+    def _paid(self, key: str, own: Future[Reply], outcome: Reply | ModelError) -> Reply:
+        reply = self.cache.keep(key, own, self.model, outcome)
+        with self._lock:
+            self._count["misses"] += 1
+        return reply
+
+
+def _model_text(model: Model) -> str:
+    return json.dumps({"name": model.name, "settings": dict(model.settings)}, sort_keys=True)
+
+
+def _checksum(key: str, text: str) -> str:
+    """Of the key too: a reply under another one's key is found out."""
+    return hashlib.sha256(f"{key}\n{text}".encode()).hexdigest()
+
+
+def _failure(error: ModelError) -> dict[str, Any]:
+    """How a call failed, as plain JSON; the kind comes first, where `forget_passing` looks for it."""
+    usage = None if error.usage is None else asdict(error.usage)
+    return {"failed": error.kind, "text": str(error), "faults": list(error.faults), "usage": usage}
+
+
+def _settle(future: Future[Reply], outcome: Reply | Exception) -> None:
+    if isinstance(outcome, Reply):
+        future.set_result(outcome)
+    else:
+        future.set_exception(outcome)

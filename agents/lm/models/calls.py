@@ -1,0 +1,112 @@
+"""One question on its way to a server: how often it is asked again, how long it waits, and what it has used."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from agents.lm.errors import ENDING_KINDS, AccessError, ModelError
+from agents.lm.models.answers import LONGEST_RETRY_AFTER, LOST, PAID_FOR, Answer, Counts, Fault
+from agents.lm.models.protocol import NO_USAGE, Reply, Request, Usage
+
+if TYPE_CHECKING:
+    from agents.lm.models.budget import Hold
+    from agents.lm.models.remote import RemoteModel
+
+LONGEST_BACKOFF = 60.0  # seconds
+PAID_RETRIES = 2
+"""How often a question is asked again whose answer was paid for but could not be used."""
+
+FIRST_RETRIES = 2
+"""How often a server is tried again that has never been reached: most likely it is not there."""
+
+BESIDES = 100  # tokens that a server may put around system and user's prompt and the schema
+
+
+class Call:
+    """One question: its tries, its faults, what it has used.
+
+    Attributes:
+        sampling: the parameters of sampling to be sent next.
+        reply: None until there is one.
+        wait: seconds before the next try.
+        most: tokens, and dollars where there is a price, that a try can use.
+    """
+
+    def __init__(self, model: RemoteModel, request: Request) -> None:
+        self._model, self._request = model, request
+        self.sampling = model.sampling(request)
+        self.reply: Reply | None = None
+        self.wait = 0.0
+        self._prompt = most_tokens(request)
+        most = None if model.price is None else model.price.most(self._prompt, request.max_tokens)
+        self.most = (self._prompt + request.max_tokens, most)
+        self._usage, self._retries = NO_USAGE, 0
+        self._faults: list[str] = []
+
+    def take(self, outcome: Answer | Fault, hold: Hold) -> None:
+        """What a try came to. One in which the server would not take a parameter of sampling is none, and not counted.
+
+        Raises:
+            ModelError: it failed for good.
+            AccessError: every other call would fail, too.
+        """
+        usage = self._used(outcome)
+        hold.spend(usage)
+        self._usage += usage
+        if isinstance(outcome, Answer):
+            attempts, faults = len(self._faults) + 1, tuple(self._faults)
+            self.reply = Reply(outcome.text, self._usage, outcome.finish, outcome.model, attempts, faults)
+        elif self._model.forgoes(outcome, self.sampling):
+            self.sampling, self.wait = self._model.sampling(self._request), 0.0
+        else:
+            self._faults.append(outcome.kind)
+            self.wait = self._wait_after(outcome)
+
+    def _used(self, outcome: Answer | Fault) -> Usage:
+        """What a try has cost; where the server does not say, or its answer was lost, the most that it can have."""
+        counts = outcome.used if isinstance(outcome, Fault) else outcome.counts
+        if counts is None and isinstance(outcome, Answer):
+            self._model.tell_once("its server tells no usage; every byte is counted as a token, which is too many")
+            counts = Counts(self._prompt, 0, 0, len(outcome.text.encode()))
+        elif counts is None and isinstance(outcome, Fault) and outcome.kind in LOST and not outcome.is_final:
+            counts = Counts(self._prompt, 0, 0, self._request.max_tokens)
+        return NO_USAGE if counts is None else counts.usage(self._model.price)
+
+    def _wait_after(self, fault: Fault) -> float:
+        pause = fault.retry_after or 0.0
+        if fault.is_final or self._retries >= self._allowed(fault.kind) or pause > LONGEST_RETRY_AFTER:
+            self._model.note(fault, len(self._faults), None)
+            raise self._failure(fault)
+        self._retries += 1
+        seconds = self._pause(pause)
+        self._model.note(fault, len(self._faults), seconds)
+        return seconds
+
+    def _allowed(self, kind: str) -> int:
+        """How often the question may be asked again after a fault of this kind."""
+        if kind in PAID_FOR:
+            return min(self._model.retries, PAID_RETRIES)
+        is_new = kind == "unreachable" and not self._model.was_reached
+        return min(self._model.retries, FIRST_RETRIES) if is_new else self._model.retries
+
+    def _pause(self, asked_for: float) -> float:
+        """Seconds until the next try. A little chance keeps many calls from coming back all at once."""
+        chance = float(self._model.rng.random())
+        backoff = min(LONGEST_BACKOFF, self._model.backoff * 2.0 ** min(self._retries - 1, 30))
+        return max(backoff * (1.0 - chance / 2.0), asked_for * (1.0 + chance / 10.0))
+
+    def _failure(self, fault: Fault) -> ModelError | AccessError:
+        tries = len(self._faults)
+        text = f"{self._model.name}: {fault.kind}: {fault.text}"
+        if tries > 1:
+            text += f" (the last of {tries} tries)"
+        if fault.kind in ENDING_KINDS:
+            return AccessError(fault.kind, text)
+        return ModelError(fault.kind, text, tuple(self._faults), self._usage)
+
+
+def most_tokens(request: Request) -> int:
+    """No fewer tokens than a prompt and its schema have: no tokenizer makes more of a text than it has bytes."""
+    schema = 0 if request.schema is None else len(json.dumps(request.schema))
+    return len(request.prompt.encode()) + schema + BESIDES

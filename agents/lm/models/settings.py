@@ -1,0 +1,111 @@
+"""Settings of models: what makes sense."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+from urllib.parse import urlsplit
+
+from agents.lm.errors import ConfigError
+
+_VARIABLE = re.compile(r"[A-Za-z_]\w{0,63}", re.ASCII)
+_LIKE_A_KEY = re.compile(r"(?=.*[a-z])(?=.*\d).{24,}")  # nobody calls a variable gsk_1a2B3c...
+_ADDRESS = "give an address such as http://127.0.0.1:8000/v1 or https://HOST, with a path where there is one"
+_HIDDEN = "[key]"
+_SHORTEST_IN_PIECES = 12  # characters of a key; pieces of a shorter one may be any words
+_KEYS = re.compile(r"\b(?:sk|gsk|xai|pk|rk)[-_][\w*.-]{6,}|[^\s\"']*\*{3,}[^\s\"']*")
+_ANY_USER = re.compile(r"//[^/\s@]+@")
+_USER = re.compile(r"(//|base_url\s*=).*@", re.DOTALL)
+_QUERY = re.compile(r"(base_url\s*=[^?#,()]*[?#])[^,()]*")
+_KEY_OPTION = re.compile(r"(key_variable\s*=\s*)([^,()]*)")
+
+
+def check_number(name: str, value: Any, above: float = -1.0, whole: bool = False) -> None:
+    """Checks that a setting is a number above a bound.
+
+    Raises:
+        ConfigError: it is not, or it is not whole where it must be.
+    """
+    kinds = int if whole else int | float
+    if isinstance(value, bool) or not isinstance(value, kinds) or not math.isfinite(value) or not value > above:
+        bound = "from 0" if above < 0 else f"above {above:g}"
+        raise ConfigError(f"{name} {value!r}: give a {'whole ' if whole else ''}number {bound}")
+
+
+def check_kind(name: str, value: Any, kind: type) -> None:
+    """Checks that a setting is of a kind.
+
+    Raises:
+        ConfigError: it is not.
+    """
+    if not isinstance(value, kind):
+        raise ConfigError(f"{name} {value!r}: give a {kind.__name__}")
+
+
+def checked_url(url: str, name: str = "base_url") -> str:
+    """An address that may be written down, without the slash at its end.
+
+    Args:
+        url: of a server.
+        name: of the setting or the environment variable that it comes from, for the error.
+
+    Raises:
+        ConfigError: it is none, or has a password or a query. The text does not quote it, since both may be secret.
+    """
+    try:
+        parts = urlsplit(url)
+        _ = parts.port  # which is read now, and may be none
+    except ValueError:
+        raise ConfigError(f"{name}: {_ADDRESS}") from None  # whose text quotes parts of it
+    if "@" in parts.netloc or parts.query or parts.fragment:
+        raise ConfigError(
+            f"{name} with a user, a password or a query: leave them out, and give the key by key_variable"
+        )
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ConfigError(f"{name}: {_ADDRESS}")
+    return url.rstrip("/")
+
+
+def checked_variable(name: str) -> str:
+    """The name of an environment variable, which may be written down.
+
+    Raises:
+        ConfigError: it is none, or looks like a key. The text does not quote it.
+    """
+    if not isinstance(name, str) or not _VARIABLE.fullmatch(name) or _LIKE_A_KEY.fullmatch(name):
+        raise ConfigError(
+            "key_variable: give the name of the environment variable that holds the key, such as MY_SERVER_KEY "
+            "(letters, digits and _, at most 64), and never the key itself"
+        )
+    return name
+
+
+def hide_secrets(text: str) -> str:
+    """A spec as it may be quoted: without what `checked_url` and `checked_variable` refuse to quote."""
+    text = _USER.sub(r"\1[hidden]@", text)
+    text = _QUERY.sub(r"\1[hidden]", text)
+    return _KEY_OPTION.sub(_named, text)
+
+
+def redacted(text: str, key: str = "") -> str:
+    """Words of others without the key, pieces of it, and what looks like a key or its masked form ("sk-ab***yz").
+
+    Args:
+        text: of any length.
+        key: the one that was sent; "" for none.
+    """
+    if key:
+        text = text.replace(key, _HIDDEN)
+    text = _KEYS.sub(_HIDDEN, _ANY_USER.sub(rf"//{_HIDDEN}@", text))
+    if len(key) < _SHORTEST_IN_PIECES:
+        return text
+    pieces = rf"[\w*.-]*{re.escape(key[:6])}[\w*.-]*|[\w*.-]*{re.escape(key[-4:])}(?![\w-])"
+    return re.sub(pieces, _HIDDEN, text)
+
+
+def _named(option: re.Match[str]) -> str:
+    try:
+        return option[1] + checked_variable(option[2].strip())
+    except ConfigError:
+        return f"{option[1]}[hidden]"

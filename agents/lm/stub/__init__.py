@@ -1,0 +1,8 @@
+"""A server on this machine that speaks OpenAI's and Anthropic's interfaces: ``python -m agents.lm.stub``.
+
+`server` is the server and its faults, `wire` the providers' JSON, `replies` what it answers.
+"""
+
+from agents.lm.stub.server import FAULTS, StubRequest, StubServer
+
+__all__ = ["FAULTS", "StubRequest", "StubServer"]
