@@ -11,7 +11,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
@@ -21,6 +21,7 @@ from agents.dove import DovePolicy
 from agents.dumbbot import DumbBotPolicy
 from agents.exploiter import ExploiterPolicy
 from agents.hold import HoldPolicy
+from agents.part import Part
 from agents.policy import Policy
 from agents.programs import BestReplyPolicy, MixPolicy
 from agents.prosocial import ProsocialPolicy
@@ -28,7 +29,7 @@ from agents.random import RandomPolicy
 from welfare_env.errors import UnknownAgentError
 
 if TYPE_CHECKING:
-    from agents.lm.shared import SharedModels
+    from agents.lm.models.shared import SharedModels
 
 IMPORT_PATH = r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+"
 
@@ -65,60 +66,20 @@ def usages() -> list[str]:
 
 
 @dataclass(frozen=True)
-class Part:
-    """A piece of a spec that knows where it stands in the whole: ``source[start:stop]``."""
-
-    source: str
-    start: int
-    stop: int
-
-    @property
-    def text(self) -> str:
-        return self.source[self.start : self.stop]
-
-    def cut(self, start: int, stop: int) -> Part:
-        """A piece of this piece, by positions in its text, without the blanks around it."""
-        text = self.text[start:stop]
-        left = len(text) - len(text.lstrip())
-        begin = self.start + start + left
-        return Part(self.source, begin, begin + len(text.strip()))
-
-    def halves(self, mark: str) -> tuple[Part, Part] | None:
-        """What stands before and after the first `mark`; None without one."""
-        place = self.text.find(mark)
-        return None if place < 0 else (self.cut(0, place), self.cut(place + len(mark), len(self.text)))
-
-    def split(self) -> Iterator[Part]:
-        """The pieces between the commas that are in no parentheses."""
-        start = depth = 0
-        for place, sign in enumerate(self.text):
-            depth += (sign == "(") - (sign == ")")
-            if depth < 0:
-                raise self.cut(place, place + 1).fault("a parenthesis is closed that was not opened")
-            if sign == "," and depth == 0:
-                yield self.cut(start, place)
-                start = place + 1
-        if depth:
-            raise self.cut(self.text.index("("), len(self.text)).fault("a parenthesis is not closed")
-        yield self.cut(start, len(self.text))
-
-    def unwrapped(self) -> Part:
-        """Without the parentheses around it, if it has any."""
-        whole = self.text.startswith("(") and self.text.endswith(")")
-        return self.cut(1, len(self.text) - 1) if whole else self
-
-    def fault(self, message: str) -> UnknownAgentError:
-        """The error to raise about this piece."""
-        place = f"at {self.text!r} (character {self.start + 1})" if self.text else "at its end"
-        return UnknownAgentError(f"agent spec {self.source!r}, {place}: {message}")
-
-
-@dataclass(frozen=True)
 class Recipe:
-    """A spec that has been read: its canonical text, and how to make a policy of it."""
+    """A spec that has been read.
+
+    Attributes:
+        text: as `canonical` writes it.
+        make: makes a policy of it.
+        models: the language models in it, each by its name and the address of its server, "" for the provider's own.
+        checkpoints: the folders of the learned players in it.
+    """
 
     text: str
     make: Callable[[SharedModels | None], Policy]
+    models: tuple[tuple[str, str], ...] = ()
+    checkpoints: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -141,34 +102,77 @@ class Keyed:
 
     def read(self, name: str, rest: Part) -> Recipe:
         """What `name` with the options in `rest` means."""
-        values = self._values(rest, rest.split() if rest.text else ())
-        texts = self._texts(values)
-        return Recipe(f"{name}:{','.join(texts)}" if texts else name, lambda models: self._make(values, rest, models))
+        given = self._given(rest, rest.split() if rest.text else ())
+        texts = self._texts(given)
+        nested = [option.value for option in given.values() if isinstance(option.value, Recipe)]
+        return Recipe(
+            f"{name}:{','.join(texts)}" if texts else name,
+            lambda models: self._make(given, rest, models, {}),
+            tuple(model for inner in nested for model in inner.models),
+            tuple(folder for inner in nested for folder in inner.checkpoints),
+        )
 
-    def _texts(self, values: Mapping[str, Any]) -> list[str]:
-        return [f"{key}={_text(values[key])}" for key in (*self.required, *self.optional) if key in values]
+    def _texts(self, given: Mapping[str, Option]) -> list[str]:
+        return [f"{key}={_text(given[key].value)}" for key in (*self.required, *self.optional) if key in given]
 
-    def _values(self, rest: Part, options: Iterable[Part]) -> dict[str, Any]:
+    def _given(self, rest: Part, options: Iterable[Part]) -> dict[str, Option]:
         readers = {**self.required, **self.optional}
         takes = f"takes {', '.join(readers)}" if readers else "takes no options"
-        values: dict[str, Any] = {}
+        given: dict[str, Option] = {}
         for option in options:
             key, value = option.halves("=") or (option, None)
             if key.text not in readers or value is None:
-                raise option.fault(f"no option; it {takes}, each as key=value")
-            if key.text in values:
-                raise option.fault("the option is given twice")
-            values[key.text] = readers[key.text](value)
-        if missing := [key for key in self.required if key not in values]:
-            raise rest.fault(f"{' and '.join(missing)} missing; it {takes}")
-        return values
+                raise option.fault(f"no option; it {takes}, each as key=value{_hint(option, given)}")
+            if key.text in given:
+                raise option.fault(f"the option is given twice{_hint(option, given)}")
+            given[key.text] = Option(option, value, readers[key.text](value))
+        if missing := [key for key in self.required if key not in given]:
+            is_cut = rest.source[rest.stop :].lstrip().startswith(",")
+            wrap = ". Where the comma behind it is its own, parentheses go around the whole of it" if is_cut else ""
+            raise rest.fault(f"{' and '.join(missing)} missing; it {takes}{wrap}")
+        return given
 
-    def _make(self, values: Mapping[str, Any], rest: Part, models: SharedModels | None) -> Policy:
-        made = {key: value.make(models) if isinstance(value, Recipe) else value for key, value in values.items()}
+    def _make(
+        self, given: Mapping[str, Option], rest: Part, models: SharedModels | None, fixed: Mapping[str, Any]
+    ) -> Policy:
+        made = {
+            key: option.value.make(models) if isinstance(option.value, Recipe) else option.value
+            for key, option in given.items()
+        }
         try:
-            return self.constructor(**made)
+            return self.constructor(**fixed, **made)
         except ValueError as error:
-            raise rest.fault(str(error)) from error
+            option = next((option for key, option in given.items() if _is_about(str(error), key, option)), None)
+            raise (option.whole if option else rest).fault(str(error)) from error
+
+
+@dataclass(frozen=True)
+class Option:
+    """A ``key=value`` option that has been read: where it stands, where its value stands, and what that means."""
+
+    whole: Part
+    written: Part
+    value: Any
+
+
+def _is_about(error: str, key: str, option: Option) -> bool:
+    """Whether an error is about an option: it begins with its name, or with the file that is its value."""
+    return bool(re.match(rf"(?:model .* has no setting ')?{key}\b", error)) or error.startswith(f"{option.value}: ")
+
+
+def _hint(option: Part, given: Mapping[str, Option]) -> str:
+    """What may have been meant by an option that is none, after those that are."""
+    last = list(given)[-1] if given else None
+    key = option.text.partition("=")[0].strip()
+    if last == "ablate" and "=" not in option.text:
+        return f". To leave out several parts of the prompt, join them by +: ablate={given[last].written.text}+{key}"
+    for outer, nested in given.items():
+        text = nested.written.text
+        inner = AGENTS.get(text.partition(":")[0].strip())
+        if isinstance(nested.value, Recipe) and isinstance(inner, Keyed) and key in {*inner.required, *inner.optional}:
+            mark = "," if ":" in text else ":"
+            return f". An option of the spec in {outer} stands in parentheses with it: {outer}=({text}{mark}{key}=...)"
+    return ""
 
 
 class Imported:
@@ -236,9 +240,15 @@ class LanguageModel(Keyed):
         model, *options = rest.split()
         if not re.fullmatch(r"\w+/\S+", model.text):
             raise model.fault("give PROVIDER/MODEL, such as openai/gpt-6-luna, anthropic/NAME or scripted/stub")
-        values = self._values(rest, options)
-        text = ",".join([f"{name}:{model.text}", *self._texts(values)])
-        return Recipe(text, lambda models: self._make({"name": model.text, "models": models, **values}, rest, models))
+        given = self._given(rest, options)
+        text = ",".join([f"{name}:{model.text}", *self._texts(given)])
+        server = given["base_url"].value if "base_url" in given else ""
+        asked = [model.text, *([given["summariser"].value] if "summariser" in given else [])]
+        return Recipe(
+            text,
+            lambda models: self._make(given, rest, models, {"name": model.text, "models": models}),
+            tuple((each, server if _provider(each) == _provider(model.text) else "") for each in asked if "/" in each),
+        )
 
 
 def _make_player(name: str, models: SharedModels | None, **options: Any) -> Policy:
@@ -248,9 +258,52 @@ def _make_player(name: str, models: SharedModels | None, **options: Any) -> Poli
     return make_player(name, models, **options)
 
 
+class Learned(Keyed):
+    """A network that `training` wrote: "rl:PATH", "rl:PATH,greedy=yes"."""
+
+    @property
+    def usage(self) -> str:
+        return ":PATH"
+
+    def read(self, name: str, rest: Part) -> Recipe:
+        """What `name` with the path and the options in `rest` means; the files are read when the player is made."""
+        if not rest.text:
+            raise rest.fault("give the folder of a checkpoint, such as rl:runs/standard/checkpoint")
+        path, *options = rest.split()
+        folder, given = path.unwrapped().text, self._given(rest, options)
+        text = ",".join([f"{name}:({folder})" if "," in folder else f"{name}:{folder}", *self._texts(given)])
+        return Recipe(text, lambda models: self._make(given, rest, models, {"path": folder}), checkpoints=(folder,))
+
+
+def _make_learned(path: str, greedy: str = "no") -> Policy:
+    """Imported only when asked for: torch is an extra.
+
+    Raises:
+        ValueError: no checkpoint, or torch is not installed.
+    """
+    try:
+        from agents.rl.player import LearnedPolicy
+    except ImportError as error:
+        raise ValueError(f"{error}: learned players need pip install 'welfare-env[rl]'") from error
+    return LearnedPolicy(path, greedy == "yes")
+
+
 def asks_language_models(spec: str) -> bool:
     """Whether a policy, or a part of it, is a language model."""
-    return re.search(r"(^|[=(])lm:", canonical(spec)) is not None
+    return bool(_read(spec).models)
+
+
+def named_models(spec: str) -> tuple[tuple[str, str], ...]:
+    """The language models in a spec: name and `base_url` of each, "" where the spec has none.
+
+    Raises:
+        UnknownAgentError: as `canonical` does.
+    """
+    return _read(spec).models
+
+
+def _provider(model: str) -> str:
+    return model.partition("/")[0]
 
 
 def _mix(shares: list[tuple[str, Fraction]], rest: Part) -> MixPolicy:
@@ -260,8 +313,13 @@ def _mix(shares: list[tuple[str, Fraction]], rest: Part) -> MixPolicy:
         raise rest.fault(str(error)) from error
 
 
-def imported_files(spec: str) -> list[Path]:
-    """The source files of the user's policies that a spec names; a built-in or compiled module has none."""
+def named_files(spec: str) -> list[Path]:
+    """The files that a spec names: checkpoints, and the source of the user's policies (compiled modules have none)."""
+    folders = [Path(folder) for folder in _read(spec).checkpoints]
+    return _imported_files(spec) + [path for folder in folders for path in sorted(folder.glob("*")) if path.is_file()]
+
+
+def _imported_files(spec: str) -> list[Path]:
     names = {path.rpartition(".")[0] for path in re.findall(rf"\bimport:({IMPORT_PATH})", spec)}
     found = [importlib.util.find_spec(name) for name in sorted(names)]
     return [Path(module.origin) for module in found if module is not None and module.origin and module.has_location]
@@ -315,6 +373,25 @@ def _word(part: Part) -> str:
     return part.text
 
 
+def _address(part: Part) -> str:
+    from agents.lm.models.settings import checked_url
+
+    return _checked(part, checked_url)
+
+
+def _variable(part: Part) -> str:
+    from agents.lm.models.settings import checked_variable
+
+    return _checked(part, checked_variable)
+
+
+def _checked(part: Part, check: Callable[[str], str]) -> str:
+    try:
+        return check(part.text)
+    except ValueError as error:
+        raise part.fault(str(error)) from error
+
+
 def _one_of(*words: str) -> Callable[[Part], str]:
     def read(part: Part) -> str:
         if part.text not in words:
@@ -325,12 +402,9 @@ def _one_of(*words: str) -> Callable[[Part], str]:
 
 
 def _ablation(part: Part) -> str:
-    from agents.lm.ablation import ablation_text, parse_ablation
+    from agents.lm.prompts.ablation import ablation_text, parse_ablation
 
-    try:
-        return ablation_text(parse_ablation(part.text))
-    except ValueError as error:
-        raise part.fault(str(error)) from error
+    return _checked(part, lambda text: ablation_text(parse_ablation(text)))
 
 
 def _summariser(part: Part) -> str:
@@ -348,8 +422,8 @@ LM_OPTIONS: dict[str, Callable[[Part], Any]] = {
     "summariser": _summariser,
     "schema": _one_of("orders", "form", "none"),
     "api": _one_of("chat", "responses"),
-    "base_url": _word,
-    "key_variable": _word,
+    "base_url": _address,
+    "key_variable": _variable,
     "effort": _word,
     "timeout": _share,
     "retries": _whole,
@@ -371,6 +445,7 @@ AGENTS: dict[str, Keyed | Imported | Program | Mix] = {
         optional=dict.fromkeys(("units", "years", "centers", "last_years"), _whole),
     ),
     "lm": LanguageModel(_make_player, optional=LM_OPTIONS),
+    "rl": Learned(_make_learned, optional={"greedy": _one_of("yes", "no")}),
     "import": Imported(),
     "program": Program(),
     "mix": Mix(),

@@ -25,8 +25,8 @@ from rich.console import Console
 from rich.table import Table
 
 import welfare_env
-from agents.lm.cache import ResponseCache
-from agents.lm.shared import SharedModels
+from agents.lm.models.cache import ResponseCache
+from agents.lm.models.shared import SharedModels
 from evaluation.games import GameSpec, play
 
 PROVIDERS = {"openai": "/v1", "anthropic": ""}

@@ -1,4 +1,4 @@
-"""Command line: ``python -m evaluation self-play | exploitability | demo``."""
+"""Command line: ``python -m evaluation self-play | exploitability | demo | games | messages``."""
 
 from __future__ import annotations
 
@@ -16,16 +16,25 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 import agents
 import evaluation
-from agents.lm.errors import BudgetError
+from agents.lm.errors import AccessError, BudgetError
 from agents.specs import asks_language_models, usages
 from evaluation.exploitability import resolve_coalitions
 from evaluation.store import DEFAULT_PATH, GameStore
-from evaluation.tables import WIDE, coalition_table, exploitability_table, power_table, self_play_table
-from evaluation.usage import usage_table
+from evaluation.stored import choose, conditions, open_store, save, saved_games, told
+from evaluation.tables import (
+    WIDE,
+    coalition_table,
+    exploitability_table,
+    power_table,
+    self_play_table,
+    stored_table,
+)
+from evaluation.talk import talk_tables, talks
+from evaluation.usage import spent, usage_table
 from welfare_env import Rules, WelfareEnvError, load_board
 
 if TYPE_CHECKING:
-    from agents.lm.shared import SharedModels
+    from agents.lm.models.shared import SharedModels
 
 DEFAULT_REPLIES = Path("runs", "replies.sqlite")
 
@@ -43,7 +52,14 @@ app = typer.Typer(
 
 Games = Annotated[int, typer.Option(min=1, help="Games a condition. More games, narrower intervals.")]
 Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same table, with any number of workers.")]
-Processes = Annotated[int, typer.Option(min=1, help="Processes that play.", show_default="the machine's cores")]
+Processes = Annotated[
+    int,
+    typer.Option(
+        min=1,
+        help="Games that go on side by side: each in a process, or with language models in a thread of this one.",
+        show_default="the machine's cores",
+    ),
+]
 Years = Annotated[int, typer.Option(min=1, help="Length of a game.")]
 Map = Annotated[str, typer.Option("--map", help="A map's name, or the path of a .map file.")]
 Rounds = Annotated[int, typer.Option(min=0, help="Message rounds a phase; 0 is no press.")]
@@ -51,6 +67,7 @@ RetreatWelfare = Annotated[
     bool, typer.Option("--retreat-welfare", help="Points after retreats too, as in the published experiments.")
 ]
 Store = Annotated[Path, typer.Option(help="Finished games are kept here; an interrupted command goes on from them.")]
+Kept = Annotated[Path, typer.Option("--store", help="Where finished games are kept.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON in place of tables.")]
 Simultaneous = Annotated[
     bool, typer.Option("--simultaneous", help="In a round all speak at once, and language models are asked at once.")
@@ -60,11 +77,11 @@ Replies = Annotated[
 ]
 Tokens = Annotated[
     Optional[int],  # noqa: UP045 (typer reads it)
-    typer.Option("--budget-tokens", min=1, help="Tokens that language models may use.", show_default="any number"),
+    typer.Option("--budget-tokens", min=1, help="Tokens that this run may spend.", show_default="any number"),
 ]
 Dollars = Annotated[
     Optional[float],  # noqa: UP045 (typer reads it)
-    typer.Option("--budget-dollars", help="Dollars that language models may cost.", show_default="any amount"),
+    typer.Option("--budget-dollars", help="Dollars that this run may spend.", show_default="any amount"),
 ]
 CORES = os.cpu_count() or 1
 
@@ -144,7 +161,10 @@ def exploitability(
         if as_json:
             _print_json(result.to_dict())
             return
-        _console().print(exploitability_table([result], [coalitions]), coalition_table(result))
+        console = _console()
+        console.print(exploitability_table([result], [coalitions]), coalition_table(result))
+        if result.usage is not None:
+            console.print(usage_table([(f"{policy} and deviators", result.usage)]))
 
 
 @app.command()
@@ -168,6 +188,57 @@ def demo(seed: Seed = 0, workers: Processes = CORES, store: Store = DEFAULT_PATH
         console.print(exploitability_table(exploited, [name for _, name in conditions]))
 
 
+@app.command()
+def games(
+    keys: Annotated[
+        Optional[list[str]],  # noqa: UP045 (typer reads it)
+        typer.Argument(help="Keys, or the beginnings of keys, of games.", show_default="all games"),
+    ] = None,
+    store: Kept = DEFAULT_PATH,
+    save_to: Annotated[
+        Optional[Path],  # noqa: UP045 (typer reads it)
+        typer.Option("--save", help="A folder: write the games there as files that `welfare_env.Game.load` reads."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """What the store holds: who played what, with which seeds, when, and under which keys."""
+    with _errors_told(), open_store(store) as kept:
+        chosen = choose(kept.games(), keys or [], store)
+        groups = conditions(chosen)
+        if save_to is not None:
+            save(kept, chosen, save_to)
+        if as_json:
+            _print_json([told(game) for game in chosen])
+        elif groups:
+            _console().print(stored_table(groups))
+        else:
+            print(f"{store} holds no games yet")
+
+
+@app.command()
+def messages(
+    chosen: Annotated[
+        Optional[list[str]],  # noqa: UP045 (typer reads it)
+        typer.Argument(
+            metavar="[GAME]...",
+            help="Saved games (files), or keys of stored ones as `games` lists them.",
+            show_default="all stored games",
+        ),
+    ] = None,
+    store: Kept = DEFAULT_PATH,
+    as_json: Json = False,
+) -> None:
+    """What was said: how much in public, who to whom, how alike, and which promises were kept."""
+    with _errors_told():
+        rows = talks(saved_games(chosen or [], store))
+        if as_json:
+            _print_json([row.to_dict() for row in rows])
+        elif rows:
+            _console().print(*talk_tables(rows))
+        else:
+            print(f"{store} holds no games yet")
+
+
 def _coalitions(text: str) -> str | list[list[str]]:
     """A set's name as it is; otherwise powers joined by + in coalitions, which are separated by commas."""
     if text in (*evaluation.COALITIONS, "all-singles", "all-pairs"):
@@ -184,9 +255,9 @@ def _models(policies: Sequence[str], path: Path, tokens: int | None, dollars: fl
     """
     models = None
     if any(asks_language_models(policy) for policy in policies):
-        from agents.lm.budget import Budget
-        from agents.lm.cache import ResponseCache
-        from agents.lm.shared import SharedModels
+        from agents.lm.models.budget import Budget
+        from agents.lm.models.cache import ResponseCache
+        from agents.lm.models.shared import SharedModels
 
         models = SharedModels(ResponseCache(path), Budget(tokens, dollars))
     elif tokens is not None or dollars is not None:
@@ -202,9 +273,13 @@ def _playing(path: Path, workers: int, total: int, models: SharedModels | None) 
     columns = (TextColumn("playing"), BarColumn(), MofNCompleteColumn(), TextColumn("games"))
     hidden = not sys.stderr.isatty()
     bar = Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=Console(stderr=True), disable=hidden)
-    with GameStore(path) as store, evaluation.Workers(workers) as pool, bar:
-        task = bar.add_task("playing", total=total)
-        yield {"workers": pool, "store": store, "report": lambda count: bar.advance(task, count), "models": models}
+    try:
+        with GameStore(path) as store, evaluation.Workers(workers) as pool, bar:
+            task = bar.add_task("playing", total=total)
+            yield {"workers": pool, "store": store, "report": lambda count: bar.advance(task, count), "models": models}
+    finally:
+        if models is not None and models.budget is not None:
+            print(spent(models.budget.spent), file=sys.stderr)
 
 
 @contextmanager
@@ -215,6 +290,9 @@ def _errors_told() -> Iterator[None]:
     except BudgetError as error:
         _tell(f"{error}. Finished games and all replies are kept: the same command with a larger budget goes on")
         raise typer.Exit(3) from error
+    except AccessError as error:
+        _tell(f"{error}. Finished games and all replies are kept: the same command goes on from them")
+        raise typer.Exit(2) from error
     except WelfareEnvError as error:
         _tell(str(error))
         raise typer.Exit(2) from error

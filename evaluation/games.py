@@ -17,9 +17,10 @@ import numpy as np
 import agents
 import welfare_env
 from agents.programs import ProgramPolicy
-from agents.specs import asks_language_models, imported_files
+from agents.specs import asks_language_models, named_files, named_models
 from evaluation import loops
-from evaluation.loops import conversation, play_at_once, play_in_turn
+from evaluation.answering import answered_by
+from evaluation.loops import GameStopped, conversation, play_at_once, play_in_turn
 from evaluation.options import EvaluationError, check_workers
 from evaluation.store import GameStore, StoreError
 from evaluation.workers import Workers
@@ -28,7 +29,7 @@ from welfare_env.mapfile import map_digest
 from welfare_env.press import MEDIATOR
 
 if TYPE_CHECKING:
-    from agents.lm.shared import SharedModels
+    from agents.lm.models.shared import SharedModels
 
 Record = dict[str, Any]
 Report = Callable[[int], None]  # is told how many more games are there
@@ -53,8 +54,8 @@ CODE_DIGEST = code_digest(*(Path(str(package.__file__)).parent for package in (w
 
 
 def _own_code(policies: Iterable[str]) -> str:
-    """SHA-256 over the modules of the user's own policies, "" if there are none."""
-    files = sorted({path for policy in policies for path in imported_files(policy)})
+    """SHA-256 over the checkpoints and the modules of the user's own policies, "" if there are none."""
+    files = sorted({path for policy in policies for path in named_files(policy)})
     return hashlib.sha256(b"\0".join(path.read_bytes() for path in files)).hexdigest() if files else ""
 
 
@@ -86,11 +87,17 @@ class GameSpec:
         object.__setattr__(self, "players", written)
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain JSON types, with digests of the code that plays it and of a map file: a changed one plays anew.
+        """As plain JSON types, with all that is decided elsewhere: what has changed there is played anew.
+
+        That is the code that plays it, as a digest, and a map file; and of language models the address of the server
+        where the environment names it, and the replies in a file of kept ones, as a digest.
 
         Raises:
             UnknownMapError: neither a known map nor a file.
+            ConfigError, CacheError: no address of a server in the environment, or no file of kept replies.
         """
+        policies = [policy for _, policy in self.players]
+        asked = [answered_by(*model) for model in sorted({model for each in policies for model in named_models(each)})]
         return {
             "players": dict(self.players),
             "seed": self.seed,
@@ -99,9 +106,11 @@ class GameSpec:
             "map_digest": map_digest(self.map_name),
             "engine": self.engine,
             "code": CODE_DIGEST,
-            "own_code": _own_code([policy for _, policy in self.players]),
+            "own_code": _own_code(policies),
             "versions": VERSIONS,
-        } | ({"simultaneous": True} if self.simultaneous else {})
+            **({"simultaneous": True} if self.simultaneous else {}),
+            **({"language_models": asked} if asked else {}),
+        }
 
     @property
     def asks_language_models(self) -> bool:
@@ -145,7 +154,10 @@ def play(spec: GameSpec, models: SharedModels | None = None, stop: Event | None 
             )
     for power, policy in policies.items():
         policy.reset(agent=power, seed=spec.seed)
-    (play_at_once if spec.simultaneous else play_in_turn)(env, policies, spec.seed, stop or Event())
+    if spec.simultaneous:
+        play_at_once(env, policies, spec.seed, stop or Event(), models)
+    else:
+        play_in_turn(env, policies, spec.seed, stop or Event())
     record: Record = env.unwrapped.game.record()
     record["welfare_env"] |= {"seed": spec.seed, "players": dict(spec.players)}
     if spec.simultaneous:
@@ -202,6 +214,8 @@ def play_all(
             store.put(keys[spec], record)
         records[spec] = record
         tell(copies[spec])
+    if models is not None:
+        models.forget_passing()  # the next run asks again what could not be answered this time
     return [records[spec] for spec in specs]
 
 
@@ -227,11 +241,13 @@ def _played_in_threads(
     specs: Sequence[GameSpec], threads: int, models: SharedModels | None
 ) -> Iterator[tuple[GameSpec, tuple[Record, str]]]:
     """The first error stops all games; those that are finished come in before it is raised."""
+    from agents.lm.models.shared import default_models
+
     stop = Event()
-    with ThreadPoolExecutor(threads) as pool:
+    failed: list[BaseException] = []
+    with ThreadPoolExecutor(threads) as pool, (models or default_models()).stopped_by_errors():
         try:
             games = {pool.submit(play, spec, models, stop): spec for spec in specs}
-            failed: list[BaseException] = []
             for game in as_completed(games):
                 error = game.exception()
                 if error is None:
@@ -242,7 +258,14 @@ def _played_in_threads(
         finally:
             stop.set()
     if failed:
-        raise failed[0]
+        raise _cause(failed)
+
+
+def _cause(errors: Sequence[BaseException]) -> BaseException:
+    """The first of them that is not merely due to another one."""
+    from agents.lm.errors import StoppedError
+
+    return next((error for error in errors if not isinstance(error, GameStopped | StoppedError)), errors[0])
 
 
 def _play_task(spec: GameSpec) -> tuple[Record, str]:

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pettingzoo import AECEnv, ParallelEnv
 
 from agents import Policy
 from welfare_env import View, WelfareEnvError
+
+if TYPE_CHECKING:
+    from agents.lm.models.shared import SharedModels
 
 Policies = Mapping[str, Policy]
 
@@ -32,17 +35,23 @@ def play_in_turn(env: AECEnv, policies: Policies, seed: int, stop: Event) -> Non
         env.step(None if terminated or truncated else policies[agent].act(observation, info))
 
 
-def play_at_once(env: ParallelEnv, policies: Policies, seed: int, stop: Event) -> None:
+def play_at_once(
+    env: ParallelEnv, policies: Policies, seed: int, stop: Event, models: SharedModels | None = None
+) -> None:
     """Play a game in which all players act at the same time; language models are asked side by side, a thread each.
+
+    Args:
+        models: where the language models come from; an interruption ends the calls of all of them.
 
     Raises:
         GameStopped: `stop` was set.
     """
+    from agents.lm.models.shared import default_models
     from agents.lm.player import language_models
 
     waiting = [agent for agent, policy in policies.items() if any(language_models(policy))]
     observations, infos = env.reset(seed=seed)
-    with ThreadPoolExecutor(max(1, len(waiting))) as pool:
+    with ThreadPoolExecutor(max(1, len(waiting))) as pool, (models or default_models()).stopped_by_errors():
         while env.agents:
             _check(stop)
             _look(infos, waiting)

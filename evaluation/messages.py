@@ -6,7 +6,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from evaluation.promises import KINDS, Kind, Promise, promises
@@ -50,18 +50,19 @@ class MessageAnalysis:
 
     def kept(self, kind: Kind | None = None, sender: str | None = None) -> int:
         """Promises that were kept: of one kind, or of one sender, or all."""
-        return sum(promise.is_kept is True for promise in self._of(kind, sender))
+        return sum(promise.is_kept is True for promise in self.promises_of(kind, sender))
 
     def broken(self, kind: Kind | None = None, sender: str | None = None) -> int:
         """Promises that were broken."""
-        return sum(promise.is_kept is False for promise in self._of(kind, sender))
+        return sum(promise.is_kept is False for promise in self.promises_of(kind, sender))
 
     def kept_share(self, kind: Kind | None = None, sender: str | None = None) -> float:
         """Kept promises / promises that could be judged; nan of none."""
         kept, broken = self.kept(kind, sender), self.broken(kind, sender)
         return kept / (kept + broken) if kept + broken else math.nan
 
-    def _of(self, kind: Kind | None, sender: str | None) -> list[Promise]:
+    def promises_of(self, kind: Kind | None = None, sender: str | None = None) -> list[Promise]:
+        """Promises of one kind, or of one sender, or all."""
         return [each for each in self.promises if kind in (None, each.kind) and sender in (None, each.sender)]
 
     def to_dict(self) -> dict[str, Any]:
@@ -74,9 +75,10 @@ class MessageAnalysis:
             "matrix": self.matrix,
             "similarity": {"own": told["own"], "others": told["others"]},
             "promises": {
-                kind: {"kept": self.kept(kind), "broken": self.broken(kind), "found": len(self._of(kind, None))}
+                kind: {"kept": self.kept(kind), "broken": self.broken(kind), "found": len(self.promises_of(kind))}
                 for kind in KINDS
             },
+            "sentences": [asdict(promise) for promise in self.promises],
         }
 
 

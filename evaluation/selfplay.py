@@ -19,7 +19,7 @@ from welfare_env import Rules
 from welfare_env.engine import DEFAULT_ENGINE
 
 if TYPE_CHECKING:
-    from agents.lm.shared import SharedModels
+    from agents.lm.models.shared import SharedModels
 
 
 @dataclass(frozen=True)

@@ -15,11 +15,12 @@ import time
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from agents.sqlite import advice, use_write_ahead_log
+from agents.sqlite import Layout
 from welfare_env.errors import WelfareEnvError
 
 DEFAULT_PATH = Path("runs", "evaluation.sqlite")
@@ -27,9 +28,6 @@ DEFAULT_PATH = Path("runs", "evaluation.sqlite")
 SPECIFICATION_VERSION = 1
 """Part of every key: raise it when the same specification no longer gives the same record."""
 
-_LAYOUT_VERSION = 1  # of the tables; kept in the file's user_version
-_APPLICATION_ID = 0x57454C46  # "WELF": tells our files from other programs' databases
-_BUSY_SECONDS = 60.0
 _DAMAGED = "The file is damaged or no store: move it away or restore it from a copy, and run this again"
 
 _CREATE = """
@@ -51,6 +49,18 @@ class StoreError(WelfareEnvError):
     """The store cannot be used as asked. The message names the file and says what to do."""
 
 
+_LAYOUT = Layout(
+    application=0x57454C46,  # "WELF"
+    version=1,
+    create=_CREATE,
+    error=StoreError,
+    damaged=_DAMAGED,
+    safe="the games stored so far",
+    seconds=60.0,
+    is_durable=True,  # games may have cost money: also a power cut loses none that put has returned for
+)
+
+
 def specification_key(specification: Mapping[str, Any]) -> str:
     """The key of a game: 64 hexadecimal digits, the same for equal specifications on every machine.
 
@@ -61,6 +71,21 @@ def specification_key(specification: Mapping[str, Any]) -> str:
         StoreError: it holds something that is no JSON, such as nan or a numpy array.
     """
     return hashlib.sha256(_canonical(specification).encode("ascii")).hexdigest()
+
+
+@dataclass(frozen=True)
+class StoredGame:
+    """A game that a store has.
+
+    Attributes:
+        key: of its specification.
+        specification: as it was given to `GameStore.put`.
+        created: when it was stored, in seconds since 1970.
+    """
+
+    key: str
+    specification: dict[str, Any]
+    created: float
 
 
 class GameStore:
@@ -107,8 +132,7 @@ class GameStore:
             StoreError: the file cannot be read, or the record does not match its checksum.
         """
         key = specification_key(specification)
-        with self._connection() as connection:
-            row = connection.execute("SELECT record, checksum FROM games WHERE key = ?", (key,)).fetchone()
+        row = self._row(key)
         return None if row is None else self._unpack(key, *row)
 
     def put(self, specification: Mapping[str, Any], record: Mapping[str, Any]) -> None:
@@ -132,6 +156,38 @@ class GameStore:
         with self._connection() as connection:
             return int(connection.execute("SELECT count(*) FROM games").fetchone()[0])
 
+    def games(self) -> list[StoredGame]:
+        """All games, the oldest first.
+
+        Raises:
+            StoreError: the file cannot be read.
+        """
+        with self._connection() as connection:
+            rows = connection.execute("SELECT key, specification, created FROM games ORDER BY created, key").fetchall()
+        try:
+            return [StoredGame(key, json.loads(text)["specification"], created) for key, text, created in rows]
+        except (ValueError, KeyError, TypeError) as error:
+            raise StoreError(f"{self.path}: a specification cannot be read. {_DAMAGED}") from error
+
+    def record(self, key: str) -> dict[str, Any]:
+        """The record of a game, by its key.
+
+        Raises:
+            StoreError: there is none, the file cannot be read, or the record does not match its checksum.
+        """
+        row = self._row(key)
+        if row is None:
+            raise StoreError(f"{self.path}: there is no game {key}")
+        return self._unpack(key, *row)
+
+    def _row(self, key: str) -> tuple[bytes, str] | None:
+        """Record and checksum."""
+        with self._connection() as connection:
+            row: tuple[bytes, str] | None = connection.execute(
+                "SELECT record, checksum FROM games WHERE key = ?", (key,)
+            ).fetchone()
+        return row
+
     def _unpack(self, key: str, packed: bytes, checksum: str) -> dict[str, Any]:
         try:
             text = zlib.decompress(packed)
@@ -152,61 +208,10 @@ class GameStore:
     def _connection(self) -> Iterator[sqlite3.Connection]:
         try:
             if self._open_connection is None:
-                self._open_connection = self._connect()
+                self._open_connection = _LAYOUT.connect(self.path)
             yield self._open_connection
         except sqlite3.Error as error:
-            raise StoreError(
-                f"{self.path}: {error}. {advice(error, _BUSY_SECONDS, _DAMAGED, 'the games stored so far')}"
-            ) from error
-
-    def _connect(self) -> sqlite3.Connection:
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise StoreError(f"{self.path}: its folder cannot be made ({error}); choose another path") from error
-        # Autocommit: each statement of ours is a transaction.
-        connection = sqlite3.connect(self.path, timeout=_BUSY_SECONDS, isolation_level=None)
-        try:
-            self._prepare(connection)
-        except BaseException:
-            connection.close()
-            raise
-        return connection
-
-    def _prepare(self, connection: sqlite3.Connection) -> None:
-        """Check that the file is ours before anything is written to it; lay out a new one."""
-        connection.execute("BEGIN")  # or another process could lay it out between two looks at it
-        is_new = self._is_new(connection)
-        connection.execute("COMMIT")
-        if is_new:
-            connection.execute("BEGIN IMMEDIATE")
-            if self._is_new(connection):  # still, now that no other process can write to it
-                connection.execute(_CREATE)
-                connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
-                connection.execute(f"PRAGMA user_version = {_LAYOUT_VERSION}")
-            connection.execute("COMMIT")
-        use_write_ahead_log(connection, _BUSY_SECONDS)
-        # Games may have cost money: also a power cut loses none that put has returned for.
-        connection.execute("PRAGMA synchronous = FULL")
-
-    def _is_new(self, connection: sqlite3.Connection) -> bool:
-        """Whether the file is still empty.
-
-        Raises:
-            StoreError: it is another program's, or of another version.
-        """
-        application = connection.execute("PRAGMA application_id").fetchone()[0]
-        version = connection.execute("PRAGMA user_version").fetchone()[0]
-        if application == _APPLICATION_ID and version == _LAYOUT_VERSION:
-            return False
-        if application == _APPLICATION_ID:
-            raise StoreError(
-                f"{self.path}: the file has layout {version}, this version of evaluation reads {_LAYOUT_VERSION}; use "
-                "the version that wrote it, or another path"
-            )
-        if application or version or connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-            raise StoreError(f"{self.path}: the file is another program's SQLite database; choose another path")
-        return True
+            raise _LAYOUT.fault(self.path, error) from error
 
 
 def _canonical(specification: Mapping[str, Any]) -> str:

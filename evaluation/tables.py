@@ -6,7 +6,7 @@ What they show may hold brackets, as the path of a map can: all of it is `Text`,
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rich.table import Table
 from rich.text import Text
@@ -14,9 +14,12 @@ from rich.text import Text
 from evaluation.exploitability import ExploitabilityResult
 from evaluation.selfplay import SelfPlayResult
 from evaluation.statistics import Estimate
+from evaluation.store import StoredGame
+from evaluation.stored import SHOWN_KEY, Condition, day
 
 WIDE = 124  # columns that the widest table needs with intervals beside their values
 FEW_GAMES = 10
+SHOWN_GAMES = 5  # of a condition, one by one
 BIASED = "\nthe best of several coalitions is biased upwards: see each one's gain"
 
 
@@ -48,7 +51,7 @@ def self_play_table(results: Sequence[SelfPlayResult], width: int = WIDE) -> Tab
 def power_table(result: SelfPlayResult) -> Table:
     """A row a power: welfare points a year, or the score of the standard game."""
     points = result.rules.is_welfare
-    table = _titled("Per power")
+    table = titled("Per power")
     table.add_column("power")
     table.add_column("WP a year" if points else f"score ({result.rules.scoring})", justify="right", no_wrap=True)
     for power, estimate in (result.welfare_per_year if points else result.scores).items():
@@ -71,7 +74,7 @@ def exploitability_table(results: Sequence[ExploitabilityResult], names: Sequenc
 
 def coalition_table(result: ExploitabilityResult) -> Table:
     """A row a coalition: what it and its members gain, and what is left to the others."""
-    table = _titled(f"Deviator {result.deviator}")
+    table = titled(f"Deviator {result.deviator}")
     table.add_column("coalition")
     table.add_column("gain, WP a year", justify="right", no_wrap=True)
     table.add_column("each member", justify="right")
@@ -83,18 +86,39 @@ def coalition_table(result: ExploitabilityResult) -> Table:
     return table
 
 
+def stored_table(groups: Mapping[Condition, Sequence[StoredGame]]) -> Table:
+    """A row a condition: what was played, and the games with their seeds and the beginnings of their keys."""
+    table = titled("Stored games", "earlier code: it has changed since, so such games are played anew; times in UTC")
+    table.add_column("players", overflow="fold", min_width=12)
+    table.add_column("played", overflow="fold", min_width=12)
+    table.add_column("games", justify="right")
+    table.add_column("last stored")
+    table.add_column("seed", justify="right", no_wrap=True)
+    table.add_column("key", no_wrap=True)
+    for condition, games in groups.items():
+        shown = games[:SHOWN_GAMES]
+        more = [f"{len(games) - len(shown)} more"] if len(games) > len(shown) else []
+        seeds = "\n".join([*(str(game.specification["seed"]) for game in shown), *more])
+        keys = "\n".join([game.key[:SHOWN_KEY] for game in shown])
+        last = day(max(game.created for game in games)).replace("T", "\n").removesuffix("Z")
+        rules = condition.rules if condition.is_current else f"{condition.rules}, earlier code"
+        _add_row(table, condition.players, rules, str(len(games)), last, seeds, keys)
+    return table
+
+
 def _table(what: str, result: SelfPlayResult | ExploitabilityResult, games: int, remark: str = "") -> Table:
     """An empty table that tells in its title what was played, and in its caption what the numbers are."""
     rules = result.rules
     press = f"{rules.message_rounds} message rounds" if rules.has_press else "no press"
     few = "; of few games it is too narrow (of 5 it covers about 84%)" if games < FEW_GAMES else ""
-    return _titled(
+    return titled(
         f"{what}: {rules.variant} rules, {result.map_name} map, years: {rules.years}, {press}, games: {games}",
         f"mean [95% bootstrap interval]{few}{remark}",
     )
 
 
-def _titled(title: str, caption: str = "") -> Table:
+def titled(title: str, caption: str = "") -> Table:
+    """An empty table with a title and a caption."""
     return Table(
         title=Text(title, style="table.title"),
         caption=Text(caption, style="table.caption") if caption else None,

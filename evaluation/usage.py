@@ -5,22 +5,28 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 from rich.text import Text
 
+if TYPE_CHECKING:
+    from agents.lm.models import Usage
+
 
 @dataclass(frozen=True)
 class LMUsage:
-    """Of all language models in some games together.
+    """Of all language models in some games together, as if each game had been played alone.
+
+    So it does not depend on what a cache held: replies that were found there count as when they were paid for, and one
+    that several games share (of one seed, as a profile and a deviation from it) counts in each of them.
 
     Attributes:
         games: with language models.
         calls: questions asked. Of them, `failed` got no reply.
         input_tokens: of prompts. Of them, `cached_tokens` were read from the provider's cache.
         output_tokens: of replies.
-        dollars: what all replies cost when they were first asked for; None where a price was not known.
+        dollars: list price of all replies; None where a price was not known.
         faults: kind -> how often a request failed, repeated ones included.
         losses: kind -> how often something in a reply could not be used.
     """
@@ -52,6 +58,8 @@ def usage_of(records: Sequence[Mapping[str, Any]]) -> LMUsage | None:
     )
 
 
+CAPTION = "all replies of all games, also those kept from earlier; a reply that games share counts in each of them"
+
 _SUMS = ("calls", "failed", "input_tokens", "cached_tokens", "output_tokens")
 
 
@@ -69,15 +77,26 @@ def _counted(models: Sequence[Mapping[str, Any]], what: str) -> dict[str, int]:
 
 def usage_table(rows: Sequence[tuple[str, LMUsage]]) -> Table:
     """A row a policy."""
-    table = Table(title=Text("Language models", style="table.title"), title_justify="left")
+    table = Table(
+        title=Text("Language models", style="table.title"),
+        caption=Text(CAPTION, style="table.caption"),
+        title_justify="left",
+        caption_justify="left",
+    )
     table.add_column("policy", overflow="fold", min_width=12)
-    for name in ("calls", "failed", "input tokens", "cached", "output tokens", "dollars"):
+    for name in ("calls", "failed", "input tokens", "cached", "output tokens", "list price"):
         table.add_column(name, justify="right")
     table.add_column("faults and losses", overflow="fold")
     for policy, usage in rows:
         share = f"{usage.cached_tokens / usage.input_tokens:.0%}" if usage.input_tokens else "-"
-        dollars = "no price" if usage.dollars is None else f"{usage.dollars:.2f}"
+        dollars = "unknown" if usage.dollars is None else f"${usage.dollars:.2f}"
         counts = (f"{usage.calls:,}", f"{usage.failed:,}", f"{usage.input_tokens:,}", share, f"{usage.output_tokens:,}")
         wrong = ", ".join(f"{kind} {number}" for kind, number in (usage.faults | usage.losses).items())
         table.add_row(*map(Text, (policy, *counts, dollars, wrong or "none")))
     return table
+
+
+def spent(usage: Usage) -> str:
+    """What a run has really asked for, in a line: nothing for replies that were kept, and once for those shared."""
+    dollars = "at no known price" if usage.dollars is None else f"${usage.dollars:.2f}"
+    return f"spent in this run: {usage.tokens:,} tokens, {dollars} (list price; replies that are kept cost nothing)"

@@ -58,10 +58,12 @@ def test_specs_nest():
         ("lm:scripted/stub,ablate=no_fun", "at 'no_fun' (character 25)", "no_reasoning"),
         ("lm:scripted/stub,summariser=me", "at 'me' (character 29)", "self, none"),
         ("lm:scripted/stub,temperature=hot", "at 'hot' (character 30)", "give a number"),
-        ("lm:scripted/stub,temperature=3", "at 'scripted/stub,temperature=3' (character 4)", "0 to 2"),
-        ("lm:scripted/stub,max_tokens=0", "at 'scripted/stub,max_tokens=0' (character 4)", "1 or more"),
-        ("lm:scripted/stub,base_url=http://x", "at 'scripted/stub,base_url=http://x'", "has no setting 'base_url'"),
-        ("lm:openai/x,base_url=x", "at 'openai/x,base_url=x' (character 4)", "http://HOST"),
+        ("lm:scripted/stub,temperature=3", "at 'temperature=3' (character 18)", "0 to 2"),
+        ("lm:scripted/stub,max_tokens=0", "at 'max_tokens=0' (character 18)", "1 or more"),
+        ("lm:scripted/stub,base_url=http://x", "at 'base_url=http://x' (character 18)", "has no setting 'base_url'"),
+        ("lm:openai/x,base_url=x", "at 'x' (character 22)", "give an address"),
+        ("lm:openai/x,prices=/no/file", "at 'prices=/no/file' (character 13)", "no table of prices"),
+        ("exploiter:nice=dove,units=1,attack=(lm:openai/x,timeout=0)", "at 'timeout=0' (character 49)", "timeout 0.0"),
         ("exploiter:nice=(lm:openai/x,api=soap),attack=dove", "at 'soap' (character 33)", "chat, responses"),
         ("exploiter:nice=dove,attack=gandhi", "at 'gandhi' (character 28)", "unknown agent"),
         ("exploiter:nice=(exploiter:nice=dove,attack=x),attack=dove", "at 'x' (character 44)", "unknown agent"),
@@ -85,6 +87,69 @@ def test_faults_are_named_and_placed(spec, place, message):
         agents.make(spec)
     assert f"agent spec {spec!r}, {place}" in str(caught.value)
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("spec", "hint"),
+    [
+        (
+            "exploiter:nice=lm:openai/x,temperature=0.5,attack=dumbbot",
+            "nice=(lm:openai/x,temperature=...)",
+        ),
+        ("exploiter:attack=dumbbot,nice=lm:openai/x,api=chat", "nice=(lm:openai/x,api=...)"),
+        ("exploiter:nice=dove,attack=dumbbot,share=0.5", "nice=(dove:share=...)"),
+        ("exploiter:nice=exploiter:nice=dove,attack=random,attack=dumbbot", "parentheses go around"),
+        ("lm:openai/x,ablate=no_reasoning,no_examples", "ablate=no_reasoning+no_examples"),
+    ],
+)
+def test_a_comma_in_the_wrong_place_is_explained(spec, hint):
+    with pytest.raises(UnknownAgentError) as caught:
+        agents.canonical(spec)
+    assert hint in str(caught.value)
+
+
+SECRET = "hunter2"  # what no error may show
+
+
+@pytest.mark.parametrize("read", [agents.make, agents.canonical])
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "lm:openai/x,base_url=http://user:hunter2@host/v1",
+        "lm:openai/x,base_url=https://hunter2@host/v1",
+        "lm:openai/x,base_url=http://user:hun,hunter2@host/v1",
+        "lm:openai/x,base_url=http://user:(hunter2)@host/v1",
+        "lm:openai/x,base_url=http://host/v1?api_key=hunter2",
+        "lm:openai/x,base_url=http://user:hunter2@host:port/v1",
+        "lm:openai/x,key_variable=sk-hunter2",
+        "lm:openai/x,key_variable=sk hunter2,flavour=no",
+        "lm:openai/x,key=hunter2",
+        "lm:openai/x,api_key=sk-proj-hunter2-99",
+        "lm:openai/x,effort=hot,top_p=sk-hunter2x",
+        "exploiter:nice=(lm:openai/x,base_url=http://user:hunter2@host/v1),attack=gandhi",
+        "exploiter:attack=gandhi,nice=(lm:openai/x,base_url=http://user:hunter2@host/v1)",
+        "exploiter:attack=gandhi,nice=(lm:openai/x,key_variable=sk-hunter2)",
+    ],
+)
+def test_no_error_quotes_a_password_or_a_key(spec, read):
+    with pytest.raises(UnknownAgentError) as caught:
+        read(spec)
+    error: BaseException | None = caught.value
+    while error is not None:
+        assert SECRET not in str(error)
+        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+
+
+def test_the_models_in_a_spec():
+    spec = (
+        "exploiter:nice=(lm:openai/x,base_url=http://h/v1,summariser=openai/y),attack=(lm:anthropic/z,summariser=none)"
+    )
+    assert specs.named_models(spec) == (("openai/x", "http://h/v1"), ("openai/y", "http://h/v1"), ("anthropic/z", ""))
+    other = "lm:openai/x,base_url=http://h/v1,summariser=anthropic/z"
+    assert specs.named_models(other) == (("openai/x", "http://h/v1"), ("anthropic/z", ""))
+    assert specs.named_models("exploiter:nice=dove,attack=dumbbot") == ()
+    assert specs.asks_language_models(other)
+    assert not specs.asks_language_models("dove")
 
 
 @pytest.mark.parametrize("read", [agents.make, agents.canonical])
@@ -142,7 +207,7 @@ def test_usages_tell_what_must_be_given():
         }
         for word, example in given.items():
             usage = usage.replace(word, example)
-        agents.make(usage)
+        (agents.canonical if usage.startswith("rl:") else agents.make)(usage)  # checkpoints are made in other tests
 
 
 class TestOwnPolicies:
@@ -158,7 +223,7 @@ class TestOwnPolicies:
     def test_is_imported(self, module):
         policy = agents.make("exploiter:nice=(import:own_players.Mine),attack=dumbbot")
         assert type(policy.nice).__name__ == "Mine"
-        assert specs.imported_files("exploiter:nice=(import:own_players.Mine),attack=dumbbot") == [module]
+        assert specs.named_files("exploiter:nice=(import:own_players.Mine),attack=dumbbot") == [module]
 
     @pytest.mark.parametrize(
         ("path", "fault"),

@@ -28,7 +28,7 @@ from welfare_env.toy import toy_map
 
 CODE = Path(evaluation.__file__).parents[1]
 QUICK = ("--years", "1", "--message-rounds", "0", "--map", "pure", "--workers", "1")
-COMMANDS = ("self-play", "exploitability", "demo")
+COMMANDS = ("self-play", "exploitability", "demo", "games", "messages")
 POWERS = ("AUSTRIA", "ENGLAND", "FRANCE", "GERMANY", "ITALY", "RUSSIA", "TURKEY")
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 PATIENCE = 120  # seconds; a busy machine takes its time to start Python
@@ -316,8 +316,11 @@ def test_help_explains_every_option(cli: Callable[..., Outcome], command: str) -
     outcome = cli(command, "--help")
     assert (outcome.code, outcome.err) == (0, "")
     assert f"{command} [OPTIONS]" in outcome.out
-    expected = {"--seed", "--workers", "--store", "--json", "--help"}
-    if command != "demo":
+    expected = {"--store", "--json", "--help"}
+    if command not in ("games", "messages"):
+        expected |= {"--seed", "--workers"}
+    expected |= {"--save"} if command == "games" else set()
+    if command in ("self-play", "exploitability"):
         expected |= {"--games", "--years", "--map", "--message-rounds", "--retreat-welfare"}
         expected |= {"--simultaneous", "--lm-cache", "--budget-tokens", "--budget-dollars"}
         expected |= {"--variant"} if command == "self-play" else {"--deviator", "--coalitions"}

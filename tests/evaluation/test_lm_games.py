@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -13,13 +14,13 @@ from typer.testing import CliRunner
 
 import evaluation
 import welfare_env
-from agents.lm.budget import Budget
-from agents.lm.cache import ResponseCache
 from agents.lm.errors import BudgetError, ModelError
 from agents.lm.models import ScriptedModel
-from agents.lm.shared import SharedModels
+from agents.lm.models.budget import Budget
+from agents.lm.models.cache import ResponseCache
+from agents.lm.models.shared import SharedModels
 from agents.lm.stub import StubServer
-from agents.lm.stub_replies import stub_reply
+from agents.lm.stub.replies import stub_reply
 from evaluation.__main__ import app
 from evaluation.games import GameSpec, play, play_all
 from evaluation.usage import usage_of
@@ -102,9 +103,7 @@ def test_players_of_a_round_are_asked_side_by_side():
         assert server.stats["requests"] == 3 * 7
 
 
-@pytest.mark.parametrize(
-    "fault", ["400", "401", "malformed", "truncated", "empty", "cut", "length", "refusal", "wrong"]
-)
+@pytest.mark.parametrize("fault", ["400", "malformed", "truncated", "empty", "cut", "length", "refusal", "wrong"])
 def test_no_fault_ends_a_game_and_each_is_counted(fault, monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     rules = welfare_env.Rules(years=1, press=None)
@@ -179,8 +178,8 @@ class TestMany:
     def test_a_budget_of_tokens_over_the_wire(self, tmp_path):
         with StubServer() as server, ResponseCache(tmp_path / "replies.sqlite") as cache:
             policy = f"lm:openai/any,base_url={server.url}/v1"
-            with pytest.raises(BudgetError, match="tokens is used up"):
-                play(spec(policy), SharedModels(cache, Budget(max_tokens=20_000)))
+            with pytest.raises(BudgetError, match="tokens does not allow another call"):
+                play(spec(policy), SharedModels(cache, Budget(max_tokens=40_000)))
             paid = server.stats["requests"]
             assert 0 < paid < 21
             play(spec(policy), SharedModels(cache, Budget(max_tokens=10_000_000)))
@@ -232,10 +231,54 @@ def test_the_command_line_tells_when_a_budget_is_used_up(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with StubServer() as server:
         policy = f"lm:openai/any,base_url={server.url}/v1"
-        outcome = CliRunner().invoke(app, [*COMMAND[3:], policy, "--workers", "1", "--budget-tokens", "20000"])
+        outcome = CliRunner().invoke(app, [*COMMAND[3:], policy, "--workers", "1", "--budget-tokens", "60000"])
     assert outcome.exit_code == 3
-    assert "budget of 20000 tokens is used up" in outcome.output
+    assert "budget of 60000 tokens does not allow another call" in outcome.output
     assert "goes on" in outcome.output
+
+
+def test_exploitability_tells_what_was_used_in_each_game_once():
+    rules = welfare_env.Rules(years=1, press=None)
+    policy = "lm:scripted/stub"
+    result = evaluation.exploitability(policy, 2, deviator="hold", coalitions=["FRANCE"], rules=rules)
+    profile = evaluation.self_play(policy, 2, rules=rules).usage
+    assert result.usage is not None
+    assert profile is not None
+    assert result.usage.games == 4
+    assert profile.calls < result.usage.calls < 2 * profile.calls  # France asks nobody in two of the games
+    same = evaluation.exploitability(policy, 2, deviator=policy, coalitions=["FRANCE"], rules=rules)
+    assert same.usage == profile  # the same two games
+    assert result.to_dict()["language_models"]["calls"] == result.usage.calls
+    assert evaluation.exploitability("dove", 1, coalitions=["FRANCE"], rules=rules).usage is None
+
+
+@pytest.mark.parametrize("command", [["self-play"], ["exploitability", "--deviator", "hold", "--coalitions", "FRANCE"]])
+def test_list_price_and_what_a_run_has_spent(command, tmp_path, monkeypatch):
+    """The table is the same with and without kept replies; what was spent is told apart from it."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "prices.json").write_text('{"any": {"input": 1000, "output": 1000}}')
+    with StubServer() as server:
+        policy = f"lm:openai/any,base_url={server.url}/v1,prices=prices.json,summariser=none"
+        options = ["--years", "1", "--message-rounds", "1", "--games", "1", "--workers", "1"]
+        runs = []
+        for store in ("one.sqlite", "two.sqlite"):  # the second has no games, but all replies
+            runs.append(CliRunner().invoke(app, [*command, policy, *options, "--store", store]))
+            asked = server.stats["requests"]
+        assert [run.exit_code for run in runs] == [0, 0], runs[0].output
+        assert runs[0].stdout == runs[1].stdout
+        assert server.stats["requests"] == asked
+        price = re.search(r"\$([\d,.]+)", runs[0].stdout)
+        first, second = (re.search(r"spent in this run: ([\d,]+) tokens, \$([\d,.]+)", run.stderr) for run in runs)
+    assert "list price" in runs[0].stdout
+    assert (second[1], second[2]) == ("0", "0.00")
+    assert int(first[1].replace(",", "")) > 1000
+    listed, paid = float(price[1].replace(",", "")), float(first[2].replace(",", ""))
+    assert paid == listed if command[0] == "self-play" else 0 < paid < listed  # its games share replies
+
+
+def test_workers_of_language_models_are_told():
+    text = " ".join(CliRunner().invoke(app, ["self-play", "--help"], env={"COLUMNS": "200"}).output.split())
+    assert "with language models in a thread of this one" in text
 
 
 def test_a_game_without_any_answer_is_not_kept(tmp_path):

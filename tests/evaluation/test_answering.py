@@ -1,0 +1,128 @@
+"""What decides the answers of a language model is part of a game's key."""
+
+import json
+import shutil
+import sqlite3
+
+import pytest
+
+import evaluation
+import welfare_env
+from agents.lm.errors import CacheError, ConfigError
+from agents.lm.models.cache import CachedModel, ResponseCache
+from agents.lm.models.protocol import Block, Request
+from agents.lm.models.scripted import ScriptedModel
+from agents.lm.models.shared import SharedModels
+from agents.lm.stub import StubServer
+from evaluation.answering import replies_digest
+from evaluation.games import GameSpec
+from evaluation.store import specification_key
+
+POWERS = welfare_env.load_board("standard").powers
+
+
+@pytest.fixture(autouse=True)
+def _no_servers_named(monkeypatch):
+    for name in ("OPENAI_BASE_URL", "ANTHROPIC_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def told(policy, **others):
+    seats = dict.fromkeys(POWERS, policy) | others
+    return GameSpec(tuple(seats.items()), 0, welfare_env.Rules(years=1), "standard", "fast").to_dict()
+
+
+def key(policy, **others):
+    return specification_key(told(policy, **others))
+
+
+def replies(path, *texts):
+    """A file of kept replies, one to each question "0", "1", ..."""
+    with ResponseCache(path) as cache:
+        model = CachedModel(ScriptedModel(texts, name="kept"), cache)
+        for number, _ in enumerate(texts):
+            model.complete(Request(system=(), user=(Block(str(number)),)))
+    return path
+
+
+def test_the_server_that_the_environment_names(monkeypatch):
+    own = key("lm:openai/x")
+    assert told("lm:openai/x")["language_models"] == [{"model": "openai/x", "server": "https://api.openai.com/v1"}]
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://one:8000/v1/")
+    one = key("lm:openai/x")
+    assert told("lm:openai/x")["language_models"] == [{"model": "openai/x", "server": "http://one:8000/v1"}]
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://two:8000/v1")
+    assert len({own, one, key("lm:openai/x")}) == 3
+
+
+def test_the_environment_does_not_count_where_the_spec_names_the_server(monkeypatch):
+    spec = "exploiter:nice=(lm:openai/x,base_url=http://here/v1,summariser=anthropic/y),attack=dumbbot"
+    before = told(spec)
+    assert before["language_models"] == [
+        {"model": "anthropic/y", "server": "https://api.anthropic.com"},
+        {"model": "openai/x", "server": "http://here/v1"},
+    ]
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://elsewhere/v1")
+    assert told(spec) == before
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://elsewhere")
+    assert told(spec) != before
+
+
+@pytest.mark.parametrize("address", ["http://user:hunter2@host/v1", "http://host/v1?key=hunter2", "hunter2"])
+def test_a_secret_in_the_environment_is_in_no_key_and_no_error(address, monkeypatch):
+    monkeypatch.setenv("OPENAI_BASE_URL", address)
+    with pytest.raises(ConfigError, match="OPENAI_BASE_URL") as caught:
+        told("lm:openai/x")
+    assert "hunter2" not in str(caught.value)
+    assert "hunter2" not in json.dumps(told("lm:anthropic/x"))
+
+
+def test_a_file_of_kept_replies_by_what_it_holds(tmp_path):
+    path = replies(tmp_path / "one.sqlite", "Peace.", "War.")
+    before = key(f"lm:replay/{path}")
+    assert told("dove", FRANCE=f"lm:replay/{path}")["language_models"][0]["replies"] == replies_digest(path)
+    connection = sqlite3.connect(path)
+    connection.execute("PRAGMA journal_mode = DELETE")  # it lies otherwise on the disk
+    connection.execute("PRAGMA page_size = 8192")
+    connection.execute("VACUUM")
+    connection.close()
+    assert key(f"lm:replay/{path}") == before
+    shutil.copy(replies(tmp_path / "two.sqlite", "Peace.", "War!"), path)
+    assert key(f"lm:replay/{path}") != before
+
+
+def test_replies_that_are_still_in_the_log_count(tmp_path):
+    path = tmp_path / "open.sqlite"
+    with ResponseCache(path) as cache:
+        model = CachedModel(ScriptedModel(["Peace.", "War."], name="kept"), cache)
+        model.complete(Request(system=(), user=(Block("0"),)))
+        before = replies_digest(path)
+        model.complete(Request(system=(), user=(Block("1"),)))
+        assert replies_digest(path) != before
+
+
+def test_a_missing_file_of_replies_is_told(tmp_path):
+    with pytest.raises(CacheError, match=r"gone\.sqlite: the kept replies cannot be read"):
+        key(f"lm:replay/{tmp_path}/gone.sqlite")
+
+
+def test_games_without_language_models_say_nothing_of_them(monkeypatch):
+    before = told("dove")
+    assert "language_models" not in before
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://elsewhere/v1")
+    assert told("dove") == before
+    assert told("lm:scripted/stub")["language_models"] == [{"model": "scripted/stub"}]
+
+
+def test_another_server_is_another_game(tmp_path, monkeypatch):
+    """A game of one server is not taken for one of the other."""
+    rules = welfare_env.Rules(years=1, press=None)
+    with StubServer() as one, StubServer() as two, evaluation.GameStore(tmp_path / "games.sqlite") as store:
+        monkeypatch.setenv("OPENAI_API_KEY", "none")
+        for server, other in ((one, two), (two, one)):
+            monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
+            before = other.stats["requests"]
+            evaluation.self_play("lm:openai/any", 1, rules=rules, store=store, models=SharedModels())
+            assert server.stats["requests"] > 0
+            assert other.stats["requests"] == before
+        assert store.count() == 2

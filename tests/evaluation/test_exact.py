@@ -1,0 +1,375 @@
+"""Exact best responses, against a search without table, bounds or omissions, and against games of the real policies."""
+
+import doctest
+import math
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+import agents
+import welfare_env
+from agents import HoldPolicy, ScriptedPolicy
+from evaluation import EvaluationError, exact, planning
+from evaluation.exact import best_response
+from welfare_env import Rules, View
+from welfare_env.engine import ADJUSTMENTS, MOVEMENT, PHASE, State, make_engine
+from welfare_env.position import Position
+
+A, B = "PLAYERA", "PLAYERB"
+
+
+def rules(years: int, **options: object) -> Rules:
+    return Rules(press=None, years=years, **options)
+
+
+class Restless(ScriptedPolicy):
+    """Orders whatever a checksum of the position picks: moves, attacks, retreats, builds and disbands."""
+
+    def orders(self, view: View) -> list[str]:
+        if view.phase_type == ADJUSTMENTS:
+            return self.winter(view)
+        return [orders[self._number(view, what) % len(orders)] for what, orders in sorted(view.legal_orders.items())]
+
+    def winter(self, view: View) -> list[str]:
+        builds = [orders[-1] for what, orders in sorted(view.legal_orders.items()) if len(what) == 3]
+        if view.max_builds and self._number(view, "") % 2:
+            return builds[: view.max_builds]
+        return [f"{unit} D" for unit in self.own_units(view) if self._number(view, unit) % 3 == 0]
+
+    def _number(self, view: View, what: str) -> int:
+        units = {power: sorted(pieces) for power, pieces in view.units.items()}
+        return zlib.crc32(repr((view.phase, view.power, what, units, view.centers)).encode())
+
+
+# The search that leaves nothing out
+
+
+def every_plan(position: Position, power: int) -> Iterator[tuple[int, ...]]:
+    """All that a power can order, one thing after the other."""
+
+    def after(orders: tuple[int, ...], slots: list[int]) -> Iterator[tuple[int, ...]]:
+        if not slots:
+            yield orders
+            return
+        allowed = position.slot_orders(slots[0]).tolist()
+        if position.state.phase_type == ADJUSTMENTS:
+            yield from after(orders, slots[1:])
+            allowed = [order for order in allowed if order in position.winter_orders(power, orders)]
+        for order in allowed:
+            yield from after((*orders, order), slots[1:])
+
+    yield from after((), position.slots(power))
+
+
+class Exhaustive:
+    """The value of a position, over all plans of the power; with a table of solved positions or without."""
+
+    def __init__(self, map_name: str, played: Rules, power: str, policies: dict, remember: bool) -> None:
+        self.board, self.policies = welfare_env.load_board(map_name), policies
+        self.engine = make_engine("fast", self.board, played)
+        self.power, self.known, self.remember = self.board.power_index[power], {}, remember
+
+    def value(self, state: State) -> int:
+        if state.done:
+            return 0
+        key = (
+            state.phase,
+            state.year,
+            *(part.tobytes() for part in (state.units, state.dislodged, state.retreats, state.owners)),
+        )
+        if key not in self.known or not self.remember:
+            self.known[key] = max(self._values(Position(self.engine, state)))
+        return self.known[key]
+
+    def _values(self, position: Position) -> Iterator[int]:
+        others = {self.board.power_index[power]: self._ordered(position, power) for power in self.policies}
+        for plan in every_plan(position, self.power):
+            moves = others | {self.power: plan}
+            played = [np.array(moves[power], np.int32) for power in range(len(self.board.powers))]
+            state, _ = self.engine.step(position.state, played)
+            yield int((state.welfare - position.state.welfare)[self.power]) + self.value(state)
+
+    def _ordered(self, position: Position, power: str) -> list[int]:
+        self.policies[power].reset(power, 5)
+        orders = self.policies[power].act(None, {"view": View(position, power)})
+        return [self.board.orders.index[order] for order in orders]
+
+
+def check_against_all_plans(map_name: str, others: object, played: Rules, power: str, remember: bool) -> None:
+    board = welfare_env.load_board(map_name)
+    policies = {who: agents.make(others) if isinstance(others, str) else others() for who in board.powers}
+    del policies[power]
+    whole = Exhaustive(map_name, played, power, policies, remember)
+    assert best_response(map_name, dict(policies), power, rules=played).value == whole.value(whole.engine.initial())
+
+
+@pytest.mark.parametrize("power", [A, B])
+@pytest.mark.parametrize("others", ["prosocial", "hold", Restless])
+def test_a_search_without_table_and_bounds_finds_the_same(others, power):
+    check_against_all_plans("clique:2", others, rules(1), power, remember=False)
+    check_against_all_plans("clique:2", others, rules(2), power, remember=False)
+
+
+@pytest.mark.parametrize(("map_name", "years"), [("clique:2", 4), ("clique:3", 2), ("shared-clique:2", 3)])
+@pytest.mark.parametrize("others", ["prosocial", "hold", Restless])
+def test_a_search_of_all_plans_without_bounds_finds_the_same(map_name, others, years):
+    check_against_all_plans(map_name, others, rules(years), A, remember=True)
+
+
+@pytest.mark.parametrize("options", [{"overmilitarise": True}, {"progressive": (3, 0, 1)}])
+@pytest.mark.parametrize("others", ["prosocial", Restless])
+def test_so_it_does_under_other_rules(others, options):
+    check_against_all_plans("clique:2", others, rules(3, **options), B, remember=True)
+
+
+# What the search leaves out and takes together
+
+
+BOARDS = ("clique:3", "shared-clique:3", "clique:4")
+BUSY = st.tuples(st.sampled_from(BOARDS), st.integers(0, 10**6), st.integers(1, 20))  # board, seed, phases played
+MOST_PLANS = 2000
+
+
+def busy_position(map_name: str, seed: int, phases: int) -> Position:
+    """A position after some phases of random play."""
+    games = welfare_env.vector_env(1, map_name, years=8)
+    games.reset(seed)
+    for _ in range(phases):
+        games.step(games.sample())
+    return Position(make_engine("fast", games.board, games.rules), games.state(0))
+
+
+def random_orders(position: Position, seed: int) -> dict[int, dict[int, int]]:
+    """For all powers but the first; none in Winter, when they might not go together."""
+    rng = np.random.default_rng(seed)
+    powers = range(1, len(position.board.powers)) if position.state.phase_type != ADJUSTMENTS else ()
+    return {
+        power: {slot: int(rng.choice(position.slot_orders(slot))) for slot in position.slots(power)} for power in powers
+    }
+
+
+def step(position: Position, others: dict[int, dict[int, int]], plan: tuple[int, ...]) -> State:
+    orders = {power: list(given.values()) for power, given in others.items()} | {0: list(plan)}
+    played = [np.array(orders.get(power, []), np.int32) for power in range(len(position.board.powers))]
+    return position.engine.step(position.state, played)[0]
+
+
+@given(BUSY, st.booleans())
+@settings(max_examples=50)
+def test_the_plans_that_are_left_out_lead_nowhere_else(drawn, alone):
+    position = busy_position(*drawn)
+    units = position.state.units
+    if alone and position.state.phase_type == MOVEMENT:
+        position = Position(position.engine, position.state.replaced(units=units[units[:, 0] == 0]))
+    assume(math.prod(len(position.slot_orders(slot)) for slot in position.slots(0)) <= MOST_PLANS)
+    check_plans(position, random_orders(position, drawn[1]))
+
+
+def check_plans(position: Position, others: dict[int, dict[int, int]]) -> int:
+    """That the plans of the search lead wherever any plan leads. Returns to how many positions."""
+    planner = planning.Planner(position.board, position.engine.rules, 0, lambda asked: others)
+    orders, slots, powers = planner._options(position)
+    rows, _ = planner._stepper.step(position.state.row, orders, slots, powers)
+    everywhere = {planner._key(step(position, others, plan)) for plan in every_plan(position, 0)}
+    assert {row.tobytes() for row in rows} == everywhere
+    return len(everywhere)
+
+
+@pytest.mark.parametrize(
+    ("own", "orders", "outcomes"),
+    [
+        (["A HAX", "A CAX"], ["A CBX - CAX", "A CCX S A CBX - CAX"], 2),  # held with support, or dislodged
+        (["A HBX", "A CAX"], ["A CBX H", "A CCX S A CBX"], 2),  # CAX goes home or not; one supported attack fails
+        (["A HBX", "A CAX"], ["A CBX H", "A CCX H"], 4),  # besides, CBX is taken from either side
+        (["A CAX"], ["A CBX - CCX", "A CCX H"], 3),  # CAX goes home, holds, or helps CBX to dislodge CCX
+    ],
+)
+def test_supports_are_given_to_whatever_they_can_help(own, orders, outcomes):
+    units = {A: own, B: ["A CBX"], "PLAYERC": ["A CCX"]}
+    game = welfare_env.Game.from_position("S1901M", units, {}, rules=rules(1), map_name="clique:3")
+    numbers = [game.board.orders.index[order] for order in orders]
+    position = game.position
+    others = {power: {position.slots(power)[0]: number} for power, number in enumerate(numbers, 1)}
+    assert check_plans(position, others) == outcomes
+
+
+@given(BUSY)
+@settings(max_examples=50)
+def test_the_sequence_of_units_makes_no_difference(drawn):
+    position = busy_position(*drawn)
+    planner = planning.Planner(position.board, position.engine.rules, 0, lambda asked: {})
+    turned = Position(position.engine, exact._units_reversed(position.state))
+    assert planner._key(turned.state) == planner._key(position.state)
+    others = random_orders(position, drawn[1])
+    own = next(every_plan(position, 0))
+    assert planner._key(step(turned, others, own)) == planner._key(step(position, others, own))
+
+
+class NoBounds(planning.Bounds):
+    """Lets the search solve every position that can be reached."""
+
+    def upper(self, rows):
+        return np.full(len(rows), 10**6)
+
+
+@pytest.mark.parametrize("others", ["prosocial", "hold", Restless])
+def test_no_value_is_above_its_bound(others, monkeypatch):
+    board = welfare_env.load_board("clique:3")
+    policies = {who: agents.make(others) if isinstance(others, str) else others() for who in board.powers[1:]}
+    answers = exact._Answers(board, rules(3), policies)
+    bounds = planning.Bounds(board, rules(3), 0)
+    with monkeypatch.context() as patch:
+        patch.setattr(planning, "Bounds", NoBounds)
+        planner = planning.Planner(board, rules(3), 0, answers.given)
+    value = planner.value(answers.engine.initial())
+    rows = np.array([np.frombuffer(key, np.int32) for key in planner._solved])
+    values = np.array([value for value, _ in planner._solved.values()])
+    assert (values <= bounds.upper(rows)).all()
+    assert (rows[:, PHASE] % 2 == 1).any() == (others is Restless)  # retreats
+    assert best_response("clique:3", dict(policies), A, 3).value == value
+
+
+# Results
+
+
+@pytest.mark.parametrize(("map_name", "values"), [("clique:3", [2, 4, 8, 14]), ("clique:4", [2, 4, 8, 15, 23])])
+def test_values_against_the_prosocial_profile(map_name, values):
+    for years, value in enumerate(values, 1):
+        found = best_response(map_name, "prosocial", B, years)
+        assert (found.value, found.profile_value, found.gain) == (value, 2 * years, value - 2 * years)
+        assert found.states > 0
+
+
+@pytest.mark.parametrize("engine", ["fast", "reference"])
+@pytest.mark.parametrize("others", ["prosocial", "hold", Restless])
+def test_the_line_can_be_played(others, engine):
+    board = welfare_env.load_board("clique:4")
+    profile = {who: agents.make(others) if isinstance(others, str) else others() for who in board.powers}
+    found = best_response("clique:4", profile, A, 3)
+    game = welfare_env.Game("clique:4", rules(3), engine)
+    for phase, orders in found.orders:
+        assert game.phase == phase
+        for who in board.powers[1:]:
+            profile[who].reset(who, 9)
+            game.submit(who, profile[who].act(None, {"view": game.view(who)}))
+        game.submit(A, orders)
+        game.advance()
+    assert game.is_done
+    assert game.welfare[A] == found.value
+
+
+def test_what_the_page_and_the_docstring_show():
+    page = Path(__file__).parents[2] / "docs" / "exact.md"
+    for shown in (doctest.testfile(str(page), module_relative=False), doctest.testmod(exact)):
+        assert shown.attempted > 0
+        assert shown.failed == 0
+
+
+def test_the_same_question_has_the_same_answer():
+    assert best_response("clique:3", "hold", A, 3) == best_response("clique:3", "hold", A, 3)
+
+
+def test_no_part_of_the_profile_for_the_power():
+    found = best_response("clique:2", {B: "hold"}, A, 2)
+    assert (found.profile_value, found.gain) == (None, None)
+
+
+# What is refused
+
+
+class Told(HoldPolicy):
+    """Holds, after a look at something."""
+
+    def __init__(self, look):
+        self.look = look
+
+    def act(self, observation, info):
+        self.look(observation, info["view"])
+        return super().act(observation, info)
+
+
+class Forgetful(HoldPolicy):
+    """Attacks from the second question of a game on."""
+
+    def reset(self, agent, seed=0):
+        super().reset(agent, seed)
+        self.asked = 0
+
+    def movement(self, view):
+        self.asked += 1
+        return [orders[0] if self.asked == 1 else orders[-1] for orders in view.legal_orders.values()]
+
+
+class FirstUnit(HoldPolicy):
+    """Gives up the unit that is listed first, of several."""
+
+    def movement(self, view):
+        return [orders[-1] for orders in view.legal_orders.values()]
+
+    def winter(self, view):
+        builds = [orders[0] for what, orders in view.legal_orders.items() if len(what) == 3]
+        units = view.units[view.power]
+        return builds[: view.max_builds] or [f"{unit} D" for unit in units[:1] if len(units) > 1]
+
+
+class Answering(HoldPolicy):
+    """Gives one answer whatever is asked."""
+
+    def __init__(self, answer):
+        self.answer = answer
+
+    def act(self, observation, info):
+        return self.answer
+
+
+@pytest.mark.parametrize(
+    ("others", "why"),
+    [
+        ("random", "asked twice"),
+        ("dumbbot", "asked twice|of a game"),
+        (Told(lambda seen, view: view.history), "view.history"),
+        (Told(lambda seen, view: view.welfare), "view.welfare"),
+        (Told(lambda seen, view: view.scores), "view.scores"),
+        (Told(lambda seen, view: seen["legal"]), "observation"),
+        (Forgetful(), "of a game"),
+        (FirstUnit(), "asked twice"),
+        (Answering(["A HBX D"]), "not legal"),
+        (Answering(["A HBX H", "A HBX H"]), "not legal"),
+        (Answering(["A HBX X"]), "no order of this board"),
+        (Answering(np.zeros(3, int)), "no list of orders"),
+    ],
+)
+def test_policies_that_use_more_than_the_position_are_refused(others, why):
+    with pytest.raises(EvaluationError, match=f"policy of {B}: .*({why}).*evaluation.exploitability"):
+        best_response("clique:2", {B: others}, A, 3)
+
+
+@pytest.mark.parametrize(
+    ("given", "error"),
+    [
+        ({"rules": Rules()}, EvaluationError),
+        ({"rules": Rules(press=None, transfers=True)}, EvaluationError),
+        ({"rules": Rules(press=None, retreat_welfare=True)}, EvaluationError),
+        ({"rules": Rules(press=None, variant="standard")}, EvaluationError),
+        ({"rules": "welfare"}, welfare_env.RulesError),
+        ({"rules": rules(2, progressive=(1, 2)), "years": 3}, welfare_env.RulesError),
+        ({"years": 0}, EvaluationError),
+        ({"years": 101}, EvaluationError),
+        ({"map_name": "standard", "power": "FRANCE"}, EvaluationError),
+        ({"map_name": "nowhere"}, welfare_env.UnknownMapError),
+        ({"power": "FRANCE"}, welfare_env.UnknownPowerError),
+        ({"profile": {}}, EvaluationError),
+        ({"profile": {B: 7}}, EvaluationError),
+        ({"profile": ["hold", "hold"]}, EvaluationError),
+        ({"profile": {B: "hold", "FRANCE": "hold"}}, welfare_env.UnknownPowerError),
+        ({"profile": "kind"}, welfare_env.UnknownAgentError),
+    ],
+)
+def test_questions_that_have_no_answer(given, error):
+    with pytest.raises(error):
+        best_response(**({"map_name": "clique:2", "profile": "hold", "power": A} | given))

@@ -1,0 +1,99 @@
+"""What the documents show about language models runs as printed, against the stub server."""
+
+import json
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from agents.lm.models.prices import Price, load_prices
+from agents.lm.stub import StubServer
+from agents.specs import LM_OPTIONS
+from evaluation.__main__ import app
+
+ROOT = Path(__file__).resolve().parents[2]
+README, PAGE = (ROOT / "README.md").read_text(), (ROOT / "docs" / "language-models.md").read_text()
+
+
+@pytest.fixture
+def server(tmp_path, monkeypatch):
+    """A stub server in place of OpenAI's, and a folder of one's own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("OPENAI_API_KEY", "a-key-of-the-tests")
+    with StubServer() as stub:
+        monkeypatch.setenv("OPENAI_BASE_URL", f"{stub.url}/v1")
+        yield stub
+
+
+def commands(text, *words):
+    """What follows `python -m evaluation` in the lines of shell that have all these words."""
+    lines = [line for block in re.findall(r"```bash\n(.*?)```", text, re.DOTALL) for line in block.splitlines()]
+    found = [line.partition("python -m evaluation ")[2] for line in lines if all(word in line for word in words)]
+    return [shlex.split(line, comments=True) for line in found if line]
+
+
+def run(arguments, server):
+    """A command as printed, but for the server's port."""
+    told = [word.replace("http://127.0.0.1:8123", server.url) for word in arguments]
+    outcome = CliRunner().invoke(app, told)
+    assert outcome.exit_code == 0, outcome.output
+    return outcome.stdout
+
+
+@pytest.mark.parametrize("text", [README, PAGE], ids=["readme", "page"])
+def test_the_example_without_a_key(text, server):
+    (command,) = commands(text, "self-play", "127.0.0.1:8123")
+    assert "Language models" in run(command, server)
+    assert server.stats["requests"] > 50
+
+
+def test_the_example_with_a_key_and_what_was_said(server):
+    (command,) = commands(README, "self-play", "lm:openai/MODEL")
+    table = run(command, server)
+    assert "Language models" in table
+    ((listing, *_),) = commands(README, "evaluation games")
+    assert "lm:openai/MODEL" in run([listing], server)
+    ((analysis, *_),) = commands(README, "evaluation messages")
+    assert "Who writes to whom" in run([analysis], server)
+
+
+def test_a_game_is_played_again_from_kept_replies(server):
+    first, again = (command for command in commands(PAGE, "runs/one.sqlite"))
+    tables = [run(first, server)]
+    asked = server.stats["requests"]
+    tables.append(run(again, server))
+    assert server.stats["requests"] == asked
+    told = [[line for line in table.splitlines() if re.match(r"│ [A-Z]{5,} +│", line)] for table in tables]
+    assert told[0] == told[1]
+    assert len(told[0]) == 7
+
+
+def test_the_example_in_python(server):
+    (block,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    exec(compile(block, "docs/language-models.md", "exec"), {})  # noqa: S102 (our own page)
+
+
+def test_the_example_of_prices(tmp_path):
+    (block,) = re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)
+    path = tmp_path / "prices.json"
+    path.write_text(block)
+    assert load_prices(path) == {
+        "my-model": Price(0.5, 2.0, cached=0.05, written=0.625, up_to=200_000),
+        "my-small-model": Price(0.1, 0.4),
+    }
+    assert list(json.loads(block)) == ["my-model", "my-small-model"]
+
+
+def test_every_option_is_explained():
+    table = PAGE.partition("| option |")[2].partition("\n\n")[0]
+    told = {name for row in table.splitlines()[2:] for name in re.findall(r"`(\w+)`", row.split("|")[1])}
+    assert told == set(LM_OPTIONS)
+
+
+def test_every_command_is_explained():
+    help_text = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "200"}).output
+    commands_there = re.findall(r"│ ([a-z-]+)  +[A-Z]", help_text)
+    assert {"self-play", "exploitability", "games", "messages"} <= set(commands_there)
+    assert all(f"evaluation {name}" in README or name == "demo" for name in commands_there)

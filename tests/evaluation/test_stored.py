@@ -1,0 +1,215 @@
+"""The commands `games` and `messages`: what a store holds, and what was said in its games."""
+
+import json
+import sqlite3
+
+import pytest
+from typer.testing import CliRunner
+
+import evaluation
+import welfare_env
+from evaluation.__main__ import app
+from evaluation.games import GameSpec
+from evaluation.messages import analyse_messages
+from evaluation.stored import day, seats
+from welfare_env import Game, Rules
+
+RULES = Rules(years=1, message_rounds=1)
+POWERS = welfare_env.load_board("standard").powers
+
+
+@pytest.fixture(scope="module")
+def shelf(tmp_path_factory):
+    """A store with three games of two conditions."""
+    path = tmp_path_factory.mktemp("stored") / "games.sqlite"
+    with evaluation.GameStore(path) as store:
+        evaluation.self_play("lm:scripted/stub,summariser=none", 2, rules=RULES, store=store)
+        evaluation.exploitability("dove", 1, coalitions=["FRANCE"], rules=RULES, store=store)
+    return path
+
+
+def call(*arguments, code=0):
+    """What a command prints; of one that fails, its error."""
+    outcome = CliRunner().invoke(app, [str(word) for word in arguments], env={"COLUMNS": "200"})
+    assert outcome.exit_code == code, outcome.output
+    return outcome.stderr if code else outcome.stdout
+
+
+def listed(shelf, *options):
+    return json.loads(call("games", *options, "--store", shelf, "--json"))
+
+
+class TestGames:
+    def test_each_game_is_listed_with_what_was_played(self, shelf):
+        with evaluation.GameStore(shelf) as store:
+            assert [game["key"] for game in listed(shelf)] == [game.key for game in store.games()]
+        first, second, profile, deviation = listed(shelf)
+        assert set(first["players"].values()) == {"lm:scripted/stub,summariser=none"}
+        assert first["seed"] != second["seed"]
+        assert first["seed"] == profile["seed"] == deviation["seed"]
+        assert deviation["players"]["FRANCE"] == "exploiter:nice=dove,attack=dumbbot"
+        assert all(Rules.from_dict(game["rules"]) == RULES and game["is_current"] for game in listed(shelf))
+        assert first["stored"][:2] == "20"
+
+    def test_the_table_has_a_row_a_condition(self, shelf):
+        text = call("games", "--store", shelf)
+        rows = [[cell.strip() for cell in line.split("│")[1:-1]] for line in text.splitlines() if line[:1] == "│"]
+        shown = [(row[0], row[2]) for row in rows if row[2]]
+        assert shown == [("lm:scripted/stub,summariser=none", "2"), ("dove", "1"), ("dove, but FRANCE:", "1")]
+        assert rows[0][1].startswith("standard map, years: 1, message")
+        assert [row[-1] for row in rows if row[-1]] == [game["key"][:8] for game in listed(shelf)]
+
+    def test_many_games_of_a_condition_are_cut_short(self, tmp_path):
+        path = tmp_path / "games.sqlite"
+        with evaluation.GameStore(path) as store:
+            for seed in range(8):
+                store.put(specification(seed), {"phases": []})
+        assert "3 more" in call("games", "--store", path)
+
+    def test_a_game_by_the_beginning_of_its_key(self, shelf):
+        game = listed(shelf)[2]
+        assert listed(shelf, game["key"][:6]) == listed(shelf, game["key"]) == [game]
+        assert listed(shelf, game["key"], game["key"][:6]) == [game]
+
+    def test_games_are_written_to_files(self, shelf, tmp_path):
+        folder = tmp_path / "deep" / "out"
+        call("games", "--store", shelf, "--save", folder)
+        assert {path.stem for path in folder.iterdir()} == {game["key"][:8] for game in listed(shelf)}
+        assert all(Game.load(path).is_done for path in folder.iterdir())
+        (folder / "file").touch()
+        error = call("games", "--store", shelf, "--save", folder / "file", code=2)
+        assert "cannot be written there" in error
+
+    def test_games_of_earlier_code_are_told(self, tmp_path):
+        path = tmp_path / "games.sqlite"
+        with evaluation.GameStore(path) as store:
+            store.put(specification(0) | {"code": "f00"}, {"phases": []})
+            store.put(specification(0), {"phases": []})
+        assert [game["is_current"] for game in listed(path)] == [False, True]
+        assert "earlier code" in " ".join(call("games", "--store", path).split())
+
+    def test_a_new_store_is_empty(self, tmp_path):
+        path = tmp_path / "games.sqlite"
+        evaluation.GameStore(path).count()
+        assert call("games", "--store", path) == f"{path} holds no games yet\n"
+        assert call("messages", "--store", path) == f"{path} holds no games yet\n"
+        assert listed(path) == []
+
+
+def specification(seed):
+    seats_of = tuple(dict.fromkeys(POWERS, "hold").items())
+    return GameSpec(seats_of, seed, Rules(years=1), "standard", "fast").to_dict()
+
+
+@pytest.mark.parametrize("command", ["games", "messages"])
+class TestErrors:
+    def test_no_store(self, command, tmp_path):
+        error = call(command, "--store", tmp_path / "none.sqlite", code=2)
+        assert "there is no store yet" in error
+        assert not list(tmp_path.iterdir())
+
+    @pytest.mark.parametrize(
+        ("key", "words"),
+        [
+            ("zzz", "4 or more of 0-9 and a-f"),
+            ("abc", "4 or more of 0-9 and a-f"),
+            ("", "4 or more of 0-9 and a-f"),
+            ("0123456789abcdef", "begins the key of no game"),
+            ("../games.json", "4 or more of 0-9 and a-f"),
+        ],
+    )
+    def test_no_such_game(self, command, key, words, shelf):
+        error = call(command, key, "--store", shelf, code=2)
+        assert words in error
+        assert "`python -m evaluation games` lists the keys" in error
+
+    def test_a_beginning_of_two_keys(self, command, tmp_path):
+        path = tmp_path / "games.sqlite"
+        with evaluation.GameStore(path) as store:
+            store.put(specification(0), {"phases": []})
+        connection = sqlite3.connect(path)
+        for key in ("abcd1", "abcd2"):
+            connection.execute(
+                "INSERT INTO games SELECT ?, specification, record, checksum, 0 FROM games LIMIT 1", (key,)
+            )
+        connection.commit()
+        connection.close()
+        assert "begins the keys of 2 games" in call(command, "abcd", "--store", path, code=2)
+
+    @pytest.mark.parametrize("text", ["5", "{}", '{"specification": {"players": {}, "rules": {}}}', "no JSON"])
+    def test_a_store_of_something_else(self, command, text, tmp_path):
+        path = tmp_path / "games.sqlite"
+        with evaluation.GameStore(path) as store:
+            store.put(specification(0), {"phases": []})
+        connection = sqlite3.connect(path)
+        connection.execute("UPDATE games SET specification = ?", (text,))
+        connection.commit()
+        connection.close()
+        error = call(command, "--store", path, code=2)
+        assert error.startswith("error: ")
+
+
+class TestMessages:
+    def test_of_all_stored_games(self, shelf):
+        rows = json.loads(call("messages", "--store", shelf, "--json"))
+        assert [(row["players"], len(row["games"])) for row in rows] == [
+            ("lm:scripted/stub,summariser=none", 2),
+            ("dove", 1),
+            ("dove, but FRANCE: exploiter:nice=dove,attack=dumbbot", 1),
+        ]
+        with evaluation.GameStore(shelf) as store:
+            for row in rows:
+                for key, analysis in row["games"].items():
+                    assert analysis == json.loads(json.dumps(analyse_messages(store.record(key)).to_dict()))
+        found = [game["promises"]["hold"]["found"] for game in rows[0]["games"].values()]
+        assert min(found) > 0
+        assert all("sentence" in each for game in rows[0]["games"].values() for each in game["sentences"])
+
+    def test_as_tables(self, shelf):
+        text = call("messages", "--store", shelf)
+        assert "Messages" in text
+        assert "Promises" in text
+        assert "Who writes to whom" not in text
+        key = listed(shelf)[0]["key"]
+        assert "Who writes to whom" in call("messages", key[:8], "--store", shelf)
+
+    def test_of_files_beside_stored_games(self, shelf, tmp_path):
+        game = Game(rules=Rules(years=1))
+        game.send("FRANCE", "ITALY", "I will hold.")
+        game.advance()
+        path = tmp_path / "by_hand.json"
+        game.save(path)
+        rows = json.loads(call("messages", path, "--json", "--store", tmp_path / "none.sqlite"))
+        assert [(row["players"], list(row["games"])) for row in rows] == [(str(path), [str(path)])]
+        assert rows[0]["games"][str(path)]["promises"]["hold"] == {"kept": 1, "broken": 0, "found": 1}
+        key = listed(shelf)[2]["key"]
+        both = json.loads(call("messages", path, key[:8], "--json", "--store", shelf))
+        assert [list(row["games"]) for row in both] == [[key], [str(path)]]
+
+    def test_of_a_game_on_a_map_that_is_gone(self, tmp_path):
+        path = tmp_path / "game.json"
+        path.write_text('{"phases": [{"messages": []}], "map": "/gone/sea.map"}')
+        assert "unknown map '/gone/sea.map'" in call("messages", path, code=2)
+
+    @pytest.mark.parametrize(
+        "text", ["", "[]", '{"phases": [1]}', '{"phases": [{"messages": []}], "map": "standard", "welfare_env": 5}']
+    )
+    def test_of_a_file_that_is_no_game(self, text, tmp_path):
+        path = tmp_path / "game.json"
+        path.write_text(text)
+        error = call("messages", path, code=2)
+        assert error.startswith("error: ")
+        assert "Traceback" not in error
+
+
+def test_who_plays_what_in_a_line():
+    assert seats({"A": "dove", "B": "dove"}) == "dove"
+    assert seats({"A": "dove", "B": "random", "C": "dove"}) == "dove, but B: random"
+    assert seats({"A": "x", "B": "y", "C": "x", "D": "z", "E": "y", "F": "x"}) == "x, but B, E: y; D: z"
+    assert seats({"A": "dove", "B": "dove", "MEDIATOR": "hold"}) == "dove"
+    assert seats({"A": "dove", "B": "dove", "MEDIATOR": "dove"}) == "dove"
+
+
+def test_moments_are_told_in_utc():
+    assert day(0.0) == "1970-01-01T00:00:00Z"
+    assert day(1_763_740_800.9) == "2025-11-21T16:00:00Z"
