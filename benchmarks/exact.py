@@ -1,0 +1,51 @@
+"""Exact best responses on toy boards, and what they cost: `python -m benchmarks.exact`.
+
+    python -m benchmarks.exact --board clique:4 --years 8
+    python -m benchmarks.exact --board clique:3 --profile hold --power PLAYERB
+
+A row is a game of so many years: what the power gets when it plays its part of the profile, what its best response
+gets, how many positions were solved for that, and CPU seconds, with the games that check the others' policies. The
+first row's have the loading of the compiled engine in them.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+import welfare_env
+from evaluation.exact import best_response
+
+HEADINGS = ("board", "seat", "years", "profile", "best response", "gain", "states", "CPU-s")
+
+
+def main(
+    board: Annotated[list[str] | None, typer.Option(help="Boards; several can be given.")] = None,
+    profile: Annotated[str, typer.Option(help="What everybody plays.")] = "prosocial",
+    power: Annotated[list[str] | None, typer.Option(help="Who deviates; by default the first power.")] = None,
+    years: Annotated[int, typer.Option(help="Games of 1 to so many years.", min=1)] = 8,
+    line: Annotated[bool, typer.Option("--line", help="Print the line of play of each longest game.")] = False,
+) -> None:
+    """Print the exact value of the best response to a profile, for games of 1, 2, ... years."""
+    console = Console(width=None if sys.stdout.isatty() else 100, highlight=False)
+    table = Table(*HEADINGS, title=f"best responses to {profile}", title_justify="left")
+    for name in board or ["clique:3", "clique:4"]:
+        for seat in power or welfare_env.load_board(name).powers[:1]:
+            for length in range(1, years + 1):
+                start = time.process_time()
+                found = best_response(name, profile, seat, length)
+                seconds = time.process_time() - start
+                numbers = (found.profile_value, found.value, found.gain, f"{found.states:,}", f"{seconds:.2f}")
+                table.add_row(name, seat, str(length), *map(str, numbers))
+            if line:
+                console.print(*(f"{phase} {', '.join(orders) or '-'}" for phase, orders in found.orders), sep="\n")
+    console.print(table)
+
+
+if __name__ == "__main__":
+    typer.run(main)
