@@ -126,7 +126,7 @@ def make(
     Args:
         map_name: a map's name (`map_names()` lists them), a toy board ("clique:4"), or the path of a `.map` file.
         rules: see `Rules`; the default is the paper's: welfare variant, ten years, text press in three rounds.
-        press, message_rounds, years, variant: change these of the rules.
+        press, message_rounds, years, variant: change these of the rules; press is None, "tokens" or "text".
         engine: which engine adjudicates: "fast", or "reference", the `diplomacy` package.
         strict: raise on illegal orders and messages instead of recording them as void.
         max_cycles: truncate after so many steps of an agent (AEC) or of the environment (parallel).

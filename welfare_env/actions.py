@@ -1,4 +1,4 @@
-"""What the environments take as an action: order numbers or strings, and messages beside them."""
+"""What the environments take as an action: order numbers or strings, and messages (texts or token numbers) beside."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from welfare_env.board import Board
 from welfare_env.errors import ActionError, IllegalOrderError, PressError
 from welfare_env.game import Game
 from welfare_env.orders import WAIVE
-from welfare_env.press import MAX_MESSAGE_LENGTH, recipients
+from welfare_env.press import MAX_MESSAGE_LENGTH, TOKENS, recipients
 from welfare_env.rules import Rules
 
 # Characters that a sampled message is made of; messages that players write may hold any Unicode text.
@@ -21,14 +21,13 @@ CHARACTERS = string.ascii_letters + string.digits + string.punctuation + " \n"
 
 
 class PressSpace(spaces.Dict):
-    """``{"orders": ..., "messages": {recipient: text}}``; sampled with the mask of the orders."""
+    """``{"orders": ..., "messages": {recipient: text or token number}}``; sampled with the mask of the orders."""
 
     def __init__(self, orders: spaces.Space, board: Board, rules: Rules, player: str) -> None:
-        text: dict[str, spaces.Space[Any]] = {
-            recipient: spaces.Text(MAX_MESSAGE_LENGTH, min_length=0, charset=CHARACTERS)
-            for recipient in recipients(board, rules, player)
+        said: dict[str, spaces.Space[Any]] = {
+            recipient: _message_space(rules) for recipient in recipients(board, rules, player)
         }
-        super().__init__({"orders": orders, "messages": spaces.Dict(text)})
+        super().__init__({"orders": orders, "messages": spaces.Dict(said)})
 
     def sample(self, mask: Any = None, probability: Any = None) -> dict[str, Any]:
         """A random action whose orders respect the observation's action mask."""
@@ -43,13 +42,20 @@ class ListSpace(spaces.MultiDiscrete):
         return super().sample(mask=None if mask is None else tuple(np.asarray(mask, np.int8)))
 
 
+def _message_space(rules: Rules) -> spaces.Space[Any]:
+    """What may be said to one recipient: a text, "" being silence, or a token's number, 0 being silence."""
+    if rules.has_tokens:
+        return spaces.Discrete(1 + len(TOKENS))
+    return spaces.Text(MAX_MESSAGE_LENGTH, min_length=0, charset=CHARACTERS)
+
+
 def with_press(orders: spaces.Space, board: Board, rules: Rules, player: str) -> spaces.Space:
     """The action space of a player whose orders come from `orders`."""
     return PressSpace(orders, board, rules, player) if rules.has_press else orders
 
 
 def split_action(rules: Rules, player: str, action: Any) -> tuple[Any, Mapping[str, str]]:
-    """The orders and the messages of an action.
+    """The orders and the messages of an action: texts, numbers of tokens put into words, silences left out.
 
     Raises:
         ActionError: it has not the form of an action.
@@ -62,7 +68,14 @@ def split_action(rules: Rules, player: str, action: Any) -> tuple[Any, Mapping[s
     messages = action.get("messages", {})
     if not isinstance(messages, Mapping):
         raise ActionError(f"messages {messages!r:.80} of {player}: {form}")
-    return action["orders"], {recipient: text for recipient, text in messages.items() if not _is_silence(text)}
+    said = {recipient: _in_words(rules, message) for recipient, message in messages.items()}
+    return action["orders"], {recipient: text for recipient, text in said.items() if not _is_silence(text)}
+
+
+def _in_words(rules: Rules, message: Any) -> Any:
+    """The word of a token's number; anything else is left as it is, for the check of messages to refuse."""
+    number = _whole(message) if rules.has_tokens else None
+    return message if number is None or not 0 <= number <= len(TOKENS) else ("", *TOKENS)[number]
 
 
 def _is_silence(text: object) -> bool:
@@ -134,13 +147,21 @@ def check_number(action: Any, count: int, player: str) -> int:
     Raises:
         ActionError: it is no whole number from 0 to count - 1.
     """
-    if isinstance(action, (int, np.integer)) and not isinstance(action, (bool, np.bool_)) and 0 <= action < count:
-        return int(action)
-    if isinstance(action, np.ndarray) and action.shape == () and np.issubdtype(action.dtype, np.integer):
-        return check_number(int(action), count, player)
+    number = _whole(action)
+    if number is not None and 0 <= number < count:
+        return number
     raise ActionError(
         f"action {action!r:.80} of {player}: give an order number from 0 to {count - 1}, or a list of strings"
     )
+
+
+def _whole(value: Any) -> int | None:
+    """A whole number, of Python or of numpy, as an int; None if it is none."""
+    if isinstance(value, np.ndarray) and value.shape == () and np.issubdtype(value.dtype, np.integer):
+        return int(value)
+    if isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.bool_)):
+        return int(value)
+    return None
 
 
 def is_text(orders: Any) -> bool:

@@ -21,13 +21,16 @@ Actions
     Without press ``Discrete(n)``: a number in the board's order vocabulary (``env.board.orders.texts``), 0 is WAIVE.
     With press a dict ``{"orders": number, "messages": {recipient: text}}``; recipients are the other players and
     "GLOBAL", an empty or missing text sends nothing. ``sample(mask)`` of both takes the observation's mask.
+    With ``press="tokens"`` a message is a number, ``Discrete(6)``: 0 sends nothing, i + 1 is ``TOKENS[i]`` of
+    `welfare_env.press`. The words themselves will do, too.
     A list of strings in place of a number gives *all* orders of the phase at once: ``["A PAR - BUR", "F BRE - MAO"]``.
     It may come with the messages of any round, and replaces what was ordered before; who gives one in the last round is
     not asked for orders again. (In the paper a player orders in every round, without hearing those that speak later.)
 
 Observations
     ``{"observation": float32 [provinces, features], "action_mask": int8 [n]}``, see `welfare_env.observation`. In a
-    message round only WAIVE is open. The mask always has an open entry.
+    message round only WAIVE is open. The mask always has an open entry. With ``press="tokens"`` also ``"messages"``:
+    int8 [players, 3 * R], what was said in this phase to the observer and by it, see `press.observe_messages`.
 
 Infos
     ``info["view"]`` is a read-only `View` in words: board, legal orders, visible messages, history, scores.
@@ -76,7 +79,7 @@ from welfare_env.engine import ADJUSTMENTS, RETREATS
 from welfare_env.errors import GameOverError, IllegalOrderError
 from welfare_env.observation import board_space, observe
 from welfare_env.orders import DISBAND, GIVE, WAIVE
-from welfare_env.press import MEDIATOR, players, speakers
+from welfare_env.press import MEDIATOR, messages_space, observe_messages, players, speakers
 from welfare_env.setting import RENDER_MODES, Setting
 from welfare_env.view import MESSAGES, ORDERS
 
@@ -109,14 +112,14 @@ class DiplomacyEnv(AECEnv):
         self.possible_agents = list(players(self.board, self.rules))
         self.agents: list[str] = []
         number = len(self.board.orders)
-        seen = spaces.Dict(
-            {
-                "observation": board_space(self.board),
-                "action_mask": spaces.Box(0, 1, (number,), np.int8),
-            }
-        )
+        seen: dict[str, spaces.Space[Any]] = {
+            "observation": board_space(self.board),
+            "action_mask": spaces.Box(0, 1, (number,), np.int8),
+        }
+        if self.rules.has_tokens:
+            seen["messages"] = messages_space(self.board, self.rules)
         self.state_space = board_space(self.board)
-        self.observation_spaces = dict.fromkeys(self.possible_agents, seen)
+        self.observation_spaces = dict.fromkeys(self.possible_agents, spaces.Dict(seen))
         self.action_spaces = {
             agent: with_press(spaces.Discrete(number), self.board, self.rules, agent) for agent in self.possible_agents
         }
@@ -330,13 +333,16 @@ class DiplomacyEnv(AECEnv):
     # What agents are told.
 
     def observe(self, agent: str) -> dict[str, np.ndarray]:
-        """``{"observation": float32 [provinces, features], "action_mask": int8 [orders]}``."""
+        """``{"observation": float32 [provinces, features], "action_mask": int8 [orders]}``; see the module."""
         turn = self._turns[0] if self._turns and self._turns[0].agent == agent else Turn(agent, MESSAGES)
         power = 0 if agent == MEDIATOR else self._number(agent)
         state, pending = self.game.position.state, self.game.order_numbers(agent)
         asked = self._province(turn), turn.message_round > 0
-        seen = observe(self.board, state, self.rules.years, power, *asked, pending)
-        return {"observation": seen, "action_mask": self._options(turn)}
+        board = observe(self.board, state, self.rules.years, power, *asked, pending)
+        seen = {"observation": board, "action_mask": self._options(turn)}
+        if self.rules.has_tokens:
+            seen["messages"] = observe_messages(self.board, self.rules, agent, self.game.messages)
+        return seen
 
     def _province(self, turn: Turn) -> int:
         """The province that a turn asks about, or -1."""

@@ -42,7 +42,7 @@ class ActionError(WelfareEnvError, ValueError):
 
 
 class PressError(WelfareEnvError, ValueError):
-    """A message that cannot be sent: wrong recipient, wrong phase, too long, or no press in this game."""
+    """A message that cannot be sent: wrong recipient, wrong phase, too long, no token, or no press in this game."""
 
 
 class GameOverError(WelfareEnvError, RuntimeError):

@@ -411,7 +411,8 @@ class Game:
         """Send a message to a power or to "GLOBAL"; it is visible at once.
 
         Raises:
-            PressError: no press in this game or this phase, unknown sender or recipient, bad text. Nothing is sent.
+            PressError: no press in this game or this phase, unknown sender or recipient, bad text (with
+                ``press="tokens"``: no word of the vocabulary). Nothing is sent.
             GameOverError: the game is over.
         """
         self.check_send(sender, recipient, text, message_round)

@@ -12,13 +12,15 @@ Actions
     unit; retreats: per dislodged unit; Winter: per unit (0 keeps it, 1 disbands it), then per empty home centre (0
     builds nothing). In Winter the first choice that is not 0 says whether the power builds or disbands; later choices
     of the other kind, and builds beyond the allowed number, are void. Choices for slots that are not there must be 0.
-    With press a dict ``{"orders": choices, "messages": {recipient: text}}``. A list of strings gives orders in words;
-    it may come with messages, too, and the last one counts. Transfers (`GIVE`) are given in words only.
+    With press a dict ``{"orders": choices, "messages": {recipient: text}}``; with ``press="tokens"`` a message is a
+    number, as in `welfare_env.aec`. A list of strings gives orders in words; it may come with messages, too, and the
+    last one counts. Transfers (`GIVE`) are given in words only.
 
 Observations
     ``{"observation": float32 [provinces, features], "legal": int32 [slots, choices], "action_mask": int8 [slots,
     choices]}``. ``legal`` holds order numbers (``env.board.orders.texts``), padded with -1; its rows are the slots. A
-    choice is an index into its row. Empty rows and message rounds have choice 0 open.
+    choice is an index into its row. Empty rows and message rounds have choice 0 open. With ``press="tokens"`` also
+    ``"messages"``: int8 [players, 3 * R], see `press.observe_messages`.
 
 Everything else (agents, infos, illegal actions, rewards, end) is as in `welfare_env.aec`; ``max_cycles`` counts steps.
 
@@ -51,7 +53,7 @@ from welfare_env.engine import ADJUSTMENTS, RETREATS
 from welfare_env.errors import ActionError, GameOverError, IllegalOrderError
 from welfare_env.observation import board_space, observe
 from welfare_env.orders import BUILD, DISBAND, GIVE, RETREAT, WAIVE
-from welfare_env.press import MEDIATOR, players
+from welfare_env.press import MEDIATOR, messages_space, observe_messages, players
 from welfare_env.rules import Rules
 from welfare_env.setting import RENDER_MODES, Setting
 from welfare_env.view import MESSAGES, ORDERS
@@ -82,15 +84,15 @@ class ParallelDiplomacyEnv(ParallelEnv):
         self.agents: list[str] = []
         self._shape = legal_shape(self.board, self.rules)
         slots, choices = self._shape
-        seen = spaces.Dict(
-            {
-                "observation": board_space(self.board),
-                "legal": spaces.Box(-1, len(self.board.orders) - 1, self._shape, np.int32),
-                "action_mask": spaces.Box(0, 1, self._shape, np.int8),
-            }
-        )
+        seen: dict[str, spaces.Space[Any]] = {
+            "observation": board_space(self.board),
+            "legal": spaces.Box(-1, len(self.board.orders) - 1, self._shape, np.int32),
+            "action_mask": spaces.Box(0, 1, self._shape, np.int8),
+        }
+        if self.rules.has_tokens:
+            seen["messages"] = messages_space(self.board, self.rules)
         self.state_space = board_space(self.board)
-        self.observation_spaces = dict.fromkeys(self.possible_agents, seen)
+        self.observation_spaces = dict.fromkeys(self.possible_agents, spaces.Dict(seen))
         self.action_spaces = {
             agent: with_press(ListSpace([choices] * slots), self.board, self.rules, agent)
             for agent in self.possible_agents
@@ -250,8 +252,11 @@ class ParallelDiplomacyEnv(ParallelEnv):
         mask = (legal >= 0).astype(np.int8)
         mask[:, 0] = 1
         pending = self.game.order_numbers(agent)
-        seen = observe(self.board, self.game.position.state, self.rules.years, power, -1, self._round > 0, pending)
-        return {"observation": seen, "legal": legal, "action_mask": mask}
+        board = observe(self.board, self.game.position.state, self.rules.years, power, -1, self._round > 0, pending)
+        seen = {"observation": board, "legal": legal, "action_mask": mask}
+        if self.rules.has_tokens:
+            seen["messages"] = observe_messages(self.board, self.rules, agent, self.game.messages)
+        return seen
 
     def _observations(self) -> dict[str, dict[str, np.ndarray]]:
         return {agent: self._observation(agent) for agent in self.agents}

@@ -8,7 +8,7 @@ from typing import Any
 from welfare_env.errors import RulesError
 
 VARIANTS = ("welfare", "standard")
-PRESSES = (None, "text")
+PRESSES = (None, "tokens", "text")
 SCORINGS = {"welfare": ("welfare",), "standard": ("sum-of-squares", "draw-size", "concave")}
 MAX_YEARS = 1000
 MAX_MESSAGE_ROUNDS = 100
@@ -24,7 +24,8 @@ class Rules:
         variant: ``"welfare"`` (welfare points, voluntary disbands, a Winter every year, no victory) or ``"standard"``
             (Calhamer's game, which also ends when a power owns more than half of the centres).
         years: the game ends after the Winter of this year, counted from 1.
-        press: ``"text"`` (free messages) or ``None``.
+        press: ``"text"`` (free messages), ``"tokens"`` (each message is one word of `welfare_env.press.TOKENS`) or
+            ``None``.
         message_rounds: rounds of messages before the orders of each movement and adjustment phase. 0 is no press.
         scoring: how the final position is scored. Welfare: ``"welfare"``, the welfare points themselves. Standard
             (paper, appendix A): ``"sum-of-squares"`` (default), ``"draw-size"`` or ``"concave"``. The last one is the
@@ -82,7 +83,9 @@ class Rules:
                 if getattr(self, name):
                     raise RulesError(f"{name} is about welfare points; variant='standard' has none")
         if self.mediator and not self.has_press:
-            raise RulesError("mediator=True needs press='text' and message_rounds >= 1: all a mediator does is speak")
+            raise RulesError(
+                "mediator=True needs press='text' or 'tokens' and message_rounds >= 1: all a mediator does is speak"
+            )
 
     @property
     def is_welfare(self) -> bool:
@@ -93,6 +96,11 @@ class Rules:
     def has_press(self) -> bool:
         """Whether there are message rounds at all."""
         return self.press is not None and self.message_rounds > 0
+
+    @property
+    def has_tokens(self) -> bool:
+        """Whether messages are words of the fixed vocabulary, not free text."""
+        return self.press == "tokens" and self.has_press
 
     @property
     def has_victory(self) -> bool:

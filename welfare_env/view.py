@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from welfare_env.board import Board
-from welfare_env.engine import SEASONS
+from welfare_env.engine import SEASONS, State
 from welfare_env.position import Position
-from welfare_env.press import Message, recipients
+from welfare_env.press import Message, recipients, vocabulary
 from welfare_env.rules import Rules
 
 if TYPE_CHECKING:
@@ -48,6 +48,11 @@ class View:
         self._pending = pending
 
     # The position is public knowledge.
+
+    @property
+    def state(self) -> State:
+        """The position as arrays: what learned players read (`welfare_env.engine.State`)."""
+        return self._position.state
 
     @property
     def board(self) -> Board:
@@ -150,6 +155,11 @@ class View:
         """Whom the player may write to; empty without press."""
         return recipients(self.board, self.rules, self.power) if self.rules.has_press else ()
 
+    @property
+    def vocabulary(self) -> tuple[str, ...]:
+        """The words that a message must be one of; empty where messages are free text, and without press."""
+        return vocabulary(self.rules)
+
     @functools.cached_property
     def messages(self) -> tuple[Message, ...]:
         sent = self._all_messages[: self._lengths[0]]
@@ -167,7 +177,10 @@ class View:
         return {"orders": list(orders), "messages": {}} if self.rules.has_press else list(orders)
 
     def encode_messages(self, messages: Sequence[tuple[str, str]]) -> Any:
-        """The action that sends (recipient, text) pairs in a message round; several to one recipient are joined."""
+        """The action that sends (recipient, text) pairs in a message round; several to one recipient are joined.
+
+        Where the rules have a vocabulary, a text is one of its words, and joined ones are refused.
+        """
         joined: dict[str, str] = {}
         for recipient, text in messages:
             joined[recipient] = f"{joined[recipient]}\n{text}" if recipient in joined else text

@@ -10,6 +10,7 @@ import pytest
 
 from welfare_env import Board, Game, Rules, load_board
 from welfare_env.engine import ENGINES
+from welfare_env.press import TOKENS
 
 Drawer = Callable[[Game, str, np.random.Generator], list[str]]
 Player = Callable[[Game, int], Game]
@@ -178,13 +179,19 @@ def snapshot() -> Callable[..., Any]:
 
 @pytest.fixture(scope="session")
 def speak_and_order(draw_orders: Drawer) -> Callable[[Game, np.random.Generator], None]:
-    """``speak_and_order(game, rng)``: odd messages, random orders, some of them void, and gifts where there can be."""
+    """``speak_and_order(game, rng)``: messages, random orders, some of them void, and gifts where there can be.
+
+    The messages are odd where they are free text.
+    """
 
     def speak(game: Game, rng: np.random.Generator) -> None:
         for message_round in range(1, game.rules.message_rounds + 1):
             sender, other = (game.powers[index] for index in rng.permutation(len(game.powers))[:2])
-            game.send(sender, "GLOBAL", f"{sender} to all 🕊\n\x00", message_round)
-            game.send(sender, other, "\u202e between us", message_round)
+            texts = f"{sender} to all 🕊\n\x00", "\u202e between us"
+            if game.rules.has_tokens:
+                texts = TOKENS[message_round - 1], TOKENS[rng.integers(len(TOKENS))]
+            game.send(sender, "GLOBAL", texts[0], message_round)
+            game.send(sender, other, texts[1], message_round)
 
     def act(game: Game, rng: np.random.Generator) -> None:
         if not game.phase.endswith("R"):

@@ -14,7 +14,7 @@ from welfare_env import Game, GameOverError, Rules
 Env = Any
 MODES = [
     pytest.param({"press": press, "variant": variant}, id=f"{press}-{variant}")
-    for press in (None, "text")
+    for press in (None, "tokens", "text")
     for variant in ("welfare", "standard")
 ]
 OPTIONS = {
@@ -33,7 +33,10 @@ def masked(env: Env, rng: np.random.Generator) -> Any:
         return number
     view, messages = env.infos[agent]["view"], {}
     if view.asked == "messages" and rng.random() < 0.3:
-        messages = {view.recipients[rng.integers(len(view.recipients))]: f"{agent} in round {view.message_round}"}
+        said: Any = f"{agent} in round {view.message_round}"
+        if view.vocabulary:
+            said = int(rng.integers(1 + len(view.vocabulary)))
+        messages = {view.recipients[rng.integers(len(view.recipients))]: said}
     return {"orders": number, "messages": messages}
 
 
@@ -267,7 +270,7 @@ class TestDoors:
         assert env.unwrapped.game.orders("AUSTRIA") == ("A BUD - SER",)
 
     def test_sampled_actions_are_actions(self) -> None:
-        for options in ({"press": None}, {"press": "text"}):
+        for options in ({"press": None}, {"press": "tokens"}, {"press": "text"}):
             env = made(map_name="pure", **options)
             space = env.action_space(env.agent_selection)
             for agent in env.agent_iter(max_iter=60):
@@ -393,7 +396,7 @@ class TestEnds:
         env.reset(seed=1)
         assert len(env.agents) == 7
 
-    @pytest.mark.parametrize("press", [None, "text"])
+    @pytest.mark.parametrize("press", [None, "tokens", "text"])
     @pytest.mark.parametrize("most", [1, 2, 5, 20])
     def test_max_cycles_truncates_after_so_many_steps(self, most: int, press: str | None) -> None:
         env, steps, rng = made(press=press, max_cycles=most, years=10), defaultdict(int), np.random.default_rng(9)

@@ -20,13 +20,22 @@ import welfare_env
 
 OPTIONS = [
     pytest.param({"press": press, "variant": variant, "map_name": map_name}, id=f"{press}-{variant}-{map_name}")
-    for press in (None, "text")
+    for press in (None, "tokens", "text")
     for variant in ("welfare", "standard")
     for map_name in ("standard", "pure")
 ]
-MEDIATED = pytest.param({"rules": welfare_env.Rules(mediator=True, years=2), "map_name": "pure"}, id="mediator")
-TRANSFERS = pytest.param({"rules": welfare_env.Rules(transfers=True, years=2), "map_name": "pure"}, id="transfers")
-ALL = [*OPTIONS, MEDIATED, TRANSFERS]
+TOY = [
+    pytest.param({"press": "tokens", "variant": variant, "map_name": "clique:4"}, id=f"tokens-{variant}-clique")
+    for variant in ("welfare", "standard")
+]
+MORE = [
+    pytest.param(
+        {"rules": welfare_env.Rules(press=press, years=2, **{option: True}), "map_name": "pure"}, id=f"{option}-{press}"
+    )
+    for option in ("mediator", "transfers")
+    for press in ("tokens", "text")
+]
+ALL = [*OPTIONS, *TOY, *MORE]
 
 
 @pytest.fixture(autouse=True)

@@ -131,7 +131,7 @@ def test_powers_are_rotated_so_that_the_observer_comes_first(map_name: str, scat
             assert np.array_equal(seen.columns[name], first.columns[name]), name
 
 
-@pytest.mark.parametrize("press", [None, "text"])
+@pytest.mark.parametrize("press", [None, "tokens", "text"])
 def test_the_aec_environment_shows_what_it_asks_about(press: str | None) -> None:
     env = welfare_env.make(press=press, message_rounds=1, years=2)
     env.reset(seed=0)

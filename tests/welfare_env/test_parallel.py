@@ -15,7 +15,7 @@ from welfare_env import ActionError, Game, GameOverError, IllegalOrderError, Ord
 Drawer = Callable[[Game, str, np.random.Generator], list[str]]
 MODES = [
     pytest.param({"press": press, "variant": variant}, id=f"{press}-{variant}")
-    for press in (None, "text")
+    for press in (None, "tokens", "text")
     for variant in ("welfare", "standard")
 ]
 OPTIONS = {

@@ -1,4 +1,4 @@
-"""One whole random game a variant, in readable text, compared word by word with the file under tests/golden.
+"""Whole random games, one a variant and one with tokens, as text: compared with the files under tests/golden.
 
 ``pytest tests/welfare_env/test_playthrough.py --update-golden`` writes the files anew.
 """
@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import welfare_env
 from welfare_env import Game, PhaseRecord, Rules
 from welfare_env.engine import ENGINES
 
@@ -16,12 +17,15 @@ GOLDEN = Path(__file__).resolve().parents[1] / "golden"
 GAMES = {
     "welfare": Rules(years=5, press=None),
     "standard": Rules(variant="standard", years=5, press=None),
+    "tokens": Rules(years=1, press="tokens", message_rounds=2, mediator=True),
 }
 
 
 def lines_of(record: PhaseRecord, powers: tuple[str, ...], has_points: bool) -> Iterable[str]:
-    """A phase: its name, then every power's position, orders and what became of them."""
+    """A phase: its name, what was said, then every power's position, orders and what became of them."""
     yield f"== {record.phase}"
+    for message in record.messages:
+        yield f"round {message.round}: {message.sender} to {message.recipient}: {message.text}"
     dislodged = record.position.dislodged
     for power in powers:
         units = [
@@ -50,10 +54,27 @@ def as_text(game: Game) -> str:
     return "\n".join(lines) + "\n"
 
 
+def talk_on(rules: Rules, engine: str, rng: np.random.Generator) -> Game:
+    """A game played through the environment: every number is drawn from those that are open, tokens among them."""
+    env = welfare_env.make(rules=rules, engine=engine, strict=True)
+    env.reset(seed=2024)
+    while env.agents:
+        observation, _, ended, _, info = env.last()
+        if ended:
+            env.step(None)
+            continue
+        view, messages = info["view"], {}
+        if view.asked == "messages":
+            messages = {view.recipients[rng.integers(len(view.recipients))]: rng.integers(1 + len(view.vocabulary))}
+        env.step({"orders": rng.choice(np.flatnonzero(observation["action_mask"])), "messages": messages})
+    return env.unwrapped.game
+
+
 @pytest.mark.parametrize("engine", sorted(ENGINES))
 @pytest.mark.parametrize("name", GAMES)
 def test_playthrough(name: str, engine: str, play_on: Callable[..., Game], request: pytest.FixtureRequest) -> None:
-    game = play_on(Game("standard", GAMES[name], engine), np.random.default_rng(2024))
+    rules, rng = GAMES[name], np.random.default_rng(2024)
+    game = talk_on(rules, engine, rng) if rules.has_tokens else play_on(Game("standard", rules, engine), rng)
     played, path = as_text(game), GOLDEN / f"{name}.txt"
     if request.config.getoption("--update-golden"):
         path.parent.mkdir(exist_ok=True)

@@ -20,6 +20,7 @@ from welfare_env.toy import toy_map
 Act = Callable[[Game, np.random.Generator], None]
 WELFARE = Rules(years=2, transfers=True, progressive=(1, 2), mediator=True)
 STANDARD = Rules(variant="standard", years=2)
+TOKENS = Rules(years=1, press="tokens", mediator=True)
 
 
 def saved(game: Game) -> Any:
@@ -27,7 +28,7 @@ def saved(game: Game) -> Any:
     return json.loads(json.dumps(game.record()))
 
 
-@pytest.fixture(scope="module", params=[WELFARE, STANDARD], ids=lambda rules: rules.variant)
+@pytest.fixture(scope="module", params=[WELFARE, STANDARD, TOKENS], ids=["welfare", "standard", "tokens"])
 def states(request: pytest.FixtureRequest, speak_and_order: Act, scatter: Callable[..., Any]) -> list[Game]:
     """Copies of one random game: twice in every phase (before and after its orders), and at the end."""
     rng, found = np.random.default_rng(1), []

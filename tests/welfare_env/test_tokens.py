@@ -1,0 +1,304 @@
+"""Games with tokens: the vocabulary, numbers and words as messages, what is refused, and what observations tell."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from gymnasium import spaces
+from hypothesis import given
+from hypothesis import strategies as st
+
+import agents
+import welfare_env
+from welfare_env import Game, Message, PressError, RecordError, Rules, load_board, press
+from welfare_env.press import TOKENS, observe_messages
+from welfare_env.record import from_record
+
+RULES = Rules(years=1, press="tokens", message_rounds=2)
+MEDIATED = Rules(years=1, press="tokens", message_rounds=2, mediator=True)
+BOARD = load_board()
+MAKERS = [welfare_env.make, welfare_env.parallel_env]
+NO_TOKENS: list[Any] = [
+    *("Accept", "accept ", "accept\naccept", "peace?", " ", "1", "", "\ud800", "x" * 5000),
+    *(None, 0, 1, 1.0, True, b"accept", ["accept"], ("accept",), np.array(["accept", "refuse"]), object),
+]
+NO_NUMBERS: list[Any] = [-1, 6, 2**70, 1.0, float("nan"), True, np.True_, None, np.array([1]), np.array(1.0), "1"]
+
+
+def make_named(make: Callable) -> str:
+    return str(make.__name__)
+
+
+def speak_in(make: Callable, said: Any, **options: Any) -> tuple[Any, str, tuple[str, ...]]:
+    """The first one to speak says something to all: the environment, who it was, and what was refused."""
+    env = make(rules=RULES, **options)
+    env.reset(seed=0)
+    action = {"orders": [], "messages": {"GLOBAL": said}}
+    if make is welfare_env.parallel_env:
+        speaker = env.agents[0]
+        *_, infos = env.step({speaker: action})
+        return env, speaker, infos[speaker]["refused"]
+    speaker = env.agent_selection
+    env.step(action)
+    return env, speaker, env.unwrapped._info(speaker)["refused"]
+
+
+def heard_by(env: Any, agent: str) -> np.ndarray:
+    bare = env.unwrapped
+    return (bare.observe if hasattr(bare, "observe") else bare._observation)(agent)["messages"]
+
+
+class TestVocabulary:
+    def test_it_is_what_version_1_is(self) -> None:
+        """Learned players keep these numbers: a change of the words needs another version."""
+        words = ("propose peace", "propose demilitarisation", "ask for support", "accept", "refuse")
+        assert press.VOCABULARY_VERSION == 1
+        assert words == TOKENS
+
+    def test_the_documentation_lists_every_word_with_its_number(self) -> None:
+        lines = [line.split(maxsplit=1) for line in (press.__doc__ or "").splitlines()]
+        for number, word in enumerate(TOKENS, 1):
+            assert [str(number), word] in lines
+
+    @pytest.mark.parametrize(
+        ("rules", "words"),
+        [(RULES, TOKENS), (Rules(), ()), (Rules(press=None), ()), (Rules(press="tokens", message_rounds=0), ())],
+        ids=["tokens", "text", "none", "no rounds"],
+    )
+    def test_the_view_offers_it(self, rules: Rules, words: tuple[str, ...]) -> None:
+        assert Game(rules=rules).view("FRANCE").vocabulary == words
+        assert rules.has_tokens == bool(words)
+
+    def test_the_rules_survive_the_way_through_a_dict(self) -> None:
+        assert Rules.from_dict(json.loads(json.dumps(MEDIATED.to_dict()))) == MEDIATED
+
+
+class TestGame:
+    @pytest.mark.parametrize("word", TOKENS)
+    def test_every_word_can_be_sent_and_is_a_message_like_any_other(self, word: str) -> None:
+        game = Game(rules=RULES)
+        game.send("FRANCE", "GERMANY", word, 2)
+        assert game.view("GERMANY").messages == (Message("FRANCE", "GERMANY", word, "S1901M", 2),)
+        assert game.view("ITALY").messages == ()
+
+    @pytest.mark.parametrize("text", NO_TOKENS, ids=lambda text: repr(text)[:20])
+    def test_anything_else_is_refused_and_the_words_are_told(self, text: Any) -> None:
+        game = Game(rules=RULES)
+        with pytest.raises(PressError, match="message from FRANCE to GERMANY is") as error:
+            game.send("FRANCE", "GERMANY", text)
+        assert all(repr(word) in str(error.value) for word in TOKENS)
+        assert len(str(error.value)) < 400
+        assert game.messages == ()
+
+    def test_the_other_checks_hold_too(self) -> None:
+        game = Game(rules=RULES)
+        for sender, recipient, message_round in (("FRANCE", "FRANCE", 1), ("X", "FRANCE", 1), ("FRANCE", "GLOBAL", 3)):
+            with pytest.raises(PressError):
+                game.send(sender, recipient, "accept", message_round)
+        with pytest.raises(PressError, match="no press"):
+            Game(rules=Rules(press="tokens", message_rounds=0)).send("FRANCE", "GLOBAL", "accept")
+
+    @pytest.mark.parametrize("text", ["accept!", 4, ""], ids=repr)
+    def test_a_saved_game_with_another_word_is_damaged(self, text: Any) -> None:
+        game = Game(rules=RULES)
+        game.send("FRANCE", "GERMANY", "accept")
+        record = json.loads(json.dumps(game.record()))
+        assert from_record(record).messages == game.messages
+        record["phases"][0]["messages"][0]["message"] = text
+        with pytest.raises(RecordError, match="propose peace"):
+            from_record(record)
+
+
+@pytest.mark.parametrize("make", MAKERS, ids=make_named)
+class TestActions:
+    @pytest.mark.parametrize("kind", [int, np.int64, np.uint8, np.array], ids=lambda kind: kind.__name__)
+    def test_a_number_is_its_word(self, make: Callable, kind: Callable[[int], Any]) -> None:
+        for number, word in enumerate(TOKENS, 1):
+            for said in (kind(number), word):
+                env, speaker, refused = speak_in(make, said, strict=True)
+                assert env.unwrapped.game.messages == (Message(speaker, "GLOBAL", word, "S1901M", 1),)
+                assert type(env.unwrapped.game.messages[0].text) is str
+                assert refused == ()
+
+    @pytest.mark.parametrize("silence", [0, np.int64(0), np.array(0), ""], ids=repr)
+    def test_zero_is_silence(self, make: Callable, silence: Any) -> None:
+        env, _, refused = speak_in(make, silence, strict=True)
+        assert (env.unwrapped.game.messages, refused) == ((), ())
+
+    @pytest.mark.parametrize("said", NO_NUMBERS, ids=repr)
+    def test_anything_else_is_refused(self, make: Callable, said: Any) -> None:
+        env, _, refused = speak_in(make, said)
+        assert env.unwrapped.game.messages == ()
+        assert len(refused) == 1
+        assert all(word in refused[0] for word in TOKENS)
+        with pytest.raises(PressError, match="propose peace"):
+            speak_in(make, said, strict=True)
+
+    def test_numbers_are_no_messages_in_free_text(self, make: Callable) -> None:
+        env = make(strict=True)
+        env.reset(seed=0)
+        action = {"orders": [], "messages": {"GLOBAL": 0}}
+        with pytest.raises(PressError, match="is int: give a string"):
+            env.step({"FRANCE": action} if make is welfare_env.parallel_env else action)
+
+    def test_words_from_the_view_are_actions(self, make: Callable) -> None:
+        env = make(rules=RULES, strict=True)
+        env.reset(seed=0)
+        is_parallel = make is welfare_env.parallel_env
+        speaker = env.agents[0] if is_parallel else env.agent_selection
+        view = env.unwrapped.game.view(speaker)
+        action = view.encode_messages([(to, view.vocabulary[0]) for to in view.recipients])
+        env.step({speaker: action} if is_parallel else action)
+        assert len(env.unwrapped.game.messages) == len(view.recipients)
+
+    def test_spaces(self, make: Callable) -> None:
+        for options in ({"press": None}, {"press": "text"}, {"press": "tokens", "message_rounds": 0}):
+            env = make(**options)
+            assert "messages" not in env.observation_space("FRANCE").spaces
+        env = make(rules=MEDIATED)
+        assert env.observation_space("FRANCE")["messages"] == spaces.Box(0, 5, (8, 6), np.int8)
+        said = env.action_space("FRANCE")["messages"]
+        assert set(said.spaces) == {*env.possible_agents, "GLOBAL"} - {"FRANCE"}
+        assert all(space == spaces.Discrete(6) for space in said.spaces.values())
+
+
+@st.composite
+def spoken(draw: st.DrawFn) -> tuple[Rules, list[Message]]:
+    """Any messages of one phase, rounds in sequence."""
+    rules = draw(st.sampled_from([RULES, MEDIATED]))
+    everybody, found = press.players(BOARD, rules), []
+    for _ in range(draw(st.integers(0, 30))):
+        sender = draw(st.sampled_from(everybody))
+        recipient = draw(st.sampled_from(press.recipients(BOARD, rules, sender)))
+        found.append(Message(sender, recipient, draw(st.sampled_from(TOKENS)), "S1901M", draw(st.integers(1, 2))))
+    return rules, sorted(found, key=lambda message: message.round)
+
+
+class TestWhatIsHeard:
+    def test_an_example(self) -> None:
+        said = [
+            Message("GERMANY", "FRANCE", "propose peace", "S1901M", 1),
+            Message("FRANCE", "GERMANY", "accept", "S1901M", 1),
+            Message("AUSTRIA", "GLOBAL", "propose demilitarisation", "S1901M", 1),
+            Message("FRANCE", "GLOBAL", "refuse", "S1901M", 2),
+            Message("MEDIATOR", "FRANCE", "ask for support", "S1901M", 2),
+            Message("GERMANY", "ITALY", "accept", "S1901M", 2),
+        ]
+        # Rows: FRANCE, GERMANY, ITALY, RUSSIA, TURKEY, AUSTRIA, ENGLAND, MEDIATOR.
+        expected = np.zeros((8, 6), np.int8)
+        expected[1, 0], expected[1, 2] = 1, 4  # Germany to us, we to Germany
+        expected[5, 1] = 2  # Austria to all
+        expected[0, 4] = 5  # we to all
+        expected[7, 3] = 3  # the mediator to us
+        seen = observe_messages(BOARD, MEDIATED, "FRANCE", said)
+        assert np.array_equal(seen, expected)
+        assert press.messages_space(BOARD, MEDIATED).contains(seen)
+
+    def test_the_mediator_sees_the_powers_in_the_boards_sequence(self) -> None:
+        said = [Message(power, "MEDIATOR", TOKENS[index % 5], "S1901M", 1) for index, power in enumerate(BOARD.powers)]
+        seen = observe_messages(BOARD, MEDIATED, "MEDIATOR", said)
+        assert seen[:, 0].tolist() == [1, 2, 3, 4, 5, 1, 2, 0]
+        assert not seen[:, 1:].any()
+
+    @given(spoken())
+    def test_every_cell_is_the_last_word_between_two(self, case: tuple[Rules, list[Message]]) -> None:
+        rules, said = case
+        for player in press.players(BOARD, rules):
+            first = 0 if player == "MEDIATOR" else BOARD.powers.index(player)
+            seats = [*BOARD.powers[first:], *BOARD.powers[:first], *(["MEDIATOR"] if rules.mediator else [])]
+            seen = observe_messages(BOARD, rules, player, said)
+            assert seen.shape == (len(seats), 6)
+            for row, other in enumerate(seats):
+                for column in range(6):
+                    ways = [(other, player), (other, "GLOBAL"), (player, other)]
+                    words = [
+                        m.text
+                        for m in said
+                        if (m.sender, m.recipient) == ways[column % 3] and m.round == 1 + column // 3
+                    ]
+                    assert seen[row, column] == (TOKENS.index(words[-1]) + 1 if words else 0)
+
+    @given(spoken())
+    def test_what_others_whisper_changes_nothing(self, case: tuple[Rules, list[Message]]) -> None:
+        rules, said = case
+        for player in press.players(BOARD, rules):
+            audible = [message for message in said if message.is_visible_to(player)]
+            both = (observe_messages(BOARD, rules, player, messages) for messages in (said, audible))
+            assert np.array_equal(*both)
+
+    def test_in_the_aec_environment_at_once_and_until_the_phase_ends(self) -> None:
+        env = welfare_env.make(rules=RULES)
+        env.reset(seed=0)
+        silent = {agent: heard_by(env, agent) for agent in env.agents}
+        speaker = env.agent_selection
+        env.step({"orders": 0, "messages": {"GLOBAL": 4}})
+        for agent in env.agents:
+            row = (env.agents.index(speaker) - env.agents.index(agent)) % 7
+            assert np.argwhere(heard_by(env, agent) - silent[agent]).tolist() == [[row, 1]]
+            assert heard_by(env, agent)[row, 1] == 4
+        while env.infos[env.agent_selection]["view"].phase == "S1901M":
+            assert heard_by(env, env.agent_selection).any()
+            env.step({"orders": [], "messages": {}})
+        assert not any(heard_by(env, agent).any() for agent in env.agents)
+
+    def test_in_the_parallel_environment_from_the_next_step_on(self) -> None:
+        env = welfare_env.parallel_env(rules=RULES)
+        seen, _ = env.reset()
+        assert not any(observation["messages"].any() for observation in seen.values())
+        seen, *_ = env.step({agent: {"orders": [], "messages": {"GLOBAL": 1}} for agent in env.agents})
+        assert all(observation["messages"][:, 1].tolist() == [1] * 7 for observation in seen.values())
+        seen, *_ = env.step({"FRANCE": {"orders": [], "messages": {"GERMANY": 5}}})
+        assert (seen["GERMANY"]["messages"][6, 3], seen["FRANCE"]["messages"][1, 5]) == (5, 5)
+        assert all(
+            observation["messages"].sum() == 7 + 5 * (a in ("FRANCE", "GERMANY")) for a, observation in seen.items()
+        )
+        seen, *_ = env.step({})
+        assert not any(observation["messages"].any() for observation in seen.values())
+
+    @pytest.mark.parametrize("make", MAKERS, ids=make_named)
+    def test_it_is_what_the_view_tells(self, make: Callable) -> None:
+        env, rng = make(rules=MEDIATED, map_name="pure"), np.random.default_rng(1)
+        env.reset(seed=0)
+        heard = 0
+        while env.agents:
+            for agent in env.agents:
+                view, seen = env.unwrapped.game.view(agent), heard_by(env, agent)
+                # Nobody speaks twice to one recipient in a round, so each visible message has a cell of its own.
+                assert np.count_nonzero(seen) == len(view.messages)
+                heard += len(view.messages)
+            if make is welfare_env.parallel_env:
+                env.step({agent: words(rng, env.unwrapped.game.view(agent)) for agent in env.agents})
+            elif env.terminations[env.agent_selection]:
+                env.step(None)
+            else:
+                env.step(words(rng, env.infos[env.agent_selection]["view"]))
+        assert heard > 1000
+
+
+def words(rng: np.random.Generator, view: welfare_env.View) -> Any:
+    """No orders, and random words to all recipients; in turns for orders they are refused."""
+    return {"orders": [], "messages": {to: rng.integers(6) for to in view.recipients}}
+
+
+# Who speaks in free text, or not at all, plays on, and its texts are refused.
+@pytest.mark.parametrize(
+    "spec", ["random", "hold", "prosocial", "dumbbot", "dove", "exploiter:nice=dove,attack=dumbbot"]
+)
+def test_scripted_players_play_games_with_tokens(spec: str) -> None:
+    env = welfare_env.make(rules=RULES)
+    env.reset(seed=0)
+    seats = {agent: agents.make(spec) for agent in env.possible_agents}
+    for number, (agent, policy) in enumerate(seats.items()):
+        policy.reset(agent=agent, seed=number)
+    refused: list[str] = []
+    for agent in env.agent_iter():
+        observation, _, ended, cut, info = env.last()
+        refused += info["refused"]
+        env.step(None if ended or cut else seats[agent].act(observation, info))
+    game = env.unwrapped.game
+    assert game.is_done
+    assert not any(record.messages or record.void for record in game.history)
+    assert bool(refused) == ("dove" in spec)
+    assert all("propose peace" in reason for reason in refused)
