@@ -15,7 +15,7 @@ help:  ## list these targets
 $(INSTALLED): pyproject.toml constraints.txt
 	@echo "setting up .venv (a minute or two, once)"
 	@"$(PYTHON)" -m venv .venv
-	@$(BIN)/pip install -q --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@$(BIN)/pip install -q --disable-pip-version-check -c constraints.txt -e '.[rl,dev]'
 	@touch $@
 
 demo: $(INSTALLED)  ## play a small demonstration and show its results

@@ -1,0 +1,357 @@
+"""What a network reads: boards, and the legal orders of the powers that decide, as flat arrays.
+
+A *decision* is all a power orders in one phase: a *row* for each unit (dislodged unit; in Winter each unit that may be
+disbanded, then each centre where a unit may be built), in the order of `welfare_env.vector.LegalLists`. A row's
+*candidates* are its legal orders; in Winter WAIVE, no order, comes before them. A decision is answered by one index
+into the candidates a row.
+
+Where messages are tokens, what a power says in a message round is a decision, too, *of words*: a row for each other
+power, in the sequence of seats from its own, then one for GLOBAL; each with the candidates silence and `TOKENS`. Rounds
+are simultaneous, as in `welfare_env.parallel`: a power hears what was said in earlier rounds of the phase.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+
+from agents.rl.words import word_rounds
+from welfare_env.board import Board
+from welfare_env.engine import PHASE, WINTER, kernels
+from welfare_env.engine.fast import Scratch, room_for_orders, rules_array
+from welfare_env.observation import fill_many, num_features
+from welfare_env.orders import BUILD, CONVOY, DISBAND, HOLD, SUPPORT_HOLD, WAIVE
+from welfare_env.parallel import legal_shape
+from welfare_env.press import COLUMNS
+from welfare_env.rules import Rules
+from welfare_env.vector import LegalLists
+
+FEATURES = 5  # of a candidate, beside the places it names: see `coordinate`
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Inputs:
+    """A batch of B decisions with R rows of orders and M candidates.
+
+    Decisions of words have none of these rows. Their own come behind all others: as many as there are powers for each.
+
+    Attributes:
+        boards: float32 [B, provinces, features], what the deciding powers see (`welfare_env.observation`).
+        first_rows: int64 [B + 1], where each decision's rows begin.
+        starts: int64 [R + 1], where each row's candidates begin.
+        orders: int64 [M], order numbers.
+        provinces: int64 [R], where what a row orders stands.
+        heard: int8 [B, powers, 3 * message rounds], the words of the phase (`welfare_env.press.observe_messages`,
+            without the mediator); None where there are none.
+        rounds: int64 [B], the message round that a decision of words is for; 0 where orders are asked for.
+    """
+
+    boards: np.ndarray
+    first_rows: np.ndarray
+    starts: np.ndarray
+    orders: np.ndarray
+    provinces: np.ndarray
+    heard: np.ndarray | None = None
+    rounds: np.ndarray | None = None
+
+    def __len__(self) -> int:
+        return len(self.boards)
+
+    @property
+    def speaking(self) -> np.ndarray:
+        """The decisions of words: int64 [k]."""
+        return np.zeros(0, np.int64) if self.rounds is None else np.flatnonzero(self.rounds)
+
+    @property
+    def num_rows(self) -> int:
+        """Rows of orders and of words."""
+        powers = 0 if self.heard is None else self.heard.shape[1]
+        return len(self.provinces) + powers * len(self.speaking)
+
+
+class Reader:
+    """Turns states into `Inputs`, for one board and set of rules. For one thread at a time.
+
+    Attributes:
+        message_rounds: rounds of words before orders (`word_rounds`).
+        slots: rows that are enough for any decision.
+        observation_size: numbers in a packed observation: a state's row, where there are words those heard in the phase
+            and the message round (0 where orders are asked for), and the power that looks at it.
+    """
+
+    def __init__(self, board: Board, rules: Rules) -> None:
+        self.board, self.rules = board, rules
+        powers = len(board.powers)
+        self.message_rounds = word_rounds(rules)
+        self._words = powers * COLUMNS * self.message_rounds
+        self.slots = max(legal_shape(board, rules)[0], powers if self.message_rounds else 0)
+        self.observation_size = board.layout.size + 1 + (self._words + 1 if self.message_rounds else 0)
+        self._scratch = Scratch(board.tables)
+        self._rules = rules_array(board, rules)
+
+    def pack(
+        self,
+        states: np.ndarray,
+        powers: np.ndarray,
+        heard: np.ndarray | None = None,
+        rounds: np.ndarray | int | None = None,
+    ) -> np.ndarray:
+        """Packed observations: int32 [B, observation_size].
+
+        Args:
+            states: int32 [B, state size]. powers: int [B].
+            heard: int8 [B, powers, 3 * message rounds] (`Inputs.heard`); None: nothing was said.
+            rounds: int [B], or one number for all (`Inputs.rounds`); None: orders are asked for.
+        """
+        if not self.message_rounds:
+            return np.concatenate([states, powers[:, None].astype(np.int32)], axis=1)
+        packed = np.zeros((len(states), self.observation_size), np.int32)
+        packed[:, : states.shape[1]] = states
+        if heard is not None:
+            packed[:, states.shape[1] : -2] = heard.reshape(len(states), -1)
+        packed[:, -2], packed[:, -1] = 0 if rounds is None else rounds, powers
+        return packed
+
+    def read(self, packed: np.ndarray) -> Inputs:
+        """The inputs of packed observations, int32 [B, observation_size]."""
+        size, powers = self.board.layout.size, packed[:, -1].astype(np.int64)
+        states = np.ascontiguousarray(packed[:, :size], np.int32)
+        decisions = np.arange(len(states), dtype=np.int64)
+        if not self.message_rounds:
+            return self.select(states, self._legal(states), decisions, powers)
+        rounds = packed[:, -2].astype(np.int64)
+        heard = packed[:, size:-2].reshape(len(states), len(self.board.powers), -1).astype(np.int8)
+        asked = np.flatnonzero(rounds == 0)
+        ordering = states[asked]
+        first_rows, starts, orders, provinces = self._rows(
+            ordering, self._legal(ordering), decisions[: len(asked)], powers[asked]
+        )
+        lengths = np.zeros(len(states), np.int64)
+        lengths[asked] = np.diff(first_rows)
+        first_rows = np.concatenate([[0], np.cumsum(lengths)])
+        return Inputs(self._boards(states, decisions, powers), first_rows, starts, orders, provinces, heard, rounds)
+
+    def select(
+        self,
+        states: np.ndarray,
+        legal: LegalLists,
+        games: np.ndarray,
+        powers: np.ndarray,
+        heard: np.ndarray | None = None,
+    ) -> Inputs:
+        """The inputs of what `powers` [B] order in `games` [B], of states with these legal lists."""
+        boards = self._boards(states, games, powers)
+        return Inputs(boards, *self._rows(states, legal, games, powers), heard)
+
+    def words(
+        self, states: np.ndarray, games: np.ndarray, powers: np.ndarray, heard: np.ndarray, message_round: int
+    ) -> Inputs:
+        """The inputs of what `powers` [B] say in a message round of `games` [B]."""
+        none = np.zeros(0, np.int64)
+        first_rows, rounds = np.zeros(len(games) + 1, np.int64), np.full(len(games), message_round, np.int64)
+        boards = self._boards(states, games, powers)
+        return Inputs(boards, first_rows, np.zeros(1, np.int64), none, none, heard, rounds)
+
+    def _boards(self, states: np.ndarray, games: np.ndarray, powers: np.ndarray) -> np.ndarray:
+        boards = np.empty((len(games), len(self.board.provinces), num_features(self.board)), np.float32)
+        fill_many(self.board.tables.numbers, states, self.rules.years, games, powers, boards)
+        return boards
+
+    def _rows(
+        self, states: np.ndarray, legal: LegalLists, games: np.ndarray, powers: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """`Inputs.first_rows`, `starts`, `orders` and `provinces`."""
+        first = np.searchsorted(legal.games, np.arange(len(states) + 1)).astype(np.int64)
+        winter = states[:, PHASE] == WINTER
+        first_rows, rows, size = count(first, legal.powers, legal.starts, winter, games, powers)
+        starts, orders = lists(rows, first_rows, winter[games], legal.starts, legal.orders, size)
+        table = self.board.orders
+        provinces = self.board.piece_province[table.piece[legal.orders[legal.starts[rows]]]].astype(np.int64)
+        return first_rows, starts, orders, provinces
+
+    def _legal(self, states: np.ndarray) -> LegalLists:
+        at, tables = self._scratch, self.board.tables
+        rows = len(states) * (len(self.board.provinces) + len(self.board.centers)) + 1
+        orders = np.zeros(len(states) * 600 + room_for_orders(tables), np.int32)
+        starts, games, slots, powers = (np.zeros(rows, np.int32) for _ in range(4))
+        first_row, done = np.zeros(len(states) + 1, np.int32), 0
+        while done < len(states):
+            done = kernels.legal_games(
+                tables.numbers,
+                tables.masks,
+                self._rules,
+                states,
+                at.w,
+                at.b,
+                at.x,
+                done,
+                len(states),
+                orders,
+                starts,
+                games,
+                slots,
+                powers,
+                first_row,
+            )
+            if done < len(states):
+                orders = np.concatenate([orders, np.zeros_like(orders)])
+        rows = first_row[len(states)]
+        return LegalLists(orders[: starts[rows]], starts[: rows + 1], games[:rows], powers[:rows], slots[:rows])
+
+    def choices(self, inputs: Inputs, answers: np.ndarray) -> np.ndarray:
+        """Answers int [R] as order numbers, int64 [R]; WAIVE is no order."""
+        return inputs.orders[inputs.starts[:-1] + answers]
+
+
+@njit(cache=True, nogil=True)
+def count(first, owners, starts, winter, games, powers):  # type: ignore[no-untyped-def]
+    """Rows of each decision: where they begin [B + 1], which they are [R], and how many candidates there are."""
+    rows = 0
+    for d in range(len(games)):
+        for r in range(first[games[d]], first[games[d] + 1]):
+            rows += owners[r] == powers[d]
+    first_rows, chosen = np.zeros(len(games) + 1, np.int64), np.zeros(rows, np.int64)
+    n = size = 0
+    for d in range(len(games)):
+        for r in range(first[games[d]], first[games[d] + 1]):
+            if owners[r] == powers[d]:
+                chosen[n] = r
+                n += 1
+                size += starts[r + 1] - starts[r] + winter[games[d]]
+        first_rows[d + 1] = n
+    return first_rows, chosen, size
+
+
+@njit(cache=True, nogil=True)
+def lists(rows, first_rows, winter, starts, orders, size):  # type: ignore[no-untyped-def]
+    """The candidates of rows: where each row's begin [R + 1], and order numbers [size]."""
+    begin, found = np.zeros(len(rows) + 1, np.int64), np.zeros(size, np.int64)
+    n = 0
+    for d in range(len(first_rows) - 1):
+        for i in range(first_rows[d], first_rows[d + 1]):
+            if winter[d]:
+                found[n] = WAIVE
+                n += 1
+            for k in range(starts[rows[i]], starts[rows[i] + 1]):
+                found[n] = orders[k]
+                n += 1
+            begin[i + 1] = n
+    return begin, found
+
+
+def order_places(board: Board) -> np.ndarray:
+    """What each order names: int64 [orders, 4]: kind, province ordered, province aimed at, province helped or -1.
+
+    The kind tells the unit's type and a coast aimed at apart: 6 * kind + 3 * type + coast. WAIVE and GIVE name no
+    province: they are 0, and a row puts its own province there.
+    """
+    table = board.orders
+    piece, other, dest = table.piece.astype(np.int64), table.other.astype(np.int64), table.dest.astype(np.int64)
+    kind = table.kind.astype(np.int64)
+    source = np.where(piece >= 0, board.piece_province[piece], 0).astype(np.int64)
+    helped = np.where(other >= 0, board.piece_province[other], -1).astype(np.int64)
+    goes = (dest >= 0) & (piece >= 0)
+    target = np.where(goes, board.location_province[np.where(goes, dest, 0)], np.where(other >= 0, helped, source))
+    location = np.where(goes, dest, np.where(kind == BUILD, board.piece_location[piece], -1))
+    coast = np.where(location >= 0, _coasts(board)[location], 0)
+    fleet = np.where(piece >= 0, board.piece_type[piece], 0).astype(np.int64)
+    return np.stack([6 * kind + 3 * fleet + coast, source, target, helped], axis=1)
+
+
+def _coasts(board: Board) -> np.ndarray:
+    """0 for a province as a whole, 1 and 2 (or more: 2) for its named coasts: int64 [locations]."""
+    seen: dict[str, int] = {}
+    coasts = []
+    for location in board.locations:
+        province, _, coast = location.partition("/")
+        seen[province] = seen.get(province, 0) + bool(coast)
+        coasts.append(min(2, seen[province]) if coast else 0)
+    return np.array(coasts, np.int64)
+
+
+@njit(cache=True, nogil=True)
+def coordinate(step, places, provinces, starts, orders, first_rows, answers, going, helping, features):  # type: ignore[no-untyped-def]
+    """How the candidates of every decision's row number `step` fit the orders given to the rows before it.
+
+    Call it with step = 0, 1, 2 ...; it notes the answers of row step - 1 first.
+
+    Args:
+        places: int64 [orders, 4], see `order_places`.
+        answers: int64 [R]; those of rows before `step` are read.
+        going: int64 [B, provinces], where the own unit of a province goes (-1: not ordered yet).
+        helping: int64 [B, provinces], where an own order helps the unit of a province to go (-1: nowhere).
+        features: float32 [M, FEATURES], written: an own unit goes to where this order goes; one stays there; own help
+            is given to just this order; this order helps just what was ordered; it helps what was ordered otherwise.
+    """
+    for d in range(len(first_rows) - 1):
+        row = first_rows[d] + step
+        if row >= first_rows[d + 1]:
+            continue
+        if step > 0:
+            _note(places, provinces[row - 1], orders[starts[row - 1] + answers[row - 1]], going[d], helping[d])
+        for c in range(starts[row], starts[row + 1]):
+            order = orders[c]
+            if order == WAIVE:
+                continue
+            kind, source = places[order, 0] // 6, places[order, 1]
+            target, helped = places[order, 2], places[order, 3]
+            if SUPPORT_HOLD <= kind <= CONVOY:
+                features[c, 3] = going[d, helped] == target
+                features[c, 4] = going[d, helped] >= 0 and going[d, helped] != target
+                continue
+            if kind != HOLD and kind != DISBAND:
+                for p in range(going.shape[1]):
+                    if going[d, p] == target:
+                        features[c, 0 if p != target else 1] = 1
+            features[c, 2] = helping[d, source] == target and kind != DISBAND
+
+
+@njit(cache=True, nogil=True)
+def _note(places, province, order, going, helping):  # type: ignore[no-untyped-def]
+    """Note an order."""
+    if order == WAIVE:
+        return
+    kind, source, target, helped = places[order, 0] // 6, places[order, 1], places[order, 2], places[order, 3]
+    if SUPPORT_HOLD <= kind <= CONVOY:
+        helping[helped] = target
+        going[source] = source
+    elif kind == DISBAND:
+        going[source] = -2
+    else:
+        going[source] = target
+
+
+@njit(cache=True, nogil=True)
+def draw(step, logits, starts, first_rows, chances, answers, logps):  # type: ignore[no-untyped-def]
+    """Draw an answer for every decision's row number `step`, and its log probability.
+
+    Args:
+        logits: float32 [M]; those of the rows in question are read.
+        chances: float64 [R], uniform in [0, 1); a chance below 0 takes the most probable answer.
+        answers: int64 [R]; logps: float32 [R]; both written.
+    """
+    for d in range(len(first_rows) - 1):
+        row = first_rows[d] + step
+        if row >= first_rows[d + 1]:
+            continue
+        first, last = starts[row], starts[row + 1]
+        best = first
+        for c in range(first + 1, last):
+            if logits[c] > logits[best]:
+                best = c
+        total = 0.0
+        for c in range(first, last):
+            total += np.exp(np.float64(logits[c]) - logits[best])
+        chosen = best
+        if chances[row] >= 0:
+            left = chances[row] * total
+            chosen = last - 1
+            for c in range(first, last):
+                left -= np.exp(np.float64(logits[c]) - logits[best])
+                if left < 0:
+                    chosen = c
+                    break
+        answers[row] = chosen - first
+        logps[row] = np.float64(logits[chosen]) - logits[best] - np.log(total)

@@ -1,0 +1,138 @@
+"""A learned network as a policy: ``agents.make("rl:PATH")``."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from agents.rl import checkpoint
+from agents.rl.checkpoint import Checkpoint
+from agents.rl.inputs import Inputs, Reader
+from agents.rl.network import BoardNetwork
+from agents.rl.words import to_send
+from welfare_env.board import Board
+from welfare_env.engine import ADJUSTMENTS
+from welfare_env.orders import WAIVE
+from welfare_env.press import MEDIATOR, observe_messages
+from welfare_env.rules import Rules
+from welfare_env.view import MESSAGES
+
+if TYPE_CHECKING:
+    from welfare_env.view import View
+
+
+class LearnedPolicy:
+    """Plays a checkpoint's network: draws each order with the probability that the network gives it.
+
+    It plays in every environment of its map and variant. Where messages are tokens and it has learned to, it hears and
+    speaks; else it is deaf and silent, with free text, too. It answers what was said in the rounds before, as in the
+    games it was trained on, where all speak at once: where others have spoken first (`welfare_env.make`), it hears that
+    in the next round. The same seed replays the same game.
+
+    Args:
+        path: a folder that `training` wrote.
+        greedy: take the most probable orders and words instead.
+
+    Raises:
+        CheckpointError: at once if the folder is no checkpoint; when it is first asked, if it does not fit the game.
+    """
+
+    def __init__(self, path: str, greedy: bool = False) -> None:
+        self.path, self.greedy = path, greedy
+        self._checkpoint = checkpoint.load(path)
+
+    def reset(self, agent: str, seed: int = 0) -> None:
+        """Starts a new game.
+
+        Raises:
+            ValueError: a negative seed.
+        """
+        self.agent = agent
+        self.rng = np.random.default_rng([seed, *agent.encode()])
+        self._phase, self._orders = "", list[str]()
+        self._round, self._words = ("", 0), list[tuple[str, str]]()
+
+    def act(self, observation: Any, info: Mapping[str, Any]) -> Any:
+        """All orders of the phase, or words in a message round."""
+        view: View = info["view"]
+        if view.asked == MESSAGES:
+            now = (view.phase, view.message_round)
+            if now != self._round:
+                self._round, self._words = now, self._say(view)
+            return view.encode_messages(self._words)
+        if view.phase != self._phase:
+            self._phase, self._orders = view.phase, self._decide(view)
+        return view.encode_orders(self._orders)
+
+    def _decide(self, view: View) -> list[str]:
+        if view.power == MEDIATOR:
+            return []
+        reader, inputs, answers = self._answers(view)
+        texts = view.board.orders.texts
+        orders = [texts[order] for order in reader.choices(inputs, answers).tolist() if order != WAIVE]
+        return _consistent(view, orders) if view.phase_type == ADJUSTMENTS else orders
+
+    def _say(self, view: View) -> list[tuple[str, str]]:
+        """Words for the others; none where it has not learned to speak."""
+        if view.power == MEDIATOR or not view.rules.has_tokens or not self._checkpoint.rules.has_tokens:
+            return []
+        _, _, words = self._answers(view)
+        return to_send(view.board, view.board.power_index[view.power], words)
+
+    def _answers(self, view: View) -> tuple[Reader, Inputs, np.ndarray]:
+        """The answers to what is asked."""
+        reader, network = _made(Path(self.path), self._checkpoint, view.board, view.rules)
+        power = np.array([view.board.power_index[view.power]])
+        packed = reader.pack(view.state.row[None], power, _heard(view), view.message_round)
+        inputs = reader.read(packed)
+        rows = inputs.num_rows
+        answers, _, _ = network.answer(inputs, np.full(rows, -1.0) if self.greedy else self.rng.random(rows))
+        return reader, inputs, answers
+
+
+def _consistent(view: View, orders: list[str]) -> list[str]:
+    """The orders of a Winter that count where it was trained (`welfare_env.vector_env`).
+
+    The first one says whether it builds or disbands; those of the other kind, and more than it may give, are dropped.
+    """
+    if not orders:
+        return []
+    kind = orders[0][-1]
+    most = view.max_builds if kind == "B" else len(orders) if view.rules.is_welfare else view.must_disband
+    return [order for order in orders if order[-1] == kind][:most]
+
+
+def _heard(view: View) -> np.ndarray | None:
+    """The words of the phase's earlier rounds: int8 [1, powers, 3 * rounds]."""
+    if not view.rules.has_tokens:
+        return None
+    last = view.message_round - 1 if view.asked == MESSAGES else view.rules.message_rounds
+    earlier = [message for message in view.messages if message.round <= last]
+    return observe_messages(view.board, view.rules, view.power, earlier)[None, : len(view.powers)]
+
+
+def _made(path: Path, made_from: Checkpoint, board: Board, rules: Rules) -> tuple[Reader, BoardNetwork]:
+    """A reader and a network for this game, shared by all policies of the checkpoint."""
+    return _network(_Key(made_from, path), board, rules)
+
+
+class _Key:
+    """A checkpoint, equal to another read from the same files."""
+
+    def __init__(self, made_from: Checkpoint, path: Path) -> None:
+        self.checkpoint, self._name = made_from, (path.resolve(), made_from.digest)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Key) and self._name == other._name
+
+    def __hash__(self) -> int:
+        return hash(self._name)
+
+
+@functools.lru_cache(maxsize=8)
+def _network(key: _Key, board: Board, rules: Rules) -> tuple[Reader, BoardNetwork]:
+    return Reader(board, rules), key.checkpoint.network_for(board, rules)

@@ -1,0 +1,334 @@
+"""How fast learners play and learn: `python -m benchmarks.training`.
+
+Compared are `training.runner.BatchedEnvRunner` and RLlib's own MultiAgentEnvRunner: the same map and rules, all powers
+learn, the same network with the same weights, the same observations and actions, one thread, no Ray processes. RLlib's
+runner steps `Packed`, a MultiAgentEnv over a `vector_env` of one game, so it has the compiled engine and observations
+of 3 KB as well. All rows are measured in every round, one after the other; figures are medians of CPU time, which
+includes everything until the episodes are there. An agent-step is a decision: the orders of one power in one phase.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import platform
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from statistics import median
+from typing import Annotated, Any
+
+import numpy as np
+import torch
+import typer
+from ray.rllib.algorithms.ppo import PPOConfig
+from ray.rllib.core import DEFAULT_MODULE_ID
+from ray.rllib.core.learner import Learner
+from ray.rllib.core.rl_module.multi_rl_module import MultiRLModuleSpec
+from ray.rllib.core.rl_module.rl_module import RLModuleSpec
+from ray.rllib.env.multi_agent_env import MultiAgentEnv
+from ray.rllib.env.multi_agent_env_runner import MultiAgentEnvRunner
+from ray.rllib.env.single_agent_episode import SingleAgentEpisode
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+
+import welfare_env
+from agents.rl.inputs import Reader
+from agents.rl.network import BoardNetwork, Size
+from benchmarks.speed import cpu_model
+from training.lineup import LEARNER, Lineup
+from training.modules import BoardModule, model_config, spaces
+from training.ppo import Options, make_config
+from training.runner import BatchedEnvRunner, Play
+from welfare_env import Rules
+from welfare_env.engine import PHASE, WINTER
+from welfare_env.vector import VectorEnv
+
+SEED = 0
+BATCHED = "BatchedEnvRunner"
+EPOCHS, MINIBATCH = 2, 512
+LEARNT = 140  # episodes that the learner learns from: about 3,600 decisions on the standard map
+SHARED = "shared"  # RLlib takes a configuration with its default name for single-agent
+
+
+class Packed(MultiAgentEnv):
+    """A game for RLlib's own runner, with the observations and actions of `training.modules.BoardModule`.
+
+    Powers that have nothing to order are not asked. Rewards are scaled as the batched runner scales them.
+    """
+
+    def __init__(self, config: dict[str, Any]) -> None:
+        super().__init__()
+        play: Play = config["play"]
+        self._game = welfare_env.vector_env(1, play.map_name, play.rules)
+        self._reader, self._scale = Reader(self._game.board, play.rules), play.reward_scale
+        self.possible_agents = list(self._game.board.powers)
+        self.agents = list(self.possible_agents)
+        seen, done = spaces(self._reader)
+        self.observation_spaces = dict.fromkeys(self.possible_agents, seen)
+        self.action_spaces = dict.fromkeys(self.possible_agents, done)
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[dict, dict]:
+        self._game.reset()
+        return self._seen(self._game.rows, np.unique(self._game.legal.powers)), {}
+
+    def step(self, action_dict: dict[str, np.ndarray]) -> tuple[dict, dict, dict, dict, dict]:
+        owners = self._game.legal.powers
+        choices = np.empty(len(owners), np.int32)
+        winter = self._game.rows[0, PHASE] == WINTER  # there the first candidate is "no order"
+        for power in np.unique(owners).tolist():
+            mine = np.flatnonzero(owners == power)
+            choices[mine] = action_dict[self.possible_agents[power]][: len(mine)] - winter
+        paid, done = self._game.step(choices)
+        rewards = dict(zip(self.possible_agents, (self._scale * paid[0]).tolist(), strict=True))
+        over = {"__all__": bool(done[0])}
+        if done[0]:
+            return self._seen(self._game.final, np.arange(len(self.agents))), rewards, over, {"__all__": False}, {}
+        seen = self._seen(self._game.rows, np.unique(self._game.legal.powers))
+        return seen, rewards, over, {"__all__": False}, {}
+
+    def _seen(self, states: np.ndarray, powers: np.ndarray) -> dict[str, np.ndarray]:
+        packed = self._reader.pack(np.repeat(states, len(powers), axis=0), powers)
+        return {self.possible_agents[power]: row for power, row in zip(powers.tolist(), packed, strict=True)}
+
+
+def options(map_name: str, years: int, games: int) -> Options:
+    """A training in which every power learns."""
+    rules = Rules(press=None, variant="welfare", years=years)
+    play = Play(map_name, rules, Lineup(((),), (LEARNER,), (1.0,)), Size(), num_games=games, seed=SEED)
+    return Options(play, Path(os.devnull), epochs=EPOCHS, minibatch=MINIBATCH)
+
+
+def stock(play: Play, envs: int) -> MultiAgentEnvRunner:
+    """RLlib's own runner with so many environments in it."""
+    board = welfare_env.load_board(play.map_name)
+    module = RLModuleSpec(BoardModule, model_config=model_config(board, play.rules, play.size, play.seed))
+    config = (
+        PPOConfig()
+        .environment(Packed, env_config=play.to_dict(), disable_env_checking=True)
+        .env_runners(num_env_runners=0, num_envs_per_env_runner=envs, batch_mode="complete_episodes")
+        .multi_agent(policies={SHARED}, policy_mapping_fn=lambda *args, **kwargs: SHARED)
+        .rl_module(rl_module_spec=MultiRLModuleSpec(rl_module_specs={SHARED: module}))
+        .debugging(seed=play.seed, log_level="ERROR")
+    )
+    return MultiAgentEnvRunner(config=config, worker_index=0)
+
+
+# Measuring.
+
+
+@dataclass
+class Row:
+    """Something that plays or learns.
+
+    Attributes:
+        play: does it once, and tells how many agent-steps that were.
+        rates: agent-steps a CPU-second, one a round.
+        seconds: CPU seconds by where they went, in the run with timers; and "all".
+    """
+
+    name: str
+    play: Callable[[], int]
+    rates: list[float] = field(default_factory=list)
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def rate(self) -> float:
+        return median(self.rates)
+
+
+def rows(map_name: str, years: int, games: int) -> list[Row]:
+    """Both runners, and the learner.
+
+    Raises:
+        SystemExit: the runners' networks differ.
+    """
+    chosen = options(map_name, years, games)
+    ours, default, many = batched(chosen), stock(chosen.play, 1), stock(chosen.play, games)
+    for other in (default, many):
+        check_equal(ours.network, other.module[SHARED].unwrapped().network)
+    return [
+        Row(f"{BATCHED}, {games} games", lambda: steps(ours.sample())),
+        Row("RLlib's MultiAgentEnvRunner, 1 game (its default)", lambda: stock_steps(default, 1)),
+        Row(f"RLlib's MultiAgentEnvRunner, {games} games", lambda: stock_steps(many, games)),
+        Row(f"learner.update, {EPOCHS} epochs, minibatches of {MINIBATCH}", learning(chosen, ours)),
+    ]
+
+
+def batched(chosen: Options) -> BatchedEnvRunner:
+    return BatchedEnvRunner(config=make_config(chosen), worker_index=0)
+
+
+def check_equal(one: BoardNetwork, other: BoardNetwork) -> None:
+    mine, theirs = one.state_dict(), other.state_dict()
+    if mine.keys() != theirs.keys() or not all(torch.equal(mine[name], theirs[name]) for name in mine):
+        raise SystemExit("the runners' networks differ: this would be no comparison")
+
+
+def steps(episodes: Sequence[SingleAgentEpisode]) -> int:
+    return sum(len(episode) for episode in episodes)
+
+
+def stock_steps(runner: MultiAgentEnvRunner, games: int) -> int:
+    episodes = runner.sample(num_episodes=games)
+    return sum(steps(list(episode.agent_episodes.values())) for episode in episodes)
+
+
+def learning(chosen: Options, runner: BatchedEnvRunner) -> Callable[[], int]:
+    """Learns from the same sample again and again: what it takes does not depend on what is learnt."""
+    config = make_config(chosen)
+    space = spaces(Reader(runner.board, runner.rules))
+    learner: Learner = config.build_learner(spaces={DEFAULT_MODULE_ID: space})
+    episodes = runner.sample()[:LEARNT]
+
+    def learn() -> int:
+        learner.update(episodes=episodes, num_epochs=EPOCHS, minibatch_size=MINIBATCH)
+        return steps(episodes)
+
+    return learn
+
+
+def measure(row: Row, seconds: float) -> float:
+    """Agent-steps a CPU-second, over so many of them at least."""
+    count, began = 0, time.process_time()
+    while True:
+        count += row.play()
+        taken = time.process_time() - began
+        if taken >= seconds:
+            return count / taken
+
+
+def measure_all(measured: Sequence[Row], rounds: int, seconds: float, progress: Progress) -> None:
+    """Every row once to warm up, then all rows in every round, and at last once more with timers."""
+    bar = progress.add_task("measuring", total=len(measured) * (rounds + 2))
+    for number in range(rounds + 2):
+        for row in measured:
+            progress.update(bar, description=row.name)
+            if number == 0:
+                row.play()
+            elif number <= rounds:
+                row.rates.append(measure(row, seconds))
+            else:
+                row.seconds = where_time_goes(row)
+            progress.advance(bar)
+
+
+PARTS: dict[str, tuple[tuple[type, str], ...]] = {
+    "network": ((BoardNetwork, "answer"), (BoardNetwork, "judge")),
+    "of it boards": ((BoardNetwork, "encode"),),
+    "inputs": ((Reader, "read"), (Reader, "select"), (Reader, "pack")),
+    "engine": ((VectorEnv, "step"), (VectorEnv, "reset")),
+    "backward": ((torch.Tensor, "backward"),),
+}
+
+
+def where_time_goes(row: Row) -> dict[str, float]:
+    """CPU seconds of one play by `PARTS`; "rest" is what no part has: episodes, rewards, RLlib's connectors."""
+    spent = dict.fromkeys(PARTS, 0.0)
+    with timers(spent):
+        began = time.process_time()
+        row.play()
+        spent["all"] = time.process_time() - began
+    spent["rest"] = spent["all"] - sum(spent[part] for part in PARTS if part != "of it boards")
+    return spent
+
+
+@contextmanager
+def timers(spent: dict[str, float]) -> Iterator[None]:
+    """Adds what the methods of `PARTS` take to `spent`; a method that another of its part calls counts once."""
+    before = [(owner, name, getattr(owner, name)) for methods in PARTS.values() for owner, name in methods]
+    for part, methods in PARTS.items():
+        running: list[str] = []
+        for owner, name in methods:
+            setattr(owner, name, timed(getattr(owner, name), part, spent, running))
+    try:
+        yield
+    finally:
+        for owner, name, method in before:
+            setattr(owner, name, method)
+
+
+def timed(method: Callable, part: str, spent: dict[str, float], running: list[str]) -> Callable:
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if running:
+            return method(*args, **kwargs)
+        running.append(part)
+        began = time.process_time()
+        try:
+            return method(*args, **kwargs)
+        finally:
+            spent[part] += time.process_time() - began
+            running.pop()
+
+    return call
+
+
+# What is printed.
+
+
+def rate_table(measured: Sequence[Row]) -> Table:
+    """Rates, and how many times each of RLlib's the first row is."""
+    table = Table(title="agent-steps a CPU-second: medians", title_justify="left")
+    table.add_column("what", max_width=52)
+    for heading in ("rate", "lowest - highest", "us each", "batched runner is"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for row in measured:
+        times = ""
+        if "RLlib" in row.name:
+            ratios = [mine / theirs for mine, theirs in zip(measured[0].rates, row.rates, strict=True)]
+            times = f"{median(ratios):.1f} x ({min(ratios):.1f} - {max(ratios):.1f})"
+        spread = f"{min(row.rates):,.0f} - {max(row.rates):,.0f}"
+        table.add_row(row.name, f"{row.rate:,.0f}", spread, f"{1e6 / row.rate:,.0f}", times)
+    return table
+
+
+def parts_table(measured: Sequence[Row]) -> Table:
+    """Microseconds of an agent-step by where they go."""
+    table = Table(title="CPU microseconds an agent-step, by part (one run with timers)", title_justify="left")
+    table.add_column("what", max_width=52)
+    for part in (*PARTS, "rest"):
+        table.add_column(part, justify="right", no_wrap=True)
+    for row in measured:
+        scale = 1e6 / row.rate / row.seconds["all"]
+        table.add_row(row.name, *(f"{row.seconds[part] * scale:,.1f}" for part in (*PARTS, "rest")))
+    return table
+
+
+def machine_lines(load: float) -> list[str]:
+    names = ("torch", "ray", "numpy")
+    versions = ", ".join([f"Python {platform.python_version()}", *(f"{name} {version(name)}" for name in names)])
+    lines = [f"{cpu_model()}, {os.cpu_count()} cores, one thread; {versions}"]
+    lines.append(f"load {load:.1f} at the start, {os.getloadavg()[0]:.1f} at the end")
+    if load > 1:
+        lines.append("[bold red]The machine was busy: all is slower than on a quiet one, by CPU time, too.[/bold red]")
+    return lines
+
+
+def main(
+    repeats: Annotated[int, typer.Option(help="Rounds in which everything is measured.", min=1)] = 7,
+    games: Annotated[int, typer.Option(help="Games at once.", min=1)] = 128,
+    years: Annotated[int, typer.Option(help="Length of a game.", min=1)] = 10,
+    map_name: Annotated[str, typer.Option("--map", help="A map's name, or a toy board.")] = "standard",
+    quick: Annotated[bool, typer.Option("--quick", help="Two short rounds.")] = False,
+) -> None:
+    """Measure how fast learners play and learn, and print it."""
+    load = os.getloadavg()[0]
+    logging.getLogger("ray").setLevel(logging.ERROR)
+    warnings.filterwarnings("ignore", message=".*Overriding environment")  # two runners register the same name
+    torch.set_num_threads(1)
+    with Progress(console=Console(stderr=True)) as progress:
+        measured = rows(map_name, years, games)
+        measure_all(measured, 2 if quick else repeats, 0.2 if quick else 1.0, progress)
+    console = Console(width=None if sys.stdout.isatty() else 116, highlight=False)
+    title = f"{map_name} map, welfare variant, {years} years, no press, {Size()}, all powers learn"
+    console.print(title, rate_table(measured), parts_table(measured), *machine_lines(load), sep="\n")
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,246 @@
+"""PPO in one file, in CleanRL's manner: no Ray, no training package, every step in sight.
+
+One network plays all powers of many games at once and learns from its own games (self-play).
+
+    python examples/cleanrl_ppo.py                # clique:4, three years: a minute on one core
+    python examples/cleanrl_ppo.py --map-name standard --years 10 --iterations 300
+
+Needs `pip install 'welfare-env[rl]'`; of that, only torch.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+import typer
+from torch import Tensor
+
+import welfare_env
+from agents.rl.inputs import Inputs, Reader
+from agents.rl.network import BoardNetwork, Size
+from welfare_env.engine import PHASE, WINTER
+from welfare_env.vector import VectorEnv
+
+
+@dataclass(frozen=True)
+class Args:
+    """What can be set on the command line, where `_` is `-`."""
+
+    map_name: str = "clique:4"
+    years: int = 3
+    num_games: int = 64
+    phases: int = 24
+    iterations: int = 40
+    epochs: int = 3
+    minibatch: int = 512
+    lr: float = 2e-3
+    gamma: float = 1.0
+    gae_lambda: float = 0.95
+    clip: float = 0.2
+    entropy: float = 0.01
+    value_weight: float = 0.5
+    reward_scale: float = 0.1
+    max_grad_norm: float = 1.0
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Decisions:
+    """All that was decided in a rollout: n decisions, each of a power in a game and a phase.
+
+    Attributes:
+        where: int64 [3, n], the phase of the rollout, the game and the power.
+        seen: int32 [n, size], packed observations: a state's row and the power that looks at it.
+        answers, logps: [n, slots], for each thing to order the order chosen and its log probability; zeros behind.
+        values: float32 [n], what the network expected.
+    """
+
+    where: np.ndarray
+    seen: np.ndarray
+    answers: np.ndarray
+    logps: np.ndarray
+    values: np.ndarray
+
+
+def rows_of(inputs: Inputs) -> tuple[np.ndarray, np.ndarray]:
+    """The decision, and the number within it, of each thing that is ordered: int64 [R] twice."""
+    decision = np.repeat(np.arange(len(inputs)), np.diff(inputs.first_rows))
+    return decision, np.arange(len(decision)) - inputs.first_rows[decision]
+
+
+def act(
+    env: VectorEnv, reader: Reader, network: BoardNetwork, rng: np.random.Generator, phase: int
+) -> tuple[np.ndarray, Decisions]:
+    """The choices of all powers in all games, for `env.step`, and a note of them."""
+    legal = env.legal
+    seats = np.unique(legal.games.astype(np.int64) * 100 + legal.powers)  # whoever has something to order
+    games, powers = seats // 100, seats % 100
+    inputs = reader.select(env.rows, legal, games, powers)
+    answers, logps, values = network.answer(inputs, rng.random(len(legal)))
+    # The network's rows are sorted by game and power; the environment's by game. In Winter the network's first
+    # candidate is "no order", which is -1 to the environment.
+    order = np.lexsort((np.arange(len(legal)), legal.powers, legal.games))
+    choices = np.empty(len(legal), np.int32)
+    choices[order] = answers - (env.rows[legal.games[order], PHASE] == WINTER)
+    decision, slot = rows_of(inputs)
+    padded_answers = np.zeros((len(seats), reader.slots), np.int64)
+    padded_logps = np.zeros((len(seats), reader.slots), np.float32)
+    padded_answers[decision, slot], padded_logps[decision, slot] = answers, logps
+    where = np.stack([np.full_like(games, phase), games, powers])
+    return choices, Decisions(where, reader.pack(env.rows[games], powers), padded_answers, padded_logps, values)
+
+
+class Returns:
+    """The mean return of the games that have ended, a power."""
+
+    def __init__(self, env: VectorEnv) -> None:
+        self._running = np.zeros((env.num_games, len(env.board.powers)))
+        self._ended: list[float] = []
+
+    def note(self, rewards: np.ndarray, done: np.ndarray) -> None:
+        self._running += rewards
+        self._ended += self._running[done].mean(axis=1).tolist()
+        self._running[done] = 0
+
+    def take(self) -> float:
+        ended, self._ended = self._ended, []
+        return float(np.mean(ended)) if ended else float("nan")
+
+
+def rollout(
+    env: VectorEnv, reader: Reader, network: BoardNetwork, rng: np.random.Generator, phases: int, returns: Returns
+) -> tuple[Decisions, np.ndarray, np.ndarray]:
+    """Play so many phases in all games; games that end begin anew.
+
+    Returns:
+        The decisions, rewards float32 [phases, games, powers] and ends bool [phases, games].
+    """
+    kept, rewards, ends = [], [], []
+    for phase in range(phases):
+        choices, decided = act(env, reader, network, rng, phase)
+        paid, done = env.step(choices)
+        returns.note(paid, done)
+        kept.append(decided)
+        rewards.append(paid)
+        ends.append(done)
+    joined = Decisions(
+        np.concatenate([part.where for part in kept], axis=1),
+        *(np.concatenate([getattr(part, name) for part in kept]) for name in ("seen", "answers", "logps", "values")),
+    )
+    return joined, np.stack(rewards), np.stack(ends)
+
+
+def advantages(
+    decided: Decisions, rewards: np.ndarray, ends: np.ndarray, last_values: np.ndarray, gamma: float, lambda_: float
+) -> np.ndarray:
+    """Generalised advantage estimates (Schulman et al. 2016): float32 [n].
+
+    Not every power decides in every phase. A decision is paid what its power gets until it decides again.
+
+    Args:
+        last_values: float32 [games, powers], what is still to come after the rollout.
+    """
+    values, number = np.zeros_like(rewards), np.full(rewards.shape, -1)
+    values[tuple(decided.where)] = decided.values
+    number[tuple(decided.where)] = np.arange(len(decided.values))
+    found = np.zeros(len(decided.values), np.float32)
+    ahead, next_value, due = np.zeros_like(last_values), last_values.copy(), np.zeros_like(last_values)
+    for phase in reversed(range(len(rewards))):
+        ahead[ends[phase]] = next_value[ends[phase]] = due[ends[phase]] = 0  # that was the next game
+        due += rewards[phase]
+        here = number[phase] >= 0
+        advantage = due + gamma * next_value - values[phase] + gamma * lambda_ * ahead
+        found[number[phase][here]] = advantage[here]
+        ahead, next_value = np.where(here, advantage, ahead), np.where(here, values[phase], next_value)
+        due[here] = 0
+    return found
+
+
+def loss_of(
+    network: BoardNetwork, reader: Reader, decided: Decisions, gained: np.ndarray, targets: np.ndarray, args: Args
+) -> tuple[Tensor, dict[str, float]]:
+    """PPO's loss (Schulman et al. 2017) of a minibatch, each order clipped by itself; and numbers to print."""
+    inputs = reader.read(decided.seen)
+    decision, slot = rows_of(inputs)
+    judged = network.judge(inputs, decided.answers[decision, slot])
+    change = judged.logp - torch.from_numpy(decided.logps[decision, slot])
+    ratio, advantage = change.exp(), torch.from_numpy(gained[decision])
+    clipped = ratio.clamp(1 - args.clip, 1 + args.clip)
+    policy_loss = -torch.minimum(ratio * advantage, clipped * advantage).mean()
+    value_loss = (judged.values - torch.from_numpy(targets)).square().mean()
+    entropy = judged.entropy.mean()
+    told = {"entropy": entropy.item(), "kl": (ratio - 1 - change).mean().item(), "value_loss": value_loss.item()}
+    return policy_loss + args.value_weight * value_loss - args.entropy * entropy, told
+
+
+def update(
+    network: BoardNetwork,
+    reader: Reader,
+    optimizer: torch.optim.Optimizer,
+    decided: Decisions,
+    gained: np.ndarray,
+    rng: np.random.Generator,
+    args: Args,
+) -> dict[str, float]:
+    """Some passes over a rollout."""
+    targets = gained + decided.values
+    gained = (gained - gained.mean()) / (gained.std() + 1e-6)
+    told: dict[str, float] = {}
+    for _ in range(args.epochs):
+        order = rng.permutation(len(gained))
+        for first in range(0, len(order), args.minibatch):
+            some = order[first : first + args.minibatch]
+            part = Decisions(
+                decided.where[:, some],
+                *(getattr(decided, name)[some] for name in ("seen", "answers", "logps", "values")),
+            )
+            loss, told = loss_of(network, reader, part, gained[some], targets[some], args)
+            optimizer.zero_grad()
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(network.parameters(), args.max_grad_norm)
+            optimizer.step()
+    return told
+
+
+def train(args: Args) -> list[float]:
+    """The mean return, a power and game, of each iteration."""
+    torch.set_num_threads(1)
+    torch.manual_seed(args.seed)
+    rng = np.random.default_rng(args.seed)
+    env = welfare_env.vector_env(args.num_games, args.map_name, years=args.years)
+    env.reset()
+    reader, network = Reader(env.board, env.rules), BoardNetwork(env.board, Size())
+    optimizer = torch.optim.Adam(network.parameters(), lr=args.lr)
+    returns, curve = Returns(env), []
+    games, powers = (grid.ravel() for grid in np.indices((args.num_games, len(env.board.powers))))
+    for iteration in range(args.iterations):
+        began = time.perf_counter()
+        decided, rewards, ends = rollout(env, reader, network, rng, args.phases, returns)
+        with torch.no_grad():
+            last = network.values(torch.from_numpy(env.observe(games, powers))).numpy().reshape(args.num_games, -1)
+        gained = advantages(decided, rewards * args.reward_scale, ends, last, args.gamma, args.gae_lambda)
+        told = update(network, reader, optimizer, decided, gained, rng, args)
+        curve.append(returns.take())
+        rate = len(gained) / (time.perf_counter() - began)
+        numbers = "  ".join(f"{name} {value:.3f}" for name, value in told.items())
+        print(f"{iteration + 1:3d}  return {curve[-1]:6.2f}  {numbers}  {rate:,.0f} decisions/s", flush=True)
+    return curve
+
+
+def main(
+    map_name: str = Args.map_name,
+    years: int = Args.years,
+    num_games: int = Args.num_games,
+    phases: int = Args.phases,
+    iterations: int = Args.iterations,
+    seed: int = Args.seed,
+) -> None:
+    """PPO on Welfare Diplomacy without press, all powers learning."""
+    train(Args(map_name, years, num_games, phases, iterations, seed=seed))
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,136 @@
+"""RLlib's own PPO, runners and all, on the environment: a start for people who bring their own algorithm.
+
+`welfare_env.parallel_env` goes through RLlib's `ParallelPettingZooEnv`; the only piece of our own is a network that
+chooses among legal orders. Any RLlib algorithm whose module gives logits can take PPO's place.
+
+    python examples/rllib_stock.py                # clique:3, three years: a minute or two on two cores
+
+Needs `pip install 'welfare-env[rl]'`. This path is simple, not fast: docs/training-own-algorithm.md has figures.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from typing import Any
+
+import ray
+import torch
+import typer
+from ray.rllib.algorithms.ppo import PPOConfig
+from ray.rllib.core.columns import Columns
+from ray.rllib.core.distribution.torch.torch_distribution import TorchMultiCategorical
+from ray.rllib.core.rl_module.apis import ValueFunctionAPI
+from ray.rllib.core.rl_module.multi_rl_module import MultiRLModuleSpec
+from ray.rllib.core.rl_module.rl_module import RLModuleSpec
+from ray.rllib.core.rl_module.torch import TorchRLModule
+from ray.rllib.env.wrappers.pettingzoo_env import ParallelPettingZooEnv
+from torch import Tensor, nn
+
+import welfare_env
+
+POLICY = "shared"  # one network plays all powers
+
+
+class Diplomacy(ParallelPettingZooEnv):
+    """The environment as RLlib wants it, without infos: they hold the whole game, and RLlib would keep every step's."""
+
+    def __init__(self, config: dict[str, Any]) -> None:
+        super().__init__(welfare_env.parallel_env(config["map_name"], press=None, years=config["years"]))
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[dict, dict]:
+        observations, _ = super().reset(seed=seed, options=options)
+        return observations, {}
+
+    def step(self, action_dict: dict[str, Any]) -> tuple[dict, dict, dict, dict, dict]:
+        *told, _ = super().step(action_dict)
+        return *told, {}
+
+
+class LegalOrdersModule(TorchRLModule, ValueFunctionAPI):
+    """Scores a power's legal orders, slot by slot; PPO does the rest.
+
+    An observation has the board, float32 [provinces, features], and ``legal``, int32 [slots, choices]: which order
+    (a number) each choice stands for. Every order has a learned vector; its score is the product with a vector that
+    sums up the board. Choices that are not there get -1e9, so RLlib's usual distribution never draws them.
+    """
+
+    def setup(self) -> None:
+        spaces, width = self.observation_space, 64
+        provinces, features = spaces["observation"].shape
+        self.orders = nn.Embedding(int(spaces["legal"].high.max()) + 2, width)  # 0: no order
+        self.board = nn.Sequential(nn.Flatten(), nn.Linear(provinces * features, 128), nn.Tanh())
+        self.wish, self.value = nn.Linear(128, width), nn.Linear(128, 1)
+        slots, choices = spaces["legal"].shape
+        self.action_dist_cls = TorchMultiCategorical.get_partial_dist_cls(input_lens=[choices] * slots)
+        with torch.no_grad():
+            self.wish.weight *= 0.1  # nearly uniform play to begin with
+
+    def _forward(self, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
+        seen = batch[Columns.OBS]
+        wish = self.wish(self.board(seen["observation"]))
+        scores = torch.einsum("bsod,bd->bso", self.orders(seen["legal"].long() + 1), wish)
+        return {Columns.ACTION_DIST_INPUTS: scores.masked_fill(seen["action_mask"] == 0, -1e9).flatten(1)}
+
+    def compute_values(self, batch: dict[str, Any], embeddings: Any = None) -> Tensor:
+        return self.value(self.board(batch[Columns.OBS]["observation"]))[:, 0]
+
+
+def make_config(map_name: str, years: int, seed: int = 0) -> PPOConfig:
+    """RLlib's PPO with its usual runner, Learner and connectors."""
+    spec = MultiRLModuleSpec(rl_module_specs={POLICY: RLModuleSpec(LegalOrdersModule)})
+    return (
+        PPOConfig()
+        .environment(Diplomacy, env_config={"map_name": map_name, "years": years}, disable_env_checking=True)
+        .env_runners(num_env_runners=0, num_envs_per_env_runner=8, batch_mode="complete_episodes")
+        .multi_agent(policies={POLICY}, policy_mapping_fn=lambda agent, episode, **kwargs: POLICY)
+        .rl_module(rl_module_spec=spec)
+        .training(
+            lr=2e-3,
+            gamma=1.0,
+            lambda_=0.95,
+            entropy_coeff=0.003,
+            vf_clip_param=100.0,
+            use_kl_loss=False,
+            grad_clip=1.0,
+            num_epochs=4,
+            minibatch_size=256,
+            train_batch_size_per_learner=600,  # steps of the environment; each is one of every power
+        )
+        .debugging(seed=seed, log_level="ERROR")
+    )
+
+
+def train(map_name: str, years: int, iterations: int, seed: int = 0) -> list[float]:
+    """The mean return, a power and game, of each iteration. Ray must be running."""
+    algorithm = make_config(map_name, years, seed).build_algo()
+    curve = []
+    for iteration in range(iterations):
+        result = algorithm.train()
+        returns = result["env_runners"]["agent_episode_returns_mean"]
+        curve.append(sum(returns.values()) / len(returns))
+        print(f"{iteration + 1:3d}  return {curve[-1]:6.2f}", flush=True)
+    algorithm.stop()
+    return curve
+
+
+def main(map_name: str = "clique:3", years: int = 3, iterations: int = 15, seed: int = 0) -> None:
+    """RLlib's PPO on Welfare Diplomacy without press, all powers learning."""
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    torch.set_num_threads(1)  # such small matrices are slower with more
+    logging.getLogger("ray").setLevel(logging.ERROR)
+    ray.init(
+        num_cpus=2,
+        include_dashboard=False,
+        log_to_driver=False,
+        object_store_memory=100_000_000,
+        logging_level=logging.ERROR,
+    )
+    try:
+        train(map_name, years, iterations, seed)
+    finally:
+        ray.shutdown()
+
+
+if __name__ == "__main__":
+    typer.run(main)

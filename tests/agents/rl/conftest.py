@@ -1,0 +1,18 @@
+"""Boards that the tests of learned players share."""
+
+from __future__ import annotations
+
+import pytest
+
+import welfare_env
+
+
+@pytest.fixture(scope="session")
+def standard():
+    return welfare_env.load_board("standard")
+
+
+@pytest.fixture(autouse=True)
+def _one_thread():
+    """Threads of torch only wait for each other on networks this small, and for the other test processes."""
+    pytest.importorskip("torch").set_num_threads(1)

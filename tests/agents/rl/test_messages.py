@@ -1,0 +1,302 @@
+# ruff: noqa: E402  the imports need the extra rl
+"""Learned players in games with tokens: what they hear, what they say, and which checkpoints fit."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+torch = pytest.importorskip("torch")
+
+import welfare_env
+from agents.rl import checkpoint
+from agents.rl.checkpoint import Checkpoint, CheckpointError
+from agents.rl.inputs import Inputs, Reader
+from agents.rl.network import WORDS, BoardNetwork, Size
+from agents.rl.player import LearnedPolicy
+from agents.rl.words import Said, as_words, speakers, to_send
+from welfare_env import Game, Rules, load_board, press
+from welfare_env.engine.fast import FastEngine
+from welfare_env.position import Position
+
+TOKENS = Rules(years=1, press="tokens", message_rounds=2)
+NONE, TEXT = replace(TOKENS, press=None), replace(TOKENS, press="text")
+BOARD = load_board("clique:3")
+STANDARD = load_board()
+
+
+def made(rules: Rules, seed: int = 0, board: welfare_env.Board = BOARD) -> BoardNetwork:
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        return BoardNetwork(board, Size(16, 1), rules.message_rounds if rules.has_tokens else 0)
+
+
+def stored(folder: Path, rules: Rules, board: welfare_env.Board = BOARD, **changes: Any) -> str:
+    """A checkpoint of a network that has learned nothing."""
+    weights = {name: value.numpy() for name, value in made(rules, board=board).state_dict().items()}
+    about = Checkpoint(weights, Size(16, 1), board.name, rules, checkpoint.vocabulary(board))
+    checkpoint.save(folder, replace(about, **changes))
+    return str(folder)
+
+
+def some_words(rng: np.random.Generator, board: welfare_env.Board, rules: Rules, games: int) -> Said:
+    """Everybody has said something or nothing to everybody."""
+    said, powers = Said(board, rules, games), len(board.powers)
+    which, who = (grid.ravel() for grid in np.meshgrid(np.arange(games), np.arange(powers), indexing="ij"))
+    for message_round in range(1, 1 + rules.message_rounds):
+        said.say(message_round, which, who, rng.integers(WORDS, size=(len(which), powers)))
+    return said
+
+
+def mixed(reader: Reader, rng: np.random.Generator) -> Inputs:
+    """Decisions of words and of orders in one batch, in random positions."""
+    env = welfare_env.vector_env(8, reader.board.name, replace(reader.rules, press=None))
+    env.reset(seed=3)
+    for _ in range(3):
+        env.step(env.sample())
+    games, powers = np.nonzero(speakers(reader.board, env.rows))
+    said = some_words(rng, reader.board, reader.rules, 8)
+    rounds = np.arange(len(games)) % (1 + reader.message_rounds)
+    return reader.read(reader.pack(env.rows[games], powers, said.heard(games, powers), rounds))
+
+
+def play_aec(seats: dict[str, LearnedPolicy], rules: Rules, map_name: str = "clique:3", seed: int = 0) -> Game:
+    env = welfare_env.make(map_name, rules=rules)
+    env.reset(seed=seed)
+    for agent in env.agent_iter():
+        observation, _, terminated, truncated, info = env.last()
+        env.step(None if terminated or truncated else seats[agent].act(observation, info))
+    return env.unwrapped.game
+
+
+def play_parallel(seats: dict[str, LearnedPolicy], rules: Rules, map_name: str = "clique:3", seed: int = 0) -> Game:
+    env = welfare_env.parallel_env(map_name, rules=rules)
+    observations, infos = env.reset(seed=seed)
+    while env.agents:
+        actions = {agent: seats[agent].act(observations[agent], infos[agent]) for agent in env.agents}
+        observations, _, _, _, infos = env.step(actions)
+        assert not any(infos[agent]["refused"] for agent in infos)
+    return env.game
+
+
+def seated(
+    path: str, board: welfare_env.Board = BOARD, seed: int = 0, rules: Rules = TOKENS
+) -> dict[str, LearnedPolicy]:
+    seats = {power: LearnedPolicy(path) for power in press.players(board, rules)}
+    for power, policy in seats.items():
+        policy.reset(power, seed)
+    return seats
+
+
+def told(game: Game) -> list[tuple[Any, ...]]:
+    """What happened in a game, without the sequence in which messages were sent in a round."""
+    return [
+        (record.phase, record.orders, record.void, sorted(record.messages, key=lambda sent: (sent.round, repr(sent))))
+        for record in game.history
+    ]
+
+
+class TestHearing:
+    @given(seed=st.integers(0, 2**31), board=st.sampled_from([BOARD, STANDARD]))
+    @settings(max_examples=8)
+    def test_everybody_hears_what_the_environments_observations_tell(self, seed: int, board: welfare_env.Board) -> None:
+        said, powers = some_words(np.random.default_rng(seed), board, TOKENS, 2), len(board.powers)
+        heard = said.heard(np.repeat([1, 0], powers), np.tile(np.arange(powers), 2))
+        for row, (game, power) in zip(heard, ((g, p) for g in (1, 0) for p in board.powers), strict=True):
+            messages = said.messages(game, "S1901M")
+            np.testing.assert_array_equal(row, press.observe_messages(board, TOKENS, power, messages))
+
+    @given(words=st.lists(st.integers(0, WORDS - 1), min_size=7, max_size=7), power=st.integers(0, 6))
+    def test_words_are_sent_to_whom_they_were_meant_for(self, words: list[int], power: int) -> None:
+        sent = dict(to_send(STANDARD, power, np.array(words)))
+        assert as_words(STANDARD, power, sent).tolist() == words
+        others = [STANDARD.powers[(power + seat) % 7] for seat in range(1, 7)]
+        for recipient, word in zip([*others, "GLOBAL"], words, strict=True):
+            assert sent.get(recipient) == ("", *press.TOKENS)[word] or (word == 0 and recipient not in sent)
+
+    @pytest.mark.parametrize("word", ["peace?", 3, None, ["accept"], np.array([1, 2])])
+    def test_what_is_no_word_is_silence(self, word: Any) -> None:
+        assert not as_words(BOARD, 0, {"GLOBAL": word}).any()
+
+    @pytest.mark.parametrize("map_name", ["clique:3", "standard"])
+    def test_those_speak_who_do_in_the_environments(self, map_name: str) -> None:
+        env = welfare_env.vector_env(20, map_name, Rules(press=None, years=4))
+        env.reset(seed=1)
+        engine = FastEngine(env.board, TOKENS)
+        for _ in range(12):
+            for game, found in enumerate(speakers(env.board, env.rows)):
+                position = Position(engine, env.state(game))
+                asked = press.speakers(position) if position.state.phase_type != "R" else []
+                assert [power for power, speaks in zip(env.board.powers, found, strict=True) if speaks] == asked
+            env.step(env.sample())
+
+    def test_whispers_of_others_change_nothing(self) -> None:
+        said = Said(BOARD, TOKENS, 1)
+        said.say(1, np.array([0]), np.array([1]), np.array([[3, 0, 0]]))  # the second power to the third alone
+        heard = said.heard(np.zeros(3, np.int64), np.arange(3))
+        assert [bool(row.any()) for row in heard] == [False, True, True]
+
+
+class TestNetwork:
+    def test_without_words_it_is_the_network_it_was(self) -> None:
+        plain, talking = made(NONE).state_dict(), made(TOKENS).state_dict()
+        more = sorted(set(talking) - set(plain))
+        assert more == sorted(name for name in talking if name.startswith("talk."))
+        assert all(torch.equal(plain[name], talking[name]) for name in plain)
+
+    def test_a_phase_without_words_is_a_board_without_press(self) -> None:
+        env = welfare_env.vector_env(4, "clique:3", NONE)
+        env.reset()
+        games, powers = np.repeat(np.arange(4), 3), np.tile(np.arange(3), 4)
+        chances = np.random.default_rng(0).random(12)
+        answers = [
+            made(rules).answer(reader.read(reader.pack(env.rows[games], powers)), chances)
+            for rules, reader in ((NONE, Reader(BOARD, NONE)), (TOKENS, Reader(BOARD, TOKENS)))
+        ]
+        for without, silent in zip(*answers, strict=True):
+            np.testing.assert_array_equal(without, silent)
+
+    def test_learning_reads_the_probabilities_that_playing_drew_from(self) -> None:
+        network, inputs = made(TOKENS), mixed(Reader(BOARD, TOKENS), np.random.default_rng(5))
+        assert 0 < len(inputs.provinces) < inputs.num_rows
+        answers, logps, values = network.answer(inputs, np.random.default_rng(1).random(inputs.num_rows))
+        judged = network.judge(inputs, answers)
+        np.testing.assert_allclose(judged.logp.detach(), logps, atol=1e-5)
+        np.testing.assert_allclose(judged.values.detach(), values, atol=1e-5)
+        np.testing.assert_allclose(network.values_of(inputs).detach(), values, atol=1e-5)
+
+    def test_words_are_drawn_as_often_as_they_are_probable(self) -> None:
+        network, reader = made(TOKENS), Reader(BOARD, TOKENS)
+        rows = np.repeat(Game("clique:3", TOKENS).position.state.row[None], 4000, axis=0)
+        inputs = reader.read(reader.pack(rows, np.zeros(4000, np.int64), rounds=1))
+        answers, _, _ = network.answer(inputs, np.random.default_rng(0).random(inputs.num_rows))
+        found = np.stack([np.bincount(column, minlength=WORDS) for column in answers.reshape(-1, 3).T]) / 4000
+        expected = [network.judge(inputs, np.full(inputs.num_rows, word)).logp[:3].exp() for word in range(WORDS)]
+        np.testing.assert_allclose(found, torch.stack(expected, dim=1).detach(), atol=0.04)
+
+    def test_the_board_may_be_encoded_before(self) -> None:
+        network, inputs = made(TOKENS), mixed(Reader(BOARD, TOKENS), np.random.default_rng(5))
+        chances = np.full(inputs.num_rows, -1.0)
+        again = network.answer(inputs, chances, network.encode(torch.from_numpy(inputs.boards)))
+        for one, other in zip(network.answer(inputs, chances), again, strict=True):
+            np.testing.assert_array_equal(one, other)
+
+    @pytest.mark.parametrize("of_words", [False, True])
+    def test_what_was_heard_is_learned_from(self, of_words: bool) -> None:
+        """Orders and words both send gradients to what hears; only words to what speaks."""
+        network, inputs = made(TOKENS), mixed(Reader(BOARD, TOKENS), np.random.default_rng(5))
+        count = len(inputs.provinces)
+        logp = network.judge(inputs, np.zeros(inputs.num_rows, np.int64)).logp
+        (logp[count:] if of_words else logp[:count]).sum().backward()
+        moved = {name for name, value in network.named_parameters() if value.grad is not None and value.grad.any()}
+        assert {"talk.voice.weight", "talk.told.weight", "read.weight"} <= moved
+        assert ("talk.word.weight" in moved) == of_words
+
+    def test_it_learns_to_answer_what_it_heard(self) -> None:
+        """Supervised: say to each power what it said to you. That cannot be known from the board."""
+        rng, reader, network = np.random.default_rng(0), Reader(BOARD, TOKENS), made(TOKENS)
+        row = Game("clique:3", TOKENS).position.state.row
+        optimizer, losses = torch.optim.Adam(network.parameters(), lr=0.02), []
+        for _ in range(60):
+            heard = np.zeros((96, 3, 6), np.int8)
+            heard[:, 1:, 0] = rng.integers(WORDS, size=(96, 2))
+            inputs = reader.read(reader.pack(np.repeat(row[None], 96, axis=0), np.arange(96) % 3, heard, 2))
+            wanted = np.concatenate([heard[:, 1:, 0], np.zeros((96, 1), np.int8)], axis=1).ravel().astype(np.int64)
+            loss = -network.judge(inputs, wanted).logp.mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            losses.append(loss.item())
+        assert losses[0] > 1.5
+        assert losses[-1] < 0.2
+
+    def test_a_silent_network_is_silent_where_words_are_asked_for(self) -> None:
+        network, inputs = made(NONE), mixed(Reader(BOARD, TOKENS), np.random.default_rng(5))
+        answers, logps, _ = network.answer(inputs, np.random.default_rng(1).random(inputs.num_rows))
+        assert not answers[len(inputs.provinces) :].any()
+        assert not logps[len(inputs.provinces) :].any()
+
+
+class TestPlaying:
+    def test_one_game_in_both_environments(self, tmp_path: Path) -> None:
+        """Speaking one after the other changes nothing: what was said in a round is heard in the next."""
+        path = stored(tmp_path, TOKENS)
+        games = [play(seated(path, seed=4), TOKENS) for play in (play_aec, play_parallel)]
+        assert told(games[0]) == told(games[1])
+        assert len([message for record in games[0].history for message in record.messages]) > 10
+
+    @pytest.mark.parametrize("play", [play_aec, play_parallel])
+    def test_the_same_seed_replays_the_same_game(self, tmp_path: Path, play: Callable) -> None:
+        path = stored(tmp_path, TOKENS)
+        games = [told(play(seated(path, seed=seed), TOKENS, seed=7)) for seed in (1, 1, 2)]
+        assert games[0] == games[1] != games[2]
+
+    def test_on_the_standard_map(self, tmp_path: Path) -> None:
+        path = stored(tmp_path, TOKENS, STANDARD)
+        game = play_parallel(seated(path, STANDARD), TOKENS, "standard")
+        assert {message.text for record in game.history for message in record.messages} == set(press.TOKENS)
+
+    @pytest.mark.parametrize("play", [play_aec, play_parallel])
+    @pytest.mark.parametrize("rules", [TEXT, NONE])
+    def test_it_is_silent_without_tokens(self, tmp_path: Path, play: Callable, rules: Rules) -> None:
+        game = play(seated(stored(tmp_path, TOKENS)), rules)
+        assert game.is_done
+        assert not any(record.messages for record in game.history)
+
+    @pytest.mark.parametrize("play", [play_aec, play_parallel])
+    def test_one_that_never_learned_to_speak_is_silent(self, tmp_path: Path, play: Callable) -> None:
+        game = play(seated(stored(tmp_path, NONE)), TOKENS)
+        assert game.is_done
+        assert not any(record.messages for record in game.history)
+
+    @pytest.mark.parametrize("play", [play_aec, play_parallel])
+    def test_beside_a_mediator(self, tmp_path: Path, play: Callable) -> None:
+        rules = replace(TOKENS, mediator=True)
+        assert play(seated(stored(tmp_path, TOKENS), rules=rules), rules).is_done
+
+
+class TestCheckpoints:
+    def test_other_message_rounds_are_refused(self, tmp_path: Path) -> None:
+        found = checkpoint.load(stored(tmp_path, TOKENS))
+        with pytest.raises(CheckpointError, match=r"message_rounds=2.*message_rounds=3"):
+            found.network_for(BOARD, replace(TOKENS, message_rounds=3))
+        found.network_for(BOARD, replace(TEXT, message_rounds=3))
+
+    def test_other_words_are_refused(self, tmp_path: Path) -> None:
+        found = checkpoint.load(stored(tmp_path, TOKENS, words=press.VOCABULARY_VERSION + 1))
+        with pytest.raises(CheckpointError, match="version 2 of the message vocabulary, this is version 1"):
+            found.network_for(BOARD, TOKENS)
+        found.network_for(BOARD, NONE)
+
+    def test_the_version_is_written_where_there_are_words(self, tmp_path: Path) -> None:
+        files = [
+            Path(stored(tmp_path / name, rules)) / "checkpoint.json" for name, rules in (("a", TOKENS), ("b", NONE))
+        ]
+        assert [json.loads(file.read_text()).get("words") for file in files] == [press.VOCABULARY_VERSION, None]
+
+    def test_one_without_the_version_is_damaged(self, tmp_path: Path) -> None:
+        file = Path(stored(tmp_path, TOKENS)) / "checkpoint.json"
+        file.write_text(
+            json.dumps({key: value for key, value in json.loads(file.read_text()).items() if key != "words"})
+        )
+        with pytest.raises(CheckpointError, match="words"):
+            checkpoint.load(tmp_path)
+
+    @pytest.mark.parametrize(("taught", "learning"), [(NONE, TOKENS), (TOKENS, NONE), (TOKENS, TOKENS)])
+    def test_a_warm_start_takes_over_what_both_have(self, tmp_path: Path, taught: Rules, learning: Rules) -> None:
+        given = checkpoint.load(stored(tmp_path, taught))
+        network, before = made(learning, seed=1), made(learning, seed=1).state_dict()
+        given.warm_start(network, BOARD, learning)
+        for name, value in network.state_dict().items():
+            assert np.array_equal(value, given.weights.get(name, before[name])), name
+
+    def test_a_warm_start_of_another_size_is_refused(self, tmp_path: Path) -> None:
+        given = checkpoint.load(stored(tmp_path, NONE))
+        with pytest.raises(CheckpointError, match="do not fit"):
+            given.warm_start(BoardNetwork(BOARD, Size(8, 1), 2), BOARD, TOKENS)

@@ -1,0 +1,133 @@
+"""The network: its two ways to look at a decision agree, and it depends on nothing that it must not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import welfare_env
+from agents.rl.inputs import Inputs, Reader
+from agents.rl.network import BoardNetwork, Size, ranges, row_statistics
+
+
+def batch(map_name="standard", variant="welfare", steps=9, games=12):
+    """Decisions of random positions: (board, reader, inputs)."""
+    env = welfare_env.vector_env(games, map_name, variant=variant, years=4)
+    env.reset(1)
+    for _ in range(steps):
+        env.step(env.sample())
+    reader = Reader(env.board, env.rules)
+    pairs = np.unique(np.stack([env.legal.games, env.legal.powers], axis=1), axis=0).astype(np.int64)
+    return env.board, reader, reader.select(env.rows, env.legal, pairs[:, 0], pairs[:, 1])
+
+
+def network(board, seed=0):
+    """One that does not play uniformly."""
+    torch.manual_seed(seed)
+    made = BoardNetwork(board, Size(16, 2))
+    with torch.no_grad():
+        made.score.weight *= 20
+    return made
+
+
+@pytest.mark.parametrize("map_name", ["standard", "clique:4", "ancmed"])
+@pytest.mark.parametrize("steps", [0, 2, 5, 9])
+def test_judging_an_answer_gives_the_probability_it_was_drawn_with(map_name, steps):
+    board, _, inputs = batch(map_name, steps=steps)
+    net = network(board)
+    answers, logps, values = net.answer(inputs, np.random.default_rng(0).random(len(inputs.provinces)))
+    judged = net.judge(inputs, answers)
+    assert torch.allclose(judged.logp, torch.from_numpy(logps), atol=1e-4)
+    assert torch.allclose(judged.values, torch.from_numpy(values), atol=1e-5)
+    assert (judged.entropy >= -1e-5).all()
+    assert (answers < np.diff(inputs.starts)).all()
+
+
+def test_a_decision_does_not_depend_on_the_others_in_its_batch():
+    board, _, inputs = batch()
+    net, chances = network(board), np.random.default_rng(0).random(len(inputs.provinces))
+    together, logps, values = net.answer(inputs, chances)
+    for number in range(0, len(inputs), 7):
+        rows = slice(inputs.first_rows[number], inputs.first_rows[number + 1])
+        first, last = inputs.starts[rows.start], inputs.starts[rows.stop]
+        alone = Inputs(
+            inputs.boards[number : number + 1],
+            np.array([0, rows.stop - rows.start]),
+            inputs.starts[rows.start : rows.stop + 1] - first,
+            inputs.orders[first:last],
+            inputs.provinces[rows],
+        )
+        answers, logp, value = net.answer(alone, chances[rows])
+        assert np.array_equal(answers, together[rows])
+        assert np.allclose(logp, logps[rows], atol=1e-4)
+        assert np.allclose(value, values[number], atol=1e-5)
+
+
+def test_draws_follow_the_probabilities():
+    board, _, inputs = batch("clique:4", steps=0, games=1)
+    net, rng = network(board), np.random.default_rng(0)
+    row = 0
+    options = inputs.starts[row + 1] - inputs.starts[row]
+    counts = np.zeros(options)
+    for _ in range(4000):
+        counts[net.answer(inputs, rng.random(len(inputs.provinces)))[0][row]] += 1
+    answers = np.zeros(len(inputs.provinces), np.int64)
+    wanted = []
+    for option in range(options):
+        answers[row] = option
+        wanted.append(net.judge(inputs, answers).logp[row].exp().item())
+    assert sum(wanted) == pytest.approx(1, abs=1e-5)
+    assert np.abs(counts / 4000 - wanted).max() < 0.03  # four deviations
+
+
+def test_greedy_takes_the_most_probable():
+    board, _, inputs = batch()
+    net = network(board)
+    greedy, logps, _ = net.answer(inputs, np.full(len(inputs.provinces), -1.0))
+    for seed in range(5):
+        drawn, others, _ = net.answer(inputs, np.random.default_rng(seed).random(len(inputs.provinces)))
+        first = inputs.first_rows[:-1][np.diff(inputs.first_rows) > 0]  # rows that hear of no other
+        assert (logps[first] >= others[first] - 1e-5).all()
+    assert not np.array_equal(greedy, drawn)
+
+
+def test_every_weight_learns():
+    board, _, inputs = batch()
+    net = network(board)
+    judged = net.judge(inputs, net.answer(inputs, np.random.default_rng(0).random(len(inputs.provinces)))[0])
+    (judged.logp.sum() + judged.values.sum() + judged.entropy.sum()).backward()
+    for name, weight in net.named_parameters():
+        assert weight.grad is not None and weight.grad.abs().sum() > 0, name
+
+
+def test_later_units_hear_of_earlier_orders():
+    board, _, inputs = batch("standard", steps=0, games=1)
+    net = network(board)
+    assert np.diff(inputs.first_rows).min() >= 3
+    one = np.zeros(len(inputs.provinces), np.int64)
+    other = one.copy()
+    other[0] = 1  # the first unit of the first power
+    before, after = net.judge(inputs, one).logp, net.judge(inputs, other).logp
+    changed = (before != after).numpy()
+    assert changed[:3].all()
+    assert not changed[3:].any()
+
+
+def test_row_statistics_are_those_of_torch():
+    rng = torch.Generator().manual_seed(0)
+    lengths = [1, 5, 2, 9]
+    logits = torch.randn(sum(lengths), generator=rng) * 10
+    row_of = torch.repeat_interleave(torch.arange(4), torch.tensor(lengths))
+    logp, entropy = row_statistics(logits, row_of, 4)
+    for row, part in enumerate(logits.split(lengths)):
+        wanted = torch.distributions.Categorical(logits=part)
+        assert torch.allclose(logp[row_of == row], wanted.logits, atol=1e-5)
+        assert torch.allclose(entropy[row], wanted.entropy(), atol=1e-5)
+
+
+def test_ranges():
+    numbers, owner = ranges(np.array([3, 10, 10]), np.array([5, 10, 13]))
+    assert numbers.tolist() == [3, 4, 10, 11, 12]
+    assert owner.tolist() == [0, 0, 2, 2, 2]

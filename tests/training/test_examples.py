@@ -1,0 +1,133 @@
+"""The examples and the benchmark for people who bring their own algorithm."""
+
+import importlib.util
+import re
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+pytest.importorskip("ray")
+torch = pytest.importorskip("torch")
+
+from benchmarks import training as benchmark  # noqa: E402
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def load(name: str) -> ModuleType:
+    """A file of examples/ as a module."""
+    spec = importlib.util.spec_from_file_location(f"example_{name}", ROOT / "examples" / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def cleanrl() -> ModuleType:
+    return load("cleanrl_ppo")
+
+
+@pytest.fixture(scope="module")
+def stock() -> ModuleType:
+    return load("rllib_stock")
+
+
+def test_the_single_file_learns_and_repeats_itself(cleanrl, capsys):
+    args = cleanrl.Args("clique:3", years=2, num_games=16, phases=14, iterations=5, minibatch=128, lr=5e-3)
+    curve = cleanrl.train(args)
+    assert curve[-1] > curve[0] + 0.5
+    first = re.sub(r"[\d,]+ decisions/s", "", capsys.readouterr().out)
+    cleanrl.train(args)
+    assert re.sub(r"[\d,]+ decisions/s", "", capsys.readouterr().out) == first
+
+
+def test_the_single_file_is_short(cleanrl):
+    assert len(Path(cleanrl.__file__).read_text().splitlines()) <= 250
+
+
+def decided(cleanrl: ModuleType, phases: list[int], values: list[float]) -> object:
+    """Decisions of one power in one game."""
+    where = np.stack([np.array(phases), np.zeros(len(phases), int), np.zeros(len(phases), int)])
+    nothing = np.zeros((len(phases), 1))
+    return cleanrl.Decisions(where, nothing, nothing, nothing, np.array(values, np.float32))
+
+
+def test_a_decision_is_paid_until_the_next_one(cleanrl):
+    rewards = np.array([1, 2, 4, 8], np.float32).reshape(4, 1, 1)
+    ends, ahead = np.zeros((4, 1), bool), np.full((1, 1), 16, np.float32)
+    notes = decided(cleanrl, [0, 2], [0.5, 0.25])
+    assert cleanrl.advantages(notes, rewards, ends, ahead, 1.0, 1.0).tolist() == [31 - 0.5, 28 - 0.25]
+    assert cleanrl.advantages(notes, rewards, ends, ahead, 1.0, 0.0).tolist() == [3 + 0.25 - 0.5, 28 - 0.25]
+
+
+def test_nothing_is_paid_for_the_next_game(cleanrl):
+    rewards = np.array([1, 2, 4, 8], np.float32).reshape(4, 1, 1)
+    ends = np.array([[False], [True], [False], [False]])
+    notes = decided(cleanrl, [0, 3], [0.0, 0.0])
+    found = cleanrl.advantages(notes, rewards, ends, np.full((1, 1), 16, np.float32), 1.0, 1.0)
+    assert found.tolist() == [3, 24]
+
+
+def test_rllibs_runner_plays_the_examples_environment(stock):
+    """Without Ray: only what is legal is chosen, and every power is paid at the end."""
+    from ray.rllib.env.multi_agent_env_runner import MultiAgentEnvRunner
+
+    runner = MultiAgentEnvRunner(config=stock.make_config("clique:3", years=1), worker_index=0)
+    (episode,) = runner.sample(num_episodes=1)
+    assert set(episode.agent_episodes) == set(stock.Diplomacy({"map_name": "clique:3", "years": 1}).possible_agents)
+    for single in episode.agent_episodes.values():
+        seen, actions = single.get_observations(slice(0, len(single))), single.get_actions()
+        chosen = np.take_along_axis(seen["action_mask"], np.asarray(actions)[..., None], axis=2)
+        assert len(single) >= 3
+        assert (chosen == 1).all()
+        assert single.is_terminated
+
+
+def test_rllibs_learner_learns_from_the_example(stock):
+    """Without Ray: PPO makes what was good more probable."""
+    from ray.rllib.env.multi_agent_env_runner import MultiAgentEnvRunner
+
+    torch.manual_seed(0)
+    config = stock.make_config("clique:3", years=1)
+    runner = MultiAgentEnvRunner(config=config, worker_index=0)
+    learner = config.build_learner(env=runner.env.envs[0].unwrapped)
+    before = {name: value.clone() for name, value in learner.module[stock.POLICY].state_dict().items()}
+    told = learner.update(episodes=runner.sample(num_episodes=8), num_epochs=1, minibatch_size=32)
+    assert np.isfinite(float(told[stock.POLICY]["policy_loss"]))
+    assert any((value != before[name]).any() for name, value in learner.module[stock.POLICY].state_dict().items())
+
+
+def test_both_runners_of_the_benchmark_play_the_same_game():
+    """The most probable orders throughout: RLlib's runner and ours come to the same returns and decide as often."""
+    chosen = benchmark.options("clique:3", years=4, games=2)
+    ours, theirs = benchmark.batched(chosen), benchmark.stock(chosen.play, 1)
+    benchmark.check_equal(ours.network, theirs.module[benchmark.SHARED].unwrapped().network)
+    episodes = ours.sample(explore=False)
+    (episode,) = theirs.sample(num_episodes=1, explore=False)
+    assert benchmark.steps(episodes) == 2 * benchmark.steps(list(episode.agent_episodes.values()))
+    returns = [chosen.play.reward_scale * value for value in ours.take_results()[0].returns]
+    powers = list(ours.board.powers)
+    assert [episode.agent_episodes[power].get_return() for power in powers] == pytest.approx(returns)
+
+
+def test_the_benchmark_refuses_other_networks():
+    one, two = (benchmark.batched(benchmark.options("clique:3", 1, 1)).network for _ in range(2))
+    benchmark.check_equal(one, two)
+    with torch.no_grad():
+        two.place += 1
+    with pytest.raises(SystemExit, match="differ"):
+        benchmark.check_equal(one, two)
+
+
+def test_the_benchmarks_parts_add_up():
+    (ours, *_) = benchmark.rows("clique:3", 1, 2)
+    seconds = benchmark.where_time_goes(ours)
+    parts = [seconds[part] for part in benchmark.PARTS if part != "of it boards"]
+    assert sum(parts) + seconds["rest"] == pytest.approx(seconds["all"])
+    assert seconds["network"] > seconds["of it boards"] > 0
+    assert seconds["engine"] > 0
+    assert seconds["rest"] > 0

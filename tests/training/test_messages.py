@@ -1,0 +1,305 @@
+# ruff: noqa: E402  the imports need the extra rl
+"""Learning to talk: the runner's message rounds, opponents that hear and speak, and words that are worth something."""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("ray")
+
+from ray.rllib.core import DEFAULT_MODULE_ID
+from ray.rllib.core.columns import Columns
+
+import agents
+import welfare_env
+from agents import ScriptedPolicy
+from agents.rl.inputs import Inputs, Reader
+from agents.rl.network import WORDS, BoardNetwork, Size
+from agents.rl.words import Said, speakers, to_send
+from training.errors import TrainingError
+from training.imitation import imitate, watch
+from training.learner import means
+from training.lineup import Lineup
+from training.modules import rows
+from training.opponents import Sight
+from training.ppo import Options, make_config, train
+from training.rewards import Reward
+from training.runner import BatchedEnvRunner, Play, Tape
+from welfare_env import Rules, load_board
+from welfare_env.engine import PHASE, SPRING_MOVES, UNITS, State
+from welfare_env.press import TOKENS, observe_messages
+
+RULES = Rules(years=1, press="tokens", message_rounds=2)
+SMALL = Size(16, 1)
+BOARD = load_board("clique:3")
+EVERYBODY = Lineup(((),), ("learner",), (1.0,))
+
+
+class Parrot(ScriptedPolicy):
+    """Says things, some of which are no words, and notes what it hears."""
+
+    heard: dict[tuple[str, str, int], list[tuple[str, str, str, int]]]
+
+    def act(self, observation: Any, info: Any) -> Any:
+        view = info["view"]
+        told = [(message.sender, message.recipient, message.text, message.round) for message in view.messages]
+        self.heard[self.agent, view.phase, view.message_round] = told
+        return super().act(observation, info)
+
+    def messages(self, view: welfare_env.View) -> list[tuple[str, str]]:
+        number = view.powers.index(view.power)
+        following = view.powers[(number + 1) % len(view.powers)]
+        said = [(following, TOKENS[(number + view.message_round) % 5]), ("NOBODY", "accept")]
+        return [*said, ("GLOBAL", "Let us be friends." if number else "accept")]
+
+    def orders(self, view: welfare_env.View) -> list[str]:
+        return []
+
+
+class Secret(ScriptedPolicy):
+    """Moves in the first Spring or stays, as a coin falls, and whispers to one other which it will be."""
+
+    def reset(self, agent: str, seed: int = 0) -> None:
+        super().reset(agent, seed)
+        self.moves = bool(self.rng.integers(2))
+
+    def messages(self, view: welfare_env.View) -> list[tuple[str, str]]:
+        begins = view.phase == "S1901M" and view.message_round == 1
+        return [(view.powers[0], "accept" if self.moves else "refuse")] if begins else []
+
+    def orders(self, view: welfare_env.View) -> list[str]:
+        legal = [order for orders in view.legal_orders.values() for order in orders]
+        return [order for order in legal if " - " in order][: self.moves and view.phase == "S1901M"]
+
+
+class Guess(Reward):
+    """All are paid 1 if, in Spring, `seat` does as the second power does, and else fined 1.
+
+    A seat that was not told gets 0 in the mean, whatever it does: the coin is fair.
+    """
+
+    seat = 0
+
+    def pay(self, board: welfare_env.Board, rules: Rules, before: np.ndarray, after: np.ndarray) -> np.ndarray:
+        same = self._moved(board, after, 1) == self._moved(board, after, self.seat)
+        paid = np.where(before[:, PHASE] == SPRING_MOVES, np.where(same, 1.0, -1.0), 0.0)
+        return np.repeat(paid[:, None], len(board.powers), axis=1).astype(np.float32)
+
+    def _moved(self, board: welfare_env.Board, states: np.ndarray, power: int) -> np.ndarray:
+        home = board.piece_index[board.start_units[board.powers[power]][0]]
+        layout = board.layout
+        pieces = states[:, layout.piece : layout.piece + layout.most_units]
+        stands = np.arange(layout.most_units) < states[:, UNITS, None]
+        return ~((pieces == home) & stands).any(axis=1)
+
+
+class RelayedGuess(Guess):
+    """The one who has to know is not the one who was told."""
+
+    seat = 2
+
+
+@pytest.fixture(autouse=True)
+def some_policies(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Policies of these tests by name."""
+    make, own = agents.make, {"parrot": Parrot, "secret": Secret}
+    monkeypatch.setattr(agents, "make", lambda spec: own[spec]() if spec in own else make(spec))
+
+
+def runner_of(play: Play) -> BatchedEnvRunner:
+    return BatchedEnvRunner(config=make_config(Options(play, Path())), worker_index=0)
+
+
+def a_play(lineup: Lineup = EVERYBODY, map_name: str = "clique:3", rules: Rules = RULES, **others: Any) -> Play:
+    return Play(map_name, rules, lineup, SMALL, num_games=4, **others)
+
+
+def noted(runner: BatchedEnvRunner, monkeypatch: pytest.MonkeyPatch) -> dict[tuple[int, int], deque]:
+    """A sample's decisions: (game, power) -> (packed observation, action) in their sequence."""
+    found: dict[tuple[int, int], deque] = defaultdict(deque)
+    decide = Tape.decide
+
+    def note(tape: Tape, games: np.ndarray, powers: np.ndarray, *rest: np.ndarray) -> None:
+        for game, power, seen, action in zip(games.tolist(), powers.tolist(), *rest[:2], strict=True):
+            found[game, power].append((seen, action))
+        decide(tape, games, powers, *rest)
+
+    monkeypatch.setattr(Tape, "decide", note)
+    runner.sample()
+    return found
+
+
+class TestRunner:
+    @pytest.mark.parametrize(("map_name", "years"), [("clique:3", 3), ("standard", 1)])
+    def test_its_games_are_those_of_the_parallel_environment(
+        self, monkeypatch: pytest.MonkeyPatch, map_name: str, years: int
+    ) -> None:
+        """The same words and orders give the same boards, and everybody hears what it hears there, neither more nor
+        less, whenever it is asked."""
+        runner = runner_of(a_play(map_name=map_name, rules=replace(RULES, years=years)))
+        asked = noted(runner, monkeypatch)
+        for game in range(4):
+            self.check_game(runner.reader, {power: asked[game, power] for power in range(len(runner.board.powers))})
+
+    def check_game(self, reader: Reader, asked: dict[int, deque]) -> None:
+        board, size, spoken = reader.board, reader.board.layout.size, 0
+        env = welfare_env.parallel_env(board.name, rules=reader.rules)
+        observations, infos = env.reset()
+        slots = env.action_space(board.powers[0])["orders"].shape[0]
+        while env.agents:
+            actions = {}
+            for power, agent in enumerate(board.powers):
+                view = infos[agent]["view"]
+                packed, action = asked[power][0] if asked[power] else (np.full(size + 2, -1), None)
+                now = State(board.layout, packed[:size].astype(np.int32)).same_as(view.state)
+                if not now or packed[-2] != view.message_round:
+                    assert view.asked == "orders" or not env.game.position.is_alive(agent)
+                    assert view.asked == "messages" or not view.legal_orders
+                    continue
+                asked[power].popleft()
+                np.testing.assert_array_equal(packed[size:-2], observations[agent]["messages"].ravel())
+                if view.asked == "messages":
+                    words = to_send(board, power, action[: len(board.powers)])
+                    actions[agent], spoken = view.encode_messages(words), spoken + len(words)
+                else:
+                    actions[agent] = {"orders": action[:slots], "messages": {}}
+            observations, _, _, _, infos = env.step(actions)
+        assert not any(asked.values())
+        assert spoken > 10
+
+    def test_the_league_talks(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        runner = runner_of(a_play(Lineup(((0,),), ("league",), (1.0,))))
+        size = runner.board.layout.size
+        seen = np.array([packed for decisions in noted(runner, monkeypatch).values() for packed, _ in decisions])
+        heard = seen[:, size:-2].reshape(len(seen), 3, -1)
+        assert heard[:, 1:, :2].any()  # of the first round, from others
+        assert not heard[seen[:, -2] == 1].any()  # nothing was said before the first round
+
+    @pytest.mark.parametrize("rules", [replace(RULES, mediator=True), replace(RULES, press="text")])
+    def test_other_press_is_refused(self, rules: Rules) -> None:
+        with pytest.raises(TrainingError, match=r"mediator|press='text'"):
+            runner_of(a_play(rules=rules))
+
+    def test_a_board_is_encoded_once_a_phase(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        network, reader = BoardNetwork(BOARD, SMALL, 2), Reader(BOARD, RULES)
+        env = welfare_env.vector_env(3, "clique:3", replace(RULES, press=None))
+        env.reset()
+        games, powers = np.nonzero(speakers(BOARD, env.rows))
+        heard = Said(BOARD, RULES, 3).heard(games, powers)
+        questions = [reader.words(env.rows, games, powers, heard, number) for number in (1, 2)]
+        some = np.array([0, 3, 8])
+        questions.append(reader.select(env.rows, env.legal, games[some], powers[some], heard[some]))
+        sight, encode, counted = Sight(network), network.encode, []
+        monkeypatch.setattr(network, "encode", lambda boards: counted.append(len(boards)) or encode(boards))
+        found = [self.greedy(sight, games, powers, question) for question in questions[:2]]
+        found.append(self.greedy(sight, games[some], powers[some], questions[2]))
+        assert counted == [9]
+        for answers, question in zip(found, questions, strict=True):
+            np.testing.assert_array_equal(answers, network.answer(question, np.full(question.num_rows, -1.0))[0])
+
+    def greedy(self, sight: Sight, games: np.ndarray, powers: np.ndarray, question: Inputs) -> np.ndarray:
+        return sight.answer(games, powers, question, np.full(question.num_rows, -1.0))[0]
+
+
+class TestOpponents:
+    def test_policies_hear_and_say_what_they_do_in_the_parallel_environment(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Words count; free text and unknown recipients are silence, as in lenient games."""
+        inside: dict = {}
+        monkeypatch.setattr(Parrot, "heard", inside, raising=False)
+        runner_of(a_play(Lineup(((),), ("parrot",), (1.0,)))).sample()
+        outside: dict = {}
+        monkeypatch.setattr(Parrot, "heard", outside, raising=False)
+        env = welfare_env.parallel_env("clique:3", rules=RULES)
+        _, infos = env.reset()
+        policies = {power: Parrot() for power in env.agents}
+        for power, policy in policies.items():
+            policy.reset(power)
+        while env.agents:
+            _, _, _, _, infos = env.step({power: policies[power].act(None, infos[power]) for power in env.agents})
+        assert {key: told for key, told in outside.items() if key in inside} == inside
+        assert sum(map(len, inside.values())) > 20
+        assert all(key in inside for key, told in outside.items() if key[2])  # all message rounds
+
+    def test_a_policy_that_answers_nonsense_is_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(Parrot, "act", lambda self, observation, info: 7)
+        with pytest.raises(TrainingError, match=r"'parrot'.*7"):
+            runner_of(a_play(Lineup(((),), ("parrot",), (1.0,)))).sample()
+
+
+class TestImitation:
+    def test_silence_is_not_taught(self) -> None:
+        assert not watch(a_play(), "dumbbot", 2).observations[:, -2].any()
+
+    def test_words_are(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(Parrot, "heard", {}, raising=False)
+        lesson, reader = watch(a_play(), "parrot", 4), Reader(BOARD, RULES)
+        assert set(lesson.observations[:, -2].tolist()) == {0, 1, 2}
+        network = BoardNetwork(BOARD, SMALL, 2)
+        assert imitate(network, reader, lesson, seed=0, epochs=40, lr=0.02) < 0.3
+        inputs = reader.read(lesson.observations)
+        answers, _, _ = network.answer(inputs, np.full(inputs.num_rows, -1.0))
+        decision, slot = rows(inputs)
+        assert (answers == lesson.actions[decision, slot]).mean() > 0.9
+
+
+class TestLearning:
+    def learned(self, folder: Path, play: Play, **options: Any) -> list[float]:
+        """Mean returns, iteration by iteration."""
+        returns: list[float] = []
+        options = {"epochs": 4, "minibatch": 128, "lr": 0.005, "entropy": 0.01, "save_every": 1000} | options
+        train(Options(play, folder, **options), lambda told: returns.append(told.logged["play/return"]))
+        return returns
+
+    def test_it_learns_to_use_what_it_was_told(self, tmp_path: Path) -> None:
+        """Worth 1 a game to those who listen, and 0 to the deaf."""
+        play = Play("clique:2", replace(RULES, message_rounds=1), Lineup(((0,),), ("secret",), (1.0,)), SMALL)
+        play = replace(play, reward=Guess(), num_games=64, reward_scale=1.0)
+        assert np.mean(self.learned(tmp_path, play, iterations=12)[-3:]) > 0.8
+
+    @pytest.mark.slow
+    def test_two_learners_find_a_code(self, tmp_path: Path) -> None:
+        """The first power is told and the third has to know: what the one says in the second round and what the other
+        makes of it, they have to find out together."""
+        play = Play("clique:3", RULES, Lineup(((0, 2),), ("secret",), (1.0,)), SMALL)
+        play = replace(play, reward=RelayedGuess(), num_games=64, reward_scale=1.0)
+        assert np.mean(self.learned(tmp_path, play, iterations=60)[-5:]) > 0.8
+
+    def test_the_same_seed_gives_the_same_weights(self, tmp_path: Path) -> None:
+        lineup = Lineup(((0,), (1,)), ("learner", "league"), (0.6, 0.4))
+        files = []
+        for name, seed in (("a", 0), ("b", 0), ("c", 1)):
+            options = {"iterations": 2, "league_every": 1, "epochs": 1}
+            self.learned(tmp_path / name, a_play(lineup, seed=seed), **options)
+            files.append((tmp_path / name / "checkpoint" / "weights.safetensors").read_bytes())
+        assert files[0] == files[1] != files[2]
+
+    def test_words_and_orders_count_alike(self) -> None:
+        words = torch.tensor([False, True, True, True])
+        assert means(torch.tensor([5.0, 1.0, 2.0, 3.0]), words).tolist() == [5, 2]
+        assert means(torch.tensor([4.0, 2.0]), torch.tensor([False, False])).tolist() == [3, 0]
+        assert means(torch.tensor([4.0, 2.0]), None).tolist() == [3]
+
+    def test_the_module_draws_what_it_learns_from(self) -> None:
+        """RLlib's own runners ask the module for actions."""
+        runner = runner_of(a_play())
+        module, reader = runner.module[DEFAULT_MODULE_ID].unwrapped(), runner.reader
+        state = welfare_env.Game("clique:3", RULES).position.state.row
+        heard = np.stack([observe_messages(BOARD, RULES, power, []) for power in BOARD.powers] * 2)
+        packed = reader.pack(np.stack([state] * 6), np.arange(6) % 3, heard, np.array([1, 0, 2, 0, 1, 0]))
+        drawn = module.forward_exploration({Columns.OBS: torch.from_numpy(packed)})
+        assert runner.get_spaces()[DEFAULT_MODULE_ID][0].contains(packed[0])
+        assert runner.get_spaces()[DEFAULT_MODULE_ID][1].contains(drawn[Columns.ACTIONS][0].numpy())
+        told = module.forward_train({Columns.OBS: torch.from_numpy(packed), Columns.ACTIONS: drawn[Columns.ACTIONS]})
+        decision, slot = told["row_decision"], told["row_slot"]
+        torch.testing.assert_close(told[Columns.ACTION_LOGP], drawn[Columns.ACTION_LOGP][decision, slot])
+        assert told["row_word"].sum() == 3 * len(BOARD.powers)
+        assert drawn[Columns.ACTIONS][0].max() < WORDS

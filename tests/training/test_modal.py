@@ -1,0 +1,361 @@
+"""Learning to choose programs: what is learnt, that a training can be stopped anywhere, and what is refused."""
+
+import doctest
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+import typer
+from hypothesis import given
+from hypothesis import strategies as st
+from safetensors.torch import load_file
+from typer.testing import CliRunner
+
+import agents
+import evaluation
+import modal_env
+from agents.programs import BestReplyPolicy, expected_payoff
+from modal_env.contest import Contest
+from modal_env.search import least_replies
+from training import modal
+from training.errors import TrainingError
+from training.modal import ModalOptions, ModalProgress, ModalResult, train_modal
+from training.modal_games import Opponent, play, programs_of
+from training.modal_mixes import Judge, rounded, spec_of
+from training.modal_networks import make_network
+from welfare_env.errors import UnknownAgentError
+
+ONE = Fraction(1)
+SMALL = ModalOptions("program:FairBot", iterations=5, num_games=8, save_every=2)
+TOKENS = ModalOptions("mix:FairBot=1/2,DefectBot=1/2", "tokens", iterations=5, num_games=8, save_every=2, budget=5)
+
+
+def learnt(folder: Path, *given: str, **options: object) -> ModalResult:
+    return train_modal(ModalOptions(*given, folder=folder, **options))
+
+
+def commonest(result: ModalResult) -> modal_env.Agent:
+    return result.shares[0][0]
+
+
+# What is learnt. The same opponents as in docs/training-modal.md, with fewer games.
+
+
+@pytest.mark.parametrize(
+    ("opponent", "reply"), [("FairBot", "CooperateBot"), ("PrudentBot", "FairBot"), ("CooperateBot", "DefectBot")]
+)
+def test_a_learner_finds_the_best_program_of_the_library(tmp_path: Path, opponent: str, reply: str) -> None:
+    result = learnt(tmp_path, f"program:{opponent}", iterations=25, num_games=128, lr=0.1)
+    best = BestReplyPolicy(agents.make(f"program:{opponent}")).program(result.options.setting())
+    assert commonest(result).name == best.name == result.best_reply[0].name == reply
+    assert result.shares[0][1] > Fraction(9, 10)
+    assert 0 <= result.gap < Fraction(1, 20)
+    assert result.history[-1].logged["exact/gap"] < 0.1 < result.history[0].logged["exact/gap"]
+
+
+@pytest.mark.parametrize("opponent", ["FairBot", "PrudentBot", "CooperateBot"])
+def test_a_learner_writes_a_formula_as_good_as_the_best_there_is(tmp_path: Path, opponent: str) -> None:
+    """Best of all formulas of depth up to 2 without `me`: found by `modal_env.search`, which is complete."""
+    result = learnt(tmp_path, f"program:{opponent}", "tokens", iterations=20, num_games=128, budget=8)
+    other, setting = modal_env.LIBRARY[opponent], result.options.setting()
+    paid = partial(expected_payoff, other=((other, ONE),), setting=setting)
+    best = max(
+        (reply.agent for reply in least_replies([other], modal_env.POST)), key=lambda agent: paid([(agent, ONE)])
+    )
+    written = commonest(result)
+    assert paid([(written, ONE)]) == paid([(best, ONE)])
+    assert written.depth == best.depth
+    assert modal_env.play(written, other).moves == modal_env.play(best, other).moves
+    assert float(result.payoff) > float(paid([(best, ONE)])) - 0.1
+
+
+def test_it_finds_more_than_the_library_has(tmp_path: Path) -> None:
+    """Only DefectBot is on the list, and a formula that cooperates with FairBot is paid more."""
+    result = learnt(tmp_path, "program:FairBot", "tokens", agents=("DefectBot",), iterations=6, num_games=64, budget=4)
+    assert result.best_reply[0].name == "DefectBot"
+    assert result.gap < 0
+
+
+def test_the_mix_learnt_in_self_play_can_be_measured(tmp_path: Path) -> None:
+    """`evaluation.exploitability`, which knows nothing of training, says what the best reply gains."""
+    result = learnt(tmp_path, iterations=3, num_games=64)
+    assert {agent.name for agent, _ in result.shares} <= {agent.name for agent in modal_env.POST}
+    found = evaluation.exploitability(result.spec, 1, environment=modal_env.make("1/10"))
+    assert found.value.value == pytest.approx(float(result.gap))
+    assert result.gap > 0
+
+
+# How games are played.
+
+
+@pytest.mark.parametrize("actions", ["library", "tokens"])
+@pytest.mark.parametrize("against", ["self", "mix:FairBot=1/2,PrudentBot=1/4,DefectBot=1/4"])
+def test_games_are_those_of_the_environment(actions: str, against: str) -> None:
+    """What was written, written again in `modal_env.make`, is paid the same; and every action was open."""
+    setting = ModalOptions(against, actions).setting()
+    opponent = None if against == "self" else Opponent(against, setting)
+    network = make_network(setting)
+    contests = [Contest(setting) for _ in range(20)]
+    played = play(network, contests, opponent, np.random.default_rng(5))
+    env = modal_env.make("1/10", actions=actions, strict=True)
+    learning = 1 if opponent else 2
+    assert len(played.programs) == len(played.payoffs) == 20 * learning
+    assert played.masks[np.arange(len(played.actions)), played.actions].all()
+    for game, contest in enumerate(contests):
+        env.reset(seed=0)
+        for program in contest.history[0].programs:
+            for action in setting.mode().actions(program):
+                env.step(action)
+        paid = [env.rewards[name] for name in ("player_0", "player_1")[:learning]]
+        assert played.payoffs[game * learning : (game + 1) * learning] == pytest.approx(paid)
+    assert (played.returns == played.payoffs[played.turns]).all()
+
+
+def test_actions_are_drawn_from_the_policy() -> None:
+    setting = ModalOptions().setting()
+    network = make_network(setting)
+    contests = [Contest(setting) for _ in range(1500)]
+    played = play(network, contests, Opponent("program:FairBot", setting), np.random.default_rng(0))
+    chances = network.logits.detach().softmax(-1).numpy()
+    assert np.bincount(played.actions, minlength=4) / 1500 == pytest.approx(chances, abs=0.05)
+    assert np.exp(played.logps) == pytest.approx(chances[played.actions])
+
+
+def test_opponents_are_drawn_from_the_mix() -> None:
+    setting = ModalOptions().setting()
+    opponent = Opponent("mix:FairBot=3/4,DefectBot=1/4,PrudentBot=0", setting)
+    drawn = [opponent.turn(seed).program for seed in range(1000)]
+    assert drawn.count(modal_env.FairBot) / 1000 == pytest.approx(0.75, abs=0.04)
+    assert set(drawn) == {modal_env.FairBot, modal_env.DefectBot}
+    reply = Opponent("best-reply:to=(program:PrudentBot)", setting)
+    assert reply.shares == ((modal_env.FairBot, ONE),)
+
+
+def test_a_new_writer_keeps_within_the_budget() -> None:
+    setting = TOKENS.setting()
+    torch.manual_seed(0)
+    written = programs_of(make_network(setting), setting, 200, np.random.default_rng(0))
+    assert max(agent.size for agent in written) <= 5
+    assert len(set(written)) > 20
+
+
+# How mixes are judged and written.
+
+
+def test_exact_figures_are_those_of_the_game() -> None:
+    setting = ModalOptions(epsilon="1/7").setting()
+    game = modal_env.Game(modal_env.POST, "1/7")
+    mix = np.array([0.1, 0.2, 0.3, 0.4])
+    told = Judge(setting, None)._exact(mix)
+    exact = game.mix(["1/10", "2/10", "3/10", "4/10"])
+    assert told["exact/payoff"] == pytest.approx(float(game.utility(exact, exact)))
+    assert told["exact/gap"] == pytest.approx(float(max(game.replies(exact)) - game.utility(exact, exact)))
+    met = Judge(setting, ((modal_env.FairBot, ONE),))._exact(mix)
+    assert met["exact/payoff"] == pytest.approx(float(game.utility(exact, modal_env.FairBot)))
+
+
+@given(st.lists(st.floats(0.001, 1), min_size=1, max_size=9))
+def test_rounded_shares_add_up(weights: list[float]) -> None:
+    shares = np.array(weights) / sum(weights)
+    programs = list(modal_env.LIBRARY.values())[: len(weights)]
+    mix = rounded(programs, shares)
+    assert sum(share for _, share in mix) == 1
+    exact = dict(zip(programs, shares, strict=True))
+    assert all(share > 0 and abs(float(share) - exact[agent]) < 0.001 for agent, share in mix)
+    policy = agents.make(spec_of(mix))
+    assert tuple(policy.shares) == mix
+
+
+def test_the_average_is_that_of_the_last_iterations() -> None:
+    names = ["DefectBot", "FairBot", "PrudentBot", "FairBot", "FairBot"]
+    logged = [{f"share/{agent.name}": float(agent.name == name) for agent in modal_env.POST} for name in names]
+    history = tuple(ModalProgress(i + 1, "", line) for i, line in enumerate(logged))
+    result = ModalResult(ModalOptions(), history, ((modal_env.FairBot, ONE),), None)
+    assert spec_of(result.average(4)) == "mix:FairBot=3/4,PrudentBot=1/4"
+
+
+# Going on.
+
+
+def state(folder: Path) -> dict[str, torch.Tensor]:
+    return load_file(folder / "state.safetensors")
+
+
+def stop_after(iteration: int, error: type[BaseException]) -> Callable[[ModalProgress], None]:
+    def stop(progress: ModalProgress) -> None:
+        if progress.iteration == iteration:
+            raise error
+
+    return stop
+
+
+@pytest.mark.parametrize("options", [SMALL, TOKENS], ids=["library", "tokens"])
+@pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError], ids=["saved", "killed after the last save"])
+def test_an_interrupted_training_ends_like_an_undisturbed_one(
+    tmp_path: Path, options: ModalOptions, error: type[BaseException]
+) -> None:
+    whole = learn_in(tmp_path / "whole", options)
+    with pytest.raises(error):
+        learn_in(tmp_path / "parts", options, stop_after(3, error))
+    seen: list[int] = []
+    parts = learn_in(tmp_path / "parts", options, lambda progress: seen.append(progress.iteration))
+    assert seen == ([4, 5] if error is KeyboardInterrupt else [3, 4, 5])
+    assert (parts.history, parts.shares) == (whole.history, whole.shares)
+    before, after = state(tmp_path / "whole"), state(tmp_path / "parts")
+    assert before.keys() == after.keys()
+    assert any("adam/" in name for name in before)
+    assert all(torch.equal(before[name], after[name]) for name in before)
+    assert (tmp_path / "whole" / "log.jsonl").read_text() == (tmp_path / "parts" / "log.jsonl").read_text()
+
+
+def learn_in(folder: Path, options: ModalOptions, on_progress: Callable = lambda progress: None) -> ModalResult:
+    given = {name: getattr(options, name) for name in ("actions", "iterations", "num_games", "save_every", "budget")}
+    return train_modal(ModalOptions(options.against, folder=folder, **given), on_progress)
+
+
+def test_seeds_matter_and_global_chance_does_not(tmp_path: Path) -> None:
+    for name, seed in (("a", 0), ("b", 0), ("c", 1)):
+        torch.manual_seed(ord(name))
+        drawn = torch.rand(1)
+        torch.manual_seed(ord(name))
+        train_modal(ModalOptions("program:FairBot", iterations=1, num_games=8, seed=seed, folder=tmp_path / name))
+        assert torch.equal(torch.rand(1), drawn)  # torch's own generator is left alone
+    a, b, c = (state(tmp_path / name)["network/logits"] for name in "abc")
+    assert torch.equal(a, b)
+    assert not torch.equal(a, c)
+
+
+def test_a_finished_training_is_read_and_a_longer_one_goes_on(tmp_path: Path) -> None:
+    first = learn_in(tmp_path, SMALL)
+    assert learn_in(tmp_path, SMALL, stop_after(5, RuntimeError)) == first  # nothing is played again
+    longer = train_modal(ModalOptions("program:FairBot", iterations=7, num_games=8, folder=tmp_path))
+    assert longer.history[:5] == first.history
+    assert len(longer.history) == 7
+    with pytest.raises(TrainingError, match="7 iterations"):
+        learn_in(tmp_path, SMALL)
+
+
+# What is refused.
+
+
+def test_another_training_is_not_overwritten(tmp_path: Path) -> None:
+    learn_in(tmp_path, SMALL)
+    before = {file: file.read_bytes() for file in tmp_path.iterdir() if file.is_file()}
+    with pytest.raises(TrainingError, match="seed=0 where 3 is given"):
+        learnt(tmp_path, "program:FairBot", iterations=5, num_games=8, seed=3)
+    assert {file: file.read_bytes() for file in tmp_path.iterdir() if file.is_file()} == before
+
+
+def test_a_damaged_folder_is_told(tmp_path: Path) -> None:
+    learn_in(tmp_path, SMALL)
+    log = (tmp_path / "log.jsonl").read_text()
+    (tmp_path / "log.jsonl").write_text(log[: len(log) // 2])
+    with pytest.raises(TrainingError, match=r"log\.jsonl"):
+        learn_in(tmp_path, SMALL)
+    (tmp_path / "log.jsonl").write_text(log)
+    weights = (tmp_path / "state.safetensors").read_bytes()
+    (tmp_path / "state.safetensors").write_bytes(weights[:50])
+    with pytest.raises(TrainingError, match=r"state\.safetensors: damaged"):
+        learn_in(tmp_path, SMALL)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "told"),
+    [
+        ({"against": "prosocial"}, modal_env.GameError, "program:"),
+        ({"against": "program:FareBot"}, UnknownAgentError, "FareBot"),
+        ({"against": "program:JustBot"}, modal_env.ActionError, "not among the programs"),
+        ({"against": "program:PrudentBot", "actions": "tokens", "budget": 3}, modal_env.FormulaError, "7 tokens"),
+        ({"actions": "formula"}, TrainingError, "tokens"),
+        ({"agents": ("FareBot",)}, modal_env.FormulaError, "FareBot"),
+        ({"epsilon": "-1"}, modal_env.GameError, "epsilon"),
+        ({"budget": 4}, modal_env.GameError, "budget"),
+        ({"iterations": 0}, TrainingError, "iterations=0"),
+        ({"lr": 0.0}, TrainingError, "lr=0.0"),
+        ({"clip": 1.5}, TrainingError, "clip=1.5"),
+    ],
+)
+def test_bad_options_are_told_before_anything_is_written(
+    tmp_path: Path, options: dict, error: type[Exception], told: str
+) -> None:
+    with pytest.raises(error, match=told):
+        train_modal(ModalOptions(folder=tmp_path / "new", **options))
+    assert not (tmp_path / "new").exists()
+
+
+def test_averages_of_formulas_are_refused() -> None:
+    with pytest.raises(TrainingError, match="library"):
+        ModalResult(TOKENS, (), (), None).average(2)
+
+
+def test_what_the_page_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = Path(__file__).parents[2] / "docs" / "training-modal.md"
+    monkeypatch.chdir(tmp_path)  # trainings go into runs/
+    assert doctest.testfile(str(page), module_relative=False).failed == 0
+
+
+# On the command line.
+
+
+app = typer.Typer(pretty_exceptions_enable=False)
+app.command("modal")(modal.command)
+TRAIN = ["--against", "program:FairBot", "--iterations", "4", "--games", "8"]
+
+
+def test_the_command_trains_and_tells(tmp_path: Path) -> None:
+    told = CliRunner().invoke(app, [*TRAIN, "--out", str(tmp_path), "--json"])
+    assert told.exit_code == 0, told.output
+    result = json.loads(told.stdout)
+    assert result["best_reply"] == "CooperateBot"
+    assert sum(result["shares"].values()) == pytest.approx(1)
+    assert json.loads((tmp_path / "policy.json").read_text())["spec"] == result["spec"]
+    assert list((tmp_path / "tensorboard").iterdir())
+    table = CliRunner().invoke(app, [*TRAIN, "--out", str(tmp_path)])
+    assert f"policy: {result['spec']}" in table.stdout
+
+
+def test_ctrl_c_saves_and_the_same_command_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    learn = modal.train_modal
+
+    def interrupted(options: ModalOptions, on_progress: Callable[[ModalProgress], None]) -> ModalResult:
+        def report(progress: ModalProgress) -> None:
+            if progress.iteration == 2:
+                os.kill(os.getpid(), signal.SIGINT)
+            on_progress(progress)
+
+        return learn(options, report)
+
+    monkeypatch.setattr(modal, "train_modal", interrupted)
+    before = signal.getsignal(signal.SIGINT)
+    told = CliRunner().invoke(app, [*TRAIN, "--out", str(tmp_path / "parts")])
+    assert told.exit_code == 130
+    assert "same command goes on" in told.stderr
+    assert signal.getsignal(signal.SIGINT) is before
+    assert len((tmp_path / "parts" / "log.jsonl").read_text().splitlines()) == 2
+    monkeypatch.setattr(modal, "train_modal", learn)
+    for name in ("parts", "whole"):
+        assert CliRunner().invoke(app, [*TRAIN, "--out", str(tmp_path / name)]).exit_code == 0
+    before_, after = state(tmp_path / "whole"), state(tmp_path / "parts")
+    assert all(torch.equal(before_[name], after[name]) for name in before_)
+
+
+def test_the_command_tells_what_is_wrong(tmp_path: Path) -> None:
+    told = CliRunner().invoke(app, ["--against", "prosocial", "--out", str(tmp_path)])
+    assert told.exit_code == 2
+    assert "program:" in told.stderr
+
+
+def test_importing_the_command_loads_neither_torch_nor_ray() -> None:
+    heavy = {"torch", "ray", "tensorboardX", "matplotlib"}
+    code = f"import sys, training.modal; print(*sorted({heavy!r} & sys.modules.keys()))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout.strip()) == (0, ""), done.stderr

@@ -1,0 +1,293 @@
+"""Command line: ``python -m training welfare | standard | best-response | modal``."""
+
+from __future__ import annotations
+
+import json
+import logging
+import shlex
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Optional
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+
+from training.errors import TrainingError
+from welfare_env import Rules, WelfareEnvError, load_board
+
+if TYPE_CHECKING:
+    from training.gain import Gain
+    from training.ppo import Options
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Train players with PPO. A training that was interrupted goes on when the same command is given again. The "
+    "result is a folder FOLDER/checkpoint: the policy rl:FOLDER/checkpoint.",
+)
+
+Out = Annotated[Path, typer.Option(help="Folder for checkpoint, state, log.jsonl and TensorBoard files.")]
+Seed = Annotated[int, typer.Option(min=0, help="One seed, one result, bit for bit (for a fixed number of workers).")]
+Iterations = Annotated[int, typer.Option(min=1, help="Each plays a sample of games and learns from it.")]
+Games = Annotated[int, typer.Option(min=1, help="Games in a sample.")]
+Years = Annotated[int, typer.Option(min=1, help="Length of a game.")]
+Map = Annotated[str, typer.Option("--map", help="A map's name, a toy board (clique:4), or the path of a .map file.")]
+RewardText = Annotated[str, typer.Option("--reward", help="own, score, social, or inequity:A,B (training.rewards).")]
+Width = Annotated[int, typer.Option(min=4, help="Numbers that stand for a province in the network.")]
+Layers = Annotated[int, typer.Option(min=1, help="Rounds of exchange between neighbouring provinces.")]
+Rate = Annotated[float, typer.Option("--lr", help="Step size at the beginning; falls to a tenth.")]
+Entropy = Annotated[float, typer.Option(help="Weight of the entropy at the beginning; falls to a tenth.")]
+Epochs = Annotated[int, typer.Option(min=1, help="Passes over a sample.")]
+Minibatch = Annotated[int, typer.Option(min=1, help="Decisions in a step of the optimiser.")]
+Imitate = Annotated[
+    Optional[str],  # noqa: UP045 (typer reads it)
+    typer.Option(help="Begin by imitating this policy, e.g. dumbbot.", show_default="no"),
+]
+ImitateGames = Annotated[int, typer.Option(min=1, help="Games of the policy that is imitated.")]
+Start = Annotated[
+    Optional[Path],  # noqa: UP045
+    typer.Option(help="Begin with the weights of this checkpoint.", show_default="no"),
+]
+Curriculum = Annotated[str, typer.Option(help="Years of earlier, shorter games: 2,5 trains a third each on 2, 5, all.")]
+SaveEvery = Annotated[int, typer.Option(min=1, help="Iterations between saves.")]
+Workers = Annotated[int, typer.Option(min=0, help="Ray processes that play; 0 plays here, without Ray.")]
+Address = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option("--ray-address", help="A running Ray cluster: auto, or HOST:PORT.", show_default="none"),
+]
+Report = Annotated[int, typer.Option(min=2, help="Games for each gain that is reported.")]
+
+
+@app.command("welfare")
+def welfare(
+    out: Out = Path("runs/welfare"),
+    seed: Seed = 0,
+    iterations: Iterations = 200,
+    games: Games = 32,
+    years: Years = 10,
+    map_name: Map = "standard",
+    reward: RewardText = "own",
+    league_share: Annotated[
+        float, typer.Option(min=0, max=1, help="Share of games in which one seat learns against past selves.")
+    ] = 0.2,
+    width: Width = 32,
+    layers: Layers = 2,
+    lr: Rate = 1e-3,
+    entropy: Entropy = 0.02,
+    epochs: Epochs = 2,
+    minibatch: Minibatch = 512,
+    imitate: Imitate = None,
+    imitate_games: ImitateGames = 200,
+    start: Start = None,
+    curriculum: Curriculum = "",
+    save_every: SaveEvery = 10,
+    workers: Workers = 0,
+    ray_address: Address = None,
+) -> None:
+    """Self-play in Welfare Diplomacy: one network in all seats, and a league of its past selves."""
+    shares = {"learner": 1 - league_share, "league": league_share}
+    _train(locals(), "welfare", "singles", {name: share for name, share in shares.items() if share}, league_every=10)
+
+
+@app.command("standard")
+def standard(
+    against: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option(help="Who plays the other six seats; several take turns.", show_default="random, dumbbot"),
+    ] = None,
+    out: Out = Path("runs/standard"),
+    seed: Seed = 0,
+    iterations: Iterations = 150,
+    games: Games = 128,
+    years: Years = 10,
+    map_name: Map = "standard",
+    reward: RewardText = "own",
+    width: Width = 32,
+    layers: Layers = 2,
+    lr: Rate = 1e-3,
+    entropy: Entropy = 0.02,
+    epochs: Epochs = 3,
+    minibatch: Minibatch = 512,
+    imitate: Imitate = None,
+    imitate_games: ImitateGames = 200,
+    start: Start = None,
+    curriculum: Curriculum = "",
+    save_every: SaveEvery = 10,
+    workers: Workers = 0,
+    ray_address: Address = None,
+) -> None:
+    """An attacker for standard Diplomacy without press: one seat learns, the exploiter's second half."""
+    opponents = dict.fromkeys(against or ["random", "dumbbot"], 1.0)
+    _train(locals(), "standard", "singles", opponents, league_every=10 if "league" in opponents else 0)
+
+
+@app.command("best-response")
+def best_response(
+    against: Annotated[str, typer.Option(help="The profile: a policy for all seats of which some deviate.")],
+    coalition: Annotated[str, typer.Option(help="FRANCE,RUSSIA for these seats; singles for each by itself.")] = "singles",
+    out: Out = Path("runs/best-response"),
+    seed: Seed = 0,
+    iterations: Iterations = 150,
+    games: Games = 128,
+    years: Years = 10,
+    map_name: Map = "standard",
+    reward: RewardText = "own",
+    width: Width = 32,
+    layers: Layers = 2,
+    lr: Rate = 1e-3,
+    entropy: Entropy = 0.02,
+    epochs: Epochs = 3,
+    minibatch: Minibatch = 512,
+    imitate: Imitate = None,
+    imitate_games: ImitateGames = 200,
+    start: Start = None,
+    curriculum: Curriculum = "",
+    save_every: SaveEvery = 10,
+    workers: Workers = 0,
+    ray_address: Address = None,
+    report_games: Report = 100,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON in place of a table.")] = False,
+) -> None:
+    """A best response in Welfare Diplomacy: seats that learn against a profile that does not.
+
+    The gain over the profile, with its interval, is a lower bound on how exploitable the profile is.
+    """
+    options, path = _train(locals(), "welfare", coalition, {against: 1.0})
+    with _errors_told():
+        found = import_module("training.gain").gains(options.play, path, against, report_games, seed=seed)
+    if as_json:
+        print(json.dumps([gain.to_dict() for gain in found], indent=2))
+    else:
+        Console().print(gain_table(found, against))
+
+
+def gain_table(found: list[Gain], profile: str) -> Table:
+    """Gains as a table."""
+    table = Table(title=f"Gain by leaving {profile}: points a year of the least member, 95% interval")
+    for name in ("coalition", "gain", "interval", "points", f"as {profile}", "games"):
+        table.add_column(name, justify="left" if name == "coalition" else "right")
+    for gain in found:
+        cells = (f"{gain.value:.2f}", f"[{gain.low:.2f}, {gain.high:.2f}]", f"{gain.points:.2f}")
+        table.add_row(", ".join(gain.coalition), *cells, f"{gain.profile_points:.2f}", str(gain.games))
+    return table
+
+
+def _train(
+    given: dict, variant: str, coalition: str, opponents: dict[str, float], league_every: int = 0
+) -> tuple[Options, Path]:
+    """Read the options of a command, train, and say where the result is."""
+    logging.getLogger("ray").setLevel(logging.ERROR)  # its own deprecations are nobody's business here
+    with _errors_told():
+        options = _options(given, variant, coalition, opponents, league_every)
+        with _told_where(options), _progress(options.iterations) as show:
+            path = import_module("training.ppo").train(options, show)
+    Console(stderr=True).print(f"checkpoint: {path}  (policy rl:{path})", soft_wrap=True, highlight=False)
+    return options, path
+
+
+def _options(given: dict, variant: str, coalition: str, opponents: dict[str, float], league_every: int) -> Options:
+    from agents.rl.network import Size
+    from training.lineup import Lineup
+    from training.ppo import Options
+    from training.rewards import Reward
+    from training.runner import Play
+
+    powers = load_board(given["map_name"]).powers
+    play = Play(
+        map_name=given["map_name"],
+        rules=Rules(press=None, variant=variant, years=given["years"]),
+        lineup=Lineup(read_coalitions(coalition, powers), tuple(opponents), tuple(opponents.values())),
+        size=Size(given["width"], given["layers"]),
+        reward=Reward.parse(given["reward"]),
+        num_games=given["games"],
+        seed=given["seed"],
+    )
+    names = ("iterations", "lr", "entropy", "epochs", "minibatch", "imitate", "imitate_games", "start", "save_every")
+    return Options(
+        play,
+        folder=given["out"],
+        **{name: given[name] for name in names},
+        curriculum=read_years(given["curriculum"], given["years"]),
+        workers=given["workers"],
+        ray_address=given["ray_address"],
+        league_every=league_every,
+        origin={"command": "python -m training " + shlex.join(sys.argv[1:])},
+    )
+
+
+def read_coalitions(text: str, powers: tuple[str, ...]) -> tuple[tuple[int, ...], ...]:
+    """ "singles", or the names of powers with commas, as power numbers.
+
+    Raises:
+        TrainingError: an unknown power, one named twice, or all of them.
+    """
+    if text == "singles":
+        return tuple((number,) for number in range(len(powers)))
+    names = [name.strip().upper() for name in text.split(",")]
+    if sorted(set(names)) != sorted(names) or not set(names) < set(powers):
+        raise TrainingError(f"coalition {text!r}: give singles, or some of {', '.join(powers)}, with commas")
+    return (tuple(powers.index(name) for name in names),)
+
+
+def read_years(text: str, longest: int) -> tuple[int, ...]:
+    """The curriculum's years.
+
+    Raises:
+        TrainingError: no whole numbers from 1, or longer than the games themselves.
+    """
+    parts = [part.strip() for part in text.split(",")] if text else []
+    if not all(part.isdecimal() and 1 <= int(part) <= longest for part in parts):
+        raise TrainingError(f"curriculum {text!r}: give whole numbers from 1 to {longest}, with commas")
+    return tuple(map(int, parts))
+
+
+@contextmanager
+def _progress(iterations: int) -> Iterator:
+    """A bar on stderr, with the last sample's mean return."""
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=console) as progress:
+        task = progress.add_task("learning", total=iterations)
+
+        def show(told) -> None:  # type: ignore[no-untyped-def]
+            text = f"return {told.logged['play/return']:6.2f}  entropy {told.logged['learn/entropy']:.2f}"
+            progress.update(task, completed=told.iteration, description=text)
+
+        yield show
+
+
+@contextmanager
+def _told_where(options: Options) -> Iterator[None]:
+    """Ctrl-C says how to go on."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        print(
+            f"\nstopped; the last save is in {options.folder}. The same command goes on from there.", file=sys.stderr
+        )
+        raise SystemExit(130) from None
+
+
+@contextmanager
+def _errors_told() -> Iterator[None]:
+    """Errors that the user can mend, in one line."""
+    try:
+        yield
+    except WelfareEnvError as error:
+        print(f"error: {error}", file=sys.stderr)
+        raise SystemExit(2) from None
+    except ImportError as error:
+        if error.name in ("torch", "ray", "safetensors", "tensorboardX"):
+            print(f"error: {error}: training needs pip install 'welfare-env[rl]'", file=sys.stderr)
+            raise SystemExit(2) from None
+        raise
+
+
+if __name__ == "__main__":
+    app()

@@ -1,0 +1,90 @@
+"""What seats gain by leaving a profile for a learned player: a lower bound on how exploitable the profile is."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from agents.rl import checkpoint
+from training.errors import TrainingError
+from training.lineup import Lineup
+from training.ppo import Options, make_config
+from training.runner import BatchedEnvRunner, GameResult, Play
+from welfare_env.mapfile import load_board
+
+CONFIDENCE, RESAMPLES = 0.95, 10_000
+
+
+@dataclass(frozen=True)
+class Gain:
+    """A coalition's gain in points a year: what its least member gains in the mean, as `evaluation.exploitability`.
+
+    Attributes:
+        value, low, high: with a percentile bootstrap interval (95%) over games.
+        points, profile_points: mean points a year of its members when it deviates, and when nobody does.
+        games: played each way.
+    """
+
+    coalition: tuple[str, ...]
+    value: float
+    low: float
+    high: float
+    points: float
+    profile_points: float
+    games: int
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def gains(play: Play, network: Path, profile: str, games: int, seed: int = 0) -> list[Gain]:
+    """The gain of each of the lineup's coalitions against `profile`, in the lineup's sequence.
+
+    Args:
+        play: map, rules and coalitions.
+        network: a checkpoint's folder; it plays every coalition.
+        games: for each coalition, and for the profile by itself.
+
+    Raises:
+        TrainingError: fewer than two games.
+    """
+    if games < 2:
+        raise TrainingError(f"games={games}: an interval needs two games or more")
+    base = _points(play, Lineup(((),), (profile,), (1.0,)), games, seed, network)
+    found = []
+    for coalition in play.lineup.coalitions:
+        away = _points(play, Lineup((coalition,), (profile,), (1.0,)), games, seed, network)
+        members = list(coalition)
+        found.append(_gain(play, coalition, away[:, members], base[:, members], seed))
+    return found
+
+
+def _points(play: Play, lineup: Lineup, games: int, seed: int, network: Path) -> np.ndarray:
+    """Points a year: float64 [games, powers]."""
+    results = play_games(replace(play, lineup=lineup, num_games=games, seed=seed), network)
+    return np.array([result.points for result in results]) / play.rules.years
+
+
+def play_games(play: Play, network: Path) -> list[GameResult]:
+    """Play a sample in which a checkpoint's network has the learner's seats, and takes its most probable orders."""
+    runner = BatchedEnvRunner(config=make_config(Options(play, Path())), worker_index=0)
+    given = checkpoint.load(network).network_for(runner.board, runner.rules)
+    runner.network.load_state_dict(given.state_dict())
+    runner.sample(explore=False)
+    return runner.take_results()
+
+
+def _gain(play: Play, coalition: tuple[int, ...], away: np.ndarray, base: np.ndarray, seed: int) -> Gain:
+    rng, games = np.random.default_rng([seed, 3]), len(away)
+    drawn = [
+        float((away[rng.integers(games, size=games)].mean(0) - base[rng.integers(games, size=games)].mean(0)).min())
+        for _ in range(RESAMPLES)
+    ]
+    low, high = np.quantile(drawn, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2]).tolist()
+    powers = load_board(play.map_name).powers
+    value = float((away.mean(0) - base.mean(0)).min())
+    names = tuple(powers[number] for number in coalition)
+    return Gain(names, value, low, high, float(away.mean()), float(base.mean()), games)

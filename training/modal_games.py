@@ -1,0 +1,154 @@
+"""Many games of modal_env at once: one forward pass for all players that learn, whoever they play against.
+
+The rules are those of `modal_env.contest`, which the environments play, too: a learner sees what a player of
+`modal_env.make` sees. Games have one round and two players.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import reduce
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+
+import agents
+import modal_env
+from agents.programs import ProgramPolicy, Share
+from modal_env.contest import Contest
+from modal_env.errors import GameError
+from modal_env.modes import Turn
+from training.modal_networks import masked
+
+LEARNER, OTHER = 0, 1  # seats
+Floats = NDArray[np.float32]
+Seat = tuple[Contest, int]
+
+
+@dataclass(frozen=True)
+class Played:
+    """What learning players did in some games: N actions of E turns, one turn a player and game.
+
+    Attributes:
+        observations: int32 [N, 3, 2 + width], with `masks`: int8 [N, actions].
+        actions: int64 [N].
+        logits: float32 [N, actions] of the policy that chose, closed actions masked; `logps`: [N] of what it chose.
+        values: float32 [N] what the player expected to be paid.
+        turns: int64 [N] whose action it was, from 0 to E - 1.
+        payoffs: float32 [E] what each turn was paid.
+        programs: [E] what each turn wrote.
+    """
+
+    observations: NDArray[np.int32]
+    masks: NDArray[np.int8]
+    actions: NDArray[np.int64]
+    logits: Floats
+    logps: Floats
+    values: Floats
+    turns: NDArray[np.int64]
+    payoffs: Floats
+    programs: tuple[modal_env.Agent, ...]
+
+    @property
+    def returns(self) -> Floats:
+        """float32 [N] what the turn of each action was paid."""
+        return self.payoffs[self.turns]
+
+
+class Opponent:
+    """Who sits in the other seat: a program, a mix or a best reply.
+
+    Args:
+        spec: "program:FairBot", "mix:FairBot=1/2,CooperateBot=1/2", "best-reply:to=(program:FairBot)".
+        setting: where it plays.
+
+    Attributes:
+        shares: the mix that it draws its programs from.
+
+    Raises:
+        UnknownAgentError: no such policy.
+        GameError: a policy that does not choose programs.
+        ActionError, FormulaError: a program that cannot be chosen in this setting.
+    """
+
+    def __init__(self, spec: str, setting: modal_env.Setting) -> None:
+        policy = agents.make(spec)
+        if not isinstance(policy, ProgramPolicy):
+            raise GameError(f"against={spec!r:.80}: give a program:..., a mix:... or a best-reply:..., or 'self'")
+        self.shares = shares_of(policy, setting)
+        self._policy, self._setting = policy, setting
+        mode = setting.mode()
+        self._turns = {program: reduce(mode.take, mode.actions(program), Turn()) for program, _ in self.shares}
+
+    def turn(self, seed: int) -> Turn:
+        """The whole turn by which it chooses its program in one game."""
+        self._policy.reset(self._setting.names[OTHER], seed)
+        return self._turns[self._policy.program(self._setting)]
+
+
+def shares_of(policy: ProgramPolicy, setting: modal_env.Setting) -> tuple[Share, ...]:
+    """The mix that a policy plays."""
+    if isinstance(policy, agents.MixPolicy):
+        return tuple((program, share) for program, share in policy.shares if share)
+    return ((policy.program(setting), Fraction(1)),)
+
+
+def play(network: nn.Module, contests: list[Contest], opponent: Opponent | None, rng: np.random.Generator) -> Played:
+    """One game in each contest, the network in one seat against an opponent, or in both seats if there is none."""
+    for contest, seed in zip(contests, rng.integers(2**62, size=len(contests)).tolist(), strict=True):
+        contest.begin(seed)
+        if opponent:
+            contest.turns[OTHER] = opponent.turn(seed)
+    learning = (LEARNER,) if opponent else (LEARNER, OTHER)
+    seats = [(contest, seat) for contest in contests for seat in learning]
+    columns = _write(network, seats, rng)
+    programs = tuple(turn.program for contest, seat in seats if (turn := contest.turns[seat]).program)
+    paid = [contest.play() for contest in contests]
+    payoffs = np.array([points[seat] for points in paid for seat in learning], np.float32)
+    return Played(payoffs=payoffs, programs=programs, **columns)
+
+
+def programs_of(
+    network: nn.Module, setting: modal_env.Setting, count: int, rng: np.random.Generator
+) -> list[modal_env.Agent]:
+    """Programs that a policy chooses, drawn `count` times."""
+    contests = [Contest(setting) for _ in range(count)]
+    _write(network, [(contest, LEARNER) for contest in contests], rng)
+    return [turn.program for contest in contests if (turn := contest.turns[LEARNER]).program]
+
+
+def _write(network: nn.Module, seats: Sequence[Seat], rng: np.random.Generator) -> dict[str, NDArray[Any]]:
+    """All write their next tokens together, until the last has come to its end: columns of `Played`."""
+    steps = []
+    writing = list(range(len(seats)))
+    while writing:
+        steps.append({**_act(network, [seats[turn] for turn in writing], rng), "turns": np.array(writing)})
+        writing = [turn for turn in writing if not seats[turn][0].is_ready(seats[turn][1])]
+    return {name: np.concatenate([step[name] for step in steps]) for name in steps[0]}
+
+
+def _act(network: nn.Module, seats: Sequence[Seat], rng: np.random.Generator) -> dict[str, NDArray[Any]]:
+    """The next action of each of these players, drawn from the policy and carried out."""
+    seen = [contest.observe(seat) for contest, seat in seats]
+    observations = np.stack([one["observation"] for one in seen])
+    masks = np.stack([one["action_mask"] for one in seen])
+    with torch.no_grad():
+        logits, values = network(torch.from_numpy(observations))
+        logits = masked(logits, torch.from_numpy(masks))
+        logps = logits.log_softmax(-1).numpy()
+    actions = (logps + rng.gumbel(size=logps.shape)).argmax(-1)  # Gumbel's way to draw from a softmax
+    for (contest, seat), action in zip(seats, actions.tolist(), strict=True):
+        contest.take({seat: action})
+    return {
+        "observations": observations,
+        "masks": masks,
+        "actions": actions,
+        "logits": logits.numpy(),
+        "logps": logps[np.arange(len(actions)), actions],
+        "values": values.detach().numpy(),
+    }

@@ -1,0 +1,125 @@
+"""PPO on RLlib's Learner for players of modal_env, without Ray: one process, no daemon.
+
+A game has one round, so what a turn was worth is known for certain when it is over: every action of it is credited
+with the payoff less what the value network expected (generalised advantage estimation with gamma = lambda = 1; Schulman
+et al. 2016, arXiv:1506.02438). So the Learner is given finished batches, not episodes. RLlib's connectors would append
+a step to every episode, which counts in the mean and the deviation of the advantages (half of all steps, where a turn
+is one action), and double the time of an update.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import torch
+from ray.rllib.algorithms.ppo import PPOConfig
+from ray.rllib.core import DEFAULT_MODULE_ID
+from ray.rllib.core.columns import Columns
+from ray.rllib.core.learner import Learner
+from ray.rllib.core.rl_module.apis.value_function_api import ValueFunctionAPI
+from ray.rllib.core.rl_module.rl_module import RLModuleSpec
+from ray.rllib.core.rl_module.torch.torch_rl_module import TorchRLModule
+from ray.rllib.evaluation.postprocessing import Postprocessing
+from ray.rllib.policy.sample_batch import MultiAgentBatch, SampleBatch
+from torch import Tensor, nn
+
+import modal_env
+from modal_env.contest import Contest
+from training.modal_games import Played
+from training.modal_networks import make_network, masked
+
+METRICS = {"entropy": "entropy", "policy_loss": "policy_loss", "vf_loss": "value_loss", "vf_explained_var": "explained"}
+MAX_GRADIENT = 1.0  # length of the gradient, beyond which it is cut
+FLAT = 1e-4  # advantages that differ by less than this are not blown up
+
+
+class ProgramModule(TorchRLModule, ValueFunctionAPI):
+    """A network of `training.modal_networks` as RLlib wants it."""
+
+    def setup(self) -> None:
+        given: Any = self.model_config
+        self.network = make_network(given["setting"])
+
+    def _forward(self, batch: dict[str, Any], **kwargs: Any) -> dict[str, Tensor]:
+        seen = batch[Columns.OBS]
+        logits, _ = self.network(seen["observation"])
+        return {Columns.ACTION_DIST_INPUTS: masked(logits, seen["action_mask"])}
+
+    def compute_values(self, batch: dict[str, Any], embeddings: Any = None) -> Tensor:
+        _, values = self.network(batch[Columns.OBS]["observation"])
+        return values
+
+
+def make_learner(setting: modal_env.Setting, *, seed: int, lr: float, entropy: float, clip: float) -> Learner:
+    """A PPO Learner whose network has weights drawn with a seed. torch's own generator is left as it was."""
+    contest = Contest(setting)
+    config = (
+        PPOConfig()
+        .environment(observation_space=contest.observation_space(), action_space=contest.mode.action_space())
+        .rl_module(rl_module_spec=RLModuleSpec(module_class=ProgramModule, model_config={"setting": setting}))
+        .training(lr=lr, entropy_coeff=entropy, clip_param=clip, grad_clip=MAX_GRADIENT, use_kl_loss=False)
+    )
+    with torch.random.fork_rng(devices=[]), _quiet():
+        torch.manual_seed(seed)
+        return config.build_learner()
+
+
+def network_of(learner: Learner) -> nn.Module:
+    """The plain network that a Learner trains."""
+    module: Any = learner.module[DEFAULT_MODULE_ID].unwrapped()
+    return module.network
+
+
+def optimiser_of(learner: Learner) -> torch.optim.Optimizer:
+    """What changes its weights."""
+    return learner.get_optimizer(module_id=DEFAULT_MODULE_ID)
+
+
+def update(learner: Learner, played: Played, epochs: int) -> dict[str, float]:
+    """Improve the policy by what was played. Every epoch takes the batch as a whole, so nothing is shuffled.
+
+    Returns:
+        RLlib's figures of the last epoch: entropy (of an action, in nats), policy_loss, value_loss, and explained (the
+        share of the payoffs' variance that the expected values account for).
+    """
+    told = learner.update(batch=_batch(played), num_epochs=epochs)[DEFAULT_MODULE_ID]
+    return {f"learn/{name}": float(told[key].peek()) for key, name in METRICS.items()}
+
+
+def _batch(played: Played) -> MultiAgentBatch:
+    """What the Learner takes: all actions of all games, with their advantages, which have mean 0 and deviation 1."""
+    advantages = played.returns - played.values
+    advantages = (advantages - advantages.mean()) / max(FLAT, advantages.std())
+    rows = {
+        Columns.OBS: _tensors({"observation": played.observations, "action_mask": played.masks}),
+        **_tensors(
+            {
+                Columns.ACTIONS: played.actions,
+                Columns.ACTION_LOGP: played.logps,
+                Columns.ACTION_DIST_INPUTS: played.logits,
+                Postprocessing.ADVANTAGES: advantages.astype(np.float32),
+                Postprocessing.VALUE_TARGETS: played.returns,
+            }
+        ),
+    }
+    return MultiAgentBatch({DEFAULT_MODULE_ID: SampleBatch(rows)}, env_steps=len(played.actions))
+
+
+def _tensors(arrays: Mapping[str, np.ndarray]) -> dict[str, Tensor]:
+    return {name: torch.from_numpy(array) for name, array in arrays.items()}
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """RLlib warns of a deprecated call that it makes itself in every RLModule."""
+    logger = logging.getLogger("ray._common.deprecation")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)

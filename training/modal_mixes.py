@@ -1,0 +1,90 @@
+"""Mixes of programs: how well they are paid, exactly, and how they are written."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+import modal_env
+from agents.programs import Share, expected_payoff
+
+if TYPE_CHECKING:
+    from training.modal_games import Played
+
+PARTS = 1000  # shares are multiples of 1 / PARTS
+NAMES = {agent: name for name, agent in modal_env.LIBRARY.items()}
+Floats = NDArray[np.float64]
+
+
+class Judge:
+    """Says how well a policy plays, from what it has played and, in a library, exactly.
+
+    Args:
+        setting: what is played.
+        met: the mix of the opponent; None where the policy plays itself.
+    """
+
+    def __init__(self, setting: modal_env.Setting, met: tuple[Share, ...] | None) -> None:
+        self.setting, self.met = setting, met
+        others = setting.agents if met is None else [other for other, _ in met]
+        self._chances = None if met is None else np.array([float(share) for _, share in met])
+        # [programs, others] what each is paid against each
+        self._paid = np.array([[_paid(mine, other, setting) for other in others] for mine in setting.agents])
+
+    def describe(self, played: Played) -> dict[str, float]:
+        """What is logged of an iteration's games; docs/training-modal.md explains it."""
+        told = {
+            "play/payoff": float(played.payoffs.mean()),
+            "play/commonest": commonest(played.programs)[1] / len(played.programs),
+            "play/actions": len(played.actions) / len(played.programs),
+        }
+        return told if self.setting.budget is not None else told | self._exact(softmax(played.logits[0].astype(float)))
+
+    def _exact(self, shares: Floats) -> dict[str, float]:
+        """Of a mix: [programs]."""
+        replies = self._paid @ (shares if self._chances is None else self._chances)
+        payoff = shares @ replies
+        names = [f"share/{agent.name}" for agent in self.setting.agents]
+        exact = {"exact/payoff": float(payoff), "exact/gap": float(replies.max() - payoff)}
+        return exact | dict(zip(names, shares.tolist(), strict=True))
+
+
+def _paid(mine: modal_env.Agent, other: modal_env.Agent, setting: modal_env.Setting) -> float:
+    return float(expected_payoff(((mine, Fraction(1)),), ((other, Fraction(1)),), setting))
+
+
+def commonest(programs: Sequence[modal_env.Agent]) -> tuple[modal_env.Agent, int]:
+    """The program chosen most often, and how often."""
+    return Counter(programs).most_common(1)[0]
+
+
+def spec_of(shares: Sequence[Share]) -> str:
+    """A mix as `agents.make` reads it."""
+    if len(shares) == 1:
+        return f"program:{name_of(shares[0][0])}"
+    return "mix:" + ",".join(f"{name_of(agent)}={share}" for agent, share in shares)
+
+
+def name_of(agent: modal_env.Agent) -> str:
+    """By what `modal_env.modes.find` finds an agent: its name in the library, or its formula."""
+    return NAMES.get(agent, agent.text)
+
+
+def rounded(programs: Sequence[modal_env.Agent], shares: Floats) -> tuple[Share, ...]:
+    """Shares as multiples of 1/1000 that add up to 1 (largest remainders), largest first, without zeros."""
+    parts = np.floor(shares * PARTS).astype(int)
+    missing = PARTS - int(parts.sum())
+    parts[np.argsort(parts - shares * PARTS, kind="stable")[:missing]] += 1
+    order = np.argsort(-parts, kind="stable")
+    return tuple((programs[i], Fraction(int(parts[i]), PARTS)) for i in order if parts[i])
+
+
+def softmax(logits: Floats) -> Floats:
+    """The chances that logits stand for: [programs]."""
+    powers = np.exp(logits - logits.max())
+    return powers / powers.sum()

@@ -1,0 +1,72 @@
+"""The networks that choose programs in modal_env: plain torch, without RLlib.
+
+Both take what a player of modal_env observes, ``int32 [B, 1 + players, 2 + width]``, see `modal_env.env`, and return
+``(logits float32 [B, actions], values float32 [B])``: how much each action is liked, and what the player expects to be
+paid. Actions that the mask closes are closed by `masked`, not here.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+import modal_env
+from modal_env.tokens import Vocabulary
+
+CLOSED = -1e9  # the logit of an action that the mask closes: its probability is 0 exactly
+SPREAD = 1.0  # standard deviation of the first logits over programs: seeds begin in different places
+HIDDEN = 64
+
+
+class ChoiceNetwork(nn.Module):
+    """For actions="library". One round has but one situation, so a logit a program and one value are all there is."""
+
+    def __init__(self, programs: int) -> None:
+        super().__init__()
+        self.logits = nn.Parameter(SPREAD * torch.randn(programs))
+        self.value = nn.Parameter(torch.zeros(1))
+
+    def forward(self, observation: Tensor) -> tuple[Tensor, Tensor]:
+        count = len(observation)
+        return self.logits.expand(count, -1), self.value.expand(count)
+
+
+class FormulaNetwork(nn.Module):
+    """For actions="tokens". Two small layers over the formula as it is written so far, each token one-hot at its place.
+
+    Args:
+        tokens: how many there are.
+        budget: how many a formula may have.
+    """
+
+    def __init__(self, tokens: int, budget: int) -> None:
+        super().__init__()
+        self.tokens = tokens
+        self.policy = _layers(tokens * budget, tokens, 0.01)
+        self.value = _layers(tokens * budget, 1, 1.0)
+
+    def forward(self, observation: Tensor) -> tuple[Tensor, Tensor]:
+        written = observation[:, 0, 2:].long()
+        seen = nn.functional.one_hot(written, self.tokens).flatten(1).float()
+        return self.policy(seen), self.value(seen).squeeze(-1)
+
+
+def _layers(inputs: int, outputs: int, gain: float) -> nn.Sequential:
+    """Orthogonal weights; a policy with a small gain at its end begins by writing open tokens uniformly."""
+    first, second, last = nn.Linear(inputs, HIDDEN), nn.Linear(HIDDEN, HIDDEN), nn.Linear(HIDDEN, outputs)
+    for layer, size in ((first, 2**0.5), (second, 2**0.5), (last, gain)):
+        nn.init.orthogonal_(layer.weight, size)
+        nn.init.zeros_(layer.bias)
+    return nn.Sequential(first, nn.Tanh(), second, nn.Tanh(), last)
+
+
+def make_network(setting: modal_env.Setting) -> nn.Module:
+    """The network for what a setting asks of its players; weights by torch's generator."""
+    if setting.budget is None:
+        return ChoiceNetwork(len(setting.agents))
+    return FormulaNetwork(len(Vocabulary(setting.agents)), setting.budget)
+
+
+def masked(logits: Tensor, mask: Tensor) -> Tensor:
+    """Logits in which closed actions have no chance. Both are [B, actions]."""
+    return torch.where(mask.bool(), logits, CLOSED)

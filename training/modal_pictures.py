@@ -1,0 +1,135 @@
+"""The pictures and figures of docs/training-modal.md: ``python -m training.modal_pictures``.
+
+Trainings are kept in runs/modal-pictures, so the command goes on where it was interrupted, and draws again at no cost.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import numpy as np
+import typer
+from rich.console import Console
+from rich.progress import track
+
+import modal_env
+from training.modal import ACTIONS, ModalOptions, ModalResult, train_modal
+from training.modal_mixes import name_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+OPPONENTS = ("CooperateBot", "FairBot", "PrudentBot")
+SELF_PLAY = {"default": ModalOptions(iterations=150), "entropy 0.5": ModalOptions(iterations=300, entropy=0.5, lr=0.01)}
+STDERR = Console(stderr=True)  # progress; figures go to stdout
+SHOWN = 3  # seeds of self-play in a picture
+COLOURS = {"CooperateBot": "#0072B2", "DefectBot": "#000000", "FairBot": "#009E73", "PrudentBot": "#D55E00"}
+DASHES = {"CooperateBot": "-", "DefectBot": ":", "FairBot": "--", "PrudentBot": "-."}
+
+
+def main(
+    seeds: Annotated[int, typer.Option(min=3, help="Of each training against a fixed opponent.")] = 5,
+    self_seeds: Annotated[int, typer.Option(min=SHOWN, help="Of each kind of self-play.")] = 12,
+    runs: Annotated[Path, typer.Option(help="Where the trainings are kept.")] = Path("runs/modal-pictures"),
+    to: Annotated[Path, typer.Option(help="Where the pictures go.")] = Path("docs/pictures"),
+) -> None:
+    """Train, print what came of it, and draw."""
+    trained = {
+        (actions, opponent): _against(actions, opponent, seeds, runs) for actions in ACTIONS for opponent in OPPONENTS
+    }
+    for (actions, opponent), results in trained.items():
+        for seed, result in enumerate(results):
+            print(f"{actions:8} {opponent:12} seed {seed}  {_told(result)}")
+    curves(trained).savefig(to / "modal-training.png", dpi=100)
+    played = {name: _self_play(name, self_seeds, runs) for name in SELF_PLAY}
+    for name, results in played.items():
+        for seed, result in enumerate(results):
+            print(f"self, {name:11} seed {seed:2}  {_told(result)}; {_told_average(result)}")
+    shares(played).savefig(to / "modal-self-play.png", dpi=100)
+
+
+def _against(actions: str, opponent: str, seeds: int, runs: Path) -> list[ModalResult]:
+    folders = [runs / f"{actions}-{opponent}-{seed}" for seed in range(seeds)]
+    return [
+        train_modal(ModalOptions(f"program:{opponent}", actions, seed=seed, folder=folder))
+        for seed, folder in enumerate(track(folders, f"{actions}, {opponent}", console=STDERR))
+    ]
+
+
+def _self_play(name: str, seeds: int, runs: Path) -> list[ModalResult]:
+    folders = [runs / f"self-{name.replace(' ', '-')}-{seed}" for seed in range(seeds)]
+    return [
+        train_modal(replace(SELF_PLAY[name], seed=seed, folder=folder))
+        for seed, folder in enumerate(track(folders, f"self-play, {name}", console=STDERR))
+    ]
+
+
+def _told(result: ModalResult) -> str:
+    """One line: the largest shares, the payoff and the gap."""
+    largest = ", ".join(f"{name_of(agent)} {float(share):.3f}" for agent, share in result.shares[:3])
+    return f"{largest}; paid {float(result.payoff):.4f}, gap {float(result.gap):+.4f}"
+
+
+def _told_average(result: ModalResult) -> str:
+    """The mean mix of the second half, and what the best reply to it gains."""
+    mean = result.average(len(result.history) // 2)
+    half = ModalResult(result.options, result.history, mean, None)
+    return f"second half: {_told(half)}"
+
+
+def curves(trained: dict[tuple[str, str], list[ModalResult]]) -> Figure:
+    """What learners are paid over the games played: the mean over seeds, and a band from the least to the most."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(10, 5.4), layout="constrained")
+    grid = figure.subplots(len(ACTIONS), len(OPPONENTS), sharex=True, sharey="col")
+    for row, actions in zip(grid, ACTIONS, strict=True):
+        for axes, opponent in zip(row, OPPONENTS, strict=True):
+            results = trained[actions, opponent]
+            paid = np.array([[one.logged["play/payoff"] for one in result.history] for result in results])
+            games = np.arange(1, paid.shape[1] + 1) * results[0].options.num_games
+            best, most = results[0].best_reply
+            axes.fill_between(games, paid.min(0), paid.max(0), color=COLOURS["CooperateBot"], alpha=0.25, linewidth=0)
+            axes.plot(games, paid.mean(0), color=COLOURS["CooperateBot"])
+            axes.axhline(float(most), color="black", linestyle="--", linewidth=1)
+            axes.set_title(f"{actions}, against {opponent}", fontsize=10)
+            axes.annotate(f"best reply: {best.name}, {float(most):g}", (games[-1], float(most)), (0, -12),
+                          textcoords="offset points", ha="right", fontsize=9)  # fmt: skip
+    for axes in grid[-1]:
+        axes.set_xlabel("games")
+    for axes in grid[:, 0]:
+        axes.set_ylabel("payoff, cost deducted")
+    figure.suptitle(f"PPO in modal combat, epsilon 1/10; bands from least to most of {len(results)} seeds", fontsize=11)
+    return figure
+
+
+def shares(played: dict[str, list[ModalResult]]) -> Figure:
+    """Shares of the programs in self-play, seed by seed."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(10, 5.4), layout="constrained")
+    grid = figure.subplots(len(played), SHOWN, sharey=True, sharex="row")
+    for row, (name, results) in zip(grid, played.items(), strict=True):
+        for seed, (axes, result) in enumerate(zip(row, results, strict=False)):
+            _draw_shares(axes, result)
+            axes.set_title(f"{name}, seed {seed}", fontsize=10)
+            axes.set_xlabel("iteration")
+    for axes in grid[:, 0]:
+        axes.set_ylabel("share")
+    handles, labels = grid[0, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper center", ncols=len(labels), fontsize=9)
+    return figure
+
+
+def _draw_shares(axes: Axes, result: ModalResult) -> None:
+    for agent in modal_env.POST:
+        share = [one.logged[f"share/{agent.name}"] for one in result.history]
+        axes.plot(range(1, len(share) + 1), share, DASHES[agent.name], color=COLOURS[agent.name], label=agent.name)
+    axes.set_ylim(-0.02, 1.02)
+
+
+if __name__ == "__main__":
+    typer.run(main)
