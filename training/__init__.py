@@ -1,5 +1,13 @@
-"""Learning of policies for welfare_env and modal_env with RLlib and torch (the extra `rl`). Not written yet.
+"""Learning of policies for welfare_env and modal_env with RLlib and torch (the extra `rl`).
 
-This package will hold the networks, the batched runner, self-play, best responses, and checkpoints that `agents` can
-play. It is empty so far: nothing can be imported from it.
+``python -m training welfare | standard | best-response | modal``. For the board game:
+
+- `ppo`: the training from beginning to end, and its options. Start reading here.
+- `runner`: plays many games at once and records what learners decide; `opponents` and `lineup`: who else plays;
+  `rewards`: what learners are paid.
+- `modules`, `learner`: the network and PPO's loss for RLlib. The network itself is `agents.rl.network`, so that trained
+  players need no Ray.
+- `imitation`: a warm start from a scripted policy. `gain`: what a best response gains.
+- `state`, `console`: what a training keeps on disk, and what its commands show.
+- `modal`: programs for modal_env.
 """

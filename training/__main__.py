@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import json
-import logging
 import shlex
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Optional
+from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
+from training.console import errors_told, progress_shown
 from training.errors import TrainingError
-from welfare_env import Rules, WelfareEnvError, load_board
+from training.modal.command import command as modal
+from welfare_env import Rules, load_board
 
 if TYPE_CHECKING:
     from training.gain import Gain
-    from training.ppo import Options
+    from training.ppo import Options, Progress
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -61,6 +59,9 @@ Address = Annotated[
     Optional[str],  # noqa: UP045
     typer.Option("--ray-address", help="A running Ray cluster: auto, or HOST:PORT.", show_default="none"),
 ]
+Coalition = Annotated[str, typer.Option(help="FRANCE,RUSSIA for these seats; singles for each by itself.")]
+Press = Annotated[str, typer.Option(help="none, or tokens: players also learn what to say (welfare_env.press).")]
+Rounds = Annotated[int, typer.Option(min=1, help="Message rounds a phase, with --press tokens.")]
 Report = Annotated[int, typer.Option(min=2, help="Games for each gain that is reported.")]
 
 
@@ -76,6 +77,8 @@ def welfare(
     league_share: Annotated[
         float, typer.Option(min=0, max=1, help="Share of games in which one seat learns against past selves.")
     ] = 0.2,
+    press: Press = "none",
+    message_rounds: Rounds = 1,
     width: Width = 32,
     layers: Layers = 2,
     lr: Rate = 1e-3,
@@ -130,7 +133,7 @@ def standard(
 @app.command("best-response")
 def best_response(
     against: Annotated[str, typer.Option(help="The profile: a policy for all seats of which some deviate.")],
-    coalition: Annotated[str, typer.Option(help="FRANCE,RUSSIA for these seats; singles for each by itself.")] = "singles",
+    coalition: Coalition = "singles",
     out: Out = Path("runs/best-response"),
     seed: Seed = 0,
     iterations: Iterations = 150,
@@ -159,7 +162,7 @@ def best_response(
     The gain over the profile, with its interval, is a lower bound on how exploitable the profile is.
     """
     options, path = _train(locals(), "welfare", coalition, {against: 1.0})
-    with _errors_told():
+    with errors_told():
         found = import_module("training.gain").gains(options.play, path, against, report_games, seed=seed)
     if as_json:
         print(json.dumps([gain.to_dict() for gain in found], indent=2))
@@ -182,10 +185,9 @@ def _train(
     given: dict, variant: str, coalition: str, opponents: dict[str, float], league_every: int = 0
 ) -> tuple[Options, Path]:
     """Read the options of a command, train, and say where the result is."""
-    logging.getLogger("ray").setLevel(logging.ERROR)  # its own deprecations are nobody's business here
-    with _errors_told():
+    with errors_told():
         options = _options(given, variant, coalition, opponents, league_every)
-        with _told_where(options), _progress(options.iterations) as show:
+        with progress_shown(options.iterations, _line) as show:
             path = import_module("training.ppo").train(options, show)
     Console(stderr=True).print(f"checkpoint: {path}  (policy rl:{path})", soft_wrap=True, highlight=False)
     return options, path
@@ -201,7 +203,7 @@ def _options(given: dict, variant: str, coalition: str, opponents: dict[str, flo
     powers = load_board(given["map_name"]).powers
     play = Play(
         map_name=given["map_name"],
-        rules=Rules(press=None, variant=variant, years=given["years"]),
+        rules=Rules(variant=variant, years=given["years"], **_press(given)),
         lineup=Lineup(read_coalitions(coalition, powers), tuple(opponents), tuple(opponents.values())),
         size=Size(given["width"], given["layers"]),
         reward=Reward.parse(given["reward"]),
@@ -219,6 +221,14 @@ def _options(given: dict, variant: str, coalition: str, opponents: dict[str, flo
         league_every=league_every,
         origin={"command": "python -m training " + shlex.join(sys.argv[1:])},
     )
+
+
+def _press(given: dict) -> dict[str, Any]:
+    """The rules of press in the options of a command."""
+    press = given.get("press", "none")
+    if press not in ("none", "tokens"):
+        raise TrainingError(f"press {press!r}: give none or tokens")
+    return {"press": None} if press == "none" else {"press": press, "message_rounds": given["message_rounds"]}
 
 
 def read_coalitions(text: str, powers: tuple[str, ...]) -> tuple[tuple[int, ...], ...]:
@@ -247,47 +257,12 @@ def read_years(text: str, longest: int) -> tuple[int, ...]:
     return tuple(map(int, parts))
 
 
-@contextmanager
-def _progress(iterations: int) -> Iterator:
-    """A bar on stderr, with the last sample's mean return."""
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=console) as progress:
-        task = progress.add_task("learning", total=iterations)
-
-        def show(told) -> None:  # type: ignore[no-untyped-def]
-            text = f"return {told.logged['play/return']:6.2f}  entropy {told.logged['learn/entropy']:.2f}"
-            progress.update(task, completed=told.iteration, description=text)
-
-        yield show
+def _line(told: Progress) -> str:
+    """What the bar says of an iteration."""
+    return f"return {told.logged['play/return']:6.2f}  entropy {told.logged['learn/entropy']:.2f}"
 
 
-@contextmanager
-def _told_where(options: Options) -> Iterator[None]:
-    """Ctrl-C says how to go on."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        print(
-            f"\nstopped; the last save is in {options.folder}. The same command goes on from there.", file=sys.stderr
-        )
-        raise SystemExit(130) from None
-
-
-@contextmanager
-def _errors_told() -> Iterator[None]:
-    """Errors that the user can mend, in one line."""
-    try:
-        yield
-    except WelfareEnvError as error:
-        print(f"error: {error}", file=sys.stderr)
-        raise SystemExit(2) from None
-    except ImportError as error:
-        if error.name in ("torch", "ray", "safetensors", "tensorboardX"):
-            print(f"error: {error}: training needs pip install 'welfare-env[rl]'", file=sys.stderr)
-            raise SystemExit(2) from None
-        raise
-
+app.command("modal")(modal)
 
 if __name__ == "__main__":
     app()

@@ -26,20 +26,19 @@ from ray.rllib.core.rl_module.multi_rl_module import MultiRLModuleSpec
 from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 from ray.rllib.env.single_agent_episode import SingleAgentEpisode
 from ray.rllib.utils.metrics import NUM_ENV_STEPS_SAMPLED_LIFETIME
-from safetensors import safe_open
-from safetensors.numpy import save_file
 
 from agents.rl import checkpoint
 from agents.rl.checkpoint import Checkpoint
 from agents.rl.inputs import Reader
-from training.errors import TrainingError
+from agents.rl.network import BoardNetwork
+from training import state
 from training.imitation import imitate, watch
 from training.learner import Collate, PPOLearner
 from training.modules import BoardModule, model_config, spaces
 from training.runner import BatchedEnvRunner, GameResult, Play
 from welfare_env.mapfile import load_board
 
-CHECKPOINT, STATE, LOG = "checkpoint", "state.safetensors", "log.jsonl"
+CHECKPOINT = "checkpoint"
 Weights = dict[str, np.ndarray]
 
 
@@ -99,6 +98,9 @@ class Progress:
 def train(options: Options, on_progress: Callable[[Progress], None] = lambda progress: None) -> Path:
     """Train, or go on with a training that was interrupted.
 
+    Args:
+        on_progress: called after every iteration. A KeyboardInterrupt from it saves, and is raised again.
+
     Returns:
         The folder of the checkpoint, for ``agents.make("rl:PATH")``.
 
@@ -108,22 +110,26 @@ def train(options: Options, on_progress: Callable[[Progress], None] = lambda pro
     torch.set_num_threads(1)
     learner = make_config(options).build_learner(spaces=_spaces(options.play))
     done, league = _begin(learner, options)
-    with _runners(options) as runners, _log(options, done) as log:
+    state.read_log(options.folder, done)
+    with _runners(options) as runners, state.logging_to(options.folder, done) as log:
         for iteration in range(done, options.iterations):
             began = time.perf_counter()
             _set_schedules(learner, iteration)
             episodes, games = runners.sample(learner, iteration, league, years_at(options, iteration))
             sampled = time.perf_counter()
-            learner._learner_connector.connectors[0].rng = np.random.default_rng([options.play.seed, iteration])
-            told = learner.update(episodes=episodes, num_epochs=options.epochs, minibatch_size=options.minibatch)
+            told = learner.update(episodes=[*episodes], num_epochs=options.epochs, minibatch_size=options.minibatch)
             if options.league_every and (iteration + 1) % options.league_every == 0:
                 league = _grown(league, weights(learner), options.league_size)
             timing = {"time/sample": sampled - began, "time/learn": time.perf_counter() - sampled}
-            logged = describe(options.play, games) | _learned(told) | timing
-            log(iteration + 1, logged)
-            if (iteration + 1) % options.save_every == 0 or iteration + 1 == options.iterations:
-                _save(learner, options, iteration + 1, league)
-            on_progress(Progress(iteration + 1, logged, tuple(games)))
+            progress = Progress(iteration + 1, describe(games) | _learned(told) | timing, tuple(games))
+            log({"iteration": progress.iteration, **progress.logged})
+            if progress.iteration % options.save_every == 0 or progress.iteration == options.iterations:
+                _save(learner, options, progress.iteration, league)
+            try:
+                on_progress(progress)
+            except KeyboardInterrupt:
+                _save(learner, options, progress.iteration, league)
+                raise
     return options.folder / CHECKPOINT
 
 
@@ -133,12 +139,13 @@ def make_config(options: Options) -> PPOConfig:
     board = load_board(play.map_name)
     spec = RLModuleSpec(BoardModule, model_config=model_config(board, play.rules, play.size, play.seed))
     falling = [[0, 1.0], [max(1, options.iterations), 0.1]]  # iterations, share
+    entropy: Any = [[at, share * options.entropy] for at, share in falling]
     return (
         PPOConfig()
         .environment(env=None, env_config=play.to_dict(), disable_env_checking=True)
         .env_runners(env_runner_cls=BatchedEnvRunner, num_env_runners=options.workers)
         .learners(
-            learner_connector=lambda *spaces: Collate(*spaces[:2], seed=play.seed),
+            learner_connector=lambda *spaces: Collate(*spaces[:2]),
             add_default_connectors_to_learner_pipeline=False,
             learner_class=PPOLearner,
         )
@@ -146,7 +153,7 @@ def make_config(options: Options) -> PPOConfig:
         .rl_module(rl_module_spec=MultiRLModuleSpec(rl_module_specs={DEFAULT_MODULE_ID: spec}))
         .training(
             lr=[[at, share * options.lr] for at, share in falling],
-            entropy_coeff=[[at, share * options.entropy] for at, share in falling],
+            entropy_coeff=entropy,
             gamma=options.gamma,
             lambda_=options.lambda_,
             clip_param=options.clip,
@@ -175,10 +182,15 @@ def _set_schedules(learner: Learner, iteration: int) -> None:
     learner.after_gradient_based_update(timesteps={NUM_ENV_STEPS_SAMPLED_LIFETIME: iteration})
 
 
-def weights(learner: Learner) -> dict[str, np.ndarray]:
+def network_of(learner: Learner) -> BoardNetwork:
+    """The network that a learner trains."""
+    module: Any = learner.module[DEFAULT_MODULE_ID].unwrapped()
+    return module.network
+
+
+def weights(learner: Learner) -> Weights:
     """The network's weights: copies."""
-    network = learner.module[DEFAULT_MODULE_ID].unwrapped().network
-    return {name: value.detach().numpy().copy() for name, value in network.state_dict().items()}
+    return {name: value.detach().numpy().copy() for name, value in network_of(learner).state_dict().items()}
 
 
 def _grown(league: list[Weights], newest: Weights, most: int) -> list[Weights]:
@@ -208,18 +220,19 @@ class _Runners:
         self, learner: Learner, iteration: int, league: list[Weights], years: int
     ) -> tuple[list[SingleAgentEpisode], list[GameResult]]:
         """The episodes and the results of an iteration's games, played with the learner's weights."""
-        state = learner.get_state(components=COMPONENT_RL_MODULE)
-        state |= {"samples": iteration, "league": league, "years": years}
+        sent = learner.get_state(components=COMPONENT_RL_MODULE)
+        sent |= {"samples": iteration, "league": league, "years": years}
         if self._ray is None:
-            return _play(self._runner, state)
-        sent = self._ray.put(state)
-        asked = [actor.apply.remote(_play, sent) for actor in self._actors]
+            return _play(self._runner, sent)
+        shared = self._ray.put(sent)
+        asked = [actor.apply.remote(_play, shared) for actor in self._actors]
         parts = self._ray.get(asked)
-        return [episode for episodes, _ in parts for episode in episodes], [game for _, games in parts for game in games]
+        episodes = [episode for played, _ in parts for episode in played]
+        return episodes, [game for _, games in parts for game in games]
 
 
-def _play(runner: BatchedEnvRunner, state: Any) -> tuple[list[SingleAgentEpisode], list[GameResult]]:
-    runner.set_state(state)
+def _play(runner: BatchedEnvRunner, sent: Any) -> tuple[list[SingleAgentEpisode], list[GameResult]]:
+    runner.set_state(sent)
     episodes = runner.sample()
     runner.get_metrics()
     return episodes, runner.take_results()
@@ -233,8 +246,13 @@ def _runners(options: Options) -> Iterator[_Runners]:
     import ray
 
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    here: dict[str, Any] = {} if options.ray_address else {"num_cpus": options.workers, "object_store_memory": 200_000_000}
-    ray.init(address=options.ray_address, include_dashboard=False, log_to_driver=False, **here)
+    here: dict[str, Any] = {"num_cpus": max(1, options.workers), "object_store_memory": 200_000_000}
+    ray.init(
+        address=options.ray_address,
+        include_dashboard=False,
+        log_to_driver=False,
+        **({} if options.ray_address else here),
+    )
     try:
         yield _Runners(options, ray)
     finally:
@@ -244,7 +262,7 @@ def _runners(options: Options) -> Iterator[_Runners]:
 # What is logged.
 
 
-def describe(play: Play, games: Sequence[GameResult]) -> dict[str, float]:
+def describe(games: Sequence[GameResult]) -> dict[str, float]:
     """An iteration's games in numbers: means over the learning seats, in all and against each kind of opponent."""
     told: dict[str, list[float]] = {}
     for game in games:
@@ -262,27 +280,9 @@ def describe(play: Play, games: Sequence[GameResult]) -> dict[str, float]:
 
 def _learned(told: Mapping[str, Any]) -> dict[str, float]:
     """What the learner says of its last step (`training.learner.PPOLearner`)."""
-    names = ("policy_loss", "value_loss", "explained", "entropy", "moved", "kl")
-    return {f"learn/{name}": float(told[DEFAULT_MODULE_ID][name]) for name in names}
-
-
-@contextmanager
-def _log(options: Options, done: int) -> Iterator[Callable[[int, Mapping[str, float]], None]]:
-    """Writes an iteration's numbers to TensorBoard files and to log.jsonl, which is cut back to what is kept."""
-    from tensorboardX import SummaryWriter
-
-    path = options.folder / LOG
-    kept = [line for line in path.read_text().splitlines() if json.loads(line)["iteration"] <= done] if done else []
-    path.write_text("".join(f"{line}\n" for line in kept))
-    with SummaryWriter(str(options.folder / "tensorboard"), purge_step=done + 1) as board, path.open("a") as file:
-
-        def log(iteration: int, logged: Mapping[str, float]) -> None:
-            for name, value in logged.items():
-                board.add_scalar(name, value, iteration)
-            file.write(json.dumps({"iteration": iteration, **logged}) + "\n")
-            file.flush()
-
-        yield log
+    names = ("policy_loss", "value_loss", "explained", "entropy", "word_entropy", "moved", "kl")
+    mine = told[DEFAULT_MODULE_ID]
+    return {f"learn/{name}": float(mine[name]) for name in names if name in mine}
 
 
 # Saving and going on.
@@ -290,65 +290,44 @@ def _log(options: Options, done: int) -> Iterator[Callable[[int, Mapping[str, fl
 
 def _begin(learner: Learner, options: Options) -> tuple[int, list[Weights]]:
     """Iterations that are done, and the league; the learner has what was saved, or the weights to start with."""
-    options.folder.mkdir(parents=True, exist_ok=True)
-    path = options.folder / STATE
-    network = learner.module[DEFAULT_MODULE_ID].unwrapped().network
-    if not path.exists():
-        if options.start is not None:
-            given = checkpoint.load(options.start).network_for(load_board(options.play.map_name), options.play.rules)
-            network.load_state_dict(given.state_dict())
-        if options.imitate is not None:
-            lesson = watch(options.play, options.imitate, options.imitate_games)
-            imitate(network, Reader(load_board(options.play.map_name), options.play.rules), lesson, options.play.seed)
-            _save(learner, options, 0, [])
-        return 0, []
-    with safe_open(path, framework="numpy") as file:
-        about = file.metadata()
-        arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  no mapping
-    if about["options"] != _identity(options):
-        raise TrainingError(
-            f"{options.folder} holds a training with other options; give these again, or another folder.\n"
-            f"  there: {about['options']}\n  given: {_identity(options)}"
-        )
-    network.load_state_dict(_part(arrays, "weights/"))
-    optimizer = learner.get_optimizer(DEFAULT_MODULE_ID)
-    moments = [_part(arrays, f"adam/{number}/") for number in range(len(list(network.parameters())))]
-    state = optimizer.state_dict() | {"state": {number: moment for number, moment in enumerate(moments) if moment}}
-    optimizer.load_state_dict(state)
-    league = [
-        {name: value.numpy() for name, value in _part(arrays, f"league/{number}/").items()}
-        for number in range(int(about["league"]))
-    ]
-    return int(about["iteration"]), league
-
-
-def _part(arrays: Mapping[str, np.ndarray], prefix: str) -> dict[str, torch.Tensor]:
-    return {
-        name.removeprefix(prefix): torch.from_numpy(np.array(value))
-        for name, value in arrays.items()
-        if name.startswith(prefix)
-    }
+    network, play = network_of(learner), options.play
+    optimiser: Any = learner.get_optimizer(DEFAULT_MODULE_ID)
+    done, others = state.load(options.folder, network, optimiser, _identity(options), options.iterations)
+    if (options.folder / state.STATE).exists():
+        return done, _split(others)
+    if options.start is not None:
+        checkpoint.load(options.start).warm_start(network, load_board(play.map_name), play.rules)
+    if options.imitate is not None:
+        reader = Reader(load_board(play.map_name), play.rules)
+        imitate(network, reader, watch(play, options.imitate, options.imitate_games), play.seed)
+        _save(learner, options, 0, [])
+    return 0, []
 
 
 def _save(learner: Learner, options: Options, iteration: int, league: list[Weights]) -> None:
-    """The checkpoint to play with, then the state to go on from: one file, which appears whole or not at all."""
-    now = weights(learner)
-    arrays = {f"weights/{name}": value for name, value in now.items()}
-    state = learner.get_optimizer(DEFAULT_MODULE_ID).state_dict()["state"]
-    for number, moments in state.items():
-        arrays |= {f"adam/{number}/{name}": np.asarray(value) for name, value in moments.items()}
-    for number, past in enumerate(league):
-        arrays |= {f"league/{number}/{name}": value for name, value in past.items()}
-    about = {"iteration": str(iteration), "league": str(len(league)), "options": _identity(options)}
+    """The checkpoint to play with, then the state to go on from."""
     board, play = load_board(options.play.map_name), options.play
     origin = {"iterations": iteration, "seed": play.seed, "git": checkpoint.git_revision(), **(options.origin or {})}
     checkpoint.save(
         options.folder / CHECKPOINT,
-        Checkpoint(now, play.size, board.name, play.rules, checkpoint.vocabulary(board), origin),
+        Checkpoint(weights(learner), play.size, board.name, play.rules, checkpoint.vocabulary(board), origin),
     )
-    draft = options.folder / f"{STATE}.{os.getpid()}"
-    save_file({name: np.ascontiguousarray(value) for name, value in arrays.items()}, draft, metadata=about)
-    os.replace(draft, options.folder / STATE)
+    others = {
+        f"{number}/{name}": torch.from_numpy(value)
+        for number, past in enumerate(league)
+        for name, value in past.items()
+    }
+    optimiser: Any = learner.get_optimizer(DEFAULT_MODULE_ID)
+    state.save(options.folder, network_of(learner), optimiser, iteration, _identity(options), others)
+
+
+def _split(others: Mapping[str, torch.Tensor]) -> list[Weights]:
+    """The league as `_save` wrote it."""
+    league: dict[int, Weights] = {}
+    for key, value in others.items():
+        number, _, name = key.partition("/")
+        league.setdefault(int(number), {})[name] = value.numpy()
+    return [league[number] for number in sorted(league)]
 
 
 def _identity(options: Options) -> str:

@@ -47,10 +47,14 @@ class Reward:
             TrainingError: none of these.
         """
         name, _, numbers = text.partition(":")
+        envy = guilt = 0.0
         try:
-            envy, guilt = map(float, numbers.split(",")) if name == "inequity" else ((0.0, 0.0) if not numbers else "")
+            if name == "inequity":
+                envy, guilt = (float(number) for number in numbers.split(","))
+            elif numbers:
+                name = ""
         except ValueError:
-            envy = guilt = -1.0
+            name = ""
         if name not in NAMES or not (0 <= envy < np.inf and 0 <= guilt < np.inf):
             raise TrainingError(f"reward {text!r}: give own, score, social, or inequity:A,B with A and B from 0")
         return cls(name, envy, guilt)

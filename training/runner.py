@@ -10,7 +10,6 @@ orders, as in `welfare_env.parallel`. What is said does not touch the rules, so 
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
@@ -111,7 +110,6 @@ class BatchedEnvRunner(EnvRunner, Checkpointable):
         self.results: list[GameResult] = []
         self.samples = 0
         self.steps_lifetime = 0
-        self._names = itertools.count()
         self._weights_seq_no = 0
         self.make_env()
         self.make_module()
@@ -124,6 +122,7 @@ class BatchedEnvRunner(EnvRunner, Checkpointable):
         self.env = welfare_env.vector_env(play.num_games, play.map_name, play.rules)
         self.board, self.rules = self.env.board, play.rules
         self.reader = Reader(self.board, self.rules)
+        self._spaces = spaces(self.reader)
         self.said = Said(self.board, self.rules, play.num_games)
         self._opponents = [self._opponent(spec) for spec in play.lineup.opponents]
 
@@ -141,7 +140,7 @@ class BatchedEnvRunner(EnvRunner, Checkpointable):
         self._sight = Sight(self.network)
 
     def get_spaces(self) -> dict[str, Any]:
-        return {name: spaces(self.reader) for name in ("__env__", "__env_single__", DEFAULT_MODULE_ID)}
+        return dict.fromkeys(("__env__", "__env_single__", DEFAULT_MODULE_ID), self._spaces)
 
     def _opponent(self, spec: str) -> Opponent:
         if spec.startswith("rl:"):
@@ -295,8 +294,8 @@ class BatchedEnvRunner(EnvRunner, Checkpointable):
         return episodes
 
     def _episode(self, rows: np.ndarray, columns: Mapping[str, np.ndarray], last: np.ndarray) -> SingleAgentEpisode:
-        space, action_space = spaces(self.reader)
-        name: Any = f"{self.worker_index or 0}-{next(self._names)}"
+        space, action_space = self._spaces
+        name: Any = f"{self.play.seed}-{self.worker_index or 0}-{self.samples}-{rows[0]}"  # `Collate` shuffles by it
         outputs = (Columns.ACTION_LOGP, Columns.VF_PREDS, ADVANTAGES, VALUE_TARGETS)
         return SingleAgentEpisode(
             id_=name,

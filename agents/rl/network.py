@@ -22,6 +22,7 @@ from welfare_env.orders import GIVE
 from welfare_env.press import COLUMNS, TOKENS
 
 Encoded = tuple[Tensor, Tensor]  # provinces and whole positions as vectors, see `BoardNetwork.encode`
+CHUNK = 128  # boards at a time: what is computed in between stays in the processor's cache
 KINDS = 6 * (GIVE + 1)
 WORDS = 1 + len(TOKENS)  # silence is one
 
@@ -51,6 +52,17 @@ class Judged:
     values: Tensor
 
 
+class Exchange(nn.Linear):
+    """A linear map of a province's vector and the mean of its neighbours'; without writing both beside each other."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__(2 * width, width)
+
+    def forward(self, x: Tensor, neighbours: Tensor) -> Tensor:  # type: ignore[override]
+        own, near = self.weight.split(x.shape[-1], dim=1)
+        return nn.functional.linear(x, own, self.bias) + torch.matmul(neighbours, nn.functional.linear(x, near))
+
+
 class BoardNetwork(nn.Module):
     """Scores legal orders, and positions. One network plays every power of its board.
 
@@ -71,7 +83,7 @@ class BoardNetwork(nn.Module):
         self.register_buffer("_places", torch.from_numpy(self.places), persistent=False)
         self.read = nn.Linear(num_features(board), width)
         self.place = nn.Parameter(torch.zeros(len(board.provinces), width))
-        self.exchange = nn.ModuleList(nn.Linear(2 * width, width) for _ in range(size.layers))
+        self.exchange = nn.ModuleList(Exchange(width) for _ in range(size.layers))
         self.norms = nn.ModuleList(nn.LayerNorm(width) for _ in range(size.layers))
         self.whole = nn.Linear(2 * width, width)
         self.kind = nn.Embedding(KINDS, width)
@@ -96,11 +108,14 @@ class BoardNetwork(nn.Module):
         Returns:
             float32 [B, provinces, width] and [B, width].
         """
+        parts = [self._encode(part) for part in boards.split(CHUNK)]
+        return torch.cat([x for x, _ in parts]), torch.cat([whole for _, whole in parts])
+
+    def _encode(self, boards: Tensor) -> Encoded:
         x = torch.relu(self.read(boards) + self.place)
         for exchange, norm in zip(self.exchange, self.norms, strict=True):
-            x = norm(x + torch.relu(exchange(torch.cat([x, torch.matmul(self.neighbours, x)], dim=-1))))
-        whole = torch.relu(self.whole(torch.cat([x.mean(dim=1), x.amax(dim=1)], dim=-1)))
-        return x, whole
+            x = norm(x + torch.relu(exchange(x, self.neighbours)))
+        return x, torch.relu(self.whole(torch.cat([x.mean(dim=1), x.amax(dim=1)], dim=-1)))
 
     def values(self, boards: Tensor) -> Tensor:
         """Points still to come, in the unit of training, where nothing is said: float32 [B]."""

@@ -1,18 +1,12 @@
-"""Boards that the tests of training share."""
+"""One thread for torch."""
 
 from __future__ import annotations
 
 import pytest
-
-import welfare_env
-
-
-@pytest.fixture(scope="session")
-def standard():
-    return welfare_env.load_board("standard")
+import torch
 
 
 @pytest.fixture(autouse=True)
 def _one_thread():
     """Threads of torch only wait for each other on networks this small, and for the other test processes."""
-    pytest.importorskip("torch").set_num_threads(1)
+    torch.set_num_threads(1)

@@ -91,6 +91,7 @@ def test_rllibs_learner_learns_from_the_example(stock):
     """Without Ray: PPO makes what was good more probable."""
     from ray.rllib.env.multi_agent_env_runner import MultiAgentEnvRunner
 
+    torch.set_num_threads(1)  # two threads on a busy machine wait for each other
     torch.manual_seed(0)
     config = stock.make_config("clique:3", years=1)
     runner = MultiAgentEnvRunner(config=config, worker_index=0)

@@ -26,12 +26,12 @@ import modal_env
 from agents.programs import BestReplyPolicy, expected_payoff
 from modal_env.contest import Contest
 from modal_env.search import least_replies
-from training import modal
 from training.errors import TrainingError
 from training.modal import ModalOptions, ModalProgress, ModalResult, train_modal
-from training.modal_games import Opponent, play, programs_of
-from training.modal_mixes import Judge, rounded, spec_of
-from training.modal_networks import make_network
+from training.modal.command import command
+from training.modal.games import Opponent, play, programs_of
+from training.modal.mixes import Judge, rounded, spec_of
+from training.modal.networks import make_network
 from welfare_env.errors import UnknownAgentError
 
 ONE = Fraction(1)
@@ -307,7 +307,7 @@ def test_what_the_page_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 app = typer.Typer(pretty_exceptions_enable=False)
-app.command("modal")(modal.command)
+app.command("modal")(command)
 TRAIN = ["--against", "program:FairBot", "--iterations", "4", "--games", "8"]
 
 
@@ -324,7 +324,7 @@ def test_the_command_trains_and_tells(tmp_path: Path) -> None:
 
 
 def test_ctrl_c_saves_and_the_same_command_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    learn = modal.train_modal
+    learn = train_modal
 
     def interrupted(options: ModalOptions, on_progress: Callable[[ModalProgress], None]) -> ModalResult:
         def report(progress: ModalProgress) -> None:
@@ -334,14 +334,14 @@ def test_ctrl_c_saves_and_the_same_command_goes_on(tmp_path: Path, monkeypatch: 
 
         return learn(options, report)
 
-    monkeypatch.setattr(modal, "train_modal", interrupted)
+    monkeypatch.setattr("training.modal.command.train_modal", interrupted)
     before = signal.getsignal(signal.SIGINT)
     told = CliRunner().invoke(app, [*TRAIN, "--out", str(tmp_path / "parts")])
     assert told.exit_code == 130
     assert "same command goes on" in told.stderr
     assert signal.getsignal(signal.SIGINT) is before
     assert len((tmp_path / "parts" / "log.jsonl").read_text().splitlines()) == 2
-    monkeypatch.setattr(modal, "train_modal", learn)
+    monkeypatch.setattr("training.modal.command.train_modal", learn)
     for name in ("parts", "whole"):
         assert CliRunner().invoke(app, [*TRAIN, "--out", str(tmp_path / name)]).exit_code == 0
     before_, after = state(tmp_path / "whole"), state(tmp_path / "parts")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+import torch
 
 import welfare_env
 
@@ -15,4 +16,4 @@ def standard():
 @pytest.fixture(autouse=True)
 def _one_thread():
     """Threads of torch only wait for each other on networks this small, and for the other test processes."""
-    pytest.importorskip("torch").set_num_threads(1)
+    torch.set_num_threads(1)

@@ -7,9 +7,7 @@ import pickle
 
 import numpy as np
 import pytest
-
-torch = pytest.importorskip("torch")
-pytest.importorskip("safetensors")
+import torch
 
 import agents
 import welfare_env
@@ -36,7 +34,7 @@ def folder(tmp_path):
 
 def test_what_is_written_is_read(folder):
     read, wanted = checkpoint.load(folder), made()
-    assert read.size == wanted.size and read.rules == wanted.rules and read.map_name == wanted.map_name
+    assert (read.size, read.rules, read.map_name) == (wanted.size, wanted.rules, wanted.map_name)
     assert read.origin == {"seed": 0}
     assert all(np.array_equal(read.weights[name], value) for name, value in wanted.weights.items())
     assert sorted(path.name for path in folder.iterdir()) == ["checkpoint.json", "weights.safetensors"]
@@ -50,7 +48,7 @@ def test_another_map_is_refused(folder):
 
 def test_another_variant_is_refused(folder):
     board = welfare_env.load_board("clique:3")
-    with pytest.raises(CheckpointError, match="welfare variant.*standard"):
+    with pytest.raises(CheckpointError, match=r"welfare variant.*standard"):
         checkpoint.load(folder).network_for(board, Rules(press=None, variant="standard"))
 
 

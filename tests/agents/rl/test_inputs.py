@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-pytest.importorskip("torch")
-
 import welfare_env
 from agents.rl.inputs import FEATURES, Reader, coordinate, order_places
 from welfare_env.engine import WINTER, State
@@ -88,6 +86,7 @@ def test_order_places_are_what_the_texts_name(standard):
 
 def told(text, earlier):
     """The features of an order in words, given the orders before it: from the definition in `coordinate`."""
+
     def parts(order):
         words = order.split()
         province = words[1][:3]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
-torch = pytest.importorskip("torch")
+import torch
 
 import welfare_env
 from agents.rl.inputs import Inputs, Reader
@@ -99,7 +98,8 @@ def test_every_weight_learns():
     judged = net.judge(inputs, net.answer(inputs, np.random.default_rng(0).random(len(inputs.provinces)))[0])
     (judged.logp.sum() + judged.values.sum() + judged.entropy.sum()).backward()
     for name, weight in net.named_parameters():
-        assert weight.grad is not None and weight.grad.abs().sum() > 0, name
+        assert weight.grad is not None, name
+        assert weight.grad.abs().sum() > 0, name
 
 
 def test_later_units_hear_of_earlier_orders():
@@ -110,9 +110,9 @@ def test_later_units_hear_of_earlier_orders():
     other = one.copy()
     other[0] = 1  # the first unit of the first power
     before, after = net.judge(inputs, one).logp, net.judge(inputs, other).logp
-    changed = (before != after).numpy()
-    assert changed[:3].all()
-    assert not changed[3:].any()
+    change = (before - after).abs().detach().numpy()
+    assert (change[:3] > 1e-3).all()
+    assert (change[3:] < 1e-5).all()  # sums over the batch round differently
 
 
 def test_row_statistics_are_those_of_torch():

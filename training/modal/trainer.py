@@ -13,32 +13,21 @@ from __future__ import annotations
 
 import hashlib
 import json
-import signal
-import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Optional
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-from rich.table import Table
 
 import modal_env
 from agents.programs import Share, expected_payoff
-from modal_env.errors import ModalError
-from modal_env.game import COSTS
 from modal_env.setting import make_setting
-from modal_env.tables import WIDE
 from training.errors import TrainingError
-from training.modal_mixes import PARTS, Judge, commonest, name_of, rounded, softmax, spec_of
-from welfare_env.errors import WelfareEnvError
+from training.modal.mixes import PARTS, Judge, commonest, name_of, rounded, softmax, spec_of
 
 if TYPE_CHECKING:
     from torch import nn
@@ -46,7 +35,6 @@ if TYPE_CHECKING:
 SELF = "self"
 ACTIONS = ("library", "tokens")
 RATES = {"library": 0.05, "tokens": 0.003}  # Adam's step size, where none is given
-ROWS = 12  # programs that a table shows
 
 
 @dataclass(frozen=True)
@@ -214,21 +202,21 @@ def train_modal(
     import torch
 
     from modal_env.contest import Contest
-    from training import modal_state
-    from training.modal_games import Opponent, play
-    from training.modal_learner import make_learner, network_of, optimiser_of, update
+    from training import state
+    from training.modal.games import Opponent, play
+    from training.modal.learner import make_learner, network_of, optimiser_of, update
 
     torch.set_num_threads(1)
     setting = options.setting()
     opponent = None if options.against == SELF else Opponent(options.against, setting)
     learner = make_learner(setting, seed=options.seed, lr=options.rate, entropy=options.entropy, clip=options.clip)
     network, folder = network_of(learner), options.place
-    save = partial(modal_state.save, folder, network, optimiser_of(learner), options=options.identity)
-    done = modal_state.load(folder, network, optimiser_of(learner), options.identity, options.iterations)
-    history = [_progress(line) for line in modal_state.read_log(folder, done)]
+    save = partial(state.save, folder, network, optimiser_of(learner), options=options.identity)
+    done, _ = state.load(folder, network, optimiser_of(learner), options.identity, options.iterations)
+    history = [_progress(line) for line in state.read_log(folder, done)]
     contests = [Contest(setting) for _ in range(options.num_games)]
     judge = Judge(setting, None if opponent is None else opponent.shares)
-    with modal_state.logging_to(folder, done) as log:
+    with state.logging_to(folder, done) as log:
         for iteration in range(done + 1, options.iterations + 1):
             played = play(network, contests, opponent, np.random.default_rng([options.seed, iteration]))
             learnt = update(learner, played, options.epochs)
@@ -244,7 +232,7 @@ def train_modal(
                 raise
     rng = np.random.default_rng([options.seed, 0])
     result = ModalResult(options, tuple(history), _shares(network, setting, rng), judge.met)
-    modal_state.write_policy(folder, {"spec": result.spec, "options": json.loads(options.identity)})
+    state.write_policy(folder, {"spec": result.spec, "options": json.loads(options.identity)})
     return result
 
 
@@ -254,135 +242,10 @@ def _progress(line: dict[str, Any]) -> ModalProgress:
 
 def _shares(network: nn.Module, setting: modal_env.Setting, rng: np.random.Generator) -> tuple[Share, ...]:
     """The mix that a policy plays; see `ModalResult`."""
-    from training.modal_games import programs_of
-    from training.modal_networks import ChoiceNetwork
+    from training.modal.games import programs_of
+    from training.modal.networks import ChoiceNetwork
 
     if isinstance(network, ChoiceNetwork):
         return rounded(setting.agents, softmax(network.logits.detach().numpy().astype(float)))
     counts = Counter(programs_of(network, setting, PARTS, rng))
     return tuple((agent, Fraction(count, PARTS)) for agent, count in counts.most_common())
-
-
-Against = Annotated[
-    str, typer.Option(metavar="SPEC", help="program:FairBot, mix:FairBot=1/2,CooperateBot=1/2, or self for self-play.")
-]
-Actions = Annotated[str, typer.Option(help="library: choose a program. tokens: write a formula.")]
-Programs = Annotated[
-    Optional[list[str]],  # noqa: UP045 (typer reads it)
-    typer.Option(
-        "--agent",
-        metavar="AGENT",
-        help="To choose from, or to call X on; once for each.",
-        show_default="the post's four",
-    ),
-]
-Budget = Annotated[
-    Optional[int],  # noqa: UP045
-    typer.Option(min=1, help="Longest formula, in tokens.", show_default="16"),
-]
-Rate = Annotated[
-    Optional[float],  # noqa: UP045
-    typer.Option("--lr", help="Adam's step size.", show_default="0.05; 0.003 for tokens"),
-]
-Out = Annotated[
-    Optional[Path],  # noqa: UP045
-    typer.Option(
-        metavar="FOLDER", help="For the state, log.jsonl, policy.json and TensorBoard.", show_default="runs/modal-..."
-    ),
-]
-
-
-def command(
-    against: Against = SELF,
-    actions: Actions = "library",
-    epsilon: Annotated[str, typer.Option(metavar="NUMBER", help="What a unit of cost takes: 1/10 or 0.1.")] = "1/10",
-    agent: Programs = None,
-    cost: Annotated[str, typer.Option(help=f"What is paid for: {', '.join(COSTS)}.")] = "depth",
-    budget: Budget = None,
-    iterations: Annotated[int, typer.Option(min=1, help="Each plays some games and learns from them.")] = 60,
-    games: Annotated[int, typer.Option(min=1, help="In an iteration.")] = 256,
-    epochs: Annotated[int, typer.Option(min=1, help="Passes over an iteration's games.")] = 4,
-    lr: Rate = None,
-    entropy: Annotated[float, typer.Option(min=0, help="Weight of the entropy.")] = 0.01,
-    seed: Annotated[int, typer.Option(min=0, help="One seed, one result, bit for bit.")] = 0,
-    save_every: Annotated[int, typer.Option(min=1, help="Iterations between saves.")] = 10,
-    out: Out = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON in place of a table.")] = False,
-) -> None:
-    """Choose or write programs in modal combat: against a fixed player, or in self-play.
-
-    The result is a mix of programs, as a policy: agents.make("mix:..."). The same command goes on after Ctrl-C.
-    """
-    programs = ModalOptions.agents if agent is None else tuple(agent)
-    options = ModalOptions(
-        against, actions, epsilon, programs, cost, budget, iterations, games, epochs, lr, entropy,
-        seed=seed, save_every=save_every, folder=out,
-    )  # fmt: skip
-    with _errors_told(), _progress_shown(options) as show:
-        result = train_modal(options, show)
-    if as_json:
-        print(json.dumps(result.to_dict(), indent=2))
-        return
-    Console(width=None if sys.stdout.isatty() else WIDE).print(result_table(result))
-    print(f"policy: {result.spec}")
-
-
-def result_table(result: ModalResult) -> Table:
-    """The mix that was learnt; and below what it is paid, and the best of the library against the same."""
-    best, paid = result.best_reply
-    facing = "itself" if result.against is None else spec_of(result.against)
-    table = Table(title=f"Learnt against {facing}, epsilon {result.options.epsilon}", show_footer=True)
-    table.add_column("program", footer=f"paid {float(result.payoff):.4f}; {best.name} {float(paid):.4f}")
-    for name in ("share", "depth", "size"):
-        table.add_column(name, justify="right")
-    for program, share in result.shares[:ROWS]:
-        table.add_row(name_of(program), f"{float(share):.3f}", str(program.depth), str(program.size))
-    if rest := result.shares[ROWS:]:
-        table.add_row(f"{len(rest)} others", f"{float(sum(share for _, share in rest)):.3f}", "", "")
-    return table
-
-
-@contextmanager
-def _progress_shown(options: ModalOptions) -> Iterator[Callable[[ModalProgress], None]]:
-    """A bar on stderr. Ctrl-C ends the training after the iteration at hand, saved; a second one ends it at once."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    hidden = not sys.stderr.isatty()
-    bar = Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True), disable=hidden)
-    asked: list[int] = []
-
-    def stop(signum: int, frame: object) -> None:
-        asked.append(signum)
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-
-    before = signal.signal(signal.SIGINT, stop)
-    try:
-        with bar:
-            task = bar.add_task("learning", total=options.iterations)
-
-            def show(told: ModalProgress) -> None:
-                text = f"paid {told.logged['play/payoff']:.3f}  {told.program:.30}"
-                bar.update(task, completed=told.iteration, description=text)
-                if asked:
-                    raise KeyboardInterrupt
-
-            yield show
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-@contextmanager
-def _errors_told() -> Iterator[None]:
-    """Our own errors as one line, an interruption as what to do next."""
-    try:
-        yield
-    except (ModalError, WelfareEnvError) as error:
-        Console(stderr=True).print(f"error: {error}", style="red", markup=False, highlight=False, soft_wrap=True)
-        raise typer.Exit(2) from error
-    except ModuleNotFoundError as error:
-        if error.name not in ("torch", "ray", "safetensors", "tensorboardX"):
-            raise
-        Console(stderr=True).print(f"error: {error}: training needs pip install 'welfare-env[rl]'", markup=False)
-        raise typer.Exit(2) from error
-    except KeyboardInterrupt as interruption:
-        print("interrupted: the training is saved, the same command goes on from there", file=sys.stderr)
-        raise typer.Exit(130) from interruption

@@ -1,8 +1,8 @@
-"""What a training in modal_env keeps in its folder, so that it can be stopped at any time and go on.
+"""What a training keeps in its folder, so that it can be stopped at any time and go on.
 
 ``state.safetensors``: the network's weights, what Adam remembers, and as metadata the iteration, the options and the
 git revision; one file, which appears whole or not at all. ``log.jsonl``: what was logged, a line an iteration.
-``policy.json``: the mix of programs that was learnt. ``tensorboard/``: the log for TensorBoard.
+``tensorboard/``: the log for TensorBoard. In modal_env ``policy.json``: the mix of programs that was learnt.
 """
 
 from __future__ import annotations
@@ -23,26 +23,36 @@ from agents.rl.checkpoint import git_revision
 from training.errors import TrainingError
 
 STATE, LOG, POLICY, BOARD = "state.safetensors", "log.jsonl", "policy.json", "tensorboard"
-NETWORK, ADAM = "network/", "adam/"
+NETWORK, ADAM, OTHERS = "network/", "adam/", "others/"
 Logged = Mapping[str, Any]
 
 
-def save(folder: Path, network: nn.Module, optimiser: torch.optim.Optimizer, iteration: int, options: str) -> None:
-    """Write the state after an iteration."""
+def save(
+    folder: Path,
+    network: nn.Module,
+    optimiser: torch.optim.Optimizer,
+    iteration: int,
+    options: str,
+    others: Mapping[str, Tensor] | None = None,
+) -> None:
+    """Write the state after an iteration; `others` are tensors to keep with it, by name."""
     tensors = {NETWORK + name: tensor for name, tensor in network.state_dict().items()}
     for number, memory in optimiser.state_dict()["state"].items():
         tensors |= {f"{ADAM}{number}/{name}": tensor for name, tensor in memory.items()}
+    tensors |= {OTHERS + name: tensor for name, tensor in (others or {}).items()}
     about = {"iteration": str(iteration), "options": options, "git": git_revision()}
     draft = folder / f"{STATE}.{os.getpid()}"
     save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, draft, metadata=about)
     os.replace(draft, folder / STATE)
 
 
-def load(folder: Path, network: nn.Module, optimiser: torch.optim.Optimizer, options: str, most: int) -> int:
+def load(
+    folder: Path, network: nn.Module, optimiser: torch.optim.Optimizer, options: str, most: int
+) -> tuple[int, dict[str, Tensor]]:
     """Read the state, if there is one: network and optimiser are as they were then. Makes the folder, if there is none.
 
     Returns:
-        How many iterations it has seen; 0 where nothing is kept yet.
+        How many iterations it has seen, 0 where nothing is kept yet; and the other tensors that were saved.
 
     Raises:
         TrainingError: it was made with other options, has seen more than `most` iterations, or is damaged. Nothing has
@@ -51,7 +61,7 @@ def load(folder: Path, network: nn.Module, optimiser: torch.optim.Optimizer, opt
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / STATE
     if not path.exists():
-        return 0
+        return 0, {}
     try:
         with safe_open(path, framework="pt") as file:
             about = file.metadata() or {}
@@ -63,10 +73,11 @@ def load(folder: Path, network: nn.Module, optimiser: torch.optim.Optimizer, opt
         raise TrainingError(f"{folder} holds another training, with {_other(there, options)}: give another folder")
     if done > most:
         raise TrainingError(f"{folder} holds a training of {done} iterations: give as many, or another folder")
-    memories = [_part(tensors, f"{ADAM}{number}/") for number, _ in enumerate(network.parameters())]
+    memories = {number: _part(tensors, f"{ADAM}{number}/") for number, _ in enumerate(network.parameters())}
     network.load_state_dict(_part(tensors, NETWORK))
-    optimiser.load_state_dict({**optimiser.state_dict(), "state": dict(enumerate(memories))})
-    return done
+    remembered = {number: memory for number, memory in memories.items() if memory}  # none before the first step
+    optimiser.load_state_dict({**optimiser.state_dict(), "state": remembered})
+    return done, _part(tensors, OTHERS)
 
 
 def _other(there: str, given: str) -> str:

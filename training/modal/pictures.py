@@ -1,4 +1,4 @@
-"""The pictures and figures of docs/training-modal.md: ``python -m training.modal_pictures``.
+"""The pictures and figures of docs/training-modal.md: ``python -m training.modal.pictures``.
 
 Trainings are kept in runs/modal-pictures, so the command goes on where it was interrupted, and draws again at no cost.
 """
@@ -16,7 +16,7 @@ from rich.progress import track
 
 import modal_env
 from training.modal import ACTIONS, ModalOptions, ModalResult, train_modal
-from training.modal_mixes import name_of
+from training.modal.mixes import name_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

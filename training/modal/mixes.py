@@ -14,7 +14,7 @@ import modal_env
 from agents.programs import Share, expected_payoff
 
 if TYPE_CHECKING:
-    from training.modal_games import Played
+    from training.modal.games import Played
 
 PARTS = 1000  # shares are multiples of 1 / PARTS
 NAMES = {agent: name for name, agent in modal_env.LIBRARY.items()}

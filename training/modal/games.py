@@ -23,7 +23,7 @@ from agents.programs import ProgramPolicy, Share
 from modal_env.contest import Contest
 from modal_env.errors import GameError
 from modal_env.modes import Turn
-from training.modal_networks import masked
+from training.modal.networks import masked
 
 LEARNER, OTHER = 0, 1  # seats
 Floats = NDArray[np.float32]

@@ -29,8 +29,8 @@ from torch import Tensor, nn
 
 import modal_env
 from modal_env.contest import Contest
-from training.modal_games import Played
-from training.modal_networks import make_network, masked
+from training.modal.games import Played
+from training.modal.networks import make_network, masked
 
 METRICS = {"entropy": "entropy", "policy_loss": "policy_loss", "vf_loss": "value_loss", "vf_explained_var": "explained"}
 MAX_GRADIENT = 1.0  # length of the gradient, beyond which it is cut
@@ -38,7 +38,7 @@ FLAT = 1e-4  # advantages that differ by less than this are not blown up
 
 
 class ProgramModule(TorchRLModule, ValueFunctionAPI):
-    """A network of `training.modal_networks` as RLlib wants it."""
+    """A network of `training.modal.networks` as RLlib wants it."""
 
     def setup(self) -> None:
         given: Any = self.model_config
