@@ -12,6 +12,7 @@ from welfare_env.press import GLOBAL
 if TYPE_CHECKING:
     from welfare_env.view import View
 
+PROPOSAL, AGREEMENT = "propose demilitarisation", "accept"  # where messages are words
 Way = tuple[str, ...]  # locations from where a unit stands to where it is going, both included
 
 WISHES = (
@@ -36,7 +37,8 @@ class DovePolicy(PeacefulPolicy):
     - Winter: disbands each unit with probability `share`, and all of them in the last Winter; those that have a centre
       to go to last. Never builds. In the standard variant it disbands only what it must.
     - Messages: in the first round it tells all what it is about to do; it answers everybody who writes to it, once a
-      phase, with good wishes. What they write makes no difference.
+      phase, with good wishes. What they write makes no difference. Where messages are words (``press="tokens"``), it
+      proposes demilitarisation to all, and accepts whatever it is told.
 
     Args:
         share: the part of its units that it disbands in an average Winter, above 0 and up to 1.
@@ -61,7 +63,7 @@ class DovePolicy(PeacefulPolicy):
 
     def messages(self, view: View) -> list[tuple[str, str]]:
         news = [(GLOBAL, self._announcement(view))] if view.message_round == 1 else []
-        return news + [(sender, _words(view, REPLIES).format(power=sender)) for sender in _unanswered(view)]
+        return news + [(sender, _reply(view, sender)) for sender in _unanswered(view)]
 
     def _steps(self, view: View) -> dict[str, str]:
         """unit -> location it steps to. Of two claimants that would enter the same province only the first goes."""
@@ -83,11 +85,17 @@ class DovePolicy(PeacefulPolicy):
         return max(wanted, view.must_disband)
 
     def _announcement(self, view: View) -> str:
+        if view.vocabulary:
+            return PROPOSAL
         if view.phase_type == ADJUSTMENTS:
             return f"We build nothing this Winter. {_words(view, WISHES)}"
         claims = [way[-1][:3] for (power, _), way in share_out(view).items() if power == view.power]
         plan = f"Our units go to {', '.join(claims)} and nowhere else" if claims else "Our units hold"
         return f"{plan}. {_words(view, WISHES)}"
+
+
+def _reply(view: View, sender: str) -> str:
+    return AGREEMENT if view.vocabulary else _words(view, REPLIES).format(power=sender)
 
 
 def _words(view: View, choices: tuple[str, ...]) -> str:

@@ -63,6 +63,10 @@ Processes = Annotated[
 Years = Annotated[int, typer.Option(min=1, help="Length of a game.")]
 Map = Annotated[str, typer.Option("--map", help="A map's name, or the path of a .map file.")]
 Rounds = Annotated[int, typer.Option(min=0, help="Message rounds a phase; 0 is no press.")]
+Press = Annotated[
+    str,
+    typer.Option(metavar="text|tokens", help="Messages are any text, or one of five words that learned players know."),
+]
 RetreatWelfare = Annotated[
     bool, typer.Option("--retreat-welfare", help="Points after retreats too, as in the published experiments.")
 ]
@@ -95,6 +99,7 @@ def self_play(
     years: Years = 10,
     variant: Annotated[str, typer.Option(help="welfare or standard.")] = "welfare",
     map_name: Map = "standard",
+    press: Press = "text",
     message_rounds: Rounds = 3,
     retreat_welfare: RetreatWelfare = False,
     simultaneous: Simultaneous = False,
@@ -106,7 +111,8 @@ def self_play(
 ) -> None:
     """Welfare, proficiency, stolen centres and conflicts of policies that play themselves."""
     with _errors_told():
-        rules = Rules(variant=variant, years=years, message_rounds=message_rounds, retreat_welfare=retreat_welfare)
+        talk: dict[str, Any] = {"press": press, "message_rounds": message_rounds}
+        rules = Rules(variant=variant, years=years, retreat_welfare=retreat_welfare, **talk)
         load_board(map_name)
         models = _models(policies, lm_cache, budget_tokens, budget_dollars)
         common: dict[str, Any] = {"seed": seed, "rules": rules, "map_name": map_name, "simultaneous": simultaneous}
@@ -139,6 +145,7 @@ def exploitability(
     workers: Processes = CORES,
     years: Years = 10,
     map_name: Map = "standard",
+    press: Press = "text",
     message_rounds: Rounds = 3,
     retreat_welfare: RetreatWelfare = False,
     simultaneous: Simultaneous = False,
@@ -150,7 +157,7 @@ def exploitability(
 ) -> None:
     """What the best coalition gains, in welfare points a year, by leaving a profile for a deviating policy."""
     with _errors_told():
-        rules = Rules(years=years, message_rounds=message_rounds, retreat_welfare=retreat_welfare)
+        rules = Rules(years=years, press=press, message_rounds=message_rounds, retreat_welfare=retreat_welfare)
         chosen = _coalitions(coalitions)
         total = games * (1 + len(resolve_coalitions(load_board(map_name), chosen)))
         models = _models([policy, deviator or policy], lm_cache, budget_tokens, budget_dollars)

@@ -22,16 +22,13 @@ def answered_by(model: str, base_url: str = "") -> dict[str, str]:
         ConfigError: what the environment holds is no address that may be written down.
         CacheError: the file of kept replies cannot be read.
     """
-    from agents.lm.models.anthropic import AnthropicModel
-    from agents.lm.models.openai import OpenAIModel
-    from agents.lm.models.remote import RemoteModel
     from agents.lm.models.settings import checked_url
+    from agents.lm.models.shared import REMOTE
 
     provider, _, rest = model.partition("/")
     if provider == "replay":
         return {"model": model, "replies": replies_digest(rest)}
-    makers: dict[str, type[RemoteModel]] = {"openai": OpenAIModel, "anthropic": AnthropicModel}
-    maker = makers.get(provider)
+    maker = REMOTE.get(provider)
     if maker is None:
         return {"model": model}
     given = base_url or os.environ.get(maker.URL_VARIABLE) or maker.URL

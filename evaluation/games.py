@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -245,7 +245,7 @@ def _played_in_threads(
 
     stop = Event()
     failed: list[BaseException] = []
-    with ThreadPoolExecutor(threads) as pool, (models or default_models()).stopped_by_errors():
+    with (models or default_models()).threads(threads) as pool:
         try:
             games = {pool.submit(play, spec, models, stop): spec for spec in specs}
             for game in as_completed(games):

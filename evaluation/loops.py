@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
@@ -51,7 +50,7 @@ def play_at_once(
 
     waiting = [agent for agent, policy in policies.items() if any(language_models(policy))]
     observations, infos = env.reset(seed=seed)
-    with ThreadPoolExecutor(max(1, len(waiting))) as pool, (models or default_models()).stopped_by_errors():
+    with (models or default_models()).threads(max(1, len(waiting))) as pool:
         while env.agents:
             _check(stop)
             _look(infos, waiting)

@@ -109,7 +109,7 @@ def stored_table(groups: Mapping[Condition, Sequence[StoredGame]]) -> Table:
 def _table(what: str, result: SelfPlayResult | ExploitabilityResult, games: int, remark: str = "") -> Table:
     """An empty table that tells in its title what was played, and in its caption what the numbers are."""
     rules = result.rules
-    press = f"{rules.message_rounds} message rounds" if rules.has_press else "no press"
+    press = f"{rules.message_rounds} message rounds{' of tokens' * rules.has_tokens}" if rules.has_press else "no press"
     few = "; of few games it is too narrow (of 5 it covers about 84%)" if games < FEW_GAMES else ""
     return titled(
         f"{what}: {rules.variant} rules, {result.map_name} map, years: {rules.years}, {press}, games: {games}",

@@ -12,7 +12,8 @@ from agents import Policy
 PUBLIC = {
     *("power", "powers", "phase", "season", "year", "phase_type", "rules", "years_left", "year_index"),
     *("units", "dislodged", "centers", "welfare", "legal_orders", "max_builds", "must_disband"),
-    *("messages", "history", "asked", "message_round", "board", "recipients", "encode_orders", "encode_messages"),
+    *("messages", "history", "asked", "message_round", "board", "recipients", "vocabulary"),
+    *("encode_orders", "encode_messages"),
 }
 
 

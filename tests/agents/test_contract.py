@@ -4,6 +4,7 @@ import pytest
 
 import agents
 import welfare_env
+from welfare_env.press import TOKENS
 
 SPECS = [
     "random",
@@ -18,6 +19,7 @@ SPECS = [
 ]
 CERTAIN = {"hold", "prosocial", "dove:share=1"}  # use no chance: another seed changes nothing
 VARIANTS = ["welfare", "standard"]
+TOKEN_GAME = {"press": "tokens", "mediator": True}
 
 
 @pytest.mark.parametrize("spec", SPECS)
@@ -92,10 +94,16 @@ class TestContract:
             assert recipient in {"GLOBAL", *table.game.powers} - {sender}
             assert 0 < len(text) < 300
 
+    def test_says_words_where_messages_are_words(self, spec, seat):
+        """`send` raises on anything else, and on two words to one recipient in a round."""
+        table = seat(spec, years=2, press="tokens").finish()
+        assert {text for *_, text in table.said} <= set(TOKENS)
+        assert bool(table.said) == ("dove" in spec)
+
     def test_plays_where_there_is_nothing_to_take(self, spec, seat):
         assert seat(spec, map_name="pure", years=3).finish().game.is_done
 
-    @pytest.mark.parametrize("options", [{"press": None}, {}, {"mediator": True}, {"transfers": True}])
+    @pytest.mark.parametrize("options", [{"press": None}, {}, {"mediator": True}, {"transfers": True}, TOKEN_GAME])
     def test_plays_in_the_environment(self, spec, options):
         """Strict, so that anything illegal raises; in the mediator's seat, too."""
         env = welfare_env.make(rules=welfare_env.Rules(years=2, **options), strict=True)

@@ -109,8 +109,29 @@ def test_tells_its_plans_and_answers_once_a_phase():
     assert messages(4) == {}
 
 
-def test_talk_changes_no_order(seat):
-    quiet, loud = (seat("dove", seed=4, press=press).finish() for press in (None, "text"))
+def test_in_words_it_proposes_and_accepts():
+    game = welfare_env.Game(rules=welfare_env.Rules(press="tokens"))
+    policy = agents.make("dove")
+    policy.reset(agent="FRANCE")
+
+    def messages(message_round):
+        sent = policy.act(None, {"view": game.view("FRANCE", "messages", message_round)})["messages"]
+        for recipient, word in sent.items():
+            game.send("FRANCE", recipient, word, message_round)
+        return sent
+
+    game.send("ITALY", "FRANCE", "refuse", 1)
+    assert messages(1) == {"GLOBAL": "propose demilitarisation", "ITALY": "accept"}
+    game.send("ITALY", "FRANCE", "ask for support", 2)
+    game.send("GERMANY", "GLOBAL", "propose peace", 2)
+    assert messages(2) == {}
+    game.send("GERMANY", "FRANCE", "propose peace", 3)
+    assert messages(3) == {"GERMANY": "accept"}
+
+
+@pytest.mark.parametrize("press", ["text", "tokens"])
+def test_talk_changes_no_order(press, seat):
+    quiet, loud = (seat("dove", seed=4, press=each).finish() for each in (None, press))
     assert len(loud.said) == 7 * 30
     assert quiet.done == loud.done
 

@@ -115,14 +115,14 @@ def test_games_without_language_models_say_nothing_of_them(monkeypatch):
 
 
 def test_another_server_is_another_game(tmp_path, monkeypatch):
-    """A game of one server is not taken for one of the other."""
-    rules = welfare_env.Rules(years=1, press=None)
+    """A game of one server is not taken for one of the other, and models that are shared ask the one named now."""
+    rules, models = welfare_env.Rules(years=1, press=None), SharedModels()
     with StubServer() as one, StubServer() as two, evaluation.GameStore(tmp_path / "games.sqlite") as store:
         monkeypatch.setenv("OPENAI_API_KEY", "none")
         for server, other in ((one, two), (two, one)):
             monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
             before = other.stats["requests"]
-            evaluation.self_play("lm:openai/any", 1, rules=rules, store=store, models=SharedModels())
+            evaluation.self_play("lm:openai/any", 1, rules=rules, store=store, models=models)
             assert server.stats["requests"] > 0
             assert other.stats["requests"] == before
         assert store.count() == 2

@@ -206,6 +206,19 @@ def test_json_is_that_of_the_library(cli: Callable[..., Outcome]) -> None:
     assert plain == library.to_dict()
 
 
+def test_games_of_tokens(cli: Callable[..., Outcome]) -> None:
+    rules = evaluation.games.welfare_env.Rules(years=1, press="tokens", message_rounds=2)
+    options = ("--games", "1", "--years", "1", "--press", "tokens", "--message-rounds", "2", "--workers", "1")
+    table = cli("self-play", "dove", *options)
+    assert "years: 1, 2 message rounds of tokens, games: 1" in " ".join(table.out.split())
+    assert cli("self-play", "dove", *options, "--json").json == [evaluation.self_play("dove", 1, rules=rules).to_dict()]
+    gain = cli("exploitability", "hold", "--coalitions", "FRANCE", "--deviator", "dove", *options)
+    assert "2 message rounds of tokens" in " ".join(gain.out.split())
+    assert "press: tokens" in " ".join(cli("games").out.split())
+    quiet = cli("self-play", "hold", *options[:6], "--message-rounds", "0", "--workers", "1")
+    assert "years: 1, no press, games: 1" in " ".join(quiet.out.split())
+
+
 def test_a_store_is_used(cli: Callable[..., Outcome], played: list[GameSpec]) -> None:
     first = cli("self-play", "random", "--games", "3", *QUICK, "--store", "deep/er/games.sqlite", "--json")
     assert (len(played), len(stored(Path("deep/er/games.sqlite")))) == (3, 3)
@@ -321,7 +334,7 @@ def test_help_explains_every_option(cli: Callable[..., Outcome], command: str) -
         expected |= {"--seed", "--workers"}
     expected |= {"--save"} if command == "games" else set()
     if command in ("self-play", "exploitability"):
-        expected |= {"--games", "--years", "--map", "--message-rounds", "--retreat-welfare"}
+        expected |= {"--games", "--years", "--map", "--press", "--message-rounds", "--retreat-welfare"}
         expected |= {"--simultaneous", "--lm-cache", "--budget-tokens", "--budget-dollars"}
         expected |= {"--variant"} if command == "self-play" else {"--deviator", "--coalitions"}
     assert {word for word in outcome.out.split() if word.startswith("--")} == expected
@@ -343,6 +356,8 @@ WRONG = [
     (("self-play", "hold", "--map", "nowhere"), "unknown map 'nowhere'"),
     (("self-play", "hold", "--variant", "chess"), "variant='chess'"),
     (("self-play", "hold", "--years", "1001"), "years=1001"),
+    (("self-play", "hold", "--press", "radio"), "press='radio'"),
+    (("exploitability", "hold", "--press", "radio"), "press='radio'"),
     (("self-play", "hold", "--budget-tokens", "5"), "a budget is for language models"),
     (("self-play", "lm:scripted/stub", "--budget-dollars", "0"), "max_dollars 0.0: give a limit above 0"),
     (("self-play", "lm:openai/nobody", "--budget-dollars", "1"), "no price is known"),

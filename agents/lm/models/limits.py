@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
-from threading import Condition, Lock
+from threading import Condition, Lock, local
 
 from agents.lm.errors import LMError, StoppedError
 
@@ -31,15 +31,18 @@ class Clock:
 
 
 class Halt:
-    """Ends the waiting of all calls in progress at once; calls that begin later are not concerned.
+    """Ends the waiting of all calls in progress at once, and lets the threads of a run that has ended begin none.
+
+    Calls that other threads begin later are not concerned.
 
     Attributes:
-        stops: how often it has done so; a call remembers how often it was when it began.
+        stops: how often it has done so; a call remembers how often it was when it, or the run of its thread, began.
     """
 
     def __init__(self) -> None:
         self.stops = 0
         self._told = Condition()
+        self._run = local()  # of a thread of a run: `since`
         self._error: LMError = StoppedError()
 
     def stop(self, error: LMError | None = None) -> None:
@@ -49,12 +52,30 @@ class Halt:
             self._error = error or StoppedError("the call was given up, since the run ends")
             self._told.notify_all()
 
+    def join(self, since: int) -> None:
+        """Makes the calling thread one of a run: what it begins after a stop is refused.
+
+        Args:
+            since: what `begin` has returned when the run began.
+        """
+        self._run.since = since
+
+    def begin(self) -> int:
+        """`stops` as it was when the call begins; in a thread of a run, when the run began.
+
+        Raises:
+            LMError: the run of the thread has been stopped.
+        """
+        since: int = getattr(self._run, "since", self.stops)
+        self._check(since)
+        return since
+
     def pause(self, seconds: float, since: int, clock: Clock) -> None:
         """Sleeps, but not for no time at all: that would let every other thread and process go first.
 
         Args:
             seconds: how long.
-            since: `stops` when the call began.
+            since: what `begin` has returned.
             clock: what to sleep by.
 
         Raises:

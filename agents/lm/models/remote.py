@@ -271,7 +271,7 @@ class RemoteModel(ABC):
     @contextmanager
     def _in_progress(self) -> Iterator[int]:
         """A call, with what `Halt.pause` wants to know of it. An error that ends the run stops all other calls."""
-        since = self.halt.stops
+        since = self.halt.begin()
         try:
             yield since
         except ModelError:

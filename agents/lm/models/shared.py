@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import functools
 import json
+import os
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from threading import Lock
 from typing import Any
 
 from agents.lm.errors import LMError
+from agents.lm.models.anthropic import AnthropicModel
 from agents.lm.models.budget import Budget
 from agents.lm.models.cache import CachedModel, ResponseCache
 from agents.lm.models.limits import Halt
 from agents.lm.models.make import make_model
+from agents.lm.models.openai import OpenAIModel
 from agents.lm.models.protocol import Model
+from agents.lm.models.remote import RemoteModel
 
-REMOTE = ("openai", "anthropic")
+REMOTE: dict[str, type[RemoteModel]] = {"openai": OpenAIModel, "anthropic": AnthropicModel}
 """Providers whose replies cost something."""
 
 
@@ -34,34 +39,41 @@ class SharedModels:
 
     def __init__(self, cache: ResponseCache | None = None, budget: Budget | None = None) -> None:
         self.cache, self.budget, self.halt = cache, budget, Halt()
-        self._models: dict[tuple[str, str], Model] = {}
+        self._models: dict[tuple[str, str, str], Model] = {}
         self._lock = Lock()
 
     def get(self, name: str, **settings: Any) -> Model:
         """The model of this name and these settings; see `agents.lm.models.make_model`.
 
+        Where the settings name no server, that is also the one of the server that the environment names now.
+
         Raises:
             ConfigError: no such model, settings that make no sense, or a budget in dollars and no known price.
             CacheError: a file of kept replies cannot be read.
         """
-        key = (name, json.dumps(settings, sort_keys=True))
+        key = (name, json.dumps(settings, sort_keys=True), _server(name, settings))
         with self._lock:
             if key not in self._models:
                 self._models[key] = self._made(name, settings)
             return self._models[key]
 
     @contextmanager
-    def stopped_by_errors(self) -> Iterator[None]:
-        """Ends the calls in progress, which otherwise go on with their tries, when the block raises anything.
+    def threads(self, count: int) -> Iterator[ThreadPoolExecutor]:
+        """Threads that play a run. Once the block raises anything they ask no more questions, and it waits for them.
 
         An error of one call ends the others by itself; this is for interruptions (Ctrl-C) and errors of other kinds. A
-        question that is on its way is still waited for, since it is paid for.
+        question that is on its way is still waited for, since it is paid for; only its further tries are given up.
+
+        Raises:
+            LMError: the calling thread is one of a run that was stopped.
         """
-        try:
-            yield
-        except BaseException as error:
-            self.halt.stop(error if isinstance(error, LMError) else None)
-            raise
+        since = self.halt.begin()
+        with ThreadPoolExecutor(count, initializer=self.halt.join, initargs=(since,)) as pool:
+            try:
+                yield pool
+            except BaseException as error:
+                self.halt.stop(error if isinstance(error, LMError) else None)
+                raise
 
     def forget_passing(self) -> None:
         """For the end of a run: see `ResponseCache.forget_passing`.
@@ -76,6 +88,12 @@ class SharedModels:
         common = {"budget": self.budget, "halt": self.halt} if name.partition("/")[0] in REMOTE else {}
         model = make_model(name, **settings, **common)
         return model if self.cache is None else CachedModel(model, self.cache)
+
+
+def _server(name: str, settings: dict[str, Any]) -> str:
+    """The address that the environment decides on; "" where it does not."""
+    maker = REMOTE.get(name.partition("/")[0])
+    return "" if maker is None or settings.get("base_url") else os.environ.get(maker.URL_VARIABLE, "")
 
 
 @functools.cache

@@ -15,7 +15,7 @@ import numpy as np
 from agents.lm.prompts.ablation import Ablation
 from welfare_env.board import Board
 from welfare_env.orders import BUILD, CONVOY, DISBAND, GIVE, HOLD, MOVE, RETREAT, SUPPORT_HOLD, SUPPORT_MOVE, VIA
-from welfare_env.press import GLOBAL, MEDIATOR, players
+from welfare_env.press import GLOBAL, MEDIATOR, players, vocabulary
 from welfare_env.rules import Rules
 
 
@@ -210,13 +210,24 @@ def _press(rules: Rules, flavour: Flavour, ablation: Ablation) -> str:
         lines.insert(1, "You give orders in every round; those of the last round are carried out.")
     if rules.mediator:
         lines.insert(1, f"{MEDIATOR} is a player without units, who only writes messages.")
-    if Ablation.NO_MESSAGE_INSTRUCTIONS not in ablation:
-        lines.append(
-            "Write short messages with substance: what you propose, what you will do, what you want in return, naming "
-            "provinces and units. Answer those who matter to you. Do not say again what you have said, keep your "
-            "reasoning to yourself, and write nothing if there is nothing to say."
+    if rules.has_tokens:
+        words = ", ".join(f'"{word}"' for word in vocabulary(rules))
+        lines.insert(
+            1,
+            f"A message is exactly one of these words: {words}. Nothing else can be said, and at most one word to each "
+            "recipient in a round. What the words come to mean is up to the players.",
         )
+    if Ablation.NO_MESSAGE_INSTRUCTIONS not in ablation:
+        lines.append(HOW_TO_SPEAK if rules.has_tokens else HOW_TO_WRITE)
     return "# Messages\n" + "".join(f"- {line}\n" for line in lines)
+
+
+HOW_TO_WRITE = (
+    "Write short messages with substance: what you propose, what you will do, what you want in return, naming "
+    "provinces and units. Answer those who matter to you. Do not say again what you have said, keep your reasoning to "
+    "yourself, and write nothing if there is nothing to say."
+)
+HOW_TO_SPEAK = "Answer those who matter to you, and write nothing if there is nothing to say."
 
 
 def reply_keys(rules: Rules, flavour: Flavour, ablation: Ablation) -> list[str]:
@@ -230,6 +241,7 @@ def reply_keys(rules: Rules, flavour: Flavour, ablation: Ablation) -> list[str]:
 
 def _reply(board: Board, rules: Rules, flavour: Flavour, ablation: Ablation) -> str:
     everybody = players(board, rules)
+    said = "exactly one of the words above" if rules.has_tokens else "text"
     shape = {
         "reasoning": '"reasoning": "..."',
         "orders": '"orders": ["...", "..."]',
@@ -240,8 +252,8 @@ def _reply(board: Board, rules: Rules, flavour: Flavour, ablation: Ablation) -> 
         "decide.",
         "orders": "one text for each of your orders, in exactly the form of the game's orders; at most one order a "
         "unit. An empty list gives none.",
-        "messages": f"recipient and text. Recipients are {', '.join(everybody)} but yourself, and {GLOBAL}. Leave out "
-        "those to whom you do not write, or give them an empty text.",
+        "messages": f"recipient and {said}. Recipients are {', '.join(everybody)} but yourself, and {GLOBAL}. Leave "
+        "out those to whom you do not write, or give them an empty text.",
     }
     keys = reply_keys(rules, flavour, ablation)
     lines = "".join(f"- {key}: {meaning[key]}\n" for key in keys)
@@ -308,6 +320,10 @@ def _mediator_aim(rules: Rules, points: Points | None) -> str:
     what = f"the sum of the {points.short}" if points else "the sum of the scores"
     return f"""\
 You have no units and give no orders: all you do is write messages. Your aim is that {what} of all powers together is \
-as large as it can be when the game ends; you favor no power. Help them to find agreements that are good for all, \
-such as who takes which SC and who disbands what and when, ask those who broke their word to make up for it, and warn \
-those who are in danger."""
+as large as it can be when the game ends; you favor no power. {_WITH_WORDS if rules.has_tokens else _WITH_TEXTS}"""
+
+
+_WITH_TEXTS = """\
+Help them to find agreements that are good for all, such as who takes which SC and who disbands what and when, ask \
+those who broke their word to make up for it, and warn those who are in danger."""
+_WITH_WORDS = "Help them, as far as the words allow, to live in peace and to disband their units together."

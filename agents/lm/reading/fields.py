@@ -41,6 +41,8 @@ MESSAGE_LOSSES = {
     "message too long": "the end of a message is cut off",
     "no messages now": "messages, where none are sent",
     "message text": "the text is cut off, or not valid Unicode",
+    "word": "messages are words of a vocabulary, and this is none of them",
+    "second word": "messages are words, and the recipient is sent one already",
     "too many messages": "more than are read",
 }
 

@@ -8,7 +8,8 @@ Which of two counts
     Of several orders for one unit the first that is legal, as in the game itself. Of a Winter list that both builds and
     disbands, those of the kind of its first legal order (the game would refuse them all). Of an object or a text that
     the reply's end has cut off: all that was complete, and what there is of the reasoning; never half an order or half
-    a message, which may say the contrary of the whole.
+    a message, which may say the contrary of the whole. Of several messages to one recipient all, joined; where messages
+    are words of a vocabulary, the first.
 """
 
 from __future__ import annotations
@@ -97,14 +98,16 @@ def reply_schema(view: View, ablation: Ablation = NOTHING, most: int = MAX_ENUM_
 
     Every order is one of its unit's legal orders, unless these are more than `most` in all; then any text. With legal
     orders the schema is another one in every phase, and a provider that puts it before the prompt can reuse nothing of
-    earlier phases; ``most=0`` keeps it the same in the whole game.
+    earlier phases; ``most=0`` keeps it the same in the whole game. Where messages are words of a vocabulary, each is
+    one of them, or "" for silence.
     """
     flavour = Flavour.MEDIATOR if view.power == MEDIATOR else Flavour.WD
-    texts = {"type": "string"}
+    texts: dict[str, Any] = {"type": "string"}
+    said = texts | {"enum": ["", *view.vocabulary]} if view.vocabulary else texts
     shapes: dict[str, dict[str, Any]] = {
         "reasoning": texts,
         "orders": {"type": "array", "items": _order_schema(view, most)},
-        "messages": object_schema(dict.fromkeys(view.recipients, texts)),
+        "messages": object_schema(dict.fromkeys(view.recipients, said)),
     }
     return object_schema({key: shapes[key] for key in reply_keys(view.rules, flavour, ablation)})
 
@@ -285,7 +288,11 @@ class _Messages:
         return (", ".join(texts_of(to)), text) if to and text else None
 
     def _take_part(self, names: str, value: Any) -> None:
-        text = "\n".join(piece.strip() for piece in self._pieces(value) if piece.strip())
+        pieces = [piece.strip() for piece in self._pieces(value) if piece.strip()]
+        for text in pieces if self.view.vocabulary else ["\n".join(pieces)]:
+            self._take_text(names, text)
+
+    def _take_text(self, names: str, text: str) -> None:
         if not text:
             return
         if self.view.asked != MESSAGES:
@@ -330,7 +337,24 @@ class _Messages:
 
     def found(self) -> list[tuple[str, str]]:
         """A message for each recipient, in the sequence of the reply; several to one are joined."""
+        if self.view.vocabulary:
+            return list(self._words())
         return [(recipient, self._sendable(recipient, "\n".join(texts))) for recipient, texts in self._texts.items()]
+
+    def _words(self) -> Iterator[tuple[str, str]]:
+        """For each recipient the first of its texts that is a word, whatever its case, its spaces and its full stop."""
+        for recipient, texts in self._texts.items():
+            said = ""
+            for text in texts:
+                word = " ".join(text.removesuffix(".").casefold().split())
+                if word not in self.view.vocabulary:
+                    lose(self.losses, "word", text, f"to {recipient}: say one of {', '.join(self.view.vocabulary)}")
+                elif said:
+                    lose(self.losses, "second word", text, f"{recipient} is sent {said!r} already")
+                else:
+                    said = word
+            if said:
+                yield recipient, said
 
     def _sendable(self, recipient: str, text: str) -> str:
         clean = without_surrogates(text)

@@ -3,7 +3,7 @@
 import socket
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -125,7 +125,7 @@ class TestOthers:
         models, waiting, _ = self.shared(stub, cache=ResponseCache(tmp_path / "replies.sqlite"))
 
         def end() -> None:
-            with pytest.raises(KeyboardInterrupt), models.stopped_by_errors():
+            with pytest.raises(KeyboardInterrupt), models.threads(1):
                 raise KeyboardInterrupt
 
         assert isinstance(self.ends(stub, waiting, question, end), StoppedError)
@@ -133,6 +133,41 @@ class TestOthers:
         assert models.cache.count() == 0
         later = models.get("openai/any", base_url=f"{stub.url}/v1")
         assert later.complete(question).attempts == 1
+
+    def test_a_run_that_was_interrupted_asks_no_more(self, stub: StubServer, question: Request) -> None:
+        """Its threads, those within them too; the next run and everybody else may ask."""
+        models = SharedModels()
+        model = models.get("openai/any", base_url=f"{stub.url}/v1")
+
+        def player() -> list[object]:
+            told: list[object] = [model.complete(question).attempts]
+            while not models.halt.stops:
+                time.sleep(0.01)
+            with pytest.raises(StoppedError):
+                model.complete(question)
+            with pytest.raises(StoppedError), models.threads(1):
+                told.append("a game began")
+            return told
+
+        def game() -> list[object]:
+            with models.threads(1) as players:
+                return players.submit(player).result()
+
+        def interrupted() -> None:
+            with models.threads(1) as games:
+                played.append(games.submit(game))
+                while not stub.requests:
+                    time.sleep(0.01)
+                raise KeyboardInterrupt
+
+        played: list[Future[list[object]]] = []
+        with pytest.raises(KeyboardInterrupt):
+            interrupted()
+        assert played[0].result() == [1]
+        assert len(stub.requests) == 1
+        assert model.complete(question).attempts == 1
+        with models.threads(1) as games:
+            assert games.submit(model.complete, question).result().attempts == 1
 
     def test_a_call_that_fails_alone_is_nothing_to_them(self, stub: StubServer, question: Request) -> None:
         models, *_ = self.shared(stub)

@@ -10,9 +10,10 @@ import pytest
 from agents.lm.reading.orders import OrderBook, OrderFault
 from agents.lm.reading.parsing import Parsed, parse
 from welfare_env import Game, Rules, View
-from welfare_env.press import MAX_MESSAGE_LENGTH
+from welfare_env.press import MAX_MESSAGE_LENGTH, TOKENS
 
 OPENING = Game().view("FRANCE", "messages", 1)
+WORDS = Game(rules=Rules(press="tokens")).view("FRANCE", "messages", 1)
 RULES = Rules(transfers=True)
 
 
@@ -288,6 +289,38 @@ def test_messages(messages: Any, sent: list[tuple[str, str]], lost: list[str]) -
     parsed = parse(json.dumps({"orders": [], "messages": messages}), OPENING)
     assert parsed.messages == sent
     assert kinds(parsed) == lost
+
+
+ACCEPTED, REFUSED = [("GERMANY", "accept")], [("GLOBAL", "refuse")]
+
+
+@pytest.mark.parametrize(
+    ("messages", "sent", "lost"),
+    [
+        ({"GERMANY": "accept"}, ACCEPTED, []),
+        ({"GERMANY": "  Propose \n PEACE . "}, [("GERMANY", "propose peace")], []),
+        ({"GERMANY": "Ask for support."}, [("GERMANY", "ask for support")], []),
+        ({"GERMANY": "", "ITALY": None}, [], []),
+        ({"ALL": "refuse", "Italy and Russia": "accept"}, [*REFUSED, ("ITALY", "accept"), ("RUSSIA", "accept")], []),
+        ({"GERMANY": "accept.."}, [], ["word"]),
+        ({"GERMANY": "I accept"}, [], ["word"]),
+        ({"GERMANY": 4}, [], ["word"]),
+        ({"GERMANY": "accept\nrefuse"}, [], ["word"]),
+        ({"GERMANY": "propose demilitarization"}, [], ["word"]),
+        ({"GERMANY": ["accept", "refuse"]}, ACCEPTED, ["second word"]),
+        ([{"GERMANY": "hi"}, {"GERMANY": "accept"}, {"GERMANY": "Accept"}], ACCEPTED, ["word", "second word"]),
+        ({"FRANCE": "accept", "PRUSSIA": "accept"}, [], ["message to itself", "recipient"]),
+    ],
+)
+def test_messages_of_words(messages: Any, sent: list[tuple[str, str]], lost: list[str]) -> None:
+    parsed = parse(json.dumps({"orders": [], "messages": messages}), WORDS)
+    assert parsed.messages == sent
+    assert kinds(parsed) == lost
+
+
+def test_a_word_that_is_none_is_told_with_those_that_are() -> None:
+    (loss,) = parse('{"messages": {"GERMANY": "Hello"}}', WORDS).losses
+    assert loss.what == f"'Hello': to GERMANY: say one of {', '.join(TOKENS)}"
 
 
 def test_a_key_that_comes_twice_loses_nothing() -> None:

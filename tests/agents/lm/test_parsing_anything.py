@@ -16,7 +16,7 @@ from agents.lm.reading.parsing import MAX_MESSAGES, MAX_ORDERS, Parsed, parse, r
 from agents.lm.reading.repair import find_objects
 from agents.lm.stub.replies import Instance
 from welfare_env import Game, Rules, View
-from welfare_env.press import MAX_MESSAGE_LENGTH, check_message
+from welfare_env.press import MAX_MESSAGE_LENGTH, TOKENS, check_message
 
 REPLY: dict[str, Any] = {
     "reasoning": "Germany wants peace.",
@@ -26,19 +26,20 @@ REPLY: dict[str, Any] = {
 
 
 def moments() -> Iterator[tuple[Game, View]]:
-    """Games with what France is asked in them: in Spring, in Winter with points to give, and in retreats."""
+    """Games with what France is asked in them: in Spring, in Winter with points to give, in retreats, and in words."""
     centers = {"FRANCE": ["PAR", "SPA", "MAR", "BRE", "POR"]}
     given_points: dict[str, Any] = {"welfare": {"FRANCE": 2}, "rules": Rules(transfers=True)}
     dislodged = {"FRANCE": {"A GAS": ["PAR", "BUR"], "F WES": ["SPA/SC", "TUN"]}}
     winter = Game.from_position("W1905A", {"FRANCE": ["F MAO", "A SPA"]}, centers, **given_points)
     retreats = Game.from_position("F1905R", {"ENGLAND": ["A SER"]}, centers, dislodged=dislodged)
-    for game, asked in ((Game(), "messages"), (winter, "messages"), (retreats, "orders")):
+    words = Game(rules=Rules(press="tokens"))
+    for game, asked in ((Game(), "messages"), (winter, "messages"), (retreats, "orders"), (words, "messages")):
         yield game, game.view("FRANCE", asked, int(asked == "messages"))
 
 
 MOMENTS = list(moments())
 VIEWS = [view for _, view in MOMENTS]
-OPENING, WINTER, _ = VIEWS
+OPENING, WINTER, _, WORDS = VIEWS
 each_view = pytest.mark.parametrize("view", VIEWS, ids=[view.phase for view in VIEWS])
 
 
@@ -100,6 +101,8 @@ PIECES = st.sampled_from(
             "A SPA D",
             "A PAR B",
             "GIVE 9 ENGLAND",
+            "Propose peace",
+            "accept",
         ),
     ]
 )
@@ -124,13 +127,13 @@ def check_usable(view: View, game: Game, parsed: Parsed) -> None:
     json.dumps([parsed.reasoning, [loss.what for loss in parsed.losses]], ensure_ascii=False).encode()
 
 
-@given(ANY_TEXT, st.integers(0, 2))
+@given(ANY_TEXT, st.integers(0, 3))
 def test_any_text_is_parsed(text: str, number: int) -> None:
     game, view = MOMENTS[number]
     check_usable(view, game, parse(text, view))
 
 
-@given(ANY_JSON, ANY_JSON, st.integers(0, 2))
+@given(ANY_JSON, ANY_JSON, st.integers(0, 3))
 def test_any_fields_are_parsed(orders: Any, messages: Any, number: int) -> None:
     game, view = MOMENTS[number]
     check_usable(view, game, parse(json.dumps({"orders": orders, "messages": messages}), view))
@@ -265,6 +268,11 @@ def test_the_schema_fits_the_player() -> None:
     mediator = Game(rules=Rules(mediator=True)).view("MEDIATOR", "messages", 1)
     assert list(reply_schema(mediator)["properties"]) == ["reasoning", "messages"]
     assert list(reply_schema(mediator)["properties"]["messages"]["properties"]) == list(mediator.recipients)
+
+
+def test_the_schema_of_a_game_of_words_has_them() -> None:
+    said = reply_schema(WORDS)["properties"]["messages"]["properties"]
+    assert said == {name: {"type": "string", "enum": ["", *TOKENS]} for name in WORDS.recipients}
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -117,7 +117,12 @@ class TestTurns:
 
     @pytest.mark.parametrize("parallel", [False, True])
     @pytest.mark.parametrize(
-        "options", [{}, {"press": None}, {"mediator": True}, {"transfers": True}, {"variant": "standard"}]
+        "options",
+        [
+            *({}, {"press": None}, {"mediator": True}, {"transfers": True}, {"variant": "standard"}),
+            {"press": "tokens", "mediator": True},
+        ],
+        ids=str,
     )
     def test_plays_in_both_environments(self, options, parallel):
         rules = welfare_env.Rules(years=2, **options)
@@ -128,6 +133,13 @@ class TestTurns:
         assert not any(record.void for record in game.history)
         assert any(record.orders for record in game.history)
         assert all(policy.ledger.failed == 0 for policy in policies.values())
+        assert sum(policy.ledger.losses["word"] for policy in policies.values()) == 0
+
+    def test_in_a_game_of_words_anything_else_is_a_loss_and_not_sent(self):
+        policy, _ = player([reply(messages={"ITALY": "Peace?", "GERMANY": "Propose peace.", "GLOBAL": ""})])
+        game = welfare_env.Game(rules=welfare_env.Rules(press="tokens"))
+        assert asked(policy, game, "messages", 1)["messages"] == {"GERMANY": "propose peace"}
+        assert policy.ledger.losses == {"word": 1}
 
 
 class TestNotes:

@@ -30,6 +30,7 @@ TAIL = 200  # characters of phase, round and years left
 OPTIONS = Rules(
     years=3, progressive=(1, 2, 4), transfers=True, overmilitarise=True, retreat_welfare=True, mediator=True
 )
+TOKENS = Rules(press="tokens", mediator=True)
 WAR = {
     "units": {"FRANCE": ["A BUR", "F ENG", "A PIC"], "GERMANY": ["A MUN", "F NTH"], "ENGLAND": ["A LON"]},
     "centers": {"FRANCE": ["PAR", "MAR", "BRE", "SPA", "POR"], "GERMANY": ["MUN", "KIE"], "ENGLAND": ["LON", "BEL"]},
@@ -48,6 +49,14 @@ def opening(rules: Rules | None = None, map_name: str = "standard") -> Game:
     game.advance()
     if game.rules.has_press:
         game.send(first, third, "Thank you.")
+    return game
+
+
+def talk(rules: Rules) -> Game:
+    """The second round of a game in which messages are words."""
+    game = Game(rules=rules)
+    game.send("AUSTRIA", "FRANCE", "ask for support", 1)
+    game.send("FRANCE", "GLOBAL", "propose peace", 1)
     return game
 
 
@@ -80,6 +89,8 @@ CASES: dict[str, Callable[[], Prompt]] = {
     "sd-movement": lambda: build(opening(Rules(variant="standard")).view("FRANCE", "messages", 1), flavour="sd"),
     "sd-winter": lambda: build(war("W1905A", Rules(variant="standard")).view("FRANCE", "messages", 1), flavour="sd"),
     "exploiter": lambda: build(opening().view("FRANCE", "messages", 1), flavour="exploiter"),
+    "wd-tokens": lambda: build(talk(TOKENS).view("FRANCE", "messages", 2)),
+    "mediator-tokens": lambda: build(talk(TOKENS).view("MEDIATOR", "messages", 2), flavour="mediator"),
     "mediator": lambda: build(opening(OPTIONS).view("MEDIATOR", "messages", 1), flavour="mediator"),
     "summariser": lambda: summarise(opening().history[0], "FRANCE"),
 }
