@@ -26,6 +26,7 @@ from agents.policy import Policy
 from agents.programs import BestReplyPolicy, MixPolicy
 from agents.prosocial import ProsocialPolicy
 from agents.random import RandomPolicy
+from agents.rl import folder_of
 from welfare_env.errors import UnknownAgentError
 
 if TYPE_CHECKING:
@@ -315,7 +316,7 @@ def _mix(shares: list[tuple[str, Fraction]], rest: Part) -> MixPolicy:
 
 def named_files(spec: str) -> list[Path]:
     """The files that a spec names: checkpoints, and the source of the user's policies (compiled modules have none)."""
-    folders = [Path(folder) for folder in _read(spec).checkpoints]
+    folders = [folder_of(folder) for folder in _read(spec).checkpoints]
     return _imported_files(spec) + [path for folder in folders for path in sorted(folder.glob("*")) if path.is_file()]
 
 

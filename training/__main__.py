@@ -1,4 +1,4 @@
-"""Command line: ``python -m training welfare | standard | best-response | modal``."""
+"""Command line: ``python -m training welfare | standard | best-response | modal | curves``."""
 
 from __future__ import annotations
 
@@ -263,6 +263,28 @@ def _line(told: Progress) -> str:
 
 
 app.command("modal")(modal)
+
+
+@app.command("curves")
+def curves(
+    folders: Annotated[list[Path], typer.Argument(help="Folders of trainings that differ in their seed.")],
+    metric: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option(help="A panel for each, by its name in log.jsonl.", show_default="play/return"),
+    ] = None,
+    level: Annotated[
+        Optional[list[float]],  # noqa: UP045
+        typer.Option(help="A dashed line at this value in the first panel.", show_default="none"),
+    ] = None,
+    title: Annotated[str, typer.Option(help="Above the picture.")] = "",
+    out: Annotated[Path, typer.Option(help="A .png, .svg or .pdf file.")] = Path("curves.png"),
+) -> None:
+    """Draw learning curves, with bands over seeds."""
+    with errors_told():
+        figure = import_module("training.curves").draw(folders, metric or ["play/return"], title, level or [])
+        figure.savefig(out, dpi=130)
+    print(out)
+
 
 if __name__ == "__main__":
     app()

@@ -68,12 +68,16 @@ def _points(play: Play, lineup: Lineup, games: int, seed: int, network: Path) ->
     return np.array([result.points for result in results]) / play.rules.years
 
 
-def play_games(play: Play, network: Path) -> list[GameResult]:
-    """Play a sample in which a checkpoint's network has the learner's seats, and takes its most probable orders."""
+def play_games(play: Play, network: Path, greedy: bool = True) -> list[GameResult]:
+    """Play a sample in which a checkpoint's network has the learner's seats.
+
+    Args:
+        greedy: it takes its most probable orders; else it draws.
+    """
     runner = BatchedEnvRunner(config=make_config(Options(play, Path())), worker_index=0)
     given = checkpoint.load(network).network_for(runner.board, runner.rules)
     runner.network.load_state_dict(given.state_dict())
-    runner.sample(explore=False)
+    runner.sample(explore=not greedy)
     return runner.take_results()
 
 

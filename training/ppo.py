@@ -299,7 +299,8 @@ def _begin(learner: Learner, options: Options) -> tuple[int, list[Weights]]:
         checkpoint.load(options.start).warm_start(network, load_board(play.map_name), play.rules)
     if options.imitate is not None:
         reader = Reader(load_board(play.map_name), play.rules)
-        imitate(network, reader, watch(play, options.imitate, options.imitate_games), play.seed)
+        lesson = watch(play, options.imitate, options.imitate_games)
+        imitate(network, reader, lesson, play.seed, minibatch=options.minibatch)
         _save(learner, options, 0, [])
     return 0, []
 

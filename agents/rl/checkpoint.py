@@ -21,6 +21,7 @@ import torch
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
+from agents.rl import folder_of
 from agents.rl.network import BoardNetwork, Size
 from agents.rl.words import word_rounds
 from welfare_env.board import Board
@@ -160,12 +161,12 @@ def save(folder: str | os.PathLike[str], checkpoint: Checkpoint) -> None:
 
 
 def load(folder: str | os.PathLike[str]) -> Checkpoint:
-    """Read a checkpoint.
+    """Read a checkpoint: a folder, or the name of one that comes with the package.
 
     Raises:
         CheckpointError: there is none, it is damaged, or of a later format.
     """
-    path = Path(folder)
+    path = folder_of(os.fspath(folder))
     try:
         about = json.loads((path / ABOUT).read_text())
         content = (path / WEIGHTS).read_bytes()

@@ -1,0 +1,199 @@
+"""The training as a whole: it learns, repeats itself, and goes on where it was interrupted."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+from typer.testing import CliRunner
+
+import agents
+from agents.rl.network import Size
+from evaluation.exact import best_response
+from training.__main__ import app, read_coalitions, read_years
+from training.errors import TrainingError
+from training.gain import gains
+from training.lineup import Lineup
+from training.ppo import Options, Play, train, years_at
+from training.rewards import Reward
+from welfare_env.rules import Rules
+
+
+def options_of(folder, iterations=4, years=2, opponents=("prosocial",), map_name="clique:3", **changes):
+    play = Play(
+        map_name,
+        Rules(press=None, years=years),
+        Lineup(((0,), (1,)), opponents, (1.0,) * len(opponents)),
+        Size(8, 1),
+        Reward(),
+        num_games=8,
+    )
+    return replace(Options(play, Path(folder), iterations=iterations, save_every=2, minibatch=64), **changes)
+
+
+def weights_of(folder):
+    return load_file(Path(folder) / "checkpoint" / "weights.safetensors")
+
+
+def same(one, other):
+    return one.keys() == other.keys() and all(np.array_equal(one[name], other[name]) for name in one)
+
+
+def test_a_best_response_to_prosocial_is_found(tmp_path):
+    """Of the exact gain (evaluation.exact) in four years on three cores it finds most, and never more than that."""
+    options = options_of(tmp_path, iterations=60, years=4, lr=5e-3, entropy=0.05)
+    lineup = Lineup(((0,),), ("prosocial",), (1.0,))
+    options = replace(options, play=replace(options.play, num_games=64, lineup=lineup, size=Size(16, 1)))
+    path = train(options)
+    found = gains(options.play, path, "prosocial", games=4)[0]
+    wanted = best_response("clique:3", "prosocial", "PLAYERA", years=4)
+    assert found.coalition == ("PLAYERA",)
+    assert 0.6 * wanted.gain <= found.value * 4 <= wanted.gain + 1e-6
+    assert found.low == found.value == found.high  # nothing is left to chance
+
+
+def test_the_same_seed_gives_the_same_weights(tmp_path):
+    for name, seed in (("a", 0), ("b", 0), ("c", 1)):
+        options = options_of(tmp_path / name)
+        train(replace(options, play=replace(options.play, seed=seed)))
+    assert same(weights_of(tmp_path / "a"), weights_of(tmp_path / "b"))
+    assert not same(weights_of(tmp_path / "a"), weights_of(tmp_path / "c"))
+
+
+@pytest.mark.parametrize(
+    "changes", [{}, {"league_every": 1, "league_size": 2}, {"imitate": "random", "imitate_games": 4}]
+)
+def test_an_interrupted_training_ends_like_an_undisturbed_one(tmp_path, changes):
+    opponents = ("league", "learner") if "league_every" in changes else ("prosocial",)
+    whole = options_of(tmp_path / "whole", 6, opponents=opponents, **changes)
+    parts = replace(whole, folder=tmp_path / "parts")
+    train(whole)
+
+    def cut(progress):
+        if progress.iteration == 3:
+            raise RuntimeError("as if killed, one iteration after the last save")
+
+    with pytest.raises(RuntimeError):
+        train(parts, cut)
+    train(parts)
+    assert same(weights_of(whole.folder), weights_of(parts.folder))
+    logs = [[json.loads(line) for line in (o.folder / "log.jsonl").read_text().splitlines()] for o in (whole, parts)]
+    for one, other in zip(*logs, strict=True):
+        assert {k: v for k, v in one.items() if "time" not in k} == {k: v for k, v in other.items() if "time" not in k}
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGKILL"])
+def test_a_killed_process_goes_on(tmp_path, name):
+    command = ["best-response", "--against", "prosocial", "--map", "clique:3", "--years", "2", "--iterations", "9"]
+    command += ["--games", "6", "--save-every", "2", "--report-games", "2", "--width", "8", "--json"]
+    start = [sys.executable, "-m", "training", *command, "--out", str(tmp_path / "parts")]
+    log = tmp_path / "parts" / "log.jsonl"
+    with subprocess.Popen(start, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+        while not (log.exists() and log.read_text().count("\n") >= 3):
+            assert process.poll() is None
+            time.sleep(0.02)
+        process.send_signal(getattr(signal, name))
+        told = process.communicate(timeout=60)[1]
+    if name == "SIGINT":
+        assert process.returncode == 130
+        assert "the same command goes on" in told
+    environment = {**os.environ, "COLUMNS": "200"}
+    subprocess.run(start, check=True, capture_output=True, env=environment, timeout=120)
+    told = CliRunner().invoke(app, [*command, "--out", str(tmp_path / "whole")])
+    assert told.exit_code == 0, told.output
+    assert {gain["coalition"][0] for gain in json.loads(told.stdout)} == {"PLAYERA", "PLAYERB", "PLAYERC"}
+    assert same(weights_of(tmp_path / "whole"), weights_of(tmp_path / "parts"))
+
+
+def test_another_training_in_the_folder_is_refused(tmp_path):
+    train(options_of(tmp_path, 2))
+    with pytest.raises(TrainingError, match=r"lr=0\.001 where 0\.5 is given"):
+        train(options_of(tmp_path, 2, lr=0.5))
+
+
+def test_a_start_from_a_checkpoint(tmp_path):
+    path = train(options_of(tmp_path / "one", 2))
+    train(options_of(tmp_path / "two", 2, start=path, lr=0.0))
+    assert same(weights_of(tmp_path / "one"), weights_of(tmp_path / "two"))
+
+
+def test_a_curriculum_shares_out_the_iterations(tmp_path):
+    options = options_of(tmp_path, 6, years=3, curriculum=(1, 2))
+    assert [years_at(options, iteration) for iteration in range(6)] == [1, 1, 2, 2, 3, 3]
+    lengths = []
+    train(options, lambda progress: lengths.append(progress.games[0].phases))
+    assert lengths[0] < lengths[2] < lengths[4]
+
+
+def test_imitation_gets_to_play_like_its_model(tmp_path):
+    options = options_of(tmp_path, 1, imitate="prosocial", imitate_games=300, lr=0.0, map_name="clique:4")
+    path = train(options)
+    result = gains(replace(options.play, num_games=4), path, "prosocial", games=4)[0]
+    assert result.value == 0  # prosocial uses no chance, so its imitation earns what it earns
+
+
+def test_what_is_trained_can_be_played(tmp_path):
+    path = train(options_of(tmp_path, 1))
+    policy = agents.make(f"rl:{path}")
+    assert policy.greedy is False
+    about = json.loads((path / "checkpoint.json").read_text())
+    assert about["map"] == "clique:3"
+    assert about["origin"]["iterations"] == 1
+    assert len(about["origin"]["git"]) >= 7
+
+
+@pytest.mark.parametrize("text", ["", "FRANCE,FRANCE", "PARIS", "A,B,C"])
+def test_bad_coalitions(text):
+    with pytest.raises(TrainingError, match="give singles, or some of A, B, C"):
+        read_coalitions(text, ("A", "B", "C"))
+
+
+def test_coalitions():
+    assert read_coalitions("singles", ("A", "B", "C")) == ((0,), (1,), (2,))
+    assert read_coalitions(" b,A", ("A", "B", "C")) == ((1, 0),)
+
+
+@pytest.mark.parametrize("text", ["x", "0", "3,11", "1,,2"])
+def test_bad_curricula(text):
+    with pytest.raises(TrainingError, match="whole numbers from 1 to 10"):
+        read_years(text, 10)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["best-response", "--against", "nobody"], "unknown agent"),
+        (["best-response", "--against", "prosocial", "--coalition", "ATLANTIS"], "coalition"),
+        (["standard", "--reward", "money"], "reward"),
+        (["standard", "--map", "nowhere"], "nowhere"),
+        (["standard", "--start", "/nowhere"], "no checkpoint"),
+        (["welfare", "--press", "text"], "press"),
+        (["welfare", "--curriculum", "99"], "curriculum"),
+        (["curves", "/nowhere"], "no log"),
+    ],
+)
+def test_errors_are_told_in_a_line(tmp_path, monkeypatch, arguments, told):
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 2
+    assert told in result.stderr
+    assert "Traceback" not in result.output
+
+
+def test_curves(tmp_path):
+    for seed in (0, 1):
+        options = options_of(tmp_path / str(seed), 2)
+        train(replace(options, play=replace(options.play, seed=seed)))
+    out = tmp_path / "curves.png"
+    told = CliRunner().invoke(app, ["curves", str(tmp_path / "0"), str(tmp_path / "1"), "--out", str(out)])
+    assert told.exit_code == 0, told.output
+    assert out.stat().st_size > 5000

@@ -1,0 +1,152 @@
+"""The runner: what it records is what was played, and the learning signal is what the definitions say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from ray.rllib.core.columns import Columns
+
+import welfare_env
+from agents.rl.network import Size
+from training.errors import TrainingError
+from training.lineup import Lineup
+from training.ppo import Options, make_config
+from training.rewards import Reward
+from training.runner import ADVANTAGES, VALUE_TARGETS, BatchedEnvRunner, Play, estimate
+from welfare_env.engine import PHASE, WINTER
+from welfare_env.rules import Rules
+
+SINGLES = ((0,), (1,), (2,))
+
+
+def runner_of(opponents=("learner",), coalitions=SINGLES, reward="own", games=6, seed=0, variant="welfare", years=3):
+    play = Play(
+        "clique:3",
+        Rules(press=None, variant=variant, years=years),
+        Lineup(coalitions, opponents, (1.0,) * len(opponents)),
+        Size(8, 1),
+        Reward.parse(reward),
+        num_games=games,
+        seed=seed,
+    )
+    return BatchedEnvRunner(config=make_config(Options(play, Path())), worker_index=0)
+
+
+@pytest.mark.parametrize("variant", ["welfare", "standard"])
+def test_rewards_of_episodes_are_the_points_of_games(variant):
+    runner = runner_of(variant=variant)
+    episodes = runner.sample()
+    results = runner.take_results()
+    assert len(results) == 6
+    assert len(episodes) == 18  # everybody decided at least once
+    start = 0 if variant == "welfare" else 1  # centres gained
+    wanted = [points - start for result in results for points in result.points]
+    assert [sum(episode.rewards.data) for episode in episodes] == wanted  # in the sequence of first decisions
+    assert all(episode.is_terminated for episode in episodes)
+
+
+def test_what_is_recorded_is_what_was_played():
+    """Plays a recorded game again, choice by choice."""
+    runner = runner_of(games=1)
+    episodes = runner.sample()
+    recorded = {
+        tuple(packed.tolist()): action
+        for episode in episodes
+        for packed, action in zip(episode.observations.data[:-1], episode.actions.data, strict=True)
+    }
+    env = welfare_env.vector_env(1, "clique:3", runner.rules)
+    env.reset()
+    done = np.array([False])
+    while not done[0]:
+        taken = dict.fromkeys(range(3), 0)
+        choices = np.zeros(len(env.legal), np.int64)
+        for row, power in enumerate(env.legal.powers.tolist()):
+            answer = recorded[(*env.rows[0].tolist(), power)][taken[power]]
+            choices[row] = answer - (env.rows[0, PHASE] == WINTER)
+            taken[power] += 1
+        _, done = env.step(choices)
+    points = env.final[0, env.board.layout.welfare :][:3]
+    assert tuple(points.tolist()) == runner.take_results()[0].points
+
+
+def test_one_seed_one_sample():
+    def played(seed, samples=0):
+        runner = runner_of(("random", "learner", "prosocial"), seed=seed)
+        runner.samples = samples
+        return [episode.actions.data.tolist() for episode in runner.sample()], runner.take_results()
+
+    assert played(0) == played(0)
+    assert played(0) != played(1)
+    assert played(0) != played(0, samples=1)
+
+
+def test_opponents_moves_are_not_sent():
+    runner = runner_of(("prosocial",), games=6)
+    seats = {tuple(episode.observations.data[0][-1:].tolist()) for episode in runner.sample()}
+    assert seats == {(0,), (1,), (2,)}
+    assert len(runner.take_results()) == 6
+    runner = runner_of(("prosocial",), coalitions=((1,),), games=4)
+    episodes = runner.sample()
+    assert len(episodes) == 4
+    assert all(episode.observations.data[0][-1] == 1 for episode in episodes)
+
+
+def test_a_profile_by_itself_is_not_learned_from():
+    runner = runner_of(("prosocial",), coalitions=((),), games=2)
+    assert runner.sample() == []
+    assert [result.points for result in runner.take_results()] == [(6.0, 6.0, 6.0)] * 2
+
+
+def test_advantages_are_gaes():
+    """Against the definition: a sum of discounted temporal differences (Schulman et al. 2016, equation 16)."""
+    runner = runner_of(games=4)
+    config = runner.config
+    for episode in runner.sample():
+        rewards = np.array(episode.rewards.data) * runner.play.reward_scale
+        values = episode.extra_model_outputs[Columns.VF_PREDS].data
+        later = np.append(values[1:], 0)
+        differences = rewards + config.gamma * later - values
+        wanted = [
+            sum((config.gamma * config.lambda_) ** k * differences[t + k] for k in range(len(rewards) - t))
+            for t in range(len(rewards))
+        ]
+        assert episode.extra_model_outputs[ADVANTAGES].data == pytest.approx(np.array(wanted), abs=1e-5)
+        targets = episode.extra_model_outputs[VALUE_TARGETS].data
+        assert targets == pytest.approx(np.array(wanted) + values, abs=1e-5)
+
+
+def test_estimate_of_interleaved_powers():
+    found = estimate(np.array([1, 10, 2, 20], np.float32), np.zeros(4, np.float32), np.array([-1, -1, 0, 1]), 1.0, 1.0)
+    assert found.tolist() == [3, 30, 2, 20]
+
+
+def test_a_league_plays_past_selves():
+    runner = runner_of(("league",), games=4)
+    other = {name: value + 1 for name, value in runner.weights().items()}
+    runner.set_state({"league": [other]})
+    runner.sample()
+    frozen = runner._opponents[0].network.state_dict()
+    assert all(np.array_equal(frozen[name].numpy(), value) for name, value in other.items())
+
+
+def test_a_policy_that_needs_arrays_is_refused(monkeypatch):
+    import agents
+    from agents.hold import HoldPolicy
+
+    monkeypatch.setattr(HoldPolicy, "act", lambda self, observation, info: 5)
+    assert isinstance(agents.make("hold"), HoldPolicy)
+    with pytest.raises(TrainingError, match="must answer with a list of order strings"):
+        runner_of(("hold",)).sample()
+
+
+def test_lineups():
+    rng = np.random.default_rng(0)
+    lineup = Lineup(SINGLES, ("random", "learner"), (1.0, 3.0))
+    seats, coalition = lineup.seats(rng, 400, 3)
+    learning = (seats == -1).sum(axis=1)
+    assert set(learning.tolist()) == {1, 3}
+    assert 0.68 < (learning == 3).mean() < 0.82
+    assert all(seats[game, coalition[game]] == -1 for game in range(400))
+    assert np.abs(np.bincount(coalition) - 400 / 3).max() < 1

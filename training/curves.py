@@ -1,0 +1,68 @@
+"""Pictures of trainings: what was logged, iteration by iteration, with bands over seeds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from training.errors import TrainingError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+LOG = "log.jsonl"
+
+
+def read(folder: Path, metric: str) -> np.ndarray:
+    """A metric's values: float64 [iterations], nan where it was not logged.
+
+    Raises:
+        TrainingError: no training, or nothing of that name in its log.
+    """
+    try:
+        lines = [json.loads(line) for line in (folder / LOG).read_text().splitlines()]
+    except (OSError, ValueError) as error:
+        raise TrainingError(f"{folder}: no log of a training: {error}") from error
+    values = np.array([line.get(metric, np.nan) for line in lines], np.float64)
+    if np.isnan(values).all():
+        known = sorted({name for line in lines for name in line} - {"iteration"})
+        raise TrainingError(f"{folder}: nothing logged as {metric!r}; there are {', '.join(known)}")
+    return values
+
+
+def draw(folders: Sequence[Path], metrics: Sequence[str], title: str = "", levels: Sequence[float] = ()) -> Figure:
+    """One panel a metric: the mean over trainings that differ in their seed, and a band from the least to the most.
+
+    Args:
+        levels: values to draw as dashed lines in the first panel, such as what another policy reaches.
+
+    Raises:
+        TrainingError: as `read`.
+    """
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+
+    figure, panels = plt.subplots(1, len(metrics), figsize=(4.8 * len(metrics), 3.4), squeeze=False)
+    for panel, metric in zip(panels[0], metrics, strict=True):
+        runs = [read(folder, metric) for folder in folders]
+        length = min(map(len, runs))
+        table = np.array([run[:length] for run in runs])
+        steps = np.arange(1, length + 1)
+        panel.plot(steps, np.nanmean(table, axis=0), color="#20639b", linewidth=1.6)
+        if len(runs) > 1:
+            panel.fill_between(steps, np.nanmin(table, axis=0), np.nanmax(table, axis=0), color="#20639b", alpha=0.22)
+        panel.set_xlabel("iteration")
+        panel.set_title(metric, fontsize=10)
+        panel.grid(alpha=0.25)
+    for level in levels:
+        panels[0][0].axhline(level, color="#555555", linestyle="--", linewidth=1)
+    seeds = f"mean and range of {len(folders)} seeds" if len(folders) > 1 else "one seed"
+    figure.suptitle(f"{title} ({seeds})" if title else seeds, fontsize=11)
+    figure.tight_layout()
+    return figure
