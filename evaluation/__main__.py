@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Optional
 
@@ -41,6 +42,7 @@ DEFAULT_REPLIES = Path("runs", "replies.sqlite")
 DEMO_POLICIES = ("random", "prosocial", "dove", "exploiter:nice=dove,attack=dumbbot")
 DEMO_PROFILES = ("prosocial", "dove")
 DEMO_GAMES = 5
+LEARNED = "rl:best-response,greedy=yes"  # comes with the package
 
 SPECS = f"Policies: {', '.join(usages())} (a nested SPEC with options goes in parentheses)."
 app = typer.Typer(
@@ -176,15 +178,20 @@ def exploitability(
 
 @app.command()
 def demo(seed: Seed = 0, workers: Processes = CORES, store: Store = DEFAULT_PATH, as_json: Json = False) -> None:
-    """The main job, small: four policies in self-play, and how much an exploiter takes from two of them."""
-    conditions = [(policy, name) for policy in DEMO_PROFILES for name in evaluation.COALITIONS]
-    sizes = [1 + len(evaluation.COALITIONS[name]) for _, name in conditions]
+    """The main job, small: four policies in self-play, and how much exploiters take from two of them."""
+    conditions: list[tuple[str, str, str | None]]
+    conditions = [(policy, name, None) for policy in DEMO_PROFILES for name in evaluation.COALITIONS]
+    if all(find_spec(name) for name in ("torch", "safetensors")):
+        conditions.insert(1, ("prosocial", "singles", LEARNED))
+    else:
+        print("with pip install 'welfare-env[rl]' a learned best response is shown, too", file=sys.stderr)
+    sizes = [1 + len(evaluation.COALITIONS[name]) for _, name, _ in conditions]
     with _errors_told():
         with _playing(store, workers, DEMO_GAMES * (len(DEMO_POLICIES) + sum(sizes)), None) as means:
             played = [evaluation.self_play(policy, DEMO_GAMES, seed=seed, **means) for policy in DEMO_POLICIES]
             exploited = [
-                evaluation.exploitability(policy, DEMO_GAMES, coalitions=name, seed=seed, **means)
-                for policy, name in conditions
+                evaluation.exploitability(policy, DEMO_GAMES, deviator=deviator, coalitions=name, seed=seed, **means)
+                for policy, name, deviator in conditions
             ]
         if as_json:
             own, gains = [result.to_dict() for result in played], [result.to_dict() for result in exploited]
@@ -192,7 +199,7 @@ def demo(seed: Seed = 0, workers: Processes = CORES, store: Store = DEFAULT_PATH
             return
         console = _console()
         console.print(self_play_table(played, console.width))
-        console.print(exploitability_table(exploited, [name for _, name in conditions]))
+        console.print(exploitability_table(exploited, [name for _, name, _ in conditions]))
 
 
 @app.command()
@@ -298,13 +305,15 @@ def _errors_told() -> Iterator[None]:
         _tell(f"{error}. Finished games and all replies are kept: the same command with a larger budget goes on")
         raise typer.Exit(3) from error
     except AccessError as error:
-        _tell(f"{error}. Finished games and all replies are kept: the same command goes on from them")
+        _tell(f"{error}. Finished games and all replies are kept: after mending it, the same command goes on from them")
         raise typer.Exit(2) from error
     except WelfareEnvError as error:
         _tell(str(error))
         raise typer.Exit(2) from error
     except KeyboardInterrupt as interruption:
-        print("interrupted: finished games are kept, the same command goes on from them", file=sys.stderr)
+        print(
+            "interrupted: finished games and all replies are kept; the same command goes on from them", file=sys.stderr
+        )
         raise typer.Exit(130) from interruption
 
 

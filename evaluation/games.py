@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import as_completed
@@ -36,6 +37,8 @@ Report = Callable[[int], None]  # is told how many more games are there
 
 VERSIONS = {name: version(name) for name in ("diplomacy", "numba", "numpy", "scipy")}
 """Of the libraries that decide how a game goes."""
+
+_log = logging.getLogger(__name__)
 
 
 def code_digest(*packages: Path) -> str:
@@ -216,7 +219,15 @@ def play_all(
         tell(copies[spec])
     if models is not None:
         models.forget_passing()  # the next run asks again what could not be answered this time
+    _warn(list(records.values()))
     return [records[spec] for spec in specs]
+
+
+def _warn(records: Sequence[Record]) -> None:
+    from evaluation.usage import unusable  # with rich, which workers do not need
+
+    for warning in unusable(records):
+        _log.warning(warning)
 
 
 def _was_answered(record: Record) -> bool:

@@ -65,10 +65,11 @@ def exploitability_table(results: Sequence[ExploitabilityResult], names: Sequenc
     table = _table("Exploitability", first, len(first.baseline), BIASED)
     table.add_column("profile", overflow="fold")
     table.add_column("coalitions")
+    table.add_column("deviator", overflow="fold")
     table.add_column("exploitability, WP a year", justify="right", no_wrap=True)
     table.add_column("attained by", overflow="fold")
     for result, name in zip(results, names, strict=True):
-        _add_row(table, result.profile, name, cell(result.value), " + ".join(result.best))
+        _add_row(table, result.profile, name, result.deviator, cell(result.value), " + ".join(result.best))
     return table
 
 

@@ -75,6 +75,21 @@ def _counted(models: Sequence[Mapping[str, Any]], what: str) -> dict[str, int]:
     return dict(sorted(total.items()))
 
 
+def unusable(records: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """A warning for each language model of which not one reply about a turn could be used in all these games."""
+    turns: dict[str, list[Mapping[str, Any]]] = {}
+    for record in records:
+        for model in _models(record):
+            turns.setdefault(model["model"], []).extend(model["turns"])
+    for name, asked in turns.items():
+        if asked and not any(map(_is_usable, asked)):
+            yield f"{name}: nothing could be used of its {len(asked)} replies: its units held, and it said nothing"
+
+
+def _is_usable(turn: Mapping[str, Any]) -> bool:
+    return "fault" not in turn and "no object" not in [kind for kind, _ in turn["losses"]]
+
+
 def usage_table(rows: Sequence[tuple[str, LMUsage]]) -> Table:
     """A row a policy."""
     table = Table(

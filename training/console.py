@@ -52,7 +52,7 @@ def progress_shown(iterations: int, line: Callable[[Any], str]) -> Iterator[Call
 @contextmanager
 def errors_told() -> Iterator[None]:
     """Our own errors as one line, an interruption as what to do next."""
-    logging.getLogger("ray").setLevel(logging.ERROR)  # its own deprecations are nobody's business here
+    logging.getLogger("ray._common.deprecation").setLevel(logging.ERROR)  # Ray's use of Ray: nothing for its users
     try:
         yield
     except (ModalError, WelfareEnvError) as error:

@@ -54,7 +54,7 @@ class AccessError(LMError):
     """A server cannot be used: every further call would fail, too. Nothing is kept of this one; the run has to end.
 
     Attributes:
-        kind: one of `ENDING_KINDS`.
+        kind: one of `ENDING_KINDS`, or of a server that answers nothing at all, the last question's.
     """
 
     def __init__(self, kind: str, text: str) -> None:

@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -289,22 +290,25 @@ def test_a_small_demo(cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(command_line, "DEMO_PROFILES", ("prosocial",))
     outcome = cli("demo", "--workers", "1")
     assert outcome.code == 0
-    assert len(played) == 2 + 5 + 5  # the exploited profile's self-play is there already
+    assert len(played) == 2 + 5 + 5 + 5  # the exploited profile's self-play is there already
     rows = outcome.rows()
     assert [row[:2] for row in rows] == [
         ["hold", "0.000"],
         ["prosocial", "4.843"],
         ["prosocial", "singles"],
+        ["prosocial", "singles"],
         ["prosocial", "pairs"],
     ]
-    assert all(float(row[2]) > 1 for row in rows[2:])
+    assert all(float(row[3]) > 1 for row in rows[2:])
+    assert rows[3][2] == command_line.LEARNED
+    assert float(rows[3][3]) > float(rows[2][3])
     assert cli("demo", "--workers", "1").out == outcome.out
     plain = cli("demo", "--workers", "1", "--json").json
     assert [result["policy"] for result in plain["self_play"]] == ["hold", "prosocial"]
     assert [[result["profile"], f"{result['exploitability']['value']:.2f}"] for result in plain["exploitability"]] == [
-        [row[0], row[2]] for row in rows[2:]
+        [row[0], row[3]] for row in rows[2:]
     ]
-    assert len(played) == 12
+    assert len(played) == 17
 
 
 @pytest.mark.slow
@@ -312,12 +316,13 @@ def test_the_demo(launch: Callable[..., subprocess.Popen[str]], cli: Callable[..
     out, err = launch("demo", "--workers", "2").communicate(timeout=600)
     again = cli("demo", "--workers", "1")  # in the same folder, so with the same store
     assert again.out == out
-    rows = {tuple(row[:2]): row for row in again.rows()}
-    assert ("prosocial", "4.843 [4.843, 4.843]") in rows
-    assert [key[0] for key in rows][:4] == list(command_line.DEMO_POLICIES)
-    for profile in command_line.DEMO_PROFILES:
-        for coalitions in ("singles", "pairs"):
-            assert float(rows[profile, coalitions][2].split()[0]) > 1
+    rows = again.rows()
+    assert [row[0] for row in rows][:4] == list(command_line.DEMO_POLICIES)
+    assert rows[1][1] == "4.843 [4.843, 4.843]"
+    gains = {tuple(row[:3]): float(row[3].split()[0]) for row in rows[4:]}
+    assert {key[:2] for key in gains} == set(product(command_line.DEMO_PROFILES, ("singles", "pairs")))
+    assert all(gain > 1 for gain in gains.values())
+    assert gains["prosocial", "singles", command_line.LEARNED] == max(gains.values())
     assert err == ""
 
 
@@ -445,7 +450,7 @@ def test_an_interruption_says_how_to_go_on(
     wait_for(lambda: len(stored(store_path)) >= 3, process)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does
     out, err = process.communicate(timeout=PATIENCE)
-    told = "interrupted: finished games are kept, the same command goes on from them\n"
+    told = "interrupted: finished games and all replies are kept; the same command goes on from them\n"
     assert (process.returncode, out, err) == (130, "", told)
     assert 3 <= len(stored(store_path)) < LONG_GAMES
     wait_for(lambda: not living(process.pid))

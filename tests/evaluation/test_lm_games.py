@@ -233,7 +233,7 @@ def test_the_command_line_tells_when_a_budget_is_used_up(tmp_path, monkeypatch):
         policy = f"lm:openai/any,base_url={server.url}/v1"
         outcome = CliRunner().invoke(app, [*COMMAND[3:], policy, "--workers", "1", "--budget-tokens", "60000"])
     assert outcome.exit_code == 3
-    assert "budget of 60000 tokens does not allow another call" in outcome.output
+    assert "budget of 60,000 tokens does not allow another call" in outcome.output
     assert "goes on" in outcome.output
 
 

@@ -32,6 +32,7 @@ class AnthropicModel(RemoteModel):
 
     PROVIDER: ClassVar[str] = "anthropic"
     URL: ClassVar[str] = "https://api.anthropic.com"
+    PATH: ClassVar[str] = ""  # the SDK adds /v1 itself
     URL_VARIABLE: ClassVar[str] = "ANTHROPIC_BASE_URL"
     KEY_VARIABLE: ClassVar[str] = "ANTHROPIC_API_KEY"
 

@@ -90,19 +90,24 @@ class Budget:
 
     def _objection(self, tokens: int, dollars: float | None) -> str:
         """Why a call is not allowed; empty when it is."""
-        spent, going_on = self._spent, "calls in progress may use up to"
+        spent = self._spent
         if self.max_tokens is not None and spent.tokens + self._held_tokens + tokens > self.max_tokens:
-            return (
-                f"the budget of {self.max_tokens} tokens does not allow another call: {spent.tokens} are used, "
-                f"{going_on} {self._held_tokens}, and the next one {tokens}"
+            return f"the budget of {self.max_tokens:,} tokens does not allow another call: " + _taken(
+                f"{spent.tokens:,}", f"{self._held_tokens:,}", f"{tokens:,}"
             )
         if self.max_dollars is None:
             return ""
         if dollars is None or spent.dollars is None:
             return f"the budget is {self.max_dollars} dollars, but there is a call without a known price"
         if spent.dollars + self._held_dollars + dollars > self.max_dollars:
-            return (
-                f"the budget of {self.max_dollars} dollars does not allow another call: {spent.dollars:.4f} are used, "
-                f"{going_on} {self._held_dollars:.4f}, and the next one {dollars:.4f}"
+            return f"the budget of {self.max_dollars} dollars does not allow another call: " + _taken(
+                f"{spent.dollars:.4f}", f"{self._held_dollars:.4f}", f"{dollars:.4f}"
             )
         return ""
+
+
+def _taken(spent: str, held: str, wanted: str) -> str:
+    """What is taken of a budget already. A zero is not told: what calls in progress spend is not known yet."""
+    parts = {f"{spent} were spent in this run": spent, f"{held} are reserved for calls in progress": held}
+    told = [part for part, number in parts.items() if number.strip("0.")]
+    return " and ".join(told) + (", and " if told else "") + f"the next one may need up to {wanted}"

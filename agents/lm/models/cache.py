@@ -19,7 +19,7 @@ from pathlib import Path
 from threading import RLock
 from typing import Any
 
-from agents.lm.errors import PASSING_KINDS, CacheError, LMError, ModelError
+from agents.lm.errors import PASSING_KINDS, AccessError, CacheError, LMError, ModelError
 from agents.lm.models.protocol import Model, Reply, Request, Usage
 from agents.sqlite import Layout
 
@@ -135,6 +135,14 @@ class ResponseCache:
         for kind in sorted(PASSING_KINDS):
             self._run("DELETE FROM replies WHERE reply LIKE ?", f'{{"failed": "{kind}"%')
 
+    def forget(self, key: str) -> None:
+        """Forgets what is kept under a key, if anything is.
+
+        Raises:
+            CacheError: the file cannot be written.
+        """
+        self._run("DELETE FROM replies WHERE key = ?", key)
+
     def promise(self, key: str, own: Future[Reply]) -> Future[Reply]:
         """What is there, or the promise of one who is asking, or `own`, not done: then the caller has to ask.
 
@@ -211,7 +219,8 @@ class CachedModel:
 
     A call that failed for good (`ModelError`) is kept, too, so that a game that is resumed takes the same course.
     Failures that say nothing about the question (`PASSING_KINDS`) are forgotten by `ResponseCache.forget_passing`, with
-    which evaluations end; what ends a run (no such server, a wrong key, a used-up budget) is never kept.
+    which evaluations end; what ends a run (no such server, a wrong key, a used-up budget) is never kept. Nor are the
+    failures of a model that has to be given up (`AccessError`) before it has answered anything.
 
     Args:
         model: to ask.
@@ -221,6 +230,8 @@ class CachedModel:
     def __init__(self, model: Model, cache: ResponseCache) -> None:
         self.model, self.cache = model, cache
         self._count: Counter[str] = Counter()
+        self._failed: list[str] = []  # keys of the calls that failed before the first answer
+        self._has_answered = self._is_given_up = False
         self._lock = RLock()
 
     @property
@@ -270,7 +281,7 @@ class CachedModel:
             except _Abandoned:
                 continue
             except BaseException as error:
-                self.cache.give_up(key, own, error)
+                self._give_up(key, own, error)
                 raise
 
     async def acomplete(self, request: Request) -> Reply:
@@ -290,7 +301,7 @@ class CachedModel:
             except _Abandoned:
                 continue
             except BaseException as error:
-                self.cache.give_up(key, own, error)
+                self._give_up(key, own, error)
                 raise
 
     def _hit(self, reply: Reply) -> Reply:
@@ -299,10 +310,32 @@ class CachedModel:
         return reply
 
     def _paid(self, key: str, own: Future[Reply], outcome: Reply | ModelError) -> Reply:
-        reply = self.cache.keep(key, own, self.model, outcome)
+        try:
+            reply = self.cache.keep(key, own, self.model, outcome)
+        except ModelError:
+            self._note_failure(key)
+            raise
         with self._lock:
             self._count["misses"] += 1
+            self._has_answered, self._is_given_up = True, False
+            self._failed.clear()
         return reply
+
+    def _note_failure(self, key: str) -> None:
+        """Remembers a failure before the first answer; if the model was given up meanwhile, forgets it at once."""
+        with self._lock:
+            if self._is_given_up:
+                self.cache.forget(key)
+            elif not self._has_answered:
+                self._failed.append(key)
+
+    def _give_up(self, key: str, own: Future[Reply], error: BaseException) -> None:
+        self.cache.give_up(key, own, error)
+        with self._lock:
+            if isinstance(error, AccessError) and not self._has_answered:
+                self._is_given_up = True
+                while self._failed:
+                    self.cache.forget(self._failed.pop())
 
 
 def _model_text(model: Model) -> str:

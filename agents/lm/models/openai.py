@@ -36,6 +36,7 @@ class OpenAIModel(RemoteModel):
 
     PROVIDER: ClassVar[str] = "openai"
     URL: ClassVar[str] = "https://api.openai.com/v1"
+    PATH: ClassVar[str] = "/v1"
     URL_VARIABLE: ClassVar[str] = "OPENAI_BASE_URL"
     KEY_VARIABLE: ClassVar[str] = "OPENAI_API_KEY"
 

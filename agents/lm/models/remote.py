@@ -25,7 +25,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from agents.lm.errors import ENDING_KINDS, ConfigError, LMError, ModelError
+from agents.lm.errors import ENDING_KINDS, AccessError, ConfigError, LMError, ModelError
 from agents.lm.models.answers import Answer, Collected, Fault, clean, status_fault
 from agents.lm.models.budget import Budget
 from agents.lm.models.calls import Call
@@ -35,6 +35,7 @@ from agents.lm.models.protocol import Reply, Request
 from agents.lm.models.settings import check_kind, check_number, checked_url, checked_variable, redacted
 
 BETWEEN_WARNINGS = 60.0  # seconds, of one kind of fault
+FIRST_QUESTIONS = 5  # if all of them are given up, the server will not answer the rest of the run either
 LONGEST_CONNECTING = 15.0  # seconds until nobody listens
 SAMPLING = ("top_p", "temperature")  # given up in this sequence, where a model takes only one of them, or neither
 
@@ -75,6 +76,7 @@ class RemoteModel(ABC):
 
     PROVIDER: ClassVar[str]
     URL: ClassVar[str]
+    PATH: ClassVar[str]  # with which the addresses of such servers end
     URL_VARIABLE: ClassVar[str]
     KEY_VARIABLE: ClassVar[str]
 
@@ -120,7 +122,8 @@ class RemoteModel(ABC):
             raise ConfigError(f"{self.name}: no price is known for a budget in dollars; give a file with `prices`")
         self.halt = halt or Halt()
         self.clock = clock or Clock()
-        self.was_reached = False
+        self.was_reached = self.has_answered = False
+        self._given_up = 0  # questions, before the first answer
         self.rng = rng or np.random.default_rng(0)
         self._refused: set[str] = set()
         self._told: set[str] = set()
@@ -160,7 +163,7 @@ class RemoteModel(ABC):
 
         Raises:
             ModelError: it failed for good.
-            AccessError: every other call would fail, too.
+            AccessError: every other call would fail, too; or the first `FIRST_QUESTIONS` were all given up.
             BudgetError: the budget does not allow it.
             ConfigError: the SDK is not installed, or there is no key.
             StoppedError: another call cannot go on, which ends all that share `halt`; or the error of that call.
@@ -274,12 +277,31 @@ class RemoteModel(ABC):
         since = self.halt.begin()
         try:
             yield since
-        except ModelError:
-            raise
+            self.has_answered = True
+        except ModelError as error:
+            ending = self._never_answering(error)
+            if ending is None:
+                raise
+            self._stop(ending, since)
+            raise ending from error
         except LMError as error:
-            if self.halt.stops == since:  # it is not the error of another one
-                self.halt.stop(error)
+            self._stop(error, since)
             raise
+
+    def _stop(self, error: LMError, since: int) -> None:
+        if self.halt.stops == since:  # it is not the error of another call
+            self.halt.stop(error)
+
+    def _never_answering(self, last: ModelError) -> AccessError | None:
+        """Counts the questions given up before the first answer; the error to raise when these are too many."""
+        with self._lock:
+            self._given_up = 0 if self.has_answered else self._given_up + 1
+            if self._given_up < FIRST_QUESTIONS:
+                return None
+            self._given_up = 0
+        said = str(last).removeprefix(f"{self.name}: ")
+        text = f"{self.name}: nothing was answered in {FIRST_QUESTIONS} questions; the last answer was {said}"
+        return AccessError(last.kind, text)
 
     def _ask(self, body: Mapping[str, Any]) -> Answer | Fault:
         collected = Collected(self.clock, self.timeout)
@@ -333,7 +355,7 @@ class RemoteModel(ABC):
             self.was_reached = True
             body = json.loads(self._redacted(json.dumps(error.body, default=str)))  # before anything is cut
             fault = status_fault(error.status_code, error.response.headers, body)
-            fault.text += self._advice(fault.kind)
+            fault.text += self._advice(fault.kind, fault.text)
             return fault
         cause = error.__cause__ or error
         told = clean(self._redacted(f"{type(cause).__name__} {cause}")) + f", {self.base_url}"
@@ -343,9 +365,11 @@ class RemoteModel(ABC):
             return Fault("timeout", f"no answer within {self.timeout:g} s")
         return Fault("connection", told)
 
-    def _advice(self, kind: str) -> str:
+    def _advice(self, kind: str, said: str = "") -> str:
         if kind == "unreachable":
             return "; see that the server runs, and that base_url is right"
+        if kind == "not found" and self.model not in said and self.PATH not in self.base_url:
+            return f"; see whether {self.PATH} is missing at the end of base_url: {self.base_url}{self.PATH}"
         if kind == "not found":
             return f"; see that {self.base_url} has a model called {self.model}"
         if kind != "authentication":
@@ -391,7 +415,10 @@ class RemoteModel(ABC):
             return ""
         key = os.environ.get(self.key_variable, "").strip()
         if not key:
-            raise ConfigError(f"{self.name}: the environment variable {self.key_variable} holds no key")
+            raise ConfigError(
+                f"{self.name}: the environment variable {self.key_variable} holds no key: "
+                f"export {self.key_variable}=...; all can be tried without one against python -m agents.lm.stub"
+            )
         if not (key.isascii() and key.isprintable()) or " " in key:
             raise ConfigError(f"{self.name}: what the environment variable {self.key_variable} holds is no key")
         return key

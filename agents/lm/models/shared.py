@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import logging
 import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -23,6 +24,8 @@ from agents.lm.models.remote import RemoteModel
 
 REMOTE: dict[str, type[RemoteModel]] = {"openai": OpenAIModel, "anthropic": AnthropicModel}
 """Providers whose replies cost something."""
+
+_log = logging.getLogger(__name__)
 
 
 class SharedModels:
@@ -73,6 +76,8 @@ class SharedModels:
                 yield pool
             except BaseException as error:
                 self.halt.stop(error if isinstance(error, LMError) else None)
+                if isinstance(error, KeyboardInterrupt):
+                    _log.warning("interrupted: nothing more is asked; answers that are on their way are waited for")
                 raise
 
     def forget_passing(self) -> None:

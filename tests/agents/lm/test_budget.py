@@ -39,7 +39,9 @@ class TestBudget:
         budget = Budget(max_tokens=3 * most)
         model = connect(api, budget=budget)
         replies: list[Reply] = []
-        with pytest.raises(BudgetError, match=rf"the budget of {3 * most} tokens does not allow another call: \d+ "):
+        with pytest.raises(
+            BudgetError, match=rf"the budget of {3 * most:,} tokens does not allow another call: [\d,]+"
+        ):
             replies.extend(ask(model, question) for _ in range(1000))
         assert len(stub.requests) == len(replies) > 3
         assert budget.spent == sum((reply.usage for reply in replies), NO_USAGE)
@@ -69,7 +71,7 @@ class TestBudget:
         budget = Budget(max_tokens=100)
         with budget.hold(60, None) as hold:
             hold.spend(Usage(30, 0, 10, None))
-            told = "0 are used, calls in progress may use up to 60, and the next one 41"
+            told = "another call: 60 are reserved for calls in progress, and the next one may need up to 41$"
             with pytest.raises(BudgetError, match=told), budget.hold(41, None):
                 pass
         assert budget.spent == Usage(30, 0, 10, None)

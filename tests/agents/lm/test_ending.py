@@ -1,9 +1,12 @@
 """What ends a run: servers that cannot be used, errors of other calls, Ctrl-C. Nobody waits out anybody's pauses."""
 
+import re
 import socket
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +16,7 @@ from agents.lm.errors import AccessError, BudgetError, LMError, ModelError, Stop
 from agents.lm.models import Model, Reply, Request
 from agents.lm.models.answers import status_fault
 from agents.lm.models.budget import Budget
-from agents.lm.models.cache import ResponseCache
+from agents.lm.models.cache import CachedModel, ResponseCache
 from agents.lm.models.remote import RemoteModel
 from agents.lm.models.shared import SharedModels
 from agents.lm.stub import StubServer
@@ -69,6 +72,45 @@ class TestServers:
         with pytest.raises(AccessError, match="the last of 5 tries"):
             model.complete(question)
 
+    def test_whose_address_lacks_the_path(self, connect: Connect, question: Request, stub: StubServer) -> None:
+        """A model that is not there is another matter, and so is a server whose addresses end otherwise."""
+        with pytest.raises(AccessError, match=rf"no such path: .*; see whether /v1 is missing .*: {stub.url}/v1$"):
+            connect("chat", base_url=stub.url).complete(question)
+        with pytest.raises(AccessError, match=r"; see that .* has a model called fail-404"):
+            connect("chat", "fail-404").complete(question)
+        with pytest.raises(AccessError, match=r"; see that .* has a model called any"):
+            connect("messages", base_url=f"{stub.url}/v1").complete(question)
+
+    @pytest.mark.parametrize(("fault", "kind"), [("500", "server"), ("malformed", "malformed"), ("400", "bad request")])
+    def test_that_never_answer(
+        self, fault: str, kind: str, connect: Connect, ask: Ask, question: Request, tmp_path: Path
+    ) -> None:
+        """The fifth question ends the run, the failures are forgotten, and the next run begins anew."""
+        with ResponseCache(tmp_path / "replies.sqlite") as cache:
+            model = CachedModel(connect("chat", f"fail-{fault}", retries=1), cache)
+            for run in range(2):
+                for number in range(4):
+                    with pytest.raises(ModelError):
+                        ask(model, replace(question, sample=10 * run + number))
+                with pytest.raises(
+                    AccessError, match="nothing was answered in 5 questions; the last answer was "
+                ) as end:
+                    ask(model, replace(question, sample=10 * run + 4))
+                assert end.value.kind == kind
+                assert cache.count() == 0
+
+    def test_that_have_answered_once_may_fail(
+        self, connect: Connect, question: Request, stub: StubServer, tmp_path: Path
+    ) -> None:
+        with ResponseCache(tmp_path / "replies.sqlite") as cache:
+            model = CachedModel(connect("chat", retries=0), cache)
+            stub.fail(*["400"] * 4, "ok", *["400"] * 10)
+            for number in range(15):
+                with suppress(ModelError):
+                    model.complete(replace(question, sample=number))
+            assert model.faults == {"bad request": 14}
+            assert cache.count() == 15
+
     def test_what_each_refusal_means(self) -> None:
         def kind(status: int, message: str, code: str | None = None) -> str:
             return status_fault(status, {}, {"error": {"message": message, "code": code}}).kind
@@ -121,7 +163,9 @@ class TestOthers:
 
         assert isinstance(self.ends(stub, waiting, question, end), BudgetError)
 
-    def test_hear_of_an_interruption(self, stub: StubServer, question: Request, tmp_path: Path) -> None:
+    def test_hear_of_an_interruption(
+        self, stub: StubServer, question: Request, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    ) -> None:
         models, waiting, _ = self.shared(stub, cache=ResponseCache(tmp_path / "replies.sqlite"))
 
         def end() -> None:
@@ -129,6 +173,7 @@ class TestOthers:
                 raise KeyboardInterrupt
 
         assert isinstance(self.ends(stub, waiting, question, end), StoppedError)
+        assert "interrupted: nothing more is asked" in caplog.messages[-1]
         assert models.cache is not None
         assert models.cache.count() == 0
         later = models.get("openai/any", base_url=f"{stub.url}/v1")
@@ -197,8 +242,34 @@ class TestCommand:
         code, told = self.run(f"lm:openai/fail-{fault},base_url={stub.url}/v1", *simultaneous)
         assert code == 2
         assert told.count("error: ") == told.count(f"stub fault {fault}") == 1
+        assert "after mending it, the same command goes on" in told
         assert len(stub.requests) <= 14
         with GameStore(tmp_path / "runs" / "evaluation.sqlite") as store:
             assert store.count() == 0
         with ResponseCache(tmp_path / "runs" / "replies.sqlite") as cache:
             assert cache.count() == 0
+
+    def test_a_server_that_never_answers_ends_it(
+        self, stub: StubServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.chdir(tmp_path)
+        code, told = self.run(f"lm:openai/fail-500,base_url={stub.url}/v1,retries=0")
+        assert code == 2
+        assert told.count("error: openai/fail-500: nothing was answered in 5 questions; the last answer was ") == 1
+        assert len(stub.requests) <= 10
+        with GameStore(tmp_path / "runs" / "evaluation.sqlite") as store:
+            assert store.count() == 0
+        with ResponseCache(tmp_path / "runs" / "replies.sqlite") as cache:
+            assert cache.count() == 0
+
+    def test_replies_of_no_use_are_told(
+        self, stub: StubServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        monkeypatch.chdir(tmp_path)
+        code, _ = self.run(f"lm:openai/fail-refusal,base_url={stub.url}/v1,summariser=none")
+        assert code == 0
+        (told,) = [record.message for record in caplog.records if record.name == "evaluation.games"]
+        assert re.fullmatch(r"openai/fail-refusal: nothing could be used of its \d+ replies: .*", told)
+        caplog.clear()
+        self.run(f"lm:openai/any,base_url={stub.url}/v1,summariser=none")
+        assert not caplog.records
