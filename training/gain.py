@@ -40,12 +40,12 @@ class Gain:
         return asdict(self)
 
 
-def gains(play: Play, network: Path, profile: str, games: int, seed: int = 0) -> list[Gain]:
+def gains(play: Play, network: str | Path, profile: str, games: int, seed: int = 0) -> list[Gain]:
     """The gain of each of the lineup's coalitions against `profile`, in the lineup's sequence.
 
     Args:
         play: map, rules and coalitions.
-        network: a checkpoint's folder; it plays every coalition.
+        network: a checkpoint (a folder, or a name that comes with the package); it plays every coalition.
         games: for each coalition, and for the profile by itself.
 
     Raises:
@@ -62,13 +62,13 @@ def gains(play: Play, network: Path, profile: str, games: int, seed: int = 0) ->
     return found
 
 
-def _points(play: Play, lineup: Lineup, games: int, seed: int, network: Path) -> np.ndarray:
+def _points(play: Play, lineup: Lineup, games: int, seed: int, network: str | Path) -> np.ndarray:
     """Points a year: float64 [games, powers]."""
     results = play_games(replace(play, lineup=lineup, num_games=games, seed=seed), network)
     return np.array([result.points for result in results]) / play.rules.years
 
 
-def play_games(play: Play, network: Path, greedy: bool = True) -> list[GameResult]:
+def play_games(play: Play, network: str | Path, greedy: bool = True) -> list[GameResult]:
     """Play a sample in which a checkpoint's network has the learner's seats.
 
     Args:

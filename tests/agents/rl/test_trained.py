@@ -1,0 +1,40 @@
+"""The checkpoints that come with the package: small, whole, and as good as the docs say (with few games)."""
+
+from __future__ import annotations
+
+import pytest
+
+import agents
+from agents.rl import TRAINED, checkpoint
+from training.gain import gains, play_games
+from training.lineup import Lineup
+from training.rewards import Reward
+from training.runner import Play
+
+
+@pytest.mark.parametrize("name", ["attacker", "best-response"])
+def test_they_are_small_and_say_where_they_come_from(name):
+    files = sorted((TRAINED / name).iterdir())
+    assert [file.name for file in files] == ["checkpoint.json", "weights.safetensors"]
+    assert sum(file.stat().st_size for file in files) < 5_000_000
+    origin = checkpoint.load(name).origin
+    assert origin["command"].startswith("python -m training ")
+    assert agents.make(f"rl:{name}").path == name
+
+
+def test_the_attacker_beats_random_and_holds_its_own_against_dumbbot():
+    given = checkpoint.load("attacker")
+    for opponent, games, least in (("random", 3, 14), ("dumbbot", 3, 34 / 7)):
+        lineup = Lineup(tuple((seat,) for seat in range(7)), (opponent,), (1.0,))
+        play = Play(given.map_name, given.rules, lineup, given.size, Reward(), num_games=7 * games)
+        results = play_games(play, "attacker")
+        centers = [result.centers[result.coalition[0]] for result in results]
+        assert sum(centers) / len(centers) > least
+
+
+def test_the_best_response_gains_more_than_the_scripted_exploiter():
+    given = checkpoint.load("best-response")
+    play = Play(given.map_name, given.rules, Lineup(((4,),), ("prosocial",), (1.0,)), given.size)
+    gain = gains(play, "best-response", "prosocial", games=2)[0]
+    assert gain.coalition == ("ITALY",)
+    assert gain.value > 5.0  # the scripted exploiter: 4.72 [4.44, 5.00], the best of the paper's single seats
