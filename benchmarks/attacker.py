@@ -45,9 +45,7 @@ def interval(values: np.ndarray, seed: int = 0) -> str:
     """The mean of all with its interval; games are drawn within each seat."""
     rng = np.random.default_rng(seed)
     rows = np.atleast_2d(values)
-    drawn = [
-        np.mean([row[rng.integers(len(row), size=len(row))].mean() for row in rows]).item() for _ in range(2_000)
-    ]
+    drawn = [np.mean([row[rng.integers(len(row), size=len(row))].mean() for row in rows]).item() for _ in range(2_000)]
     low, high = np.quantile(drawn, [0.025, 0.975])
     return f"{values.mean():.3f} [{low:.3f}, {high:.3f}]"
 

@@ -161,6 +161,9 @@ def best_response(
 
     The gain over the profile, with its interval, is a lower bound on how exploitable the profile is.
     """
+    with errors_told():
+        if against in ("learner", "league"):
+            raise TrainingError(f"against {against!r}: give a policy that stays as it is")
     options, path = _train(locals(), "welfare", coalition, {against: 1.0})
     with errors_told():
         found = import_module("training.gain").gains(options.play, path, against, report_games, seed=seed)
@@ -172,7 +175,8 @@ def best_response(
 
 def gain_table(found: list[Gain], profile: str) -> Table:
     """Gains as a table."""
-    table = Table(title=f"Gain by leaving {profile}: points a year of the least member, 95% interval")
+    title = f"Gain by leaving {profile}, most probable orders: points a year of the least member, 95% interval"
+    table = Table(title=title)
     for name in ("coalition", "gain", "interval", "points", f"as {profile}", "games"):
         table.add_column(name, justify="left" if name == "coalition" else "right")
     for gain in found:
@@ -189,7 +193,9 @@ def _train(
         options = _options(given, variant, coalition, opponents, league_every)
         with progress_shown(options.iterations, _line) as show:
             path = import_module("training.ppo").train(options, show)
-    Console(stderr=True).print(f"checkpoint: {path}  (policy rl:{path})", soft_wrap=True, highlight=False)
+    Console(stderr=True).print(
+        f"checkpoint: {path}  (policy rl:{path}, or rl:{path},greedy=yes)", soft_wrap=True, highlight=False
+    )
     return options, path
 
 

@@ -27,7 +27,8 @@ def read(folder: Path, metric: str) -> np.ndarray:
         lines = [json.loads(line) for line in (folder / LOG).read_text().splitlines()]
     except (OSError, ValueError) as error:
         raise TrainingError(f"{folder}: no log of a training: {error}") from error
-    values = np.array([line.get(metric, np.nan) for line in lines], np.float64)
+    given = [line.get(metric) for line in lines]
+    values = np.array([value if isinstance(value, (int, float)) else np.nan for value in given], np.float64)
     if np.isnan(values).all():
         known = sorted({name for line in lines for name in line} - {"iteration"})
         raise TrainingError(f"{folder}: nothing logged as {metric!r}; there are {', '.join(known)}")

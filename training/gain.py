@@ -22,6 +22,8 @@ CONFIDENCE, RESAMPLES = 0.95, 10_000
 class Gain:
     """A coalition's gain in points a year: what its least member gains in the mean, as `evaluation.exploitability`.
 
+    The network takes its most probable orders.
+
     Attributes:
         value, low, high: with a percentile bootstrap interval (95%) over games.
         points, profile_points: mean points a year of its members when it deviates, and when nobody does.
@@ -53,10 +55,13 @@ def gains(play: Play, network: str | Path, profile: str, games: int, seed: int =
     """
     if games < 2:
         raise TrainingError(f"games={games}: an interval needs two games or more")
-    base = _points(play, Lineup(((),), (profile,), (1.0,)), games, seed, network)
+    streams = (
+        np.random.SeedSequence([seed, 4]).generate_state(1 + len(play.lineup.coalitions)).tolist()
+    )  # not training's
+    base = _points(play, Lineup(((),), (profile,), (1.0,)), games, streams.pop(), network)
     found = []
     for coalition in play.lineup.coalitions:
-        away = _points(play, Lineup((coalition,), (profile,), (1.0,)), games, seed, network)
+        away = _points(play, Lineup((coalition,), (profile,), (1.0,)), games, streams.pop(), network)
         members = list(coalition)
         found.append(_gain(play, coalition, away[:, members], base[:, members], seed))
     return found

@@ -16,6 +16,7 @@ import welfare_env
 from agents.rl.inputs import Inputs, Reader
 from agents.rl.network import BoardNetwork
 from agents.rl.words import Said, speakers
+from training.learner import means
 from training.modules import padded, rows
 from training.opponents import Scripted
 from training.runner import Play, Tape, check_press, decisions
@@ -129,7 +130,9 @@ def imitate(
             inputs = reader.read(lesson.observations[picked])
             decision, slot = rows(inputs)
             judged = network.judge(inputs, lesson.actions[picked][decision, slot])
-            loss = -judged.logp.mean()
+            orders = len(inputs.provinces)  # words come behind them, and count as much as all orders do
+            words = None if len(judged.logp) == orders else torch.arange(len(judged.logp)) >= orders
+            loss = -means(judged.logp, words).sum()
             value_loss = (judged.values - torch.from_numpy(lesson.returns[picked])).square().mean()
             optimizer.zero_grad()
             (loss + 0.5 * value_loss).backward()

@@ -82,10 +82,10 @@ class Sight:
 
 
 class Frozen:
-    """A network that does not change."""
+    """A network that does not change. Greedy: it takes its most probable orders and words."""
 
-    def __init__(self, network: BoardNetwork) -> None:
-        self.network, self._sight = network, Sight(network)
+    def __init__(self, network: BoardNetwork, greedy: bool = False) -> None:
+        self.network, self.greedy, self._sight = network, greedy, Sight(network)
 
     def begin(self, games: np.ndarray, powers: np.ndarray, seeds: np.ndarray) -> None:
         """Nothing to do: it keeps nothing of a game."""
@@ -100,7 +100,8 @@ class Frozen:
     def answer(
         self, states: np.ndarray, games: np.ndarray, powers: np.ndarray, inputs: Inputs, chances: np.ndarray, said: Said
     ) -> np.ndarray:
-        return self._sight.answer(games, powers, inputs, chances)[0]
+        drawn = np.full_like(chances, -1) if self.greedy else chances
+        return self._sight.answer(games, powers, inputs, drawn)[0]
 
 
 class Scripted:

@@ -32,8 +32,10 @@ from agents.rl.checkpoint import Checkpoint
 from agents.rl.inputs import Reader
 from agents.rl.network import BoardNetwork
 from training import state
+from training.errors import TrainingError
 from training.imitation import imitate, watch
 from training.learner import Collate, PPOLearner
+from training.lineup import LEAGUE
 from training.modules import BoardModule, model_config, spaces
 from training.runner import BatchedEnvRunner, GameResult, Play
 from welfare_env.mapfile import load_board
@@ -57,7 +59,7 @@ class Options:
         league_every: iterations between past selves that enter the league; 0 for none.
         league_size: most past selves; beyond it, every other one is dropped.
         workers: Ray processes that play; 0 plays in this process, without Ray.
-        ray_address: of a running cluster; by default a small one is begun on this machine.
+        ray_address: of a running cluster, for the workers; by default a small one is begun on this machine.
         start: a checkpoint to begin with.
         imitate: a scripted policy to imitate before the first iteration, and imitate_games: on how many of its games.
         curriculum: lengths of games in years; the iterations are shared out among them and the games' own length.
@@ -107,6 +109,7 @@ def train(options: Options, on_progress: Callable[[Progress], None] = lambda pro
     Raises:
         TrainingError: the folder holds another training. CheckpointError: `start` does not fit.
     """
+    check(options)
     torch.set_num_threads(1)
     learner = make_config(options).build_learner(spaces=_spaces(options.play))
     done, league = _begin(learner, options)
@@ -131,6 +134,29 @@ def train(options: Options, on_progress: Callable[[Progress], None] = lambda pro
                 _save(learner, options, progress.iteration, league)
                 raise
     return options.folder / CHECKPOINT
+
+
+def check(options: Options) -> None:
+    """Whether options make sense.
+
+    Raises:
+        TrainingError: they do not; the message says which, and what would be right.
+    """
+    whole = ("iterations", "epochs", "minibatch", "save_every", "league_size", "imitate_games")
+    for name in whole:
+        if getattr(options, name) < 1:
+            raise TrainingError(f"{name}={getattr(options, name)!r}: give a whole number from 1")
+    for name, most in (("lr", 1e3), ("entropy", 1e3), ("clip", 1), ("gamma", 1), ("lambda_", 1)):
+        if not 0 <= getattr(options, name) <= most:
+            raise TrainingError(f"{name}={getattr(options, name)!r}: give a number from 0 to {most:g}")
+    if not 0 <= options.workers <= options.play.num_games:
+        raise TrainingError(
+            f"workers={options.workers}: give at most one for each of the {options.play.num_games} games"
+        )
+    if options.ray_address is not None and not options.workers:
+        raise TrainingError("ray_address without workers: say how many processes of the cluster play (--workers)")
+    if LEAGUE in options.play.lineup.opponents and not options.league_every:
+        raise TrainingError("opponent 'league' without league_every: say how often a past self enters the league")
 
 
 def make_config(options: Options) -> PPOConfig:
@@ -196,7 +222,7 @@ def weights(learner: Learner) -> Weights:
 def _grown(league: list[Weights], newest: Weights, most: int) -> list[Weights]:
     """The league with one more past self; where there are too many, every other one goes, but the newest stays."""
     grown = [*league, newest]
-    return grown if len(grown) <= most else grown[1::2]
+    return grown if len(grown) <= most else grown[(len(grown) - 1) % 2 :: 2]
 
 
 # Playing, here or in Ray's processes.
@@ -207,14 +233,14 @@ class _Runners:
 
     def __init__(self, options: Options, ray: Any = None) -> None:
         count = max(1, options.workers)
-        play = replace(options.play, num_games=-(-options.play.num_games // count))
-        config = make_config(replace(options, play=play))
+        games = [options.play.num_games // count + (number < options.play.num_games % count) for number in range(count)]
+        configs = [make_config(replace(options, play=replace(options.play, num_games=each))) for each in games]
         self._ray = ray
         if ray is None:
-            self._runner = BatchedEnvRunner(config=config, worker_index=0)
+            self._runner = BatchedEnvRunner(config=configs[0], worker_index=0)
         else:
             actor = ray.remote(num_cpus=1)(BatchedEnvRunner)
-            self._actors = [actor.remote(config=config, worker_index=1 + number) for number in range(count)]
+            self._actors = [actor.remote(config=each, worker_index=1 + at) for at, each in enumerate(configs)]
 
     def sample(
         self, learner: Learner, iteration: int, league: list[Weights], years: int
@@ -240,7 +266,7 @@ def _play(runner: BatchedEnvRunner, sent: Any) -> tuple[list[SingleAgentEpisode]
 
 @contextmanager
 def _runners(options: Options) -> Iterator[_Runners]:
-    if not options.workers and options.ray_address is None:
+    if not options.workers:
         yield _Runners(options)
         return
     import ray
@@ -266,7 +292,7 @@ def describe(games: Sequence[GameResult]) -> dict[str, float]:
     """An iteration's games in numbers: means over the learning seats, in all and against each kind of opponent."""
     told: dict[str, list[float]] = {}
     for game in games:
-        for power in game.coalition:
+        for power in game.learners:
             for name, value in (
                 ("return", game.returns[power]),
                 ("points", game.points[power]),

@@ -8,8 +8,8 @@
                       points by themselves (Fehr and Schmidt 1999, "A theory of fairness, competition and cooperation")
 ====================  ==================================================================================================
 
-All but ``inequity`` add up over a game to what they are named for: final points, score, or centres less those at the
-beginning.
+All but ``inequity`` add up over a game to what they are named for: final points, or the final score or centres less
+those at the beginning.
 """
 
 from __future__ import annotations

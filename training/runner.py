@@ -33,8 +33,8 @@ from ray.rllib.utils.metrics import (
     WEIGHTS_SEQ_NO,
 )
 
+import agents
 import welfare_env
-from agents.rl import checkpoint
 from agents.rl.inputs import Inputs, Reader
 from agents.rl.network import BoardNetwork, Size
 from agents.rl.words import Said, speakers, word_rounds
@@ -43,6 +43,7 @@ from training.lineup import LEAGUE, LEARNER, Lineup
 from training.modules import padded, spaces
 from training.opponents import Frozen, Opponent, Scripted, Sight
 from training.rewards import Reward, centers, holdings
+from welfare_env.mapfile import load_board
 from welfare_env.rules import Rules
 
 ADVANTAGES, VALUE_TARGETS = "advantages", "value_targets"
@@ -76,12 +77,13 @@ class GameResult:
     """How a game ended, for logs and reports.
 
     Attributes:
-        coalition: the powers that learned by lineup. opponent: who played the others.
-        points: welfare points, or centres in the standard variant, by power. scores, centers: by power.
+        coalition: the powers that learned by lineup. learners: all that learned. opponent: who played the others.
+        points: welfare points, or centres in the standard variant, by power. centers: by power.
         returns: rewards of every power, unscaled.
     """
 
     coalition: tuple[int, ...]
+    learners: tuple[int, ...]
     opponent: str
     points: tuple[float, ...]
     centers: tuple[int, ...]
@@ -111,6 +113,9 @@ class BatchedEnvRunner(EnvRunner, Checkpointable):
         self.samples = 0
         self.steps_lifetime = 0
         self._weights_seq_no = 0
+        # Of the longest games, also while a curriculum plays shorter ones: the learner reads with the same one.
+        self.reader = Reader(load_board(self.play.map_name), self.play.rules)
+        self._spaces = spaces(self.reader)
         self.make_env()
         self.make_module()
         self.league: list[dict[str, np.ndarray]] = []
@@ -121,8 +126,6 @@ class BatchedEnvRunner(EnvRunner, Checkpointable):
         check_press(play.rules)
         self.env = welfare_env.vector_env(play.num_games, play.map_name, play.rules)
         self.board, self.rules = self.env.board, play.rules
-        self.reader = Reader(self.board, self.rules)
-        self._spaces = spaces(self.reader)
         self.said = Said(self.board, self.rules, play.num_games)
         self._opponents = [self._opponent(spec) for spec in play.lineup.opponents]
 
@@ -143,11 +146,12 @@ class BatchedEnvRunner(EnvRunner, Checkpointable):
         return dict.fromkeys(("__env__", "__env_single__", DEFAULT_MODULE_ID), self._spaces)
 
     def _opponent(self, spec: str) -> Opponent:
-        if spec.startswith("rl:"):
-            return Frozen(checkpoint.load(spec.removeprefix("rl:")).network_for(self.board, self.rules))
         if spec in (LEARNER, LEAGUE):
             return Frozen(BoardNetwork(self.board, self.play.size, word_rounds(self.rules)))
-        return Scripted(spec, self.reader)
+        if spec.startswith("rl:"):
+            policy: Any = agents.make(spec)
+            return Frozen(policy.network_for(self.board, self.rules), policy.greedy)
+        return Scripted(spec, Reader(self.board, self.rules))
 
     # Playing.
 
@@ -262,6 +266,7 @@ class BatchedEnvRunner(EnvRunner, Checkpointable):
             self.results.append(
                 GameResult(
                     lineup.coalitions[coalition[game]],
+                    tuple(np.flatnonzero(seats[game] == -1).tolist()),
                     lineup.opponents[others[0]] if len(others) else LEARNER,
                     tuple(points[game].tolist()),
                     tuple(owned[game].tolist()),
@@ -281,14 +286,15 @@ class BatchedEnvRunner(EnvRunner, Checkpointable):
             game, power = columns["games"][rows[0]], columns["powers"][rows[0]]
             last = self.reader.pack(final[game : game + 1], np.array([power]))
             episodes.append(self._episode(rows, columns, last))
-        env_steps, agent_steps = int(tape.phases), len(columns["rewards"])
+        env_steps = sum(result.phases for result in self.results[-len(final) :])
+        agent_steps = len(columns["rewards"])
         self.steps_lifetime += env_steps
         self.metrics.log_value(NUM_ENV_STEPS_SAMPLED, env_steps, reduce="sum")
         self.metrics.log_value((NUM_AGENT_STEPS_SAMPLED, "learner"), agent_steps, reduce="sum")
         self.metrics.log_value(NUM_ENV_STEPS_SAMPLED_LIFETIME, env_steps, reduce="lifetime_sum")
         self.metrics.log_value(NUM_EPISODES, len(final), reduce="sum")
         self.metrics.log_value(EPISODE_LEN_MEAN, env_steps / len(final), window=100)
-        returns = [result.returns[power] for result in self.results[-len(final) :] for power in result.coalition]
+        returns = [result.returns[power] for result in self.results[-len(final) :] for power in result.learners]
         if returns:
             self.metrics.log_value(EPISODE_RETURN_MEAN, float(np.mean(returns)), window=100)
         return episodes
@@ -378,7 +384,6 @@ class Tape:
         self._previous: list[np.ndarray] = []
         self._closed: list[tuple[np.ndarray, np.ndarray]] = []  # decisions and their rewards
         self._count = 0
-        self.phases = 0
 
     def __len__(self) -> int:
         """Decisions."""
@@ -412,7 +417,6 @@ class Tape:
     def pay(self, rewards: np.ndarray) -> None:
         """Pay all powers for a phase: float32 [games, powers]."""
         self._due += rewards
-        self.phases += len(rewards)
 
     def columns(self, gamma: float, lambda_: float) -> dict[str, np.ndarray]:
         """Everything, decision by decision, with advantages (GAE: Schulman et al. 2016) and value targets."""

@@ -105,7 +105,9 @@ def read_log(folder: Path, done: int) -> list[dict[str, Any]]:
         raise TrainingError(f"{path}: cannot be read ({error}); take another folder") from error
     if [line.get("iteration") for line in found] != list(range(1, done + 1)):
         raise TrainingError(f"{path}: not the iterations 1 to {done}; take another folder")
-    path.write_text("".join(lines))
+    draft = folder / f"{LOG}.{os.getpid()}"
+    draft.write_text("".join(lines))
+    os.replace(draft, path)
     return found
 
 

@@ -272,7 +272,7 @@ def _coasts(board: Board) -> np.ndarray:
 
 
 @njit(cache=True, nogil=True)
-def coordinate(step, places, provinces, starts, orders, first_rows, answers, going, helping, features):  # type: ignore[no-untyped-def]
+def coordinate(step, places, starts, orders, first_rows, answers, going, helping, features):  # type: ignore[no-untyped-def]
     """How the candidates of every decision's row number `step` fit the orders given to the rows before it.
 
     Call it with step = 0, 1, 2 ...; it notes the answers of row step - 1 first.
@@ -290,7 +290,7 @@ def coordinate(step, places, provinces, starts, orders, first_rows, answers, goi
         if row >= first_rows[d + 1]:
             continue
         if step > 0:
-            _note(places, provinces[row - 1], orders[starts[row - 1] + answers[row - 1]], going[d], helping[d])
+            _note(places, orders[starts[row - 1] + answers[row - 1]], going[d], helping[d])
         for c in range(starts[row], starts[row + 1]):
             order = orders[c]
             if order == WAIVE:
@@ -309,7 +309,7 @@ def coordinate(step, places, provinces, starts, orders, first_rows, answers, goi
 
 
 @njit(cache=True, nogil=True)
-def _note(places, province, order, going, helping):  # type: ignore[no-untyped-def]
+def _note(places, order, going, helping):  # type: ignore[no-untyped-def]
     """Note an order."""
     if order == WAIVE:
         return

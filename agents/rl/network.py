@@ -223,9 +223,9 @@ class BoardNetwork(nn.Module):
     def _context(self, inputs: Inputs, chosen: Tensor) -> Tensor:
         """What a row hears of the orders given before it by its power: [R, width]."""
         told = torch.relu(chosen)
-        before = torch.cumsum(told, dim=0) - told
+        before = torch.cumsum(told, dim=0, dtype=torch.float64) - told  # single precision would lose in long batches
         first = np.repeat(inputs.first_rows[:-1], np.diff(inputs.first_rows))
-        return self.given(before - before[torch.from_numpy(first)]) if len(told) else told
+        return self.given((before - before[torch.from_numpy(first)]).float()) if len(told) else told
 
     def _logits(self, keys: Tensor, queries: Tensor, fit: Tensor, row_of: Tensor) -> Tensor:
         """Scores of candidates [M], given their rows' vectors [R, width]."""
@@ -308,7 +308,6 @@ class Fitting:
         coordinate(
             step,
             self._places,
-            at.provinces,
             at.starts,
             at.orders,
             at.first_rows,

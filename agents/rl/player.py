@@ -45,6 +45,14 @@ class LearnedPolicy:
         self.path, self.greedy = path, greedy
         self._checkpoint = checkpoint.load(path)
 
+    def network_for(self, board: Board, rules: Rules) -> BoardNetwork:
+        """A network of one's own, for games on `board` with `rules`.
+
+        Raises:
+            CheckpointError: it does not fit.
+        """
+        return self._checkpoint.network_for(board, rules)
+
     def reset(self, agent: str, seed: int = 0) -> None:
         """Starts a new game.
 

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from ray.rllib.core import DEFAULT_MODULE_ID
+from ray.rllib.core.columns import Columns
 from safetensors.numpy import load_file
 from typer.testing import CliRunner
 
@@ -23,8 +25,10 @@ from training.__main__ import app, read_coalitions, read_years
 from training.errors import TrainingError
 from training.gain import gains
 from training.lineup import Lineup
-from training.ppo import Options, Play, train, years_at
+from training.modules import ROW_DECISION, ROW_SLOT
+from training.ppo import Options, Play, _grown, make_config, train, years_at
 from training.rewards import Reward
+from training.runner import BatchedEnvRunner
 from welfare_env.rules import Rules
 
 
@@ -134,6 +138,64 @@ def test_a_curriculum_shares_out_the_iterations(tmp_path):
     assert lengths[0] < lengths[2] < lengths[4]
 
 
+def test_in_every_stage_of_a_curriculum_the_learner_reads_what_the_player_saw(tmp_path):
+    options = options_of(tmp_path, years=6)
+    config = make_config(options)
+    runner = BatchedEnvRunner(config=config, worker_index=0)
+    runner.set_state({"years": 2})
+    episodes = runner.sample()
+    batch = {
+        Columns.OBS: np.concatenate([episode.observations.data[:-1] for episode in episodes]),
+        Columns.ACTIONS: np.concatenate([episode.actions.data for episode in episodes]),
+    }
+    judged = runner.module[DEFAULT_MODULE_ID].unwrapped()._forward_train(batch)
+    stored = {
+        name: np.concatenate([episode.extra_model_outputs[name].data for episode in episodes])
+        for name in (Columns.ACTION_LOGP, Columns.VF_PREDS)
+    }
+    logp = stored[Columns.ACTION_LOGP][judged[ROW_DECISION], judged[ROW_SLOT]]
+    assert np.allclose(judged[Columns.ACTION_LOGP].detach().numpy(), logp, atol=1e-4)
+    assert np.allclose(judged[Columns.VF_PREDS].detach().numpy(), stored[Columns.VF_PREDS], atol=1e-5)
+
+
+@pytest.mark.parametrize("most", [1, 2, 3, 16])
+def test_the_league_keeps_its_newest_and_is_never_too_large(most):
+    league = []
+    for number in range(40):
+        league = _grown(league, {"number": number}, most)
+        assert league[-1] == {"number": number}
+        assert len(league) <= most
+        assert [self["number"] for self in league] == sorted(self["number"] for self in league)
+
+
+def test_a_checkpoint_is_an_opponent(tmp_path):
+    path = train(options_of(tmp_path / "one", 1))
+    for spec in (f"rl:{path}", f"rl:{path},greedy=yes"):
+        train(options_of(tmp_path / spec[-8:].replace("=", ""), 1, opponents=(spec,)))
+    play = options_of(tmp_path, 1, opponents=(f"rl:{path},greedy=yes",)).play
+    runner = BatchedEnvRunner(config=make_config(Options(play, tmp_path)), worker_index=0)
+    assert runner._opponents[0].greedy
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"iterations": 0},
+        {"save_every": 0},
+        {"lr": -1.0},
+        {"lr": float("nan")},
+        {"entropy": float("inf")},
+        {"lambda_": 2.0},
+        {"workers": 99},
+        {"ray_address": "auto"},
+    ],
+)
+def test_options_that_make_no_sense_are_refused(tmp_path, changes):
+    with pytest.raises(TrainingError, match=next(iter(changes))):
+        train(options_of(tmp_path, **changes))
+    assert not list(tmp_path.iterdir())
+
+
 def test_imitation_gets_to_play_like_its_model(tmp_path):
     options = options_of(tmp_path, 1, imitate="prosocial", imitate_games=300, lr=0.0, map_name="clique:4")
     path = train(options)
@@ -173,7 +235,10 @@ def test_bad_curricula(text):
     [
         (["best-response", "--against", "nobody"], "unknown agent"),
         (["best-response", "--against", "prosocial", "--coalition", "ATLANTIS"], "coalition"),
+        (["best-response", "--against", "learner"], "stays as it is"),
         (["standard", "--reward", "money"], "reward"),
+        (["standard", "--lr", "-1"], "lr"),
+        (["standard", "--against", "league"], "league"),
         (["standard", "--map", "nowhere"], "nowhere"),
         (["standard", "--start", "/nowhere"], "no checkpoint"),
         (["welfare", "--press", "text"], "press"),

@@ -126,7 +126,6 @@ def test_coordination_features_are_those_of_the_orders_in_words():
             coordinate(
                 step,
                 order_places(env.board),
-                inputs.provinces,
                 inputs.starts,
                 inputs.orders,
                 inputs.first_rows,
