@@ -60,16 +60,19 @@ def power_table(result: SelfPlayResult) -> Table:
 
 
 def exploitability_table(results: Sequence[ExploitabilityResult], names: Sequence[str]) -> Table:
-    """A row a profile and set of coalitions: the paper's figure 4."""
+    """A row a profile and set of coalitions: the paper's figure 4. Of several, it tells who deviated, too."""
     first = results[0]
     table = _table("Exploitability", first, len(first.baseline), BIASED)
     table.add_column("profile", overflow="fold")
     table.add_column("coalitions")
-    table.add_column("deviator", overflow="fold")
+    several = len(results) > 1
+    if several:
+        table.add_column("deviator", overflow="fold")
     table.add_column("exploitability, WP a year", justify="right", no_wrap=True)
     table.add_column("attained by", overflow="fold")
     for result, name in zip(results, names, strict=True):
-        _add_row(table, result.profile, name, result.deviator, cell(result.value), " + ".join(result.best))
+        deviator = (result.deviator,) if several else ()
+        _add_row(table, result.profile, name, *deviator, cell(result.value), " + ".join(result.best))
     return table
 
 

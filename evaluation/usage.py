@@ -64,7 +64,7 @@ _SUMS = ("calls", "failed", "input_tokens", "cached_tokens", "output_tokens")
 
 
 def _models(record: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    for models in record["welfare_env"].get("language_models", {}).values():
+    for models in record.get("welfare_env", {}).get("language_models", {}).values():
         yield from models
 
 

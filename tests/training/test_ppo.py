@@ -238,7 +238,6 @@ def test_bad_curricula(text):
         (["best-response", "--against", "learner"], "stays as it is"),
         (["standard", "--reward", "money"], "reward"),
         (["standard", "--lr", "-1"], "lr"),
-        (["standard", "--against", "league"], "league"),
         (["standard", "--map", "nowhere"], "nowhere"),
         (["standard", "--start", "/nowhere"], "no checkpoint"),
         (["welfare", "--press", "text"], "press"),
