@@ -19,7 +19,7 @@ from agents.rl.words import Said, speakers
 from training.learner import means
 from training.modules import padded, rows
 from training.opponents import Scripted
-from training.runner import Play, Tape, check_press, decisions
+from training.runner import Play, Tape, as_choices, by_decision, check_press, decisions
 
 
 @dataclass(frozen=True)
@@ -58,14 +58,13 @@ def watch(play: Play, spec: str, games: int) -> Lesson:
     while live.any():
         legal, before = env.legal, env.rows.copy()
         has_spoken |= _hear(policy, reader, before, live, said, tape)
-        asked = np.flatnonzero(live[legal.games])
+        asked = by_decision(legal, np.flatnonzero(live[legal.games]))
         which, who = decisions(legal.games[asked], legal.powers[asked])
         heard = said.heard(which, who) if reader.message_rounds else None
         inputs = reader.select(before, legal, which, who, heard)
         answers = _noted(policy, reader, before, which, who, inputs, said, tape)
         chosen = np.full(len(legal), -1, np.int32)
-        order = np.lexsort((asked, legal.powers[asked], legal.games[asked]))
-        chosen[asked[order]] = answers - (before[legal.games[asked[order]], 0] == 4)
+        chosen[asked] = as_choices(answers, before[legal.games[asked]])
         _, done = env.step(chosen)
         after = np.where(done[:, None], env.final, env.rows)
         tape.pay(play.reward.pay(env.board, play.rules, before, after) * live[:, None])

@@ -43,8 +43,10 @@ from training.lineup import LEAGUE, LEARNER, Lineup
 from training.modules import padded, spaces
 from training.opponents import Frozen, Opponent, Scripted, Sight
 from training.rewards import Reward, centers, holdings
+from welfare_env.engine import PHASE, WINTER
 from welfare_env.mapfile import load_board
 from welfare_env.rules import Rules
+from welfare_env.vector import LegalLists
 
 ADVANTAGES, VALUE_TARGETS = "advantages", "value_targets"
 
@@ -111,7 +113,6 @@ class BatchedEnvRunner(EnvRunner, Checkpointable):
         self.play: Play = config.env_config["play"]
         self.results: list[GameResult] = []
         self.samples = 0
-        self.steps_lifetime = 0
         self._weights_seq_no = 0
         # Of the longest games, also while a curriculum plays shorter ones: the learner reads with the same one.
         self.reader = Reader(load_board(self.play.map_name), self.play.rules)
@@ -223,17 +224,15 @@ class BatchedEnvRunner(EnvRunner, Checkpointable):
         chosen = np.full(len(legal), -1, np.int32)
         seat = np.where(live[legal.games], seats[legal.games, legal.powers], -2)
         chances = rng.random(len(legal))
-        winter = self.env.rows[:, 0] == 4
         for number in range(-1, len(self._opponents)):
-            rows = np.flatnonzero(seat == number)
+            rows = by_decision(legal, np.flatnonzero(seat == number))
             if not len(rows):
                 continue
             games, powers = decisions(legal.games[rows], legal.powers[rows])
             heard = self.said.heard(games, powers) if self.reader.message_rounds else None
             inputs = self.reader.select(self.env.rows, legal, games, powers, heard)
-            order = np.lexsort((rows, legal.powers[rows], legal.games[rows]))
-            answers = self._decide(number, games, powers, inputs, chances[rows[order]], tape, greedy)
-            chosen[rows[order]] = answers - winter[legal.games[rows[order]]]
+            answers = self._decide(number, games, powers, inputs, chances[rows], tape, greedy)
+            chosen[rows] = as_choices(answers, self.env.rows[legal.games[rows]])
         return chosen
 
     def _decide(
@@ -288,7 +287,6 @@ class BatchedEnvRunner(EnvRunner, Checkpointable):
             episodes.append(self._episode(rows, columns, last))
         env_steps = sum(result.phases for result in self.results[-len(final) :])
         agent_steps = len(columns["rewards"])
-        self.steps_lifetime += env_steps
         self.metrics.log_value(NUM_ENV_STEPS_SAMPLED, env_steps, reduce="sum")
         self.metrics.log_value((NUM_AGENT_STEPS_SAMPLED, "learner"), agent_steps, reduce="sum")
         self.metrics.log_value(NUM_ENV_STEPS_SAMPLED_LIFETIME, env_steps, reduce="lifetime_sum")
@@ -475,6 +473,16 @@ def check_press(rules: Rules) -> None:
         raise TrainingError("mediator=True: nobody plays the mediator in training; learn without one")
     if rules.has_press and not rules.has_tokens:
         raise TrainingError(f"press={rules.press!r}: learners speak words or not at all; give press='tokens' or None")
+
+
+def by_decision(legal: LegalLists, rows: np.ndarray) -> np.ndarray:
+    """Rows of legal lists in the sequence in which decisions are answered: by game, power and row."""
+    return rows[np.lexsort((rows, legal.powers[rows], legal.games[rows]))]
+
+
+def as_choices(answers: np.ndarray, states: np.ndarray) -> np.ndarray:
+    """Answers [R] as `vector_env` takes them, given each row's state [R, size]: in Winter 0, WAIVE, is -1 there."""
+    return answers - (states[:, PHASE] == WINTER)
 
 
 def decisions(games: np.ndarray, powers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
