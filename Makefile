@@ -5,6 +5,7 @@ SHELL := /bin/bash
 # python3.11 may be a shim that does not run, so it is asked rather than looked up.
 PYTHON ?= $(shell python3.11 -c 'import sys; print(sys.executable)' 2>/dev/null || command -v python3)
 BIN := .venv/bin
+DEMO := .venv/.demo
 INSTALLED := .venv/.installed
 
 .PHONY: help demo test test-long test-checked equivalence speed lint format clean
@@ -12,13 +13,20 @@ INSTALLED := .venv/.installed
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-$(INSTALLED): pyproject.toml constraints.txt
-	@echo "setting up .venv (a minute or two, once)"
+INSTALL := $(BIN)/pip install -q --disable-pip-version-check -c constraints.txt
+
+$(DEMO): pyproject.toml constraints.txt
+	@echo "setting up .venv: some 700 MB, a minute or two, once"
 	@"$(PYTHON)" -m venv .venv
-	@$(BIN)/pip install -q --disable-pip-version-check -c constraints.txt -e '.[rl,dev]'
+	@$(INSTALL) -e '.[lm,plot]'
 	@touch $@
 
-demo: $(INSTALLED)  ## play a small demonstration and show its results
+$(INSTALLED): $(DEMO)
+	@echo "adding torch, Ray and the tools of the tests to .venv: some 2 GB, several minutes, once"
+	@$(INSTALL) -e '.[rl,dev]'
+	@touch $@
+
+demo: $(DEMO)  ## play a small demonstration and show its results
 	@$(BIN)/python -m evaluation demo
 
 test: lint  ## lint, then every test but the slow ones (under ten minutes)

@@ -90,8 +90,17 @@ class DovePolicy(PeacefulPolicy):
         if view.phase_type == ADJUSTMENTS:
             return f"We build nothing this Winter. {_words(view, WISHES)}"
         claims = [way[-1][:3] for (power, _), way in share_out(view).items() if power == view.power]
-        plan = f"Our units go to {', '.join(claims)} and nowhere else" if claims else "Our units hold"
-        return f"{plan}. {_words(view, WISHES)}"
+        plan = f"Our units go to {', '.join(claims)} and nowhere else" if claims else "We will hold"
+        plan = plan if self.own_units(view) else "We have no units left"
+        return f"{plan}. We will not attack {_others(view)}. {_words(view, WISHES)}"
+
+
+def _others(view: View) -> str:
+    """The other powers that own anything: "England, France or Italy"."""
+    *names, last = [
+        power.title() for power in view.powers if power != view.power and (view.units[power] or view.centers[power])
+    ] or ["anybody"]
+    return f"{', '.join(names)} or {last}" if names else last
 
 
 def _reply(view: View, sender: str) -> str:

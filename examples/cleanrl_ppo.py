@@ -5,7 +5,7 @@ One network plays all powers of many games at once and learns from its own games
     python examples/cleanrl_ppo.py                # clique:4, three years: a minute on one core
     python examples/cleanrl_ppo.py --map-name standard --years 10 --iterations 300
 
-Needs `pip install 'welfare-env[rl]'`; of that, only torch.
+Needs the extra `rl` (`pip install -c constraints.txt -e '.[rl]'`); of that, only torch.
 """
 
 from __future__ import annotations

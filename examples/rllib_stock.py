@@ -5,7 +5,8 @@ chooses among legal orders. Any RLlib algorithm whose module gives logits can ta
 
     python examples/rllib_stock.py                # clique:3, three years: a minute or two on two cores
 
-Needs `pip install 'welfare-env[rl]'`. This path is simple, not fast: docs/training-own-algorithm.md has figures.
+Needs the extra `rl` (`pip install -c constraints.txt -e '.[rl]'`). This path is simple, not fast:
+docs/training-own-algorithm.md has figures.
 """
 
 from __future__ import annotations

@@ -97,6 +97,17 @@ def test_the_metadata_agree_with_pyproject(wheel: Path, project: dict[str, Any])
     assert set(metadata.get_all("Provides-Extra", [])) == EXTRAS
 
 
+def test_a_package_index_takes_and_renders_the_metadata(wheel: Path) -> None:
+    _run("twine", "check", "--strict", str(wheel))
+
+
+def test_the_readme_of_the_wheel_has_no_links_into_the_tree(wheel: Path) -> None:
+    readme = str(_metadata(wheel).get_payload())
+    targets = re.findall(r"\]\(([^)\s]+)\)", "".join(re.split(r"```.*?```", readme, flags=re.DOTALL)))
+    assert targets
+    assert [target for target in targets if not re.match(r"https?:|#", target)] == []
+
+
 def test_the_changelog_has_this_version(project: dict[str, Any]) -> None:
     assert f"\n## [{project['version']}]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 

@@ -7,6 +7,7 @@ from itertools import combinations
 
 import pytest
 
+import agents
 import welfare_env
 from evaluation.messages import analyse_messages
 from welfare_env.errors import RecordError
@@ -197,3 +198,18 @@ def test_any_text_is_read():
     texts = ["".join(rng.choices(signs, k=200)) for _ in range(50)] + ["I will " * 500, "I won't " * 400]
     record = said(*[("FRANCE", "ITALY", text[:4000]) for text in texts])
     assert analyse_messages(record).messages == 52
+
+
+def test_doves_promise_and_keep_their_word():
+    env = welfare_env.make(years=4)
+    env.reset(seed=0)
+    doves = {power: agents.make("dove") for power in env.possible_agents}
+    for power, dove in doves.items():
+        dove.reset(agent=power, seed=0)
+    for power in env.agent_iter():
+        observation, _, terminated, truncated, info = env.last()
+        env.step(None if terminated or truncated else doves[power].act(observation, info))
+    found = analyse_messages(env.unwrapped.game.record())
+    assert found.broken() == 0
+    assert found.kept("hold") > 0
+    assert found.kept("not enter") == 7 * 8  # each in every movement phase

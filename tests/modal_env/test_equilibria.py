@@ -41,9 +41,9 @@ def matrices(draw: st.DrawFn, largest: int = 4) -> Matrix:
 def by_gambit(utilities: Matrix) -> set[tuple[Mix, Mix]]:
     """All extreme equilibria, as Gambit finds them with exact arithmetic."""
     array = np.array(utilities, dtype=object)
-    game = pygambit.Game.from_arrays(array, array.T)
+    game = pygambit.StrategicGame.from_arrays(array, array.T)
     found = pygambit.nash.enummixed_solve(game, rational=True).equilibria
-    sides = [tuple(tuple(F(str(mix[s])) for s in player.strategies) for player in game.players) for mix in found]
+    sides = [tuple(tuple(F(str(share)) for _, share in mix[player]) for player in game.players) for mix in found]
     return set(sides)
 
 
