@@ -48,10 +48,8 @@ def main(
     ]
     with ProcessPoolExecutor(workers) as pool, Progress(console=Console(stderr=True)) as progress:
         bar = progress.add_task("trying", total=len(tasks))
-        for (name, _), tally in zip(
-            tasks, pool.map(_run, *zip(*[(seed, *task) for task in tasks], strict=True)), strict=True
-        ):
-            tallies[name].add(tally)
+        for task, tally in zip(tasks, pool.map(_run, [seed] * len(tasks), tasks), strict=True):
+            tallies[task[0]].add(tally)
             progress.advance(bar)
     _show(tallies, time.perf_counter() - begun)
     raise typer.Exit(1 if any(tally.faults for tally in tallies.values()) else 0)
