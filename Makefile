@@ -8,7 +8,7 @@ BIN := .venv/bin
 DEMO := .venv/.demo
 INSTALLED := .venv/.installed
 
-.PHONY: help demo test test-long test-checked equivalence speed lint format clean
+.PHONY: help demo test test-long test-checked coverage equivalence speed lint format clean
 
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -44,9 +44,13 @@ equivalence: $(INSTALLED)  ## the compiled engine against the diplomacy package 
 speed: $(INSTALLED)  ## phases a second of everything, and of the diplomacy package
 	$(BIN)/python -m benchmarks.speed
 
-lint: $(INSTALLED)  ## ruff's checks and format, mypy
+coverage: $(INSTALLED)  ## every test but the slow ones, and which lines of the library they reach
+	$(BIN)/python -m pytest -n 2 --cov --cov-report=term:skip-covered --cov-fail-under=90
+
+lint: $(INSTALLED)  ## ruff's checks and format, codespell, mypy
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/codespell
 	$(BIN)/mypy
 
 format: $(INSTALLED)  ## let ruff sort the imports and format the code

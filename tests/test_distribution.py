@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+import welfare_env
+
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ["agents", "evaluation", "modal_env", "training", "welfare_env"]
 EXTRAS = {"rl", "lm", "plot", "all", "dev"}
@@ -20,8 +22,9 @@ EXTRAS = {"rl", "lm", "plot", "all", "dev"}
 
 @pytest.fixture(scope="module")
 def project() -> dict[str, Any]:
-    """The [project] table of pyproject.toml."""
-    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    """The [project] table of pyproject.toml, and the version, which stands in `welfare_env`."""
+    table = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return table | {"version": welfare_env.__version__}
 
 
 @pytest.fixture(scope="module")
@@ -110,6 +113,10 @@ def test_the_readme_of_the_wheel_has_no_links_into_the_tree(wheel: Path) -> None
 
 def test_the_changelog_has_this_version(project: dict[str, Any]) -> None:
     assert f"\n## [{project['version']}]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def test_the_citation_has_this_version(project: dict[str, Any]) -> None:
+    assert f"\nversion: {project['version']}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
 
 
 def test_every_dependency_is_pinned(project: dict[str, Any]) -> None:
