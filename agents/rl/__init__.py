@@ -20,7 +20,9 @@ WEIGHTS, ABOUT = "weights.safetensors", "checkpoint.json"  # the files of a chec
 
 def folder_of(name: str) -> Path:
     """The folder of a checkpoint: the path `name`, or else one that comes with the package ("attacker")."""
-    return TRAINED / name if name in trained_names() and not os.path.exists(name) else Path(name)
+    # os.path takes a name that no file can have for one that is not there; pathlib raises.
+    ours = name in trained_names() and not os.path.exists(name)
+    return TRAINED / name if ours else Path(name)
 
 
 def files_of(name: str) -> list[Path]:
