@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from agents.files import irregular, reason, shown
 from welfare_env.errors import WelfareEnvError
 
 _SMALLEST = 512  # bytes of an SQLite database that holds anything
+_PRIVATE = 0o600  # what players and models said is for the owner, who may let others read it
+_DAMAGED = frozenset(
+    {
+        sqlite3.SQLITE_ERROR,  # our statements are right: the tables are not
+        sqlite3.SQLITE_CORRUPT,
+        sqlite3.SQLITE_NOTADB,
+        sqlite3.SQLITE_FORMAT,
+        sqlite3.SQLITE_MISMATCH,
+        sqlite3.SQLITE_CONSTRAINT,
+        sqlite3.SQLITE_TOOBIG,
+    }
+)
+_UNREADABLE = "Could not decode to UTF-8"  # of Python's own, without a code of SQLite
 
 
 def _use_write_ahead_log(connection: sqlite3.Connection, seconds: float) -> None:
@@ -43,7 +60,7 @@ def _advice(error: sqlite3.Error, seconds: float, damaged: str, safe: str) -> st
     if _is_busy(error):
         return f"Another process has kept it locked for {seconds:.0f} s: end that process and run this again"
     code = _kind(error)
-    if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
+    if code in _DAMAGED or _UNREADABLE in str(error):
         return damaged
     if code == sqlite3.SQLITE_FULL:
         return f"Make room on the disk and run this again: {safe} are safe"
@@ -91,15 +108,10 @@ class Layout:
             same_thread: whether only the thread that opens it may use it; else the caller has threads take turns.
 
         Raises:
-            error: it is another program's or of another version, or its folder cannot be made.
+            error: it is another program's or of another version, no file, or cannot be made.
             sqlite3.Error: it cannot be used.
         """
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise self.error(f"{path}: its folder cannot be made ({error}); choose another path") from error
-        if path.is_file() and 0 < path.stat().st_size < _SMALLEST:  # SQLite would begin it anew
-            raise self.error(f"{path}: no SQLite database. {self.damaged}")
+        self._make_room(path)
         connection = sqlite3.connect(path, timeout=self.seconds, isolation_level=None, check_same_thread=same_thread)
         try:
             self._prepare(connection, path)
@@ -108,9 +120,39 @@ class Layout:
             raise
         return connection
 
-    def fault(self, path: Path, error: sqlite3.Error) -> WelfareEnvError:
-        """What to raise for an error of SQLite."""
-        return self.error(f"{path}: {error}. {_advice(error, self.seconds, self.damaged, self.safe)}")
+    @contextmanager
+    def guard(self, path: Path) -> Iterator[None]:
+        """Raises `error` for whatever goes wrong with a file while it is used."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            told = _advice(error, self.seconds, self.damaged, self.safe)
+            raise self.error(f"{shown(path)}: {error}. {told}") from error
+        except UnicodeDecodeError as error:  # of a damaged name that SQLite quotes
+            raise self.error(f"{shown(path)}: a name in it is no text. {self.damaged}") from error
+
+    def _make_room(self, path: Path) -> None:
+        """Makes folder and file where there are none, the file readable for its owner only; SQLite's logs follow it.
+
+        Raises:
+            error: that cannot be done, or something else is there.
+        """
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except (OSError, ValueError) as error:
+            raise self.error(
+                f"{shown(path)}: its folder cannot be made ({reason(error)}); choose another path"
+            ) from error
+        try:
+            wrong = irregular(path)
+            if not wrong and not path.exists():
+                os.close(os.open(path, os.O_CREAT | os.O_RDWR, _PRIVATE))
+        except OSError as error:
+            raise self.error(f"{shown(path)}: it cannot be made ({reason(error)}); choose another path") from error
+        if wrong:  # before SQLite writes a journal beside a device
+            raise self.error(f"{path}: it {wrong}; choose another path")
+        if 0 < path.stat().st_size < _SMALLEST:  # SQLite would begin it anew
+            raise self.error(f"{path}: no SQLite database. {self.damaged}")
 
     def _prepare(self, connection: sqlite3.Connection, path: Path) -> None:
         """Checks that the file is ours before anything is written to it; lays out a new one."""

@@ -8,6 +8,7 @@ import os
 import sqlite3
 from pathlib import Path
 
+from agents.files import irregular, reason, shown
 from agents.lm.errors import CacheError
 
 
@@ -42,11 +43,13 @@ def replies_digest(path: str | os.PathLike[str]) -> str:
         CacheError: it cannot be read.
     """
     try:
+        if wrong := irregular(path):
+            raise CacheError(f"{shown(path)}: it {wrong}")
         parts = [Path(f"{Path(path).absolute()}{end}") for end in ("", "-wal")]
         state = tuple((part.stat().st_size, part.stat().st_mtime_ns) if part.exists() else None for part in parts)
         return _digest(parts[0], state)
-    except (OSError, sqlite3.Error) as error:
-        raise CacheError(f"{os.fspath(path)}: the kept replies cannot be read: {error}") from error
+    except (OSError, sqlite3.Error, ValueError, TypeError) as error:  # of damaged names, or a table without its text
+        raise CacheError(f"{shown(path)}: the kept replies cannot be read: {reason(error)}") from error
 
 
 @functools.lru_cache(maxsize=16)

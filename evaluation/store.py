@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import sqlite3
 import time
 import zlib
@@ -20,15 +21,23 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from agents.files import parse_json
 from agents.sqlite import Layout
 from welfare_env.errors import WelfareEnvError
+from welfare_env.record import LARGEST_FILE
 
 DEFAULT_PATH = Path("runs", "evaluation.sqlite")
 
 SPECIFICATION_VERSION = 1
 """Part of every key: raise it when the same specification no longer gives the same record."""
 
+LATEST = 253_402_300_800  # seconds from 1970 to the year 10000
+
 _DAMAGED = "The file is damaged or no store: move it away or restore it from a copy, and run this again"
+_CURE = (
+    "Restore the file from a copy; or delete the row with that key from its table `games`, or the whole file: what is "
+    "missing is played again"
+)
 
 _CREATE = """
 CREATE TABLE games (
@@ -139,10 +148,12 @@ class GameStore:
         """Store the record of a game, in place of one of the same specification.
 
         Raises:
-            StoreError: the file cannot be written, or the specification or the record is no JSON.
+            StoreError: the file cannot be written, or the specification or the record is no JSON, or too large.
         """
         key = specification_key(specification)
         text = _dump(record, "record").encode("ascii")
+        if len(text) > LARGEST_FILE:
+            raise StoreError(f"the record of a game has {len(text):,} bytes: {LARGEST_FILE:,} are the most")
         row = (key, _canonical(specification), zlib.compress(text), _checksum(key, text), time.time())
         with self._connection() as connection:
             connection.execute(_UPSERT, row)
@@ -164,10 +175,7 @@ class GameStore:
         """
         with self._connection() as connection:
             rows = connection.execute("SELECT key, specification, created FROM games ORDER BY created, key").fetchall()
-        try:
-            return [StoredGame(key, json.loads(text)["specification"], created) for key, text, created in rows]
-        except (ValueError, KeyError, TypeError) as error:
-            raise StoreError(f"{self.path}: a specification cannot be read. {_DAMAGED}") from error
+        return [self._told(*row) for row in rows]
 
     def record(self, key: str) -> dict[str, Any]:
         """The record of a game, by its key.
@@ -175,9 +183,9 @@ class GameStore:
         Raises:
             StoreError: there is none, the file cannot be read, or the record does not match its checksum.
         """
-        row = self._row(key)
+        row = self._row(key) if is_whole_key(key) else None
         if row is None:
-            raise StoreError(f"{self.path}: there is no game {key}")
+            raise StoreError(f"{self.path}: there is no game {key!r:.80}")
         return self._unpack(key, *row)
 
     def _row(self, key: str) -> tuple[bytes, str] | None:
@@ -188,30 +196,53 @@ class GameStore:
             ).fetchone()
         return row
 
-    def _unpack(self, key: str, packed: bytes, checksum: str) -> dict[str, Any]:
+    def _told(self, key: Any, text: Any, created: Any) -> StoredGame:
+        """A row without its record. Its key is that of its specification."""
+        is_ours = is_whole_key(key) and isinstance(text, str) and isinstance(created, float) and 0 <= created < LATEST
+        if not is_ours or hashlib.sha256(text.encode()).hexdigest() != key:
+            raise self._damaged(key, "the specification of", "key")
         try:
-            text = zlib.decompress(packed)
-        except (zlib.error, TypeError) as error:
-            raise self._damaged(key) from error
-        if _checksum(key, text) != checksum:
-            raise self._damaged(key)
-        record: dict[str, Any] = json.loads(text)
+            specification = parse_json(text)["specification"]
+        except (ValueError, KeyError, TypeError) as error:
+            raise self._damaged(key, "the specification of", "key") from error
+        return StoredGame(key, specification, created)
+
+    def _unpack(self, key: str, packed: Any, checksum: Any) -> dict[str, Any]:
+        text = _inflated(packed)
+        if text is None or _checksum(key, text) != checksum:
+            raise self._damaged(key, "the record of", "checksum")
+        try:
+            record = parse_json(text)
+        except ValueError:
+            record = None
+        if not isinstance(record, dict):
+            raise StoreError(f"{self.path}: the record of game {key} is no game, though its checksum is right. {_CURE}")
         return record
 
-    def _damaged(self, key: str) -> StoreError:
-        return StoreError(
-            f"{self.path}: the record of game {key} does not match its checksum. Restore the file from a copy; or "
-            f"delete the row with that key from its table `games`, or the whole file: what is missing is played again"
-        )
+    def _damaged(self, key: object, what: str, proof: str) -> StoreError:
+        return StoreError(f"{self.path}: {what} game {key!s:.80} does not match its {proof}. {_CURE}")
 
     @contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
-        try:
+        with _LAYOUT.guard(self.path):
             if self._open_connection is None:
                 self._open_connection = _LAYOUT.connect(self.path)
             yield self._open_connection
-        except sqlite3.Error as error:
-            raise _LAYOUT.fault(self.path, error) from error
+
+
+def is_whole_key(key: object) -> bool:
+    """Whether something looks like a key of `specification_key`."""
+    return isinstance(key, str) and re.fullmatch("[0-9a-f]{64}", key) is not None
+
+
+def _inflated(packed: Any) -> bytes | None:
+    """What was compressed; None where it is damaged, or unfolds to more than any record has."""
+    try:
+        unfolding = zlib.decompressobj()
+        text = unfolding.decompress(packed, LARGEST_FILE)
+    except (zlib.error, TypeError):
+        return None
+    return text if unfolding.eof and not unfolding.unused_data else None
 
 
 def _canonical(specification: Mapping[str, Any]) -> str:
@@ -221,7 +252,7 @@ def _canonical(specification: Mapping[str, Any]) -> str:
 def _dump(value: Mapping[str, Any], what: str, sort_keys: bool = False) -> str:
     try:
         return json.dumps(value, sort_keys=sort_keys, separators=(",", ":"), allow_nan=False)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RecursionError) as error:
         raise StoreError(f"the {what} of a game must be plain JSON, without nan and infinity: {error}") from error
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,10 +11,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from agents.files import irregular, reason, shown
 from evaluation.games import CODE_DIGEST, VERSIONS
 from evaluation.options import EvaluationError
 from evaluation.store import GameStore, StoredGame
 from welfare_env import Rules
+from welfare_env.errors import RecordError
 from welfare_env.press import MEDIATOR
 from welfare_env.record import load_record, save_record
 
@@ -39,6 +42,8 @@ class Condition:
     def of(cls, specification: Mapping[str, Any]) -> Condition:
         """The condition of a stored game."""
         code = (specification.get("code"), specification.get("versions"))
+        if not isinstance(specification["seed"], int):
+            raise TypeError("the seed is no number")
         return cls(seats(specification["players"]), played(specification), code == (CODE_DIGEST, VERSIONS))
 
 
@@ -77,7 +82,7 @@ def conditions(games: Iterable[StoredGame]) -> dict[Condition, list[StoredGame]]
     for game in games:
         try:
             found.setdefault(Condition.of(game.specification), []).append(game)
-        except (KeyError, TypeError, ValueError) as error:
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise EvaluationError(f"the stored game {game.key[:SHOWN_KEY]} is no game of an evaluation") from error
     return found
 
@@ -88,9 +93,26 @@ def open_store(path: Path) -> GameStore:
     Raises:
         EvaluationError: it is not.
     """
-    if not path.exists():
-        raise EvaluationError(f"{path}: there is no store yet. self-play and exploitability make it; see --store")
+    if not _exists(path):
+        raise EvaluationError(
+            f"{shown(path)}: there is no store yet. self-play and exploitability make it; see --store"
+        )
     return GameStore(path)
+
+
+def _exists(path: Path) -> bool:
+    """Whether something is there; not where there can be no such path."""
+    try:
+        return path.exists()
+    except (OSError, ValueError):
+        return False
+
+
+def _is_file(name: str) -> bool:
+    try:
+        return not irregular(name) and os.path.exists(name)
+    except OSError:
+        return False
 
 
 def choose(games: Sequence[StoredGame], keys: Sequence[str], where: Path) -> list[StoredGame]:
@@ -148,12 +170,12 @@ def saved_games(names: Sequence[str], path: Path) -> dict[str, dict[str, Any]]:
         EvaluationError: no such game.
         RecordError, StoreError: a file or the store cannot be read.
     """
-    files = {name: load_record(name) for name in names if Path(name).is_file()}
+    files = {name: load_record(name) for name in names if _is_file(name)}
     keys = [name for name in names if name not in files]
     if names and not keys:
         return files
-    if keys and not path.exists():
-        raise EvaluationError(f"{keys[0]!r:.80} is no file of a saved game, and {path} is no store")
+    if keys and not _exists(path):
+        raise EvaluationError(f"{keys[0]!r:.80} is no file of a saved game, and {shown(path)} is no store")
     with open_store(path) as store:
         return {game.key: store.record(game.key) for game in choose(store.games(), keys, path)} | files
 
@@ -169,5 +191,7 @@ def save(store: GameStore, games: Sequence[StoredGame], folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         for game in games:
             save_record(store.record(game.key), folder / f"{game.key[:SHOWN_KEY]}.json")
-    except OSError as error:
-        raise EvaluationError(f"{folder}: the games cannot be written there: {error}") from error
+    except RecordError:
+        raise
+    except (OSError, ValueError) as error:
+        raise EvaluationError(f"{shown(folder)}: the games cannot be written there: {reason(error)}") from error

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from agents.files import parse_json, read_file, reason, shown
 from training.errors import TrainingError
 
 if TYPE_CHECKING:
@@ -24,15 +24,22 @@ def read(folder: Path, metric: str) -> np.ndarray:
         TrainingError: no training, or nothing of that name in its log.
     """
     try:
-        lines = [json.loads(line) for line in (folder / LOG).read_text().splitlines()]
-    except (OSError, ValueError) as error:
-        raise TrainingError(f"{folder}: no log of a training: {error}") from error
-    given = [line.get(metric) for line in lines]
-    values = np.array([value if isinstance(value, (int, float)) else np.nan for value in given], np.float64)
+        lines = [dict(parse_json(line)) for line in read_file(folder / LOG).decode().splitlines()]
+    except (OSError, ValueError, TypeError) as error:
+        raise TrainingError(f"{shown(folder)}: no log of a training: {reason(error)}") from error
+    values = np.array([_number(line.get(metric)) for line in lines], np.float64)
     if np.isnan(values).all():
         known = sorted({name for line in lines for name in line} - {"iteration"})
         raise TrainingError(f"{folder}: nothing logged as {metric!r}; there are {', '.join(known)}")
     return values
+
+
+def _number(value: object) -> float:
+    """A logged value; nan where it is no number."""
+    try:
+        return float(value) if isinstance(value, int | float) else np.nan
+    except OverflowError:
+        return np.nan
 
 
 def draw(folders: Sequence[Path], metrics: Sequence[str], title: str = "", levels: Sequence[float] = ()) -> Figure:

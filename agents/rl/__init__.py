@@ -11,6 +11,7 @@ Training (`training`) wraps the same network for RLlib; playing needs torch and 
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 TRAINED = Path(__file__).parent / "trained"
@@ -18,5 +19,6 @@ TRAINED = Path(__file__).parent / "trained"
 
 def folder_of(name: str) -> Path:
     """The folder of a checkpoint: the path `name`, or else one that comes with the package ("attacker")."""
-    path = Path(name)
-    return TRAINED / name if not path.exists() and "/" not in name and (TRAINED / name).is_dir() else path
+    # os.path takes a name that no file can have for one that is not there; pathlib raises.
+    ours = "/" not in name and not os.path.exists(name) and os.path.isdir(TRAINED / name)
+    return TRAINED / name if ours else Path(name)

@@ -7,6 +7,7 @@ Nothing in a checkpoint is executed when it is read.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -19,8 +20,9 @@ from typing import Any
 import numpy as np
 import torch
 from safetensors import SafetensorError
-from safetensors.numpy import load_file, save_file
+from safetensors import numpy as safetensors
 
+from agents.files import parse_json, read_file, reason, shown
 from agents.rl import folder_of
 from agents.rl.network import BoardNetwork, Size
 from agents.rl.words import word_rounds
@@ -139,25 +141,40 @@ def vocabulary(board: Board) -> str:
 
 
 def save(folder: str | os.PathLike[str], checkpoint: Checkpoint) -> None:
-    """Write a checkpoint; each file appears whole or not at all, the JSON last."""
+    """Write a checkpoint; each file appears whole or not at all, the JSON last.
+
+    Raises:
+        CheckpointError: it cannot be written. What was there before is still there.
+    """
     path = Path(folder)
-    path.mkdir(parents=True, exist_ok=True)
-    draft = path / f"{WEIGHTS}.{os.getpid()}"
-    save_file({name: np.ascontiguousarray(value) for name, value in checkpoint.weights.items()}, draft)
-    about = {
+    drafts = {name: path / f"{name}.{os.getpid()}" for name in (WEIGHTS, ABOUT)}
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        weights = {name: np.ascontiguousarray(value) for name, value in checkpoint.weights.items()}
+        safetensors.save_file(weights, drafts[WEIGHTS])
+        about = _about(checkpoint, hashlib.sha256(drafts[WEIGHTS].read_bytes()).hexdigest())
+        drafts[ABOUT].write_text(json.dumps(about, indent=2) + "\n")
+        for name, draft in drafts.items():
+            os.replace(draft, path / name)
+    except (OSError, ValueError, SafetensorError) as error:
+        raise CheckpointError(f"{shown(path)}: the checkpoint cannot be written: {reason(error)}") from error
+    finally:
+        for draft in drafts.values():
+            with contextlib.suppress(OSError, ValueError):
+                draft.unlink()
+
+
+def _about(checkpoint: Checkpoint, digest: str) -> dict[str, Any]:
+    return {
         "format": FORMAT,
         "map": checkpoint.map_name,
         "vocabulary": checkpoint.vocabulary,
         "rules": checkpoint.rules.to_dict(),
         "size": checkpoint.size.to_dict(),
-        "weights": hashlib.sha256(draft.read_bytes()).hexdigest(),
+        "weights": digest,
         "origin": dict(checkpoint.origin),
         **({"words": checkpoint.words} if checkpoint.rules.has_tokens else {}),
     }
-    os.replace(draft, path / WEIGHTS)
-    text = path / f"{ABOUT}.{os.getpid()}"
-    text.write_text(json.dumps(about, indent=2) + "\n")
-    os.replace(text, path / ABOUT)
 
 
 def load(folder: str | os.PathLike[str]) -> Checkpoint:
@@ -166,30 +183,48 @@ def load(folder: str | os.PathLike[str]) -> Checkpoint:
     Raises:
         CheckpointError: there is none, it is damaged, or of a later format.
     """
+    if not isinstance(folder, str | os.PathLike):
+        raise CheckpointError(f"checkpoint {folder!r:.80}: give the path of its folder")
     path = folder_of(os.fspath(folder))
     try:
-        about = json.loads((path / ABOUT).read_text())
-        content = (path / WEIGHTS).read_bytes()
+        about = parse_json(read_file(path / ABOUT))
+        content = read_file(path / WEIGHTS)
     except (OSError, ValueError) as error:
-        raise CheckpointError(f"{path}: no checkpoint ({ABOUT} and {WEIGHTS}): {error}") from error
+        raise CheckpointError(f"{shown(path)}: no checkpoint ({ABOUT} and {WEIGHTS}): {_told(error)}") from error
     if not isinstance(about, dict) or about.get("format") != FORMAT:
-        raise CheckpointError(f"{path / ABOUT}: format {about.get('format') if isinstance(about, dict) else None!r}")
+        told = about.get("format") if isinstance(about, dict) else None
+        raise CheckpointError(f"{path / ABOUT}: format {told!r:.80}")
     if hashlib.sha256(content).hexdigest() != about.get("weights"):
         raise CheckpointError(f"{path / WEIGHTS}: not the file that {ABOUT} speaks of: it is damaged or was exchanged")
     try:
-        rules = Rules.from_dict(about["rules"])
-        return Checkpoint(
-            weights=load_file(path / WEIGHTS),
-            size=Size(**about["size"]),
-            map_name=about["map"],
-            rules=rules,
-            vocabulary=about["vocabulary"],
-            origin=about.get("origin", {}),
-            digest=about["weights"],
-            words=about["words"] if rules.has_tokens else VOCABULARY_VERSION,
-        )
-    except (KeyError, TypeError, ValueError, SafetensorError) as error:
-        raise CheckpointError(f"{path}: damaged: {type(error).__name__}: {error}") from error
+        return _checkpoint(about, safetensors.load(content))
+    except (KeyError, TypeError, ValueError, AttributeError, SafetensorError) as error:
+        raise CheckpointError(f"{path}: damaged: {type(error).__name__}: {error!s:.200}") from error
+
+
+def _told(error: Exception) -> str:
+    return f"{reason(error)} ({Path(error.filename).name:.80})" if getattr(error, "filename", None) else str(error)
+
+
+def _checkpoint(about: dict[str, Any], weights: dict[str, np.ndarray]) -> Checkpoint:
+    """A checkpoint from its two files.
+
+    Raises:
+        KeyError, TypeError, ValueError, AttributeError: they are not as `save` writes them.
+    """
+    rules, size = Rules.from_dict(about["rules"]), Size(**about["size"])
+    words = about["words"] if rules.has_tokens else VOCABULARY_VERSION
+    if not all(type(number) is int and number > 0 for number in (size.width, size.layers)) or type(words) is not int:
+        raise ValueError(f"{size}, words={words!r:.80}: whole numbers from 1 belong there")
+    texts = about["map"], about["vocabulary"]
+    if not all(isinstance(text, str) for text in texts) or not isinstance(about.get("origin", {}), dict):
+        raise TypeError("map and vocabulary are texts, origin is an object")
+    for name, values in weights.items():
+        if values.dtype != np.float32 or not np.isfinite(values).all():
+            raise ValueError(f"{name!r:.80} holds what is no finite float32")
+    if sum(values.size for values in weights.values()) < size.layers * size.width**2:  # before so much is made
+        raise ValueError(f"the weights do not fit a network of {size}")
+    return Checkpoint(weights, size, texts[0], rules, texts[1], about.get("origin", {}), about["weights"], words)
 
 
 def git_revision() -> str:

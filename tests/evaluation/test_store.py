@@ -203,8 +203,141 @@ class TestDamage:
         (tmp_path / "file").touch()
         with pytest.raises(StoreError, match="its folder cannot be made"):
             GameStore(tmp_path / "file" / "evaluation.sqlite").count()
-        with pytest.raises(StoreError, match=r"unable to open database file\. See that the path"):
+        with pytest.raises(StoreError, match=r"it is a folder, not a file; choose another path"):
             GameStore(tmp_path).count()
+
+    @pytest.mark.parametrize("name", ["a\0b", "\ud800", "y" * 5000, "y/" * 3000, "/dev/null", "/dev/zero", "/dev/full"])
+    def test_paths_of_no_file(self, tmp_path: Path, name: str) -> None:
+        with pytest.raises(StoreError, match="choose another path") as caught:
+            GameStore(tmp_path / name).count()
+        assert len(str(caught.value)) < 1000
+        assert not Path("/dev/null-journal").exists()
+
+    def test_a_pipe(self, tmp_path: Path) -> None:
+        os.mkfifo(tmp_path / "pipe")
+        with pytest.raises(StoreError, match="is a pipe or a device"):
+            GameStore(tmp_path / "pipe").count()
+
+    def test_a_store_is_its_owners_alone_and_stays_as_it_was_made(self, store: GameStore, path: Path) -> None:
+        store.put(SPECIFICATION, RECORD)
+        assert {file.stat().st_mode & 0o777 for file in path.parent.iterdir()} == {0o600}
+        store.close()
+        path.chmod(0o644)
+        store.put({"seed": 5}, RECORD)
+        assert path.stat().st_mode & 0o777 == 0o644
+
+    @pytest.mark.parametrize("wall", ["folder", "file"])
+    def test_what_may_not_be_written(self, tmp_path: Path, wall: str) -> None:
+        path = tmp_path / "runs" / "evaluation.sqlite"
+        with GameStore(path) as store:
+            store.put(SPECIFICATION, RECORD)
+        path.chmod(0o400)
+        path.parent.chmod(0o500 if wall == "folder" else 0o777)
+        path = path if wall == "file" else path.parent / "new.sqlite"
+        source = f"""
+            import os
+            from evaluation import GameStore, StoreError
+            for folder in {[str(folder) for folder in tmp_path.parents][:2]!r}:
+                os.chmod(folder, 0o755)
+            if os.geteuid() == 0:
+                os.setuid(65534)
+            try:
+                GameStore({str(path)!r}).put({{}}, {{}})
+            except StoreError as error:
+                print(error)
+        """
+        environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+        done = subprocess.run(
+            [sys.executable, "-c", textwrap.dedent(source)], capture_output=True, text=True, env=environment, timeout=60
+        )
+        assert "choose another path" in done.stdout, done.stderr
+
+    def test_a_full_disk(self, store: GameStore) -> None:
+        store.put(SPECIFICATION, RECORD)
+        assert store._open_connection is not None
+        store._open_connection.execute("PRAGMA max_page_count = 4")
+        with pytest.raises(StoreError, match="Make room on the disk and run this again: the games stored so far are"):
+            store.put({"seed": 5}, {"noise": os.urandom(100_000).hex()})
+        assert store.get(SPECIFICATION) == RECORD
+
+    def test_every_flipped_bit_of_the_schema_is_told_or_harmless(self, store: GameStore, path: Path) -> None:
+        store.put(SPECIFICATION, RECORD)
+        store.close()
+        whole = path.read_bytes()
+        begin = whole.index(b"CREATE TABLE")
+        for place in range(begin - 40, begin + 60):
+            damaged = bytearray(whole)
+            damaged[place] ^= 0x80
+            path.write_bytes(damaged)
+            with GameStore(path) as again:
+                try:
+                    assert again.get(SPECIFICATION) == RECORD
+                    assert [game.specification for game in again.games()] == [SPECIFICATION]
+                except StoreError as error:
+                    assert "evaluation.sqlite" in str(error)
+                    assert "damaged" in str(error) or "does not match" in str(error)
+
+    def test_a_bomb_is_not_unfolded(self, store: GameStore, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(module, "LARGEST_FILE", 10_000)
+        store.put(SPECIFICATION, RECORD)
+        change(path, "UPDATE games SET record = ?", zlib.compress(b" " * 20_000_000))
+        with pytest.raises(StoreError, match="checksum"):
+            store.get(SPECIFICATION)
+        with pytest.raises(StoreError, match="10,000 are the most"):
+            store.put(SPECIFICATION, {"noise": "x" * 10_000})
+
+    @pytest.mark.parametrize("text", [b"", b"{", b"[]", b"5", b"\xff", b"[" * 100_000, b'{"n": ' + b"1" * 5000 + b"}"])
+    def test_no_game_under_a_right_checksum(self, store: GameStore, path: Path, text: bytes) -> None:
+        store.put(SPECIFICATION, RECORD)
+        checksum = module._checksum(specification_key(SPECIFICATION), text)
+        change(path, "UPDATE games SET record = ?, checksum = ?", zlib.compress(text), checksum)
+        with pytest.raises(StoreError, match="is no game, though its checksum is right"):
+            store.get(SPECIFICATION)
+
+    def test_a_cut_or_longer_record_is_found_out(self, store: GameStore, path: Path) -> None:
+        store.put(SPECIFICATION, RECORD)
+        packed = zlib.compress(module._dump(RECORD, "record").encode())
+        for damaged in (packed[:-1], packed + b"more"):
+            change(path, "UPDATE games SET record = ?", damaged)
+            with pytest.raises(StoreError, match="checksum"):
+                store.get(SPECIFICATION)
+
+    @pytest.mark.parametrize(
+        ("column", "value"),
+        [
+            ("key", "../../outside"),
+            ("key", b"\xff"),
+            ("key", "0" * 64),
+            ("specification", '{"specification":{},"version":1}'),
+            ("specification", b"\xff"),
+            ("created", "yesterday"),
+            ("created", float("inf")),
+            ("created", -1.0),
+        ],
+    )
+    def test_rows_that_we_did_not_write(self, store: GameStore, path: Path, column: str, value: object) -> None:
+        store.put(SPECIFICATION, RECORD)
+        change(path, f"UPDATE games SET {column} = ?", value)
+        with pytest.raises(StoreError, match="does not match its key"):
+            store.games()
+
+    @pytest.mark.parametrize("key", ["", "\ud800", "a\0b", "é" * 64, 5, None, "0" * 64])
+    def test_no_such_key(self, store: GameStore, key: Any) -> None:
+        with pytest.raises(StoreError, match="there is no game"):
+            store.record(key)
+
+    def test_text_that_is_no_text(self, store: GameStore, path: Path) -> None:
+        store.put(SPECIFICATION, RECORD)
+        change(path, "UPDATE games SET specification = CAST(x'ff' AS TEXT)")
+        with pytest.raises(StoreError, match="The file is damaged"):
+            store.games()
+
+    def test_deep_values_are_no_plain_json(self, store: GameStore) -> None:
+        deep: list[Any] = []
+        for _ in range(10_000):
+            deep = [deep]
+        with pytest.raises(StoreError, match="plain JSON"):
+            store.put(SPECIFICATION, {"deep": deep})
 
     def test_a_file_locked_for_too_long(self, store: GameStore, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         store.put(SPECIFICATION, RECORD)

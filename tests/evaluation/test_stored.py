@@ -1,6 +1,7 @@
 """The commands `games` and `messages`: what a store holds, and what was said in its games."""
 
 import json
+import os
 import sqlite3
 
 import pytest
@@ -11,6 +12,7 @@ import welfare_env
 from evaluation.__main__ import app
 from evaluation.games import GameSpec
 from evaluation.messages import analyse_messages
+from evaluation.store import specification_key
 from evaluation.stored import day, seats
 from welfare_env import Game, Rules
 
@@ -125,16 +127,25 @@ class TestErrors:
 
     def test_a_beginning_of_two_keys(self, command, tmp_path):
         path = tmp_path / "games.sqlite"
+        seen = {}
+        for seed in range(10_000):  # until two keys begin alike
+            beginning = specification_key(specification(seed))[:4]
+            if beginning in seen:
+                break
+            seen[beginning] = seed
         with evaluation.GameStore(path) as store:
-            store.put(specification(0), {"phases": []})
-        connection = sqlite3.connect(path)
-        for key in ("abcd1", "abcd2"):
-            connection.execute(
-                "INSERT INTO games SELECT ?, specification, record, checksum, 0 FROM games LIMIT 1", (key,)
-            )
-        connection.commit()
-        connection.close()
-        assert "begins the keys of 2 games" in call(command, "abcd", "--store", path, code=2)
+            store.put(specification(seen[beginning]), {"phases": []})
+            store.put(specification(seed), {"phases": []})
+        assert "begins the keys of 2 games" in call(command, beginning, "--store", path, code=2)
+
+    @pytest.mark.parametrize("name", ["y" * 5000, "y/" * 3000])
+    def test_names_that_no_file_can_have(self, command, name, shelf):
+        assert call(command, name, "--store", shelf, code=2).startswith("error: ")
+        assert "there is no" in call(command, "--store", name, code=2)
+
+    def test_a_pipe_is_not_waited_for(self, command, tmp_path):
+        os.mkfifo(tmp_path / "pipe")
+        assert "is a pipe or a device" in call(command, "--store", tmp_path / "pipe", code=2)
 
     @pytest.mark.parametrize("text", ["5", "{}", '{"specification": {"players": {}, "rules": {}}}', "no JSON"])
     def test_a_store_of_something_else(self, command, text, tmp_path):

@@ -213,7 +213,7 @@ def train_modal(
     network, folder = network_of(learner), options.place
     save = partial(state.save, folder, network, optimiser_of(learner), options=options.identity)
     done, _ = state.load(folder, network, optimiser_of(learner), options.identity, options.iterations)
-    history = [_progress(line) for line in state.read_log(folder, done)]
+    history = [_progress(line, folder) for line in state.read_log(folder, done)]
     contests = [Contest(setting) for _ in range(options.num_games)]
     judge = Judge(setting, None if opponent is None else opponent.shares)
     with state.logging_to(folder, done) as log:
@@ -236,7 +236,9 @@ def train_modal(
     return result
 
 
-def _progress(line: dict[str, Any]) -> ModalProgress:
+def _progress(line: dict[str, Any], folder: Path) -> ModalProgress:
+    if "program" not in line:
+        raise TrainingError(f"{folder}: the log tells no programs; take another folder")
     return ModalProgress(line.pop("iteration"), line.pop("program"), line)
 
 

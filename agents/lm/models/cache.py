@@ -17,10 +17,11 @@ from concurrent.futures import Future
 from dataclasses import asdict, fields
 from pathlib import Path
 from threading import RLock
-from typing import Any
+from typing import Any, get_args
 
-from agents.lm.errors import PASSING_KINDS, AccessError, CacheError, LMError, ModelError
-from agents.lm.models.protocol import Model, Reply, Request, Usage
+from agents.files import parse_json
+from agents.lm.errors import FAULT_KINDS, PASSING_KINDS, AccessError, CacheError, LMError, ModelError
+from agents.lm.models.protocol import Finish, Model, Reply, Request, Usage
 from agents.sqlite import Layout
 
 KEY_VERSION = 1
@@ -34,7 +35,10 @@ CREATE TABLE replies (
     checksum TEXT NOT NULL -- SHA-256 of key and reply
 ) WITHOUT ROWID
 """
-
+_CURE = (
+    "Restore the file from a copy; or delete the row with that key from its table `replies`, or the whole file: what "
+    "is missing is asked again"
+)
 
 _LAYOUT = Layout(
     application=0x574C4D52,  # "WLMR"
@@ -121,10 +125,14 @@ class ResponseCache:
         """Whose replies there are: "name" and "settings" of each.
 
         Raises:
-            CacheError: the file cannot be read.
+            CacheError: the file cannot be read, or is damaged.
         """
         rows = self._run("SELECT DISTINCT model FROM replies ORDER BY model")
-        return [json.loads(text) for (text,) in rows]
+        try:
+            found = [parse_json(text) for (text,) in rows]
+            return [{"name": _text(model["name"]), "settings": dict(model["settings"])} for model in found]
+        except (ValueError, KeyError, TypeError) as error:
+            raise CacheError(f"{self.path}: the name of a model cannot be read. {_LAYOUT.damaged}") from error
 
     def forget_passing(self) -> None:
         """Forgets the failures that may pass (see `CachedModel`): for the end of a run, when its games are kept.
@@ -184,27 +192,20 @@ class ResponseCache:
                     _settle(own, outcome)
                 del self._asked[key]
 
-    def _unpacked(self, key: str, text: str, checksum: str) -> Reply | ModelError:
+    def _unpacked(self, key: str, text: Any, checksum: Any) -> Reply | ModelError:
         if not isinstance(text, str) or _checksum(key, text) != checksum:
-            raise CacheError(
-                f"{self.path}: the reply {key} does not match its checksum. Restore the file from a copy; or delete "
-                f"the row with that key from its table `replies`, or the whole file: what is missing is asked again"
-            )
-        kept = json.loads(text)
-        usage, faults = kept["usage"] and Usage(**kept["usage"]), tuple(kept["faults"])
-        if "failed" in kept:
-            return ModelError(kept["failed"], kept["text"], faults, usage)
-        return Reply(**kept | {"usage": usage, "faults": faults})
+            raise CacheError(f"{self.path}: the reply {key} does not match its checksum. {_CURE}")
+        try:
+            return _outcome(parse_json(text))
+        except (ValueError, KeyError, TypeError) as error:
+            raise CacheError(f"{self.path}: {key} is no reply, though its checksum is right. {_CURE}") from error
 
     def _run(self, statement: str, *values: str) -> list[Any]:
         """The rows that a statement gives."""
-        with self._lock:
-            try:
-                if self._open_connection is None:
-                    self._open_connection = _LAYOUT.connect(self.path, same_thread=False)  # they take turns by our lock
-                return self._open_connection.execute(statement, values).fetchall()
-            except sqlite3.Error as error:
-                raise _LAYOUT.fault(self.path, error) from error
+        with self._lock, _LAYOUT.guard(self.path):
+            if self._open_connection is None:
+                self._open_connection = _LAYOUT.connect(self.path, same_thread=False)  # they take turns by our lock
+            return self._open_connection.execute(statement, values).fetchall()
 
 
 class _Abandoned(Exception):
@@ -351,6 +352,39 @@ def _failure(error: ModelError) -> dict[str, Any]:
     """How a call failed, as plain JSON; the kind comes first, where `forget_passing` looks for it."""
     usage = None if error.usage is None else asdict(error.usage)
     return {"failed": error.kind, "text": str(error), "faults": list(error.faults), "usage": usage}
+
+
+def _outcome(kept: Any) -> Reply | ModelError:
+    """A reply, or how a call failed, from what was kept of it.
+
+    Raises:
+        ValueError, KeyError, TypeError: it is neither.
+    """
+    usage, faults = _usage(kept["usage"]), tuple(_text(fault) for fault in kept["faults"])
+    if "failed" in kept:
+        if kept["failed"] not in FAULT_KINDS:
+            raise ValueError(kept["failed"])
+        return ModelError(kept["failed"], _text(kept["text"]), faults, usage)
+    reply = Reply(**kept | {"usage": usage, "faults": faults})
+    if usage is None or reply.finish not in get_args(Finish) or type(reply.attempts) is not int:
+        raise ValueError("usage, finish or attempts")
+    _text(reply.text + reply.model)
+    return reply
+
+
+def _usage(kept: Any) -> Usage | None:
+    usage = None if kept is None else Usage(**kept)
+    if usage is not None:
+        counts = (usage.input_tokens, usage.cached_tokens, usage.output_tokens)
+        if not all(type(count) is int for count in counts) or not isinstance(usage.dollars, int | float | None):
+            raise TypeError("usage")
+    return usage
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{type(value).__name__} in place of text")
+    return value
 
 
 def _settle(future: Future[Reply], outcome: Reply | Exception) -> None:

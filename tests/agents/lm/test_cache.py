@@ -10,7 +10,7 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import fields, replace
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -29,9 +29,10 @@ from agents.lm.errors import (
     ModelError,
 )
 from agents.lm.models import Block, Model, OpenAIModel, ReplayModel, Reply, Request, ScriptedModel, Usage
-from agents.lm.models.cache import CachedModel, ResponseCache, reply_key
+from agents.lm.models.cache import CachedModel, ResponseCache, _checksum, reply_key
 from agents.lm.models.remote import RemoteModel
 from agents.lm.stub import StubServer
+from evaluation.answering import replies_digest
 
 Connect = Callable[..., RemoteModel]
 Ask = Callable[[Model, Request], Reply]
@@ -62,7 +63,7 @@ def change(path: Path, statement: str) -> None:
 def child(source: str, path: Path) -> subprocess.Popen[str]:
     """Python in a fresh process, with `cache`, `model` and `ask(number)` ready."""
     head = f"""
-    from agents.lm.models.cache import CachedModel, ResponseCache, reply_key
+    from agents.lm.models.cache import CachedModel, ResponseCache, _checksum, reply_key
     from agents.lm.models import Block, Reply, Request, ScriptedModel
     cache = ResponseCache({str(path)!r})
     model = CachedModel(ScriptedModel(lambda request: "reply to " + request.prompt, latency=0.001), cache)
@@ -370,6 +371,45 @@ class TestDamage:
             ResponseCache(tmp_path / "file" / "replies.sqlite").count()
         with pytest.raises(CacheError, match="choose another path"):
             ResponseCache(tmp_path).count()
+
+    @pytest.mark.parametrize(
+        "text",
+        ["", "{", "[]", "5", "{}", '{"failed": "no kind", "text": "", "faults": [], "usage": null}', "[" * 100_000],
+    )
+    def test_no_reply_under_a_right_checksum(self, path: Path, text: str) -> None:
+        cache = ResponseCache(path)
+        for number, wrong in enumerate([text, json.dumps(asdict(REPLY) | {"text": 5}), json.dumps({"usage": None})]):
+            key = f"{number:064}"
+            cache._run("INSERT INTO replies VALUES (?, '{}', ?, ?)", key, wrong, _checksum(key, wrong))
+            with pytest.raises(CacheError, match="is no reply, though its checksum is right"):
+                cache.get(key)
+
+    @pytest.mark.parametrize("model", ["5", "{}", "no JSON", '{"name": 5, "settings": {}}', "[" * 100_000])
+    def test_a_damaged_name_of_a_model(self, filled: Path, model: str) -> None:
+        ResponseCache(filled)._run("UPDATE replies SET model = ?", model)
+        with pytest.raises(CacheError, match="the name of a model cannot be read"):
+            ReplayModel(filled)
+
+    @pytest.mark.parametrize("place", range(0, 120, 7))
+    def test_a_flipped_bit_of_the_schema(self, filled: Path, place: int) -> None:
+        damaged = bytearray(filled.read_bytes())
+        damaged[damaged.index(b"CREATE TABLE") - 20 + place] ^= 0x80
+        filled.write_bytes(damaged)
+        try:
+            assert ResponseCache(filled).get(f"{7:064}") == REPLY
+            assert replies_digest(filled)
+        except CacheError as error:
+            assert "replies.sqlite" in str(error)
+
+    def test_a_file_is_its_owners_alone(self, filled: Path) -> None:
+        assert filled.stat().st_mode & 0o777 == 0o600
+
+    def test_a_pipe_is_not_waited_for(self, tmp_path: Path) -> None:
+        os.mkfifo(tmp_path / "pipe")
+        with pytest.raises(CacheError, match="is a pipe or a device"):
+            ReplayModel(tmp_path / "pipe")
+        with pytest.raises(CacheError, match="is a pipe or a device"):
+            replies_digest(tmp_path / "pipe")
 
     def test_a_reply_that_was_not_kept_is_told_to_all(self, path: Path) -> None:
         path.parent.mkdir()

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 import pickle
+import resource
 
 import numpy as np
 import pytest
 import torch
+from safetensors import numpy as safetensors
 
 import agents
 import welfare_env
@@ -106,3 +110,72 @@ def test_a_json_that_is_none(folder, text):
 def test_the_spec_says_what_is_wrong(tmp_path):
     with pytest.raises(agents.specs.UnknownAgentError, match="no checkpoint"):
         agents.make(f"rl:{tmp_path}")
+
+
+def test_files_that_are_not_read(folder, tmp_path):
+    (folder / "checkpoint.json").unlink()
+    os.mkfifo(folder / "checkpoint.json")
+    with pytest.raises(CheckpointError, match="is a pipe or a device"):
+        checkpoint.load(folder)
+    for name in ("y" * 5000, "y/" * 3000, "a\0b", "\ud800", 5, None, b"x"):
+        with pytest.raises(CheckpointError) as caught:
+            checkpoint.load(name)
+        assert len(str(caught.value)) < 1000
+    with pytest.raises(agents.specs.UnknownAgentError, match="no checkpoint"):
+        agents.make(f"rl:{'y' * 5000}")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"size": {"width": 1_000_000_000, "layers": 5}},
+        {"size": {"width": 8, "layers": 10**9}},
+        {"size": {"width": -8, "layers": 1}},
+        {"size": {"width": "8", "layers": 1}},
+        {"size": [8, 1]},
+        {"map": 5},
+        {"map": None},
+        {"vocabulary": 5},
+        {"origin": []},
+        {"rules": []},
+        {"rules": {"years": 10**30}},
+    ],
+)
+def test_values_that_no_checkpoint_has(folder, change):
+    about = json.loads((folder / "checkpoint.json").read_text())
+    (folder / "checkpoint.json").write_text(json.dumps(about | change))
+    with pytest.raises(CheckpointError, match="damaged"):
+        checkpoint.load(folder)
+
+
+@pytest.mark.parametrize("wrong", [np.float64(0), np.float32("nan"), np.float32("inf"), np.int8(1)])
+def test_weights_of_another_kind(folder, wrong):
+    content = safetensors.save(dict(checkpoint.load(folder).weights) | {"place": np.full((3, 8), wrong)})
+    (folder / "weights.safetensors").write_bytes(content)
+    about = json.loads((folder / "checkpoint.json").read_text())
+    about["weights"] = hashlib.sha256(content).hexdigest()
+    (folder / "checkpoint.json").write_text(json.dumps(about))
+    with pytest.raises(CheckpointError, match="'place' holds what is no finite float32"):
+        checkpoint.load(folder)
+
+
+def test_json_that_is_nested_too_deeply(folder):
+    (folder / "checkpoint.json").write_text("[" * 200_000)
+    with pytest.raises(CheckpointError, match="nested too deeply"):
+        checkpoint.load(folder)
+
+
+def test_what_cannot_be_written_leaves_what_was_there(folder, tmp_path):
+    before = {file.name: file.read_bytes() for file in folder.iterdir()}
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))  # as on a full disk
+    try:
+        with pytest.raises(CheckpointError, match="cannot be written"):
+            checkpoint.save(folder, made(seed=1))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert {file.name: file.read_bytes() for file in folder.iterdir()} == before
+    (tmp_path / "file").touch()
+    for place in (tmp_path / "file" / "c", tmp_path / ("y" * 5000), "a\0b"):
+        with pytest.raises(CheckpointError, match="cannot be written"):
+            checkpoint.save(place, made())

@@ -1,0 +1,69 @@
+"""Files that somebody may have damaged, or put something else in the place of: read whole, or refused.
+
+A pipe would keep its reader waiting, a device has no end, and a small file can hold JSON that is nested too deeply to
+read. Here all of that is an OSError or a ValueError, as a missing file and broken JSON are.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from pathlib import Path
+from typing import Any
+
+LARGEST = 2**30  # bytes
+_SHOWN = 200  # characters of a path in an error
+
+
+def irregular(path: str | os.PathLike[str]) -> str:
+    """What is wrong with a path where a file is wanted; "" for a regular file, and where there is nothing yet.
+
+    Raises:
+        OSError: it cannot be looked at, or is no path at all.
+    """
+    try:
+        mode = os.stat(path).st_mode
+    except FileNotFoundError:
+        return ""
+    except ValueError as error:  # a NUL, or half a surrogate pair
+        raise OSError(f"no path: {error}") from error
+    if stat.S_ISDIR(mode):
+        return "is a folder, not a file"
+    return "" if stat.S_ISREG(mode) else "is a pipe or a device, not a file"
+
+
+def read_file(path: str | os.PathLike[str], most: int = LARGEST) -> bytes:
+    """The contents of a file.
+
+    Raises:
+        OSError: it cannot be read, is no regular file, or is larger than `most` bytes.
+    """
+    if wrong := irregular(path):
+        raise OSError(f"it {wrong}")
+    if (size := os.stat(path).st_size) > most:
+        raise OSError(f"its {size:,} bytes are more than the {most:,} that can be right")
+    return Path(path).read_bytes()
+
+
+def parse_json(text: str | bytes) -> Any:
+    """What JSON says.
+
+    Raises:
+        ValueError: it is no JSON, or is nested too deeply.
+    """
+    try:
+        return json.loads(text)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+
+
+def shown(path: str | os.PathLike[str]) -> str:
+    """A path as errors tell it: the end of a very long one is left out."""
+    text = os.fspath(path)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+
+
+def reason(error: Exception) -> str:
+    """Why a file cannot be used, in a few words, without its name."""
+    return getattr(error, "strerror", None) or str(error)

@@ -1,0 +1,142 @@
+"""What a training keeps: read again as it was, or refused with a reason."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from torch import nn
+
+from training import curves, state
+from training.errors import TrainingError
+
+OPTIONS = json.dumps({"seed": 0})
+
+
+def learner(seed=0):
+    torch.manual_seed(seed)
+    network = nn.Linear(3, 2)
+    optimiser = torch.optim.Adam(network.parameters())
+    network(torch.ones(3)).sum().backward()
+    optimiser.step()
+    return network, optimiser
+
+
+@pytest.fixture
+def folder(tmp_path):
+    state.save(tmp_path, *learner(), 4, OPTIONS, {"0/weight": torch.arange(3)})
+    (tmp_path / "log.jsonl").write_text(
+        "".join(json.dumps({"iteration": n, "gain": n / 2}) + "\n" for n in range(1, 6))
+    )
+    return tmp_path
+
+
+def load(folder):
+    return state.load(folder, *learner(1), OPTIONS, 10)
+
+
+def test_what_is_saved_is_read(folder):
+    network, optimiser = learner(1)
+    done, others = state.load(folder, network, optimiser, OPTIONS, 10)
+    assert done == 4
+    assert torch.equal(others["0/weight"], torch.arange(3))
+    assert torch.equal(network.weight, learner()[0].weight)
+    assert [line["gain"] for line in state.read_log(folder, 4)] == [0.5, 1.0, 1.5, 2.0]
+    assert len((folder / "log.jsonl").read_text().splitlines()) == 4
+
+
+def test_every_flipped_bit_is_found(folder):
+    path = folder / state.STATE
+    whole = path.read_bytes()
+    for place in range(len(whole)):
+        damaged = bytearray(whole)
+        damaged[place] ^= 1 << place % 8
+        path.write_bytes(damaged)
+        with pytest.raises(TrainingError, match=r"state\.safetensors: damaged"):
+            load(folder)
+
+
+@pytest.mark.parametrize("kind", ["folder", "pipe", "empty", "dangling"])
+def test_what_is_no_state(tmp_path, kind):
+    path = tmp_path / state.STATE
+    match kind:
+        case "folder":
+            path.mkdir()
+        case "pipe":
+            os.mkfifo(path)
+        case "empty":
+            path.touch()
+        case "dangling":
+            path.symlink_to(tmp_path / "nowhere")
+    with pytest.raises(TrainingError, match="damaged"):
+        load(tmp_path)
+
+
+def test_a_state_that_fits_another_network(folder):
+    network = nn.Linear(4, 2)
+    with pytest.raises(TrainingError, match="does not fit the network"):
+        state.load(folder, network, torch.optim.Adam(network.parameters()), OPTIONS, 10)
+
+
+@pytest.mark.parametrize("options", ["", "[]", "5", "no JSON", "[" * 100_000])
+def test_options_that_cannot_be_read(tmp_path, options):
+    state.save(tmp_path, *learner(), 4, options)
+    with pytest.raises(TrainingError, match="holds another training"):
+        load(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["y" * 5000, "a\0b", "\ud800"])
+def test_folders_that_cannot_be(tmp_path, name):
+    with pytest.raises(TrainingError, match="no folder can be made"):
+        load(tmp_path / name)
+    (tmp_path / "file").touch()
+    with pytest.raises(TrainingError, match="no folder can be made"):
+        load(tmp_path / "file")
+
+
+@pytest.mark.parametrize("line", ["5", "[]", "{", "\ud800", '{"iteration": "1"}', "[" * 100_000])
+def test_a_damaged_log(folder, line):
+    (folder / "log.jsonl").write_bytes((line + "\n").encode("utf-8", "surrogatepass"))
+    with pytest.raises(TrainingError, match=r"log\.jsonl"):
+        state.read_log(folder, 1)
+    with pytest.raises(TrainingError, match="no log of a training|nothing logged"):
+        curves.read(folder, "gain")
+
+
+def test_odd_values_in_a_log_are_drawn_as_gaps(folder):
+    (folder / "log.jsonl").write_text('{"gain": 1}\n{"gain": null}\n{"gain": ' + "9" * 400 + '}\n{"gain": "x"}\n')
+    assert np.array_equal(curves.read(folder, "gain"), [1, np.nan, np.nan, np.nan], equal_nan=True)
+
+
+def test_what_cannot_be_written_leaves_what_was_there(folder):
+    before = load_file(folder / state.STATE)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    with state.logging_to(folder, 4) as log:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (600, limits[1]))  # as on a full disk
+        try:
+            with pytest.raises(TrainingError, match=r"state\.safetensors cannot be written"):
+                state.save(folder, *learner(2), 5, OPTIONS)
+            with pytest.raises(TrainingError, match=r"log\.jsonl cannot be written"):
+                log({"iteration": 5, "text": "x" * 1000})
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert all(torch.equal(before[name], value) for name, value in load_file(folder / state.STATE).items())
+    assert not list(folder.glob("*.safetensors.*"))
+
+
+def test_a_log_that_cannot_be_opened(folder):
+    (folder / "log.jsonl").unlink()
+    (folder / "log.jsonl").mkdir()
+    with pytest.raises(TrainingError, match="cannot be written"), state.logging_to(folder, 0):
+        pass
+
+
+def test_a_state_without_a_checksum_is_of_no_use(folder):
+    save_file(load_file(folder / state.STATE), folder / state.STATE, {"iteration": "4", "options": OPTIONS})
+    with pytest.raises(TrainingError, match="damaged"):
+        load(folder)
