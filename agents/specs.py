@@ -21,6 +21,7 @@ from agents.dove import DovePolicy
 from agents.dumbbot import DumbBotPolicy
 from agents.exploiter import ExploiterPolicy
 from agents.hold import HoldPolicy
+from agents.nearest import nearest
 from agents.part import Part
 from agents.policy import Policy
 from agents.programs import BestReplyPolicy, MixPolicy
@@ -346,7 +347,8 @@ def _spec(part: Part) -> Recipe:
     name, rest = part.halves(":") or (part, part.cut(len(part.text), len(part.text)))
     if name.text not in AGENTS:
         known = ", ".join(sorted(AGENTS))
-        raise name.fault(f"unknown agent; known are {known}. Your own: import:mymodule.MyPolicy")
+        hint = nearest(name.text, AGENTS)
+        raise name.fault(f"unknown agent; known are {known}. Your own: import:mymodule.MyPolicy{hint}")
     return AGENTS[name.text].read(name.text, rest)
 
 

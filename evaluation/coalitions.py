@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import combinations
+from itertools import combinations, islice
 
-from evaluation.options import EvaluationError
+from agents.nearest import nearest
+from evaluation.options import EvaluationError, told
 from evaluation.statistics import Coalition
+
+MOST = 10_000  # coalitions of a list
 
 COALITIONS: dict[str, tuple[Coalition, ...]] = {
     "singles": tuple((power,) for power in ("ENGLAND", "FRANCE", "GERMANY", "ITALY", "TURKEY")),
@@ -45,22 +48,25 @@ def choose_coalitions(
     """
     if isinstance(coalitions, str):
         if coalitions not in sets:
-            raise EvaluationError(f"coalitions={coalitions!r:.80}: choose {', '.join(sets)}, or give a list")
+            hint = nearest(coalitions, [*sets, *players])
+            raise EvaluationError(f"coalitions={told(coalitions)}: choose {', '.join(sets)}, or give a list{hint}")
         return list(sets[coalitions])
     if not isinstance(coalitions, Iterable) or isinstance(coalitions, (set, frozenset)):
-        raise EvaluationError(f"coalitions={coalitions!r:.80}: give the name of a set, or a list of coalitions")
-    found = [_coalition(players, coalition, check) for coalition in coalitions]
-    if not found:
-        raise EvaluationError("coalitions: give one at least")
+        raise EvaluationError(f"coalitions={told(coalitions)}: give the name of a set, or a list of coalitions")
+    found = [_coalition(players, coalition, check) for coalition in islice(coalitions, MOST + 1)]
+    if not 1 <= len(found) <= MOST:
+        raise EvaluationError(f"coalitions: give from 1 to {MOST:,}")
     return list(dict.fromkeys(found))
 
 
 def _coalition(players: Sequence[str], given: object, check: Callable[[object], object] | None) -> Coalition:
-    members = [given] if isinstance(given, str) else list(given) if isinstance(given, Iterable) else []
+    members = [given] if isinstance(given, str) else []
+    if not members and isinstance(given, Iterable):
+        members = list(islice(given, len(players) + 1))
     if check:
         for member in members:
             check(member)
     known = [member for member in members if isinstance(member, str) and member in players]
     if len(known) != len(members) or len(set(known)) != len(known) or not known:
-        raise EvaluationError(f"coalition {given!r:.80}: name one or more of {', '.join(players)}, each once")
+        raise EvaluationError(f"coalition {told(given)}: name one or more of {', '.join(players)}, each once")
     return tuple(player for player in players if player in known)

@@ -22,7 +22,7 @@ import numpy as np
 import agents
 import welfare_env
 from agents import Policy, RandomPolicy
-from evaluation.options import EvaluationError, check_whole
+from evaluation.options import EvaluationError, check_whole, told
 from evaluation.planning import Given, Planner
 from welfare_env import Board, Rules, View
 from welfare_env.engine import ADJUSTMENTS, State, make_engine
@@ -114,10 +114,10 @@ def _checked_rules(rules: Rules | None, years: int | None) -> Rules:
         RulesError, EvaluationError: as `best_response` says.
     """
     if rules is not None and not isinstance(rules, Rules):
-        raise welfare_env.RulesError(f"rules={rules!r:.80}: give welfare_env.Rules(...)")
+        raise welfare_env.RulesError(f"rules={told(rules)}: give welfare_env.Rules(...)")
     played = Rules(press=None) if rules is None else rules
     if years is not None:
-        check_whole("years", years, 1)
+        check_whole("years", years, 1, MOST_YEARS)
         played = replace(played, years=years)
     if not played.is_welfare or played.has_press or played.transfers or played.retreat_welfare:
         raise EvaluationError(
@@ -137,7 +137,7 @@ def _policies(board: Board, profile: Profile, power: str) -> dict[str, Policy]:
     """
     parts = dict.fromkeys(board.powers, profile) if isinstance(profile, str) else profile
     if not isinstance(parts, Mapping) or not all(isinstance(part, str | Policy) for part in parts.values()):
-        raise EvaluationError(f"profile={profile!r:.80}: give a spec such as 'prosocial', or power -> spec or policy")
+        raise EvaluationError(f"profile={told(profile)}: give a spec such as 'prosocial', or power -> spec or policy")
     for given in parts:
         board.check_power(given)
     if missing := [other for other in board.powers if other not in parts and other != power]:

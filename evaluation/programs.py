@@ -15,7 +15,7 @@ import modal_env
 from agents.programs import expected_payoff
 from evaluation.coalitions import all_coalitions, choose_coalitions
 from evaluation.games import Report, game_seed
-from evaluation.options import EvaluationError, check_whole
+from evaluation.options import EvaluationError, check_games, check_means, told
 from evaluation.statistics import Coalition, Estimate, ExploitabilityEstimate, exploitability_estimate
 
 Shares = tuple[tuple[modal_env.Agent, Fraction], ...]
@@ -103,9 +103,9 @@ def program_exploitability(
     """
     setting = getattr(getattr(environment, "unwrapped", None), "setting", None)
     if not isinstance(setting, modal_env.Setting):
-        raise EvaluationError(f"environment={environment!r:.80}: give modal_env.make(...)")
-    check_whole("games", games, 1)
-    check_whole("seed", seed, 0)
+        raise EvaluationError(f"environment={told(environment)}: give modal_env.make(...)")
+    check_games(games, seed)
+    check_means(store=None, report=report)
     attacker = f"best-reply:to=({policy})" if deviator is None else deviator
     sets = all_coalitions(setting.names)
     named = {name.removeprefix("all-"): found for name, found in sets.items()} | sets

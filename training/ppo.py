@@ -97,11 +97,19 @@ class Progress:
     games: tuple[GameResult, ...]
 
 
-def train(options: Options, on_progress: Callable[[Progress], None] = lambda progress: None) -> Path:
+WarmStart = Callable[[str, int, int, str], None]  # stage, how much is done, of how much, of what
+
+
+def train(
+    options: Options,
+    on_progress: Callable[[Progress], None] = lambda progress: None,
+    on_warm_start: WarmStart = lambda stage, done, total, unit: None,
+) -> Path:
     """Train, or go on with a training that was interrupted.
 
     Args:
         on_progress: called after every iteration. A KeyboardInterrupt from it saves, and is raised again.
+        on_warm_start: called in the course of an imitation, before anything is saved.
 
     Returns:
         The folder of the checkpoint, for ``agents.make("rl:PATH")``.
@@ -112,7 +120,7 @@ def train(options: Options, on_progress: Callable[[Progress], None] = lambda pro
     check(options)
     torch.set_num_threads(1)
     learner = make_config(options).build_learner(spaces=_spaces(options.play))
-    done, league = _begin(learner, options)
+    done, league = _begin(learner, options, on_warm_start)
     state.read_log(options.folder, done)
     with _runners(options) as runners, state.logging_to(options.folder, done) as log:
         for iteration in range(done, options.iterations):
@@ -314,7 +322,7 @@ def _learned(told: Mapping[str, Any]) -> dict[str, float]:
 # Saving and going on.
 
 
-def _begin(learner: Learner, options: Options) -> tuple[int, list[Weights]]:
+def _begin(learner: Learner, options: Options, on_warm_start: WarmStart) -> tuple[int, list[Weights]]:
     """Iterations that are done, and the league; the learner has what was saved, or the weights to start with."""
     network, play = network_of(learner), options.play
     optimiser: Any = learner.get_optimizer(DEFAULT_MODULE_ID)
@@ -325,8 +333,14 @@ def _begin(learner: Learner, options: Options) -> tuple[int, list[Weights]]:
         checkpoint.load(options.start).warm_start(network, load_board(play.map_name), play.rules)
     if options.imitate is not None:
         reader = Reader(load_board(play.map_name), play.rules)
-        lesson = watch(play, options.imitate, options.imitate_games)
-        imitate(network, reader, lesson, play.seed, minibatch=options.minibatch)
+        watching, imitating = (f"{what} {options.imitate}" for what in ("watching", "imitating"))
+        lesson = watch(
+            play, options.imitate, options.imitate_games, lambda *done: on_warm_start(watching, *done, "years")
+        )
+        imitate(
+            network, reader, lesson, play.seed, minibatch=options.minibatch,
+            on_progress=lambda *done: on_warm_start(imitating, *done, "steps"),
+        )  # fmt: skip
         _save(learner, options, 0, [])
     return 0, []
 
