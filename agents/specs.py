@@ -21,13 +21,13 @@ from agents.dove import DovePolicy
 from agents.dumbbot import DumbBotPolicy
 from agents.exploiter import ExploiterPolicy
 from agents.hold import HoldPolicy
-from agents.nearest import nearest
 from agents.part import Part
 from agents.policy import Policy
 from agents.programs import BestReplyPolicy, MixPolicy
 from agents.prosocial import ProsocialPolicy
 from agents.random import RandomPolicy
 from agents.rl import folder_of
+from agents.wording import nearest
 from welfare_env.errors import UnknownAgentError
 
 if TYPE_CHECKING:

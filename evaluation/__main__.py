@@ -17,9 +17,9 @@ from rich.console import Console
 import agents
 import evaluation
 from agents.lm.errors import AccessError, BudgetError
-from agents.nearest import nearest
 from agents.progress import compiling_told, metered, plain_console
 from agents.specs import asks_language_models, usages
+from agents.wording import nearest
 from evaluation.exploitability import resolve_coalitions
 from evaluation.store import DEFAULT_PATH, GameStore
 from evaluation.stored import choose, conditions, open_store, save, saved_games, told

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations, islice
 
-from agents.nearest import nearest
-from evaluation.options import EvaluationError, told
+from agents.wording import nearest, told
+from evaluation.options import EvaluationError
 from evaluation.statistics import Coalition
 
 MOST = 10_000  # coalitions of a list
@@ -41,7 +41,7 @@ def choose_coalitions(
         players: of the game.
         coalitions: a name of `sets`, or a list of coalitions, each a player or several.
         sets: name -> coalitions.
-        check: is asked about every member first, to raise an error of the caller's own about strangers.
+        check: is asked about every name first, to raise an error of the caller's own about strangers.
 
     Raises:
         EvaluationError: no set of this name, no list, an empty coalition, a stranger, a player twice in one.
@@ -64,8 +64,8 @@ def _coalition(players: Sequence[str], given: object, check: Callable[[object], 
     if not members and isinstance(given, Iterable):
         members = list(islice(given, len(players) + 1))
     if check:
-        for member in members:
-            check(member)
+        for name in (member for member in members if isinstance(member, str)):
+            check(name)
     known = [member for member in members if isinstance(member, str) and member in players]
     if len(known) != len(members) or len(set(known)) != len(known) or not known:
         raise EvaluationError(f"coalition {told(given)}: name one or more of {', '.join(players)}, each once")

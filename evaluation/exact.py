@@ -22,10 +22,12 @@ import numpy as np
 import agents
 import welfare_env
 from agents import Policy, RandomPolicy
-from evaluation.options import EvaluationError, check_whole, told
+from agents.wording import told
+from evaluation.options import EvaluationError, check_whole
 from evaluation.planning import Given, Planner
 from welfare_env import Board, Rules, View
 from welfare_env.engine import ADJUSTMENTS, State, make_engine
+from welfare_env.errors import UnknownPowerError
 from welfare_env.orders import WAIVE
 from welfare_env.position import Position
 
@@ -87,7 +89,7 @@ def best_response(
         EvaluationError: rules or a board that this cannot be computed for, or a policy that is refused.
     """
     board = welfare_env.load_board(map_name)
-    board.check_power(power)
+    _check_power(board, power)
     played = _checked_rules(rules, years)
     if board.convoys:
         raise EvaluationError(
@@ -129,6 +131,12 @@ def _checked_rules(rules: Rules | None, years: int | None) -> Rules:
     return played
 
 
+def _check_power(board: Board, power: object) -> None:
+    if not isinstance(power, str):
+        raise UnknownPowerError(f"power {told(power)}: give the name of one of {', '.join(board.powers)}")
+    board.check_power(power)
+
+
 def _policies(board: Board, profile: Profile, power: str) -> dict[str, Policy]:
     """Power -> its policy; that of `power` may be missing.
 
@@ -139,7 +147,7 @@ def _policies(board: Board, profile: Profile, power: str) -> dict[str, Policy]:
     if not isinstance(parts, Mapping) or not all(isinstance(part, str | Policy) for part in parts.values()):
         raise EvaluationError(f"profile={told(profile)}: give a spec such as 'prosocial', or power -> spec or policy")
     for given in parts:
-        board.check_power(given)
+        _check_power(board, given)
     if missing := [other for other in board.powers if other not in parts and other != power]:
         raise EvaluationError(f"profile: {', '.join(missing)} missing; give every power but {power} a policy")
     return {who: agents.make(part) if isinstance(part, str) else part for who, part in parts.items()}

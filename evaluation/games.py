@@ -19,10 +19,11 @@ import agents
 import welfare_env
 from agents.programs import ProgramPolicy
 from agents.specs import asks_language_models, named_files, named_models
+from agents.wording import told
 from evaluation import loops
 from evaluation.answering import answered_by
 from evaluation.loops import GameStopped, conversation, play_at_once, play_in_turn
-from evaluation.options import MOST_SEED, EvaluationError, check_means, check_whole, check_workers, told
+from evaluation.options import MOST_SEED, EvaluationError, check_means, check_whole, check_workers
 from evaluation.store import GameStore, StoreError
 from evaluation.workers import Workers
 from welfare_env.engine import DEFAULT_ENGINE
@@ -215,7 +216,7 @@ def play_all(
     """
     check_workers(workers)
     check_means(store=store, report=report, models=models)
-    if isinstance(specs, str) or not isinstance(specs, Sequence) or not all(isinstance(s, GameSpec) for s in specs):
+    if not isinstance(specs, list | tuple) or not all(isinstance(spec, GameSpec) for spec in specs):
         raise EvaluationError(f"specs={told(specs)}: give a list of evaluation.GameSpec(...)")
     if isinstance(workers, int):
         with Workers(workers) as own:

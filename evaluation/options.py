@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import welfare_env
+from agents.wording import told
 from evaluation.store import GameStore
 from evaluation.workers import Workers
 from welfare_env.engine import ENGINES
@@ -88,13 +89,3 @@ def check_whole(name: str, value: int, least: int, most: int) -> None:
     """
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
         raise EvaluationError(f"{name}={told(value)}: give a whole number from {least} to {most:,}")
-
-
-def told(value: object) -> str:
-    """A value as errors quote it: Python refuses to write down numbers of thousands of digits."""
-    if isinstance(value, int) and value.bit_length() > 1000:
-        return f"{'-' * (value < 0)}2**{value.bit_length() - 1} or more"
-    try:
-        return f"{value!r:.80}"
-    except ValueError:  # such a number within a list
-        return f"a {type(value).__name__} that cannot be shown"

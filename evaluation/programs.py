@@ -13,9 +13,10 @@ from pettingzoo import AECEnv
 import agents
 import modal_env
 from agents.programs import expected_payoff
+from agents.wording import told
 from evaluation.coalitions import all_coalitions, choose_coalitions
 from evaluation.games import Report, game_seed
-from evaluation.options import EvaluationError, check_games, check_means, told
+from evaluation.options import EvaluationError, check_games, check_means
 from evaluation.statistics import Coalition, Estimate, ExploitabilityEstimate, exploitability_estimate
 
 Shares = tuple[tuple[modal_env.Agent, Fraction], ...]

@@ -43,8 +43,8 @@ class _Context(SpawnContext):
         super().__init__()
         self.started: list[SpawnProcess] = []
 
-    def Process(self, *args: Any, **kwargs: Any) -> SpawnProcess:  # type: ignore[override]
-        process = SpawnProcess(*args, **kwargs, name=NAME)
+    def Process(self, **kwargs: Any) -> SpawnProcess:  # type: ignore[override]
+        process = SpawnProcess(**kwargs, name=NAME)
         self.started.append(process)
         return process
 

@@ -13,8 +13,8 @@ import typer
 from rich.table import Table
 
 from agents.files import reason, shown
-from agents.nearest import nearest
 from agents.progress import metered, plain_console
+from agents.wording import nearest
 from training.console import errors_told, training_shown
 from training.errors import TrainingError
 from training.modal.command import command as modal
@@ -264,8 +264,8 @@ def read_years(text: str, longest: int) -> tuple[int, ...]:
         TrainingError: no whole numbers from 1, or longer than the games themselves.
     """
     parts = [part.strip() for part in text.split(",")] if text else []
-    if not all(part.isdecimal() and 1 <= int(part) <= longest for part in parts):
-        raise TrainingError(f"curriculum {text!r}: give whole numbers from 1 to {longest}, with commas")
+    if not all(part.isdecimal() and len(part) <= 4 and 1 <= int(part) <= longest for part in parts):
+        raise TrainingError(f"curriculum {text!r:.80}: give whole numbers from 1 to {longest}, with commas")
     return tuple(map(int, parts))
 
 

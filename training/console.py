@@ -37,7 +37,7 @@ class Shown:
         signal.signal(signal.SIGINT, signal.default_int_handler)
         os.write(2, PATIENCE.encode())  # print is not for signal handlers
 
-    def warm_start(self, stage: str, done: int, total: int, unit: str) -> None:
+    def warm_start(self, stage: str, unit: str, done: int, total: int) -> None:
         """So much is done of what comes before the first iteration.
 
         Raises:

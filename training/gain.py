@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from agents.rl import checkpoint
-from training.errors import TrainingError
+from training.errors import MOST_GAMES, MOST_SEED, check_whole
 from training.lineup import Lineup
 from training.ppo import Options, make_config
 from training.runner import BatchedEnvRunner, GameResult, Play
@@ -60,10 +60,10 @@ def gains(
         on_progress: is told how many of these samples have been played since the last call.
 
     Raises:
-        TrainingError: fewer than two games.
+        TrainingError: fewer than two games, or too many; a seed out of range.
     """
-    if games < 2:
-        raise TrainingError(f"games={games}: an interval needs two games or more")
+    check_whole("games", games, 2, MOST_GAMES)  # one has no interval
+    check_whole("seed", seed, 0, MOST_SEED)
     streams = (
         np.random.SeedSequence([seed, 4]).generate_state(1 + len(play.lineup.coalitions)).tolist()
     )  # not training's

@@ -203,7 +203,9 @@ def load(folder: str | os.PathLike[str]) -> Checkpoint:
 
 
 def _told(error: Exception) -> str:
-    return f"{reason(error)} ({Path(error.filename).name:.80})" if getattr(error, "filename", None) else str(error)
+    """Why, and of which of the two files, where the error knows."""
+    name = error.filename if isinstance(error, OSError) else None
+    return f"{reason(error)} ({Path(name).name:.80})" if name else str(error)
 
 
 def _checkpoint(about: dict[str, Any], weights: dict[str, np.ndarray]) -> Checkpoint:

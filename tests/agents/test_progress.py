@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from agents import progress
-from agents.nearest import nearest
 from agents.progress import Meter, metered, plain_console
+from agents.wording import nearest
 
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 ROOT = Path(__file__).parents[2]
