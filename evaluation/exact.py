@@ -23,7 +23,7 @@ import agents
 import welfare_env
 from agents import Policy, RandomPolicy
 from agents.wording import told
-from evaluation.options import EvaluationError, check_whole
+from evaluation.options import EvaluationError, board_of, check_whole
 from evaluation.planning import Given, Planner
 from welfare_env import Board, Rules, View
 from welfare_env.engine import ADJUSTMENTS, State, make_engine
@@ -88,7 +88,7 @@ def best_response(
         UnknownMapError, UnknownPowerError, UnknownAgentError, RulesError: as their names say.
         EvaluationError: rules or a board that this cannot be computed for, or a policy that is refused.
     """
-    board = welfare_env.load_board(map_name)
+    board = board_of(map_name)
     _check_power(board, power)
     played = _checked_rules(rules, years)
     if board.convoys:

@@ -23,7 +23,7 @@ from agents.wording import told
 from evaluation import loops
 from evaluation.answering import answered_by
 from evaluation.loops import GameStopped, conversation, play_at_once, play_in_turn
-from evaluation.options import MOST_SEED, EvaluationError, check_means, check_whole, check_workers
+from evaluation.options import MOST_SEED, EvaluationError, check_means, check_policies, check_whole, check_workers
 from evaluation.store import GameStore, StoreError
 from evaluation.workers import Workers
 from welfare_env.engine import DEFAULT_ENGINE
@@ -94,6 +94,7 @@ class GameSpec:
         if not (isinstance(self.map_name, str) and isinstance(self.engine, str) and _are_pairs(self.players)):
             given = f"players={told(self.players)}, map_name={told(self.map_name)}, engine={told(self.engine)}"
             raise EvaluationError(f"{given}: give pairs of a power and a policy, and the names of a map and an engine")
+        check_policies(*(policy for _, policy in self.players))
         written = tuple((power, agents.canonical(policy)) for power, policy in self.players)
         object.__setattr__(self, "players", written)
 

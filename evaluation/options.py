@@ -9,6 +9,7 @@ from agents.wording import told
 from evaluation.store import GameStore
 from evaluation.workers import Workers
 from welfare_env.engine import ENGINES
+from welfare_env.errors import UnknownAgentError, UnknownMapError
 
 if TYPE_CHECKING:
     from agents.lm.models.shared import SharedModels
@@ -38,7 +39,29 @@ def check_options(
         raise welfare_env.RulesError(f"rules={told(rules)}: give welfare_env.Rules(...)")
     if not isinstance(engine, str) or engine not in ENGINES:
         raise welfare_env.RulesError(f"engine={told(engine)}: choose one of {', '.join(map(repr, ENGINES))}")
-    return welfare_env.load_board(map_name), played
+    return board_of(map_name), played
+
+
+def board_of(map_name: str) -> welfare_env.Board:
+    """The board of a map.
+
+    Raises:
+        UnknownMapError, MapFormatError: as `welfare_env.load_board`.
+    """
+    if not isinstance(map_name, str):
+        raise UnknownMapError(f"map_name={told(map_name)}: give a name such as 'standard', or the path of a .map file")
+    return welfare_env.load_board(map_name)
+
+
+def check_policies(*specs: str) -> None:
+    """That policies are told as text.
+
+    Raises:
+        UnknownAgentError: one is not.
+    """
+    for spec in specs:
+        if not isinstance(spec, str):
+            raise UnknownAgentError(f"policy {told(spec)}: give a text such as 'dove'")
 
 
 def check_games(games: int, seed: int) -> None:

@@ -16,7 +16,7 @@ from agents.programs import expected_payoff
 from agents.wording import told
 from evaluation.coalitions import all_coalitions, choose_coalitions
 from evaluation.games import Report, game_seed
-from evaluation.options import EvaluationError, check_games, check_means
+from evaluation.options import EvaluationError, check_games, check_means, check_policies
 from evaluation.statistics import Coalition, Estimate, ExploitabilityEstimate, exploitability_estimate
 
 Shares = tuple[tuple[modal_env.Agent, Fraction], ...]
@@ -107,6 +107,7 @@ def program_exploitability(
         raise EvaluationError(f"environment={told(environment)}: give modal_env.make(...)")
     check_games(games, seed)
     check_means(store=None, report=report)
+    check_policies(policy, *(() if deviator is None else (deviator,)))
     attacker = f"best-reply:to=({policy})" if deviator is None else deviator
     sets = all_coalitions(setting.names)
     named = {name.removeprefix("all-"): found for name, found in sets.items()} | sets

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import agents
 from evaluation.games import Report, common_games, play_all, profile
 from evaluation.metrics import GameMeasures, measure
-from evaluation.options import check_means, check_options
+from evaluation.options import check_means, check_options, check_policies
 from evaluation.statistics import Estimate, mean_estimate
 from evaluation.store import GameStore
 from evaluation.usage import LMUsage, usage_of
@@ -180,6 +180,7 @@ def self_play(
         games=games, seed=seed, rules=rules, map_name=map_name, engine=engine, workers=workers
     )
     check_means(store=store, report=report, simultaneous=simultaneous, models=models)
+    check_policies(policy)
     agents.make(policy, models)
     players = profile(board, played, policy)
     common: dict[str, Any] = {"rules": played, "map_name": map_name, "engine": engine, "simultaneous": simultaneous}

@@ -38,8 +38,8 @@ SPEC = GameSpec(tuple((power, "hold") for power in BOARD.powers), 0, RULES, "cli
         *(("models", value) for value in ("x", 5)),
         *(("engine", value) for value in ("warp", 5, None, [])),
         *(("rules", value) for value in ({}, 5, "welfare", HUGE)),
-        *(("map_name", value) for value in ("nowhere", 5, None, "a\0b")),
-        *(("policy", value) for value in ("nobody", 5, None, "", "random:x", "a\0b")),
+        *(("map_name", value) for value in ("nowhere", 5, None, "a\0b", HUGE, [])),
+        *(("policy", value) for value in ("nobody", 5, None, "", "random:x", "a\0b", HUGE, [HUGE])),
     ],
     ids=lambda value: told(value)[:20],
 )
@@ -78,7 +78,7 @@ def test_a_mistyped_set_is_answered_with_the_nearest() -> None:
     "change",
     [
         *({"years": value} for value in (*NUMBERS[:-1], 101) if value is not None),
-        {"power": "NOBODY"}, {"power": None}, {"power": HUGE}, {"power": []}, {"map_name": None},
+        {"power": "NOBODY"}, {"power": None}, {"power": HUGE}, {"power": []}, {"map_name": None}, {"map_name": HUGE},
         {"map_name": "standard"}, {"profile": {5: "hold"}}, {"profile": {HUGE: "hold"}},
         {"rules": {}}, {"rules": HUGE}, {"profile": None}, {"profile": {}},
         {"profile": {"PLAYERB": HUGE, "PLAYERC": "hold"}}, {"profile": "nobody"}, {"profile": []},

@@ -58,9 +58,10 @@ def _folder() -> Path:
 # Databases
 
 STATEMENTS = (
-    "UPDATE games SET created = ?", "UPDATE games SET key = ? WHERE rowid_of", "UPDATE games SET specification = ?", "UPDATE games SET checksum = ?",
-    "PRAGMA user_version = 2", "PRAGMA application_id = 7", "DROP TABLE games", "ALTER TABLE games RENAME COLUMN record TO records",
-    "CREATE TABLE more (x)", "DELETE FROM games", "CREATE TRIGGER t BEFORE INSERT ON games BEGIN SELECT RAISE(FAIL, 'no'); END",
+    "UPDATE games SET created = ?", "UPDATE games SET key = ? WHERE rowid_of", "UPDATE games SET specification = ?",
+    "UPDATE games SET checksum = ?", "PRAGMA user_version = 2", "PRAGMA application_id = 7", "DROP TABLE games",
+    "ALTER TABLE games RENAME COLUMN record TO records", "CREATE TABLE more (x)", "DELETE FROM games",
+    "CREATE TRIGGER t BEFORE INSERT ON games BEGIN SELECT RAISE(FAIL, 'no'); END",
 )  # fmt: skip
 
 
@@ -224,6 +225,11 @@ def _checkpoint() -> dict[str, bytes]:
     return {file.name: file.read_bytes() for file in (_folder() / "whole").iterdir()}
 
 
+def _checkpoint_damage(rng: np.random.Generator) -> Damage:
+    _checkpoint()  # torch takes its time when it is first imported
+    return _damage(rng)
+
+
 def _open_checkpoint(damage: Damage) -> None:
     from agents.rl import checkpoint
 
@@ -265,6 +271,11 @@ def _state() -> bytes:
     return (folder / state.STATE).read_bytes()
 
 
+def _state_damage(rng: np.random.Generator) -> Damage:
+    _state()
+    return _damage(rng)
+
+
 def _open_state(damage: Damage) -> None:
     import torch
 
@@ -289,6 +300,7 @@ def _open_state(damage: Damage) -> None:
 
 
 def _log(rng: np.random.Generator) -> str:
+    _state()
     lines = [json.dumps({"iteration": number, "gain": 0.5}) for number in range(1, 5)]
     return mangled(rng, "\n".join(lines) + "\n", 5) if rng.random() < 0.9 else "[" * 10**5
 
@@ -309,6 +321,7 @@ def _open_log(text: str) -> None:
 
 
 def _path(rng: np.random.Generator) -> str:
+    _checkpoint()
     kinds = (
         "/dev/null",
         "/dev/zero",
@@ -329,8 +342,9 @@ def _open_path(text: str) -> None:
 
     place = _folder() / text if not text.startswith(("/dev", "/proc", "/etc")) else Path(text)
     doors = (
-        lambda: GameStore(place).count(), lambda: ResponseCache(place).count(), lambda: saved_games([text], place), lambda: replies_digest(place),
-        lambda: checkpoint.load(text), lambda: read_curve(place, "gain"), lambda: saved_iterations(place),
+        lambda: GameStore(place).count(), lambda: ResponseCache(place).count(), lambda: saved_games([text], place),
+        lambda: replies_digest(place), lambda: checkpoint.load(text), lambda: read_curve(place, "gain"),
+        lambda: saved_iterations(place),
     )  # fmt: skip
     refused: list[WelfareEnvError] = []
     for door in doors:
@@ -369,8 +383,8 @@ def _odd(rng: np.random.Generator, usual: dict[str, Any], texts: dict[str, str])
 
 
 SELF_PLAY: dict[str, Any] = {
-    "policy": "hold", "games": 1, "seed": 0, "rules": RULES, "map_name": "clique:3", "engine": "fast", "workers": 1, "store": None, "report": None,
-    "simultaneous": False, "models": None,
+    "policy": "hold", "games": 1, "seed": 0, "rules": RULES, "map_name": "clique:3", "engine": "fast", "workers": 1,
+    "store": None, "report": None, "simultaneous": False, "models": None,
 }  # fmt: skip
 TEXTS = {
     "policy": "exploiter:nice=(dove:share=0.5),attack=hold",
@@ -387,6 +401,16 @@ GAME = {
     "simultaneous": False,
 }
 EXACT = {"map_name": "clique:3", "profile": "hold", "power": "PLAYERA", "years": 1, "rules": RULES}
+
+
+@functools.cache
+def _warm() -> None:
+    best_response(**EXACT)  # loads the kernels
+
+
+def _odd_exact(rng: np.random.Generator) -> dict[str, Any]:
+    _warm()
+    return _odd(rng, EXACT, TEXTS)
 
 
 def _some_coalitions(rng: np.random.Generator) -> Any:
@@ -489,11 +513,16 @@ def _estimate(given: tuple[Any, Any]) -> None:
     exploitability_estimate({"A": [1.0, 2.0]}, {("A",): {"A": values}}, rng)
 
 
-OPTIONS = ("iterations", "lr", "entropy", "clip", "gamma", "lambda_", "epochs", "minibatch", "save_every", "league_every", "league_size", "workers", "imitate_games")  # fmt: skip
+OPTIONS = (
+    "iterations", "lr", "entropy", "clip", "gamma", "lambda_", "epochs", "minibatch", "save_every", "league_every",
+    "league_size", "workers", "imitate_games",
+)  # fmt: skip
 PLAY = ("num_games", "seed", "width", "layers", "share")
 
 
 def _option(rng: np.random.Generator) -> tuple[str, Any]:
+    import training.ppo  # noqa: F401 (it takes its time)
+
     numbers = (10**5000, -(10**5000), 10**30, -1, 0, 1, 0.5, float("nan"), float("inf"))
     return pick(rng, (*OPTIONS, *PLAY)), numbers[int(rng.integers(len(numbers)))] if rng.random() < 0.5 else junk(rng)
 
@@ -515,16 +544,14 @@ REFUSALS = (WelfareEnvError,)
 DOORS = [
     Door("a damaged store", _damage, _open_store, (StoreError,), 12_000),
     Door("a damaged cache of replies", _damage, _open_cache, REFUSALS, 8_000),
-    Door("a damaged checkpoint", _damage, _open_checkpoint, REFUSALS, 6_000),
-    Door("a damaged state of a training", _damage, _open_state, REFUSALS, 4_000),
+    Door("a damaged checkpoint", _checkpoint_damage, _open_checkpoint, REFUSALS, 6_000),
+    Door("a damaged state of a training", _state_damage, _open_state, REFUSALS, 4_000),
     Door("a damaged log of a training", _log, _open_log, REFUSALS, 3_000),
     Door("paths of stores and checkpoints", _path, _open_path, REFUSALS, 1_000),
     Door("evaluation.self_play", lambda rng: _odd(rng, SELF_PLAY, TEXTS), _self_play, (WelfareEnvError, _Plays), 8_000),
     Door("evaluation.exploitability", _exploited, _exploitability, (WelfareEnvError, _Plays), 6_000),
     Door("evaluation.GameSpec", lambda rng: _odd(rng, GAME, TEXTS), lambda given: GameSpec(**given), REFUSALS, 3_000),
-    Door(
-        "evaluation.exact", lambda rng: _odd(rng, EXACT, TEXTS), lambda given: best_response(**given), REFUSALS, 1_000
-    ),
+    Door("evaluation.exact", _odd_exact, lambda given: best_response(**given), REFUSALS, 1_000),
     Door("evaluation.measure", _odd_record, evaluation.measure, REFUSALS, 5_000),
     Door("what a store lists", _stored_condition, _list_stored, REFUSALS, 2_000),
     Door("texts of evaluation's and training's options", _text, _read_text, REFUSALS, 6_000),
