@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 import agents
 import evaluation
 from agents.lm.errors import AccessError, BudgetError
+from agents.progress import compiling_told, metered, plain_console
 from agents.specs import asks_language_models, usages
 from evaluation.exploitability import resolve_coalitions
 from evaluation.store import DEFAULT_PATH, GameStore
@@ -33,6 +33,7 @@ from evaluation.tables import (
 from evaluation.talk import talk_tables, talks
 from evaluation.usage import spent, usage_table
 from welfare_env import Rules, WelfareEnvError, load_board
+from welfare_env.errors import UnknownPowerError, did_you_mean
 
 if TYPE_CHECKING:
     from agents.lm.models.shared import SharedModels
@@ -160,8 +161,9 @@ def exploitability(
     """What the best coalition gains, in welfare points a year, by leaving a profile for a deviating policy."""
     with _errors_told():
         rules = Rules(years=years, press=press, message_rounds=message_rounds, retreat_welfare=retreat_welfare)
-        chosen = _coalitions(coalitions)
-        total = games * (1 + len(resolve_coalitions(load_board(map_name), chosen)))
+        board = load_board(map_name)
+        chosen = _coalitions(coalitions, board.powers)
+        total = games * (1 + len(resolve_coalitions(board, chosen)))
         models = _models([policy, deviator or policy], lm_cache, budget_tokens, budget_dollars)
         with _playing(store, workers, total, models) as means:
             common: dict[str, Any] = {"seed": seed, "rules": rules, "map_name": map_name, **means}
@@ -253,11 +255,21 @@ def messages(
             print(f"{store} holds no games yet")
 
 
-def _coalitions(text: str) -> str | list[list[str]]:
-    """A set's name as it is; otherwise powers joined by + in coalitions, which are separated by commas."""
-    if text in (*evaluation.COALITIONS, "all-singles", "all-pairs"):
+def _coalitions(text: str, powers: Sequence[str]) -> str | list[list[str]]:
+    """A set's name as it is; otherwise powers joined by + in coalitions, which are separated by commas.
+
+    Raises:
+        UnknownPowerError: a power that is not there, with the name that may have been meant.
+    """
+    sets = (*evaluation.COALITIONS, "all-singles", "all-pairs")
+    if text in sets:
         return text
-    return [[power.strip().upper() for power in part.split("+")] for part in text.split(",")]
+    found = [[power.strip().upper() for power in part.split("+")] for part in text.split(",")]
+    for power in (power for coalition in found for power in coalition if power not in powers):
+        known = (*powers, *sets) if found == [[power]] else powers
+        hint = did_you_mean(power, known)
+        raise UnknownPowerError(f"unknown power {power!r:.80}{hint}: choose one of {', '.join(known)}")
+    return found
 
 
 def _models(policies: Sequence[str], path: Path, tokens: int | None, dollars: float | None) -> SharedModels | None:
@@ -283,14 +295,11 @@ def _models(policies: Sequence[str], path: Path, tokens: int | None, dollars: fl
 
 @contextmanager
 def _playing(path: Path, workers: int, total: int, models: SharedModels | None) -> Iterator[dict[str, Any]]:
-    """What evaluations play with: workers, a store, and the report to a bar on stderr, so that stdout can be piped."""
-    columns = (TextColumn("playing"), BarColumn(), MofNCompleteColumn(), TextColumn("games"))
-    hidden = not sys.stderr.isatty()
-    bar = Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=Console(stderr=True), disable=hidden)
+    """What evaluations play with: workers, a store, and the report to a bar on stderr."""
     try:
-        with GameStore(path) as store, evaluation.Workers(workers) as pool, bar:
-            task = bar.add_task("playing", total=total)
-            yield {"workers": pool, "store": store, "report": lambda count: bar.advance(task, count), "models": models}
+        pool = evaluation.Workers(workers, tell_compiling=True)
+        with GameStore(path) as store, pool, metered("playing", total, "games") as meter:
+            yield {"workers": pool, "store": store, "report": meter.advance, "models": models}
     finally:
         if models is not None and models.budget is not None:
             print(spent(models.budget.spent), file=sys.stderr)
@@ -298,9 +307,10 @@ def _playing(path: Path, workers: int, total: int, models: SharedModels | None) 
 
 @contextmanager
 def _errors_told() -> Iterator[None]:
-    """Our own errors as one line, an interruption as what to do next."""
+    """Our own errors as one line, an interruption as what to do next, and a line where something is compiled."""
     try:
-        yield
+        with compiling_told():
+            yield
     except BudgetError as error:
         _tell(f"{error}. Finished games and all replies are kept: the same command with a larger budget goes on")
         raise typer.Exit(3) from error
@@ -318,12 +328,12 @@ def _errors_told() -> Iterator[None]:
 
 
 def _tell(error: str) -> None:
-    Console(stderr=True).print(f"error: {error}", style="red", markup=False, highlight=False, soft_wrap=True)
+    plain_console(stderr=True).print(f"error: {error}", style="red", soft_wrap=True)
 
 
 def _console() -> Console:
     """The terminal; a file or a pipe gets wide tables."""
-    return Console(width=None if sys.stdout.isatty() else WIDE)
+    return plain_console(width=None if sys.stdout.isatty() else WIDE)
 
 
 def _print_json(value: Any) -> None:

@@ -22,10 +22,12 @@ import numpy as np
 import agents
 import welfare_env
 from agents import Policy, RandomPolicy
-from evaluation.options import EvaluationError, check_whole
+from agents.wording import told
+from evaluation.options import EvaluationError, board_of, check_whole
 from evaluation.planning import Given, Planner
 from welfare_env import Board, Rules, View
 from welfare_env.engine import ADJUSTMENTS, State, make_engine
+from welfare_env.errors import UnknownPowerError
 from welfare_env.orders import WAIVE
 from welfare_env.position import Position
 
@@ -86,8 +88,8 @@ def best_response(
         UnknownMapError, UnknownPowerError, UnknownAgentError, RulesError: as their names say.
         EvaluationError: rules or a board that this cannot be computed for, or a policy that is refused.
     """
-    board = welfare_env.load_board(map_name)
-    board.check_power(power)
+    board = board_of(map_name)
+    _check_power(board, power)
     played = _checked_rules(rules, years)
     if board.convoys:
         raise EvaluationError(
@@ -114,10 +116,10 @@ def _checked_rules(rules: Rules | None, years: int | None) -> Rules:
         RulesError, EvaluationError: as `best_response` says.
     """
     if rules is not None and not isinstance(rules, Rules):
-        raise welfare_env.RulesError(f"rules={rules!r:.80}: give welfare_env.Rules(...)")
+        raise welfare_env.RulesError(f"rules={told(rules)}: give welfare_env.Rules(...)")
     played = Rules(press=None) if rules is None else rules
     if years is not None:
-        check_whole("years", years, 1)
+        check_whole("years", years, 1, MOST_YEARS)
         played = replace(played, years=years)
     if not played.is_welfare or played.has_press or played.transfers or played.retreat_welfare:
         raise EvaluationError(
@@ -129,6 +131,12 @@ def _checked_rules(rules: Rules | None, years: int | None) -> Rules:
     return played
 
 
+def _check_power(board: Board, power: object) -> None:
+    if not isinstance(power, str):
+        raise UnknownPowerError(f"power {told(power)}: give the name of one of {', '.join(board.powers)}")
+    board.check_power(power)
+
+
 def _policies(board: Board, profile: Profile, power: str) -> dict[str, Policy]:
     """Power -> its policy; that of `power` may be missing.
 
@@ -137,9 +145,9 @@ def _policies(board: Board, profile: Profile, power: str) -> dict[str, Policy]:
     """
     parts = dict.fromkeys(board.powers, profile) if isinstance(profile, str) else profile
     if not isinstance(parts, Mapping) or not all(isinstance(part, str | Policy) for part in parts.values()):
-        raise EvaluationError(f"profile={profile!r:.80}: give a spec such as 'prosocial', or power -> spec or policy")
+        raise EvaluationError(f"profile={told(profile)}: give a spec such as 'prosocial', or power -> spec or policy")
     for given in parts:
-        board.check_power(given)
+        _check_power(board, given)
     if missing := [other for other in board.powers if other not in parts and other != power]:
         raise EvaluationError(f"profile: {', '.join(missing)} missing; give every power but {power} a policy")
     return {who: agents.make(part) if isinstance(part, str) else part for who, part in parts.items()}

@@ -19,10 +19,11 @@ import agents
 import welfare_env
 from agents.programs import ProgramPolicy
 from agents.specs import asks_language_models, named_files, named_models
+from agents.wording import told
 from evaluation import loops
 from evaluation.answering import answered_by
 from evaluation.loops import GameStopped, conversation, play_at_once, play_in_turn
-from evaluation.options import EvaluationError, check_workers
+from evaluation.options import MOST_SEED, EvaluationError, check_means, check_policies, check_whole, check_workers
 from evaluation.store import GameStore, StoreError
 from evaluation.workers import Workers
 from welfare_env.engine import DEFAULT_ENGINE
@@ -76,6 +77,7 @@ class GameSpec:
 
     Raises:
         UnknownAgentError: a policy does not exist.
+        EvaluationError: a value of another kind, or a seed out of range.
     """
 
     players: tuple[tuple[str, str], ...]
@@ -86,6 +88,13 @@ class GameSpec:
     simultaneous: bool = False
 
     def __post_init__(self) -> None:
+        check_whole("seed", self.seed, 0, MOST_SEED)
+        if not (isinstance(self.rules, welfare_env.Rules) and isinstance(self.simultaneous, bool)):
+            raise EvaluationError(f"rules={told(self.rules)}, simultaneous={told(self.simultaneous)}: see GameSpec")
+        if not (isinstance(self.map_name, str) and isinstance(self.engine, str) and _are_pairs(self.players)):
+            given = f"players={told(self.players)}, map_name={told(self.map_name)}, engine={told(self.engine)}"
+            raise EvaluationError(f"{given}: give pairs of a power and a policy, and the names of a map and an engine")
+        check_policies(*(policy for _, policy in self.players))
         written = tuple((power, agents.canonical(policy)) for power, policy in self.players)
         object.__setattr__(self, "players", written)
 
@@ -121,6 +130,11 @@ class GameSpec:
         return any(asks_language_models(policy) for _, policy in self.players)
 
 
+def _are_pairs(players: object) -> bool:
+    pairs = players if isinstance(players, tuple | list) else [None]
+    return all(isinstance(pair, tuple | list) and len(pair) == 2 and isinstance(pair[0], str) for pair in pairs)
+
+
 def game_seed(seed: int, game: int) -> int:
     """The seed of an evaluation's `game`-th game: the same in every condition, so that conditions can be paired."""
     return int(np.random.SeedSequence([seed, game]).generate_state(1)[0])
@@ -143,6 +157,8 @@ def play(spec: GameSpec, models: SharedModels | None = None, stop: Event | None 
         LMError: a budget is used up, a model cannot be asked, or a prompt does not fit the game.
         GameStopped: `stop` was set.
     """
+    if not isinstance(spec, GameSpec):
+        raise EvaluationError(f"spec={told(spec)}: give evaluation.GameSpec(...)")
     make = welfare_env.parallel_env if spec.simultaneous else welfare_env.make
     env = make(spec.map_name, spec.rules, engine=spec.engine)
     seats = [power for power, _ in spec.players]
@@ -200,6 +216,9 @@ def play_all(
         WorkerError: a worker process was killed.
     """
     check_workers(workers)
+    check_means(store=store, report=report, models=models)
+    if not isinstance(specs, list | tuple) or not all(isinstance(spec, GameSpec) for spec in specs):
+        raise EvaluationError(f"specs={told(specs)}: give a list of evaluation.GameSpec(...)")
     if isinstance(workers, int):
         with Workers(workers) as own:
             return play_all(specs, workers=own, store=store, report=report, models=models)

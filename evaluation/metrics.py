@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from welfare_env.errors import RecordError, UnknownPowerError
+from welfare_env.errors import RecordError, UnknownPowerError, WelfareEnvError
 
 SMOOTHING = 1e-6
 """What the smoothed root Nash welfare adds to every power's points a year."""
@@ -157,9 +157,24 @@ def measure(record: Record, deviators: Collection[str] = ()) -> GameMeasures:
         deviators: the powers that deviate from the profile under test, for the two partial root Nash welfares.
 
     Raises:
-        RecordError: the record lacks what the measures need.
+        RecordError: the record lacks what the measures need, or is damaged.
         UnknownPowerError: a deviator is no power of this game.
     """
+    if not isinstance(deviators, Collection) or isinstance(deviators, str) or not all(map(_is_text, deviators)):
+        raise UnknownPowerError(f"deviators {deviators!r:.80}: give a list of powers")
+    try:
+        return _measured(record, deviators)
+    except WelfareEnvError:
+        raise
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise RecordError(f"the record is damaged or no saved game: {type(error).__name__}: {error!s:.200}") from error
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _measured(record: Record, deviators: Collection[str]) -> GameMeasures:
     welfare = welfare_per_year(record)
     unknown = sorted(set(deviators) - set(welfare))
     if unknown:

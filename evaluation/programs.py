@@ -13,9 +13,10 @@ from pettingzoo import AECEnv
 import agents
 import modal_env
 from agents.programs import expected_payoff
+from agents.wording import told
 from evaluation.coalitions import all_coalitions, choose_coalitions
 from evaluation.games import Report, game_seed
-from evaluation.options import EvaluationError, check_whole
+from evaluation.options import EvaluationError, check_games, check_means, check_policies
 from evaluation.statistics import Coalition, Estimate, ExploitabilityEstimate, exploitability_estimate
 
 Shares = tuple[tuple[modal_env.Agent, Fraction], ...]
@@ -103,9 +104,10 @@ def program_exploitability(
     """
     setting = getattr(getattr(environment, "unwrapped", None), "setting", None)
     if not isinstance(setting, modal_env.Setting):
-        raise EvaluationError(f"environment={environment!r:.80}: give modal_env.make(...)")
-    check_whole("games", games, 1)
-    check_whole("seed", seed, 0)
+        raise EvaluationError(f"environment={told(environment)}: give modal_env.make(...)")
+    check_games(games, seed)
+    check_means(store=None, report=report)
+    check_policies(policy, *(() if deviator is None else (deviator,)))
     attacker = f"best-reply:to=({policy})" if deviator is None else deviator
     sets = all_coalitions(setting.names)
     named = {name.removeprefix("all-"): found for name, found in sets.items()} | sets

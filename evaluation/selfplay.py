@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import agents
 from evaluation.games import Report, common_games, play_all, profile
 from evaluation.metrics import GameMeasures, measure
-from evaluation.options import check_options
+from evaluation.options import check_means, check_options, check_policies
 from evaluation.statistics import Estimate, mean_estimate
 from evaluation.store import GameStore
 from evaluation.usage import LMUsage, usage_of
@@ -173,10 +173,14 @@ def self_play(
 
     Raises:
         UnknownAgentError, UnknownMapError, RulesError: as their names say.
-        EvaluationError: a number of games or workers below 1, or a seed below 0.
+        EvaluationError: a number or a seed out of range, or a store, report or models of another kind.
         LMError: a budget is used up, a model cannot be asked, or a prompt does not fit the game.
     """
-    board, played = check_options(games=games, seed=seed, rules=rules, map_name=map_name, workers=workers)
+    board, played = check_options(
+        games=games, seed=seed, rules=rules, map_name=map_name, engine=engine, workers=workers
+    )
+    check_means(store=store, report=report, simultaneous=simultaneous, models=models)
+    check_policies(policy)
     agents.make(policy, models)
     players = profile(board, played, policy)
     common: dict[str, Any] = {"rules": played, "map_name": map_name, "engine": engine, "simultaneous": simultaneous}

@@ -173,7 +173,10 @@ def resampled_means(sample: Floats, rng: Seed) -> Floats:
     Returns:
         [RESAMPLES, values]
     """
-    generator = np.random.default_rng(rng)
+    try:
+        generator = np.random.default_rng(rng)
+    except (TypeError, ValueError) as error:
+        raise SampleError(f"rng: give a Generator, or a whole number from 0: {error!s:.200}") from error
     # The chunk depends on the sample alone, so the draws do too.
     chunk = max(1, _CHUNK_VALUES // sample.size)
     sizes = [min(chunk, RESAMPLES - start) for start in range(0, RESAMPLES, chunk)]
@@ -216,7 +219,10 @@ def _by_game(points: Mapping[str, ArrayLike], powers: Coalition, where: str) -> 
 
 
 def _sample(values: ArrayLike) -> Floats:
-    sample = np.asarray(values, dtype=np.float64)
+    try:
+        sample = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise SampleError(f"an estimate is over numbers: {error!s:.200}") from error
     if sample.ndim == 0 or sample.size == 0:
         raise SampleError(f"an estimate needs one game at least, not an array of shape {sample.shape}")
     return sample

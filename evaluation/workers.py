@@ -10,17 +10,48 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing.connection import Connection
+from multiprocessing.context import SpawnContext, SpawnProcess
+from multiprocessing.synchronize import Semaphore
 from types import TracebackType
-from typing import TypeVar
+from typing import Any, TypeVar
 
+from agents.progress import tell_compiling
 from welfare_env import WelfareEnvError
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
 
+NAME = "welfare-env worker"
+UNGUARDED = 78  # the exit code of a worker whose script would start workers of its own
+
+GUARD = """workers: each of them imports this script, which would start more of them. Put what it does below:
+
+    if __name__ == "__main__":
+        result = evaluation.self_play("dove", workers=2)
+"""
+
+
 class WorkerError(WelfareEnvError):
-    """A worker process ended before its game did."""
+    """Worker processes cannot be started, or one ended before its game did."""
+
+
+class _Context(SpawnContext):
+    """Starts processes, and keeps them: the executor does not tell how they ended."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.started: list[SpawnProcess] = []
+
+    def Process(self, **kwargs: Any) -> SpawnProcess:  # type: ignore[override]
+        process = SpawnProcess(**kwargs, name=NAME)
+        self.started.append(process)
+        return process
+
+    @property
+    def is_unguarded(self) -> bool:
+        """Whether a process ended since its script lacks the guard."""
+        return any(process.exitcode == UNGUARDED for process in self.started)
 
 
 class Workers:
@@ -30,6 +61,7 @@ class Workers:
 
     Args:
         count: how many processes; 1 works in this process and starts none.
+        tell_compiling: whether one of them says on stderr that it has to compile; for commands.
 
     Example:
         with Workers(2) as workers:
@@ -37,8 +69,9 @@ class Workers:
             evaluation.self_play("dove", workers=workers)
     """
 
-    def __init__(self, count: int) -> None:
-        self.count = count
+    def __init__(self, count: int, tell_compiling: bool = False) -> None:
+        self.count, self.tell_compiling = count, tell_compiling
+        self._context = _Context()
         self._pool: ProcessPoolExecutor | None = None
         self._lifelines: tuple[Connection, Connection] | None = None
 
@@ -61,7 +94,7 @@ class Workers:
         """Every task with its result, in the order in which they are finished.
 
         Raises:
-            WorkerError: a process was killed. In a script, start workers below ``if __name__ == "__main__":``.
+            WorkerError: a process was killed, or a script starts them outside ``if __name__ == "__main__":``.
         """
         if self.count <= 1 or len(tasks) <= 1:
             yield from ((task, work(task)) for task in tasks)
@@ -71,23 +104,42 @@ class Workers:
             for future in as_completed(waiting):
                 yield waiting[future], future.result()
         except BrokenProcessPool as error:
+            self._start().shutdown(wait=True, cancel_futures=True)  # until all have ended
+            if self._context.is_unguarded:
+                raise WorkerError(GUARD) from None
             raise WorkerError(
-                "a worker process ended before its game did (out of memory?). Finished games are kept in the store. "
-                "A script that plays with several workers must do so below: if __name__ == '__main__':"
+                "a worker process ended before its game did (out of memory?). Finished games are kept in the store"
             ) from error
 
     def _start(self) -> ProcessPoolExecutor:
         if self._pool is None:
-            context = multiprocessing.get_context("spawn")
-            self._lifelines = context.Pipe(duplex=False)
+            _end_in_imported_script()
+            self._lifelines = self._context.Pipe(duplex=False)
+            first = self._context.Semaphore(1) if self.tell_compiling else None
             self._pool = ProcessPoolExecutor(
-                self.count, mp_context=context, initializer=_prepare, initargs=(self._lifelines[0],)
+                self.count, mp_context=self._context, initializer=_prepare, initargs=(self._lifelines[0], first)
             )
         return self._pool
 
 
-def _prepare(lifeline: Connection) -> None:
-    """Leave interruptions to the parent; its death, or its giving up, is the end of the other side of `lifeline`."""
+def _end_in_imported_script() -> None:
+    """Ends a worker that is still importing the script that started it: the parent says why (`GUARD`).
+
+    Python would end it, too, with a traceback from each worker.
+    """
+    process = multiprocessing.current_process()
+    if process.name == NAME and getattr(process, "_inheriting", False):
+        os._exit(UNGUARDED)
+
+
+def _prepare(lifeline: Connection, first: Semaphore | None) -> None:
+    """Leave interruptions to the parent; its death, or its giving up, is the end of the other side of `lifeline`.
+
+    Args:
+        first: whoever has to compile first says so; None where nobody does.
+    """
+    if first is not None:
+        tell_compiling(lambda: first.acquire(block=False))
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with, args=(lifeline,), daemon=True).start()
 

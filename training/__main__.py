@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
-from training.console import errors_told, progress_shown
+from agents.files import reason, shown
+from agents.progress import metered, plain_console
+from training.console import errors_told, training_shown
 from training.errors import TrainingError
 from training.modal.command import command as modal
 from welfare_env import Rules, load_board
@@ -166,12 +167,15 @@ def best_response(
         if against in ("learner", "league"):
             raise TrainingError(f"against {against!r}: give a policy that stays as it is")
     options, path = _train(locals(), "welfare", coalition, {against: 1.0})
-    with errors_told():
-        found = import_module("training.gain").gains(options.play, path, against, report_games, seed=seed)
+    with errors_told("the training is finished and saved, the same command goes on with its gains"):
+        total = 1 + len(options.play.lineup.coalitions)
+        with metered("measuring", total, "samples of games") as meter:
+            gains = import_module("training.gain").gains
+            found = gains(options.play, path, against, report_games, seed=seed, on_progress=meter.advance)
     if as_json:
         print(json.dumps([gain.to_dict() for gain in found], indent=2))
     else:
-        Console().print(gain_table(found, against))
+        plain_console().print(gain_table(found, against))
 
 
 def gain_table(found: list[Gain], profile: str) -> Table:
@@ -192,11 +196,11 @@ def _train(
     """Read the options of a command, train, and say where the result is."""
     with errors_told():
         options = _options(given, variant, coalition, opponents, league_every)
-        with progress_shown(options.iterations, _line) as show:
-            path = import_module("training.ppo").train(options, show)
+        with training_shown(options.iterations, _line, options.folder) as show:
+            path = import_module("training.ppo").train(options, show.iteration, show.warm_start)
     usual, other = ("takes its most probable orders", "no") if options.play.lineup.is_fixed else ("draws", "yes")
     told = f"checkpoint: {path}  (policy rl:{path}, which {usual}; else rl:{path},greedy={other})"
-    Console(stderr=True).print(told, soft_wrap=True, highlight=False)
+    plain_console(stderr=True).print(told, soft_wrap=True)
     return options, path
 
 
@@ -249,8 +253,8 @@ def read_coalitions(text: str, powers: tuple[str, ...]) -> tuple[tuple[int, ...]
     names = [name.strip().upper() for name in text.split(",")]
     if sorted(set(names)) != sorted(names) or not set(names) < set(powers):
         stranger = next((name for name in names if name not in powers), None)
-        hint = did_you_mean(stranger, ("singles", *powers))
-        raise TrainingError(f"coalition {text!r}{hint}: give singles, or some of {', '.join(powers)}, with commas")
+        hint = did_you_mean(stranger, ("singles", *powers) if len(names) == 1 else powers)
+        raise TrainingError(f"coalition {text!r:.80}{hint}: give singles, or some of {', '.join(powers)}, with commas")
     return (tuple(powers.index(name) for name in names),)
 
 
@@ -261,8 +265,8 @@ def read_years(text: str, longest: int) -> tuple[int, ...]:
         TrainingError: no whole numbers from 1, or longer than the games themselves.
     """
     parts = [part.strip() for part in text.split(",")] if text else []
-    if not all(part.isdecimal() and 1 <= int(part) <= longest for part in parts):
-        raise TrainingError(f"curriculum {text!r}: give whole numbers from 1 to {longest}, with commas")
+    if not all(part.isdecimal() and len(part) <= 4 and 1 <= int(part) <= longest for part in parts):
+        raise TrainingError(f"curriculum {text!r:.80}: give whole numbers from 1 to {longest}, with commas")
     return tuple(map(int, parts))
 
 
@@ -291,7 +295,10 @@ def curves(
     """Draw learning curves, with bands over seeds."""
     with errors_told():
         figure = import_module("training.curves").draw(folders, metric or ["play/return"], title, level or [])
-        figure.savefig(out, dpi=130)
+        try:
+            figure.savefig(out, dpi=130)
+        except (OSError, ValueError) as error:  # ValueError: of an ending that is no kind of picture
+            raise TrainingError(f"{shown(out)}: the picture cannot be written: {reason(error)}") from error
     print(out)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from agents.rl import checkpoint
-from training.errors import TrainingError
+from training.errors import MOST_GAMES, MOST_SEED, check_whole
 from training.lineup import Lineup
 from training.ppo import Options, make_config
 from training.runner import BatchedEnvRunner, GameResult, Play
@@ -42,28 +43,38 @@ class Gain:
         return asdict(self)
 
 
-def gains(play: Play, network: str | Path, profile: str, games: int, seed: int = 0) -> list[Gain]:
+def gains(
+    play: Play,
+    network: str | Path,
+    profile: str,
+    games: int,
+    seed: int = 0,
+    on_progress: Callable[[int], None] = lambda samples: None,
+) -> list[Gain]:
     """The gain of each of the lineup's coalitions against `profile`, in the lineup's sequence.
 
     Args:
         play: map, rules and coalitions.
         network: a checkpoint (a folder, or a name that comes with the package); it plays every coalition.
         games: for each coalition, and for the profile by itself.
+        on_progress: is told how many of these samples have been played since the last call.
 
     Raises:
-        TrainingError: fewer than two games.
+        TrainingError: fewer than two games, or too many; a seed out of range.
     """
-    if games < 2:
-        raise TrainingError(f"games={games}: an interval needs two games or more")
+    check_whole("games", games, 2, MOST_GAMES)  # one has no interval
+    check_whole("seed", seed, 0, MOST_SEED)
     streams = (
         np.random.SeedSequence([seed, 4]).generate_state(1 + len(play.lineup.coalitions)).tolist()
     )  # not training's
     base = _points(play, Lineup(((),), (profile,), (1.0,)), games, streams.pop(), network)
+    on_progress(1)
     found = []
     for coalition in play.lineup.coalitions:
         away = _points(play, Lineup((coalition,), (profile,), (1.0,)), games, streams.pop(), network)
         members = list(coalition)
         found.append(_gain(play, coalition, away[:, members], base[:, members], seed))
+        on_progress(1)
     return found
 
 

@@ -6,6 +6,7 @@ silence, and a network that is always silent never finds out what words are good
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -20,6 +21,7 @@ from training.learner import means
 from training.modules import padded, rows
 from training.opponents import Scripted
 from training.runner import Play, Tape, as_choices, by_decision, check_press, decisions
+from welfare_env.engine import YEAR
 
 
 @dataclass(frozen=True)
@@ -44,8 +46,14 @@ class Lesson:
         return Lesson(self.observations[kept], self.actions[kept], self.returns[kept])
 
 
-def watch(play: Play, spec: str, games: int) -> Lesson:
-    """Let a policy play all seats of so many games, and note what it does."""
+def watch(
+    play: Play, spec: str, games: int, on_progress: Callable[[int, int], None] = lambda done, total: None
+) -> Lesson:
+    """Let a policy play all seats of so many games, and note what it does.
+
+    Args:
+        on_progress: is told in every phase how many years all games have finished, and of how many.
+    """
     check_press(play.rules)
     env = welfare_env.vector_env(games, play.map_name, play.rules)
     reader = Reader(env.board, play.rules)
@@ -69,6 +77,8 @@ def watch(play: Play, spec: str, games: int) -> Lesson:
         after = np.where(done[:, None], env.final, env.rows)
         tape.pay(play.reward.pay(env.board, play.rules, before, after) * live[:, None])
         live &= ~done
+        finished = int(env.rows[live, YEAR].min()) if live.any() else play.rules.years
+        on_progress(finished, play.rules.years)
     columns = tape.columns(gamma=1.0, lambda_=1.0)
     lesson = Lesson(columns["observations"], columns["actions"], columns["value_targets"])
     return lesson if has_spoken or not reader.message_rounds else lesson.orders()
@@ -112,15 +122,18 @@ def imitate(
     epochs: int = 4,
     minibatch: int = 512,
     lr: float = 2e-3,
-    on_progress: Callable[[int, float], None] = lambda step, loss: None,
+    on_progress: Callable[[int, int], None] = lambda step, steps: None,
 ) -> float:
     """Make the network's play like a lesson's, and its values like the lesson's returns.
+
+    Args:
+        on_progress: is told after every step of the optimiser its number, and how many there will be.
 
     Returns:
         The mean loss of the last epoch: the negative log probability of an order or a word.
     """
     rng, optimizer = np.random.default_rng([seed, 2]), torch.optim.Adam(network.parameters(), lr=lr)
-    steps, losses = 0, [0.0]
+    steps, total, losses = 0, epochs * math.ceil(len(lesson) / minibatch), [0.0]
     for _ in range(epochs):
         losses = []
         order = rng.permutation(len(lesson))
@@ -139,5 +152,5 @@ def imitate(
             optimizer.step()
             losses.append(loss.item())
             steps += 1
-            on_progress(steps, losses[-1])
+            on_progress(steps, total)
     return float(np.mean(losses))

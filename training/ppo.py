@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,7 @@ from agents.rl.checkpoint import Checkpoint
 from agents.rl.inputs import Reader
 from agents.rl.network import BoardNetwork
 from training import state
-from training.errors import TrainingError
+from training.errors import MOST_GAMES, MOST_SEED, TrainingError, check_number, check_whole
 from training.imitation import imitate, watch
 from training.learner import Collate, PPOLearner
 from training.lineup import LEAGUE
@@ -41,6 +42,7 @@ from training.runner import BatchedEnvRunner, GameResult, Play
 from welfare_env.mapfile import load_board
 
 CHECKPOINT = "checkpoint"
+MOST, MOST_WIDTH, MOST_LAYERS = 1_000_000, 1024, 64
 Weights = dict[str, np.ndarray]
 
 
@@ -97,11 +99,19 @@ class Progress:
     games: tuple[GameResult, ...]
 
 
-def train(options: Options, on_progress: Callable[[Progress], None] = lambda progress: None) -> Path:
+WarmStart = Callable[[str, str, int, int], None]  # stage, unit, how many of it are done, of how many
+
+
+def train(
+    options: Options,
+    on_progress: Callable[[Progress], None] = lambda progress: None,
+    on_warm_start: WarmStart = lambda stage, unit, done, total: None,
+) -> Path:
     """Train, or go on with a training that was interrupted.
 
     Args:
         on_progress: called after every iteration. A KeyboardInterrupt from it saves, and is raised again.
+        on_warm_start: called in the course of an imitation, before anything is saved.
 
     Returns:
         The folder of the checkpoint, for ``agents.make("rl:PATH")``.
@@ -112,7 +122,7 @@ def train(options: Options, on_progress: Callable[[Progress], None] = lambda pro
     check(options)
     torch.set_num_threads(1)
     learner = make_config(options).build_learner(spaces=_spaces(options.play))
-    done, league = _begin(learner, options)
+    done, league = _begin(learner, options, on_warm_start)
     state.read_log(options.folder, done)
     with _runners(options) as runners, state.logging_to(options.folder, done) as log:
         for iteration in range(done, options.iterations):
@@ -142,13 +152,21 @@ def check(options: Options) -> None:
     Raises:
         TrainingError: they do not; the message says which, and what would be right.
     """
-    whole = ("iterations", "epochs", "minibatch", "save_every", "league_size", "imitate_games")
-    for name in whole:
-        if getattr(options, name) < 1:
-            raise TrainingError(f"{name}={getattr(options, name)!r}: give a whole number from 1")
+    play = options.play
+    for name in ("iterations", "epochs", "minibatch", "save_every", "league_size", "imitate_games"):
+        check_whole(name, getattr(options, name), 1, MOST)
+    check_whole("games", play.num_games, 1, MOST_GAMES)
+    check_whole("seed", play.seed, 0, MOST_SEED)
+    check_whole("width", play.size.width, 1, MOST_WIDTH)
+    check_whole("layers", play.size.layers, 1, MOST_LAYERS)
+    check_whole("league_every", options.league_every, 0, MOST)
     for name, most in (("lr", 1e3), ("entropy", 1e3), ("clip", 1), ("gamma", 1), ("lambda_", 1)):
-        if not 0 <= getattr(options, name) <= most:
-            raise TrainingError(f"{name}={getattr(options, name)!r}: give a number from 0 to {most:g}")
+        check_number(name, getattr(options, name), most)
+    for opponent, share in zip(play.lineup.opponents, play.lineup.shares, strict=True):
+        check_number(f"the share of opponent {opponent!r:.80}", share, 1e9)
+    if not any(play.lineup.shares):
+        raise TrainingError("opponents: give one of them a share above 0")
+    check_whole("workers", options.workers, 0, MOST)
     if not 0 <= options.workers <= options.play.num_games:
         raise TrainingError(
             f"workers={options.workers}: give at most one for each of the {options.play.num_games} games"
@@ -314,7 +332,7 @@ def _learned(told: Mapping[str, Any]) -> dict[str, float]:
 # Saving and going on.
 
 
-def _begin(learner: Learner, options: Options) -> tuple[int, list[Weights]]:
+def _begin(learner: Learner, options: Options, told: WarmStart) -> tuple[int, list[Weights]]:
     """Iterations that are done, and the league; the learner has what was saved, or the weights to start with."""
     network, play = network_of(learner), options.play
     optimiser: Any = learner.get_optimizer(DEFAULT_MODULE_ID)
@@ -325,8 +343,11 @@ def _begin(learner: Learner, options: Options) -> tuple[int, list[Weights]]:
         checkpoint.load(options.start).warm_start(network, load_board(play.map_name), play.rules)
     if options.imitate is not None:
         reader = Reader(load_board(play.map_name), play.rules)
-        lesson = watch(play, options.imitate, options.imitate_games)
-        imitate(network, reader, lesson, play.seed, minibatch=options.minibatch)
+        lesson = watch(
+            play, options.imitate, options.imitate_games, partial(told, f"watching {options.imitate}", "years")
+        )
+        on_step = partial(told, f"imitating {options.imitate}", "steps")
+        imitate(network, reader, lesson, play.seed, minibatch=options.minibatch, on_progress=on_step)
         _save(learner, options, 0, [])
     return 0, []
 

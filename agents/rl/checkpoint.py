@@ -211,7 +211,8 @@ def load(folder: str | os.PathLike[str]) -> Checkpoint:
 
 
 def _told(error: Exception) -> str:
-    return f"{reason(error)} ({Path(error.filename).name:.80})" if getattr(error, "filename", None) else str(error)
+    named = getattr(error, "filename", None)
+    return f"{reason(error)} ({Path(named).name:.80})" if named else str(error)
 
 
 def _checkpoint(about: dict[str, Any], weights: dict[str, np.ndarray]) -> Checkpoint:

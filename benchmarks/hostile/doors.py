@@ -95,7 +95,14 @@ def _try_one(door: Door, index: int, given: Any, tally: Tally) -> None:
     if not fault and took > SLOW:
         fault = f"took {took:.1f} s"
     if fault:
-        tally.faults.append(f"{door.name} #{index}: {fault[:300]}  <- {given!r:.300}")
+        tally.faults.append(f"{door.name} #{index}: {fault[:300]}  <- {_shown(given)}")
+
+
+def _shown(given: Any) -> str:
+    try:
+        return f"{given!r:.300}"
+    except ValueError:  # Python does not write down numbers of thousands of digits
+        return f"{type(given).__name__} with a number that is too long to show"
 
 
 def _stop_waiting(_number: int, _frame: FrameType | None) -> None:

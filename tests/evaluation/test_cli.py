@@ -323,7 +323,7 @@ def test_the_demo(launch: Callable[..., subprocess.Popen[str]], cli: Callable[..
     assert {key[:2] for key in gains} == set(product(command_line.DEMO_PROFILES, ("singles", "pairs")))
     assert all(gain > 1 for gain in gains.values())
     assert gains["prosocial", "singles", command_line.LEARNED] == max(gains.values())
-    assert err == ""
+    assert all(line.startswith(("playing: ", "compiling ")) for line in err.splitlines())
 
 
 # Help
@@ -373,6 +373,19 @@ WRONG = [
     (("exploitability", "hold", "--coalitions", "FRANCE+SPAIN"), "unknown power 'SPAIN'"),
     (("exploitability", "hold", "--coalitions", "ITALY+ITALY"), "each once"),
     (("exploitability", "hold", "--coalitions", ""), "unknown power ''"),
+    (("exploitability", "hold", "--coalitions", "FRANCE+TURKY"), "did you mean 'TURKEY'?"),
+    (("exploitability", "hold", "--coalitions", "singels"), "did you mean 'singles'?"),
+    (("exploitability", "hold", "--coalitions", "italia"), "did you mean 'ITALY'?"),
+    (("self-play", "prosocail"), "did you mean 'prosocial'?"),
+    (("self-play", "exploiter:nice=dvoe,attack=dumbbot"), "did you mean 'dove'?"),
+    (("self-play", "lm:x/:good:[red]"), ":good:[red]"),
+    (("self-play", "hold", "--games", "9" * 30), "games=99"),
+    (("self-play", "hold", "--seed", "9" * 30), "seed=99"),
+    (("exploitability", "hold", "--games", "9" * 30), "games=99"),
+    (("self-play", "hold", "--message-rounds", "9" * 30), "message_rounds=99"),
+    (("self-play", "hold", "--store", "y" * 5000), "choose another path"),
+    (("self-play", "lm:scripted/stub", "--lm-cache", "/dev/full", "--years", "1"), "is a pipe or a device"),
+    (("self-play", "lm:scripted/stub", "--budget-dollars", "nan"), "max_dollars nan"),
     (("exploitability", "hold", "--map", "clique:4"), "map 'clique:4' has no ENGLAND: use all-singles"),
     (("self-play", "hold", "--store", "."), "choose another path"),
     (("self-play", "hold", "--store", "/dev/null/games.sqlite"), "folder cannot be made"),
@@ -384,7 +397,8 @@ def test_errors_end_in_one_readable_line(
     cli: Callable[..., Outcome], command: tuple[str, ...], words: str, played: list[GameSpec]
 ) -> None:
     outcome = cli(*command, "--workers", "1")
-    assert (outcome.code, outcome.out, played) == (2, "", [])
+    assert (outcome.code, outcome.out) == (2, "")
+    assert played == [] or "--lm-cache" in command  # which is looked into when something is first asked
     (line,) = outcome.err.splitlines()
     assert line.startswith("error: ")
     assert words in line
@@ -433,6 +447,37 @@ def test_the_module_runs_as_a_program(launch: Callable[..., subprocess.Popen[str
     out, err = process.communicate(timeout=PATIENCE)
     assert (process.returncode, out) == (2, "")
     assert err.startswith("error: variant='chess'")
+
+
+def test_too_many_workers_are_refused(cli: Callable[..., Outcome], played: list[GameSpec]) -> None:
+    outcome = cli("self-play", "hold", *QUICK[:-1], "9" * 30)
+    assert (outcome.code, played) == (2, [])
+    assert outcome.err.startswith("error: workers=99")
+
+
+SCRIPT = """
+import evaluation
+from welfare_env import Rules
+
+options = {"map_name": "clique:3", "rules": Rules(years=1, press=None), "workers": 2}
+"""
+CALL = "print(evaluation.self_play('random', 3, **options).root_nash_welfare.n)"
+
+
+def test_a_script_without_a_guard_is_told_what_it_lacks(tmp_path: Path) -> None:
+    environment = os.environ | {"PYTHONPATH": str(CODE)}
+    outcomes = []
+    for call in (CALL, f"if __name__ == '__main__':\n    {CALL}"):
+        (tmp_path / "script.py").write_text(SCRIPT + call)
+        command = [sys.executable, str(tmp_path / "script.py")]
+        outcomes.append(subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, env=environment))
+    unguarded, guarded = outcomes
+    assert unguarded.returncode == 1
+    assert unguarded.stderr.count("Traceback") == 1
+    assert "WorkerError: workers: each of them imports this script" in unguarded.stderr
+    assert 'if __name__ == "__main__":' in unguarded.stderr
+    assert len(unguarded.stderr.splitlines()) < 30
+    assert (guarded.returncode, guarded.stdout, guarded.stderr) == (0, "3\n", "")
 
 
 # Interrupted and killed

@@ -269,13 +269,14 @@ class TestDamage:
             damaged = bytearray(whole)
             damaged[place] ^= 0x80
             path.write_bytes(damaged)
-            with GameStore(path) as again:
-                try:
+            told = ""
+            try:
+                with GameStore(path) as again:
                     assert again.get(SPECIFICATION) == RECORD
                     assert [game.specification for game in again.games()] == [SPECIFICATION]
-                except StoreError as error:
-                    assert "evaluation.sqlite" in str(error)
-                    assert "damaged" in str(error) or "does not match" in str(error)
+            except StoreError as error:
+                told = str(error)
+            assert not told or "is damaged" in told or "does not match" in told or "another program" in told, told
 
     def test_a_bomb_is_not_unfolded(self, store: GameStore, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "LARGEST_FILE", 10_000)
@@ -317,7 +318,7 @@ class TestDamage:
     )
     def test_rows_that_we_did_not_write(self, store: GameStore, path: Path, column: str, value: object) -> None:
         store.put(SPECIFICATION, RECORD)
-        change(path, f"UPDATE games SET {column} = ?", value)
+        change(path, f"UPDATE games SET {column} = ?", value)  # noqa: S608 (our own words)
         with pytest.raises(StoreError, match="does not match its key"):
             store.games()
 

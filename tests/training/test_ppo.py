@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -13,14 +14,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import typer
 from ray.rllib.core import DEFAULT_MODULE_ID
 from ray.rllib.core.columns import Columns
 from safetensors.numpy import load_file
 from typer.testing import CliRunner
 
 import agents
+from agents import progress
 from agents.rl.network import Size
 from evaluation.exact import best_response
+from training import console
 from training.__main__ import app, read_coalitions, read_years
 from training.errors import TrainingError
 from training.gain import gains
@@ -248,6 +252,28 @@ def test_bad_curricula(text):
         (["welfare", "--press", "text"], "press"),
         (["welfare", "--curriculum", "99"], "curriculum"),
         (["curves", "/nowhere"], "no log"),
+        (["best-response", "--against", "prosocial", "--coalition", "FRANC"], "did you mean 'FRANCE'?"),
+        (["best-response", "--against", "prosocial", "--coalition", "singel"], "did you mean 'singles'?"),
+        (["best-response", "--against", "prosocail"], "did you mean 'prosocial'?"),
+        (["welfare", "--seed", "9" * 30], "seed=99"),
+        (["welfare", "--games", "9" * 30], "games=99"),
+        (["welfare", "--iterations", "9" * 30], "iterations=99"),
+        (["welfare", "--years", "9" * 30], "years=99"),
+        (["welfare", "--width", "9" * 30], "width=99"),
+        (["welfare", "--layers", "9" * 30], "layers=99"),
+        (["welfare", "--workers", "9" * 30], "workers=99"),
+        (["welfare", "--lr", "nan"], "lr=nan"),
+        (["welfare", "--entropy", "inf"], "entropy=inf"),
+        (["welfare", "--reward", "inequity:nan,0"], "reward"),
+        (["welfare", "--curriculum", "9" * 5000], "curriculum"),
+        (["welfare", "--out", "/dev/null/x"], "no folder can be made"),
+        (["welfare", "--start", "y" * 5000], "no checkpoint"),
+        (["modal", "--seed", "9" * 30], "seed=99"),
+        (["modal", "--games", "9" * 30], "games=99"),
+        (["modal", "--entropy", "inf"], "entropy=inf"),
+        (["modal", "--lr", "inf"], "lr=inf"),
+        (["modal", "--actions", "wishes"], "actions='wishes'"),
+        (["modal", "--out", "/dev/null/x"], "no folder can be made"),
     ],
 )
 def test_errors_are_told_in_a_line(tmp_path, monkeypatch, arguments, told):
@@ -255,6 +281,7 @@ def test_errors_are_told_in_a_line(tmp_path, monkeypatch, arguments, told):
     result = CliRunner().invoke(app, arguments)
     assert result.exit_code == 2
     assert told in result.stderr
+    assert len(result.stderr.splitlines()) == 1
     assert "Traceback" not in result.output
 
 
@@ -266,3 +293,77 @@ def test_curves(tmp_path):
     told = CliRunner().invoke(app, ["curves", str(tmp_path / "0"), str(tmp_path / "1"), "--out", str(out)])
     assert told.exit_code == 0, told.output
     assert out.stat().st_size > 5000
+    for name in ("curves.xyz", "nowhere/curves.png"):
+        told = CliRunner().invoke(app, ["curves", str(tmp_path / "0"), "--out", str(tmp_path / name)])
+        assert told.exit_code == 2
+        assert "the picture cannot be written" in told.stderr
+
+
+IMITATE = ["welfare", "--map", "clique:3", "--years", "2", "--games", "4", "--iterations", "2", "--save-every", "1"]
+IMITATE += ["--minibatch", "64", "--width", "8", "--imitate", "dumbbot", "--imitate-games", "20", "--league-share", "0"]
+
+
+@pytest.mark.parametrize(
+    ("stage", "kept"),
+    [
+        ("watching dumbbot", "nothing is saved yet, the same command begins anew"),
+        ("imitating dumbbot", "nothing is saved yet, the same command begins anew"),
+        ("learning", "the training is saved after iteration 1, the same command goes on from there"),
+    ],
+)
+def test_an_interruption_tells_what_is_saved(tmp_path, monkeypatch, stage, kept):
+    stages = []
+    enter = console.Shown._enter
+
+    def entered(self, what, *rest):
+        if what == stage and stage not in stages:
+            os.kill(os.getpid(), signal.SIGINT)
+        stages.append(what)
+        enter(self, what, *rest)
+
+    monkeypatch.setattr(console.Shown, "_enter", entered)
+    before = signal.getsignal(signal.SIGINT)
+    told = CliRunner().invoke(app, [*IMITATE, "--out", str(tmp_path)])
+    assert told.exit_code == 130
+    assert told.stderr == f"interrupted: {kept}\n"
+    assert signal.getsignal(signal.SIGINT) is before
+    assert stages[-1] == stage  # nothing after it
+    assert (tmp_path / "state.safetensors").exists() == (stage == "learning")
+    if stage != "watching dumbbot":
+        assert CliRunner().invoke(app, [*IMITATE, "--out", str(tmp_path)]).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("lineup", "told"),
+    [
+        (Lineup(((0,),), ("hold",), (float("nan"),)), "the share of opponent 'hold'=nan"),
+        (Lineup(((0,),), ("hold",), (-1.0,)), "the share of opponent 'hold'=-1"),
+        (Lineup(((0,),), ("hold", "dove"), (0.0, 0.0)), "share above 0"),
+    ],
+)
+def test_odd_shares_are_refused(tmp_path, lineup, told):
+    options = options_of(tmp_path)
+    with pytest.raises(TrainingError, match=told):
+        train(replace(options, play=replace(options.play, lineup=lineup)))
+
+
+def test_a_hasty_interruption_tells_what_was_saved_before(tmp_path, monkeypatch):
+    monkeypatch.setattr(console.Shown, "iteration", lambda self, told: (_ for _ in ()).throw(KeyboardInterrupt))
+    assert console.saved_iterations(tmp_path) is None
+    for content in (b"", b"12345678", b"\xff" * 50, (2).to_bytes(8, "little") + b"{}"):
+        (tmp_path / "state.safetensors").write_bytes(content)
+        assert console.saved_iterations(tmp_path) is None
+    with pytest.raises(typer.Exit), console.training_shown(3, str, tmp_path) as shown:
+        shown.iteration(None)
+
+
+def test_long_commands_tell_how_far_they_are_where_nobody_looks_on(tmp_path, monkeypatch):
+    monkeypatch.setattr(progress, "EVERY", 0.001)
+    against = ["best-response", "--against", "prosocial", "--map", "clique:3", "--years", "2", "--games", "4"]
+    small = ["--iterations", "2", "--width", "8", "--minibatch", "64", "--report-games", "4"]
+    told = CliRunner().invoke(app, [*against, *small, "--imitate", "dumbbot", "--out", str(tmp_path)])
+    assert told.exit_code == 0, told.output
+    for stage in (r"watching dumbbot: \d of 2 years", r"imitating dumbbot: \d+ of \d+ steps", r"of 2 iterations, 0:",
+                  r"measuring: \d of 4 samples of games"):  # fmt: skip
+        assert re.search(rf"^.*{stage}", told.stderr, re.M), (stage, told.stderr[-2000:])
+    assert "iterations" not in told.stdout

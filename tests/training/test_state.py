@@ -104,7 +104,7 @@ def test_a_damaged_log(folder, line):
     (folder / "log.jsonl").write_bytes((line + "\n").encode("utf-8", "surrogatepass"))
     with pytest.raises(TrainingError, match=r"log\.jsonl"):
         state.read_log(folder, 1)
-    with pytest.raises(TrainingError, match="no log of a training|nothing logged"):
+    with pytest.raises(TrainingError, match=r"no log of a training|nothing logged"):
         curves.read(folder, "gain")
 
 

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Annotated, Optional
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
+from agents.progress import plain_console
 from modal_env.game import COSTS
 from modal_env.tables import WIDE
-from training.console import errors_told, progress_shown
+from training.console import errors_told, training_shown
 from training.modal.mixes import name_of, spec_of
 from training.modal.trainer import SELF, ModalOptions, ModalProgress, ModalResult, train_modal
 
@@ -74,12 +74,14 @@ def command(
         against, actions, epsilon, programs, cost, budget, iterations, games, epochs, lr, entropy,
         seed=seed, save_every=save_every, folder=out,
     )  # fmt: skip
-    with errors_told(), progress_shown(options.iterations, _line) as show:
-        result = train_modal(options, show)
+    with errors_told():
+        options.setting()  # says what is wrong with the options, before they name a folder
+        with training_shown(options.iterations, _line, options.place) as show:
+            result = train_modal(options, show.iteration)
     if as_json:
         print(json.dumps(result.to_dict(), indent=2))
         return
-    Console(width=None if sys.stdout.isatty() else WIDE).print(result_table(result))
+    plain_console(width=None if sys.stdout.isatty() else WIDE).print(result_table(result))
     print(f"policy: {result.spec}")
 
 

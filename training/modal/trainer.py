@@ -26,7 +26,7 @@ import numpy as np
 import modal_env
 from agents.programs import Share, expected_payoff
 from modal_env.setting import make_setting
-from training.errors import TrainingError
+from training.errors import MOST_GAMES, MOST_SEED, TrainingError, check_number, check_whole
 from training.modal.mixes import PARTS, Judge, commonest, name_of, rounded, softmax, spec_of
 
 if TYPE_CHECKING:
@@ -97,11 +97,12 @@ class ModalOptions:
         if self.actions not in ACTIONS:
             raise TrainingError(f"actions={self.actions!r:.80}: choose one of {', '.join(ACTIONS)}")
         for name in ("iterations", "num_games", "epochs", "save_every"):
-            if getattr(self, name) < 1:
-                raise TrainingError(f"{name}={getattr(self, name)}: give a whole number from 1")
-        if self.seed < 0 or self.entropy < 0 or not 0 < self.clip < 1 or (self.lr is not None and self.lr <= 0):
-            told = f"seed={self.seed}, entropy={self.entropy}, clip={self.clip}, lr={self.lr}"
-            raise TrainingError(f"{told}: give a seed and an entropy from 0, a clip between 0 and 1 and an lr above 0")
+            check_whole(name, getattr(self, name), 1, MOST_GAMES)
+        check_whole("seed", self.seed, 0, MOST_SEED)
+        for name, value, most in (("entropy", self.entropy, 1e3), ("clip", self.clip, 1), ("lr", self.rate, 1e3)):
+            check_number(name, value, most)
+        if self.clip in (0, 1) or self.rate == 0:
+            raise TrainingError(f"clip={self.clip}, lr={self.rate}: give a clip between 0 and 1 and an lr above 0")
         return make_setting(
             self.epsilon, actions=self.actions, agents=self.agents, cost=self.cost, budget=self.budget, strict=True
         )

@@ -395,11 +395,13 @@ class TestDamage:
         damaged = bytearray(filled.read_bytes())
         damaged[damaged.index(b"CREATE TABLE") - 20 + place] ^= 0x80
         filled.write_bytes(damaged)
+        told = str(filled)
         try:
             assert ResponseCache(filled).get(f"{7:064}") == REPLY
             assert replies_digest(filled)
         except CacheError as error:
-            assert "replies.sqlite" in str(error)
+            told = str(error)
+        assert "replies.sqlite" in told
 
     def test_a_file_is_its_owners_alone(self, filled: Path) -> None:
         assert filled.stat().st_mode & 0o777 == 0o600

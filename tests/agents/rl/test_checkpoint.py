@@ -124,16 +124,7 @@ def test_only_files_are_read(folder, name):
 def test_files_that_are_far_too_large(folder, name):
     with (folder / name).open("r+b") as file:
         file.truncate(2 << 30)
-    with pytest.raises(CheckpointError, match=f"{name} has more than"):
-        checkpoint.load(folder)
-
-
-def test_weights_of_another_kind(folder):
-    safetensors.save_file({"a": np.zeros(3, np.int64)}, folder / "weights.safetensors")
-    about = json.loads((folder / "checkpoint.json").read_text())
-    about["weights"] = hashlib.sha256((folder / "weights.safetensors").read_bytes()).hexdigest()
-    (folder / "checkpoint.json").write_text(json.dumps(about))
-    with pytest.raises(CheckpointError, match="a is no float32"):
+    with pytest.raises(CheckpointError, match="are more than the"):
         checkpoint.load(folder)
 
 

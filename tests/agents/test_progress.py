@@ -1,0 +1,108 @@
+"""What commands show of long work, on a terminal and without one."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import textwrap
+import threading
+from pathlib import Path
+
+import pytest
+
+from agents import progress
+from agents.progress import Meter, metered, plain_console
+
+ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+ROOT = Path(__file__).parents[2]
+
+
+def test_without_a_terminal_lines_come_at_intervals(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(progress, "EVERY", 0.01)
+    told = threading.Event()
+    line = Meter.line
+    monkeypatch.setattr(Meter, "line", lambda self: (told.set(), line(self))[1])
+    with metered("playing", 60, "games") as meter:
+        meter.advance(10)
+        meter.advance(2)
+        told.clear()
+        assert told.wait(60)
+    assert not [thread for thread in threading.enumerate() if thread.name.endswith("(tell)")]
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert re.search(r"^playing: 12 of 60 games, \d+:\d\d so far(, about \d+:\d\d left)?$", err, re.M)
+
+
+def test_short_work_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    with metered("playing", 60, "games") as meter:
+        meter.advance(60)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_the_time_left_is_that_of_the_pace() -> None:
+    clock = [0.0]
+    meter = Meter(is_watched=False)
+    meter.bar.get_time = lambda: clock[0]
+    meter.stage("playing", 100, "games")
+    meter.advance(50)  # found in the store: no pace
+    assert meter.line() == "playing: 50 of 100 games, 0:00 so far"
+    for seconds in (10.0, 20.0):
+        clock[0] = seconds
+        meter.advance(5)
+    assert meter.line() == "playing: 60 of 100 games, 0:20 so far, about 1:20 left"
+    meter.stage("learning", 3, "iterations")
+    clock[0] = 7300.0
+    meter.reach(3, "return 1.0")
+    assert meter.line() == "return 1.0: 3 of 3 iterations, 2:01:20 so far"
+
+
+def test_a_bar_shows_brackets_and_colons_as_they_are(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    with metered("[]X(me) :good:", 3, "[red]") as meter:
+        meter.advance(3)
+    shown = ESCAPES.sub("", capsys.readouterr().err)
+    assert "[]X(me) :good:" in shown
+    assert "3/3 [red]" in shown
+
+
+def test_a_plain_console_changes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    text = "lm:x/:good:free [bold]b[/] [link=x] 'a' 1"
+    plain_console(stderr=True).print(f"error: {text}", style="red", soft_wrap=True)
+    plain_console().print(text)
+    assert capsys.readouterr() == (f"{text}\n", f"error: {text}\n")
+
+
+CHILD = """
+    from numba import njit
+    import {module} as ours
+    from agents.progress import compiling_told
+
+    def add(x):
+        return x + 1
+
+    add.__module__ = "welfare_env.engine.somewhere"
+    kernel = njit(add)
+    with compiling_told():
+        print("told by", kernel(1))
+        kernel(1.5)
+"""
+
+
+def test_compiling_is_told_once_and_only_by_commands() -> None:
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    for source, lines in (
+        (CHILD, [progress.COMPILES]),
+        (CHILD.replace("with compiling_told():", "if True:"), []),
+        (CHILD.replace("welfare_env.engine", "theirs"), []),
+    ):
+        code = textwrap.dedent(source.format(module="welfare_env"))
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, env=environment, cwd=ROOT
+        )
+        assert (done.returncode, done.stderr.splitlines()) == (0, lines)
