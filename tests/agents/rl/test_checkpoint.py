@@ -116,7 +116,7 @@ def test_only_files_are_read(folder, name):
     for make in (os.mkfifo, lambda path: path.symlink_to("/dev/zero"), lambda path: path.mkdir()):
         (folder / name).unlink(missing_ok=True)
         make(folder / name)
-        with pytest.raises(CheckpointError, match=f"no checkpoint: {name} missing"):
+        with pytest.raises(CheckpointError, match=r"is a folder|is a pipe or a device"):
             checkpoint.load(folder)
 
 
