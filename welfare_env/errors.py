@@ -1,5 +1,19 @@
 """Errors that the public edge raises. Every message says what came in, where, and what would be right."""
 
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+def did_you_mean(word: object, known: Iterable[str]) -> str:
+    """What an error adds about a word that is none of a closed list: " (did you mean 'hold'?)", or nothing."""
+    if not isinstance(word, str):
+        return ""
+    folded = {other.casefold(): other for other in known}
+    near = get_close_matches(word[:80].casefold(), folded, n=3, cutoff=0.7)
+    return f" (did you mean {' or '.join(repr(folded[other]) for other in near)}?)" if near else ""
+
 
 class WelfareEnvError(Exception):
     """Base of all errors raised on purpose by this distribution."""

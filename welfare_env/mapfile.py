@@ -20,7 +20,7 @@ import numpy as np
 
 from welfare_env import boardcache
 from welfare_env.board import Board
-from welfare_env.errors import MapFormatError, UnknownMapError
+from welfare_env.errors import MapFormatError, UnknownMapError, did_you_mean
 from welfare_env.toy import SHAPES, is_toy, toy_map
 
 SEQUENCE = ["NEWYEAR", "SPRING MOVEMENT", "SPRING RETREATS", "FALL MOVEMENT", "FALL RETREATS", "WINTER ADJUSTMENTS"]
@@ -110,8 +110,9 @@ def _map_text(name: str) -> str:
         return _installed_text(name)
     path = Path(name)
     if path.suffix != ".map" or "\0" in name or not path.is_file():
-        known = ", ".join([*map_names(), *(f"{shape}:N" for shape in SHAPES)])
-        raise UnknownMapError(f"unknown map {name!r}: give the path of a .map file or one of {known}")
+        known = [*map_names(), *(f"{shape}:N" for shape in SHAPES)]
+        hint = did_you_mean(name, known)
+        raise UnknownMapError(f"unknown map {name!r}{hint}: give the path of a .map file or one of {', '.join(known)}")
     if path.stat().st_size > LARGEST_FILE:
         raise MapFormatError(f"map {name!r} has more than {LARGEST_FILE} bytes: no map is that large")
     try:

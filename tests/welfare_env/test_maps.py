@@ -278,6 +278,14 @@ class TestFaults:
         with pytest.raises(UnknownMapError, match=r"standard.*world"):
             load_board("atlantis")
 
+    @pytest.mark.parametrize(
+        ("name", "meant"),
+        [("stadnard", "'standard'"), ("Standard", "'standard'"), ("anc_med", "'ancmed'"), ("cliqe:4", "'clique:N'")],
+    )
+    def test_a_misspelt_name_is_answered_with_the_nearest(self, name: str, meant: str) -> None:
+        with pytest.raises(UnknownMapError, match=rf"unknown map {name!r} \(did you mean .*{meant}.*\?\)"):
+            load_board(name)
+
     def test_a_directory_is_no_map(self, tmp_path: Path) -> None:
         (tmp_path / "folder.map").mkdir()
         with pytest.raises(UnknownMapError):
