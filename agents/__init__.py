@@ -15,7 +15,7 @@ then ``policy.act(observation, info)`` in any PettingZoo loop. A policy sees wha
 | ``dove:share=0.25`` | takes open centres, disarms step by step, sends peaceful messages |
 | ``exploiter:nice=SPEC,attack=SPEC`` | nice, then attack, then nice and disarmed |
 | ``lm:PROVIDER/MODEL`` | a language model: ``lm:openai/NAME,temperature=0.7``; see docs/language-models.md |
-| ``rl:PATH`` | a trained network, from the folder of its checkpoint: ``rl:runs/small,greedy=yes`` |
+| ``rl:PATH`` | a trained network, from the folder of its checkpoint: ``rl:runs/small``, ``rl:attacker,greedy=no`` |
 | ``import:MODULE.CLASS`` | a player of your own: a class of an importable module |
 
 and, in `modal_env`:

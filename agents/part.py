@@ -3,22 +3,53 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 
-from welfare_env.errors import UnknownAgentError
+from welfare_env.errors import UnknownAgentError, did_you_mean
 
+LONGEST = 10_000  # characters of a spec
+DEEPEST = 20  # specs in each other
 _KEY_GIVEN = re.compile(r"(\b(?:(?:api_?)?key|token|secret|password|auth\w*)\s*=\s*)[^,()]*", re.I)
 """An option that there is not, since keys come from the environment."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """A piece of a spec that knows where it stands in the whole: ``source[start:stop]``."""
+    """A piece of a spec that knows where it stands in the whole: ``source[start:stop]``.
+
+    Attributes:
+        depth: how many specs it stands in.
+    """
 
     source: str
     start: int
     stop: int
+    depth: int = 0
+
+    @classmethod
+    def whole(cls, spec: object) -> Part:
+        """All of a spec.
+
+        Raises:
+            UnknownAgentError: no text, or one that is longer than `LONGEST`.
+        """
+        if not isinstance(spec, str):
+            example = "'exploiter:nice=prosocial,attack=dumbbot'"
+            raise UnknownAgentError(f"agent spec {spec!r:.80}: give a string such as {example}")
+        if len(spec) > LONGEST:
+            raise UnknownAgentError(f"an agent spec of {len(spec):,} characters: give {LONGEST:,} at most")
+        return cls(spec, 0, len(spec))
+
+    def inside(self) -> Part:
+        """The same piece as one of a spec that stands in another.
+
+        Raises:
+            UnknownAgentError: more than `DEEPEST` specs stand in each other.
+        """
+        if self.depth == DEEPEST:
+            raise self.fault(f"more than {DEEPEST} specs in each other: nest fewer")
+        return replace(self, depth=self.depth + 1)
 
     @property
     def text(self) -> str:
@@ -29,7 +60,7 @@ class Part:
         text = self.text[start:stop]
         left = len(text) - len(text.lstrip())
         begin = self.start + start + left
-        return Part(self.source, begin, begin + len(text.strip()))
+        return replace(self, start=begin, stop=begin + len(text.strip()))
 
     def halves(self, mark: str) -> tuple[Part, Part] | None:
         """What stands before and after the first `mark`; None without one."""
@@ -51,15 +82,35 @@ class Part:
         yield self.cut(start, len(self.text))
 
     def unwrapped(self) -> Part:
-        """Without the parentheses around it, if it has any."""
-        whole = self.text.startswith("(") and self.text.endswith(")")
-        return self.cut(1, len(self.text) - 1) if whole else self
+        """Without the pair of parentheses around all of it, if it has one."""
+        return self.cut(1, len(self.text) - 1) if is_wrapped(self.text) else self
+
+    def one_of(self, words: Iterable[str]) -> str:
+        """Its text, which must be one of a few words.
+
+        Raises:
+            UnknownAgentError: it is none of them.
+        """
+        known = list(words)
+        if self.text not in known:
+            raise self.fault(f"give one of {', '.join(known)}{did_you_mean(self.text, known)}")
+        return self.text
 
     def fault(self, message: str) -> UnknownAgentError:
         """The error to raise about this piece; it quotes no password and no key that stands in the spec."""
         source, text = _quotable(self.source), _quotable(self.text)
         place = f"at {text if text in source else '[hidden]'!r} (character {self.start + 1})" if text else "at its end"
         return UnknownAgentError(f"agent spec {source!r}, {place}: {message}")
+
+
+def is_wrapped(text: str) -> bool:
+    """Whether a text begins with a parenthesis that is closed at its end."""
+    depth = 0
+    for place, sign in enumerate(text):
+        depth += (sign == "(") - (sign == ")")
+        if depth <= 0:
+            return place > 0 and place == len(text) - 1
+    return False
 
 
 def _quotable(text: str) -> str:

@@ -5,6 +5,7 @@ They write their program in whatever way the environment asks for: as a number, 
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
@@ -18,12 +19,33 @@ from modal_env.modes import find
 from modal_env.tokens import NOTHING
 
 Share = tuple[modal_env.Agent, Fraction]
+MOST_PROGRAMS = 100  # of a mix
+LONGEST_SHARE = 40  # characters
+_SHARE = re.compile(r"[-+]?(?:[0-9]+/0*[1-9][0-9]*|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]{1,2})?)")
 
 
 def expected_payoff(mine: Sequence[Share], other: Sequence[Share], setting: modal_env.Setting) -> Fraction:
     """What a mix is paid on average against another one, cost deducted."""
     meetings = [(p * q, meet(a, b, setting.cost)) for a, p in mine for b, q in other]
     return sum((share * meeting.paid(setting.epsilon) for share, meeting in meetings), Fraction(0))
+
+
+def read_share(text: str) -> Fraction:
+    """A share as it is written: "17/20", "0.05", "1e-3".
+
+    Raises:
+        ValueError: no such number, or one that is longer than `LONGEST_SHARE` or has more digits behind the e than two.
+    """
+    if len(text) > LONGEST_SHARE or not _SHARE.fullmatch(text):
+        most = f"in at most {LONGEST_SHARE} characters, and with at most two digits behind an e"
+        raise ValueError(f"{text!r:.80} is no share: give a number such as 1/20 or 0.05, {most}")
+    return Fraction(text)
+
+
+def _number(share: Fraction | int | float | str) -> Fraction:
+    if isinstance(share, str):
+        return read_share(share.strip())
+    return share if isinstance(share, Fraction) else Fraction(str(share))
 
 
 class ProgramPolicy(ABC):
@@ -69,11 +91,14 @@ class MixPolicy(ProgramPolicy):
             such as "17/20", or a float, which stands for the decimal number that it prints as.
 
     Raises:
-        ValueError: a program that cannot be read, a share that is no number from 0, or shares that do not add up to 1.
+        ValueError: a program that cannot be read, a share that is no number from 0 (`read_share`), more than
+            `MOST_PROGRAMS`, or shares that do not add up to 1.
     """
 
     def __init__(self, shares: Sequence[tuple[str, Fraction | int | float | str]]) -> None:
-        self.shares: list[Share] = [(find(program), Fraction(str(share))) for program, share in shares]
+        if len(shares) > MOST_PROGRAMS:
+            raise ValueError(f"a mix of {len(shares)} programs: give {MOST_PROGRAMS} at most")
+        self.shares: list[Share] = [(find(program), _number(share)) for program, share in shares]
         if any(share < 0 for _, share in self.shares) or sum(share for _, share in self.shares) != 1:
             told = ", ".join(f"{program}={share}" for program, share in shares)
             total = sum(share for _, share in self.shares)

@@ -3,15 +3,19 @@
 A spec is a name, and after a colon what that policy takes. Options are ``key=value`` pairs between commas; a value that
 is a spec itself may stand in parentheses, and must where it has commas of its own:
 "exploiter:nice=(exploiter:nice=dove,attack=random),attack=dumbbot". A policy of one's own is
-"import:mymodule.MyPolicy".
+"import:mymodule.MyPolicy": only a class is called, and only one that has `reset` and `act`.
+
+A spec has at most 10,000 characters (`agents.part.LONGEST`), and at most 20 stand in each other
+(`agents.part.DEEPEST`).
+Whole numbers have at most 9 digits, other numbers at most 40 characters, and a mix at most 100 programs.
 """
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
+import os
 import re
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
@@ -21,13 +25,14 @@ from agents.dove import DovePolicy
 from agents.dumbbot import DumbBotPolicy
 from agents.exploiter import ExploiterPolicy
 from agents.hold import HoldPolicy
-from agents.part import Part
+from agents.imported import make_imported, source_of
+from agents.part import Part, is_wrapped
 from agents.policy import Policy
-from agents.programs import BestReplyPolicy, MixPolicy
+from agents.programs import BestReplyPolicy, MixPolicy, read_share
 from agents.prosocial import ProsocialPolicy
 from agents.random import RandomPolicy
 from agents.rl import folder_of
-from welfare_env.errors import UnknownAgentError
+from welfare_env.errors import did_you_mean
 
 if TYPE_CHECKING:
     from agents.lm.models.shared import SharedModels
@@ -44,8 +49,9 @@ def make(spec: str, models: SharedModels | None = None) -> Policy:
             made so share, which have neither.
 
     Raises:
-        UnknownAgentError: no such name, a missing, unknown, doubled or bad option, or parentheses that do not match.
-            The message points at the place and tells what is possible there.
+        UnknownAgentError: no such name, a missing, unknown, doubled or bad option, parentheses that do not match, or
+            more than the limits allow (see the module). The message points at the place and tells what is possible
+            there.
     """
     return _read(spec).make(models)
 
@@ -75,12 +81,14 @@ class Recipe:
         make: makes a policy of it.
         models: the language models in it, each by its name and the address of its server, "" for the provider's own.
         checkpoints: the folders of the learned players in it.
+        imported: where the user's own policies in it are named.
     """
 
     text: str
     make: Callable[[SharedModels | None], Policy]
     models: tuple[tuple[str, str], ...] = ()
     checkpoints: tuple[str, ...] = ()
+    imported: tuple[Part, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -111,6 +119,7 @@ class Keyed:
             lambda models: self._make(given, rest, models, {}),
             tuple(model for inner in nested for model in inner.models),
             tuple(folder for inner in nested for folder in inner.checkpoints),
+            tuple(path for inner in nested for path in inner.imported),
         )
 
     def _texts(self, given: Mapping[str, Option]) -> list[str]:
@@ -123,7 +132,8 @@ class Keyed:
         for option in options:
             key, value = option.halves("=") or (option, None)
             if key.text not in readers or value is None:
-                raise option.fault(f"no option; it {takes}, each as key=value{_hint(option, given)}")
+                near = did_you_mean(key.text, readers)
+                raise option.fault(f"no option{near}; it {takes}, each as key=value{_hint(option, given)}")
             if key.text in given:
                 raise option.fault(f"the option is given twice{_hint(option, given)}")
             given[key.text] = Option(option, value, readers[key.text](value))
@@ -185,17 +195,7 @@ class Imported:
         """What `name` with the path in `rest` means; the module is not imported yet."""
         if not re.fullmatch(IMPORT_PATH, rest.text):
             raise rest.fault("give a module and a class in it, such as import:mymodule.MyPolicy")
-        return Recipe(f"{name}:{rest.text}", lambda models: self._make(rest))
-
-    def _make(self, rest: Part) -> Policy:
-        module_name, _, class_name = rest.text.rpartition(".")
-        try:
-            policy = getattr(importlib.import_module(module_name), class_name)()
-        except (ImportError, AttributeError, TypeError) as error:
-            raise rest.fault(f"cannot be made: {type(error).__name__}: {error}") from error
-        if not isinstance(policy, Policy):
-            raise rest.fault("has no reset(agent, seed) and act(observation, info): it is no policy")
-        return policy
+        return Recipe(f"{name}:{rest.text}", lambda models: make_imported(rest), imported=(rest,))
 
 
 class Program:
@@ -224,9 +224,9 @@ class Mix:
     def _share(self, option: Part) -> tuple[str, Fraction]:
         program, _, share = option.text.rpartition("=")
         try:
-            return program.strip(), Fraction(share.strip())
-        except (ValueError, ZeroDivisionError):
-            raise option.fault("give PROGRAM=SHARE, with a share such as 1/20 or 0.05") from None
+            return program.strip(), read_share(share.strip())
+        except ValueError as error:
+            raise option.fault(f"give PROGRAM=SHARE: {error}") from None
 
 
 class LanguageModel(Keyed):
@@ -260,7 +260,7 @@ def _make_player(name: str, models: SharedModels | None, **options: Any) -> Poli
 
 
 class Learned(Keyed):
-    """A network that `training` wrote: "rl:PATH", "rl:PATH,greedy=yes"."""
+    """A network that `training` wrote: "rl:PATH", "rl:PATH,greedy=no"."""
 
     @property
     def usage(self) -> str:
@@ -270,13 +270,14 @@ class Learned(Keyed):
         """What `name` with the path and the options in `rest` means; the files are read when the player is made."""
         if not rest.text:
             raise rest.fault("give the folder of a checkpoint, such as rl:runs/standard/checkpoint")
-        path, *options = rest.split()
-        folder, given = path.unwrapped().text, self._given(rest, options)
-        text = ",".join([f"{name}:({folder})" if "," in folder else f"{name}:{folder}", *self._texts(given)])
+        first, *options = rest.split()
+        folder, given = first.unwrapped().text, self._given(rest, options)
+        path = f"({folder})" if "," in folder or is_wrapped(folder) else folder
+        text = ",".join([f"{name}:{path}", *self._texts(given)])
         return Recipe(text, lambda models: self._make(given, rest, models, {"path": folder}), checkpoints=(folder,))
 
 
-def _make_learned(path: str, greedy: str = "no") -> Policy:
+def _make_learned(path: str, greedy: str | None = None) -> Policy:
     """Imported only when asked for: torch is an extra.
 
     Raises:
@@ -286,7 +287,7 @@ def _make_learned(path: str, greedy: str = "no") -> Policy:
         from agents.rl.player import LearnedPolicy
     except ImportError as error:
         raise ValueError(f"{error}: learned players need pip install 'welfare-env[rl]'") from error
-    return LearnedPolicy(path, greedy == "yes")
+    return LearnedPolicy(path, None if greedy is None else greedy == "yes")
 
 
 def asks_language_models(spec: str) -> bool:
@@ -315,15 +316,15 @@ def _mix(shares: list[tuple[str, Fraction]], rest: Part) -> MixPolicy:
 
 
 def named_files(spec: str) -> list[Path]:
-    """The files that a spec names: checkpoints, and the source of the user's policies (compiled modules have none)."""
-    folders = [folder_of(folder) for folder in _read(spec).checkpoints]
-    return _imported_files(spec) + [path for folder in folders for path in sorted(folder.glob("*")) if path.is_file()]
+    """The files that a spec names: checkpoints, and the source of the user's policies (compiled modules have none).
 
-
-def _imported_files(spec: str) -> list[Path]:
-    names = {path.rpartition(".")[0] for path in re.findall(rf"\bimport:({IMPORT_PATH})", spec)}
-    found = [importlib.util.find_spec(name) for name in sorted(names)]
-    return [Path(module.origin) for module in found if module is not None and module.origin and module.has_location]
+    Raises:
+        UnknownAgentError: as `canonical` does, or the package that the user's module is in cannot be imported.
+    """
+    recipe = _read(spec)
+    folders = [path for path in map(folder_of, recipe.checkpoints) if os.path.isdir(path)]
+    own = [file for path in recipe.imported for file in source_of(path)]
+    return own + [path for folder in folders for path in sorted(folder.glob("*")) if path.is_file()]
 
 
 def _text(value: Recipe | str | float) -> str:
@@ -336,17 +337,16 @@ def _text(value: Recipe | str | float) -> str:
 
 
 def _read(spec: str) -> Recipe:
-    if not isinstance(spec, str):
-        raise UnknownAgentError(f"agent spec {spec!r}: give a string such as 'exploiter:nice=prosocial,attack=dumbbot'")
-    return _spec(Part(spec, 0, len(spec)))
+    return _spec(Part.whole(spec))
 
 
 def _spec(part: Part) -> Recipe:
-    part = part.cut(0, len(part.text)).unwrapped()
+    part = part.inside().cut(0, len(part.text)).unwrapped()
     name, rest = part.halves(":") or (part, part.cut(len(part.text), len(part.text)))
     if name.text not in AGENTS:
         known = ", ".join(sorted(AGENTS))
-        raise name.fault(f"unknown agent; known are {known}. Your own: import:mymodule.MyPolicy")
+        near = did_you_mean(name.text, AGENTS)
+        raise name.fault(f"unknown agent{near}; known are {known}. Your own: import:mymodule.MyPolicy")
     return AGENTS[name.text].read(name.text, rest)
 
 
@@ -357,10 +357,10 @@ def _whole(part: Part) -> int:
 
 
 def _share(part: Part) -> float:
-    try:
-        return float(part.text)
-    except ValueError:
-        raise part.fault("give a number") from None
+    with suppress(ValueError):
+        if re.fullmatch("[-+.0-9a-zA-Z]{1,40}", part.text):
+            return float(part.text)
+    raise part.fault("give a number")
 
 
 def _number_or_none(part: Part) -> str | float:
@@ -394,12 +394,7 @@ def _checked(part: Part, check: Callable[[str], str]) -> str:
 
 
 def _one_of(*words: str) -> Callable[[Part], str]:
-    def read(part: Part) -> str:
-        if part.text not in words:
-            raise part.fault(f"give one of {', '.join(words)}")
-        return part.text
-
-    return read
+    return lambda part: part.one_of(words)
 
 
 def _ablation(part: Part) -> str:
@@ -410,7 +405,8 @@ def _ablation(part: Part) -> str:
 
 def _summariser(part: Part) -> str:
     if part.text not in ("self", "none") and not re.fullmatch(r"\w+/\S+", part.text):
-        raise part.fault("give self, none, or a model: PROVIDER/MODEL")
+        near = did_you_mean(part.text, ("self", "none"))
+        raise part.fault(f"give self, none, or a model: PROVIDER/MODEL{near}")
     return part.text
 
 

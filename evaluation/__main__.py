@@ -42,7 +42,7 @@ DEFAULT_REPLIES = Path("runs", "replies.sqlite")
 DEMO_POLICIES = ("random", "prosocial", "dove", "exploiter:nice=dove,attack=dumbbot")
 DEMO_PROFILES = ("prosocial", "dove")
 DEMO_GAMES = 5
-LEARNED = "rl:best-response,greedy=yes"  # comes with the package
+LEARNED = "rl:best-response"  # comes with the package
 
 SPECS = f"Policies: {', '.join(usages())} (a nested SPEC with options goes in parentheses)."
 app = typer.Typer(

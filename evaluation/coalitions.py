@@ -7,6 +7,7 @@ from itertools import combinations
 
 from evaluation.options import EvaluationError
 from evaluation.statistics import Coalition
+from welfare_env.errors import did_you_mean
 
 COALITIONS: dict[str, tuple[Coalition, ...]] = {
     "singles": tuple((power,) for power in ("ENGLAND", "FRANCE", "GERMANY", "ITALY", "TURKEY")),
@@ -45,7 +46,8 @@ def choose_coalitions(
     """
     if isinstance(coalitions, str):
         if coalitions not in sets:
-            raise EvaluationError(f"coalitions={coalitions!r:.80}: choose {', '.join(sets)}, or give a list")
+            hint = did_you_mean(coalitions, sets)
+            raise EvaluationError(f"coalitions={coalitions!r:.80}{hint}: choose {', '.join(sets)}, or give a list")
         return list(sets[coalitions])
     if not isinstance(coalitions, Iterable) or isinstance(coalitions, (set, frozenset)):
         raise EvaluationError(f"coalitions={coalitions!r:.80}: give the name of a set, or a list of coalitions")
@@ -62,5 +64,7 @@ def _coalition(players: Sequence[str], given: object, check: Callable[[object], 
             check(member)
     known = [member for member in members if isinstance(member, str) and member in players]
     if len(known) != len(members) or len(set(known)) != len(known) or not known:
-        raise EvaluationError(f"coalition {given!r:.80}: name one or more of {', '.join(players)}, each once")
+        stranger = next((member for member in members if member not in known), None)
+        hint = did_you_mean(stranger, players)
+        raise EvaluationError(f"coalition {given!r:.80}{hint}: name one or more of {', '.join(players)}, each once")
     return tuple(player for player in players if player in known)

@@ -17,6 +17,7 @@ from training.console import errors_told, progress_shown
 from training.errors import TrainingError
 from training.modal.command import command as modal
 from welfare_env import Rules, load_board
+from welfare_env.errors import did_you_mean
 
 if TYPE_CHECKING:
     from training.gain import Gain
@@ -37,8 +38,8 @@ Games = Annotated[int, typer.Option(min=1, help="Games in a sample.")]
 Years = Annotated[int, typer.Option(min=1, help="Length of a game.")]
 Map = Annotated[str, typer.Option("--map", help="A map's name, a toy board (clique:4), or the path of a .map file.")]
 RewardText = Annotated[str, typer.Option("--reward", help="own, score, social, or inequity:A,B (training.rewards).")]
-Width = Annotated[int, typer.Option(min=4, help="Numbers that stand for a province in the network.")]
-Layers = Annotated[int, typer.Option(min=1, help="Rounds of exchange between neighbouring provinces.")]
+Width = Annotated[int, typer.Option(min=4, max=1024, help="Numbers that stand for a province in the network.")]
+Layers = Annotated[int, typer.Option(min=1, max=16, help="Rounds of exchange between neighbouring provinces.")]
 Rate = Annotated[float, typer.Option("--lr", help="Step size at the beginning; falls to a tenth.")]
 Entropy = Annotated[float, typer.Option(help="Weight of the entropy at the beginning; falls to a tenth.")]
 Epochs = Annotated[int, typer.Option(min=1, help="Passes over a sample.")]
@@ -193,9 +194,9 @@ def _train(
         options = _options(given, variant, coalition, opponents, league_every)
         with progress_shown(options.iterations, _line) as show:
             path = import_module("training.ppo").train(options, show)
-    Console(stderr=True).print(
-        f"checkpoint: {path}  (policy rl:{path}, or rl:{path},greedy=yes)", soft_wrap=True, highlight=False
-    )
+    usual, other = ("takes its most probable orders", "no") if options.play.lineup.is_fixed else ("draws", "yes")
+    told = f"checkpoint: {path}  (policy rl:{path}, which {usual}; else rl:{path},greedy={other})"
+    Console(stderr=True).print(told, soft_wrap=True, highlight=False)
     return options, path
 
 
@@ -233,7 +234,7 @@ def _press(given: dict) -> dict[str, Any]:
     """The rules of press in the options of a command."""
     press = given.get("press", "none")
     if press not in ("none", "tokens"):
-        raise TrainingError(f"press {press!r}: give none or tokens")
+        raise TrainingError(f"press {press!r}{did_you_mean(press, ('none', 'tokens'))}: give none or tokens")
     return {"press": None} if press == "none" else {"press": press, "message_rounds": given["message_rounds"]}
 
 
@@ -247,7 +248,9 @@ def read_coalitions(text: str, powers: tuple[str, ...]) -> tuple[tuple[int, ...]
         return tuple((number,) for number in range(len(powers)))
     names = [name.strip().upper() for name in text.split(",")]
     if sorted(set(names)) != sorted(names) or not set(names) < set(powers):
-        raise TrainingError(f"coalition {text!r}: give singles, or some of {', '.join(powers)}, with commas")
+        stranger = next((name for name in names if name not in powers), None)
+        hint = did_you_mean(stranger, ("singles", *powers))
+        raise TrainingError(f"coalition {text!r}{hint}: give singles, or some of {', '.join(powers)}, with commas")
     return (tuple(powers.index(name) for name in names),)
 
 

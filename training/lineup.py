@@ -23,6 +23,11 @@ class Lineup:
     opponents: tuple[str, ...]
     shares: tuple[float, ...]
 
+    @property
+    def is_fixed(self) -> bool:
+        """Whether no opponent learns: then some player without chance does as well as any."""
+        return not {LEARNER, LEAGUE} & set(self.opponents)
+
     def seats(self, rng: np.random.Generator, games: int, powers: int) -> tuple[np.ndarray, np.ndarray]:
         """Who plays: int64 [games, powers], -1 for the learner, else an index into `opponents`; and each game's
         coalition, int64 [games]. A seat that "learner" plays learns, too.

@@ -337,7 +337,15 @@ def _save(learner: Learner, options: Options, iteration: int, league: list[Weigh
     origin = {"iterations": iteration, "seed": play.seed, "git": checkpoint.git_revision(), **(options.origin or {})}
     checkpoint.save(
         options.folder / CHECKPOINT,
-        Checkpoint(weights(learner), play.size, board.name, play.rules, checkpoint.vocabulary(board), origin),
+        Checkpoint(
+            weights(learner),
+            play.size,
+            board.name,
+            play.rules,
+            checkpoint.vocabulary(board),
+            origin,
+            greedy=play.lineup.is_fixed,
+        ),
     )
     others = {
         f"{number}/{name}": torch.from_numpy(value)

@@ -21,6 +21,7 @@ import numpy as np
 from training.errors import TrainingError
 from welfare_env.board import Board
 from welfare_env.engine import State
+from welfare_env.errors import did_you_mean
 from welfare_env.rules import Rules
 from welfare_env.scoring import scores
 
@@ -56,7 +57,8 @@ class Reward:
         except ValueError:
             name = ""
         if name not in NAMES or not (0 <= envy < np.inf and 0 <= guilt < np.inf):
-            raise TrainingError(f"reward {text!r}: give own, score, social, or inequity:A,B with A and B from 0")
+            hint = did_you_mean(text.partition(":")[0], NAMES) if name not in NAMES else ""
+            raise TrainingError(f"reward {text!r}{hint}: give own, score, social, or inequity:A,B with A and B from 0")
         return cls(name, envy, guilt)
 
     def __str__(self) -> str:

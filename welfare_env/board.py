@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from welfare_env.errors import UnknownPowerError
+from welfare_env.errors import UnknownPowerError, did_you_mean
 
 if TYPE_CHECKING:
     from welfare_env.engine import Layout
@@ -132,7 +132,10 @@ class Board:
         """
         if isinstance(power, str) and power in self.power_index:
             return power
-        raise UnknownPowerError(f"unknown power {power!r} on map {self.name!r}: choose one of {', '.join(self.powers)}")
+        hint = did_you_mean(power, self.powers)
+        raise UnknownPowerError(
+            f"unknown power {power!r} on map {self.name!r}{hint}: choose one of {', '.join(self.powers)}"
+        )
 
     def __deepcopy__(self, memo: dict) -> Board:
         return self  # frozen: copies of a game share it

@@ -37,7 +37,7 @@ import numpy as np
 from gymnasium import spaces
 
 from welfare_env.board import Board
-from welfare_env.errors import PressError
+from welfare_env.errors import PressError, did_you_mean
 from welfare_env.rules import Rules
 
 if TYPE_CHECKING:
@@ -104,10 +104,11 @@ def check_message(
         raise PressError("this game has no press: make it with press='text' or 'tokens' and message_rounds >= 1")
     everybody = players(board, rules)
     if sender not in everybody:
-        raise PressError(f"sender {sender!r}: choose one of {', '.join(everybody)}")
+        raise PressError(f"sender {sender!r}{did_you_mean(sender, everybody)}: choose one of {', '.join(everybody)}")
     if recipient not in recipients(board, rules, str(sender)):
-        possible = ", ".join(recipients(board, rules, str(sender)))
-        raise PressError(f"{sender} cannot write to {recipient!r}: choose one of {possible}")
+        possible = recipients(board, rules, str(sender))
+        hint = did_you_mean(recipient, possible)
+        raise PressError(f"{sender} cannot write to {recipient!r}{hint}: choose one of {', '.join(possible)}")
     where = f"message from {sender} to {recipient}"
     if rules.has_tokens:
         _check_token(where, text)
@@ -121,7 +122,8 @@ def _check_token(where: str, text: object) -> None:
     if not isinstance(text, str) or text not in TOKENS:
         words = ", ".join(map(repr, TOKENS))
         raise PressError(
-            f"{where} is {text!r:.80}: give one of {words} (in an action also its number, 1 to {len(TOKENS)})"
+            f"{where} is {text!r:.80}{did_you_mean(text, TOKENS)}: give one of {words} "
+            f"(in an action also its number, 1 to {len(TOKENS)})"
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from welfare_env.errors import RulesError
+from welfare_env.errors import RulesError, did_you_mean
 
 VARIANTS = ("welfare", "standard")
 PRESSES = (None, "tokens", "text")
@@ -126,13 +126,15 @@ class Rules:
         known = {field.name for field in fields(cls)}
         unknown = sorted(set(values) - known)
         if unknown:
-            raise RulesError(f"unknown rules {unknown}: known are {sorted(known)}")
+            hint = did_you_mean(unknown[0], known)
+            raise RulesError(f"unknown rules {unknown}{hint}: known are {sorted(known)}")
         return cls(**values)
 
 
 def _check_choice(name: str, value: object, choices: tuple) -> None:
     if not any(value is choice or (type(value) is type(choice) and value == choice) for choice in choices):
-        raise RulesError(f"{name}={value!r}: choose one of {', '.join(map(repr, choices))}")
+        hint = did_you_mean(value, [choice for choice in choices if isinstance(choice, str)])
+        raise RulesError(f"{name}={value!r}{hint}: choose one of {', '.join(map(repr, choices))}")
 
 
 def _check_whole(name: str, value: object, low: int, high: int) -> None:

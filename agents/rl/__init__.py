@@ -11,6 +11,7 @@ Training (`training`) wraps the same network for RLlib; playing needs torch and 
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 TRAINED = Path(__file__).parent / "trained"
@@ -18,5 +19,9 @@ TRAINED = Path(__file__).parent / "trained"
 
 def folder_of(name: str) -> Path:
     """The folder of a checkpoint: the path `name`, or else one that comes with the package ("attacker")."""
-    path = Path(name)
-    return TRAINED / name if not path.exists() and "/" not in name and (TRAINED / name).is_dir() else path
+    return TRAINED / name if name in trained_names() and not os.path.exists(name) else Path(name)
+
+
+def trained_names() -> list[str]:
+    """The checkpoints that come with the package."""
+    return sorted(path.name for path in TRAINED.iterdir() if path.is_dir())

@@ -1,7 +1,8 @@
 """Checkpoints of networks: a folder with ``weights.safetensors`` and ``checkpoint.json``.
 
 The JSON says what the weights fit: the map and the digest of its order vocabulary, the rules, the size of the network,
-the version of the message vocabulary where they speak it, and how they came about (command, seed, git revision).
+the version of the message vocabulary where they speak it, whether they play their most probable orders or draw, and how
+they came about (command, seed, git revision).
 Nothing in a checkpoint is executed when it is read.
 """
 
@@ -21,17 +22,18 @@ import torch
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
-from agents.rl import folder_of
+from agents.rl import folder_of, trained_names
 from agents.rl.network import BoardNetwork, Size
 from agents.rl.words import word_rounds
 from welfare_env.board import Board
-from welfare_env.errors import WelfareEnvError
+from welfare_env.errors import WelfareEnvError, did_you_mean
 from welfare_env.mapfile import load_board
 from welfare_env.press import VOCABULARY_VERSION
 from welfare_env.rules import Rules
 
 FORMAT = 1
 WEIGHTS, ABOUT = "weights.safetensors", "checkpoint.json"
+LARGEST = {WEIGHTS: 1 << 30, ABOUT: 1 << 20}  # bytes
 TALK = "talk."  # what hears and speaks, by name
 
 
@@ -50,6 +52,7 @@ class Checkpoint:
         origin: how it came about; for people.
         digest: SHA-256 of the weights' file; "" before there is one.
         words: version of the message vocabulary; of no account where the rules have no tokens.
+        greedy: whether it plays its most probable orders and words where nobody says how; else it draws them.
     """
 
     weights: Mapping[str, np.ndarray]
@@ -60,6 +63,7 @@ class Checkpoint:
     origin: Mapping[str, Any] = field(default_factory=dict)
     digest: str = ""
     words: int = VOCABULARY_VERSION
+    greedy: bool = False
 
     def network(self) -> BoardNetwork:
         """The network, for its own map."""
@@ -151,6 +155,7 @@ def save(folder: str | os.PathLike[str], checkpoint: Checkpoint) -> None:
         "rules": checkpoint.rules.to_dict(),
         "size": checkpoint.size.to_dict(),
         "weights": hashlib.sha256(draft.read_bytes()).hexdigest(),
+        "greedy": checkpoint.greedy,
         "origin": dict(checkpoint.origin),
         **({"words": checkpoint.words} if checkpoint.rules.has_tokens else {}),
     }
@@ -164,13 +169,17 @@ def load(folder: str | os.PathLike[str]) -> Checkpoint:
     """Read a checkpoint: a folder, or the name of one that comes with the package.
 
     Raises:
-        CheckpointError: there is none, it is damaged, or of a later format.
+        CheckpointError: there is none, it is damaged, far too large, or of a later format.
     """
-    path = folder_of(os.fspath(folder))
+    name = os.fspath(folder)
+    path = folder_of(name)
+    if missing := [file for file in LARGEST if not os.path.isfile(path / file)]:
+        hint = did_you_mean(name, trained_names())
+        raise CheckpointError(f"{name:.200}: no checkpoint{hint}: {' and '.join(missing)} missing in this folder")
     try:
-        about = json.loads((path / ABOUT).read_text())
-        content = (path / WEIGHTS).read_bytes()
-    except (OSError, ValueError) as error:
+        about = json.loads(_content(path / ABOUT))
+        content = _content(path / WEIGHTS)
+    except (OSError, ValueError, RecursionError) as error:
         raise CheckpointError(f"{path}: no checkpoint ({ABOUT} and {WEIGHTS}): {error}") from error
     if not isinstance(about, dict) or about.get("format") != FORMAT:
         raise CheckpointError(f"{path / ABOUT}: format {about.get('format') if isinstance(about, dict) else None!r}")
@@ -178,8 +187,11 @@ def load(folder: str | os.PathLike[str]) -> Checkpoint:
         raise CheckpointError(f"{path / WEIGHTS}: not the file that {ABOUT} speaks of: it is damaged or was exchanged")
     try:
         rules = Rules.from_dict(about["rules"])
+        weights = load_file(path / WEIGHTS)
+        if odd := sorted(key for key, value in weights.items() if value.dtype != np.float32):
+            raise TypeError(f"{odd[0]} is no float32")
         return Checkpoint(
-            weights=load_file(path / WEIGHTS),
+            weights=weights,
             size=Size(**about["size"]),
             map_name=about["map"],
             rules=rules,
@@ -187,9 +199,21 @@ def load(folder: str | os.PathLike[str]) -> Checkpoint:
             origin=about.get("origin", {}),
             digest=about["weights"],
             words=about["words"] if rules.has_tokens else VOCABULARY_VERSION,
+            greedy=about.get("greedy", False) is True,
         )
     except (KeyError, TypeError, ValueError, SafetensorError) as error:
         raise CheckpointError(f"{path}: damaged: {type(error).__name__}: {error}") from error
+
+
+def _content(path: Path) -> bytes:
+    """All of a file.
+
+    Raises:
+        OSError: it cannot be read. ValueError: it is larger than any checkpoint.
+    """
+    if path.stat().st_size > LARGEST[path.name]:
+        raise ValueError(f"{path.name} has more than {LARGEST[path.name]} bytes")
+    return path.read_bytes()
 
 
 def git_revision() -> str:

@@ -25,6 +25,7 @@ Encoded = tuple[Tensor, Tensor]  # provinces and whole positions as vectors, see
 CHUNK = 128  # boards at a time: what is computed in between stays in the processor's cache
 KINDS = 6 * (GIVE + 1)
 WORDS = 1 + len(TOKENS)  # silence is one
+WIDEST, MOST_LAYERS = 1024, 16
 
 
 @dataclass(frozen=True)
@@ -34,10 +35,19 @@ class Size:
     Attributes:
         width: numbers that stand for a province.
         layers: rounds of exchange between neighbouring provinces.
+
+    Raises:
+        ValueError: no whole number from 1, or more than `WIDEST` and `MOST_LAYERS`.
     """
 
     width: int = 32
     layers: int = 2
+
+    def __post_init__(self) -> None:
+        for name, most in (("width", WIDEST), ("layers", MOST_LAYERS)):
+            value = getattr(self, name)
+            if type(value) is not int or not 1 <= value <= most:
+                raise ValueError(f"{name}={value!r:.80}: give a whole number from 1 to {most}")
 
     def to_dict(self) -> dict[str, int]:
         return asdict(self)

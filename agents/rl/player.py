@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class LearnedPolicy:
-    """Plays a checkpoint's network: draws each order with the probability that the network gives it.
+    """Plays a checkpoint's network: greedily its most probable orders, or draws each with the network's probability.
 
     It plays in every environment of its map and variant. Where messages are tokens and it has learned to, it hears and
     speaks; else it is deaf and silent, with free text, too. It answers what was said in the rounds before, as in the
@@ -35,15 +35,18 @@ class LearnedPolicy:
 
     Args:
         path: a folder that `training` wrote.
-        greedy: take the most probable orders and words instead.
+        greedy: whether it takes the most probable orders and words; None for the way the checkpoint is best played.
+            Those that come with the package are greedy, as are those trained against players that do not learn; those
+            of self-play draw, as they did in training.
 
     Raises:
         CheckpointError: at once if the folder is no checkpoint; when it is first asked, if it does not fit the game.
     """
 
-    def __init__(self, path: str, greedy: bool = False) -> None:
-        self.path, self.greedy = path, greedy
+    def __init__(self, path: str, greedy: bool | None = None) -> None:
+        self.path = path
         self._checkpoint = checkpoint.load(path)
+        self.greedy = self._checkpoint.greedy if greedy is None else greedy
 
     def network_for(self, board: Board, rules: Rules) -> BoardNetwork:
         """A network of one's own, for games on `board` with `rules`.

@@ -1,9 +1,13 @@
 """Policies from text."""
 
+import sys
+import time
+
 import pytest
 
 import agents
 from agents import DovePolicy, DumbBotPolicy, ExploiterPolicy, HoldPolicy, ProsocialPolicy, RandomPolicy, specs
+from agents.part import DEEPEST, LONGEST
 from agents.specs import AGENTS, usages
 from welfare_env import UnknownAgentError
 
@@ -210,6 +214,88 @@ def test_usages_tell_what_must_be_given():
         (agents.canonical if usage.startswith("rl:") else agents.make)(usage)  # checkpoints are made in other tests
 
 
+def nested(depth: int) -> str:
+    return "best-reply:to=" * depth + "program:FairBot"
+
+
+class TestLimits:
+    """Text, depth and numbers are bounded before anything is made of them."""
+
+    def test_the_longest_spec(self):
+        assert agents.canonical("rl:" + "x" * (LONGEST - 3)).endswith("x")
+        with pytest.raises(UnknownAgentError, match=r"an agent spec of 10,001 characters: give 10,000 at most"):
+            agents.canonical("rl:" + "x" * (LONGEST - 2))
+
+    @pytest.mark.parametrize("read", [agents.make, agents.canonical, specs.named_models, specs.named_files])
+    def test_the_deepest_spec(self, read):
+        with pytest.raises(UnknownAgentError, match=r"more than 20 specs in each other"):
+            read(nested(DEEPEST))
+        with pytest.raises(UnknownAgentError, match=r"more than 20 specs in each other"):
+            read("exploiter:attack=dove,nice=(" * 100 + "dove" + ")" * 100)
+
+    def test_specs_as_deep_as_they_may_be(self):
+        assert agents.canonical(nested(DEEPEST - 1)).count("(") == DEEPEST - 1
+
+    @pytest.mark.parametrize("mark", ["(", ")", "[", "/", "//", "base_url=", "a*", ",", "=", ":", "\0", "\ud800"])
+    @pytest.mark.parametrize("begin", ["", "dove:", "program:", "mix:", "rl:", "import:", "lm:", "exploiter:nice="])
+    def test_marks_without_end(self, mark, begin):
+        begun = time.perf_counter()
+        with pytest.raises(UnknownAgentError):
+            agents.make((begin + mark * LONGEST)[:LONGEST])
+        assert time.perf_counter() - begun < 20  # it took minutes
+
+    @pytest.mark.parametrize(
+        "share", ["1e999999999", "1e-999999999", "1E+100", "9" * 41, "1/0", "1/00", "nan", "1_0", "٣"]
+    )
+    def test_shares_that_no_mix_needs(self, share):
+        with pytest.raises(UnknownAgentError, match=r"is no share: give a number such as 1/20 or 0\.05"):
+            agents.canonical(f"mix:FairBot={share}")
+        with pytest.raises(ValueError, match="is no share"):
+            agents.MixPolicy([("FairBot", share)])
+
+    @pytest.mark.parametrize(
+        ("share", "written"),
+        [("1", "1"), ("1/20", "1/20"), (".05", "1/20"), ("5e-2", "1/20"), ("2.", "2"), ("+1/02", "1/2")],
+    )
+    def test_shares(self, share, written):
+        assert agents.canonical(f"mix:FairBot={share}") == f"mix:FairBot={written}"
+
+    def test_too_many_programs(self):
+        text = ",".join(f"FairBot=1/{number}" for number in range(10_007, 10_107))
+        with pytest.raises(UnknownAgentError, match="add up to"):
+            agents.make(f"mix:{text}")
+        with pytest.raises(UnknownAgentError, match="a mix of 101 programs: give 100 at most"):
+            agents.make(f"mix:{text},FairBot=0")
+
+    @pytest.mark.parametrize("number", ["1" * 41, "1_0", "٣", "0x1", "1e", "--1", "1,"])
+    def test_numbers(self, number):
+        with pytest.raises(UnknownAgentError):
+            agents.canonical(f"dove:share={number}")
+
+    @pytest.mark.parametrize(
+        "name", ["x" * 5000, "\0", "\ud800", "x" * 300 + "/y", "/dev/null", "a" * 200 + "/" + "b" * 4000]
+    )
+    def test_paths_that_there_cannot_be(self, name):
+        with pytest.raises(UnknownAgentError, match="no checkpoint"):
+            agents.make(f"rl:{name}")
+        assert specs.named_files(f"rl:{name}") == []
+
+
+@pytest.mark.parametrize(
+    "path", ["a", "(a)", "((a))", "a,b", "(a,b)", "((a,b))", "(a)(b)", "(a)/(b)", "a (b)", "()", "a,(b),c"]
+)
+def test_a_path_is_read_as_it_is_written(path):
+    written = agents.canonical(f"rl:({path})")
+    assert specs._read(written).checkpoints == (path,)
+    assert agents.canonical(written) == written
+
+
+@pytest.mark.parametrize("spec", ["(dove)(dove)", "((dove)", "(dove))", ")dove(", "()"])
+def test_parentheses_that_do_not_belong_together(spec):
+    with pytest.raises(UnknownAgentError):
+        agents.make(spec)
+
+
 class TestOwnPolicies:
     """A policy of the user's, by the module and the class."""
 
@@ -229,8 +315,8 @@ class TestOwnPolicies:
         ("path", "fault"),
         [
             ("own_players", "give a module and a class"),
-            ("own_players.Yours", "AttributeError"),
-            ("own_players.other", "TypeError"),
+            ("own_players.Yours", "has no Yours"),
+            ("own_players.other", "int: it is no policy"),
             ("no_such_module.Mine", "ModuleNotFoundError"),
             ("collections.OrderedDict", "it is no policy"),
         ],
@@ -238,3 +324,72 @@ class TestOwnPolicies:
     def test_faults_point_at_the_place(self, module, path, fault):
         with pytest.raises(UnknownAgentError, match=f"character 8.*{fault}"):
             agents.make(f"import:{path}")
+
+    @pytest.mark.parametrize(
+        "path",
+        [
+            *("sys.exit", "os.abort", "os._exit", "builtins.exit", "subprocess.Popen", "antigravity.x", "this.s"),
+            *("os.path.join", "idlelib.idle.main", "collections.OrderedDict", "unittest.mock.MagicMock"),
+        ],
+    )
+    @pytest.mark.parametrize("read", [agents.make, specs.named_files])
+    def test_pythons_own_modules_are_not_even_imported(self, path, read):
+        before = set(sys.modules)
+        with pytest.raises(UnknownAgentError, match=r"a module of Python's own: it is no policy\. Give a class"):
+            read(f"import:{path}")
+        assert set(sys.modules) == before
+
+    def test_a_module_of_ones_own_may_be_called_as_one_of_pythons(self, tmp_path, monkeypatch):
+        (tmp_path / "xdrlib.py").write_text("from agents import HoldPolicy as Mine\n")
+        (tmp_path / "turtledemo.py").write_text("from agents import HoldPolicy as Mine\n")
+        monkeypatch.syspath_prepend(tmp_path)
+        monkeypatch.delitem(sys.modules, "turtledemo", raising=False)
+        assert isinstance(agents.make("import:turtledemo.Mine"), HoldPolicy)
+        monkeypatch.delitem(sys.modules, "turtledemo")
+
+    @pytest.mark.parametrize(
+        ("code", "fault"),
+        [
+            ("raise SystemExit(3)", r"SystemExit: 3 \(.*broken.py, line 2\)"),
+            ("import sys; sys.exit()", r"SystemExit \(.*broken.py, line 2\)"),
+            ("1 / 0", r"ZeroDivisionError: division by zero \(.*broken.py, line 2\)"),
+            ("import no_such_thing", r"ModuleNotFoundError: No module named 'no_such_thing' \(.*broken.py, line 2\)"),
+            ("from agents import Nobody", r"ImportError: .*Nobody.* \(.*broken.py, line 2\)"),
+            ("def f(:", r"SyntaxError: .* \(.*broken.py, line 2\)"),
+            ("def f(): f()\nf()", r"RecursionError: .* \(.*broken.py, line 2\)"),
+            ("class Mine:\n    reset = act = print\n    def __init__(self): exit(2)", r"SystemExit: 2 \(.*line 4\)"),
+            ("class Mine:\n    reset = act = print\n    def __init__(self): {}[5]", r"KeyError: 5 \(.*line 4\)"),
+            ("class Mine:\n    reset = act = print\n    def __init__(self, k): pass", r"TypeError: .*'k'"),
+            (
+                "class Mine:\n    reset = act = print\n    def __new__(cls): return 5",
+                r"makes a int: it is no policy",
+            ),
+            ("class Mine:\n    reset = print", r"give a class that has reset.*this is a class without them"),
+            ("class Mine:\n    reset = act = 5", r"give a class that has reset.*this is a class without them"),
+            ("def Mine(): raise SystemExit", r"give a class that has reset.*this is a function: it is no policy"),
+            ("Mine = exit", r"give a class that has reset.*: it is no policy"),
+            ("from agents import Policy as Mine", r"TypeError: Protocols cannot be instantiated"),
+            ("def __getattr__(name): raise SystemExit(name)", r"SystemExit: .* \(.*broken.py, line 2\)"),
+            ("class Odd(Exception):\n    def __str__(self): raise self\nraise Odd", r"Odd.* \(.*broken.py, line 4\)"),
+        ],
+    )
+    def test_what_comes_out_of_a_module_of_ones_own(self, code, fault, tmp_path, monkeypatch):
+        monkeypatch.delitem(sys.modules, "broken", raising=False)
+        (tmp_path / "broken.py").write_text(f"import agents\n{code}\n")
+        monkeypatch.syspath_prepend(tmp_path)
+        with pytest.raises(UnknownAgentError, match=rf"(?s)'broken.Mine' \(character 8\): .*{fault}"):
+            agents.make("import:broken.Mine")
+
+    def test_an_interruption_is_none_of_ours(self, tmp_path, monkeypatch):
+        (tmp_path / "stopped.py").write_text("raise KeyboardInterrupt\n")
+        monkeypatch.syspath_prepend(tmp_path)
+        with pytest.raises(KeyboardInterrupt):
+            agents.make("import:stopped.Mine")
+
+    def test_files_of_a_module_that_there_is_not(self, module):
+        assert specs.named_files("import:nowhere_at_all.Mine") == []
+        with pytest.raises(UnknownAgentError, match="ModuleNotFoundError"):
+            specs.named_files("import:own_players.inner.Mine")
+
+    def test_text_that_only_looks_like_a_module_is_no_file(self):
+        assert specs.named_files("lm:scripted/stub,effort=import:agents.hold.HoldPolicy") == []

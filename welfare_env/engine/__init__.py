@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from welfare_env.errors import RulesError
+from welfare_env.errors import RulesError, did_you_mean
 from welfare_env.rules import Rules
 
 if TYPE_CHECKING:
@@ -315,7 +315,8 @@ def make_engine(name: str, board: Board, rules: Rules) -> Engine:
         RulesError: there is no such engine.
     """
     if not isinstance(name, str) or name not in ENGINES:
-        raise RulesError(f"engine={name!r}: choose one of {', '.join(map(repr, ENGINES))}")
+        hint = did_you_mean(name, ENGINES)
+        raise RulesError(f"engine={name!r}{hint}: choose one of {', '.join(map(repr, ENGINES))}")
     if not isinstance(rules, Rules):
         raise RulesError(f"rules={rules!r}: give welfare_env.Rules(...)")
     return ENGINES[name](board, rules)

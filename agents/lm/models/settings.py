@@ -14,10 +14,12 @@ _LIKE_A_KEY = re.compile(r"(?=.*[a-z])(?=.*\d).{24,}")  # nobody calls a variabl
 _ADDRESS = "give an address such as http://127.0.0.1:8000/v1 or https://HOST, with a path where there is one"
 _HIDDEN = "[key]"
 _SHORTEST_IN_PIECES = 12  # characters of a key; pieces of a shorter one may be any words
-_KEYS = re.compile(r"\b(?:sk|gsk|xai|pk|rk)[-_][\w*.-]{6,}|[^\s\"']*\*{3,}[^\s\"']*")
+_KEYS = re.compile(r"\b(?:sk|gsk|xai|pk|rk)[-_][\w*.-]{6,}")
+_MASKED = re.compile(r"(?<![^\s\"'])[^\s\"']*\*{3}[^\s\"']*")  # from a word's beginning alone: in linear time
 _ANY_USER = re.compile(r"//[^/\s@]+@")
-_USER = re.compile(r"(//|base_url\s*=).*@", re.DOTALL)
-_QUERY = re.compile(r"(base_url\s*=[^?#,()]*[?#])[^,()]*")
+_USER = re.compile(r"(//|base_url\s*=).*", re.DOTALL)
+_SERVER = re.compile(r"base_url\s*=[^,()]*")
+_QUERY = re.compile(r"([?#]).*", re.DOTALL)
 _KEY_OPTION = re.compile(r"(key_variable\s*=\s*)([^,()]*)")
 
 
@@ -83,8 +85,9 @@ def checked_variable(name: str) -> str:
 
 def hide_secrets(text: str) -> str:
     """A spec as it may be quoted: without what `checked_url` and `checked_variable` refuse to quote."""
-    text = _USER.sub(r"\1[hidden]@", text)
-    text = _QUERY.sub(r"\1[hidden]", text)
+    head, at, tail = text.rpartition("@")
+    text = _USER.sub(r"\1[hidden]", head) + at + tail
+    text = _SERVER.sub(lambda option: _QUERY.sub(r"\1[hidden]", option[0]), text)
     return _KEY_OPTION.sub(_named, text)
 
 
@@ -97,10 +100,11 @@ def redacted(text: str, key: str = "") -> str:
     """
     if key:
         text = text.replace(key, _HIDDEN)
-    text = _KEYS.sub(_HIDDEN, _ANY_USER.sub(rf"//{_HIDDEN}@", text))
+    text = _KEYS.sub(_HIDDEN, _MASKED.sub(_HIDDEN, _ANY_USER.sub(rf"//{_HIDDEN}@", text)))
     if len(key) < _SHORTEST_IN_PIECES:
         return text
-    pieces = rf"[\w*.-]*{re.escape(key[:6])}[\w*.-]*|[\w*.-]*{re.escape(key[-4:])}(?![\w-])"
+    word = r"(?<![\w*.-])[\w*.-]*"
+    pieces = rf"{word}{re.escape(key[:6])}[\w*.-]*|{word}{re.escape(key[-4:])}(?![\w-])"
     return re.sub(pieces, _HIDDEN, text)
 
 

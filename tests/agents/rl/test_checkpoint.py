@@ -104,5 +104,5 @@ def test_a_json_that_is_none(folder, text):
 
 
 def test_the_spec_says_what_is_wrong(tmp_path):
-    with pytest.raises(agents.specs.UnknownAgentError, match="no checkpoint"):
+    with pytest.raises(welfare_env.UnknownAgentError, match="no checkpoint"):
         agents.make(f"rl:{tmp_path}")

@@ -90,5 +90,5 @@ def test_another_game_is_refused_when_it_is_asked(spec):
 
 @pytest.mark.parametrize("text", ["rl:", "rl:/nowhere", "rl:x,greedy=perhaps", "rl:x,slow=yes"])
 def test_bad_specs(text):
-    with pytest.raises(agents.specs.UnknownAgentError):
+    with pytest.raises(welfare_env.UnknownAgentError):
         agents.make(text)
