@@ -1,7 +1,9 @@
 """How well a trained attacker does in standard Diplomacy: one seat, six opponents, every seat in turn.
 
-    python -m benchmarks.attacker PATH --against random --against dumbbot --games 100
+    python -m benchmarks.attacker attacker --against random --against dumbbot --games 100
+    python -m benchmarks.attacker attacker --against random --against dumbbot --games 100 --draw
 
+The checkpoint plays as ``rl:PATH`` does, or as ``rl:PATH,greedy=yes`` and ``rl:PATH,greedy=no`` with --greedy and --draw.
 Prints centres and score (sum of squares; an even share is 1/7) after ten years, seat by seat and over all, with 95%
 percentile bootstrap intervals over games.
 """
@@ -9,7 +11,7 @@ percentile bootstrap intervals over games.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Optional
 
 import numpy as np
 import typer
@@ -26,7 +28,7 @@ from welfare_env.mapfile import load_board
 from welfare_env.scoring import scores
 
 
-def measure(path: Path, against: str, games: int, seed: int, greedy: bool) -> tuple[np.ndarray, np.ndarray]:
+def measure(path: Path, against: str, games: int, seed: int, greedy: bool | None) -> tuple[np.ndarray, np.ndarray]:
     """Centres and scores of the attacker: float64 [seats, games] twice."""
     given = checkpoint.load(path)
     board = load_board(given.map_name)
@@ -35,7 +37,7 @@ def measure(path: Path, against: str, games: int, seed: int, greedy: bool) -> tu
     for seat in range(len(board.powers)):
         lineup = Lineup(((seat,),), (against,), (1.0,))
         play = Play(given.map_name, given.rules, lineup, given.size, Reward("score"), num_games=games, seed=seed)
-        results = play_games(play, path, greedy)
+        results = play_games(play, path, given.greedy if greedy is None else greedy)
         centers.append([result.centers[seat] for result in results])
         final.append([result.returns[seat] + first[seat] for result in results])
     return np.array(centers, float), np.array(final)
@@ -51,11 +53,14 @@ def interval(values: np.ndarray, seed: int = 0) -> str:
 
 
 def main(
-    path: Annotated[Path, typer.Argument(help="The folder of a checkpoint.")],
+    path: Annotated[Path, typer.Argument(help="The folder of a checkpoint, or a name that comes with the package.")],
     against: Annotated[list[str], typer.Option(help="Who plays the other six seats.")] = ["random", "dumbbot"],  # noqa: B006
     games: Annotated[int, typer.Option(min=2, help="For each seat.")] = 100,
     seed: int = 0,
-    greedy: Annotated[bool, typer.Option(help="Take the most probable orders instead of drawing.")] = True,
+    greedy: Annotated[
+        Optional[bool],  # noqa: UP045  typer reads it so
+        typer.Option("--greedy/--draw", help="Take the most probable orders, or draw.", show_default="as rl:PATH does"),
+    ] = None,
 ) -> None:
     """Print how a checkpoint does."""
     powers = load_board(checkpoint.load(path).map_name).powers

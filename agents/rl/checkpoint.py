@@ -199,10 +199,18 @@ def load(folder: str | os.PathLike[str]) -> Checkpoint:
             origin=about.get("origin", {}),
             digest=about["weights"],
             words=about["words"] if rules.has_tokens else VOCABULARY_VERSION,
-            greedy=about.get("greedy", False) is True,
+            greedy=_is_greedy(about),
         )
     except (KeyError, TypeError, ValueError, SafetensorError) as error:
         raise CheckpointError(f"{path}: damaged: {type(error).__name__}: {error}") from error
+
+
+def _is_greedy(about: Mapping[str, Any]) -> bool:
+    """Checkpoints of earlier versions do not say it: they draw, as they did then."""
+    greedy = about.get("greedy", False)
+    if not isinstance(greedy, bool):
+        raise TypeError(f"greedy={greedy!r:.80}: give true or false")
+    return greedy
 
 
 def _content(path: Path) -> bytes:

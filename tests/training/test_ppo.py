@@ -177,6 +177,12 @@ def test_a_checkpoint_is_an_opponent(tmp_path):
     assert runner._opponents[0].greedy
 
 
+@pytest.mark.parametrize(("opponents", "greedy"), [(("learner",), False), (("prosocial", "league"), False)])
+def test_self_play_is_played_as_it_was_trained(tmp_path, opponents, greedy):
+    path = train(options_of(tmp_path, 1, opponents=opponents, league_every=1))
+    assert agents.make(f"rl:{path}").greedy is greedy
+
+
 @pytest.mark.parametrize(
     "changes",
     [
@@ -205,8 +211,7 @@ def test_imitation_gets_to_play_like_its_model(tmp_path):
 
 def test_what_is_trained_can_be_played(tmp_path):
     path = train(options_of(tmp_path, 1))
-    policy = agents.make(f"rl:{path}")
-    assert policy.greedy is False
+    assert agents.make(f"rl:{path}").greedy  # nobody of those it learned against learns
     about = json.loads((path / "checkpoint.json").read_text())
     assert about["map"] == "clique:3"
     assert about["origin"]["iterations"] == 1

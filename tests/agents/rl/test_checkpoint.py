@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 import pickle
 
 import numpy as np
 import pytest
 import torch
+from safetensors.numpy import save_file
 
 import agents
 import welfare_env
@@ -87,6 +90,10 @@ def test_a_pickle_is_not_executed(folder, tmp_path):
         ({"size": {"width": 8, "depth": 1}}, "damaged"),
         ({"rules": {"years": -1}}, "years"),
         ({"rules": None}, "damaged"),
+        ({"size": {"width": 10**9, "layers": 1}}, "width=1000000000: give a whole number from 1 to 1024"),
+        ({"size": {"width": 8, "layers": 10**9}}, "layers=1000000000: give a whole number from 1 to 16"),
+        ({"size": {"width": 8.0, "layers": 1}}, "width=8.0"),
+        ({"greedy": "yes"}, "greedy='yes'"),
     ],
 )
 def test_a_json_that_lies(folder, change, reason):
@@ -96,7 +103,40 @@ def test_a_json_that_lies(folder, change, reason):
         checkpoint.load(folder).network()
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", "null", "{", '"x"'])
+def test_a_checkpoint_of_earlier_versions_draws(folder):
+    about = json.loads((folder / "checkpoint.json").read_text())
+    del about["greedy"]
+    (folder / "checkpoint.json").write_text(json.dumps(about))
+    assert checkpoint.load(folder).greedy is False
+
+
+@pytest.mark.parametrize("name", ["checkpoint.json", "weights.safetensors"])
+def test_only_files_are_read(folder, name):
+    for make in (os.mkfifo, lambda path: path.symlink_to("/dev/zero"), lambda path: path.mkdir()):
+        (folder / name).unlink(missing_ok=True)
+        make(folder / name)
+        with pytest.raises(CheckpointError, match=f"no checkpoint: {name} missing"):
+            checkpoint.load(folder)
+
+
+@pytest.mark.parametrize("name", ["checkpoint.json", "weights.safetensors"])
+def test_files_that_are_far_too_large(folder, name):
+    with (folder / name).open("r+b") as file:
+        file.truncate(2 << 30)
+    with pytest.raises(CheckpointError, match=f"{name} has more than"):
+        checkpoint.load(folder)
+
+
+def test_weights_of_another_kind(folder):
+    save_file({"a": np.zeros(3, np.int64)}, folder / "weights.safetensors")
+    about = json.loads((folder / "checkpoint.json").read_text())
+    about["weights"] = hashlib.sha256((folder / "weights.safetensors").read_bytes()).hexdigest()
+    (folder / "checkpoint.json").write_text(json.dumps(about))
+    with pytest.raises(CheckpointError, match="a is no float32"):
+        checkpoint.load(folder)
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", "null", "{", '"x"', "[" * 100_000, '{"format": 1, "weights": NaN}'])
 def test_a_json_that_is_none(folder, text):
     (folder / "checkpoint.json").write_text(text)
     with pytest.raises(CheckpointError):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -11,6 +14,7 @@ import welfare_env
 from agents.rl import checkpoint
 from agents.rl.checkpoint import Checkpoint, CheckpointError
 from agents.rl.network import BoardNetwork, Size
+from evaluation.games import GameSpec
 from welfare_env.rules import Rules
 
 
@@ -70,6 +74,32 @@ def test_it_gives_legal_orders_and_the_same_game_in_every_environment(spec):
 def test_greedy_needs_no_chance(spec):
     one, other = (play_aec(f"{spec},greedy=yes", seed=seed, press=None) for seed in (0, 1))
     assert moves(one) == moves(other)
+
+
+def test_it_plays_as_its_checkpoint_says_where_nobody_says_how(spec, tmp_path):
+    assert agents.make(spec).greedy is False
+    checkpoint.save(tmp_path, replace(checkpoint.load(spec.removeprefix("rl:")), greedy=True))
+    assert agents.make(f"rl:{tmp_path}").greedy is True
+    assert agents.make(f"rl:{tmp_path},greedy=no").greedy is False
+    assert agents.make(f"{spec},greedy=yes").greedy is True
+    usual, greedy, drawn = (
+        moves(play_aec(text, press=None))
+        for text in (f"rl:{tmp_path}", f"{spec},greedy=yes", f"rl:{tmp_path},greedy=no")
+    )
+    assert usual == greedy
+    assert drawn == moves(play_aec(spec, press=None))
+    assert usual != drawn
+
+
+def test_how_it_plays_is_part_of_the_key_of_stored_games(spec, tmp_path):
+    path = tmp_path / "c"
+    given = checkpoint.load(spec.removeprefix("rl:"))
+    keys = set()
+    for greedy, text in ((True, f"rl:{path}"), (False, f"rl:{path}"), (False, f"rl:{path},greedy=yes")):
+        checkpoint.save(path, replace(given, greedy=greedy))
+        players = tuple((power, text) for power in welfare_env.load_board("standard").powers)
+        keys.add(json.dumps(GameSpec(players, 0, Rules(press=None), "standard", "fast").to_dict()))
+    assert len(keys) == 3
 
 
 def test_it_is_the_attack_of_an_exploiter(spec):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import agents
+import welfare_env
 from agents.rl import TRAINED, checkpoint
 from training.gain import gains, play_games
 from training.lineup import Lineup
@@ -19,7 +20,9 @@ def test_they_are_small_and_say_where_they_come_from(name):
     assert sum(file.stat().st_size for file in files) < 5_000_000
     origin = checkpoint.load(name).origin
     assert origin["command"].startswith("python -m training ")
-    assert agents.make(f"rl:{name}").path == name
+    policy = agents.make(f"rl:{name}")
+    assert policy.path == name
+    assert policy.greedy  # as the docs measure them
 
 
 def test_the_attacker_beats_random_and_holds_its_own_against_dumbbot():
@@ -27,9 +30,26 @@ def test_the_attacker_beats_random_and_holds_its_own_against_dumbbot():
     for opponent, games, least in (("random", 3, 14), ("dumbbot", 3, 34 / 7)):
         lineup = Lineup(tuple((seat,) for seat in range(7)), (opponent,), (1.0,))
         play = Play(given.map_name, given.rules, lineup, given.size, Reward(), num_games=7 * games)
-        results = play_games(play, "attacker")
+        results = play_games(play, "attacker", greedy=agents.make("rl:attacker").greedy)
         centers = [result.centers[result.coalition[0]] for result in results]
         assert sum(centers) / len(centers) > least
+
+
+def test_the_attacker_plays_in_games_as_it_does_where_it_is_measured():
+    """A game of agents, and the same one of the runner that the table of the docs is made with."""
+    given = checkpoint.load("attacker")
+    play = Play(given.map_name, given.rules, Lineup(((2,),), ("hold",), (1.0,)), given.size, num_games=1)
+    measured = play_games(play, "attacker")[0].centers
+    env = welfare_env.parallel_env(rules=given.rules)
+    observations, infos = env.reset(seed=5)
+    players = {power: agents.make("rl:attacker" if power == "FRANCE" else "hold") for power in env.agents}
+    for power, player in players.items():
+        player.reset(power, seed=5)
+    while env.agents:
+        observations, _, _, _, infos = env.step(
+            {power: players[power].act(observations[power], infos[power]) for power in env.agents}
+        )
+    assert [len(env.game.centers[power]) for power in env.possible_agents] == list(measured)
 
 
 def test_the_best_response_gains_more_than_the_scripted_exploiter():
