@@ -12,7 +12,6 @@ Whole numbers have at most 9 digits, other numbers at most 40 characters, and a 
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
@@ -31,7 +30,7 @@ from agents.policy import Policy
 from agents.programs import BestReplyPolicy, MixPolicy, read_share
 from agents.prosocial import ProsocialPolicy
 from agents.random import RandomPolicy
-from agents.rl import folder_of
+from agents.rl import files_of
 from welfare_env.errors import did_you_mean
 
 if TYPE_CHECKING:
@@ -322,9 +321,8 @@ def named_files(spec: str) -> list[Path]:
         UnknownAgentError: as `canonical` does, or the package that the user's module is in cannot be imported.
     """
     recipe = _read(spec)
-    folders = [path for path in map(folder_of, recipe.checkpoints) if os.path.isdir(path)]
     own = [file for path in recipe.imported for file in source_of(path)]
-    return own + [path for folder in folders for path in sorted(folder.glob("*")) if path.is_file()]
+    return own + [file for name in recipe.checkpoints for file in files_of(name)]
 
 
 def _text(value: Recipe | str | float) -> str:

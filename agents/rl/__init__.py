@@ -15,11 +15,17 @@ import os
 from pathlib import Path
 
 TRAINED = Path(__file__).parent / "trained"
+WEIGHTS, ABOUT = "weights.safetensors", "checkpoint.json"  # the files of a checkpoint
 
 
 def folder_of(name: str) -> Path:
     """The folder of a checkpoint: the path `name`, or else one that comes with the package ("attacker")."""
     return TRAINED / name if name in trained_names() and not os.path.exists(name) else Path(name)
+
+
+def files_of(name: str) -> list[Path]:
+    """The files of a checkpoint, those that there are."""
+    return [path for path in (folder_of(name) / ABOUT, folder_of(name) / WEIGHTS) if os.path.isfile(path)]
 
 
 def trained_names() -> list[str]:

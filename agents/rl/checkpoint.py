@@ -22,7 +22,7 @@ import torch
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
-from agents.rl import folder_of, trained_names
+from agents.rl import ABOUT, WEIGHTS, folder_of, trained_names
 from agents.rl.network import BoardNetwork, Size
 from agents.rl.words import word_rounds
 from welfare_env.board import Board
@@ -32,7 +32,6 @@ from welfare_env.press import VOCABULARY_VERSION
 from welfare_env.rules import Rules
 
 FORMAT = 1
-WEIGHTS, ABOUT = "weights.safetensors", "checkpoint.json"
 LARGEST = {WEIGHTS: 1 << 30, ABOUT: 1 << 20}  # bytes
 TALK = "talk."  # what hears and speaks, by name
 
