@@ -75,7 +75,7 @@ def test_no_assert_and_nothing_swallowed(file: Path) -> None:
 
 
 def _fault(node: ast.AST) -> str | None:
-    """An `assert`, which -O strips, or a handler that catches everything and does not raise it again."""
+    """An `assert`, which -O strips, or a handler that catches everything and raises neither it nor another from it."""
     if isinstance(node, ast.Assert):
         return f"line {node.lineno}: assert"
     if isinstance(node, ast.ExceptHandler) and _catches_all(node) and not _raises_again(node):
@@ -91,7 +91,9 @@ def _catches_all(handler: ast.ExceptHandler) -> bool:
 
 def _raises_again(handler: ast.ExceptHandler) -> bool:
     last = handler.body[-1]
-    return isinstance(last, ast.Raise) and last.exc is None
+    if not isinstance(last, ast.Raise):
+        return False
+    return last.exc is None or (isinstance(last.cause, ast.Name) and last.cause.id == handler.name)
 
 
 @pytest.mark.parametrize(
@@ -101,6 +103,10 @@ def _raises_again(handler: ast.ExceptHandler) -> bool:
         ("try:\n    f()\nexcept:\n    pass", 1),
         ("try:\n    f()\nexcept (ValueError, Exception):\n    pass", 1),
         ("try:\n    f()\nexcept BaseException:\n    undo()\n    raise", 0),
+        ("try:\n    f()\nexcept Exception as error:\n    raise Named(error) from error", 0),
+        ("try:\n    f()\nexcept Exception as error:\n    raise Named(error) from None", 1),
+        ("try:\n    f()\nexcept Exception as error:\n    raise Named(error) from other", 1),
+        ("try:\n    f()\nexcept Exception as error:\n    raise Named(error)", 1),
         ("try:\n    f()\nexcept ValueError:\n    pass", 0),
     ],
 )
