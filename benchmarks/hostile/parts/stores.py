@@ -547,7 +547,7 @@ DOORS = [
     Door("a damaged checkpoint", _checkpoint_damage, _open_checkpoint, REFUSALS, 6_000),
     Door("a damaged state of a training", _state_damage, _open_state, REFUSALS, 4_000),
     Door("a damaged log of a training", _log, _open_log, REFUSALS, 3_000),
-    Door("paths of stores and checkpoints", _path, _open_path, REFUSALS, 1_000),
+    Door("paths of stores and checkpoints", _path, _open_path, REFUSALS, 600),
     Door("evaluation.self_play", lambda rng: _odd(rng, SELF_PLAY, TEXTS), _self_play, (WelfareEnvError, _Plays), 8_000),
     Door("evaluation.exploitability", _exploited, _exploitability, (WelfareEnvError, _Plays), 6_000),
     Door("evaluation.GameSpec", lambda rng: _odd(rng, GAME, TEXTS), lambda given: GameSpec(**given), REFUSALS, 3_000),
