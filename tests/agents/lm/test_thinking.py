@@ -1,4 +1,4 @@
-"""Thinking in replies: nothing of it reaches messages or orders, and what stands behind it is read as if it were not there."""
+"""Thinking in replies: nothing of it is sent or ordered, and what stands behind it is read as if it were not there."""
 
 import json
 from collections.abc import Iterator
@@ -46,7 +46,7 @@ PAIRS = {
     "gemma": ("<|channel>thought\n", "<channel|>"),
     "harmony": ("<|channel|>analysis<|message|>", "<|end|><|start|>assistant<|channel|>final<|message|>"),
     "short harmony": ("<|channel|>analysis", "<|channel|>final"),
-    "json harmony": ("<|channel|>analysis<|message|>", "<|end|><|start|>assistant<|channel|>final <|constrain|>json<|message|>"),
+    "json harmony": ("<|channel|>analysis<|message|>", "<|channel|>final <|constrain|>json<|message|>"),
     "commentary": ("<|channel|>commentary<|message|>", "<|end|>"),
     "bare harmony": ("analysisWe ", "assistantfinal"),
 }  # fmt: skip
@@ -54,14 +54,32 @@ each_pair = pytest.mark.parametrize("name", PAIRS)
 TAGS = [name for name in PAIRS if "harmony" not in name and name not in ("commentary", "gemma")]
 
 # What a model may think: drafts, halves of drafts, signs of JSON and of code, but not the mark that ends its thought.
-THOUGHTS = st.lists(
-    st.sampled_from(
-        [DRAFT, DRAFT[:-1], DRAFT[1:], DRAFT[:25], "{", "}", '"', "'", "`", "[", "]", "\\", "\\u", "```json\n", "```", "it's odd", "\n"]
-        + ["{ it's ", '{"orders": ["A MAR H"', '"messages": {"ENGLAND": "LEAKED"}', "//", "/*", "#", "<answer>", "</answer>", "\ud800", "<", "x"]
-    )
-    | st.text(alphabet=st.characters(exclude_characters="<[\u25c1"), max_size=8),
-    max_size=8,
-).map("".join)  # fmt: skip
+PIECES = (
+    *(DRAFT, DRAFT[:-1], DRAFT[1:], DRAFT[:25], '{"orders": ["A MAR H"', '"messages": {"ENGLAND": "LEAKED"}'),
+    *(
+        "{",
+        "}",
+        "{ it's ",
+        "it's odd",
+        '"',
+        "'",
+        "`",
+        "[",
+        "]",
+        "\\",
+        "\\u",
+        "```json\n",
+        "```",
+        "\n",
+        "\ud800",
+        "//",
+        "/*",
+        "#",
+    ),
+    *("<answer>", "</answer>", "<", "x"),
+)
+OTHERS = st.text(alphabet=st.characters(exclude_characters="<[\u25c1"), max_size=8)
+THOUGHTS = st.lists(st.sampled_from(PIECES) | OTHERS, max_size=8).map("".join)
 
 
 def said(parsed: Parsed) -> str:
@@ -75,22 +93,19 @@ def whole(view: View = OPENING) -> Parsed:
 # What stands behind a thought.
 
 
-@each_pair
-@given(thought=THOUGHTS)
+@given(name=st.sampled_from(list(PAIRS)), thought=THOUGHTS)
 def test_what_is_good_behind_thinking_is_read_as_if_it_were_not_there(name: str, thought: str) -> None:
     opening, closing = PAIRS[name]
     for text in (opening + thought + closing + GOOD, f"\n{opening}{thought}{closing}\n\n{GOOD}\n"):
         assert parse(text, OPENING) == whole()
 
 
-@pytest.mark.parametrize("name", TAGS)
-@given(thought=THOUGHTS)
+@given(name=st.sampled_from(TAGS), thought=THOUGHTS)
 def test_a_thought_may_lack_its_beginning(name: str, thought: str) -> None:
     assert parse(thought + PAIRS[name][1] + GOOD, OPENING) == whole()
 
 
-@pytest.mark.parametrize("name", TAGS)
-@given(first=THOUGHTS, second=THOUGHTS)
+@given(name=st.sampled_from(TAGS), first=THOUGHTS, second=THOUGHTS)
 def test_thoughts_may_be_doubled_nested_and_empty(name: str, first: str, second: str) -> None:
     opening, closing = PAIRS[name]
     for text in (
@@ -125,7 +140,9 @@ def test_all_kinds_of_players_think(name: str, view: View) -> None:
 @each_pair
 def test_programs_are_thought_about_too(name: str) -> None:
     opening, closing = PAIRS[name]
-    setting = modal_env.Setting(actions="formula")
+    env = modal_env.make(actions="formula")
+    env.reset(seed=0)
+    setting = env.infos["player_0"]["setting"]
     draft, good = '{"program": "CooperateBot"}', '{"reasoning": "r", "program": "FairBot"}'
     assert read_program(f"{opening}{draft}{closing}{good}", setting) == read_program(good, setting)
     for cut in (f"{opening}{draft}", f"{opening}{draft} or {good}"):
@@ -148,16 +165,14 @@ def test_nothing_is_sent_of_a_thought_that_is_cut_off(name: str) -> None:
             assert said(parse(text, OPENING)) == "[[], []]"
 
 
-@each_pair
-@given(thought=THOUGHTS)
+@given(name=st.sampled_from(list(PAIRS)), thought=THOUGHTS)
 def test_whatever_stands_inside_thinking_reaches_neither_messages_nor_orders(name: str, thought: str) -> None:
     opening, closing = PAIRS[name]
     for text in (opening + thought, f"{opening}{thought}{closing}", f"{opening}{thought}{closing}No JSON."):
         assert said(parse(text, OPENING)) == "[[], []]"
 
 
-@pytest.mark.parametrize("name", TAGS)
-@given(thought=THOUGHTS)
+@given(name=st.sampled_from(TAGS), thought=THOUGHTS)
 def test_a_reply_before_a_thought_without_an_end_is_a_draft(name: str, thought: str) -> None:
     assert parse(f"{GOOD}\n{PAIRS[name][0]}{thought}", OPENING).messages == []
 
