@@ -161,11 +161,15 @@ def _public(key: str, value: Any) -> Any:
 
 
 def _without_thoughts(value: Any) -> Any:
+    """A value without thoughts; a text in which one has no end counts as cut off."""
     if isinstance(value, Pairs):
         return Pairs((without_thinking(name).text, _without_thoughts(part)) for name, part in value)
     if isinstance(value, list):
         return [_without_thoughts(part) for part in value]
-    return type(value)(without_thinking(value).text) if isinstance(value, str) else value
+    if not isinstance(value, str):
+        return value
+    outside = without_thinking(value)
+    return Cut(outside.text) if outside.is_open or isinstance(value, Cut) else outside.text
 
 
 def _has_doubled_key(value: Any) -> bool:

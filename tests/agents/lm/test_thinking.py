@@ -130,6 +130,14 @@ def test_thoughts_within_an_object_are_taken_out(thought: str) -> None:
     assert (parse(between, OPENING).orders, parse(between, OPENING).messages) == (whole().orders, whole().messages)
 
 
+@given(thought=THOUGHTS)
+def test_a_text_in_which_a_thought_has_no_end_is_lost_and_counted(thought: str) -> None:
+    reply = {"orders": [f"A PAR H<think>{thought}", "A MAR H"], "messages": {"GERMANY": f"I will not<think>{thought}"}}
+    parsed = parse(json.dumps(reply), OPENING)
+    assert (parsed.orders, parsed.messages) == (["A MAR H"], [])
+    assert [loss.kind for loss in parsed.losses] == ["order syntax", "message text"]
+
+
 @pytest.mark.parametrize("view", [OPENING, WORDS, MEDIATOR], ids=["texts", "words", "mediator"])
 @each_pair
 def test_all_kinds_of_players_think(name: str, view: View) -> None:
