@@ -107,8 +107,9 @@ def read_fields(text: str, keys: Sequence[str], is_cut: bool = False) -> Fields:
     if not answers:
         return Fields({}, [*losses, loss_of("no object", text, "nothing found with a key of a reply")])
     found, answer = answers[-1]
-    is_cut = is_cut or objects.is_truncated
-    is_draft = is_cut and (is_thinking or bool(without_fences(read[found.end :])))
+    behind = read[found.end :]
+    is_cut = is_cut or objects.is_truncated or behind.count("{") > behind.count("}")
+    is_draft = is_cut and (is_thinking or bool(without_fences(behind)))
     values = (
         {} if is_draft else {key: _public(key, value) for key in keys if (value := answer.value_of(key)) is not None}
     )

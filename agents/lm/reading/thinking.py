@@ -35,6 +35,10 @@ _MARK = re.compile(
 _BARE_ANALYSIS = re.compile(r"\s{0,9}(?:assistant)?analysis(?=[A-Z])")
 _BARE_FINAL = "assistantfinal"  # what is left of harmony's channels where a server takes its special tokens out
 
+_HALF_MARK = re.compile(
+    r"(?:</|<\|/?|\[/|\u25c1/?)[\w:|-]{0,30}\Z"
+)  # of a mark at the end of the text, where it is cut off
+
 _FINAL = frozenset({"final", "answer", "response"})  # channels that are no thoughts
 _HARMONY = "harmony"
 _MOST_FAILED = 20 * MAX_REPLY  # characters read in vain in search of whole objects
@@ -45,7 +49,7 @@ class Outside(NamedTuple):
 
     Attributes:
         text: all of it, joined.
-        is_open: whether the text ends within a thought, or is too long to be read to its end.
+        is_open: whether the text ends within a thought or a mark, or is too long to be read to its end.
     """
 
     text: str
@@ -68,7 +72,7 @@ def without_thinking(text: str) -> Outside:
     servers put into the prompt: then all that stands before its end belongs to it. A thought that lacks its end goes on
     to the end of the text.
     """
-    is_cut = bool(text[MAX_THOUGHT:].strip())
+    is_cut = bool(text[MAX_THOUGHT:].strip()) or _HALF_MARK.search(text[-40:]) is not None
     text = text[:MAX_THOUGHT]
     if _BARE_ANALYSIS.match(text):
         _, final, text = text.rpartition(_BARE_FINAL)

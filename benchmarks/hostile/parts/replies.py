@@ -141,7 +141,9 @@ def _case(rng: np.random.Generator) -> Case:
             return Case(number, thought + closing[: int(rng.integers(3))], False, False)
         case 4:
             proper = thinking + pick(rng, ("", "Well: ", "\n")) + _reply(rng, number)
-            return Case(number, proper[: -int(rng.integers(1, len(proper)))], False, bool(rng.integers(2)))
+            has_opening = thinking.startswith(tuple(opening for opening, _ in MARKS))  # else only the server can tell
+            is_told = bool(rng.integers(2)) or not has_opening
+            return Case(number, proper[: -int(rng.integers(1, len(proper)))], False, is_told)
         case _:
             return Case(number, _draft(rng, number) + _thought(rng, _draft(rng, number)), False, True)
 
