@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 from rich.text import Text
 
+from agents.lm.ledger import EMPTY_NOTE
+
 if TYPE_CHECKING:
     from agents.lm.models import Usage
 
@@ -76,14 +78,23 @@ def _counted(models: Sequence[Mapping[str, Any]], what: str) -> dict[str, int]:
 
 
 def unusable(records: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """A warning for each language model of which not one reply about a turn could be used in all these games."""
+    """Warnings: of each language model of which no reply about a turn could be used in all these games, or no note."""
     turns: dict[str, list[Mapping[str, Any]]] = {}
+    notes: dict[str, Counter[str]] = {}
     for record in records:
         for model in _models(record):
             turns.setdefault(model["model"], []).extend(model["turns"])
+            empty, kept = model["losses"].get(EMPTY_NOTE, 0), len(model["summaries"])
+            notes.setdefault(str(model["summariser"]), Counter()).update(empty=empty, all=empty + kept)
     for name, asked in turns.items():
         if asked and not any(map(_is_usable, asked)):
             yield f"{name}: nothing could be used of its {len(asked)} replies: its units held, and it said nothing"
+    for name, count in notes.items():
+        if count["empty"]:
+            yield (
+                f"{name}: {count['empty']} of its {count['all']} notes on what was said are empty, though paid for: it "
+                "was told the messages themselves, shortened. Give a model that thinks for long more max_tokens"
+            )
 
 
 def _is_usable(turn: Mapping[str, Any]) -> bool:

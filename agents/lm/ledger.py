@@ -13,6 +13,9 @@ from agents.lm.models.protocol import NO_USAGE, Model, Reply, Request, Usage
 if TYPE_CHECKING:
     from agents.lm.reading.parsing import Loss
 
+EMPTY_NOTE = "empty note"
+"""The kind of loss of a note on a phase's messages that has no text: the messages themselves are told, shortened."""
+
 
 @dataclass
 class Ledger:
@@ -25,7 +28,7 @@ class Ledger:
         faults: kind -> how often, over all attempts.
         turns: an entry for each question about a turn: where, the private reasoning, what was lost.
         parsed: of these questions, those with a reply that was in the form asked for.
-        losses: kind -> how often something in a reply could not be used.
+        losses: kind -> how often something in a reply could not be used; `EMPTY_NOTE`, too.
         refused: phase -> orders of its last reply that could not be used; those of earlier rounds were drafts.
         summaries: phase -> what the player noted about its messages.
     """
@@ -71,6 +74,13 @@ class Ledger:
         self.losses.update(loss.kind for loss in losses)
         told = [[loss.kind, loss.what] for loss in losses]
         self.turns.append(where | {"reasoning": reasoning, "losses": told})
+
+    def note_summary(self, phase: str, text: str) -> None:
+        """Keeps what the player noted about a phase's messages; counts a note without a text, which was paid for."""
+        if text:
+            self.summaries[phase] = text
+        else:
+            self.losses[EMPTY_NOTE] += 1
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON types; "dollars" is None where a price was not known."""

@@ -146,13 +146,19 @@ def program_schema(setting: Setting) -> dict[str, Any]:
     return object_schema({"reasoning": {"type": "string"}, "program": {"type": "string", **names}})
 
 
-def read_program(text: str, setting: Setting) -> ProgramReply:
-    """The program of a reply, and what of the reply could not be used. Never raises, whatever the text is."""
+def read_program(text: str, setting: Setting, is_cut: bool = False) -> ProgramReply:
+    """The program of a reply, and what of the reply could not be used. Never raises, whatever the text is.
+
+    Args:
+        text: the reply.
+        setting: of the contest.
+        is_cut: whether the reply is known to be cut off, by `max_tokens` for instance.
+    """
     from modal_env.errors import ModalError
     from modal_env.modes import find
 
-    fields, losses = read_fields(text, ("reasoning", "program"))
-    written = joined_texts(fields.get("program", []), whole=True).strip()
+    fields = read_fields(text, ("reasoning", "program"), is_cut)
+    losses, written = fields.losses, joined_texts(fields.values.get("program"), whole=True).strip()
     program = None
     try:
         if written:
@@ -162,6 +168,6 @@ def read_program(text: str, setting: Setting) -> ProgramReply:
         program = None
         losses = [*losses, loss_of("program", written, str(error))]
     else:
-        if program is None and fields:
+        if program is None and fields.values:
             losses = [*losses, loss_of("program", text, "there is none")]
-    return ProgramReply(joined_texts(fields.get("reasoning", [])), program, losses)
+    return ProgramReply(joined_texts(fields.values.get("reasoning")), program, losses)

@@ -17,7 +17,9 @@ from agents.lm.models.protocol import Model, Request
 from agents.lm.program import ProgramWriter
 from agents.lm.prompts.ablation import Ablation
 from agents.lm.prompts.building import build, summarise
+from agents.lm.reading.fields import is_cut_off
 from agents.lm.reading.parsing import MAX_ENUM_ORDERS, Parsed, parse, reply_schema
+from agents.lm.reading.thinking import without_thinking
 from agents.lm.style import Style
 from welfare_env.engine import ADJUSTMENTS
 from welfare_env.press import MEDIATOR
@@ -26,8 +28,6 @@ from welfare_env.view import MESSAGES
 if TYPE_CHECKING:
     from welfare_env.game import PhaseRecord
     from welfare_env.view import View
-
-SUMMARY_TOKENS = 400  # of a reply; a note has at most 150 words
 
 
 class LMPolicy:
@@ -113,7 +113,7 @@ class LMPolicy:
         if isinstance(reply, ModelError):
             self.ledger.note_turn(where | {"fault": reply.kind}, "", (), is_valid=False)
             return Parsed(orders=orders)
-        turn = parse(reply.text, view)
+        turn = parse(reply.text, view, is_cut_off(reply.finish))
         if not turn.orders and (reply.finish != "stop" or not turn.is_valid):  # cut off: not a change of mind
             turn.orders[:] = orders
         self.ledger.note_turn(where | {"finish": reply.finish}, turn.reasoning, turn.losses, turn.is_valid)
@@ -138,9 +138,10 @@ class LMPolicy:
 
     def _summarise(self, summariser: Model, record: PhaseRecord) -> None:
         prompt = summarise(record, self.agent)
-        reply = self.ledger.ask(summariser, self.style.request(prompt, self.agent, self.seed, None, SUMMARY_TOKENS))
-        if not isinstance(reply, ModelError) and reply.text.strip():
-            self.ledger.summaries[record.phase] = reply.text.strip()
+        most = self.style.max_tokens  # a note is short, but the thinking before it counts, too
+        reply = self.ledger.ask(summariser, self.style.request(prompt, self.agent, self.seed, None, most))
+        if not isinstance(reply, ModelError):
+            self.ledger.note_summary(record.phase, without_thinking(reply.text).text.strip())
 
 
 def _is_asked(view: View) -> bool:

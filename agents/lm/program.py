@@ -11,7 +11,7 @@ from agents.lm.errors import ModelError
 from agents.lm.ledger import Ledger
 from agents.lm.modal import ProgramReply, program_prompt, program_schema, read_program
 from agents.lm.models.protocol import Model, Request
-from agents.lm.reading.parsing import FORM_LOSSES, Loss
+from agents.lm.reading.fields import Loss, is_cut_off, is_in_form
 from agents.lm.style import Style
 from modal_env import Agent, DefectBot, ModalError, Setting
 from modal_env.modes import Turn
@@ -50,9 +50,9 @@ class ProgramWriter:
         if isinstance(reply, ModelError):
             self.ledger.note_turn(where | {"fault": reply.kind}, "", (), is_valid=False)
             return _actions(setting, _instead(setting))
-        read = read_program(reply.text, setting)
+        read = read_program(reply.text, setting, is_cut_off(reply.finish))
         program, losses = _playable(read, setting)
-        is_valid = not any(loss.kind in FORM_LOSSES or loss.kind == "program" for loss in losses)
+        is_valid = is_in_form(losses) and not any(loss.kind == "program" for loss in losses)
         self.ledger.note_turn(where | {"finish": reply.finish}, read.reasoning, losses, is_valid)
         return _actions(setting, program)
 

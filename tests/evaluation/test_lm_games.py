@@ -1,5 +1,6 @@
 """Games with language models: records, mixed players, budgets, and games that are killed and go on."""
 
+import io
 import json
 import os
 import random
@@ -10,12 +11,13 @@ import sys
 import time
 
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
 import evaluation
 import welfare_env
 from agents.lm.errors import BudgetError, ModelError
-from agents.lm.models import ScriptedModel
+from agents.lm.models import Reply, ScriptedModel
 from agents.lm.models.budget import Budget
 from agents.lm.models.cache import ResponseCache
 from agents.lm.models.shared import SharedModels
@@ -23,7 +25,7 @@ from agents.lm.stub import StubServer
 from agents.lm.stub.replies import stub_reply
 from evaluation.__main__ import app
 from evaluation.games import GameSpec, play, play_all
-from evaluation.usage import usage_of
+from evaluation.usage import usage_of, usage_table
 
 POWERS = welfare_env.load_board("standard").powers
 SHORT = welfare_env.Rules(years=1, message_rounds=1)
@@ -135,6 +137,24 @@ def test_usage_of_games():
     used = usage_of([record, play(spec("dove"))])
     assert (used.games, used.calls, used.failed, used.faults) == (1, 18, 18, {"server": 18})
     assert usage_of([play(spec("dove"))]) is None
+
+
+def test_empty_notes_are_counted_and_told(caplog):
+    """As of a model whose thinking takes up all of its tokens."""
+
+    def answer(asked):
+        return (
+            json.dumps({"orders": [], "messages": {"GLOBAL": "Peace."}}) if asked.schema else Reply("", finish="length")
+        )
+
+    rules = welfare_env.Rules(years=1, message_rounds=1)
+    (record,) = play_all([spec("hold", rules, FRANCE="lm:a/b")], models=Models(answer))
+    used = usage_of([record])
+    assert used.losses["empty note"] == 2
+    table = Console(file=(lines := io.StringIO()), width=200)
+    table.print(usage_table([("lm:a/b", used)]))
+    assert "empty note 2" in lines.getvalue()
+    assert "2 of its 2 notes on what was said are empty" in caplog.text
 
 
 def test_self_play_tells_what_was_used():

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from agents.lm.reading.repair import Cut, Pairs, find_objects
+from agents.lm.reading.repair import MAX_REPLY, Cut, Pairs, find_objects, without_fences
+from agents.lm.reading.thinking import without_thinking
 
-MAX_REPLY = 100_000  # characters; what lies behind is not read
+if TYPE_CHECKING:
+    from agents.lm.models.protocol import Finish
+
 MAX_LOSSES = 1000
 MAX_NESTING = 4  # of objects around the one that has the reply's keys
 SHOWN = 160  # characters of what a loss is about
@@ -19,12 +22,16 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 FORM_LOSSES = {
     "no object": "there is no JSON object with any of the keys",
     "too long": "the reply has more characters than are read",
-    "truncated": "the reply's end is missing, and with it whatever was not complete",
+    "truncated": "the reply's end is missing, and with it whatever was not complete; nothing of it is sent",
     "repaired": "the object is no proper JSON, but could be read",
     "prose": "there is text outside the object",
-    "several objects": "more than one object has the reply's keys",
+    "several objects": "more than one object has the reply's keys; the last one counts",
+    "doubled key": "a key comes twice in an object; the last one counts",
     "field": "a field, or a part of one, is not of the right form",
 }
+HARMLESS = frozenset({"prose", "doubled key"})
+"""Those of `FORM_LOSSES` with which a reply parses all the same, as it did in the paper's own program."""
+
 ORDER_LOSSES = {
     "order syntax": "the text is not understood",
     "order not legal": "understood, but not legal in this phase",
@@ -60,35 +67,116 @@ class Loss:
     what: str
 
 
-def read_fields(text: str, keys: Sequence[str]) -> tuple[dict[str, list[Any]], list[Loss]]:
-    """The values of some keys in the objects of a reply: of each key those of the last object that has it."""
-    losses = [loss_of("too long", text, f"{len(text)} characters")] if len(text) > MAX_REPLY else []
-    objects = find_objects(text[:MAX_REPLY])
-    answers = [answer for found in objects.found for answer in _answers(found, keys, 0)]
+@dataclass(frozen=True)
+class Fields:
+    """What a reply has under some keys.
+
+    Attributes:
+        values: key -> value, of the last object that has any of the keys; private thinking is taken out.
+        losses: what was wrong with the reply's form.
+        is_whole: whether the reply has its end, and so may be sent to others.
+    """
+
+    values: dict[str, Any]
+    losses: list[Loss]
+    is_whole: bool = False
+
+
+def is_cut_off(finish: Finish) -> bool:
+    """Whether a reply that ended so is only the beginning of what the model would have said."""
+    return finish in ("length", "refusal")
+
+
+def read_fields(text: str, keys: Sequence[str], is_cut: bool = False) -> Fields:
+    """The values of some keys in the last object of a reply that has any of them.
+
+    Of a reply that is cut off only the very object that was being written counts: whatever stands before it, or would
+    be in its place, is a draft.
+
+    Args:
+        text: the reply.
+        keys: in small letters.
+        is_cut: whether the reply is known to be cut off; that may also be seen from the text.
+    """
+    outside, is_thinking = without_thinking(text)
+    read = outside[:MAX_REPLY]
+    is_cut = is_cut or is_thinking or bool(outside[MAX_REPLY:].strip())
+    losses = [loss_of("too long", text, f"{len(outside)} characters")] if len(outside) > MAX_REPLY else []
+    objects = find_objects(read)
+    answers = [(found, answer) for found in objects.found for answer in _answers(found.value, keys, 0)]
     if not answers:
-        return {}, [*losses, loss_of("no object", text, "nothing found with a key of a reply")]
+        return Fields({}, [*losses, loss_of("no object", text, "nothing found with a key of a reply")])
+    found, answer = answers[-1]
+    behind = read[found.end :]
+    is_cut = is_cut or objects.is_truncated or behind.count("{") > behind.count("}")
+    is_draft = is_cut and (is_thinking or bool(without_fences(behind)))
+    values = (
+        {} if is_draft else {key: _public(key, value) for key in keys if (value := answer.value_of(key)) is not None}
+    )
     faults = {
         "prose": objects.has_prose,
-        "repaired": objects.is_repaired,
-        "truncated": objects.is_truncated,
+        "repaired": found.is_repaired,
+        "truncated": is_cut,
         "several objects": len(answers) > 1,
+        "doubled key": _has_doubled_key(answer),
     }
     losses += [loss_of(kind, text, FORM_LOSSES[kind]) for kind, is_so in faults.items() if is_so]
-    fields = {key: values for answer in answers for key in keys if (values := answer.values_of(key))}
-    return fields, losses
+    return Fields(values, losses, is_whole=not is_cut)
+
+
+def is_in_form(losses: Iterable[Loss]) -> bool:
+    """Whether a reply with these losses was one JSON object, thinking and prose around it apart."""
+    return not any(loss.kind in FORM_LOSSES and loss.kind not in HARMLESS for loss in losses)
 
 
 def _answers(value: Any, keys: Sequence[str], depth: int) -> Iterator[Pairs]:
-    """The objects that have a key of a reply; those in others, too."""
+    """The objects that have a key of a reply; those in others, too, but for thoughts, schemas and copied examples."""
     if isinstance(value, Pairs):
-        if any(name.strip().casefold() in keys for name, _ in value):
-            yield value
-        elif depth < MAX_NESTING:
-            for _, part in value:
-                yield from _answers(part, keys, depth + 1)
+        names = {name.strip().casefold() for name, _ in value}
+        if not names.isdisjoint(keys):
+            if not _is_example(value, keys):
+                yield value
+        elif depth < MAX_NESTING and not names >= _SCHEMA:
+            for name, part in value:
+                if name.strip().casefold() not in _THOUGHTS:
+                    yield from _answers(part, keys, depth + 1)
     elif isinstance(value, list) and depth < MAX_NESTING:
         for part in value:
             yield from _answers(part, keys, depth + 1)
+
+
+_SCHEMA = {"type", "properties"}
+_THOUGHTS = {"think", "thinking", "thought", "thoughts", "reasoning", "reasoning_content", "analysis", "scratchpad"}
+_PLACEHOLDERS = {"...", "\u2026"}
+
+
+def _is_example(answer: Pairs, keys: Sequence[str]) -> bool:
+    """Whether an object is the form that the prompt shows, in which all texts are dots."""
+    texts = [text for key in keys if key != "reasoning" for text in texts_of(answer.value_of(key))]
+    return bool(texts) and _PLACEHOLDERS.issuperset(text.strip() for text in texts)
+
+
+def _public(key: str, value: Any) -> Any:
+    """A value without the thoughts in its texts; reasoning, which nobody else reads, as it is."""
+    return value if key == "reasoning" else _without_thoughts(value)
+
+
+def _without_thoughts(value: Any) -> Any:
+    """A value without thoughts; a text in which one has no end counts as cut off."""
+    if isinstance(value, Pairs):
+        return Pairs((without_thinking(name).text, _without_thoughts(part)) for name, part in value)
+    if isinstance(value, list):
+        return [_without_thoughts(part) for part in value]
+    if not isinstance(value, str):
+        return value
+    outside = without_thinking(value)
+    return Cut(outside.text) if outside.is_open or isinstance(value, Cut) else outside.text
+
+
+def _has_doubled_key(value: Any) -> bool:
+    if isinstance(value, Pairs):
+        return value.is_doubled or any(_has_doubled_key(part) for _, part in value)
+    return isinstance(value, list) and any(map(_has_doubled_key, value))
 
 
 def texts_of(value: Any) -> Iterator[str]:

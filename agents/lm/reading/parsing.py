@@ -4,12 +4,14 @@ A reply is a JSON object ``{"reasoning": text, "orders": [texts], "messages": {r
 raises: whatever cannot be used is left out and noted as a `Loss`, and the game goes on.
 
 Which of two counts
-    Of several objects in a reply, field by field the last one that has the field: models draft before they decide.
-    Of several orders for one unit the first that is legal, as in the game itself. Of a Winter list that both builds and
-    disbands, those of the kind of its first legal order (the game would refuse them all). Of an object or a text that
-    the reply's end has cut off: all that was complete, and what there is of the reasoning; never half an order or half
-    a message, which may say the contrary of the whole. Of several messages to one recipient all, joined; where messages
-    are words of a vocabulary, the first.
+    Of several objects in a reply the last one that has any of the keys, and nothing of the others: models draft before
+    they decide. Of a key that comes twice the last one, too. What a model has thought between marks is no part of its
+    reply (`agents.lm.reading.thinking`), nor is a copy of the prompt's example. Of several orders for one unit the
+    first that is legal, as in the game itself. Of a Winter list that both builds and disbands, those of the kind of its
+    first legal order (the game would refuse them all). Of a reply that is cut off the orders that are complete in the
+    object that was being written, and what there is of its reasoning; nothing is sent, since what would have followed
+    may say the contrary. Of several messages to one recipient all, joined; where messages are words of a vocabulary,
+    the first.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from agents.lm.reading.fields import (
     MESSAGE_LOSSES,
     ORDER_LOSSES,
     Loss,
+    is_in_form,
     joined_texts,
     lose,
     read_fields,
@@ -84,8 +87,8 @@ class Parsed:
 
     @property
     def is_valid(self) -> bool:
-        """Whether the reply as it stood was one JSON object and nothing else ("replies that parse", paper, C.1)."""
-        return not any(loss.kind in FORM_LOSSES for loss in self.losses)
+        """Whether the reply was one JSON object, but for thinking and prose ("replies that parse", paper, C.1)."""
+        return is_in_form(self.losses)
 
     @property
     def refused_orders(self) -> int:
@@ -131,17 +134,23 @@ def _order_schema(view: View, most: int) -> dict[str, Any]:
     return {"anyOf": [{"type": "string", "enum": orders} for orders in choices]}
 
 
-def parse(text: str, view: View) -> Parsed:
+def parse(text: str, view: View, is_cut: bool = False) -> Parsed:
     """The orders and messages of a reply, and what of it could not be used. Never raises, whatever the text is.
 
     The orders can be submitted and the messages sent as they are; in the moment of `view`.
+
+    Args:
+        text: the reply.
+        view: of the player.
+        is_cut: whether the reply is known to be cut off, by `max_tokens` for instance.
     """
-    fields, losses = read_fields(text, ("reasoning", "orders", "messages"))
-    orders = _Orders(view, losses)
-    orders.take(fields.get("orders", []))
-    messages = _Messages(view, losses)
-    messages.take(fields.get("messages", []))
-    return Parsed(joined_texts(fields.get("reasoning", [])), orders.found, messages.found(), losses)
+    fields = read_fields(text, ("reasoning", "orders", "messages"), is_cut)
+    orders = _Orders(view, fields.losses)
+    orders.take(fields.values.get("orders"))
+    messages = _Messages(view, fields.losses)
+    if fields.is_whole:
+        messages.take(fields.values.get("messages"))
+    return Parsed(joined_texts(fields.values.get("reasoning")), orders.found, messages.found(), fields.losses)
 
 
 class _Orders:
@@ -157,8 +166,8 @@ class _Orders:
         self.found: list[str] = []
         self._ordered: set[str] = set()
 
-    def take(self, values: list[Any]) -> None:
-        for number, text in enumerate(text for value in values for text in self._listed(value)):
+    def take(self, value: Any) -> None:
+        for number, text in enumerate(self._listed(value)):
             if number == MAX_ORDERS:
                 lose(self.losses, "too many", text, f"no more than {MAX_ORDERS} texts are read")
                 return
@@ -283,8 +292,8 @@ class _Messages:
     @staticmethod
     def _address(value: Pairs) -> tuple[str, Any] | None:
         """Recipient and text of {"to": "FRANCE", "text": "..."}, if the object is of that kind."""
-        to = [part for key in _ADDRESSES for part in value.values_of(key)]
-        text = [part for key in _TEXTS for part in value.values_of(key)]
+        to = [part for key in _ADDRESSES if (part := value.value_of(key)) is not None]
+        text = [part for key in _TEXTS if (part := value.value_of(key)) is not None]
         return (", ".join(texts_of(to)), text) if to and text else None
 
     def _take_part(self, names: str, value: Any) -> None:

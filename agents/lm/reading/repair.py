@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
+MAX_REPLY = 100_000  # characters of a reply without its thinking; what lies behind is not read
 MAX_DEPTH = 20
 _DOUBLE, _SINGLE = '"\u201c\u201d', "'\u2018\u2019"
 # Opening quotation mark -> those that may close the text behind it.
@@ -22,6 +24,12 @@ _BARE_VALUE = re.compile(r"[^,}\]\n]*")
 _NEXT_KEY = re.compile(r"\w{1,40}\s*[:=]")
 _HEX = re.compile(r"[0-9a-fA-F]{4}")
 _LITERAL = re.compile(r"true|false|null|-?\d+(\.\d+)?([eE][+-]?\d+)?")
+_QUOTE = f"[`{_DOUBLE}{_SINGLE}]?"
+# What begins an object, and is no brace in prose: a key follows, or the end of the text.
+_OPENING = re.compile(
+    r"\{(?=[\s,\ufeff\u200b]*+(?>(?://|\#)[^\n]*+[\s,]*+|/\*(?>[^*]|\*(?!/)){0,80}+\*/[\s,]*+){0,9}+"
+    rf"{_QUOTE}[^:=,{{}}\[\]\n`{_DOUBLE}{_SINGLE}]{{0,60}}+{_QUOTE}\s{{0,60}}+(?:[:=]|\Z))"
+)
 _FENCE = re.compile(r"```\w*|~~~\w*")
 _KEY, _VALUE, _ITEM = "key", "value", "item"  # what a text is: a key, a value behind one, or in an array
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", '"': '"', "\\": "\\", "/": "/"}
@@ -34,56 +42,101 @@ class Cut(str):
 
 
 class Pairs(list[tuple[str, Any]]):
-    """An object's keys and values, in their sequence; a key may come twice."""
+    """An object's keys and values, in their sequence. Of a key that comes twice the last counts, as everywhere in JSON.
 
-    def values_of(self, key: str) -> list[Any]:
-        """All values of a key; case does not count."""
-        return [value for name, value in self if name.strip().casefold() == key]
+    Attributes:
+        is_doubled: whether a key came twice; case does not count.
+    """
+
+    def __init__(self, pairs: Iterable[tuple[str, Any]] = ()) -> None:
+        given = list(pairs)
+        last = {name.strip().casefold(): number for number, (name, _) in enumerate(given)}
+        super().__init__(
+            pair for number, pair in enumerate(given) if last[key := pair[0].strip().casefold()] == number or not key
+        )
+        self.is_doubled = len(self) < len(given)
+
+    def value_of(self, key: str) -> Any:
+        """The value of a key; case does not count. None where there is none."""
+        return next((value for name, value in self if name.strip().casefold() == key), None)
 
 
-class Objects:
+class Strict(NamedTuple):
+    """A proper JSON object: its value, or None where there is none; and the place behind it, or of the first fault."""
+
+    value: Pairs | None
+    end: int
+
+
+class Found(NamedTuple):
+    """An object of a text.
+
+    Attributes:
+        value: what is in it.
+        end: the place behind it.
+        is_repaired: whether it is no proper JSON.
+        is_cut: whether the text ends before it does.
+    """
+
+    value: Pairs
+    end: int
+    is_repaired: bool = False
+    is_cut: bool = False
+
+
+class Objects(NamedTuple):
     """What `find_objects` has found.
 
     Attributes:
-        found: the outermost objects of the text.
+        found: the outermost objects of the text. Only the last of them can be cut off.
         has_prose: whether there is text outside them, marks of code blocks apart.
-        is_repaired: whether one of them is no proper JSON.
-        is_truncated: whether the last one has no end.
     """
 
-    def __init__(self) -> None:
-        self.found: list[Pairs] = []
-        self.has_prose = self.is_repaired = self.is_truncated = False
+    found: list[Found]
+    has_prose: bool
+
+    @property
+    def is_truncated(self) -> bool:
+        """Whether the last one has no end."""
+        return bool(self.found) and self.found[-1].is_cut
 
 
 def find_objects(text: str) -> Objects:
     """All JSON objects of a text. Never raises."""
-    objects = Objects()
-    strict = _strict(text)
-    if strict is not None:
-        objects.found.append(strict)
-        return objects
-    reader = _Reader(text)
+    found: list[Found] = []
     outside: list[str] = []
-    start = text.find("{")
-    while start >= 0:
-        outside.append(text[reader.at : start])
-        reader.at = start
-        objects.found.append(reader.object(0))
-        start = text.find("{", reader.at)
-    outside.append(text[reader.at :])
-    objects.has_prose = any(_FENCE.sub("", piece).strip() for piece in outside)
-    objects.is_repaired, objects.is_truncated = reader.is_repaired, reader.is_truncated
-    return objects
+    at = 0
+    while (start := _OPENING.search(text, at)) is not None:
+        outside.append(text[at : start.start()])
+        found.append(_object_at(text, start.start()))
+        at = found[-1].end
+    outside.append(text[at:])
+    return Objects(found, has_prose=bool(without_fences("".join(outside))))
 
 
-def _strict(text: str) -> Pairs | None:
-    """The object that the text as a whole is, if it is one."""
+def without_fences(text: str) -> str:
+    """The text without marks of code blocks, and without blanks around it."""
+    return _FENCE.sub("", text).strip()
+
+
+def _object_at(text: str, start: int) -> Found:
+    strict = strict_object(text, start)
+    if strict.value is not None:
+        return Found(strict.value, strict.end)
+    reader = _Reader(text, start)
+    value = reader.object(0)
+    return Found(value, reader.at, reader.is_repaired, reader.is_truncated)
+
+
+def strict_object(text: str, start: int) -> Strict:
+    """The object that begins with the { at `start`, if it is proper JSON; in its texts lines may break as they are."""
     try:
-        value = json.loads(text, object_pairs_hook=Pairs)
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, Pairs) and not _is_deep(value) else None
+        value, end = _DECODER.raw_decode(text, start)
+    except json.JSONDecodeError as error:
+        return Strict(None, error.pos)
+    except (ValueError, RecursionError):  # a number of thousands of digits, and nesting that nobody means
+        return Strict(None, len(text))
+    return Strict(None, end) if _is_deep(value) else Strict(value, end)
 
 
 def _is_deep(value: Any) -> bool:
@@ -98,21 +151,21 @@ def _is_deep(value: Any) -> bool:
 class _Reader:
     """Reads values at `at`, and leaves `at` behind them. Every step goes forward."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, at: int) -> None:
         self.text = text
-        self.at = 0
+        self.at = at
         self.is_repaired = self.is_truncated = False
         self._open_arrays = 0
 
     def object(self, depth: int) -> Pairs:
         """From its { on."""
         self.at += 1
-        pairs = Pairs()
+        pairs: list[tuple[str, Any]] = []
         while (sign := self._next_sign()) not in ("", "}"):
             if sign == "]":
                 self.is_repaired = True
                 if self._open_arrays:
-                    return pairs  # its } is missing
+                    return Pairs(pairs)  # its } is missing
                 self.at += 1
             elif sign == ",":
                 self._comma(bool(pairs), "}")
@@ -120,7 +173,7 @@ class _Reader:
                 pairs.append(self._pair(sign, depth))
                 self._note(self._next_sign() not in (",", "}", ""))
         self._close(sign)
-        return pairs
+        return Pairs(pairs)
 
     def _pair(self, sign: str, depth: int) -> tuple[str, Any]:
         key = self._key(sign)
@@ -214,7 +267,6 @@ class _Reader:
             match = _PLAIN[quote].match(self.text, self.at)
             piece = match.group() if match else ""
             pieces.append(piece)
-            self._note("\n" in piece)
             self.at += len(piece)
             sign = self.text[self.at : self.at + 1]
             if sign == "\\":
@@ -289,3 +341,4 @@ class _Reader:
 
 
 _COMMENTS = {"//": "\n", "/*": "*/", "#": "\n"}
+_DECODER = json.JSONDecoder(strict=False, object_pairs_hook=Pairs)

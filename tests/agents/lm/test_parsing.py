@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from agents.lm.prompts import build
 from agents.lm.reading.orders import OrderBook, OrderFault
-from agents.lm.reading.parsing import Parsed, parse
+from agents.lm.reading.parsing import Parsed, parse, reply_schema
 from welfare_env import Game, Rules, View
 from welfare_env.press import MAX_MESSAGE_LENGTH, TOKENS
 
@@ -323,11 +324,14 @@ def test_a_word_that_is_none_is_told_with_those_that_are() -> None:
     assert loss.what == f"'Hello': to GERMANY: say one of {', '.join(TOKENS)}"
 
 
-def test_a_key_that_comes_twice_loses_nothing() -> None:
-    text = '{"messages": {"ITALY": "a", "ITALY": "b"}, "orders": ["A PAR H"], "orders": ["A MAR H"]}'
-    parsed = parse(text, OPENING)
-    assert parsed.messages == [("ITALY", "a\nb")]
-    assert parsed.orders == ["A PAR H", "A MAR H"]
+def test_of_a_key_that_comes_twice_the_last_counts_as_in_all_json() -> None:
+    text = '{"messages": {"ITALY": "a", "Italy": "b"}, "orders": ["A PAR H"], "Orders": ["A MAR H"]}'
+    for form in (text, text.replace('"', "'"), text[:-1] + ",}"):
+        parsed = parse(form, OPENING)
+        assert parsed.messages == [("ITALY", "b")]
+        assert parsed.orders == ["A MAR H"]
+        assert "doubled key" in kinds(parsed)
+    assert parse(text, OPENING).is_valid
 
 
 def test_messages_where_none_are_sent_are_noted() -> None:
@@ -360,19 +364,22 @@ def test_a_proper_reply() -> None:
         ("\n\n {} \n", []),
         ("```json\n{}\n```", []),
         ("Here is my reply:\n```\n{}\n```\nGood luck to me!", ["prose"]),
-        ("I think {{so}}. {}", ["prose", "repaired"]),
+        ("I think {{so}}. {}", ["prose"]),
+        ("I think {{it's}} odd. {}", ["prose"]),
+        ("{{{}}}", ["prose"]),
         ('{{"reply": {}}}', []),
         ("[{}]", ["prose"]),
         ("{},", ["prose"]),
         ('{{"orders": ["A PAR H"], "messages": {{}}}} No, better: {}', ["prose", "several objects"]),
-        ("An open brace {{ before. {}", ["prose", "repaired", "truncated"]),
+        ("An open brace {{ before. {}", ["prose"]),
+        ("An open brace {{ it's odd. {}", ["prose"]),
     ],
 )
 def test_what_stands_around_an_object(form: str, lost: list[str]) -> None:
     parsed = parse(form.format(json.dumps(REPLY)), OPENING)
     assert (parsed.reasoning, parsed.orders, parsed.messages) == (WHOLE.reasoning, WHOLE.orders, WHOLE.messages)
     assert kinds(parsed) == lost
-    assert parsed.is_valid == (not lost)
+    assert parsed.is_valid == (lost in ([], ["prose"]))  # as in the paper's own program
 
 
 @pytest.mark.parametrize(
@@ -388,7 +395,6 @@ def test_what_stands_around_an_object(form: str, lost: list[str]) -> None:
         '{"orders": ["A PAR - BUR", "A MAR H", "messages": {"ITALY": "hi"}}',
         '{"orders" = ["A PAR - BUR", "A MAR H"]; "messages" => {"ITALY": "hi"}}',
         '{"orders": ["A PAR - BUR", "A MAR H"]], "messages": {"ITALY": "hi"}}',
-        '{"orders": ["A PAR - BUR", "A MAR H"], "messages": {"ITALY": "hi"}',
         "{'ORDERS': 'A PAR - BUR; A MAR H', 'Messages': [{'to': 'ITALY', 'text': 'hi'}]}",
     ],
 )
@@ -397,6 +403,87 @@ def test_damaged_objects_are_repaired(text: str) -> None:
     assert parsed.orders == ["A PAR - BUR", "A MAR H"]
     assert parsed.messages == [("ITALY", "hi")]
     assert not parsed.is_valid
+
+
+def test_line_breaks_in_texts_are_read_as_they_are() -> None:
+    text = '{"reasoning": "one\ntwo\tthree", "orders": ["A PAR H"], "messages": {"ITALY": "a\r\nb"}}'
+    for form in (text, f"Here:\n{text}\nThat is all."):
+        parsed = parse(form, OPENING)
+        assert (parsed.reasoning, parsed.orders, parsed.messages) == (
+            "one\ntwo\tthree",
+            ["A PAR H"],
+            [("ITALY", "a\r\nb")],
+        )
+        assert parsed.is_valid
+
+
+DRAFT = '{"orders": ["A PAR H"], "messages": {"ENGLAND": "DRAFT", "GLOBAL": "DRAFT"}}'
+
+
+@pytest.mark.parametrize(
+    ("text", "orders"),
+    [
+        (DRAFT + ' Better: {"orders": ["A MAR H"]}', ["A MAR H"]),  # the last object says nothing
+        (DRAFT + ' Better: {"reasoning": "not so"}', []),
+        (f'{{"draft": {DRAFT}, "final": {{"orders": ["A MAR H"]}}}}', ["A MAR H"]),
+        (f'{{"thinking": {DRAFT}}}', []),
+        (f'{{"thoughts": [{DRAFT}], "reply": {{"orders": ["A MAR H"]}}}}', ["A MAR H"]),
+        (f'{{"reply": {{"orders": ["A MAR H"]}}, "analysis": {DRAFT}}}', ["A MAR H"]),
+        (DRAFT + ' Better: {"orders": ["A MAR H"], "mess', ["A MAR H"]),  # the last object is cut off
+        (DRAFT + ' Better: {"orders": ["A MAR H"', ["A MAR H"]),
+        (DRAFT + ' Better: {"ord', []),
+        (DRAFT + " Better: {", []),
+        (DRAFT + ' Better: {"reas' + "s" * 99, []),
+        (DRAFT + ' Better: {"reasoning""', []),
+        (DRAFT + " Better: </thi", []),
+        (DRAFT + " Better: <|end_of", []),
+        (f'{{"draft": {DRAFT}, "fin', ["A PAR H"]),
+        (f'{{"draft": {DRAFT}', ["A PAR H"]),
+        (DRAFT[:-1], ["A PAR H"]),
+        (DRAFT[:-2], ["A PAR H"]),
+        (DRAFT.replace("{", "{'x': 1, ", 1)[:-1], ["A PAR H"]),
+        ('{"messages": {"ENGLAND": "DRAFT"}, "orders": ["A MAR H"], "messages": {"ITALY": "', ["A MAR H"]),
+    ],
+)
+def test_a_draft_or_what_is_cut_off_is_never_sent(text: str, orders: list[str]) -> None:
+    parsed = parse(text, OPENING)
+    assert (parsed.orders, parsed.messages) == (orders, [])
+
+
+@pytest.mark.parametrize(
+    ("behind", "orders"),
+    [
+        ("", ["A PAR H"]),
+        ("\n \n", ["A PAR H"]),
+        ("\n```", ["A PAR H"]),
+        (" But then", []),
+        (" {", []),
+        (' {"a": 1}', []),
+    ],
+)
+def test_of_a_reply_that_ran_into_its_limit_nothing_is_sent(behind: str, orders: list[str]) -> None:
+    """What follows an object that is whole may be the thought that it was not right."""
+    assert parse(DRAFT, OPENING).messages
+    parsed = parse(DRAFT + behind, OPENING, is_cut=True)
+    assert (parsed.orders, parsed.messages) == (orders, [])
+    assert "truncated" in kinds(parsed)
+    assert not parsed.is_valid
+
+
+EXAMPLE = '{"reasoning": "...", "orders": ["...", "..."], "messages": {"AUSTRIA": "...", "GLOBAL": "..."}}'
+
+
+def test_the_example_of_the_prompt_is_no_reply() -> None:
+    assert EXAMPLE in build(OPENING).text
+    for copy in (EXAMPLE, EXAMPLE.replace("...", "\u2026"), json.dumps(reply_schema(OPENING))):
+        for text in (f"{json.dumps(REPLY)}\nThe form was: {copy}", f"{copy} {json.dumps(REPLY)}"):
+            parsed = parse(text, OPENING)
+            assert (parsed.orders, parsed.messages) == (WHOLE.orders, WHOLE.messages)
+            assert parsed.is_valid
+        alone = parse(copy, OPENING)
+        assert (alone.orders, alone.messages, kinds(alone)) == ([], [], ["no object"])
+    dots = parse('{"reasoning": "...", "orders": ["A PAR H"], "messages": {"ITALY": "..."}}', OPENING)
+    assert (dots.orders, dots.messages) == (["A PAR H"], [("ITALY", "...")])
 
 
 @pytest.mark.parametrize(
@@ -457,7 +544,7 @@ def test_a_reply_that_is_cut_off_anywhere_keeps_what_was_whole(indent: int | Non
     for end in range(len(text)):
         parsed = parse(text[:end], OPENING)
         assert WHOLE.orders[: len(parsed.orders)] == parsed.orders
-        assert WHOLE.messages[: len(parsed.messages)] == parsed.messages
+        assert parsed.messages == []
         assert WHOLE.reasoning.startswith(parsed.reasoning.rstrip("\\"))
         assert "truncated" in kinds(parsed) or kinds(parsed) == ["no object"]
         for number, order in enumerate(WHOLE.orders):

@@ -152,10 +152,8 @@ def test_the_reader_reads_what_json_reads(text: str) -> None:
     """A proper object is found as it is, inside any text without braces."""
     around = re.sub(r"[{}]", "", text)
     found = find_objects(f"{around} {json.dumps(REPLY)}")
-    assert [dict(found.found[-1])["orders"], dict(dict(found.found[-1])["messages"])] == [
-        REPLY["orders"],
-        REPLY["messages"],
-    ]
+    last = dict(found.found[-1].value)
+    assert [last["orders"], dict(last["messages"])] == [REPLY["orders"], REPLY["messages"]]
 
 
 HUGE = 10_000_000

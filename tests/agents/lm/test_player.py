@@ -183,6 +183,32 @@ class TestNotes:
         assert "Peace?" in model.requests[-1].prompt
         assert policy.ledger.faults == {"server": 1}
 
+    def noted(self, note, **style):
+        """After a phase with messages, of which the model makes this note."""
+        policy, model = player(lambda request: reply() if request.schema else note, **style)
+        game = welfare_env.Game(rules=welfare_env.Rules(years=2))
+        game.send("FRANCE", "ITALY", "Peace?")
+        game.advance()
+        asked(policy, game, "messages", 1)
+        return policy, model
+
+    @pytest.mark.parametrize("most", [400, 9000])
+    def test_a_note_may_be_as_long_as_any_reply_since_thinking_counts(self, most):
+        _, model = self.noted("We talked.", max_tokens=most)
+        assert [request.max_tokens for request in model.requests] == [most, most]
+
+    @pytest.mark.parametrize("note", ["", " \n", "<think>Well</think>", Reply("<think>Well, Italy", finish="length")])
+    def test_a_note_without_a_text_is_counted_and_the_messages_are_told(self, note):
+        policy, model = self.noted(note)
+        assert policy.ledger.losses == {"empty note": 1}
+        assert policy.to_dict()["losses"] == {"empty note": 1}
+        assert policy.ledger.summaries == {}
+        assert "Peace?" in model.requests[-1].prompt
+
+    def test_what_was_thought_is_no_part_of_a_note(self):
+        policy, _ = self.noted("<think>Hm.</think>\nWe talked.")
+        assert policy.ledger.summaries == {"S1901M": "We talked."}
+
     def test_nothing_is_noted_where_the_prompt_would_not_tell(self):
         policy, model = player(ablation=Ablation.NO_SUMMARIES)
         game = welfare_env.Game(rules=welfare_env.Rules(years=2))
@@ -227,6 +253,23 @@ class TestFailures:
         assert action == {"orders": [], "messages": {}}
         assert sum(policy.ledger.losses.values()) >= 1
         assert json.loads(json.dumps(policy.to_dict()))["turns"][0]["losses"]
+
+    def test_thinking_that_is_cut_off_says_nothing_and_earlier_orders_stand(self):
+        draft = reply(["A MAR H"], {"ENGLAND": "LEAKED"})
+        cut = [
+            Reply(f"<think>Let me see. {draft}", finish="length"),
+            Reply(f"Let me see. {draft} But", finish="length"),
+        ]
+        policy, _ = player([reply(["A PAR - BUR"], {"ITALY": "Hi"}), *cut])
+        game = welfare_env.Game(rules=RULES)
+        actions = [asked(policy, game, "messages", number) for number in (1, 2, 3)]
+        assert actions[1:] == [{"orders": ["A PAR - BUR"], "messages": {}}] * 2
+        assert policy.ledger.parsed == 1
+
+    def test_replies_with_thinking_parse(self):
+        policy, _ = player(lambda request: f"<think>{reply(['A MAR H'])}</think>{reply(['A PAR H'])}")
+        assert asked(policy, welfare_env.Game(rules=RULES), "messages", 1)["orders"] == ["A PAR H"]
+        assert (policy.ledger.parsed, policy.ledger.losses) == (1, {})
 
     def test_refused_orders_of_the_last_round_count(self):
         policy, _ = player([reply(["A LON H", "A PAR - MOS"]), reply(["A LON H"]), reply(["A PAR H"])])

@@ -1,0 +1,156 @@
+"""Thinking that a model has written into its reply between marks, and the reply without it.
+
+Marks are tags (``<think>``, ``</Thinking >``, ``<seed:think>``, ``<|START_THINKING|>``, ``<|begin_of_thought|>``,
+``[THINK]`` and the like), and the channels of harmony, of which the final one alone is meant for others. Of the tags
+inside a thought only those count that could end it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from agents.lm.reading.repair import MAX_REPLY, strict_object
+
+MAX_THOUGHT = 600_000  # characters of a reply with its thinking; what lies behind is not read
+
+_NAMES = (
+    r"[\w:.-]{0,20}think(?:ing)?|thoughts?|reasoning|reflections?|analysis|scratch[_-]?pad|"
+    r"(?:inner|internal)[_-]monologue"
+)
+_TAG = (
+    r"(?<=[<\u25c1])\|?\s{0,3}(?P<way>/|end_(?:of_)?|(?:start|begin)_(?:of_)?)?\s{0,3}"
+    rf"(?P<name>{_NAMES})(?![\w:.-])"
+    r"(?:(?:\s[^<>{}]{0,100}?)?\s{0,3}(?P<empty>/)?\|?[>\u25b7])?"
+)
+_MARK = re.compile(
+    rf"[<\[\u25c1](?:{_TAG}"
+    r"|(?P<open>(?<=\[)think(?:ing)?\]|(?<=\[)unused16\]|unused94>|\|inner_prefix\|>)"
+    r"|(?P<close>(?<=\[)/think(?:ing)?\]|(?<=\[)unused17\]|unused95>|\|inner_suffix\|>)"
+    r"|\|channel\|?>\s{0,3}(?P<channel>\w{1,30})"
+    r"|(?P<end>\|(?:end|return|call)\|>|\|start\|>\w{0,20}|channel\|>)"
+    r"|(?P<filler>\|message\|>|\|constrain\|>\w{0,20}))",
+    re.IGNORECASE,
+)
+_BARE_ANALYSIS = re.compile(r"\s{0,9}(?:assistant)?analysis(?=[A-Z])")
+_BARE_FINAL = "assistantfinal"  # what is left of harmony's channels where a server takes its special tokens out
+
+_HALF_MARK = re.compile(
+    r"(?:</|<\|/?|\[/|\u25c1/?)[\w:|-]{0,30}\Z"
+)  # of a mark at the end of the text, where it is cut off
+
+_FINAL = frozenset({"final", "answer", "response"})  # channels that are no thoughts
+_HARMONY = "harmony"
+_MOST_FAILED = 20 * MAX_REPLY  # characters read in vain in search of whole objects
+
+
+class Outside(NamedTuple):
+    """What of a text is no thought.
+
+    Attributes:
+        text: all of it, joined.
+        is_open: whether the text ends within a thought or a mark, or is too long to be read to its end.
+    """
+
+    text: str
+    is_open: bool
+
+
+class _Mark(NamedTuple):
+    """A mark: "open" begins a thought, "close" ends one, "final" ends whatever was before, "none" means nothing."""
+
+    kind: str
+    family: str
+    start: int
+    end: int
+
+
+def without_thinking(text: str) -> Outside:
+    """The text without thoughts and their marks. Never raises; the time is proportional to the length.
+
+    A mark in a text of a proper JSON object is none: somebody is quoted. A thought may lack its beginning, which some
+    servers put into the prompt: then all that stands before its end belongs to it. A thought that lacks its end goes on
+    to the end of the text.
+    """
+    is_cut = bool(text[MAX_THOUGHT:].strip()) or _HALF_MARK.search(text[-40:]) is not None
+    text = text[:MAX_THOUGHT]
+    if _BARE_ANALYSIS.match(text):
+        _, final, text = text.rpartition(_BARE_FINAL)
+        if not final:
+            return Outside("", True)
+    outside = _without_marked(text)
+    return Outside(outside.text, outside.is_open or is_cut)
+
+
+def _without_marked(text: str) -> Outside:
+    mark = _next_mark(text, 0)
+    if mark is None:
+        return Outside(text, False)
+    objects, kept, at = _Objects(text), list[str](), 0
+    while mark is not None:
+        past = objects.end_around(at, mark.start)
+        kept.append(text[at : past or mark.start])
+        if mark.kind in ("close", "final") and not past:
+            kept.clear()
+        at = past or (_end_of_thought(text, mark) if mark.kind == "open" else mark.end)
+        if at < 0:
+            return Outside("".join(kept), True)
+        mark = _next_mark(text, at)
+    return Outside("".join((*kept, text[at:])), False)
+
+
+def _next_mark(text: str, at: int) -> _Mark | None:
+    match = _MARK.search(text, at)
+    return None if match is None else _Mark(*_meaning(match), *match.span())
+
+
+def _meaning(match: re.Match[str]) -> tuple[str, str]:
+    """Kind and family of a mark. Marks of one family belong together: <think> and </thinking>."""
+    if match["name"]:
+        name = match["name"].casefold()
+        family = "think" if "think" in name or "thought" in name else name
+        if match["empty"]:
+            return "none", family
+        return "close" if (match["way"] or "").startswith(("/", "e", "E")) else "open", family
+    if match["open"] or match["close"]:
+        return "open" if match["open"] else "close", "think"
+    if match["channel"]:
+        return "final" if match["channel"].casefold() in _FINAL else "open", _HARMONY
+    return "none", _HARMONY if match["end"] else ""
+
+
+def _end_of_thought(text: str, opening: _Mark) -> int:
+    """Where a thought ends; -1 if it does not. A tag that is only doubled opens one thought, others nest."""
+    depth, at = 1, opening.end
+    while (mark := _next_mark(text, at)) is not None:
+        if mark.family == opening.family == _HARMONY:
+            if mark.kind != "open":
+                return mark.end
+        elif mark.family == opening.family:
+            is_doubled = mark.kind == "open" and not text[at : mark.start].strip() and at == opening.end
+            depth += {"open": 1 - is_doubled, "close": -1}.get(mark.kind, 0)
+            if depth == 0:
+                return mark.end
+            opening = mark if is_doubled else opening
+        at = mark.end
+    return -1
+
+
+class _Objects:
+    """The proper JSON objects of a text; of one longer than any reply none are looked for."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._left = _MOST_FAILED if len(text) <= MAX_REPLY else 0
+
+    def end_around(self, at: int, place: int) -> int:
+        """The end of an object that begins from `at` on and has a place in it; 0 if there is none."""
+        start = self.text.find("{", at, place)
+        while start >= 0 and self._left > 0:
+            found = strict_object(self.text, start)
+            if found.value is None:
+                self._left -= found.end - start
+            elif found.end > place:
+                return found.end
+            start = self.text.find("{", start + 1 if found.value is None else found.end, place)
+        return 0
