@@ -162,8 +162,8 @@ class VectorEnv:
         self.board, self.rules = board, rules
         self.num_games, most = checks.whole("num_games", num_games, 1), most_games(board, rules)
         if self.num_games > most:
-            needed = _bytes_a_game(board) * self.num_games / 2**30
-            raise RulesError(f"num_games={checks.shown(num_games)}: {needed:.0f} GiB at least; {most} games fit here")
+            given, size = checks.shown(num_games), _bytes_a_game(board) / 2**10
+            raise RulesError(f"num_games={given}: a game takes {size:.0f} KiB or more; give {most} at most")
         self._threads = checks.whole("threads", threads, 1, MAX_THREADS)
         self._numbers, self._masks = board.tables.numbers, board.tables.masks
         self._rules = rules_array(board, rules)

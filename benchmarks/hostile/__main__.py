@@ -23,9 +23,7 @@ CHUNK = 500  # inputs a task of a worker process
 def all_doors() -> dict[str, Door]:
     """Every door, by its name."""
     folder = benchmarks.hostile.parts
-    modules = [
-        importlib.import_module(f"{folder.__name__}.{found.name}") for found in pkgutil.iter_modules(folder.__path__)
-    ]
+    modules = [importlib.import_module(f"{folder.__name__}.{found.name}") for found in pkgutil.iter_modules(folder.__path__)]
     return {door.name: door for module in modules for door in module.DOORS}
 
 
@@ -48,9 +46,7 @@ def main(
     ]
     with ProcessPoolExecutor(workers) as pool, Progress(console=Console(stderr=True)) as progress:
         bar = progress.add_task("trying", total=len(tasks))
-        for (name, _), tally in zip(
-            tasks, pool.map(_run, *zip(*[(seed, *task) for task in tasks], strict=True)), strict=True
-        ):
+        for (name, _), tally in zip(tasks, pool.map(_run, *zip(*[(seed, *task) for task in tasks], strict=True)), strict=True):
             tallies[name].add(tally)
             progress.advance(bar)
     _show(tallies, time.perf_counter() - begun)

@@ -143,7 +143,8 @@ import numpy as np, welfare_env
 games = welfare_env.vector_env(4, years=1, threads={threads})
 games.reset(seed=0)
 for _ in range(12):
-    for array in (games.rows, games.final, games.legal.orders, games.legal.starts, games.legal.games, games.legal.slots):
+    legal = games.legal
+    for array in (games.rows, games.final, legal.orders, legal.starts, legal.games, legal.slots, legal.powers):
         try:
             array[...] = 10**6
         except ValueError:

@@ -11,27 +11,7 @@ from welfare_env.errors import OrderError
 
 GAME = Game()
 LEGAL = [order for orders in GAME.legal_orders("FRANCE").values() for order in orders]
-WORDS = (
-    "A",
-    "F",
-    "PAR",
-    "BUR",
-    "MAR",
-    "BRE",
-    "-",
-    "S",
-    "C",
-    "H",
-    "VIA",
-    "R",
-    "B",
-    "D",
-    "SPA/SC",
-    "Paris",
-    "holds",
-    "supports",
-    "convoy",
-)
+WORDS = ("A", "F", "PAR", "BUR", "MAR", "BRE", "-", "S", "C", "H", "VIA", "R", "B", "D", "SPA/SC", "Paris", "holds", "supports", "convoy")
 
 
 def _order(rng: np.random.Generator) -> str:
