@@ -229,7 +229,7 @@ class ParallelDiplomacyEnv(ParallelEnv):
             choices = np.asarray(orders)
         except (TypeError, ValueError) as error:
             raise ActionError(f"orders {checks.shown(orders)} of {agent}: {error}") from error
-        if choices.shape != self._shape[:1] or not np.issubdtype(choices.dtype, np.integer):
+        if choices.shape != self._shape[:1] or choices.dtype.kind not in "iu":
             raise ActionError(f"orders of {agent}: give {self._shape[0]} whole numbers, or a list of strings")
         if self._round:
             return [], [("", reason) for reason in refuse_number(agent, choices, strict=False)]

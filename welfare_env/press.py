@@ -36,6 +36,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from gymnasium import spaces
 
+from welfare_env import checks
 from welfare_env.board import Board
 from welfare_env.errors import PressError
 from welfare_env.rules import Rules
@@ -104,24 +105,26 @@ def check_message(
         raise PressError("this game has no press: make it with press='text' or 'tokens' and message_rounds >= 1")
     everybody = players(board, rules)
     if sender not in everybody:
-        raise PressError(f"sender {sender!r}: choose one of {', '.join(everybody)}")
+        raise PressError(f"sender {checks.shown(sender)}: choose one of {', '.join(everybody)}")
     if recipient not in recipients(board, rules, str(sender)):
         possible = ", ".join(recipients(board, rules, str(sender)))
-        raise PressError(f"{sender} cannot write to {recipient!r}: choose one of {possible}")
+        raise PressError(f"{sender} cannot write to {checks.shown(recipient)}: choose one of {possible}")
     where = f"message from {sender} to {recipient}"
     if rules.has_tokens:
         _check_token(where, text)
     else:
         _check_text(where, text)
     if type(message_round) is not int or not 1 <= message_round <= rules.message_rounds:
-        raise PressError(f"message round {message_round!r}: give a whole number from 1 to {rules.message_rounds}")
+        raise PressError(
+            f"message round {checks.shown(message_round)}: give a whole number from 1 to {rules.message_rounds}"
+        )
 
 
 def _check_token(where: str, text: object) -> None:
     if not isinstance(text, str) or text not in TOKENS:
         words = ", ".join(map(repr, TOKENS))
         raise PressError(
-            f"{where} is {text!r:.80}: give one of {words} (in an action also its number, 1 to {len(TOKENS)})"
+            f"{where} is {checks.shown(text)}: give one of {words} (in an action also its number, 1 to {len(TOKENS)})"
         )
 
 
