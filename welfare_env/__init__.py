@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from pettingzoo import AECEnv, ParallelEnv
 from pettingzoo import register as _register
-from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
 from welfare_env import errors
 from welfare_env.board import Board
@@ -90,7 +89,7 @@ def raw_env(
     max_cycles: int | None = None,
     render_mode: str | None = None,
 ) -> AECEnv:
-    """The environment of `make` without the wrapper that reports a step before reset. Same arguments and errors."""
+    """The environment of `make` without the wrapper that reports a turn without a step. Same arguments and errors."""
     from welfare_env.aec import DiplomacyEnv
 
     setting = make_setting(
@@ -135,6 +134,8 @@ def make(
     Raises:
         RulesError, UnknownMapError, MapFormatError: with what was given and what would be right.
     """
+    from welfare_env.aec import OrderedEnv
+
     bare = raw_env(
         map_name,
         rules,
@@ -147,7 +148,7 @@ def make(
         max_cycles=max_cycles,
         render_mode=render_mode,
     )
-    return OrderEnforcingWrapper(bare)
+    return OrderedEnv(bare)
 
 
 env = make
@@ -196,9 +197,9 @@ def vector_env(
     """Many games stepped at once over arrays, without press; see `welfare_env.vector`.
 
     Args:
-        num_games: how many games.
+        num_games: how many games; as many as fit into memory (`vector.most_games`).
         map_name, rules, years, variant: as for `make`; press is off.
-        threads: threads that step the games; the results do not depend on it.
+        threads: threads that step the games, up to 256; the results do not depend on it.
 
     Raises:
         RulesError, UnknownMapError, MapFormatError: with what was given and what would be right.

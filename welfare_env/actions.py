@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
+from welfare_env import checks
 from welfare_env.board import Board
 from welfare_env.errors import ActionError, IllegalOrderError, PressError
 from welfare_env.game import Game
@@ -64,10 +65,10 @@ def split_action(rules: Rules, player: str, action: Any) -> tuple[Any, Mapping[s
         return action, {}
     form = 'give {"orders": number or list of strings, "messages": {recipient: text}}'
     if not isinstance(action, Mapping) or not set(action) <= {"orders", "messages"} or "orders" not in action:
-        raise ActionError(f"action {action!r:.80} of {player}: {form}")
+        raise ActionError(f"action {checks.shown(action)} of {player}: {form}")
     messages = action.get("messages", {})
     if not isinstance(messages, Mapping):
-        raise ActionError(f"messages {messages!r:.80} of {player}: {form}")
+        raise ActionError(f"messages {checks.shown(messages)} of {player}: {form}")
     said = {recipient: _in_words(rules, message) for recipient, message in messages.items()}
     return action["orders"], {recipient: text for recipient, text in said.items() if not _is_silence(text)}
 
@@ -109,7 +110,7 @@ def refuse_messages(player: str, messages: Mapping[str, str], strict: bool) -> l
     Raises:
         PressError: strict, and there are any.
     """
-    refused = [f"message from {player} to {recipient}: this is no message round" for recipient in messages]
+    refused = [f"message from {player} to {checks.shown(to)}: this is no message round" for to in messages]
     if strict and refused:
         raise PressError(refused[0])
     return refused
@@ -123,7 +124,8 @@ def refuse_number(player: str, orders: Any, strict: bool) -> list[str]:
     """
     if not np.any(np.asarray(orders) != WAIVE):
         return []
-    reason = f"orders {orders!r:.80} of {player} in a message round: give them as strings, or wait until you are asked"
+    given = checks.shown(orders)
+    reason = f"orders {given} of {player} in a message round: give them as strings, or wait until you are asked"
     if strict:
         raise IllegalOrderError(reason)
     return [reason]
@@ -151,17 +153,14 @@ def check_number(action: Any, count: int, player: str) -> int:
     if number is not None and 0 <= number < count:
         return number
     raise ActionError(
-        f"action {action!r:.80} of {player}: give an order number from 0 to {count - 1}, or a list of strings"
+        f"action {checks.shown(action)} of {player}: give an order number from 0 to {count - 1}, or a list of strings"
     )
 
 
 def _whole(value: Any) -> int | None:
     """A whole number, of Python or of numpy, as an int; None if it is none."""
-    if isinstance(value, np.ndarray) and value.shape == () and np.issubdtype(value.dtype, np.integer):
-        return int(value)
-    if isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.bool_)):
-        return int(value)
-    return None
+    number = value[()] if isinstance(value, np.ndarray) and value.shape == () else value
+    return int(number) if checks.is_whole(number) else None
 
 
 def is_text(orders: Any) -> bool:

@@ -55,6 +55,7 @@ Version history
 
 from __future__ import annotations
 
+import copy
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -63,7 +64,9 @@ from typing import Any, ClassVar
 import numpy as np
 from gymnasium import spaces
 from pettingzoo import AECEnv
+from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
+from welfare_env import checks
 from welfare_env.actions import (
     check_all,
     check_number,
@@ -76,7 +79,7 @@ from welfare_env.actions import (
     with_press,
 )
 from welfare_env.engine import ADJUSTMENTS, RETREATS
-from welfare_env.errors import GameOverError, IllegalOrderError
+from welfare_env.errors import ActionError, GameOverError, IllegalOrderError
 from welfare_env.observation import board_space, observe
 from welfare_env.orders import DISBAND, GIVE, WAIVE
 from welfare_env.press import MEDIATOR, messages_space, observe_messages, players, speakers
@@ -124,22 +127,38 @@ class DiplomacyEnv(AECEnv):
             agent: with_press(spaces.Discrete(number), self.board, self.rules, agent) for agent in self.possible_agents
         }
         self._rng = np.random.default_rng()
+        self._begun = False
+
+    def __copy__(self) -> DiplomacyEnv:
+        return copy.deepcopy(self)  # or both would play the same game
 
     def observation_space(self, agent: str) -> spaces.Space:
-        return self.observation_spaces[agent]
+        """Raises ActionError for an agent that does not exist, like all methods that take one."""
+        return self.observation_spaces[self._check_agent(agent)]
 
     def action_space(self, agent: str) -> spaces.Space:
-        return self.action_spaces[agent]
+        return self.action_spaces[self._check_agent(agent)]
+
+    def _check_agent(self, agent: object) -> str:
+        return checks.choice("agent", agent, self.possible_agents, ActionError)
+
+    def _check_begun(self) -> None:
+        if not self._begun:
+            raise GameOverError("the game has not begun: call reset() first")
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
         """Begin a new game. A seed fixes the order of speaking in this and all later games.
 
         Args:
             options: ``{"game": game}`` begins in the position of that game (see `Game.from_position`).
+
+        Raises:
+            RulesError: no seed (`checks.seed`), another option, or a game that does not fit. Nothing has changed then.
         """
+        game = self.setting.new_game(options)
         if seed is not None:
-            self._rng = np.random.default_rng(seed)
-        self.game = self.setting.new_game(options)
+            self._rng = np.random.default_rng(checks.seed(seed))
+        self.game, self._begun = game, True
         self.agents = list(self.possible_agents)
         self.rewards = dict.fromkeys(self.agents, 0.0)
         self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
@@ -159,12 +178,11 @@ class DiplomacyEnv(AECEnv):
         """Take the action of `agent_selection`.
 
         Raises:
-            GameOverError: the agent, or the whole game, is over.
+            GameOverError: the agent, or the whole game, is over; or it has not begun.
             ActionError: it is no action.
             OrderError, PressError: strict, and an order or a message is not legal. After any error nothing has changed.
         """
-        if not self.agents:
-            raise GameOverError("the game is over: call reset() for another")
+        self._check_running()
         agent = self.agent_selection
         if self.terminations[agent] or self.truncations[agent]:
             if action is not None:
@@ -179,6 +197,11 @@ class DiplomacyEnv(AECEnv):
         self._move_on()
         self._accumulate_rewards()
         self._deads_step_first()
+
+    def _check_running(self) -> None:
+        self._check_begun()
+        if not self.agents:
+            raise GameOverError("the game is over: call reset() for another")
 
     def _take(self, turn: Turn, action: Any) -> list[str]:
         """Carry out an action and take its turn off the list. Returns what was wrong with it."""
@@ -333,7 +356,14 @@ class DiplomacyEnv(AECEnv):
     # What agents are told.
 
     def observe(self, agent: str) -> dict[str, np.ndarray]:
-        """``{"observation": float32 [provinces, features], "action_mask": int8 [orders]}``; see the module."""
+        """``{"observation": float32 [provinces, features], "action_mask": int8 [orders]}``; see the module.
+
+        Raises:
+            ActionError: there is no such agent.
+            GameOverError: before `reset`.
+        """
+        self._check_begun()
+        self._check_agent(agent)
         turn = self._turns[0] if self._turns and self._turns[0].agent == agent else Turn(agent, MESSAGES)
         power = 0 if agent == MEDIATOR else self._number(agent)
         state, pending = self.game.position.state, self.game.order_numbers(agent)
@@ -344,6 +374,24 @@ class DiplomacyEnv(AECEnv):
             seen["messages"] = observe_messages(self.board, self.rules, agent, self.game.messages)
         return seen
 
+    def last(self, observe: bool = True) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """What the agent that is asked now sees: observation, reward, termination, truncation and info.
+
+        Raises:
+            GameOverError: the game is over, or has not begun.
+        """
+        self._check_running()
+        return super().last(observe)
+
+    def agent_iter(self, max_iter: int = 2**63) -> Any:
+        """The agents as they are asked, one after the other.
+
+        Raises:
+            GameOverError: before `reset`.
+        """
+        self._check_begun()
+        return super().agent_iter(max_iter)
+
     def _province(self, turn: Turn) -> int:
         """The province that a turn asks about, or -1."""
         if turn.asked == MESSAGES or turn.slot == WINTER_TURN:
@@ -351,7 +399,12 @@ class DiplomacyEnv(AECEnv):
         return self.game.position.slot_province(turn.slot)
 
     def state(self) -> np.ndarray:
-        """The position as the first power sees it, without orders and messages: float32 [provinces, features]."""
+        """The position as the first power sees it, without orders and messages: float32 [provinces, features].
+
+        Raises:
+            GameOverError: before `reset`.
+        """
+        self._check_begun()
         return observe(self.board, self.game.position.state, self.rules.years, 0)
 
     def _info(self, agent: str) -> dict[str, Any]:
@@ -367,7 +420,40 @@ class DiplomacyEnv(AECEnv):
                 self.rewards[agent] += reward
 
     def render(self) -> str | None:
+        """The position as text: returned ("ansi") or printed ("human").
+
+        Raises:
+            GameOverError: before `reset`.
+        """
+        self._check_begun()
         return self.setting.render(self.game)
 
     def close(self) -> None:
         """Nothing is held open."""
+
+
+class OrderedEnv(OrderEnforcingWrapper):
+    """PettingZoo's wrapper, which asks for a step in every turn of `agent_iter`. What comes before reset() or after the
+    end is refused by the environment in it, with our own errors.
+    """
+
+    def __init__(self, env: DiplomacyEnv) -> None:
+        super().__init__(env)
+        self._has_reset = True
+
+    def __copy__(self) -> OrderedEnv:
+        return copy.deepcopy(self)
+
+    def last(self, observe: bool = True) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """See `DiplomacyEnv.last`."""
+        return self.env.last(observe)
+
+    def step(self, action: Any) -> None:
+        """See `DiplomacyEnv.step`."""
+        self.env.step(action)
+        self._has_updated = True
+
+    def agent_iter(self, max_iter: int = 2**63) -> Any:
+        """See `DiplomacyEnv.agent_iter`."""
+        self.env.agent_iter(max_iter)
+        return super().agent_iter(max_iter)

@@ -60,7 +60,7 @@ class PressError(WelfareEnvError, ValueError):
 
 
 class GameOverError(WelfareEnvError, RuntimeError):
-    """Something was done to a game that has ended."""
+    """Something was done to a game that has ended, or to an environment before its reset."""
 
 
 class RecordError(WelfareEnvError, ValueError):

@@ -138,8 +138,23 @@ def fill(T, s, years, power, asked, asked_messages, pending, seen):  # type: ign
             seen[p, column] = seen[0, column]
 
 
+def fill_many(
+    board: Board, states: np.ndarray, years: int, games: np.ndarray, powers: np.ndarray, seen: np.ndarray
+) -> None:
+    """The positions of `games` as `powers` see them, written to `seen`. Nothing is checked.
+
+    Args:
+        states: int32 [n, state size], C-contiguous.
+        games, powers: int64 [k].
+        seen: float32 [k, provinces, features], C-contiguous.
+    """
+    rows = states.view()
+    rows.setflags(write=False)  # whether or not they can be written to: or the kernels would be compiled twice
+    _fill_many(board.tables.numbers, rows, years, games, powers, seen)
+
+
 @njit(cache=True, nogil=True)
-def fill_many(T, S, years, games, powers, seen):  # type: ignore[no-untyped-def]
+def _fill_many(T, S, years, games, powers, seen):  # type: ignore[no-untyped-def]
     """`fill` for many: row S[games[i]] as powers[i] sees it, into seen[i]."""
     none = np.zeros(0, np.int32)
     for i in range(len(games)):

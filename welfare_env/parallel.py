@@ -30,6 +30,7 @@ Version history
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -37,6 +38,7 @@ import numpy as np
 from gymnasium import spaces
 from pettingzoo import ParallelEnv
 
+from welfare_env import checks
 from welfare_env.actions import (
     ListSpace,
     check_all,
@@ -82,6 +84,7 @@ class ParallelDiplomacyEnv(ParallelEnv):
         self.board, self.rules, self.render_mode = setting.board, setting.rules, setting.render_mode
         self.possible_agents = list(players(self.board, self.rules))
         self.agents: list[str] = []
+        self._begun = False
         self._shape = legal_shape(self.board, self.rules)
         slots, choices = self._shape
         seen: dict[str, spaces.Space[Any]] = {
@@ -98,19 +101,36 @@ class ParallelDiplomacyEnv(ParallelEnv):
             for agent in self.possible_agents
         }
 
+    def __copy__(self) -> ParallelDiplomacyEnv:
+        return copy.deepcopy(self)  # or both would play the same game
+
     def observation_space(self, agent: str) -> spaces.Space:
-        return self.observation_spaces[agent]
+        """Raises ActionError for an agent that does not exist, as `action_space` does."""
+        return self.observation_spaces[self._check_agent(agent)]
 
     def action_space(self, agent: str) -> spaces.Space:
-        return self.action_spaces[agent]
+        return self.action_spaces[self._check_agent(agent)]
+
+    def _check_agent(self, agent: object) -> str:
+        return checks.choice("agent", agent, self.possible_agents, ActionError)
+
+    def _check_begun(self) -> None:
+        if not self._begun:
+            raise GameOverError("the game has not begun: call reset() first")
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[dict, dict]:
         """Begin a new game. Nothing in this environment is random; the seed is taken for the interface's sake.
 
         Args:
             options: ``{"game": game}`` begins in the position of that game (see `Game.from_position`).
+
+        Raises:
+            RulesError: no seed (`checks.seed`), another option, or a game that does not fit. Nothing has changed then.
         """
+        if seed is not None:
+            checks.seed(seed)
         self.game = self.setting.new_game(options)
+        self._begun = True
         self.agents = list(self.possible_agents)
         self._cycles = 0
         self._round = 0  # 1 .. R in message rounds
@@ -124,17 +144,17 @@ class ParallelDiplomacyEnv(ParallelEnv):
         Agents left out say nothing; what they ordered in message rounds stands, else their units hold.
 
         Raises:
-            GameOverError: nobody is left; reset first.
-            ActionError: something is no action.
+            GameOverError: nobody is left, or the game has not begun; reset first.
+            ActionError: something is no action, or for nobody who plays.
             OrderError, PressError: strict, and an order or a message is not legal. After any error nothing has changed.
         """
+        self._check_begun()
         if not self.agents:
-            raise GameOverError("the game is over, or has not begun: call reset()")
+            raise GameOverError("the game is over: call reset() for another")
         if not isinstance(actions, Mapping):
-            raise ActionError(f"actions {actions!r:.80}: give a dict, agent -> action")
-        unknown = sorted(set(actions) - set(self.agents), key=str)
-        if unknown:
-            raise ActionError(f"actions of {unknown}: agents are {self.agents}")
+            raise ActionError(f"actions {checks.shown(actions)}: give a dict, agent -> action")
+        for agent in actions:
+            checks.choice("an agent of the actions", agent, self.agents, ActionError)
         before = self.game.position.state.welfare
         split = {agent: split_action(self.rules, agent, actions[agent]) for agent in self.agents if agent in actions}
         words = {agent: self._in_words(agent, given) for agent, (given, _) in split.items()}
@@ -207,9 +227,9 @@ class ParallelDiplomacyEnv(ParallelEnv):
             return list(orders), []
         try:
             choices = np.asarray(orders)
-        except ValueError as error:
-            raise ActionError(f"orders {orders!r:.80} of {agent}: {error}") from error
-        if choices.shape != self._shape[:1] or not np.issubdtype(choices.dtype, np.integer):
+        except (TypeError, ValueError) as error:
+            raise ActionError(f"orders {checks.shown(orders)} of {agent}: {error}") from error
+        if choices.shape != self._shape[:1] or choices.dtype.kind not in "iu":
             raise ActionError(f"orders of {agent}: give {self._shape[0]} whole numbers, or a list of strings")
         if self._round:
             return [], [("", reason) for reason in refuse_number(agent, choices, strict=False)]
@@ -269,10 +289,21 @@ class ParallelDiplomacyEnv(ParallelEnv):
         }
 
     def state(self) -> np.ndarray:
-        """The position as the first power sees it, without orders and messages: float32 [provinces, features]."""
+        """The position as the first power sees it, without orders and messages: float32 [provinces, features].
+
+        Raises:
+            GameOverError: before `reset`.
+        """
+        self._check_begun()
         return observe(self.board, self.game.position.state, self.rules.years, 0)
 
     def render(self) -> str | None:
+        """The position as text: returned ("ansi") or printed ("human").
+
+        Raises:
+            GameOverError: before `reset`.
+        """
+        self._check_begun()
         return self.setting.render(self.game)
 
     def close(self) -> None:

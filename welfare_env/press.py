@@ -36,6 +36,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from gymnasium import spaces
 
+from welfare_env import checks
 from welfare_env.board import Board
 from welfare_env.errors import PressError, did_you_mean
 from welfare_env.rules import Rules
@@ -104,25 +105,30 @@ def check_message(
         raise PressError("this game has no press: make it with press='text' or 'tokens' and message_rounds >= 1")
     everybody = players(board, rules)
     if sender not in everybody:
-        raise PressError(f"sender {sender!r}{did_you_mean(sender, everybody)}: choose one of {', '.join(everybody)}")
+        hint = did_you_mean(sender, everybody)
+        raise PressError(f"sender {checks.shown(sender)}{hint}: choose one of {', '.join(everybody)}")
     if recipient not in recipients(board, rules, str(sender)):
         possible = recipients(board, rules, str(sender))
         hint = did_you_mean(recipient, possible)
-        raise PressError(f"{sender} cannot write to {recipient!r}{hint}: choose one of {', '.join(possible)}")
+        raise PressError(
+            f"{sender} cannot write to {checks.shown(recipient)}{hint}: choose one of {', '.join(possible)}"
+        )
     where = f"message from {sender} to {recipient}"
     if rules.has_tokens:
         _check_token(where, text)
     else:
         _check_text(where, text)
     if type(message_round) is not int or not 1 <= message_round <= rules.message_rounds:
-        raise PressError(f"message round {message_round!r}: give a whole number from 1 to {rules.message_rounds}")
+        raise PressError(
+            f"message round {checks.shown(message_round)}: give a whole number from 1 to {rules.message_rounds}"
+        )
 
 
 def _check_token(where: str, text: object) -> None:
     if not isinstance(text, str) or text not in TOKENS:
         words = ", ".join(map(repr, TOKENS))
         raise PressError(
-            f"{where} is {text!r:.80}{did_you_mean(text, TOKENS)}: give one of {words} "
+            f"{where} is {checks.shown(text)}{did_you_mean(text, TOKENS)}: give one of {words} "
             f"(in an action also its number, 1 to {len(TOKENS)})"
         )
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
+from welfare_env import checks
 from welfare_env.errors import RulesError, did_you_mean
 
 VARIANTS = ("welfare", "standard")
@@ -12,6 +14,7 @@ PRESSES = (None, "tokens", "text")
 SCORINGS = {"welfare": ("welfare",), "standard": ("sum-of-squares", "draw-size", "concave")}
 MAX_YEARS = 1000
 MAX_MESSAGE_ROUNDS = 100
+MAX_WEIGHT = 1000
 
 
 @dataclass(frozen=True)
@@ -53,15 +56,15 @@ class Rules:
     mediator: bool = False
 
     def __post_init__(self) -> None:
-        _check_choice("variant", self.variant, VARIANTS)
-        _check_choice("press", self.press, PRESSES)
-        _check_whole("years", self.years, 1, MAX_YEARS)
-        _check_whole("message_rounds", self.message_rounds, 0, MAX_MESSAGE_ROUNDS)
+        checks.choice("variant", self.variant, VARIANTS)
+        checks.choice("press", self.press, PRESSES)
+        for name, low, high in (("years", 1, MAX_YEARS), ("message_rounds", 0, MAX_MESSAGE_ROUNDS)):
+            object.__setattr__(self, name, checks.whole(name, getattr(self, name), low, high))
         for name in ("transfers", "overmilitarise", "retreat_welfare", "mediator"):
-            _check_choice(name, getattr(self, name), (True, False))
+            checks.choice(name, getattr(self, name), (True, False))
         if self.scoring is None:
             object.__setattr__(self, "scoring", SCORINGS[self.variant][0])
-        _check_choice(f"scoring of variant {self.variant!r}", self.scoring, SCORINGS[self.variant])
+        checks.choice(f"scoring of variant {self.variant!r}", self.scoring, SCORINGS[self.variant])
         self._check_progressive()
         self._check_combinations()
 
@@ -69,12 +72,12 @@ class Rules:
         if self.progressive is None:
             return
         if not isinstance(self.progressive, (tuple, list)):
-            raise RulesError(f"progressive={self.progressive!r}: give one whole number a year, e.g. (1, 2, 3)")
-        weights = tuple(self.progressive)
-        if len(weights) != self.years:
-            raise RulesError(f"progressive has {len(weights)} weights for {self.years} years: give one a year")
-        for weight in weights:
-            _check_whole("a weight of progressive", weight, 0, 1000)
+            raise RulesError(
+                f"progressive={checks.shown(self.progressive)}: give a whole number a year, e.g. (1, 2, 3)"
+            )
+        if len(self.progressive) != self.years:
+            raise RulesError(f"progressive has {len(self.progressive)} weights for {self.years} years: give one a year")
+        weights = tuple(checks.whole("a weight of progressive", weight, 0, MAX_WEIGHT) for weight in self.progressive)
         object.__setattr__(self, "progressive", weights)
 
     def _check_combinations(self) -> None:
@@ -117,26 +120,17 @@ class Rules:
         return values | {"progressive": None if self.progressive is None else list(self.progressive)}
 
     @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> Rules:
+    def from_dict(cls, values: object) -> Rules:
         """From what `to_dict` gave.
 
         Raises:
-            RulesError: an unknown key or a bad value.
+            RulesError: no dict, an unknown key, or a bad value.
         """
+        if not isinstance(values, Mapping):
+            raise RulesError(f"rules {checks.shown(values)}: give a dict such as Rules().to_dict()")
         known = {field.name for field in fields(cls)}
-        unknown = sorted(set(values) - known)
-        if unknown:
-            hint = did_you_mean(unknown[0], known)
-            raise RulesError(f"unknown rules {unknown}{hint}: known are {sorted(known)}")
+        for name in values:
+            if name not in known:
+                hint = did_you_mean(name, known)
+                raise RulesError(f"unknown rule {checks.shown(name)}{hint}: known are {', '.join(sorted(known))}")
         return cls(**values)
-
-
-def _check_choice(name: str, value: object, choices: tuple) -> None:
-    if not any(value is choice or (type(value) is type(choice) and value == choice) for choice in choices):
-        hint = did_you_mean(value, [choice for choice in choices if isinstance(choice, str)])
-        raise RulesError(f"{name}={value!r}{hint}: choose one of {', '.join(map(repr, choices))}")
-
-
-def _check_whole(name: str, value: object, low: int, high: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-        raise RulesError(f"{name}={value!r}: give a whole number from {low} to {high}")

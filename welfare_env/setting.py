@@ -8,41 +8,70 @@ from typing import Any
 
 import numpy as np
 
+from welfare_env import checks
 from welfare_env.board import Board
-from welfare_env.engine import DEFAULT_ENGINE, ENGINES
+from welfare_env.engine import DEFAULT_ENGINE
 from welfare_env.errors import RulesError
 from welfare_env.game import Game
-from welfare_env.mapfile import load_board
 from welfare_env.press import players
-from welfare_env.rules import Rules
+from welfare_env.rules import VARIANTS, Rules
 
 RENDER_MODES = ("human", "ansi")
+CONFORMANCE_OPTION = "options"  # which PettingZoo's conformance tests give to every environment
+OPTIONS = ("game", CONFORMANCE_OPTION)
 UNSET: Any = type("Unset", (), {"__repr__": lambda self: "(from rules)"})()
 
 
 @dataclass(frozen=True)
 class Setting:
-    """A board, rules and how an environment behaves at its edges (see `welfare_env.make`)."""
+    """What is played and how an environment behaves at its edges (see `welfare_env.make`).
 
-    board: Board
-    rules: Rules
-    engine: str
+    Attributes:
+        opening: a game in which nothing has been ordered; all games of the environment begin as branches of it.
+    """
+
+    opening: Game
     strict: bool
     max_cycles: int | None
     render_mode: str | None
 
+    @property
+    def board(self) -> Board:
+        return self.opening.board
+
+    @property
+    def rules(self) -> Rules:
+        return self.opening.rules
+
     def new_game(self, options: Mapping[str, Any] | None = None) -> Game:
-        """A game from the opening, or from the position of ``options["game"]``. Other options are not looked at.
+        """A game from the opening, or from the position of ``options["game"]``.
 
         Raises:
-            RulesError: that game is on another board or has other rules.
+            RulesError: that game is on another board, has other rules or is over; or there is no such option.
         """
+        if options is not None and not isinstance(options, Mapping):
+            raise RulesError(f"options={checks.shown(options)}: give a dict, {{'game': game}}, or None")
+        for name in options or {}:
+            checks.choice("an option of reset", name, OPTIONS)
         given = (options or {}).get("game")
-        if given is None:
-            return Game(self.board.name, self.rules, self.engine)
-        if not isinstance(given, Game) or given.board is not self.board or given.rules != self.rules:
-            raise RulesError(f"options['game'] is {given!r:.80}: give a Game on {self.board.name} with {self.rules}")
-        return given.branch()
+        return (self.opening if given is None else self._checked(given)).branch()
+
+    def _checked(self, game: Any) -> Game:
+        """A game to begin in the position of.
+
+        Raises:
+            RulesError: as `new_game`.
+        """
+        board = self.board
+        if not isinstance(game, Game):
+            raise RulesError(f"options['game'] is {checks.shown(game)}: give a Game")
+        if (game.board.name, game.board.digest, game.rules) != (board.name, board.digest, self.rules):
+            raise RulesError(
+                f"options['game'] is {game!r} with {game.rules}: give one on {board.name} with {self.rules}"
+            )
+        if game.is_done:
+            raise RulesError(f"options['game'] is {game!r}: give one that is not over")
+        return game
 
     def rewards(self, game: Game, welfare_before: np.ndarray) -> dict[str, float]:
         """What every player is paid for the phase that was just played."""
@@ -86,13 +115,10 @@ def make_setting(
     changes = {name: value for name, value in given.items() if value is not UNSET}
     base = Rules() if rules is None else rules
     if not isinstance(base, Rules):
-        raise RulesError(f"rules={rules!r}: give welfare_env.Rules(...)")
-    if changes.get("variant", base.variant) != base.variant:
+        raise RulesError(f"rules={checks.shown(rules)}: give welfare_env.Rules(...)")
+    if variant is not UNSET and checks.choice("variant", variant, VARIANTS) != base.variant:
         changes["scoring"] = None  # the default of the other variant
-    if render_mode is not None and render_mode not in RENDER_MODES:
-        raise RulesError(f"render_mode={render_mode!r}: choose None or one of {', '.join(map(repr, RENDER_MODES))}")
-    if max_cycles is not None and (isinstance(max_cycles, bool) or not isinstance(max_cycles, int) or max_cycles < 1):
-        raise RulesError(f"max_cycles={max_cycles!r}: give None or a whole number from 1")
-    if not isinstance(engine, str) or engine not in ENGINES:
-        raise RulesError(f"engine={engine!r}: choose one of {', '.join(map(repr, ENGINES))}")
-    return Setting(load_board(map_name), replace(base, **changes), engine, bool(strict), max_cycles, render_mode)
+    checks.choice("render_mode", render_mode, (None, *RENDER_MODES))
+    checks.choice("strict", strict, (True, False))
+    most = None if max_cycles is None else checks.whole("max_cycles", max_cycles, 1)
+    return Setting(Game(map_name, replace(base, **changes), engine), strict, most, render_mode)

@@ -18,6 +18,7 @@ disbands, and more than it may order is dropped. Transfers (`GIVE`) cannot be ch
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -26,8 +27,10 @@ from typing import Any
 
 import numpy as np
 
+from welfare_env import checks
 from welfare_env.board import Board
-from welfare_env.engine import State, initial_state, kernels
+from welfare_env.engine import Frozen, State, initial_state, kernels
+from welfare_env.engine import tables as t
 from welfare_env.engine.fast import Scratch, room_for_orders, rules_array
 from welfare_env.errors import ActionError, RulesError
 from welfare_env.observation import fill_many, num_features
@@ -36,10 +39,12 @@ from welfare_env.scoring import scores
 
 INT32 = np.dtype(np.int32)
 ORDERS_A_GAME = 600  # a movement phase has about 500; there is more room when it is needed
+MAX_THREADS = 256
+MAX_WIDTH = 2**16  # of padded lists; no board that the fast engine takes has a unit with as many orders
 
 
-@dataclass(slots=True, eq=False)
-class LegalLists:
+@dataclass(frozen=True, slots=True, eq=False)
+class LegalLists(Frozen):
     """The legal orders of many games. All arrays are read-only, and valid until the next step.
 
     Attributes:
@@ -58,9 +63,14 @@ class LegalLists:
         return len(self.games)
 
     def padded(self, width: int | None = None) -> np.ndarray:
-        """One row of order numbers per row, padded with -1: int32 [rows, width]; longer lists are cut off."""
+        """One row of order numbers per row, padded with -1: int32 [rows, width]; longer lists are cut off.
+
+        Raises:
+            ActionError: a width that is no whole number, or above MAX_WIDTH.
+        """
         lengths = np.diff(self.starts)
-        columns = np.arange(int(lengths.max(initial=0)) if width is None else width)
+        most = int(lengths.max(initial=0))
+        columns = np.arange(most if width is None else checks.whole("width", width, 0, MAX_WIDTH, ActionError))
         table = self.orders[np.minimum(self.starts[:-1, None] + columns, max(len(self.orders) - 1, 0))]
         return np.where(columns < lengths[:, None], table, -1)
 
@@ -81,6 +91,30 @@ def _read_only(array: np.ndarray) -> np.ndarray:
     view = array.view()
     view.setflags(write=False)
     return view
+
+
+def most_games(board: Board, rules: Rules) -> int:
+    """How many games at once fit into half of the machine's memory, and their legal orders into 31-bit numbers.
+
+    There are never more units than centres, or than at the opening, unless powers may hold more.
+    """
+    units = sum(map(len, board.start_units.values()))
+    units = len(board.provinces) if rules.overmilitarise else max(units, len(board.centers))
+    orders = units * max(board.tables[t.MAX_LEGAL], board.layout.most_options + 1, t.PIECES_HERE + 1)
+    return max(1, min(_memory() // 2 // _bytes_a_game(board), (2**31 - room_for_orders(board.tables)) // orders))
+
+
+def _bytes_a_game(board: Board) -> int:
+    """Of its row, twice, its gains, its end, its stream of chance, and the buffers of its legal lists."""
+    lists = 5 * (len(board.provinces) + len(board.centers)) + ORDERS_A_GAME
+    return 4 * (2 * board.layout.size + len(board.powers) + lists) + 9
+
+
+def _memory() -> int:
+    """The machine's, in bytes; where it cannot be asked for, so much that it is no limit."""
+    names = getattr(os, "sysconf_names", {})  # there are none on Windows
+    known = "SC_PHYS_PAGES" in names and "SC_PAGE_SIZE" in names
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if known else 2**62
 
 
 class _Chunk:
@@ -112,41 +146,76 @@ class _Chunk:
 class VectorEnv:
     """N games stepped at once. See the module's documentation.
 
+    A copy (`copy.copy`, `copy.deepcopy` or pickle) is independent of its original, and goes on as it would.
+
     Attributes:
         board, rules: of all games.
         num_games: how many.
-        rows: int32 [num_games, state size], the games' states (`engine.Layout`). Not to be written to.
-        final: int32 [num_games, state size], the last state of the games that ended in the last step.
-        legal: the legal lists of the present positions.
+
+    Raises:
+        RulesError: threads or a number of games out of bounds (`most_games`), or rules with press.
     """
 
     def __init__(self, board: Board, rules: Rules, num_games: int, threads: int = 1) -> None:
-        for name, value in (("num_games", num_games), ("threads", threads)):
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise RulesError(f"{name}={value!r}: give a whole number from 1")
         if rules.has_press:
             raise RulesError("vector_env plays without press: use press=None")
-        self.board, self.rules, self.num_games = board, rules, num_games
+        self.board, self.rules = board, rules
+        self.num_games, most = checks.whole("num_games", num_games, 1), most_games(board, rules)
+        if self.num_games > most:
+            given, size = checks.shown(num_games), _bytes_a_game(board) / 2**10
+            raise RulesError(f"num_games={given}: a game takes {size:.0f} KiB or more; give {most} at most")
+        self._threads = checks.whole("threads", threads, 1, MAX_THREADS)
         self._numbers, self._masks = board.tables.numbers, board.tables.masks
         self._rules = rules_array(board, rules)
         size = board.layout.size
-        self.rows = np.zeros((num_games, size), np.int32)
-        self._final = np.zeros((num_games + 1, size), np.int32)
-        self._final[num_games] = initial_state(board).row
-        self.final = self._final[:num_games]
-        self._gains = np.zeros((num_games, len(board.powers)), np.int32)
-        self._done = np.zeros(num_games, np.bool_)
-        self._streams: np.ndarray = np.zeros(num_games, np.uint64)
-        edges = np.linspace(0, num_games, min(threads, num_games) + 1).astype(int).tolist()
+        self._rows = np.zeros((self.num_games, size), np.int32)
+        self._final = np.zeros((self.num_games + 1, size), np.int32)
+        self._final[-1] = initial_state(board).row
+        self._gains = np.zeros((self.num_games, len(board.powers)), np.int32)
+        self._done = np.zeros(self.num_games, np.bool_)
+        self._streams: np.ndarray = np.zeros(self.num_games, np.uint64)
+        edges = np.linspace(0, self.num_games, min(self._threads, self.num_games) + 1).astype(int).tolist()
         self._chunks = [_Chunk(board, first, last) for first, last in pairwise(edges)]
         self._begun = False
-        self._pool = ThreadPoolExecutor(len(self._chunks)) if len(self._chunks) > 1 else None
+        self._pool: tuple[int, ThreadPoolExecutor] | None = None  # and the process that has its threads
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        arrays = [getattr(self, name).copy() for name in STATE]
+        return _again, (self.board, self.rules, self.num_games, self._threads, self._begun, arrays)
+
+    @property
+    def rows(self) -> np.ndarray:
+        """int32 [num_games, state size], the games' states (`engine.Layout`). Read-only, changed by every step."""
+        return _read_only(self._rows)
+
+    @property
+    def final(self) -> np.ndarray:
+        """int32 [num_games, state size], the last state of the games that ended in the last step. As `rows`."""
+        return _read_only(self._final[:-1])
+
+    @property
+    def legal(self) -> LegalLists:
+        """The legal lists of the present positions.
+
+        Raises:
+            ActionError: before `reset`.
+        """
+        self._check_begun()
+        return self._legal
 
     def reset(self, seed: int = 0) -> None:
-        """Begin all games anew. Each game's stream of chance (for `sample`) follows from the seed and its number."""
-        self._streams = np.random.SeedSequence(seed).generate_state(self.num_games, np.uint64)
-        self.rows[:] = self._final[self.num_games]
+        """Begin all games anew. Each game's stream of chance (for `sample`) follows from the seed and its number.
+
+        Raises:
+            RulesError: no seed (`checks.seed`).
+        """
+        self._streams = np.random.SeedSequence(checks.seed(seed)).generate_state(len(self._rows), np.uint64)
+        self._rows[:] = self._final[-1]
         self._done[:] = False
+        self._begin()
+
+    def _begin(self) -> None:
+        """List what is legal in the games as they are."""
         self._begun = True
         self._each(self._list)
         self._show()
@@ -176,10 +245,13 @@ class VectorEnv:
             ActionError: choices of another shape or type, or before `reset`. Nothing has changed.
         """
         self._check_begun()
-        given = np.asarray(choices)
-        if given.shape != self.legal.games.shape or given.dtype.kind not in "iu":
+        try:
+            given = np.asarray(choices)
+        except (TypeError, ValueError):  # lists of different lengths, for one
+            given = np.array(None)
+        if given.shape != self._legal.games.shape or given.dtype.kind not in "iu":
             raise ActionError(
-                f"choices {given.dtype} {given.shape}: give {len(self.legal)} whole numbers, one a row of legal"
+                f"choices {given.dtype} {given.shape}: give {len(self._legal)} whole numbers, one a row of legal"
             )
         if given.dtype != INT32:
             given = np.where((given >= 0) & (given < 2**31), given, -1)  # or a large number would become a small one
@@ -204,38 +276,51 @@ class VectorEnv:
             out: where to write it; C-contiguous.
 
         Raises:
-            ActionError: `out` of another shape or type, or games or powers that do not exist.
+            ActionError: `out` of another shape or type, or games or powers that do not exist; before `reset`.
         """
-        shape = (len(games), len(self.board.provinces), num_features(self.board))
-        seen = np.empty(shape, np.float32) if out is None else out
-        if seen.shape != shape or seen.dtype != np.float32 or not seen.flags.c_contiguous:
-            raise ActionError(f"out is {seen.dtype} {seen.shape}: give C-contiguous float32 {shape}")
-        which, who = np.asarray(games, np.int64), np.asarray(powers, np.int64)
-        for name, values, most in (("games", which, self.num_games), ("powers", who, len(self.board.powers))):
-            if values.shape != shape[:1] or (len(values) and not 0 <= values.min() <= values.max() < most):
-                raise ActionError(f"{name}: give {shape[0]} numbers from 0 to {most - 1}")
-        fill_many(self._numbers, self.rows, self.rules.years, which, who, seen)
-        return seen
+        self._check_begun()
+        which = checks.indices("games", games, len(self._rows))
+        who = checks.indices("powers", powers, len(self.board.powers))
+        if len(which) != len(who):
+            raise ActionError(f"{len(which)} games and {len(who)} powers: give as many of each")
+        shape = (len(which), len(self.board.provinces), num_features(self.board))
+        if out is None:
+            out = np.empty(shape, np.float32)
+        elif not isinstance(out, np.ndarray) or out.shape != shape or out.dtype != np.float32 or not out.flags.carray:
+            given = f"{out.dtype} {out.shape}" if isinstance(out, np.ndarray) else checks.shown(out)
+            raise ActionError(f"out is {given}: give C-contiguous float32 {shape} that can be written to")
+        fill_many(self.board, self._rows, self.rules.years, which, who, np.asarray(out))
+        return out
 
     def state(self, game: int) -> State:
-        """The state of one game, as other parts of the package know it."""
-        return State(self.board.layout, self.rows[game].copy())
+        """The state of one game, as other parts of the package know it.
+
+        Raises:
+            ActionError: there is no such game; before `reset`.
+        """
+        self._check_begun()
+        number = checks.whole("game", game, 0, len(self._rows) - 1, ActionError)
+        return State(self.board.layout, self._rows[number].copy())
 
     def _rewards(self, ended: int) -> np.ndarray:
         if self.rules.is_welfare:
             return self._gains.astype(np.float32)
         rewards = np.zeros(self._gains.shape, np.float32)
         for game in np.flatnonzero(self._done) if ended else ():
-            rewards[game] = scores(self.board, self.rules, State(self.board.layout, self.final[game].copy()))
+            rewards[game] = scores(self.board, self.rules, State(self.board.layout, self._final[game].copy()))
         return rewards
 
     def _show(self) -> None:
         parts = [chunk.lists() for chunk in self._chunks]
-        self.legal = parts[0] if len(parts) == 1 else _joined(parts)
+        self._legal = parts[0] if len(parts) == 1 else _joined(parts)
 
     def _each(self, work: Callable[[_Chunk], Any]) -> list[Any]:
         """What `work` returns for every chunk, each in its own thread."""
-        return [work(self._chunks[0])] if self._pool is None else list(self._pool.map(work, self._chunks))
+        if len(self._chunks) == 1:
+            return [work(self._chunks[0])]
+        if self._pool is None or self._pool[0] != os.getpid():  # a forked process has not its parent's threads
+            self._pool = os.getpid(), ThreadPoolExecutor(len(self._chunks))
+        return list(self._pool[1].map(work, self._chunks))
 
     def _list(self, chunk: _Chunk) -> None:
         at, game = chunk.scratch, chunk.first
@@ -245,7 +330,7 @@ class VectorEnv:
                 self._numbers,
                 self._masks,
                 self._rules,
-                self.rows,
+                self._rows,
                 at.w,
                 at.b,
                 at.x,
@@ -265,7 +350,7 @@ class VectorEnv:
         kernels.sample_games(
             self._numbers,
             self._rules,
-            self.rows,
+            self._rows,
             chunk.scratch.w,
             self._streams,
             chunk.first,
@@ -283,7 +368,7 @@ class VectorEnv:
             self._numbers,
             self._masks,
             self._rules,
-            self.rows,
+            self._rows,
             chunk.scratch.w,
             chunk.scratch.b,
             chunk.first,
@@ -301,3 +386,18 @@ class VectorEnv:
         )
         self._list(chunk)
         return int(ended)
+
+
+STATE = ("_rows", "_final", "_gains", "_done", "_streams")  # what changes in play; legal lists follow from it
+
+
+def _again(
+    board: Board, rules: Rules, num_games: int, threads: int, begun: bool, arrays: Sequence[np.ndarray]
+) -> VectorEnv:
+    """A copy, from what `VectorEnv.__reduce__` gave."""
+    env = VectorEnv(board, rules, num_games, threads)
+    for name, array in zip(STATE, arrays, strict=True):
+        getattr(env, name)[:] = array
+    if begun:
+        env._begin()
+    return env

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from welfare_env import checks
 from welfare_env.board import Board
 from welfare_env.engine import SEASONS, State
+from welfare_env.errors import ActionError
 from welfare_env.position import Position
 from welfare_env.press import Message, recipients, vocabulary
 from welfare_env.rules import Rules
@@ -173,16 +175,26 @@ class View:
     # The actions that the environments take.
 
     def encode_orders(self, orders: Sequence[str]) -> Any:
-        """The action that gives all orders of the phase at once, as strings."""
-        return {"orders": list(orders), "messages": {}} if self.rules.has_press else list(orders)
+        """The action that gives all orders of the phase at once, as strings.
+
+        Raises:
+            ActionError: no list of strings.
+        """
+        given = _listed(orders)
+        if given is None or not all(isinstance(order, str) for order in given):
+            raise ActionError(f"orders {checks.shown(orders)} of {self.power}: give a list of strings")
+        return {"orders": given, "messages": {}} if self.rules.has_press else given
 
     def encode_messages(self, messages: Sequence[tuple[str, str]]) -> Any:
         """The action that sends (recipient, text) pairs in a message round; several to one recipient are joined.
 
         Where the rules have a vocabulary, a text is one of its words, and joined ones are refused.
+
+        Raises:
+            ActionError: no list of pairs of strings.
         """
         joined: dict[str, str] = {}
-        for recipient, text in messages:
+        for recipient, text in _pairs(self.power, messages):
             joined[recipient] = f"{joined[recipient]}\n{text}" if recipient in joined else text
         return {"orders": [], "messages": joined}
 
@@ -208,3 +220,26 @@ class View:
 
     def __repr__(self) -> str:
         return f"<View of {self.power} in {self.phase}, asked for {self.asked}>"
+
+
+def _pairs(power: str, messages: object) -> list[tuple[str, str]]:
+    """Messages as given to `View.encode_messages`.
+
+    Raises:
+        ActionError: no list of pairs of strings.
+    """
+    given = _listed(messages)
+    if given is None or not all(map(_is_pair, given)):
+        raise ActionError(f"messages {checks.shown(messages)} of {power}: give a list of (recipient, text)")
+    return given
+
+
+def _listed(values: object) -> list[Any] | None:
+    """What can be gone through, but for texts, whose letters are not meant, and mappings; None: it cannot."""
+    if isinstance(values, Iterable) and not isinstance(values, (str, bytes, Mapping)):
+        return list(values)
+    return None
+
+
+def _is_pair(message: object) -> bool:
+    return isinstance(message, (list, tuple)) and len(message) == 2 and all(isinstance(part, str) for part in message)

@@ -156,7 +156,7 @@ class Reader:
 
     def _boards(self, states: np.ndarray, games: np.ndarray, powers: np.ndarray) -> np.ndarray:
         boards = np.empty((len(games), len(self.board.provinces), num_features(self.board)), np.float32)
-        fill_many(self.board.tables.numbers, states, self.rules.years, games, powers, boards)
+        fill_many(self.board, states, self.rules.years, games, powers, boards)
         return boards
 
     def _rows(

@@ -47,6 +47,7 @@ def resolve(game: Game, packed: Iterable[int]) -> tuple[State, np.ndarray]:
     tables, state = game.board.tables, game.position.state
     codes = np.array(list(packed), np.int64).astype(np.uint32).view(np.int32)
     numbers = np.concatenate([tables.numbers, codes])
+    numbers.setflags(write=False)  # as a board's: or the kernels would be compiled twice
     orders = np.arange(len(codes), dtype=np.int32) + len(tables.numbers) - tables[t.ORDER_PACKED]
     row, at = state.row.copy(), Scratch(tables)
     rules = rules_array(game.board, game.rules)

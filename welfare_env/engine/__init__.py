@@ -7,12 +7,13 @@ the state they are given. Engines trust their input; `welfare_env.game` checks i
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from welfare_env.errors import RulesError, did_you_mean
+from welfare_env import checks
+from welfare_env.errors import RulesError
 from welfare_env.rules import Rules
 
 if TYPE_CHECKING:
@@ -26,6 +27,26 @@ SEASONS = ("S", "S", "F", "F", "W")
 # What became of an order, as bit flags; 0 is success. The words are the `diplomacy` package's.
 RESULTS = ("no convoy", "bounce", "void", "cut", "dislodged", "disrupted", "disband")
 FLAG = {word: 1 << bit for bit, word in enumerate(RESULTS)}
+
+
+class Frozen:
+    """Base of dataclasses that hold arrays: nobody writes to these, nor to those of a copy.
+
+    Arrays are taken, not copied: whoever makes one gives them away.
+    """
+
+    __slots__ = ()
+
+    def __post_init__(self) -> None:
+        for array in self._values():
+            if isinstance(array, np.ndarray):
+                array.setflags(write=False)
+
+    def __reduce__(self) -> tuple[type[Frozen], tuple[Any, ...]]:
+        return type(self), self._values()  # through __post_init__: a copied array could be written to
+
+    def _values(self) -> tuple[Any, ...]:
+        return tuple(getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
@@ -71,7 +92,7 @@ HEAD = 8
 
 
 @dataclass(frozen=True, eq=False)
-class State:
+class State(Frozen):
     """A position: one row of numbers, never changed in place. What the properties hand out are copies.
 
     Attributes:
@@ -81,9 +102,6 @@ class State:
 
     layout: Layout
     row: np.ndarray
-
-    def __post_init__(self) -> None:
-        self.row.setflags(write=False)
 
     @classmethod
     def pack(
@@ -218,7 +236,7 @@ def initial_state(board: Board) -> State:
 
 
 @dataclass(frozen=True, eq=False)
-class Legal:
+class Legal(Frozen):
     """The legal orders of a position, sorted by slot, then by order number.
 
     A slot is what can be ordered: the row of a unit (movement; disbands in Winter) or of a dislodged unit (retreats);
@@ -233,10 +251,6 @@ class Legal:
     orders: np.ndarray
     slots: np.ndarray
     powers: np.ndarray
-
-    def __post_init__(self) -> None:
-        for array in (self.orders, self.slots, self.powers):
-            array.setflags(write=False)
 
 
 class Engine(Protocol):
@@ -314,9 +328,7 @@ def make_engine(name: str, board: Board, rules: Rules) -> Engine:
     Raises:
         RulesError: there is no such engine.
     """
-    if not isinstance(name, str) or name not in ENGINES:
-        hint = did_you_mean(name, ENGINES)
-        raise RulesError(f"engine={name!r}{hint}: choose one of {', '.join(map(repr, ENGINES))}")
+    checks.choice("engine", name, ENGINES)
     if not isinstance(rules, Rules):
-        raise RulesError(f"rules={rules!r}: give welfare_env.Rules(...)")
+        raise RulesError(f"rules={checks.shown(rules)}: give welfare_env.Rules(...)")
     return ENGINES[name](board, rules)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from welfare_env.board import Board
-from welfare_env.engine import DISLODGED, DONE, PHASE, UNITS, WINNER, YEAR  # noqa: F401 (for the kernels)
+from welfare_env.engine import DISLODGED, DONE, PHASE, UNITS, WINNER, YEAR, Frozen  # noqa: F401 (for the kernels)
 from welfare_env.errors import MapFormatError
 from welfare_env.orders import BUILD, CONVOY, DISBAND, HOLD, RETREAT, SUPPORT_HOLD, SUPPORT_MOVE, VIA
 
@@ -171,8 +171,8 @@ IS_WELFARE, YEARS, HAS_VICTORY, VICTORY, OVERMILITARISE, RETREAT_WELFARE, BUILD_
 
 
 @dataclass(frozen=True, eq=False)
-class Tables:
-    """The arrays of a board.
+class Tables(Frozen):
+    """The arrays of a board. The kernels trust them, so nobody can write to them.
 
     Attributes:
         numbers: int32, header and tables.

@@ -1,0 +1,248 @@
+"""Copies, also in other processes: they go on as their original would, and neither changes the other."""
+
+import copy
+import inspect
+import multiprocessing
+import pickle
+import subprocess
+import sys
+from collections.abc import Callable
+from multiprocessing.queues import Queue
+from typing import Any
+
+import numpy as np
+import pytest
+
+import welfare_env
+from welfare_env import Game, Rules
+from welfare_env.engine import Legal, State
+from welfare_env.vector import LegalLists, VectorEnv
+
+Copier = Callable[[Any], Any]
+
+
+def pickled(thing: Any) -> Any:
+    """Through the bytes of the newest protocol."""
+    return pickle.loads(pickle.dumps(thing, pickle.HIGHEST_PROTOCOL))  # noqa: S301
+
+
+COPIERS = [copy.copy, copy.deepcopy, pickled]
+
+
+def trace(games: Any, steps: int) -> str:
+    """A digest of all that random play shows, step by step."""
+    import hashlib
+
+    seen = hashlib.sha256()
+    for _ in range(steps):
+        legal, choices = games.legal, games.sample()
+        for array in (legal.orders, legal.starts, legal.games, legal.powers, legal.slots, choices):
+            seen.update(array.tobytes())  # before the step, which lists anew in the same place
+        told = games.step(choices)
+        for array in (*told, games.rows, games.final, games.observe([0, games.num_games - 1], [0, 3])):
+            seen.update(array.tobytes())
+    return seen.hexdigest()
+
+
+OTHER_PROCESS = f"""
+import pickle, sys
+from typing import Any
+{inspect.getsource(trace)}
+print(trace(pickle.load(sys.stdin.buffer), int(sys.argv[1])))
+"""
+
+
+def traced_elsewhere(games: VectorEnv, steps: int) -> str:
+    """The trace of a pickled copy in a fresh process."""
+    command = [sys.executable, "-c", OTHER_PROCESS, str(steps)]
+    done = subprocess.run(command, input=pickle.dumps(games), capture_output=True, timeout=900)
+    assert done.returncode == 0, done.stderr.decode()
+    return done.stdout.decode().strip()
+
+
+def begun(variant: str, threads: int, steps: int, **kwargs: Any) -> VectorEnv:
+    games = welfare_env.vector_env(4, variant=variant, years=3, threads=threads, **kwargs)
+    games.reset(seed=7)
+    for _ in range(steps):
+        games.step(games.sample())
+    return games
+
+
+@pytest.mark.parametrize("copier", COPIERS)
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("variant", ["welfare", "standard"])
+@pytest.mark.parametrize("steps", [0, 1, 8])
+def test_a_copy_of_many_games_goes_on_like_them(copier: Copier, threads: int, variant: str, steps: int) -> None:
+    games = begun(variant, threads, steps)
+    other, third = copier(games), copier(games)
+    theirs = trace(other, 20)  # which the original does not notice
+    assert trace(games, 20) == theirs == trace(third, 20)
+    games.reset(seed=1)
+    other.reset(seed=1)
+    assert trace(games, 3) == trace(other, 3)
+
+
+@pytest.mark.parametrize("copier", COPIERS)
+def test_a_copy_from_before_the_reset(copier: Copier) -> None:
+    games = welfare_env.vector_env(3, "clique:4", years=2)
+    other = copier(games)
+    with pytest.raises(welfare_env.ActionError, match="reset"):
+        other.sample()
+    games.reset(seed=3)
+    other.reset(seed=3)
+    assert trace(games, 9) == trace(other, 9)
+
+
+@pytest.mark.parametrize("copier", COPIERS)
+def test_a_copy_of_games_with_other_rules(copier: Copier) -> None:
+    rules = Rules(years=3, press=None, overmilitarise=True, progressive=(1, 2, 3))
+    games = welfare_env.vector_env(2, rules=rules)
+    games.reset(seed=0)
+    trace(games, 5)
+    other = copier(games)
+    assert other.rules == rules
+    assert trace(games, 12) == trace(other, 12)
+
+
+def test_a_copy_in_another_process_goes_on_like_its_original() -> None:
+    games = begun("standard", 2, 5)
+    assert traced_elsewhere(games, 12) == trace(games, 12)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("variant", ["welfare", "standard"])
+def test_copies_over_ten_thousand_phases(variant: str, threads: int) -> None:
+    games = begun(variant, threads, 6)
+    other = copy.deepcopy(games)
+    assert traced_elsewhere(games, 10_000) == trace(other, 10_000) == trace(games, 10_000)
+
+
+def _trace_into(queue: "Queue[str]", games: VectorEnv) -> None:
+    queue.put(trace(games, 2))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no fork there")
+def test_a_forked_process_has_threads_of_its_own() -> None:
+    games = begun("welfare", 2, 2)
+    context = multiprocessing.get_context("fork")
+    queue = context.Queue()
+    child = context.Process(target=_trace_into, args=(queue, games))
+    child.start()
+    try:
+        assert queue.get(timeout=120) == trace(games, 2)
+    finally:
+        child.kill()
+        child.join()
+
+
+# Environments of one game.
+
+
+def turns(env: Any, steps: int, seed: int) -> list[Any]:
+    """What an AEC environment shows in some turns of random play."""
+    rng, shown = np.random.default_rng(seed), []
+    while env.agents and len(shown) < steps:
+        observation, reward, terminated, truncated, info = env.last()
+        shown.append(
+            (env.agent_selection, reward, terminated, info["view"].phase, info["view"].messages, info["refused"])
+        )
+        shown[-1] += tuple(array.tobytes() for array in observation.values())
+        if terminated or truncated:
+            env.step(None)
+            continue
+        orders = int(rng.choice(np.flatnonzero(observation["action_mask"])))
+        said = {"GLOBAL": f"{rng.integers(10)}"} if info["view"].asked == "messages" else {}
+        env.step({"orders": orders, "messages": said} if env.unwrapped.rules.has_press else orders)
+    return shown
+
+
+def rounds(env: Any, steps: int, seed: int) -> list[Any]:
+    """What a parallel environment shows in some steps of random play."""
+    rng, shown = np.random.default_rng(seed), []
+    while env.agents and len(shown) < steps:
+        choices = {agent: np.zeros(env._shape[0], int) for agent in env.agents}
+        for agent in env.agents:
+            legal = env._observation(agent)["legal"]
+            for slot in np.flatnonzero(legal[:, 1] >= 0):
+                choices[agent][slot] = rng.integers((legal[slot] >= 0).sum())
+        seen, rewards, ended, cut, infos = env.step(
+            {agent: {"orders": chosen, "messages": {"GLOBAL": "hm"}} for agent, chosen in choices.items()}
+        )
+        arrays = [array.tobytes() for agent in seen for array in seen[agent].values()]
+        told = [(info["view"].phase, info["view"].messages, info["refused"]) for info in infos.values()]
+        shown.append((arrays, rewards, ended, cut, told))
+    return shown
+
+
+@pytest.mark.parametrize("copier", COPIERS)
+@pytest.mark.parametrize("make", [welfare_env.make, welfare_env.raw_env])
+@pytest.mark.parametrize("variant", ["welfare", "standard"])
+def test_a_copy_of_a_game_in_turns(copier: Copier, make: Callable[..., Any], variant: str) -> None:
+    env = make("clique:4", years=2, variant=variant, message_rounds=1)
+    early = copier(env)
+    env.reset(seed=4)
+    early.reset(seed=4)
+    assert turns(env, 13, seed=0) == turns(early, 13, seed=0)
+    other, third = copier(env), copier(env)
+    theirs = turns(other, 400, seed=1)  # to the end
+    assert turns(env, 400, seed=1) == theirs == turns(third, 400, seed=1)
+    assert env.unwrapped.game.record() == other.unwrapped.game.record()
+
+
+@pytest.mark.parametrize("copier", COPIERS)
+def test_a_copy_of_a_game_in_which_all_act_at_once(copier: Copier) -> None:
+    env = welfare_env.parallel_env("clique:4", years=2, message_rounds=1)
+    early = copier(env)
+    env.reset(seed=4)
+    early.reset(seed=4)
+    assert rounds(env, 3, seed=0) == rounds(early, 3, seed=0)
+    other = copier(env)
+    theirs = rounds(other, 100, seed=1)
+    assert rounds(env, 100, seed=1) == theirs
+    assert env.game.record() == other.game.record()
+
+
+# What games are made of.
+
+
+@pytest.mark.parametrize("copier", COPIERS)
+@pytest.mark.parametrize("engine", ["fast", "reference"])
+def test_copies_of_the_parts(copier: Copier, engine: str) -> None:
+    game = Game("clique:4", Rules(years=2), engine)
+    game.submit("PLAYERA", ["A HAX - CAX"])
+    game.send("PLAYERA", "PLAYERB", "psst")
+    game.advance()
+    game.send("PLAYERA", "PLAYERC", "now you")
+    state, legal, view = game.position.state, game.position.legal, game.view("PLAYERB")
+    assert copier(game.board) is game.board
+    assert copier(game.rules) == game.rules
+    assert copier(view) == view
+    assert copier(state).same_as(state)
+    assert [array.tolist() for array in vars(copier(legal)).values()] == [a.tolist() for a in vars(legal).values()]
+    assert copier(game.position).legal_orders("PLAYERA") == game.legal_orders("PLAYERA")
+    assert "psst" in str(copier(view).history[0].messages[0].text)
+    hidden = pickle.dumps(game.view("PLAYERC"))
+    assert b"psst" not in hidden
+    assert b"now you" in hidden
+
+
+@pytest.mark.parametrize("copier", COPIERS)
+def test_a_copied_array_cannot_be_written_to_either(copier: Copier) -> None:
+    games = begun("welfare", 1, 2)
+    game = Game()
+    held: list[State | Legal | LegalLists] = [game.position.state, game.position.legal, games.legal, games.state(0)]
+    for thing in (*held, game.board.tables):
+        for array in copier(thing)._values():
+            if isinstance(array, np.ndarray):
+                assert not array.flags.writeable
+    other = copier(games)
+    assert not any(array.flags.writeable for array in (other.rows, other.final, other.legal.orders))
+
+
+def test_a_setting_is_copied_with_its_opening() -> None:
+    setting = welfare_env.raw_env("clique:4", years=2).setting
+    for copier in COPIERS:
+        other = copier(setting)
+        assert (other.board, other.rules, other.strict) == (setting.board, setting.rules, setting.strict)
+        assert other.new_game({"game": setting.new_game()}).phase == "S1901M"

@@ -1,0 +1,88 @@
+"""Checks of what comes from outside: whole numbers, seeds, words of a closed list, indices.
+
+Each returns the value in the form that the code behind it works with, or raises the error of whoever asks, which says
+what was given and what would be right.
+"""
+
+from __future__ import annotations
+
+import reprlib
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from welfare_env.errors import ActionError, RulesError, did_you_mean
+
+SEED_BITS = 128  # what numpy's seed sequences keep
+
+_SHORT = reprlib.Repr()
+_SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 80
+_SHORT.maxlevel = 3
+
+
+def shown(value: object) -> str:
+    """A value as it stands in a message: short, and whatever it is."""
+    try:
+        return _SHORT.repr(value)
+    except ValueError:  # Python prints no integer of more than 4300 digits
+        return f"{type(value).__name__} with thousands of digits"
+
+
+def choice(name: str, value: Any, choices: Iterable[Any], error: type[Exception] = RulesError) -> Any:
+    """A value that is one of some choices, and of the same type.
+
+    Raises:
+        error: it is not.
+    """
+    known = tuple(choices)
+    if any(value is one or (type(value) is type(one) and value == one) for one in known):
+        return value
+    hint = did_you_mean(value, [one for one in known if isinstance(one, str)])
+    raise error(f"{name}={shown(value)}{hint}: choose one of {', '.join(map(repr, known))}")
+
+
+def is_whole(value: object) -> bool:
+    """Whether a value is a whole number, of Python or of numpy; truth values and spans of time are none."""
+    if isinstance(value, np.integer):
+        return value.dtype.kind in "iu"
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def whole(name: str, value: Any, low: int, high: int | None = None, error: type[Exception] = RulesError) -> int:
+    """A whole number within bounds, both included.
+
+    Raises:
+        error: it is not.
+    """
+    if is_whole(value) and low <= value and (high is None or value <= high):
+        return int(value)
+    bounds = f"from {low}" if high is None else f"from {low} to {high}"
+    raise error(f"{name}={shown(value)}: give a whole number {bounds}")
+
+
+def seed(value: Any, error: type[Exception] = RulesError) -> int:
+    """A seed as numpy takes them.
+
+    Raises:
+        error: it is no whole number from 0, or has more than SEED_BITS bits.
+    """
+    if is_whole(value) and 0 <= value < 2**SEED_BITS:
+        return int(value)
+    raise error(f"seed={shown(value)}: give a whole number from 0, below 2**{SEED_BITS}")
+
+
+def indices(name: str, values: Any, most: int, error: type[Exception] = ActionError) -> np.ndarray:
+    """Numbers from 0 to most - 1: int64 [k], C-contiguous.
+
+    Raises:
+        error: no list of whole numbers, or one that is out of bounds.
+    """
+    try:
+        given = np.asarray(values)
+    except (TypeError, ValueError):  # lists of different lengths, for one
+        given = np.array(None)
+    is_list = given.ndim == 1 and (given.dtype.kind in "iu" or not given.size)
+    if not is_list or (given.size and not 0 <= given.min() <= given.max() < most):
+        raise error(f"{name}={shown(values)}: give a list of whole numbers from 0 to {most - 1}")
+    return np.ascontiguousarray(given, np.int64)
