@@ -145,7 +145,7 @@ def _matrix_table(row: Talk) -> Table:
     recipients = sorted({recipient for sent in row.matrix.values() for recipient in sent})
     table.add_column("from")
     for recipient in recipients:
-        table.add_column(recipient, justify="right", overflow="fold")
+        table.add_column(Text(recipient), justify="right", overflow="fold")
     for sender, sent in row.matrix.items():
         table.add_row(*map(Text, (sender, *(str(sent[recipient] or "-") for recipient in recipients))))
     return table
