@@ -39,9 +39,9 @@ Infos
     ``info["history"]``: all rounds so far, as `Round`: everybody's programs, partners, moves and payoffs.
     ``info["setting"]``: the `Setting`: epsilon, cost, agents, rounds and so on.
     ``info["refused"]``: what was wrong with the player's last action: a tuple with the message of one error, such as
-    "no agent is called 'FareBot': did you mean FairBot or UnfairBot?", or empty. It can be read from the step with that
-    action until the player's next one, also when the game is over: in ``env.infos[player]``, and from ``env.last()``
-    when it is the player's turn again.
+    "no agent is called 'PrudntBot': did you mean PrudentBot?", or empty. It can be read from the step with that action
+    until the player's next one, also when the game is over: in ``env.infos[player]``, and from ``env.last()`` when it
+    is the player's turn again.
 
 Rewards
     At the end of each round, to both players of a pair: 2 if both cooperated, 1 if both defected, else 3 to the one who

@@ -1,4 +1,4 @@
-"""Agents of the literature, and two of our own, each with its source.
+"""Agents of the literature, and three of our own (OneBot with the four that it calls), each with its source.
 
 `LIBRARY` has them by name, `SOURCES` says where each comes from, `POST` are the four of Garrabrant's post, and `SHORT`
 the letters by which some are also known in formulas: X(DB). The families `WaitFairBot(k)`, `ConFairBot(k)` and
@@ -46,6 +46,19 @@ _ROWS = (
         f"{OURS}: against itself a pure equilibrium, which refutes a conjecture of {GARRABRANT}",
     ),
     ("MirrorBot", "[]false | ~[]me & [](X(me) <-> me)", f"{OURS}: the same at depth 1, with `me`"),
+    ("FalseBot", "[]false", f"{OURS}: a helper; defects from world 1 on"),
+    ("TrueBot", "~[]false", f"{OURS}: a helper; cooperates from world 1 on"),
+    ("AlikeBot", "[](X(CooperateBot) <-> X(DefectBot))", f"{OURS}: a helper of OneBot"),
+    (
+        "LateBot",
+        "[]((X(CooperateBot) <-> X(DefectBot)) | ~(X(FalseBot) <-> X(TrueBot)))",
+        f"{OURS}: a helper of OneBot; against agents of depth up to 1, AlikeBot one world later",
+    ),
+    (
+        "OneBot",
+        "[]X(me) & ~[]X(FairBot) | ~[](X(AlikeBot) -> X(LateBot)) & [](X(LateBot) & X(AlikeBot) -> X(me))",
+        f"{OURS}: against itself a pure equilibrium for epsilon = 1, which refutes a conjecture of {GARRABRANT}",
+    ),
     ("RandomBot", "coin", f"comments to {GARRABRANT}; that nothing is provable about it is our reading of them"),
 )
 
@@ -123,6 +136,13 @@ for epsilon up to 1/2 among all agents without `me`."""
 MirrorBot = LIBRARY["MirrorBot"]
 """Defects at world 1, and then cooperates with those that did as it did. Against itself, an equilibrium for epsilon up
 to 1 among all agents with `me`."""
+FalseBot = LIBRARY["FalseBot"]
+TrueBot = LIBRARY["TrueBot"]
+AlikeBot = LIBRARY["AlikeBot"]
+LateBot = LIBRARY["LateBot"]
+OneBot = LIBRARY["OneBot"]
+"""Of depth 1. No agent of depth up to 1 without `me` exploits it. Against itself, an equilibrium for epsilon = 1 alone
+among all agents without `me`, and not a strict one: DefectBot is paid as much against it."""
 RandomBot = LIBRARY["RandomBot"]
 
 POST = (CooperateBot, DefectBot, FairBot, PrudentBot)

@@ -9,7 +9,19 @@ import pytest
 from modal_env.behaviours import Behaviours, behaviours_of, two_boxes
 from modal_env.errors import GameError
 from modal_env.formula import Agent, parse
-from modal_env.library import LIBRARY, POST, CooperateBot, DefectBot, FairBot, PrudentBot, RandomBot
+from modal_env.library import (
+    LIBRARY,
+    POST,
+    AlikeBot,
+    CooperateBot,
+    DefectBot,
+    FairBot,
+    JustBot,
+    LateBot,
+    OneBot,
+    PrudentBot,
+    RandomBot,
+)
 from modal_env.machines import closure, machine, same_behaviour
 from modal_env.provability import play, tournament
 
@@ -123,8 +135,18 @@ def test_everybody_against_everybody_as_the_plain_evaluator(listed: Behaviours) 
     assert (listed.cooperates[np.ix_(chosen, chosen)] == expected).all()
 
 
-def test_a_list_of_behaviours_of_different_kinds() -> None:
-    agents = [*PLAYERS, parse("[][][]X(PrudentBot)"), parse("[]X(JustBot)")]
+@pytest.mark.parametrize(
+    "agents",
+    [
+        [
+            *(agent for agent in PLAYERS if agent not in (LateBot, OneBot)),
+            parse("[][][]X(PrudentBot)"),
+            parse("[]X(JustBot)"),
+        ],
+        [*POST, JustBot, AlikeBot, LateBot, OneBot],  # who call seven, the most that are possible
+    ],
+)
+def test_a_list_of_behaviours_of_different_kinds(agents: list[Agent]) -> None:
     found = behaviours_of(agents)
     assert len(found) < len(agents)  # JustBot is FairBot, and more
     for agent in agents:

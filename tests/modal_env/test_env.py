@@ -304,7 +304,7 @@ def test_what_was_refused_can_be_read_until_the_next_action():
     env.reset()
     env.step("FareBot")
     told = env.infos["player_0"]["refused"]
-    assert told == ("no agent is called 'FareBot': did you mean FairBot or UnfairBot?",)
+    assert told == ("no agent is called 'FareBot': did you mean FairBot or FalseBot or UnfairBot?",)
     env.step("FairBot")
     assert env.last()[4]["refused"] == told  # the game is over
 
