@@ -38,8 +38,7 @@ def choice(name: str, value: Any, choices: Iterable[Any], error: type[Exception]
     known = tuple(choices)
     if any(value is one or (type(value) is type(one) and value == one) for one in known):
         return value
-    hint = did_you_mean(value, [one for one in known if isinstance(one, str)])
-    raise error(f"{name}={shown(value)}{hint}: choose one of {', '.join(map(repr, known))}")
+    raise error(f"{name}={shown(value)}{did_you_mean(value, known)}: choose one of {', '.join(map(repr, known))}")
 
 
 def is_whole(value: object) -> bool:

@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 
 
-def did_you_mean(word: object, known: Iterable[str]) -> str:
+def did_you_mean(word: object, known: Iterable[object]) -> str:
     """What an error adds about a word that is none of a closed list: " (did you mean 'hold'?)", or nothing."""
     if not isinstance(word, str):
         return ""
-    folded = {other.casefold(): other for other in known}
+    folded = {str(other).casefold(): other for other in known}
     near = get_close_matches(word[:80].casefold(), folded, n=3, cutoff=0.7)
     return f" (did you mean {' or '.join(repr(folded[other]) for other in near)}?)" if near else ""
 
