@@ -26,9 +26,10 @@ from welfare_env.board import Board
 from welfare_env.engine import ADJUSTMENTS, DEFAULT_ENGINE, RESULTS, RETREATS, Engine, State, make_engine
 from welfare_env.errors import GameOverError, IllegalOrderError, OrderError, PressError
 from welfare_env.mapfile import load_board
-from welfare_env.orders import BUILD, DISBAND, GIVE, WAIVE, normalise
+from welfare_env.orders import BUILD, DISBAND, GIVE, WAIVE
 from welfare_env.position import Position, Units
 from welfare_env.press import Message, check_message, players
+from welfare_env.reading import Reading, meant_by, read_checked
 from welfare_env.rules import Rules
 from welfare_env.setup import position_state
 from welfare_env.view import ORDERS, View
@@ -337,13 +338,13 @@ class Game:
 
     def _mixes(self, texts: list[str]) -> bool:
         """Whether a Winter list both builds and disbands."""
-        if self._position.state.phase_type != ADJUSTMENTS:
+        if self._position.state.phase_type != ADJUSTMENTS or len(texts) < 2:
             return False
-        commands = set()
+        kinds = set()
         for text in texts:
             with contextlib.suppress(OrderError):
-                commands.add(normalise(text, self.board)[-2:])
-        return {" B", " D"} <= commands
+                kinds.add(read_checked(text, self.board).command)
+        return {"B", "D"} <= kinds
 
     def _refuse_mixed(self, power: str, texts: list[str], strict: bool) -> tuple[tuple[int, ...], tuple[Void, ...]]:
         reason = f"{power} both builds and disbands in {self.phase}: {texts!r:.200}. Do one or the other"
@@ -353,21 +354,50 @@ class Game:
 
     def _check_order(self, power: str, text: str, accepted: Sequence[int]) -> int:
         """The number of an order that `power` may give beside those it has given already."""
-        table = self.board.orders
-        clean = normalise(text, self.board)
-        number = table.index.get(clean)
-        if clean == "WAIVE" and self._position.state.phase_type == ADJUSTMENTS:
+        number = self._meant(power, text)
+        kind = int(self.board.orders.kind[number])
+        if kind == WAIVE:
             return WAIVE
-        if number is not None and table.kind[number] == GIVE:
+        if kind == GIVE:
             return self._check_gift(power, text, number, accepted)
         slot = self._slot_of(power, number)
-        if number is None or slot is None:
-            raise IllegalOrderError(self._why_illegal(power, text, clean))
-        if any(self._slot_of(power, order) == slot for order in accepted):
+        if slot is not None and any(self._slot_of(power, order) == slot for order in accepted):
             raise IllegalOrderError(f"{text!r}: {power} has already ordered {self._position.slot_name(slot)}")
         if self._position.state.phase_type == ADJUSTMENTS:
-            self._check_adjustments(power, text, int(table.kind[number]), accepted)
+            self._check_adjustments(power, text, kind, accepted)
         return number
+
+    def _meant(self, power: str, text: str) -> int:
+        """The number of the order that a text means.
+
+        Raises:
+            OrderSyntaxError, IllegalOrderError: it is none, not a legal one, or it is not clear which.
+        """
+        index, is_winter = self.board.orders.index, self._position.state.phase_type == ADJUSTMENTS
+        known = index.get(text) if isinstance(text, str) else None
+        if known is not None and self._slot_of(power, known) is not None:
+            return known
+        reading = read_checked(text, self.board)
+        if reading.command == "GIVE":
+            return index[f"GIVE {reading.place}"]
+        if reading.command == "WAIVE" and is_winter:
+            return WAIVE
+        meant = meant_by(reading, self._legal_at(power, reading.place), self.board)
+        if len(meant) == 1:
+            return index[meant[0]]
+        if meant:
+            raise IllegalOrderError(f"{text!r} is not clear in {self.phase}: it may mean {_some(meant)}")
+        raise IllegalOrderError(self._why_illegal(power, text, reading))
+
+    def _legal_at(self, power: str, place: str) -> list[str]:
+        """The legal orders of what `power` has in a province."""
+        texts, position = self.board.orders.texts, self._position
+        return [
+            texts[number]
+            for slot in position.slots(self.board.power_index[power])
+            if _place_of(position.slot_name(slot)) == place[:3]
+            for number in position.slot_orders(slot).tolist()
+        ]
 
     def _slot_of(self, power: str, number: int | None) -> int | None:
         """The slot of the power's legal orders that has this one."""
@@ -394,18 +424,19 @@ class Game:
             raise IllegalOrderError(f"{text!r}: {power} owns {self.welfare[power]} welfare points")
         return number
 
-    def _why_illegal(self, power: str, text: str, clean: str) -> str:
+    def _why_illegal(self, power: str, text: str, reading: Reading) -> str:
         """What is wrong with a well-formed order, and what would be right."""
-        unit = " ".join(clean.split()[:2])
         options = self.legal_orders(power)
-        for name in (unit, unit[2:5]):
-            if name in options:
-                return f"{text!r} is not legal in {self.phase}. Legal for {name}: {_some(options[name])}"
-        owner = next((other for other, units in self._position.units.items() if unit in units), None)
-        if owner not in (None, power):
-            return f"{text!r}: {unit} belongs to {owner}, not to {power}"
+        where = reading.place[:3]
+        for name, legal in options.items():
+            if _place_of(name) == where:
+                return f"{text!r} is not legal in {self.phase}. Legal for {name}: {_some(legal)}"
+        for other, units in self._position.units.items():
+            unit = next((unit for unit in units if unit[2:5] == where and reading.unit in ("", unit[0])), None)
+            if unit and other != power:
+                return f"{text!r}: {unit} belongs to {other}, not to {power}"
         possible = _some(tuple(options)) or "nothing"
-        return f"{text!r}: {power} cannot order {unit!r} in {self.phase}. It can order: {possible}"
+        return f"{text!r}: {power} cannot order that in {self.phase}. It can order: {possible}"
 
     def send(self, sender: str, recipient: str, text: str, message_round: int = 1) -> None:
         """Send a message to a power or to "GLOBAL"; it is visible at once.
@@ -496,6 +527,11 @@ def _results(position: Position, flags: np.ndarray) -> dict[str, list[str]]:
     if position.state.phase_type == ADJUSTMENTS:
         return {unit: result for unit, result in named.items() if result}
     return named
+
+
+def _place_of(name: str) -> str:
+    """The province of what can be ordered: a unit ("F STP/SC"), or a home centre ("STP")."""
+    return name.split()[-1][:3]
 
 
 def _shorten(text: object, most: int = 200) -> str:
