@@ -13,7 +13,7 @@ from typing import NamedTuple
 from welfare_env.errors import MapFormatError
 
 LONGEST = 13  # fleets in a convoy, as in the package
-MOST_WAYS = 1_000_000  # that are followed; the largest installed map has a fifth of them
+MOST_WAYS = 500_000  # that are followed; the largest installed map has half of them
 SEAS, COASTS = ("sea", "port"), ("coast", "port")  # where fleets convoy, and where armies embark and land
 
 Route = tuple[str, frozenset[str], frozenset[str]]  # from, fleets, to

@@ -212,6 +212,9 @@ def _unsupported(source: Any) -> Iterator[str]:
         yield f"begins in {source.phase!r}: a game begins with SPRING <year> MOVEMENT"
     if reserved := sorted(RESERVED_NAMES & set(source.powers)):
         yield f"has powers named {reserved}: those are recipients of messages"
+    for place in source.locs:
+        if place not in source.loc_abut and source.area_type(place) in KINDS:
+            yield f"{place} borders nothing: give its neighbours, as in LAND PAR ABUTS BUR GAS"
     if unknown := sorted(set(source.rules) - SUPPORTED_RULES):
         yield f"asks for the rules {unknown}: only {sorted(SUPPORTED_RULES)} are supported"
 

@@ -61,7 +61,7 @@ def line_faults(text: str) -> list[str]:
             continue
         places += words[0].upper() in TERRAIN
         if places > MOST_PLACES:
-            return [*faults, f"line {number}: more than {MOST_PLACES} places"]
+            return [f"line {number}: more than {MOST_PLACES} places"]
         if fault := _fault(line, words):
             faults.append(f"line {number}: {fault}")
     return faults
