@@ -103,18 +103,18 @@ def check_message(
     if not rules.has_press:
         raise PressError("this game has no press: make it with press='text' or 'tokens' and message_rounds >= 1")
     everybody = players(board, rules)
-    if sender not in everybody:
-        raise PressError(f"sender {sender!r}: choose one of {', '.join(everybody)}")
-    if recipient not in recipients(board, rules, str(sender)):
-        possible = ", ".join(recipients(board, rules, str(sender)))
-        raise PressError(f"{sender} cannot write to {recipient!r}: choose one of {possible}")
+    if not isinstance(sender, str) or sender not in everybody:
+        raise PressError(f"sender {sender!r:.80}: choose one of {', '.join(everybody)}")
+    possible = recipients(board, rules, sender)
+    if not isinstance(recipient, str) or recipient not in possible:
+        raise PressError(f"{sender} cannot write to {recipient!r:.80}: choose one of {', '.join(possible)}")
     where = f"message from {sender} to {recipient}"
     if rules.has_tokens:
         _check_token(where, text)
     else:
         _check_text(where, text)
     if type(message_round) is not int or not 1 <= message_round <= rules.message_rounds:
-        raise PressError(f"message round {message_round!r}: give a whole number from 1 to {rules.message_rounds}")
+        raise PressError(f"message round {message_round!r:.40}: give a whole number from 1 to {rules.message_rounds}")
 
 
 def _check_token(where: str, text: object) -> None:

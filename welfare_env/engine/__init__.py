@@ -314,8 +314,17 @@ def make_engine(name: str, board: Board, rules: Rules) -> Engine:
     Raises:
         RulesError: there is no such engine.
     """
-    if not isinstance(name, str) or name not in ENGINES:
-        raise RulesError(f"engine={name!r}: choose one of {', '.join(map(repr, ENGINES))}")
+    check_engine(name)
     if not isinstance(rules, Rules):
-        raise RulesError(f"rules={rules!r}: give welfare_env.Rules(...)")
+        raise RulesError(f"rules={rules!r:.80}: give welfare_env.Rules(...)")
     return ENGINES[name](board, rules)
+
+
+def check_engine(name: object) -> None:
+    """That there is an engine of this name.
+
+    Raises:
+        RulesError: there is none.
+    """
+    if not isinstance(name, str) or name not in ENGINES:
+        raise RulesError(f"engine={name!r:.80}: choose one of {', '.join(map(repr, ENGINES))}")
