@@ -28,6 +28,7 @@ from welfare_env.errors import (
     UnknownMapError,
     UnknownPowerError,
     WelfareEnvError,
+    YearError,
 )
 from welfare_env.game import Game, PhaseRecord, Void
 from welfare_env.mapfile import load_board, map_names
@@ -65,6 +66,7 @@ __all__ = [
     "View",
     "Void",
     "WelfareEnvError",
+    "YearError",
     "env",
     "errors",
     "load_board",

@@ -42,6 +42,8 @@ class Board:
         convoys: (province, fleet provinces, provinces reached) for every set of seas that carries an army, in the
             package's sequence, the smallest sets first.
         long_names: province -> its name in words.
+        names: other names that orders may use -> what they stand for: locations by name and by the aliases of the map
+            file ("GULF OF LYON", "GOL"), powers by their people ("FRENCH"). Upper case, words with single blanks.
         build_anywhere: whether units may be built in every empty centre of their power, not only in its homes.
         first_year: the year of the first Spring.
         victory: centres that win the standard game.
@@ -69,6 +71,7 @@ class Board:
     supports: Mapping[str, tuple[str, ...]]
     convoys: tuple[tuple[str, frozenset[str], frozenset[str]], ...]
     long_names: Mapping[str, str]
+    names: Mapping[str, str]
     build_anywhere: bool
     first_year: int
     victory: int
@@ -134,7 +137,7 @@ class Board:
             return power
         hint = did_you_mean(power, self.powers)
         raise UnknownPowerError(
-            f"unknown power {power!r} on map {self.name!r}{hint}: choose one of {', '.join(self.powers)}"
+            f"unknown power {power!r:.80} on map {self.name!r}{hint}: choose one of {', '.join(self.powers)}"
         )
 
     def __deepcopy__(self, memo: dict) -> Board:

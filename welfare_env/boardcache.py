@@ -27,7 +27,10 @@ from welfare_env.board import Board
 from welfare_env.engine.tables import Tables
 from welfare_env.errors import MapFormatError
 
-BUILT_BY = ("board.py", "boardcache.py", "mapfile.py", "orders.py", "toy.py", "engine/__init__.py", "engine/tables.py")
+BUILT_BY = (
+    *("board.py", "boardcache.py", "convoys.py", "mapfile.py", "maptext.py", "orders.py", "reading.py", "toy.py"),
+    *("engine/__init__.py", "engine/tables.py"),
+)
 MOST_FILES = 64  # the oldest go
 CHECKSUM = hashlib.sha256().digest_size
 

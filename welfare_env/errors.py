@@ -39,6 +39,10 @@ class PositionError(WelfareEnvError, ValueError):
     """A position given by hand is not possible on its board."""
 
 
+class YearError(WelfareEnvError, ValueError):
+    """A year that a game has not played, or not finished."""
+
+
 class OrderError(WelfareEnvError, ValueError):
     """Base of what can be wrong with an order."""
 

@@ -16,22 +16,28 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import itertools
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from welfare_env.board import Board
 from welfare_env.engine import ADJUSTMENTS, DEFAULT_ENGINE, RESULTS, RETREATS, Engine, State, make_engine
-from welfare_env.errors import GameOverError, IllegalOrderError, OrderError, PressError
+from welfare_env.errors import GameOverError, IllegalOrderError, OrderError, PressError, YearError
 from welfare_env.mapfile import load_board
-from welfare_env.orders import BUILD, DISBAND, GIVE, WAIVE, normalise
+from welfare_env.orders import BUILD, DISBAND, GIVE, WAIVE
 from welfare_env.position import Position, Units
 from welfare_env.press import Message, check_message, players
+from welfare_env.reading import Reading, meant_by, read_checked
 from welfare_env.rules import Rules
 from welfare_env.setup import position_state
 from welfare_env.view import ORDERS, View
+
+MOST_ORDERS = 1000  # of a power in a phase
+LONGEST_REASON = 10_000  # characters of why an order was refused
 
 
 @dataclass(frozen=True)
@@ -45,20 +51,25 @@ class Void:
 class PhaseRecord:
     """A phase that has been played. Read-only: what its properties hand out are copies.
 
+    `units`, `centers` and `welfare` are those at its start; what it led to is in `after`.
+
     Attributes:
         position: the position at its start.
+        after: the position that it led to: that of the next phase, or the end of the game.
         messages: in the order they were sent.
     """
 
     def __init__(
         self,
         position: Position,
+        after: Position,
         orders: Mapping[str, tuple[str, ...]],
         void: Mapping[str, tuple[Void, ...]],
         results: Mapping[str, Sequence[str]],
         messages: tuple[Message, ...],
     ) -> None:
         self.position = position
+        self.after = after
         self.messages = messages
         self._orders, self._void, self._results = orders, void, results
         self._seen_by: dict[str, PhaseRecord] = {}
@@ -110,7 +121,7 @@ class PhaseRecord:
     def _only_for(self, player: str) -> PhaseRecord:
         visible = tuple(message for message in self.messages if message.is_visible_to(player))
         own_void = {power: void for power, void in self._void.items() if power == player}
-        return PhaseRecord(self.position, self._orders, own_void, self._results, visible)
+        return PhaseRecord(self.position, self.after, self._orders, own_void, self._results, visible)
 
 
 class Game:
@@ -167,7 +178,9 @@ class Game:
         """
         game = cls.__new__(cls)
         made = make_engine(engine, load_board(map_name), rules if rules is not None else Rules())
-        game._start(made, position_state(made, phase, units, centers, dislodged or {}, welfare or {}))
+        waiting = {} if dislodged is None else dislodged
+        points = {} if welfare is None else welfare
+        game._start(made, position_state(made, phase, units, centers, waiting, points))
         return game
 
     def branch(self) -> Game:
@@ -242,6 +255,23 @@ class Game:
         """The phases played so far."""
         return tuple(self._history)
 
+    def after_year(self, year: int) -> Position:
+        """The position when a year was over, after its last phase: units, centres, points and scores.
+
+        ``game.after_year(1901).welfare["FRANCE"]`` has the points of 1901; what a record of `history` calls so is what
+        there was when its phase began.
+
+        Raises:
+            YearError: the game did not play that year, or has not finished it.
+        """
+        for record in self._history:
+            if record.position.year == year and (record.after.state.done or record.after.year > year):
+                return record.after
+        years = [record.position.year for record in self._history]
+        last = (self.year if self.is_done else self.year - 1) if years else 0
+        known = f"give a year from {years[0]} to {last}" if years and years[0] <= last else "no year is over yet"
+        raise YearError(f"year {year!r:.40}: {known}")
+
     @property
     def messages(self) -> tuple[Message, ...]:
         """All messages of the present phase."""
@@ -267,7 +297,7 @@ class Game:
         Raises:
             UnknownPowerError: there is no such player.
         """
-        if player not in players(self.board, self.rules):
+        if not isinstance(player, str) or player not in players(self.board, self.rules):
             self.board.check_power(player)
         own = self._orders.get(player, ())
         return View(self._position, player, self._messages, self._history, asked, message_round, own)
@@ -312,16 +342,15 @@ class Game:
         """
         self.board.check_power(power)
         self._check_running()
-        self._void[power] = (*self._void.get(power, ()), Void(order, reason))
+        void = Void(_shorten(order, LONGEST_REASON), _shorten(reason, LONGEST_REASON))
+        self._void[power] = (*self._void.get(power, ()), void)
 
     def _check_orders(
         self, power: str, orders: Iterable[str], strict: bool
     ) -> tuple[tuple[int, ...], tuple[Void, ...]]:
         self.board.check_power(power)
         self._check_running()
-        if isinstance(orders, (str, bytes)) or not isinstance(orders, Iterable):
-            raise IllegalOrderError(f"orders of {power} are {orders!r:.80}: give a list of strings")
-        texts = list(orders)
+        texts = _listed(power, orders)
         if self._mixes(texts):
             return self._refuse_mixed(power, texts, strict)
         accepted: list[int] = []
@@ -337,13 +366,13 @@ class Game:
 
     def _mixes(self, texts: list[str]) -> bool:
         """Whether a Winter list both builds and disbands."""
-        if self._position.state.phase_type != ADJUSTMENTS:
+        if self._position.state.phase_type != ADJUSTMENTS or len(texts) < 2:
             return False
-        commands = set()
+        kinds = set()
         for text in texts:
             with contextlib.suppress(OrderError):
-                commands.add(normalise(text, self.board)[-2:])
-        return {" B", " D"} <= commands
+                kinds.add(read_checked(text, self.board).command)
+        return {"B", "D"} <= kinds
 
     def _refuse_mixed(self, power: str, texts: list[str], strict: bool) -> tuple[tuple[int, ...], tuple[Void, ...]]:
         reason = f"{power} both builds and disbands in {self.phase}: {texts!r:.200}. Do one or the other"
@@ -353,21 +382,50 @@ class Game:
 
     def _check_order(self, power: str, text: str, accepted: Sequence[int]) -> int:
         """The number of an order that `power` may give beside those it has given already."""
-        table = self.board.orders
-        clean = normalise(text, self.board)
-        number = table.index.get(clean)
-        if clean == "WAIVE" and self._position.state.phase_type == ADJUSTMENTS:
+        number = self._meant(power, text)
+        kind = int(self.board.orders.kind[number])
+        if kind == WAIVE:
             return WAIVE
-        if number is not None and table.kind[number] == GIVE:
+        if kind == GIVE:
             return self._check_gift(power, text, number, accepted)
         slot = self._slot_of(power, number)
-        if number is None or slot is None:
-            raise IllegalOrderError(self._why_illegal(power, text, clean))
-        if any(self._slot_of(power, order) == slot for order in accepted):
+        if slot is not None and any(self._slot_of(power, order) == slot for order in accepted):
             raise IllegalOrderError(f"{text!r}: {power} has already ordered {self._position.slot_name(slot)}")
         if self._position.state.phase_type == ADJUSTMENTS:
-            self._check_adjustments(power, text, int(table.kind[number]), accepted)
+            self._check_adjustments(power, text, kind, accepted)
         return number
+
+    def _meant(self, power: str, text: str) -> int:
+        """The number of the order that a text means.
+
+        Raises:
+            OrderSyntaxError, IllegalOrderError: it is none, not a legal one, or it is not clear which.
+        """
+        index, is_winter = self.board.orders.index, self._position.state.phase_type == ADJUSTMENTS
+        known = index.get(text) if isinstance(text, str) else None
+        if known is not None and self._slot_of(power, known) is not None:
+            return known
+        reading = read_checked(text, self.board)
+        if reading.command == "GIVE":
+            return index[f"GIVE {reading.place}"]
+        if reading.command == "WAIVE" and is_winter:
+            return WAIVE
+        meant = meant_by(reading, self._legal_at(power, reading.place), self.board)
+        if len(meant) == 1:
+            return index[meant[0]]
+        if meant:
+            raise IllegalOrderError(f"{text!r} is not clear in {self.phase}: it may mean {_some(meant)}")
+        raise IllegalOrderError(self._why_illegal(power, text, reading))
+
+    def _legal_at(self, power: str, place: str) -> list[str]:
+        """The legal orders of what `power` has in a province."""
+        texts, position = self.board.orders.texts, self._position
+        return [
+            texts[number]
+            for slot in position.slots(self.board.power_index[power])
+            if _place_of(position.slot_name(slot)) == place[:3]
+            for number in position.slot_orders(slot).tolist()
+        ]
 
     def _slot_of(self, power: str, number: int | None) -> int | None:
         """The slot of the power's legal orders that has this one."""
@@ -394,18 +452,19 @@ class Game:
             raise IllegalOrderError(f"{text!r}: {power} owns {self.welfare[power]} welfare points")
         return number
 
-    def _why_illegal(self, power: str, text: str, clean: str) -> str:
+    def _why_illegal(self, power: str, text: str, reading: Reading) -> str:
         """What is wrong with a well-formed order, and what would be right."""
-        unit = " ".join(clean.split()[:2])
         options = self.legal_orders(power)
-        for name in (unit, unit[2:5]):
-            if name in options:
-                return f"{text!r} is not legal in {self.phase}. Legal for {name}: {_some(options[name])}"
-        owner = next((other for other, units in self._position.units.items() if unit in units), None)
-        if owner not in (None, power):
-            return f"{text!r}: {unit} belongs to {owner}, not to {power}"
+        where = reading.place[:3]
+        for name, legal in options.items():
+            if _place_of(name) == where:
+                return f"{text!r} is not legal in {self.phase}. Legal for {name}: {_some(legal)}"
+        for other, units in self._position.units.items():
+            unit = next((unit for unit in units if unit[2:5] == where and reading.unit in ("", unit[0])), None)
+            if unit and other != power:
+                return f"{text!r}: {unit} belongs to {other}, not to {power}"
         possible = _some(tuple(options)) or "nothing"
-        return f"{text!r}: {power} cannot order {unit!r} in {self.phase}. It can order: {possible}"
+        return f"{text!r}: {power} cannot order that in {self.phase}. It can order: {possible}"
 
     def send(self, sender: str, recipient: str, text: str, message_round: int = 1) -> None:
         """Send a message to a power or to "GLOBAL"; it is visible at once.
@@ -435,16 +494,18 @@ class Game:
         before = self._position
         orders = [self._engine_orders(power) for power in self.powers]
         state, flags = self._engine.step(before.state, orders)
+        after = Position(self._engine, state)
         self._history.append(
             PhaseRecord(
                 position=before,
+                after=after,
                 orders={power: self.orders(power) for power in self.powers},
                 void=self.pending_void,
                 results=_results(before, flags),
                 messages=tuple(self._messages),
             )
         )
-        self._position = Position(self._engine, state)
+        self._position = after
         self._clear_phase()
 
     def _engine_orders(self, power: str) -> np.ndarray:
@@ -458,6 +519,8 @@ class Game:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the game as JSON, a superset of the `diplomacy` package's saved games. The file appears whole or not.
 
+        With it goes a SHA-256 of its content, by which `load` notices later changes.
+
         Raises:
             RecordError: the file cannot be written.
         """
@@ -466,18 +529,30 @@ class Game:
         save_record(to_record(self), path)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], engine: str = DEFAULT_ENGINE, map_name: str | None = None) -> Game:
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        engine: str = DEFAULT_ENGINE,
+        map_name: str | None = None,
+        allow_edited: bool = False,
+    ) -> Game:
         """Read a saved game and play it again, so that a damaged file is found out.
+
+        What does not follow from the orders (messages, refused orders, another map on which they are legal, too) is
+        compared by the SHA-256 in the file. Files of earlier versions (format 1), and those of the `diplomacy` package,
+        have none: they are played again, and the rest is taken as it stands.
 
         Args:
             map_name: the path of the game's map, if that is a file; a saved game cannot choose one by itself.
+            allow_edited: load a file that was changed on purpose, whatever its SHA-256. It still has to play.
 
         Raises:
-            RecordError: no such file, truncated, damaged, or not a saved game.
+            RecordError: no such file, truncated, damaged, edited, or not a saved game.
+            RulesError: no such engine.
         """
         from welfare_env.record import from_record, load_record
 
-        return from_record(load_record(path), engine, map_name)
+        return from_record(load_record(path), engine, map_name, allow_edited)
 
     def record(self) -> dict:
         """The game as a dict of plain JSON types (see `welfare_env.record`)."""
@@ -496,6 +571,26 @@ def _results(position: Position, flags: np.ndarray) -> dict[str, list[str]]:
     if position.state.phase_type == ADJUSTMENTS:
         return {unit: result for unit, result in named.items() if result}
     return named
+
+
+def _place_of(name: str) -> str:
+    """The province of what can be ordered: a unit ("F STP/SC"), or a home centre ("STP")."""
+    return name.split()[-1][:3]
+
+
+def _listed(power: str, orders: object) -> list[Any]:
+    """Orders as a list, in the sequence in which they were given."""
+    # Sets come in no fixed sequence, and the keys of a dict are no orders; arrays of one number cannot be listed.
+    if (
+        isinstance(orders, (str, bytes, Set, Mapping))
+        or not isinstance(orders, Iterable)
+        or (isinstance(orders, np.ndarray) and orders.ndim == 0)
+    ):
+        raise IllegalOrderError(f"orders of {power} are {orders!r:.80}: give a list of strings")
+    texts = list(itertools.islice(orders, MOST_ORDERS + 1))
+    if len(texts) > MOST_ORDERS:
+        raise IllegalOrderError(f"{power} has more than {MOST_ORDERS} orders: give one a unit")
+    return texts
 
 
 def _shorten(text: object, most: int = 200) -> str:

@@ -5,22 +5,25 @@ Besides `welfare_env.reference` this is the only place that needs the package, w
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import hashlib
 import importlib.util
-import io
+import sys
 import tempfile
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
-from types import MappingProxyType
+from types import MappingProxyType, ModuleType
 from typing import Any
 
 import numpy as np
 
 from welfare_env import boardcache
 from welfare_env.board import Board
+from welfare_env.convoys import convoy_routes
 from welfare_env.errors import MapFormatError, UnknownMapError, did_you_mean
+from welfare_env.maptext import expanded, line_faults, told
+from welfare_env.reading import place_names
 from welfare_env.toy import SHAPES, is_toy, toy_map
 
 SEQUENCE = ["NEWYEAR", "SPRING MOVEMENT", "SPRING RETREATS", "FALL MOVEMENT", "FALL RETREATS", "WINTER ADJUSTMENTS"]
@@ -28,14 +31,15 @@ SUPPORTED_RULES = {"BUILD_ANY"}
 RESERVED_NAMES = {"GLOBAL", "MEDIATOR"}  # recipients of messages
 KINDS = {"LAND": "land", "COAST": "coast", "WATER": "sea", "PORT": "port"}
 FAR = 99999  # steps to home where there is no way
-LARGEST_FILE = 2**20  # bytes of a .map file
+LARGEST_FILE = 2**18  # bytes of a .map file; the largest installed one has a tenth of that
+MOST_FAULTS = 20  # that an error tells
 
 
 def load_board(name: str = "standard") -> Board:
     """The board of a map: a map of the `diplomacy` package by name, a toy board, or the path of a `.map` file.
 
-    The same content gives the same object. The convoy routes of a large map are searched once, which can take minutes;
-    the package shows a bar on stderr and keeps them in the user's cache folder.
+    The same content gives the same object. Boards are kept in the user's cache folder (`welfare_env.boardcache`):
+    the first time a large map takes up to a minute.
 
     Raises:
         UnknownMapError: neither a known name nor a file.
@@ -103,22 +107,32 @@ def _map_text(name: str) -> str:
         MapFormatError: too large, or no text.
     """
     if not isinstance(name, str) or not name:
-        raise UnknownMapError(f"map name {name!r}: give a name such as 'standard', or the path of a .map file")
+        raise UnknownMapError(f"map name {name!r:.80}: give a name such as 'standard', or the path of a .map file")
     if is_toy(name):
         return toy_map(name)
     if name in _installed():
         return _installed_text(name)
     path = Path(name)
-    if path.suffix != ".map" or "\0" in name or not path.is_file():
+    if path.suffix != ".map" or "\0" in name or not _is_file(path):
         known = [*map_names(), *(f"{shape}:N" for shape in SHAPES)]
-        hint = did_you_mean(name, known)
-        raise UnknownMapError(f"unknown map {name!r}{hint}: give the path of a .map file or one of {', '.join(known)}")
-    if path.stat().st_size > LARGEST_FILE:
-        raise MapFormatError(f"map {name!r} has more than {LARGEST_FILE} bytes: no map is that large")
+        given = f"{name!r:.200}{did_you_mean(name, known)}"
+        raise UnknownMapError(f"unknown map {given}: give the path of a .map file or one of {', '.join(known)}")
     try:
-        return path.read_text(encoding="utf-8")
+        with path.open("rb") as file:
+            content = file.read(LARGEST_FILE + 1)
+        if len(content) > LARGEST_FILE:
+            raise MapFormatError(f"map {name!r} has more than {LARGEST_FILE} bytes: no map is that large")
+        return content.decode()
     except (OSError, UnicodeDecodeError) as error:
         raise MapFormatError(f"map {name!r} cannot be read: {error}") from error
+
+
+def _is_file(path: Path) -> bool:
+    """Whether a regular file lies there; a path that no system can have is none."""
+    try:
+        return path.is_file()
+    except OSError:  # a name that is too long
+        return False
 
 
 @functools.cache
@@ -133,30 +147,62 @@ def _digest(name: str, text: str) -> str:
 
 @functools.lru_cache(maxsize=32)
 def _load_source(name: str, text: str) -> Any:
-    if name in _installed():
-        return _read_map(name, name)
-    from diplomacy.engine.map import CONVOYS_PATH_CACHE
-
-    # The package keeps maps by name, so a file gets a name of its own content.
-    with tempfile.TemporaryDirectory() as folder:
+    """The package's reading of a text that is checked, with the convoy routes of our own search."""
+    whole = expanded(name, text, lambda other: _installed_text(other) if other in _installed() else None)
+    if faults := line_faults(whole):
+        raise _map_error(name, faults)
+    with tempfile.TemporaryDirectory() as folder:  # the package reads files; a name of its own looks for one elsewhere
         path = Path(folder, f"{hashlib.sha256(text.encode()).hexdigest()[:16]}.map")
-        path.write_text(text, encoding="utf-8")
-        if is_toy(name):
-            CONVOYS_PATH_CACHE[str(path)] = {}  # no seas: spares the package its search and a cache file
-        return _read_map(name, str(path))
+        path.write_text(whole, encoding="utf-8")
+        source = _read_map(name, str(path))
+    locations = [location.upper() for location in source.locs]
+    kind = {location: KINDS.get(source.area_type(location), "") for location in locations}
+    near = {place: [other.upper() for other in source.abut_list(place, incl_no_coast=True)] for place in locations}
+    source.convoy_paths = {length: [] for length in range(1, len(locations) + 1)}
+    for start, fleets, reached in convoy_routes(kind, near):
+        source.convoy_paths[len(fleets)].append((start, set(fleets), set(reached)))
+    return source
 
 
-def _read_map(name: str, where: str) -> Any:
-    from diplomacy import Map
+def import_package() -> ModuleType:
+    """The `diplomacy` package, imported so that it does not unpickle the convoy routes in the user's home.
+
+    It would at its import. We look for convoy routes ourselves; for others who use its maps in this process it looks
+    into its files when it first needs routes.
+    """
+    if "diplomacy" not in sys.modules:
+        name = "diplomacy.utils.convoy_paths"
+        stand_in = ModuleType(name)
+        vars(stand_in).update(
+            get_convoy_paths_cache=dict, add_to_cache=lambda map_name: import_module(name).add_to_cache(map_name)
+        )
+        sys.modules[name] = stand_in
+        try:
+            import_module("diplomacy")
+        finally:
+            del sys.modules[name]
+    return sys.modules["diplomacy"]
+
+
+def _read_map(name: str, path: str) -> Any:
+    package = import_package()
+    from diplomacy.utils import errors
 
     try:
-        with contextlib.redirect_stdout(io.StringIO()):  # the package prints what it is about to do
-            source = Map(where)
+        source = package.Map(path, use_cache=False)
     except (AssertionError, AttributeError, IndexError, KeyError, TypeError, UnicodeDecodeError, ValueError) as error:
-        raise MapFormatError(f"map {name!r} cannot be read: {type(error).__name__}: {error}") from error
-    if faults := [*source.error, *_unsupported(source)]:
-        raise MapFormatError(f"map {name!r} has faults:\n" + "\n".join(f"- {fault}" for fault in faults))
+        fault = f"its lines do not go together ({type(error).__name__}: {error})"
+        raise _map_error(name, [fault]) from error
+    templates = {found.code: found.message for found in vars(errors).values() if isinstance(found, errors.MapError)}
+    found = [told(fault.code - errors.MAP_ERROR_OFFSET, templates[fault.code], fault.message) for fault in source.error]
+    if faults := [*found, *_unsupported(source)]:
+        raise _map_error(name, list(dict.fromkeys(faults)))
     return source
+
+
+def _map_error(name: str, faults: list[str]) -> MapFormatError:
+    shown = faults[:MOST_FAULTS] + [f"and {len(faults) - MOST_FAULTS} more"] * (len(faults) > MOST_FAULTS)
+    return MapFormatError(f"map {name!r} has faults:\n" + "\n".join(f"- {fault}" for fault in shown))
 
 
 def _unsupported(source: Any) -> Iterator[str]:
@@ -167,6 +213,9 @@ def _unsupported(source: Any) -> Iterator[str]:
         yield f"begins in {source.phase!r}: a game begins with SPRING <year> MOVEMENT"
     if reserved := sorted(RESERVED_NAMES & set(source.powers)):
         yield f"has powers named {reserved}: those are recipients of messages"
+    for place in source.locs:
+        if place not in source.loc_abut and source.area_type(place) in KINDS:
+            yield f"{place} borders nothing: give its neighbours, as in LAND PAR ABUTS BUR GAS"
     if unknown := sorted(set(source.rules) - SUPPORTED_RULES):
         yield f"asks for the rules {unknown}: only {sorted(SUPPORTED_RULES)} are supported"
 
@@ -181,10 +230,12 @@ def _load_board(name: str, text: str) -> Board:
 
 
 def _read_board(name: str, text: str) -> Board:
-    return _build_board(name, _digest(name, text), _load_source(name, text))
+    source = _load_source(name, text)
+    whole = expanded(name, text, lambda other: _installed_text(other) if other in _installed() else None)
+    return _build_board(name, _digest(name, text), source, whole)
 
 
-def _build_board(name: str, digest: str, source: Any) -> Board:
+def _build_board(name: str, digest: str, source: Any, text: str) -> Board:
     kind = _province_kinds(source)
     provinces = tuple(sorted(kind))
     locations = tuple(sorted({location.upper() for location in source.locs if location.upper()[:3] in kind}))
@@ -220,6 +271,7 @@ def _build_board(name: str, digest: str, source: Any) -> Board:
         supports=MappingProxyType(_reach(source, locations, pieces, "S")),
         convoys=_convoys(source),
         long_names=MappingProxyType(_long_names(source, kind)),
+        names=MappingProxyType(_names(source, text, locations)),
         build_anywhere="BUILD_ANY" in source.rules,
         first_year=int(source.phase.split()[1]),
         victory=int(victory),
@@ -286,3 +338,11 @@ def _steps_from(source: Any, piece: str) -> dict[str, int]:
 def _long_names(source: Any, kind: dict[str, str]) -> dict[str, str]:
     names = {short.upper(): long for long, short in reversed(list(source.loc_name.items()))}
     return {province: names.get(province, province).title() for province in kind}
+
+
+def _names(source: Any, text: str, locations: tuple[str, ...]) -> dict[str, str]:
+    """See `Board.names`."""
+    people = {
+        word.upper().replace("+", " "): power for power, word in source.own_word.items() if power in source.powers
+    }
+    return people | place_names(text, locations)

@@ -2,12 +2,11 @@
 
 Every board has one stable vocabulary, `OrderTable`, of all orders that can ever be legal on it. An order's number in it
 is what actions, masks and engines speak; the string is the `diplomacy` package's ("A PAR S A MAR - BUR"). Number 0 is
-``WAIVE``: nothing (more) to order.
+``WAIVE``: nothing (more) to order. `welfare_env.reading` understands other ways to write them.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -15,27 +14,9 @@ from types import MappingProxyType
 import numpy as np
 
 from welfare_env.board import Board
-from welfare_env.errors import OrderSyntaxError
 
 WAIVE, HOLD, MOVE, VIA, SUPPORT_HOLD, SUPPORT_MOVE, CONVOY, RETREAT, DISBAND, BUILD, GIVE = range(11)
 NOBODY = -1
-
-_UNIT = r"(?P<unit>[AF] \S+)"
-_SHAPES = tuple(
-    re.compile(pattern)
-    for pattern in (
-        r"WAIVE",
-        r"GIVE (?P<power>\S+)",
-        rf"{_UNIT} [HDB]",
-        rf"{_UNIT} - (?P<dest>\S+)( VIA)?",
-        rf"{_UNIT} R (?P<dest>\S+)",
-        rf"{_UNIT} S (?P<other>[AF] \S+)( - (?P<dest>\S+))?",
-        rf"{_UNIT} C (?P<other>A \S+) - (?P<dest>\S+)",
-    )
-)
-_WORDS = {"HOLD": "H", "HOLDS": "H", "SUPPORT": "S", "SUPPORTS": "S", "CONVOY": "C", "CONVOYS": "C"}
-_WORDS |= {"DISBAND": "D", "BUILD": "B", "RETREAT": "R", "ARMY": "A", "FLEET": "F"}
-LONGEST_ORDER = 100
 
 Row = tuple[str, int, int, int, int]  # text, kind, piece, other piece, destination
 
@@ -146,48 +127,3 @@ def _supports_into(board: Board, convoyed: Convoyed, piece: str, dest: str) -> I
             yield f"{piece} S {other} - {dest}", SUPPORT_MOVE, me, them, board.location_index[dest]
             if "/" in dest:  # a support need not name the coast
                 yield f"{piece} S {other} - {dest[:3]}", SUPPORT_MOVE, me, them, board.location_index[dest[:3]]
-
-
-def normalise(text: object, board: Board) -> str:
-    """The canonical spelling of an order: upper case, single spaces, one-letter commands.
-
-    Raises:
-        OrderSyntaxError: not a string, not in the form of any order, or of a place or power the board does not have.
-    """
-    if not isinstance(text, str):
-        raise OrderSyntaxError(f"order {text!r}: give a string such as 'A PAR - BUR'")
-    if len(text) > LONGEST_ORDER:
-        raise OrderSyntaxError(f"order {text[:40]!r}... has {len(text)} characters: the longest has {LONGEST_ORDER}")
-    words = text.upper().replace("-", " - ").split()
-    clean = " ".join(_WORDS.get(word, word) for word in words)
-    for shape in _SHAPES:
-        match = shape.fullmatch(clean)
-        if match:
-            _check_places(text, match.groupdict(), board)
-            return clean
-    raise OrderSyntaxError(
-        f"order {text!r} is not understood. Forms: 'A PAR H', 'A PAR - BUR', 'A LON - BEL VIA', 'A PAR S A MAR - BUR', "
-        "'A PAR S F BRE', 'F ENG C A LON - BEL', 'A PAR R BUR', 'A PAR D', 'A PAR B', 'WAIVE', 'GIVE FRANCE'"
-    )
-
-
-def _check_places(text: str, parts: dict[str, str | None], board: Board) -> None:
-    for part in ("unit", "other"):
-        piece = parts.get(part)
-        if piece and piece not in board.piece_index:
-            raise OrderSyntaxError(f"order {text!r}: {_piece_fault(piece, board)} on map {board.name!r}")
-    dest = parts.get("dest")
-    if dest and dest not in board.location_index:
-        raise OrderSyntaxError(f"order {text!r}: there is no province {dest!r} on map {board.name!r}")
-    power = parts.get("power")
-    if power and power not in board.power_index:
-        raise OrderSyntaxError(f"order {text!r}: there is no power {power!r}; powers: {', '.join(board.powers)}")
-
-
-def _piece_fault(piece: str, board: Board) -> str:
-    where = piece[2:]
-    if where not in board.location_index:
-        return f"there is no province {where!r}"
-    unit = "an army" if piece[0] == "A" else "a fleet"
-    options = [other for other in board.pieces if other[2:5] == where[:3]]
-    return f"{unit} cannot stand in {where} (possible: {', '.join(options)})"

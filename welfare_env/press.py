@@ -104,24 +104,21 @@ def check_message(
     if not rules.has_press:
         raise PressError("this game has no press: make it with press='text' or 'tokens' and message_rounds >= 1")
     everybody = players(board, rules)
-    if sender not in everybody:
-        hint = did_you_mean(sender, everybody)
-        raise PressError(f"sender {checks.shown(sender)}{hint}: choose one of {', '.join(everybody)}")
-    if recipient not in recipients(board, rules, str(sender)):
-        possible = recipients(board, rules, str(sender))
-        hint = did_you_mean(recipient, possible)
-        raise PressError(
-            f"{sender} cannot write to {checks.shown(recipient)}{hint}: choose one of {', '.join(possible)}"
-        )
+    if not isinstance(sender, str) or sender not in everybody:
+        given = f"{checks.shown(sender)}{did_you_mean(sender, everybody)}"
+        raise PressError(f"sender {given}: choose one of {', '.join(everybody)}")
+    possible = recipients(board, rules, sender)
+    if not isinstance(recipient, str) or recipient not in possible:
+        given = f"{checks.shown(recipient)}{did_you_mean(recipient, possible)}"
+        raise PressError(f"{sender} cannot write to {given}: choose one of {', '.join(possible)}")
     where = f"message from {sender} to {recipient}"
     if rules.has_tokens:
         _check_token(where, text)
     else:
         _check_text(where, text)
     if type(message_round) is not int or not 1 <= message_round <= rules.message_rounds:
-        raise PressError(
-            f"message round {checks.shown(message_round)}: give a whole number from 1 to {rules.message_rounds}"
-        )
+        given = checks.shown(message_round)
+        raise PressError(f"message round {given}: give a whole number from 1 to {rules.message_rounds}")
 
 
 def _check_token(where: str, text: object) -> None:

@@ -2,21 +2,24 @@
 
 A record is ``{"id", "map", "rules", "phases": [...], "welfare_env": {...}}``. A phase has the position at its start
 (``state``), ``orders``, ``results``, ``messages`` and, ours, ``void`` (refused orders with reasons); the last entry is
-the present position. ``welfare_env`` holds the format number, our `Rules`, centres of the map, years played, scores and
-the digest of a map file; callers may add keys to it. Nothing in a record depends on the time or the machine.
+the present position. ``welfare_env`` holds the format number, our `Rules`, centres of the map, years played, scores,
+the digest of a map file and, since format 2, the SHA-256 of all this; callers may add keys to it, which the SHA-256
+leaves out. Nothing in a record depends on the time or the machine.
 """
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import itertools
 import json
 import os
-from collections.abc import Iterator
+import stat
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from welfare_env.engine import ADJUSTMENTS, DEFAULT_ENGINE
+from welfare_env.engine import ADJUSTMENTS, DEFAULT_ENGINE, ENGINES
 from welfare_env.errors import RecordError, WelfareEnvError
 from welfare_env.mapfile import is_known, map_digest
 from welfare_env.position import Position
@@ -26,9 +29,12 @@ from welfare_env.rules import Rules
 if TYPE_CHECKING:
     from welfare_env.game import Game, Void
 
-FORMAT = 1
+FORMAT = 2
+WITHOUT_DIGEST = 1  # the format of earlier versions
+OWN_KEYS = ("format", "rules", "num_centers", "years_played", "scores", "winner", "map_digest")
 UPSTREAM_RULES = ["NO_PRESS", "POWER_CHOICE"]
-LARGEST_FILE = 256 * 2**20  # bytes
+LARGEST_FILE = 64 * 2**20  # bytes; ten years of full press are one or two
+DEEPEST = 20  # lists and objects in each other; a record has six
 COMPLETED = "COMPLETED"
 
 
@@ -41,7 +47,7 @@ def to_record(game: Game) -> dict[str, Any]:
     ]
     orders = {power: game.orders(power) for power in game.powers if game.orders(power)}
     phases.append(_phase(game.position, orders, game.pending_void, {}, game.messages, clock))
-    return {
+    record: dict[str, Any] = {
         "id": "welfare_env",
         "map": game.board.name,
         "rules": list(UPSTREAM_RULES),
@@ -56,6 +62,16 @@ def to_record(game: Game) -> dict[str, Any]:
         }
         | ({"map_digest": game.board.digest} if game.board.digest else {}),
     }
+    record["welfare_env"]["sha256"] = digest_of(record)
+    return record
+
+
+def digest_of(record: dict[str, Any]) -> str:
+    """SHA-256 of what we write into a record, in one form of JSON; keys that callers added are left out."""
+    ours = {key: record.get(key) for key in ("id", "map", "rules", "phases")}
+    extra = record["welfare_env"]
+    text = json.dumps([ours, {key: extra.get(key) for key in OWN_KEYS}], sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def years_played(game: Game) -> int:
@@ -133,66 +149,119 @@ def save_record(record: dict[str, Any], path: str | os.PathLike[str]) -> None:
         RecordError: the file cannot be written.
     """
     target = _path(path)
-    draft = target.with_name(f".{target.name}.{os.getpid()}.draft")
+    draft = target.with_name(f".{target.name[:40]}.{os.getpid()}.draft")
     try:
+        if target.exists() and not target.is_file():  # a folder; a device or a pipe, which would be replaced
+            raise RecordError(f"cannot write {str(target)!r:.300}: it is no regular file")
         with open(draft, "w", encoding="utf-8") as file:
             json.dump(record, file, ensure_ascii=False)
             file.flush()
             os.fsync(file.fileno())
         os.replace(draft, target)
-    except OSError as error:
-        with contextlib.suppress(OSError):
+    except (OSError, UnicodeError) as error:
+        with contextlib.suppress(OSError, UnicodeError):
             draft.unlink()
-        raise RecordError(f"cannot write {target}: {error}") from error
+        raise RecordError(f"cannot write {str(target)!r:.300}: {_reason(error)}") from error
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, OSError):
+        return error.strerror or str(error)
+    return "the name or the text is no valid Unicode"
 
 
 def _path(path: object) -> Path:
-    if isinstance(path, (str, os.PathLike)) and "\0" not in os.fspath(path):
-        return Path(path)
-    raise RecordError(f"path {path!r}: give the path of a file")
+    name = os.fspath(path) if isinstance(path, (str, os.PathLike)) else None
+    if isinstance(name, str) and "\0" not in name and Path(name).name:
+        return Path(name)
+    raise RecordError(f"path {path!r:.300}: give the path of a file")
 
 
 def load_record(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Read a record.
 
     Raises:
-        RecordError: no such file, or no JSON of a saved game in it.
+        RecordError: no such file, no regular one (a folder, a pipe, a device), too large, or no JSON of a saved game.
     """
     source = _path(path)
+    shown = repr(str(source))[:300]
     try:
-        if source.stat().st_size > LARGEST_FILE:
-            raise RecordError(f"{path} has more than {LARGEST_FILE} bytes: no saved game is that large")
-        record = json.loads(source.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise RecordError(f"cannot read {path}: {error}") from error
-    except RecordError:
-        raise
+        content = _content(source, shown)
+    except (OSError, UnicodeError) as error:
+        raise RecordError(f"cannot read {shown}: {_reason(error)}") from error
+    try:
+        record = json.loads(content.decode())
     except (ValueError, RecursionError) as error:
-        raise RecordError(f"{path} is damaged or no saved game (JSON expected): {error}") from error
+        raise RecordError(f"{shown} is damaged or no saved game (JSON expected): {error!s:.200}") from error
     if not isinstance(record, dict) or not isinstance(record.get("phases"), list) or not record["phases"]:
-        raise RecordError(f'{path} is no saved game: it has no list of "phases"')
+        raise RecordError(f'{shown} is no saved game: it has no list of "phases"')
     return record
 
 
-def from_record(record: dict[str, Any], engine: str = DEFAULT_ENGINE, map_name: str | None = None) -> Game:
+def _content(source: Path, shown: str) -> bytes:
+    if not stat.S_ISREG(source.stat().st_mode):  # before it is opened: a pipe would wait for a writer
+        raise RecordError(f"cannot read {shown}: it is no regular file")
+    with source.open("rb") as file:
+        content = file.read(LARGEST_FILE + 1)
+    if len(content) > LARGEST_FILE:
+        raise RecordError(f"{shown} has more than {LARGEST_FILE} bytes: no saved game is that large")
+    return content
+
+
+def from_record(
+    record: dict[str, Any],
+    engine: str = DEFAULT_ENGINE,
+    map_name: str | None = None,
+    allow_edited: bool = False,
+) -> Game:
     """Play a record again, comparing every position with the recorded one.
 
     A game that the `diplomacy` package saved becomes a standard game of up to 100 years.
 
     Args:
         map_name: the map, where it is a file of the caller's; other files are not read, whatever the record says.
+        allow_edited: take a record that is not what its SHA-256 says (see `Game.load`).
 
     Raises:
-        RecordError: a part is missing or malformed, or a position does not follow from the orders before it.
+        RecordError: a part is missing, malformed or edited, or a position does not follow from the orders before it.
+        RulesError: no such engine.
     """
+    checks.choice("engine", engine, ENGINES)
+    _check_depth(record)
     try:
+        if not allow_edited:
+            _check_digest(record)
         return _replay(record, engine, map_name)
     except RecordError:
         raise
     except WelfareEnvError as error:
         raise RecordError(f"saved game is damaged: {error}") from error
     except (KeyError, TypeError, AttributeError, ValueError, IndexError) as error:
-        raise RecordError(f"saved game is damaged: {type(error).__name__}: {error}") from error
+        raise RecordError(f"saved game is damaged: {type(error).__name__}: {error!s:.200}") from error
+
+
+def _check_depth(record: object) -> None:
+    """That nothing is nested so deep that to print or compare it would end in a RecursionError."""
+    layer = [record]
+    for _ in range(DEEPEST):
+        layer = [part for whole in layer for part in _parts(whole)]
+    if layer:
+        raise RecordError(f"saved game is damaged: it is nested more than {DEEPEST} deep")
+
+
+def _parts(whole: object) -> Iterable[object]:
+    return whole.values() if isinstance(whole, dict) else whole if isinstance(whole, list) else ()
+
+
+def _check_digest(record: dict[str, Any]) -> None:
+    extra = record.get("welfare_env")
+    if extra is None or extra["format"] == WITHOUT_DIGEST:
+        return
+    if extra.get("sha256") != digest_of(record):
+        raise RecordError(
+            "saved game was edited or is damaged: it is not what its SHA-256 says. To load it all the same, and play "
+            "what it says, pass allow_edited=True"
+        )
 
 
 def _replay(record: dict[str, Any], engine: str, map_name: str | None) -> Game:
@@ -243,28 +312,31 @@ def _rules(record: dict[str, Any]) -> Rules:
     extra = record.get("welfare_env")
     if extra is None:
         return Rules(variant="standard", years=100)
-    if extra["format"] != FORMAT:
-        raise RecordError(f"saved game has format {extra['format']!r}; this version reads format {FORMAT}")
+    if extra["format"] not in (WITHOUT_DIGEST, FORMAT):
+        raise RecordError(
+            f"saved game has format {extra['format']!r:.40}; this version reads {WITHOUT_DIGEST} and {FORMAT}"
+        )
     return Rules.from_dict(extra["rules"])
 
 
 def _compare(game: Game, phase: dict[str, Any], number: int) -> None:
     if phase["name"] != game.phase:
-        raise RecordError(f"saved game is damaged: phase {number} is {phase['name']!r}, expected {game.phase!r}")
+        raise RecordError(f"saved game is damaged: phase {number} is {phase['name']!r:.80}, expected {game.phase!r}")
     ours = _state(game.position)
     for key in ("units", "centers", "welfare"):
         theirs = phase["state"].get(key, ours[key] if key == "welfare" else None)
         if _sorted(theirs) != _sorted(ours[key]):
             raise RecordError(
                 f"saved game is damaged: {key} of {phase['name']} do not follow from the orders before: "
-                f"recorded {theirs}, played again {ours[key]}"
+                f"recorded {theirs!s:.300}, played again {ours[key]!s:.300}"
             )
 
 
 def _compare_all(game: Game, record: dict[str, Any]) -> None:
     """Our own records must come out as they went in, but for keys that callers added to "welfare_env"."""
     ours = json.loads(json.dumps(to_record(game)))
-    ours["welfare_env"].pop("map_digest", None)  # compared before
+    for key in ("format", "sha256", "map_digest"):  # compared before
+        ours["welfare_env"].pop(key, None)
     for mine, theirs in zip(ours["phases"], record["phases"], strict=True):
         _compare_parts(mine, theirs, f"phase {mine['name']}")
     _compare_parts(ours["welfare_env"], record["welfare_env"], "welfare_env")

@@ -28,7 +28,7 @@ from welfare_env.engine import (
     build_sites,
     initial_state,
 )
-from welfare_env.mapfile import load_source
+from welfare_env.mapfile import import_package, load_source
 from welfare_env.orders import BUILD, DISBAND, GIVE, SUPPORT_MOVE
 from welfare_env.rules import Rules
 
@@ -39,11 +39,13 @@ class ReferenceEngine:
     """`welfare_env.engine.Engine` on the `diplomacy` package: about 300 phases a second."""
 
     def __init__(self, board: Board, rules: Rules) -> None:
-        from diplomacy import Game
+        source = load_source(board.name)
+        package = import_package()
+        package.engine.map.MAP_CACHE[source.name] = source  # where the package's game finds it
 
         self.board = board
         self.rules = rules
-        self._game = Game(map_name=load_source(board.name).name)
+        self._game = package.Game(map_name=source.name)
         self._loaded: State | None = None
         self._texts = _texts_for_package(board)
 

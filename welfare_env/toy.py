@@ -26,9 +26,9 @@ def toy_map(name: str) -> str:
         UnknownMapError: no number after the colon, or one out of range.
     """
     shape, _, size = name.partition(":")
-    if shape not in SHAPES or not size.isdecimal() or not SMALLEST <= int(size) <= LARGEST:
+    if shape not in SHAPES or size not in map(str, range(SMALLEST, LARGEST + 1)):
         raise UnknownMapError(
-            f"toy board {name!r}: give clique:n or shared-clique:n with n from {SMALLEST} to {LARGEST}"
+            f"toy board {name!r:.80}: give clique:n or shared-clique:n with n from {SMALLEST} to {LARGEST}"
         )
     cores = string.ascii_uppercase[: int(size)]
     leaves = string.ascii_uppercase[: int(size) + (shape == "shared-clique")]

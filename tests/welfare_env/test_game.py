@@ -45,9 +45,12 @@ BAD_ORDERS: dict[str, tuple[type[OrderError], str]] = {
     "A": (OrderSyntaxError, FORMS),
     "A PAR": (OrderSyntaxError, FORMS),
     "A PAR -": (OrderSyntaxError, FORMS),
-    "A PAR BUR": (OrderSyntaxError, FORMS),
+    "A PAR - BUR to GAS": (OrderSyntaxError, FORMS),
+    "A PAR - BUR - XYZ": (OrderSyntaxError, FORMS),
+    "A PAR - BUR, if Germany agrees": (OrderSyntaxError, FORMS),
+    "A PAR - BUR; A MAR H; F BRE H": (OrderSyntaxError, FORMS),
+    "A PAR S BUR": (OrderSyntaxError, "name the unit that is supported"),
     "A PAR - BUR - GAS": (OrderSyntaxError, FORMS),
-    "A PAR > BUR": (OrderSyntaxError, FORMS),
     "A PAR S": (OrderSyntaxError, FORMS),
     "A PAR S A MAR -": (OrderSyntaxError, FORMS),
     "A PAR H; A MAR H": (OrderSyntaxError, FORMS),
@@ -56,14 +59,12 @@ BAD_ORDERS: dict[str, tuple[type[OrderError], str]] = {
     "GIVE": (OrderSyntaxError, FORMS),
     "\x00": (OrderSyntaxError, FORMS),
     "\ud800": (OrderSyntaxError, FORMS),
-    "A PAR – BUR": (OrderSyntaxError, FORMS),  # noqa: RUF001 (a dash that is no hyphen)
     "A XYZ H": (OrderSyntaxError, "no province 'XYZ' on map 'standard'"),
     "A PAR - XYZ": (OrderSyntaxError, "no province 'XYZ'"),
     "A PAR S A XYZ": (OrderSyntaxError, "no province 'XYZ'"),
     "A PAR/NC H": (OrderSyntaxError, "no province 'PAR/NC'"),
     "F PAR H": (OrderSyntaxError, "a fleet cannot stand in PAR (possible: A PAR)"),
     "A MAO H": (OrderSyntaxError, "an army cannot stand in MAO (possible: F MAO)"),
-    "F SPA H": (OrderSyntaxError, "possible: A SPA, F SPA/NC, F SPA/SC"),
     "GIVE NOBODY": (OrderSyntaxError, "powers: AUSTRIA, ENGLAND"),
     "A PAR - MOS": (IllegalOrderError, LEGAL_FOR_PARIS),
     "A PAR - PAR": (IllegalOrderError, LEGAL_FOR_PARIS),
@@ -74,9 +75,10 @@ BAD_ORDERS: dict[str, tuple[type[OrderError], str]] = {
     "A PAR R BUR": (IllegalOrderError, LEGAL_FOR_PARIS),
     "A PAR D": (IllegalOrderError, LEGAL_FOR_PARIS),
     "A PAR B": (IllegalOrderError, LEGAL_FOR_PARIS),
+    "A PAR S BUR H": (IllegalOrderError, LEGAL_FOR_PARIS),
+    "F SPA H": (IllegalOrderError, NOT_OURS),
     "F BRE - PAR": (IllegalOrderError, "Legal for F BRE: F BRE H, F BRE - ENG"),
     "F BRE - SPA/SC": (IllegalOrderError, "Legal for F BRE: F BRE H, F BRE - ENG"),
-    "A MAR - SPA/NC": (IllegalOrderError, "A MAR - SPA,"),
     "A MUN H": (IllegalOrderError, "belongs to GERMANY, not to FRANCE"),
     "A MUN - BUR": (IllegalOrderError, "belongs to GERMANY, not to FRANCE"),
     "A BUR H": (IllegalOrderError, NOT_OURS),
@@ -183,7 +185,7 @@ class TestRefusedOrders:
             started.check_orders("FRANCE", orders)
         assert frozen(started) == before
 
-    @pytest.mark.parametrize("length", [101, 2**20])
+    @pytest.mark.parametrize("length", [201, 2**20])
     def test_an_order_too_long(self, started: Game, length: int) -> None:
         before = frozen(started)
         with pytest.raises(OrderSyntaxError, match=f"{length} characters") as raised:

@@ -8,7 +8,6 @@ from typing import Any
 import diplomacy
 import numpy as np
 import pytest
-from diplomacy.utils import convoy_paths
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -78,16 +77,6 @@ COAST SPA/NC ABUTS BRE OCE
 COAST SPA/SC ABUTS BRE OCE
 COAST spa ABUTS BRE OCE PAR
 """
-
-
-# Spares the package its search for convoys, which takes most of the time that a new map needs.
-NO_CONVOYS = ("diplomacy.engine.map.add_to_cache", lambda _: {length: [] for length in range(1, 30)})
-
-
-@pytest.fixture(autouse=True)
-def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The package keeps the convoy paths of new maps in the user's home folder: not those of tests."""
-    monkeypatch.setattr(convoy_paths, "EXTERNAL_CACHE_PATH", str(tmp_path / "cache" / "convoys.pkl"))
 
 
 @pytest.fixture
@@ -256,10 +245,6 @@ class TestOwnMaps:
 
 
 class TestFaults:
-    @pytest.fixture(autouse=True)
-    def _without_convoys(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(*NO_CONVOYS)
-
     @pytest.mark.parametrize(
         "name",
         [
@@ -364,13 +349,11 @@ def damage(data: st.DataObject) -> str:
 def test_a_damaged_map_is_refused_or_playable(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     path = tmp_path_factory.mktemp("damaged") / "damaged.map"
     path.write_text(damage(data), encoding="utf-8")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(*NO_CONVOYS)
-        try:
-            game = Game(str(path), Rules(years=1))
-        except MapFormatError:
-            return
-        while not game.is_done:
-            for power in game.powers:
-                assert all(game.legal_orders(power).values())
-            game.advance()
+    try:
+        game = Game(str(path), Rules(years=1))
+    except MapFormatError:
+        return
+    while not game.is_done:
+        for power in game.powers:
+            assert all(game.legal_orders(power).values())
+        game.advance()

@@ -129,7 +129,8 @@ class TestRoundTrip:
                 from_record(record, map_name=str(path))
         with pytest.raises(RecordError, match="has changed since"):
             from_record(record, map_name="clique:3")
-        del record["welfare_env"]["map_digest"]  # as an earlier version saved it
+        record["welfare_env"]["format"] = 1  # as an earlier version saved it
+        del record["welfare_env"]["map_digest"], record["welfare_env"]["sha256"]
         path.write_text(toy_map("clique:3"), encoding="utf-8")
         assert from_record(record, map_name=str(path)).phase == game.phase
 
@@ -250,6 +251,35 @@ class TestSaving:
             with pytest.raises(RecordError, match="cannot write"):
                 Game().save(tmp_path / path)
         assert sorted(path.name for path in tmp_path.rglob("*")) == ["file", "folder"]
+
+    def test_what_is_no_regular_file_is_not_replaced(self, tmp_path: Path) -> None:
+        os.mkfifo(tmp_path / "pipe")
+        with pytest.raises(RecordError, match="no regular file"):
+            Game().save(tmp_path / "pipe")
+        assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
+
+    @pytest.mark.parametrize(
+        "path", [None, 3, b"game.json", "", ".", "/", "a\0b", "\ud800", ["x"], object(), np.array(["x"])], ids=repr
+    )
+    def test_what_is_no_path(self, path: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.chdir(tmp_path)
+        with pytest.raises(RecordError):
+            Game().save(path)
+        with pytest.raises(RecordError):
+            Game.load(path)
+        assert list(tmp_path.iterdir()) == []
+
+    @pytest.mark.parametrize("name", ["x" * 250, "é" * 120])
+    def test_a_name_as_long_as_can_be(self, name: str, tmp_path: Path) -> None:
+        Game().save(tmp_path / name)
+        assert Game.load(tmp_path / name).phase == "S1901M"
+
+    def test_a_map_whose_path_is_no_text(self, tmp_path: Path) -> None:
+        path = os.fsdecode(os.fsencode(tmp_path) + b"/\xff.map")
+        Path(path).write_text(toy_map("clique:3"), encoding="utf-8")
+        with pytest.raises(RecordError, match="Unicode"):
+            Game(path).save(tmp_path / "game.json")
+        assert not (tmp_path / "game.json").exists()
 
     @pytest.mark.parametrize("path", [None, 5, b"game.json", "a\0b", ["game.json"]], ids=repr)
     def test_paths_that_are_none(self, path: Any) -> None:

@@ -2,6 +2,9 @@
 
 import copy
 import json
+import os
+import socket
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from welfare_env import Game, RecordError, Rules, load_board
+from welfare_env import Game, RecordError, Rules, RulesError, load_board
 from welfare_env import record as record_module
 
 Act = Callable[[Game, np.random.Generator], None]
@@ -90,6 +93,19 @@ class TestNoSavedGame:
         with pytest.raises(RecordError, match="more than 100 bytes"):
             Game.load(tmp_path / "game.json")
 
+    @pytest.mark.parametrize("kind", ["pipe", "/dev/zero", "/dev/null", "socket"])
+    def test_what_is_no_regular_file(self, kind: str, tmp_path: Path) -> None:
+        path = tmp_path / "game.json"
+        if kind == "pipe":
+            os.mkfifo(path)
+        elif kind == "socket":
+            path = Path(tempfile.mkdtemp()) / "s"  # the path of a socket is short
+            socket.socket(socket.AF_UNIX).bind(str(path))
+        else:
+            path.symlink_to(kind)
+        with pytest.raises(RecordError, match="no regular file"):
+            Game.load(path)
+
     def test_truncated_anywhere(self, small: Callable[[], Any], tmp_path: Path) -> None:
         whole, path = json.dumps(small()).encode(), tmp_path / "game.json"
         for length in range(0, len(whole), max(1, len(whole) // 150)):
@@ -144,7 +160,7 @@ DAMAGE = {
     "unknown rules": change("welfare_env.rules.colour", "blue"),
     "rules out of range": change("welfare_env.rules.years", 0),
     "another variant": change("welfare_env.rules", {"variant": "standard"}),
-    "another format": change("welfare_env.format", 2),
+    "another format": change("welfare_env.format", 3),
     "welfare_env of another type": change("welfare_env", 5),
     "other years played": change("welfare_env.years_played", 5),
     "other scores": change("welfare_env.scores.FRANCE", 50.0),
@@ -167,6 +183,30 @@ DAMAGE = {
 }
 
 
+# What could be another game: only the SHA-256 tells.
+EDITS = {
+    "the text of a message": change("phases.0.messages.0.message", "Burgundy is yours."),
+    "a refused order more": change("phases.1.void.FRANCE", [{"order": "A PAR - MOS", "reason": "too far"}]),
+    "the reason of a refused order": change("phases.0.void.FRANCE.0.reason", "because"),
+    "another map on which all is legal": change("map", "standard_fleet_rome"),
+}
+
+
+def test_a_file_of_an_earlier_version_is_read() -> None:
+    game = Game.load(Path(__file__).parents[1] / "data" / "game-format-1.json")
+    assert game.is_done
+    assert game.history[0].messages[0].text == "Munich is yours."
+    assert [void.order for void in game.history[0].void["FRANCE"]] == ["A PAR - MOS"]
+    assert game.record()["welfare_env"]["format"] == 2
+
+
+@pytest.mark.parametrize("engine", ["nonsense", None, 5, ["fast"], "x" * 5000], ids=lambda value: repr(value)[:20])
+def test_an_unknown_engine_is_no_damage(engine: Any, tmp_path: Path) -> None:
+    Game().save(tmp_path / "game.json")
+    with pytest.raises(RulesError, match="engine="):
+        Game.load(tmp_path / "game.json", engine=engine)
+
+
 class TestDamage:
     def test_a_caller_may_add_keys(self, small: Callable[[], Any], tmp_path: Path) -> None:
         record = small()
@@ -185,12 +225,26 @@ class TestDamage:
                 game.submit("FRANCE", ["A PAR B"])
         return saved(game)
 
+    @pytest.mark.parametrize("allow_edited", [False, True])
     @pytest.mark.parametrize("fault", DAMAGE)
-    def test_is_named(self, sound: Any, fault: str, tmp_path: Path) -> None:
+    def test_is_named(self, sound: Any, fault: str, allow_edited: bool, tmp_path: Path) -> None:
         Game.load(write(tmp_path / "sound.json", sound))
         DAMAGE[fault](sound)
         with pytest.raises(RecordError, match=r"saved game|damaged\.json"):
-            Game.load(write(tmp_path / "damaged.json", sound))
+            Game.load(write(tmp_path / "damaged.json", sound), allow_edited=allow_edited)
+
+    @pytest.mark.parametrize("fault", EDITS)
+    def test_an_edited_file_is_loaded_on_purpose_only(self, sound: Any, fault: str, tmp_path: Path) -> None:
+        EDITS[fault](sound)
+        path = write(tmp_path / "edited.json", sound)
+        with pytest.raises(RecordError, match="allow_edited=True"):
+            Game.load(path)
+        assert Game.load(path, allow_edited=True).is_done
+        del sound["welfare_env"]["sha256"]
+        with pytest.raises(RecordError, match="edited"):
+            Game.load(write(path, sound))
+        sound["welfare_env"]["format"] = 1  # a file of an earlier version has none
+        assert Game.load(write(path, sound)).is_done
 
     def test_changed_retreats_are_named(self, dislodging: Callable[..., Game], tmp_path: Path) -> None:
         game = dislodging()
@@ -201,13 +255,17 @@ class TestDamage:
             Game.load(write(tmp_path / "damaged.json", record))
 
     @pytest.mark.parametrize("depth", [100, 300, 600, 900, 950, 980, 990])
-    @pytest.mark.parametrize("place", ["phases.0.state.units.FRANCE", "phases.1.state.welfare.FRANCE", "phases.0.name"])
+    @pytest.mark.parametrize(
+        "place",
+        ["phases.0.state.units.FRANCE", "phases.1.state.welfare.FRANCE", "phases.0.name", "welfare_env.rules.years"],
+    )
     def test_nesting_of_any_depth(self, sound: Any, place: str, depth: int, tmp_path: Path) -> None:
         change(place, "DEEP")(sound)
         text = json.dumps(sound).replace('"DEEP"', "[" * depth + "]" * depth)
         (tmp_path / "deep.json").write_text(text)
-        with pytest.raises(RecordError):
-            Game.load(tmp_path / "deep.json")
+        for allow_edited in (False, True):
+            with pytest.raises(RecordError):
+                Game.load(tmp_path / "deep.json", allow_edited=allow_edited)
 
 
 WORDS = [
@@ -259,7 +317,7 @@ def check_changed_record(small: Callable[[], Any], data: st.DataObject) -> None:
         else:
             del parent[last]
     try:
-        game = record_module.from_record(record, "reference")
+        game = record_module.from_record(record, "reference", allow_edited=True)
     except RecordError:
         return
     try:

@@ -108,6 +108,8 @@ class TestGame:
         assert from_record(record).messages == game.messages
         record["phases"][0]["messages"][0]["message"] = text
         with pytest.raises(RecordError, match="propose peace"):
+            from_record(record, allow_edited=True)
+        with pytest.raises(RecordError, match="edited"):
             from_record(record)
 
 

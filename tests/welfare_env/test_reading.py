@@ -1,0 +1,189 @@
+"""Orders as people and language models write them: one table, read by the game and by the reader of language models."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agents.lm.reading.orders import OrderBook
+from welfare_env import Game, IllegalOrderError, OrderError, OrderSyntaxError, Rules, load_board
+from welfare_env.reading import LONGEST_ORDER, read_order
+
+
+def standing(phase: str = "S1901M", **more: Any) -> Game:
+    """Units for which there is every kind of order, on every kind of place."""
+    france = ["A PAR", "A MAR", "F BRE", "F GAS", "A PIC", "F WES", "F SPA/SC", "A TYR", "F NWG", "F BOT", "A RUM"]
+    england = ["A LON", "A EDI", "A NWY", "F NTH", "F SKA", "F ENG", "F MAO", "F HEL", "F STP/SC", "A LVP", "F IRI"]
+    return Game.from_position(phase, {"FRANCE": france, "ENGLAND": england, "GERMANY": ["A MUN"]}, {}, **more)
+
+
+def winter() -> Game:
+    centers = {"FRANCE": ["PAR", "MAR", "BRE"], "RUSSIA": ["STP", "MOS"], "ENGLAND": ["LON", "EDI"]}
+    rules = Rules(transfers=True)
+    return Game.from_position("W1901A", {"ENGLAND": ["A LON"]}, centers, welfare={"FRANCE": 2}, rules=rules)
+
+
+def retreats() -> Game:
+    dislodged = {"FRANCE": {"A GAS": ["PAR", "BUR"], "F WES": ["SPA/SC", "TUN"]}}
+    return Game.from_position("F1905R", {"ENGLAND": ["A SER"]}, {}, dislodged=dislodged)
+
+
+GAMES = {"movement": standing(), "winter": winter(), "retreats": retreats()}
+PHASE_OF = {"B": "winter", "GIVE": "winter", "WAIVE": "winter", "R": "retreats", "D": "retreats"}
+
+
+def spellings() -> list[tuple[str, str]]:
+    """What is meant, and a way to write it; every order also as the engine writes it."""
+    rows = [("A PAR - BUR", " A  PAR-BUR "), ("A PAR - BUR", "\tA PAR\n- BUR\r\n")]
+    meant = ""
+    for line in (Path(__file__).parents[1] / "data" / "spellings.txt").read_text(encoding="utf-8").splitlines()[1:]:
+        meant = meant if line.startswith(" ") else line
+        rows.append((meant, line.strip()))
+    return rows
+
+
+ROWS = spellings()
+
+
+def game_of(meant: str) -> Game:
+    words = meant.split()
+    return GAMES[
+        next(
+            (phase for key, phase in PHASE_OF.items() if key in words), "retreats" if meant == "A GAS D" else "movement"
+        )
+    ]
+
+
+def owner_of(game: Game, meant: str) -> str:
+    """Who can give the order."""
+    given = ["FRANCE"] if meant.split()[0] in ("WAIVE", "GIVE") else game.powers
+    return next(power for power in given if given == ["FRANCE"] or meant in sum(game.legal_orders(power).values(), ()))
+
+
+@pytest.mark.parametrize(("meant", "way"), ROWS)
+def test_the_game_understands(meant: str, way: str) -> None:
+    game = game_of(meant)
+    power = owner_of(game, meant)
+    game.check_orders(power, [way])
+    assert game.submit(power, [way]) == ()
+    assert game.orders(power) == (meant,)
+
+
+@pytest.mark.parametrize(("meant", "way"), [row for row in ROWS if row[0] not in ("WAIVE", "GIVE ENGLAND")])
+def test_the_reader_of_language_models_understands(meant: str, way: str) -> None:
+    game = game_of(meant)
+    assert OrderBook(game.view(owner_of(game, meant))).find(way)[1] == meant
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        " ",
+        "A PAR",
+        "A PAR -",
+        "A - BUR",
+        "A PAR - BUR BUR",
+        "HOLD",
+        "hold everything",
+        "X PAR H",
+        "A PAR H H",
+        "A PAR S",
+        "A PAR - BUR - GAS",
+        "A PAR - BUR to MUN",
+        "A PAR - BUR - XYZ",
+        "A PAR - BUR or GAS",
+        "A PAR - BUR, or hold",
+        "A PAR - BUR, if Germany agrees",
+        "A PAR - BUR unless attacked",
+        "A PAR H; A MAR H",
+        "A PAR H, A MAR H",
+        "A PAR H. A MAR H",
+        "A PAR H and A MAR H",
+        "A PAR - BUR; A MAR - GAS; F BRE H",
+        "A PAR H\nA MAR H",
+        "not A PAR - BUR",
+        "don't move A PAR to BUR",
+        "A PAR does not move to BUR",
+        "A PAR H\x00",
+        "\x00",
+        "\ud800",
+        "A PAR S MAR",
+        "A PAR S BUR",
+        "A PAR - BURGUNDI",
+        "A PAR/NC H",
+        "F ENG C F LON - BEL",
+        "A LON - BEL VIA PAR",
+        "A LON - PAR - BEL",
+        "GIVE",
+        "GIVE 3",
+        "GIVE FRANCE ITALY",
+        "GIVE 2 FRANCE",
+        "WAIVE WAIVE",
+        "do not give France a point",
+        "A PAR - BUR or not: hold",
+        "A PAR S A MAR -",
+        "F PAR H",
+        "A MAO H",
+        "A XYZ H",
+    ],
+)
+def test_what_is_no_order_or_more_than_one(text: str) -> None:
+    for game in GAMES.values():
+        with pytest.raises(OrderSyntaxError) as error:
+            game.submit("FRANCE", [text])
+        assert repr(text) in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "text", ["A LON - BEL VIA", "A LON - BEL", "A LON - NTH - BEL", "London to Belgium by convoy", "A YOR - BEL"]
+)
+def test_without_a_fleet_there_is_no_convoy(text: str) -> None:
+    game = Game.from_position("S1901M", {"ENGLAND": ["A LON"]}, {})
+    with pytest.raises(IllegalOrderError):
+        game.submit("ENGLAND", [text])
+
+
+def test_what_may_mean_several_orders_is_refused_with_all_of_them() -> None:
+    with pytest.raises(IllegalOrderError, match="F MAO - SPA/NC, F MAO - SPA/SC"):
+        GAMES["movement"].submit("ENGLAND", ["F MAO - SPA"])
+    with pytest.raises(IllegalOrderError, match="A BRE B, F BRE B"):
+        GAMES["winter"].submit("FRANCE", ["BRE B"])
+    with pytest.raises(IllegalOrderError, match="F STP/NC B, F STP/SC B"):
+        GAMES["winter"].submit("RUSSIA", ["F STP B"])
+
+
+def test_both_builds_and_disbands_are_seen_in_words() -> None:
+    with pytest.raises(IllegalOrderError, match="both builds and disbands"):
+        GAMES["winter"].submit("ENGLAND", ["Build an army in Edinburgh", "remove A LON"])
+
+
+@given(
+    st.one_of(st.text(), st.text("AF PARBU-/SCHDVI \n.,#()\u2014", max_size=40), st.binary(), st.none(), st.floats())
+)
+def test_anything_is_an_order_or_an_order_error(text: Any) -> None:
+    game = GAMES["movement"]
+    try:
+        game.submit("FRANCE", [text])
+    except OrderError:
+        return
+    (order,) = game.orders("FRANCE")
+    assert order in game.board.orders.index
+
+
+@pytest.mark.parametrize("mark", ["-", "\u2014", "#", ",", ".", " to ", "("])
+def test_many_marks_do_not_take_long(mark: str) -> None:
+    text = "A PAR - BUR " + mark * LONGEST_ORDER
+    read_order(text[:LONGEST_ORDER], load_board())
+    assert read_order(text, load_board()) is None
+
+
+@pytest.mark.parametrize("map_name", ["standard", "colonial", "modern", "ancmed"])
+def test_names_are_unlike_what_they_stand_for(map_name: str) -> None:
+    board = load_board(map_name)
+    assert {*board.names.values()} <= {*board.locations, *board.powers}
+    assert not {*board.names} & {*board.locations, *board.powers}
+    for code, name in board.long_names.items():
+        assert board.names.get(name.upper().replace(".", "").replace("-", " "), code) == code

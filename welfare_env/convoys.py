@@ -1,0 +1,92 @@
+"""Convoy routes: which fleets can carry an army from one coast to another.
+
+The routes are those of the `diplomacy` package, in its sequence, on which quirks of adjudication depend. The package
+tries every way over sea, which takes minutes on large maps, and keeps what it finds in a pickle in the user's home;
+here only ways without shortcuts are followed, which takes seconds, and neither pickle nor home is touched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from welfare_env.errors import MapFormatError
+
+LONGEST = 13  # fleets in a convoy, as in the package
+MOST_WAYS = 500_000  # that are followed; the largest installed map has half of them
+SEAS, COASTS = ("sea", "port"), ("coast", "port")  # where fleets convoy, and where armies embark and land
+
+Route = tuple[str, frozenset[str], frozenset[str]]  # from, fleets, to
+
+
+class Way(NamedTuple):
+    """Seas in the sequence of a convoy, and as bits all that borders a sea before the last."""
+
+    seas: tuple[str, ...]
+    passed: int
+
+
+def convoy_routes(kind: Mapping[str, str], near: Mapping[str, Sequence[str]]) -> tuple[Route, ...]:
+    """Every smallest set of fleets that carries an army, with the coasts it reaches from where; small sets first.
+
+    A set is smallest if none of its fleets can be left out: a way over sea on which no sea borders an earlier one but
+    the last, and which begins at the only one that borders the coast it leaves.
+
+    Args:
+        kind: location -> "land", "coast", "sea", "port", or anything else where nobody goes.
+        near: location -> the locations it borders, in the map's sequence.
+
+    Raises:
+        MapFormatError: there are too many ways over sea.
+    """
+    search = _Search(kind, near)
+    routes = [route for start in kind if search.embarks(start) for route in search.routes(start)]
+    return tuple(sorted(routes, key=lambda route: len(route[1])))
+
+
+class _Search:
+    def __init__(self, kind: Mapping[str, str], near: Mapping[str, Sequence[str]]) -> None:
+        self.kind, self.near = kind, near
+        self.bit = {place: 1 << number for number, place in enumerate(kind)}
+        self.around = {place: sum(self.bit[other] for other in set(near[place])) for place in kind}
+        self.followed = 0
+
+    def embarks(self, place: str) -> bool:
+        """Whether an army can board or land there; the coasts of a province count as the province."""
+        return self.kind[place] in COASTS and "/" not in place
+
+    def routes(self, start: str) -> list[Route]:
+        """The routes from one coast, in the sequence of the coasts that are found."""
+        found: dict[str, list[frozenset[str]]] = {}
+        ways = [Way((sea,), 0) for sea in dict.fromkeys(self.near[start]) if self.kind[sea] in SEAS]
+        for _ in range(LONGEST):
+            self._count(len(ways))
+            for way in ways:
+                for place in self._steps(way):
+                    if self.embarks(place) and place != start:
+                        found.setdefault(place, []).append(frozenset(way.seas))
+            ways = [longer for way in ways for longer in self._longer(way, start)]
+        reached: dict[frozenset[str], list[str]] = {}
+        for place, sets in found.items():
+            for fleets in sets:
+                reached.setdefault(fleets, []).append(place)
+        return [(start, fleets, frozenset(places)) for fleets, places in reached.items()]
+
+    def _count(self, ways: int) -> None:
+        self.followed += ways
+        if self.followed > MOST_WAYS:
+            raise MapFormatError(f"the map has more than {MOST_WAYS} convoy routes, too many to list")
+
+    def _steps(self, way: Way) -> Iterator[str]:
+        """Where the last sea leads that no earlier one leads to."""
+        for place in dict.fromkeys(self.near[way.seas[-1]]):
+            if not way.passed & self.bit[place]:
+                yield place
+
+    def _longer(self, way: Way, start: str) -> Iterator[Way]:
+        """The way, a sea on. A port where an army may land is none, but for the one it leaves, as in the package."""
+        passed = way.passed | self.around[way.seas[-1]]
+        for place in self._steps(way):
+            is_landing = self.embarks(place) and place != start
+            if self.kind[place] in SEAS and not is_landing and not self.around[start] & self.bit[place]:
+                yield Way((*way.seas, place), passed)
