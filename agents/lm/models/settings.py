@@ -11,6 +11,7 @@ from agents.lm.errors import ConfigError
 
 _VARIABLE = re.compile(r"[A-Za-z_]\w{0,63}", re.ASCII)
 _LIKE_A_KEY = re.compile(r"(?=.*[a-z])(?=.*\d).{24,}")  # nobody calls a variable gsk_1a2B3c...
+_OF_A_KEY = re.compile(r"(?:^|_)(?:API)?(?:KEY|TOKEN)\d*(?:_|$)", re.IGNORECASE)  # no other variable is sent anywhere
 _ADDRESS = "give an address such as http://127.0.0.1:8000/v1 or https://HOST, with a path where there is one"
 _HIDDEN = "[key]"
 _SHORTEST_IN_PIECES = 12  # characters of a key; pieces of a shorter one may be any words
@@ -68,15 +69,22 @@ def checked_url(url: str, name: str = "base_url") -> str:
 
 
 def checked_variable(name: str) -> str:
-    """The name of an environment variable, which may be written down.
+    """The name of an environment variable that holds a key, which may be written down.
+
+    KEY or TOKEN must be a word of it: a spec that somebody else has written cannot send other variables anywhere.
 
     Raises:
-        ConfigError: it is none, or looks like a key. The text does not quote it.
+        ConfigError: it is none, or none of a key, or looks like a key itself. The text does not quote it.
     """
     if not isinstance(name, str) or not _VARIABLE.fullmatch(name) or _LIKE_A_KEY.fullmatch(name):
         raise ConfigError(
             "key_variable: give the name of the environment variable that holds the key, such as MY_SERVER_KEY "
             "(letters, digits and _, at most 64), and never the key itself"
+        )
+    if not _OF_A_KEY.search(name):
+        raise ConfigError(
+            "key_variable: give a name with KEY or TOKEN as one of its words, such as MY_SERVER_KEY; what other "
+            "variables hold is sent to no server"
         )
     return name
 

@@ -212,7 +212,7 @@ class TestSampling:
         model = connect(api, "fail-400")
         with pytest.raises(ModelError):
             ask(model, question)
-        assert model.sampling(question) == {"temperature": 1.0, "top_p": 0.9}
+        assert model.without == frozenset()
 
 
 class TestSchemas:
