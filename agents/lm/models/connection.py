@@ -24,6 +24,7 @@ MAX_REPLY_BYTES = 4 * 2**20
 MAX_ERROR_BYTES = 2**16
 """Of an answer that is an error; what comes after them is not read."""
 
+MAX_CODING = 200  # characters of the name of a packing that are told
 LONGEST_CONNECTING = 15.0  # seconds until nobody listens
 _CODINGS = ("", "identity", "gzip", "deflate")  # those of which a piece grows to a thousand times itself at most
 
@@ -106,7 +107,8 @@ class Connection:
             raise status_fault(response.status_code, response.headers, body, self.redacted)
         coding = response.headers.get("content-encoding", "").strip().lower()
         if coding not in _CODINGS:
-            raise Fault("malformed", f"the answer is packed as {clean(coding)}, which was not asked for")
+            packed = clean(self.redacted(coding[:MAX_CODING]))
+            raise Fault("malformed", f"the answer is packed as {packed}, which was not asked for")
 
     async def _beginning(self, response: Any) -> bytes:
         """The first bytes of an answer's body, as many as there are before it ends or breaks off."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import math
 import re
 from typing import Any
 from urllib.parse import urlsplit
 
 from agents.lm.errors import ConfigError
+
+MOST = 10**9
+"""No number of a setting is above that."""
 
 _VARIABLE = re.compile(r"[A-Za-z_]\w{0,63}", re.ASCII)
 _LIKE_A_KEY = re.compile(r"(?=.*[a-z])(?=.*\d).{24,}")  # nobody calls a variable gsk_1a2B3c...
@@ -15,9 +17,12 @@ _OF_A_KEY = re.compile(r"(?:^|_)(?:API)?(?:KEY|TOKEN)\d*(?:_|$)", re.IGNORECASE)
 _ADDRESS = "give an address such as http://127.0.0.1:8000/v1 or https://HOST, with a path where there is one"
 _HIDDEN = "[key]"
 _SHORTEST_IN_PIECES = 12  # characters of a key; pieces of a shorter one may be any words
-_KEYS = re.compile(r"\b(?:sk|gsk|xai|pk|rk)[-_][\w*.-]{6,}|[^\s\"']*\*{3,}[^\s\"']*")
+_KEYS = re.compile(r"\b(?:sk|gsk|xai|pk|rk)[-_][\w*.-]{6,}")
+_WORD = re.compile(r"[^\s\"']+")
+_NAME = re.compile(r"[\w*.-]+")
+_MASK = "***"
 _ANY_USER = re.compile(r"//[^/\s@]+@")
-_USER = re.compile(r"(//|base_url\s*=).*@", re.DOTALL)
+_BEFORE_USER = re.compile(r"//|base_url\s*=")
 _QUERY = re.compile(r"(base_url\s*=[^?#,()]*[?#])[^,()]*")
 _KEY_OPTION = re.compile(r"(key_variable\s*=\s*)([^,()]*)")
 
@@ -29,9 +34,9 @@ def check_number(name: str, value: Any, above: float = -1.0, whole: bool = False
         ConfigError: it is not, or it is not whole where it must be.
     """
     kinds = int if whole else int | float
-    if isinstance(value, bool) or not isinstance(value, kinds) or not math.isfinite(value) or not value > above:
+    if isinstance(value, bool) or not isinstance(value, kinds) or not above < value <= MOST:  # nor is NaN
         bound = "from 0" if above < 0 else f"above {above:g}"
-        raise ConfigError(f"{name} {value!r}: give a {'whole ' if whole else ''}number {bound}")
+        raise ConfigError(f"{name} {value!r:.40}: give a {'whole ' if whole else ''}number {bound}, up to {MOST:,}")
 
 
 def check_kind(name: str, value: Any, kind: type) -> None:
@@ -91,7 +96,9 @@ def checked_variable(name: str) -> str:
 
 def hide_secrets(text: str) -> str:
     """A spec as it may be quoted: without what `checked_url` and `checked_variable` refuse to quote."""
-    text = _USER.sub(r"\1[hidden]@", text)
+    end = text.rfind("@")
+    if start := _BEFORE_USER.search(text, 0, max(0, end)):
+        text = f"{text[: start.end()]}[hidden]{text[end:]}"
     text = _QUERY.sub(r"\1[hidden]", text)
     return _KEY_OPTION.sub(_named, text)
 
@@ -106,10 +113,11 @@ def redacted(text: str, key: str = "") -> str:
     if key:
         text = text.replace(key, _HIDDEN)
     text = _KEYS.sub(_HIDDEN, _ANY_USER.sub(rf"//{_HIDDEN}@", text))
+    text = _WORD.sub(lambda word: _HIDDEN if _MASK in word[0] else word[0], text)
     if len(key) < _SHORTEST_IN_PIECES:
         return text
-    pieces = rf"[\w*.-]*{re.escape(key[:6])}[\w*.-]*|[\w*.-]*{re.escape(key[-4:])}(?![\w-])"
-    return re.sub(pieces, _HIDDEN, text)
+    piece = re.compile(rf"{re.escape(key[:6])}|{re.escape(key[-4:])}(?![\w-])")
+    return _NAME.sub(lambda name: _HIDDEN if piece.search(name[0]) else name[0], text)
 
 
 def _named(option: re.Match[str]) -> str:

@@ -309,6 +309,8 @@ class TestPrices:
         [
             "",
             "[]",
+            "[" * 100_000,
+            " " * 2**21,
             '{"a": 1}',
             '{"a": {"input": 1}}',
             '{"a": {"input": 1, "output": 2, "tax": 3}}',
@@ -316,6 +318,8 @@ class TestPrices:
             '{"a": {"input": NaN, "output": 2}}',
             '{"a": {"input": true, "output": 2}}',
             '{"a": {"input": "1", "output": 2}}',
+            '{"a": {"input": 1' + "0" * 400 + ', "output": 2}}',
+            '{"a": {"input": 1, "output": 2, "up_to": 1e999}}',
         ],
     )
     def test_files_that_are_none(self, text: str, tmp_path: Path) -> None:
@@ -325,8 +329,9 @@ class TestPrices:
             load_prices(file)
 
     def test_no_file(self, tmp_path: Path) -> None:
-        with pytest.raises(ConfigError, match="no table of prices"):
-            load_prices(tmp_path / "none.json")
+        for path in (tmp_path / "none.json", tmp_path, Path("/dev/zero")):
+            with pytest.raises(ConfigError, match="no table of prices"):
+                load_prices(path)
 
 
 class TestUsage:

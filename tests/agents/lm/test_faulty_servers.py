@@ -271,6 +271,11 @@ class TestSize:
     def test_no_more_is_read_than_is_of_use(self, script: Script, kind: str, sdk: str, connect: Start) -> None:
         assert failure(connect(sdk, script)).kind == kind
 
+    def test_no_header_tells_a_key(self, sdk: str, connect: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("ROUTER_KEY", "a-secret-of-mine")
+        script = says(b"x", headers="content-encoding: a-secret-of-mine\r\n")
+        assert "packed as [key]," in str(failure(connect(sdk, script, key_variable="ROUTER_KEY")))
+
     def test_an_answer_may_be_packed(self, sdk: str, connect: Start) -> None:
         import gzip
 

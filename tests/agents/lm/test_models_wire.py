@@ -254,8 +254,8 @@ class TestChecks:
     @pytest.mark.parametrize(
         "settings",
         [
-            *({"timeout": wrong} for wrong in (0, -1, "5", float("nan"))),
-            *({"retries": wrong} for wrong in (-1, 1.5, True, None)),
+            *({"timeout": wrong} for wrong in (0, -1, "5", float("nan"), float("inf"), 10**400)),
+            *({"retries": wrong} for wrong in (-1, 1.5, True, None, 10**400)),
             *({"max_concurrent": wrong} for wrong in (0, 1.5)),
             *({"requests_per_minute": wrong} for wrong in (0, 0.5, "9")),
             *({"api": "messages"}, {"backoff": -1}, {"structured": "no"}, {"effort": 3}, {"effort": 0}),
