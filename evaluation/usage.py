@@ -30,6 +30,8 @@ class LMUsage:
         output_tokens: of replies.
         dollars: list price of all replies; None where a price was not known.
         faults: kind -> how often a request failed, repeated ones included.
+        endings: how replies ended that did not end by themselves -> how often: "cut off", "notes cut off" (those of
+            a summariser), "refused", "odd endings".
         losses: kind -> how often something in a reply could not be used.
     """
 
@@ -41,6 +43,7 @@ class LMUsage:
     output_tokens: int
     dollars: float | None
     faults: dict[str, int]
+    endings: dict[str, int]
     losses: dict[str, int]
 
 
@@ -56,9 +59,20 @@ def usage_of(records: Sequence[Mapping[str, Any]]) -> LMUsage | None:
         **{name: sum(model[name] for model in models) for name in _SUMS},
         dollars=None if None in dollars else sum(dollars),
         faults=_counted(models, "faults"),
+        endings=_endings(models),
         losses=_counted(models, "losses"),
     )
 
+
+_ADVICE = {
+    "cut off": "{count} of {calls} replies were cut off at max_tokens, in which hidden thinking counts: raise "
+    "max_tokens, or lower effort",
+    "notes cut off": "{count} notes were cut off at their limit: choose another model as summariser, or none",
+    "refused": "{count} of {calls} replies were refusals, of the model or of its provider: see the turns in the "
+    "record, and try another model or flavour",
+    "odd endings": "{count} of {calls} replies ended in a way that is not known here: see the turns in the record",
+}
+"""What to do about replies that did not end by themselves."""
 
 CAPTION = "all replies of all games, also those kept from earlier; a reply that games share counts in each of them"
 
@@ -75,6 +89,22 @@ def _counted(models: Sequence[Mapping[str, Any]], what: str) -> dict[str, int]:
     for model in models:
         total.update(model[what])
     return dict(sorted(total.items()))
+
+
+def _endings(models: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    """In the words of `_ADVICE`."""
+    counts = Counter(_counted(models, "endings"))
+    cut = sum(turn.get("finish") == "length" for model in models for turn in model["turns"])
+    named = {"cut off": cut, "notes cut off": counts["length"] - cut}
+    named |= {"refused": counts["refusal"], "odd endings": counts["other"]}
+    return {name: count for name, count in named.items() if count}
+
+
+def advice(rows: Sequence[tuple[str, LMUsage]]) -> Iterator[str]:
+    """A line for each way in which replies did not end by themselves: of which policy, how many, and what to do."""
+    for policy, usage in rows:
+        for name, count in usage.endings.items():
+            yield f"{policy}: {_ADVICE[name].format(count=count, calls=usage.calls)}"
 
 
 def unusable(records: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -105,19 +135,20 @@ def usage_table(rows: Sequence[tuple[str, LMUsage]]) -> Table:
     """A row a policy."""
     table = Table(
         title=Text("Language models", style="table.title"),
-        caption=Text(CAPTION, style="table.caption"),
+        caption=Text("\n".join((CAPTION, *advice(rows))), style="table.caption"),
         title_justify="left",
         caption_justify="left",
     )
     table.add_column("policy", overflow="fold", min_width=12)
     for name in ("calls", "failed", "input tokens", "cached", "output tokens", "list price"):
         table.add_column(name, justify="right")
-    table.add_column("faults and losses", overflow="fold")
+    table.add_column("faults, endings and losses", overflow="fold")
     for policy, usage in rows:
         share = f"{usage.cached_tokens / usage.input_tokens:.0%}" if usage.input_tokens else "-"
         dollars = "unknown" if usage.dollars is None else f"${usage.dollars:.2f}"
         counts = (f"{usage.calls:,}", f"{usage.failed:,}", f"{usage.input_tokens:,}", share, f"{usage.output_tokens:,}")
-        wrong = ", ".join(f"{kind} {number}" for kind, number in (usage.faults | usage.losses).items())
+        counted = (*usage.faults.items(), *usage.endings.items(), *usage.losses.items())
+        wrong = ", ".join(f"{kind} {number}" for kind, number in counted)
         table.add_row(*map(Text, (policy, *counts, dollars, wrong or "none")))
     return table
 

@@ -19,6 +19,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from welfare_env import checks
 from welfare_env.engine import ADJUSTMENTS, DEFAULT_ENGINE, ENGINES
 from welfare_env.errors import RecordError, WelfareEnvError
 from welfare_env.mapfile import is_known, map_digest

@@ -26,6 +26,7 @@ class Ledger:
         attempts: requests sent for them, repeated ones included.
         usage: of all of them.
         faults: kind -> how often, over all attempts.
+        endings: how replies ended that did not end by themselves ("length", "refusal", "other") -> how often.
         turns: an entry for each question about a turn: where, the private reasoning, what was lost.
         parsed: of these questions, those with a reply that was in the form asked for.
         losses: kind -> how often something in a reply could not be used; `EMPTY_NOTE`, too.
@@ -38,6 +39,7 @@ class Ledger:
     attempts: int = 0
     usage: Usage = NO_USAGE
     faults: Counter[str] = field(default_factory=Counter)
+    endings: Counter[str] = field(default_factory=Counter)
     turns: list[dict[str, Any]] = field(default_factory=list)
     parsed: int = 0
     losses: Counter[str] = field(default_factory=Counter)
@@ -60,6 +62,8 @@ class Ledger:
             self._count(len(error.faults), error.faults, error.usage or NO_USAGE)
             return error
         self._count(reply.attempts, reply.faults, reply.usage)
+        if reply.finish != "stop":
+            self.endings[reply.finish] += 1
         return reply
 
     def _count(self, attempts: int, faults: Sequence[str], usage: Usage) -> None:
@@ -93,6 +97,7 @@ class Ledger:
             "output_tokens": self.usage.output_tokens,
             "dollars": self.usage.dollars,
             "faults": dict(sorted(self.faults.items())),
+            "endings": dict(sorted(self.endings.items())),
             "losses": dict(sorted(self.losses.items())),
             "turns": self.turns,
             "summaries": self.summaries,

@@ -1,39 +1,19 @@
-"""What comes back from a server: an answer, or a fault, and what it says about either."""
+"""What an answer says: its text, how it ended, and what it has used."""
 
 from __future__ import annotations
 
-import email.utils
-import math
-import re
-import time
-from collections.abc import Iterable, Mapping
+import json
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from agents.lm.models.limits import Clock
+from agents.lm.models.faults import Fault, clean
 from agents.lm.models.prices import Price
 from agents.lm.models.protocol import Finish, Usage
 
-MAX_REPLY_BYTES = 4 * 2**20
-"""Of a whole answer, several times what the longest reply of any model takes up; what goes on longer is cut off."""
-
-LONGEST_RETRY_AFTER = 600.0  # seconds; a server that wants a longer pause ends the call
 MOST_TOKENS = 10**9  # of one answer
-PAID_FOR = frozenset({"malformed", "empty", "too long"})
-"""Kinds of faults of answers that cost as much as good ones."""
-
-LOST = PAID_FOR | {"timeout", "connection"}
-"""Kinds of faults after which the server may have answered, and charged for it, whether or not we have seen it."""
-
-_KIND_OF_STATUS = {
-    **{401: "authentication", 403: "authentication", 407: "authentication", 402: "quota", 404: "not found"},
-    **{408: "timeout", 409: "server", 413: "too long", 425: "server", 429: "rate limit"},
-}
-_MAY_PASS = {"rate limit", "server", "timeout", "connection", "unreachable", *PAID_FOR}
-_PROMPT_TOO_LONG = re.compile(r"context.length|prompt is too long|maximum context|context window", re.IGNORECASE)
-_NO_MONEY = re.compile(r"credit balance is too low|insufficient (?:credits|balance)", re.IGNORECASE)
-_FLAGGED = re.compile(r"moderation|flagged", re.IGNORECASE)  # what OpenRouter says with a 403: this prompt, not all
-_LONGEST_TEXT = 300  # characters of what a server says about an error
+_LONGEST_NUMBER = 30  # digits
+_DIALECTS = ("text", "output_text", None)  # what parts of text are called; some servers do not name them
 
 
 class Counts(NamedTuple):
@@ -52,7 +32,7 @@ class Counts(NamedTuple):
 
 @dataclass(frozen=True)
 class Answer:
-    """What a server has answered. `counts` is None where it does not say."""
+    """What a server has answered. `counts` is None where it does not say, or nothing that can be so."""
 
     text: str
     finish: Finish
@@ -60,121 +40,83 @@ class Answer:
     counts: Counts | None
 
 
-class Fault(Exception):
-    """What was wrong with a try. Never leaves this package: a call ends in a reply or in a `ModelError`."""
+def parsed(content: bytes) -> Any:
+    """The JSON of an answer.
 
-    def __init__(
-        self, kind: str, text: str, *, retry_after: float | None = None, final: bool = False, used: Counts | None = None
-    ) -> None:
-        super().__init__(kind, text)
-        self.kind, self.text, self.retry_after, self.used = kind, text, retry_after, used
-        self.is_final = final or kind not in _MAY_PASS
-
-
-def status_fault(status: int, headers: Mapping[str, str], body: Any) -> Fault:
-    """What an answer that is an error means.
-
-    Args:
-        status: of HTTP, 400 to 599.
-        headers: of the answer; names in small letters.
-        body: of the answer, JSON where it was that.
+    Raises:
+        Fault: it is none.
     """
-    said, code = _message(body)
-    kind = _kind(status, said, code)
-    text = f"HTTP {status}: {said}" if said else f"HTTP {status}"
-    final = kind == "too long" or headers.get("x-should-retry") == "false"
-    pause = _retry_after(headers)
-    if pause is not None and pause > LONGEST_RETRY_AFTER:
-        text += f" (it wants a pause of {pause:.0f} s)"
-    return Fault(kind, text, retry_after=pause, final=final)
+    try:
+        return json.loads(content, parse_int=_integer)
+    except (ValueError, RecursionError) as error:
+        raise Fault("malformed", f"the answer of {len(content)} bytes is no JSON: {clean(str(error))}") from None
 
 
-def _kind(status: int, said: str, code: str) -> str:
-    """The kind of fault: by the status, and where that says too little by the server's words."""
-    kind = "server" if status >= 500 else _KIND_OF_STATUS.get(status, "bad request")
-    if kind == "bad request" and (code == "context_length_exceeded" or _PROMPT_TOO_LONG.search(said)):
-        return "too long"
-    if status < 500 and (code == "insufficient_quota" or _NO_MONEY.search(said)):
-        return "quota"
-    return "bad request" if status == 403 and _FLAGGED.search(said) else kind
+def texts(content: Any) -> Iterator[str]:
+    """The texts of an answer's content: it is one itself, or a list of parts, some of which are texts.
 
+    What a model was thinking is no part of what it says.
 
-def _message(body: Any) -> tuple[str, str]:
-    """What a server says is wrong, cleaned and shortened, and its code for it."""
-    inner = body.get("error", body) if isinstance(body, dict) else body
-    if not isinstance(inner, dict):
-        return clean(inner), ""
-    return clean(inner.get("message")), str(inner.get("code") or inner.get("type") or "")
-
-
-def clean(text: Any) -> str:
-    """A server's words in one line of ordinary length; empty for what is no text."""
-    if not isinstance(text, str):
-        return ""
-    words = " ".join("".join(sign if sign.isprintable() else " " for sign in text[: 4 * _LONGEST_TEXT]).split())
-    return words if len(words) <= _LONGEST_TEXT else words[:_LONGEST_TEXT] + "..."
-
-
-def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """The pause that a server asks for, in seconds; None for none, or none that can be read."""
-    for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
-        try:
-            seconds = float(headers.get(name, "")) / unit
-        except ValueError:
-            continue
-        return max(0.0, seconds) if math.isfinite(seconds) else None
-    date = email.utils.parsedate_tz(headers.get("retry-after", ""))
-    return None if date is None else max(0.0, email.utils.mktime_tz(date) - time.time())
-
-
-class Collected:
-    """The body of an answer as it comes in.
-
-    Args:
-        clock: what time it is.
-        timeout: seconds from now until which it must be there.
+    Raises:
+        TypeError: it is neither.
     """
-
-    def __init__(self, clock: Clock, timeout: float) -> None:
-        self._clock, self._timeout, self._deadline = clock, timeout, clock.now() + timeout
-        self._pieces: list[bytes] = []
-        self._size = 0
-
-    @property
-    def content(self) -> bytes:
-        """All of it so far."""
-        return b"".join(self._pieces)
-
-    def add(self, piece: bytes) -> None:
-        """The next piece.
-
-        Raises:
-            Fault: it is too long, or has taken too long.
-        """
-        self._pieces.append(piece)
-        self._size += len(piece)
-        if self._size > MAX_REPLY_BYTES:
-            raise Fault("too long", f"the answer is longer than {MAX_REPLY_BYTES} bytes")
-        if self._clock.now() > self._deadline:
-            raise Fault("timeout", f"no whole answer within {self._timeout:g} s")
+    if isinstance(content, str):
+        yield content
+    for part in _parts(content):
+        if isinstance(part, str):
+            yield part
+        elif isinstance(part, dict) and part.get("type") in _DIALECTS and not part.get("thought"):
+            yield from _text(part.get("text"))
 
 
-def joined(texts: Iterable[str]) -> str:
+def refusals(content: Any) -> Iterator[str]:
+    """The texts of the parts of an answer's content in which the model says that it does not want to answer.
+
+    Raises:
+        TypeError: it is neither a text nor a list of parts.
+    """
+    for part in _parts(content):
+        if isinstance(part, dict) and part.get("type") == "refusal":
+            yield from _text(part.get("refusal"))
+
+
+def joined(said: Iterable[str]) -> str:
     """Texts of an answer as one, with what UTF-8 cannot hold replaced, so that it can be written down and sent on."""
-    text = "".join(texts)
+    text = "".join(said)
     return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def count(number: Any) -> int:
-    """A number of tokens; none is 0.
+def finish_of(reason: Any, finishes: Mapping[Any, Finish]) -> Finish:
+    """How an answer ended, in our words."""
+    return finishes.get(reason, "other") if reason is None or isinstance(reason, str) else "other"
 
-    Raises:
-        TypeError, ValueError: it is no such number.
-    """
-    if number is None:
-        return 0
-    if not isinstance(number, int):
-        raise TypeError(f"{number!r} is no number of tokens")
-    if not 0 <= number <= MOST_TOKENS:
-        raise ValueError("no number of tokens that an answer can have used")
-    return number
+
+def field(value: Any, name: str) -> Any:
+    """What an object of JSON has under a name; None where it has nothing, or is none."""
+    return value.get(name) if isinstance(value, dict) else None
+
+
+def count(number: Any) -> int | None:
+    """A number of tokens; None for what is no such number."""
+    if isinstance(number, float) and number.is_integer():
+        number = int(number)  # JSON has one kind of numbers, and some servers write 12.0
+    is_one = isinstance(number, int) and not isinstance(number, bool) and 0 <= number <= MOST_TOKENS
+    return number if is_one else None
+
+
+def _parts(content: Any) -> list[Any]:
+    if content is None or isinstance(content, str):
+        return []
+    if not isinstance(content, list):
+        raise TypeError(f"content is a {type(content).__name__}, neither a text nor a list of parts")
+    return content
+
+
+def _text(text: Any) -> Iterator[str]:
+    if isinstance(text, str):
+        yield text
+
+
+def _integer(digits: str) -> int | float:
+    """A whole number of any length; Python refuses to read those of thousands of digits as such."""
+    return int(digits) if len(digits) <= _LONGEST_NUMBER else float(digits)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator
 from types import ModuleType
 from typing import Any, ClassVar
 
-from agents.lm.models.answers import Answer, Counts, count, joined
+from agents.lm.models.answers import Answer, Counts, count, field, finish_of, joined, texts
+from agents.lm.models.faults import clean
 from agents.lm.models.protocol import Block, Finish, Request
 from agents.lm.models.remote import RemoteModel
 
@@ -36,7 +37,7 @@ class AnthropicModel(RemoteModel):
     URL_VARIABLE: ClassVar[str] = "ANTHROPIC_BASE_URL"
     KEY_VARIABLE: ClassVar[str] = "ANTHROPIC_API_KEY"
 
-    def body(self, request: Request, sampling: Mapping[str, float]) -> dict[str, Any]:
+    def body(self, request: Request, without: Collection[str]) -> dict[str, Any]:
         """The arguments for the SDK."""
         system, user = _marked(list(_pieces(request.system)), list(_pieces(request.user)))
         body: dict[str, Any] = {
@@ -47,11 +48,12 @@ class AnthropicModel(RemoteModel):
         if system:
             body["system"] = system
         output: dict[str, Any] = {} if self.effort is None else {"effort": self.effort}
-        if request.schema is not None and self.structured:
-            output["format"] = {"type": "json_schema", "schema": request.schema}
+        schema, sampling = self.schema(request, without), self.sampling(request, without)
+        if schema is not None:
+            output["format"] = {"type": "json_schema", "schema": schema}
         # The SDK has no arguments for sampling any more, which older models know; and it walks through every value of
         # its own arguments, which takes long in a schema of 500 orders.
-        extra = {"output_config": output, **sampling} if output else dict(sampling)
+        extra = {"output_config": output, **sampling} if output else sampling
         return body | {"extra_body": extra} if extra else body
 
     def read(self, payload: Any) -> Answer:
@@ -60,17 +62,16 @@ class AnthropicModel(RemoteModel):
         Raises:
             KeyError, IndexError, TypeError, ValueError, AttributeError: it is not what the interface promises.
         """
-        text = joined(block["text"] for block in payload["content"] if block["type"] == "text")
-        finish = _FINISHES.get(payload["stop_reason"], "other")
-        return Answer(text, finish, str(payload.get("model", "")), _counts(payload.get("usage")))
+        text, finish = joined(texts(payload["content"])), finish_of(payload.get("stop_reason"), _FINISHES)
+        return Answer(text, finish, clean(payload.get("model")), _counts(payload.get("usage")))
 
     def endpoint(self, client: Any) -> Any:
-        """The function of a client, sync or async, that sends `body` and returns the raw answer."""
+        """The function of a client that sends `body` and returns the raw answer."""
         return client.messages.with_streaming_response.create
 
-    def new_client(self, sdk: ModuleType, is_async: bool, **options: Any) -> Any:
-        """The SDK's client."""
-        return (sdk.AsyncAnthropic if is_async else sdk.Anthropic)(**options)
+    def new_client(self, sdk: ModuleType, **options: Any) -> Any:
+        """The SDK's async client."""
+        return sdk.AsyncAnthropic(**options)
 
 
 def _pieces(blocks: tuple[Block, ...]) -> Iterator[Block]:
@@ -101,7 +102,9 @@ def _marked(system: list[Block], user: list[Block]) -> tuple[list[dict[str, Any]
 
 def _counts(usage: Any) -> Counts | None:
     """The server counts the three kinds of tokens of a prompt apart."""
-    if usage is None:
+    plain, output = count(field(usage, "input_tokens")), count(field(usage, "output_tokens"))
+    cached = count(field(usage, "cache_read_input_tokens")) or 0
+    written = count(field(usage, "cache_creation_input_tokens")) or 0
+    if plain is None or output is None or not plain + cached + written:
         return None
-    cached, written = usage.get("cache_read_input_tokens"), usage.get("cache_creation_input_tokens")
-    return Counts(count(usage["input_tokens"]), count(cached), count(written), count(usage["output_tokens"]))
+    return Counts(plain, cached, written, output)

@@ -2,37 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections import deque
+from collections.abc import Hashable
+from concurrent.futures import Future
 from threading import Lock
 
 from agents.lm.errors import BudgetError, ConfigError
+from agents.lm.models.limits import Turn
 from agents.lm.models.protocol import NO_USAGE, Usage
 
 
-class Hold:
-    """What a call in progress may cost, and, once it is known, what it did cost.
+class Hold(Turn):
+    """What a call in progress may cost, and, once it is known, what it did cost. Made by `Budget.hold`.
 
     Attributes:
         usage: what it has used so far.
+        tokens, dollars: the most that it can use, if the server keeps to what it is asked for.
+        who: is asked; None for nobody in particular.
+        ticket: done when the call may begin, or is refused.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, budget: Budget, tokens: int, dollars: float | None, who: Hashable) -> None:
+        self._budget = budget
+        self.tokens, self.dollars, self.who = tokens, dollars, who
         self.usage = NO_USAGE
+        self.ticket: Future[None] = Future()
 
     def spend(self, usage: Usage) -> None:
         """Notes what was used."""
         self.usage += usage
+
+    def _enter(self) -> Future[None]:
+        self._budget._begin(self)
+        return self.ticket
+
+    def _leave(self) -> None:
+        self._budget._end(self)
 
 
 class Budget:
     """What all calls of a run together may use; shared by any number of models and threads.
 
     A call is let through when what was used, the most that the calls in progress can use, and the most that it can use
-    itself (its prompt, and a reply of full length) stay within the limits. The first call that is refused ends it: all
-    later ones are refused, too. A prompt is taken for as many tokens as it and its schema have bytes, three to four
-    times what it has in the end, so some of a small budget stays unused. An answer that was lost counts as paid for in
-    full.
+    itself (its prompt, and a reply of full length) stay within the limits. If it only has to be seen what the calls in
+    progress use, it waits for them. If it would exceed the limits whatever they use, it is refused, and with it all
+    later ones.
+
+    A prompt is taken for as many tokens as it and its schema have bytes, three to four times what it has in the end, so
+    some of a small budget stays unused. An answer that was lost counts as paid for in full. What a server reports is
+    what is paid: one that reports more than it was asked for can exceed a budget. So the first call to each is let
+    through alone, and the next ones are expected to use as many times too much as the worst before them.
 
     It counts from the moment it is made: what an earlier run has used is not in it, and replies from a cache are free.
 
@@ -50,7 +69,9 @@ class Budget:
                 raise ConfigError(f"{name} {limit}: give a limit above 0, or None")
         self.max_tokens, self.max_dollars = max_tokens, max_dollars
         self._spent = NO_USAGE
-        self._held_tokens, self._held_dollars = 0, 0.0
+        self._waiting: deque[Hold] = deque()
+        self._held: dict[Hold, tuple[float, float]] = {}  # calls in progress: the tokens and dollars set aside for each
+        self._excess: dict[Hashable, float] = {}  # of those who have reported: how many times too much, 1 or more
         self._refusal = ""
         self._lock = Lock()
 
@@ -60,54 +81,93 @@ class Budget:
         with self._lock:
             return self._spent
 
-    @contextmanager
-    def hold(self, tokens: int, dollars: float | None) -> Iterator[Hold]:
+    def hold(self, tokens: int, dollars: float | None, who: Hashable = None) -> Hold:
         """Sets aside what a call may use at most, while it is in progress; tell the `Hold` what it has used.
+
+        To be used with `with` by threads and with `async with` by tasks. Entering it waits for other calls, or raises
+        `BudgetError`: too little is left, or a call was refused before, or dollars are limited and there is no price.
 
         Args:
             tokens: of prompt and reply.
             dollars: None where no price is known.
-
-        Raises:
-            BudgetError: that is more than is left, or a call was refused before, or there is a limit of dollars and no
-                price.
+            who: is asked; of one who reports more than that, more is expected the next time.
         """
-        cost = dollars or 0.0
-        with self._lock:
-            self._refusal = self._refusal or self._objection(tokens, dollars)
-            if self._refusal:
-                raise BudgetError(self._refusal)
-            self._held_tokens += tokens
-            self._held_dollars += cost
-        hold = Hold()
-        try:
-            yield hold
-        finally:
-            with self._lock:
-                self._held_tokens -= tokens
-                self._held_dollars -= cost
-                self._spent += hold.usage
+        return Hold(self, tokens, dollars, who)
 
-    def _objection(self, tokens: int, dollars: float | None) -> str:
-        """Why a call is not allowed; empty when it is."""
+    def _begin(self, hold: Hold) -> None:
+        with self._lock:
+            self._waiting.append(hold)
+            self._admit()
+
+    def _end(self, hold: Hold) -> None:
+        """A call is over, or it has given up waiting."""
+        with self._lock:
+            if self._held.pop(hold, None) is not None:
+                self._spent += hold.usage
+                self._learn(hold)
+            self._admit()
+
+    def _learn(self, hold: Hold) -> None:
+        if hold.usage.tokens:
+            times = [self._excess.get(hold.who, 1.0), hold.usage.tokens / max(1, hold.tokens)]
+            if hold.dollars and hold.usage.dollars:
+                times.append(hold.usage.dollars / hold.dollars)
+            self._excess[hold.who] = max(times)
+
+    def _admit(self) -> None:
+        """Lets in, or refuses, whoever is first and need not wait any longer."""
+        while self._waiting:
+            hold = self._waiting[0]
+            tokens, dollars = self._expected(hold)
+            if not hold.ticket.cancelled():
+                self._refusal = self._refusal or self._objection(hold, tokens, dollars)
+                if not self._refusal and self._has_to_wait(hold, tokens, dollars):
+                    return
+            self._waiting.popleft()
+            if not hold.ticket.set_running_or_notify_cancel():
+                continue
+            if self._refusal:
+                hold.ticket.set_exception(BudgetError(self._refusal))
+            else:
+                self._held[hold] = tokens, dollars
+                hold.ticket.set_result(None)
+
+    def _expected(self, hold: Hold) -> tuple[float, float]:
+        """What a call may use, in tokens and dollars, after all that was seen of whom it asks."""
+        times = self._excess.get(hold.who, 1.0)
+        return times * hold.tokens, times * (hold.dollars or 0.0)
+
+    def _has_to_wait(self, hold: Hold, tokens: float, dollars: float) -> bool:
+        """Whether it depends on the calls in progress."""
+        if not self._held or (self.max_tokens is None and self.max_dollars is None):
+            return False
+        if hold.who not in self._excess and any(other.who == hold.who for other in self._held):
+            return True
+        held_tokens, held_dollars = map(sum, zip(*self._held.values(), strict=True))
+        if self.max_tokens is not None and self._spent.tokens + held_tokens + tokens > self.max_tokens:
+            return True
+        return self.max_dollars is not None and (self._spent.dollars or 0.0) + held_dollars + dollars > self.max_dollars
+
+    def _objection(self, hold: Hold, tokens: float, dollars: float) -> str:
+        """Why a call is not allowed, whatever those in progress use; empty when it is."""
         spent = self._spent
-        if self.max_tokens is not None and spent.tokens + self._held_tokens + tokens > self.max_tokens:
-            return f"the budget of {self.max_tokens:,} tokens does not allow another call: " + _taken(
-                f"{spent.tokens:,}", f"{self._held_tokens:,}", f"{tokens:,}"
+        if self.max_tokens is not None and spent.tokens + tokens > self.max_tokens:
+            return f"the budget of {self.max_tokens:,} tokens does not allow another call: " + self._taken(
+                hold, f"{spent.tokens:,}", f"{tokens:,.0f}"
             )
         if self.max_dollars is None:
             return ""
-        if dollars is None or spent.dollars is None:
+        if hold.dollars is None or spent.dollars is None:
             return f"the budget is {self.max_dollars} dollars, but there is a call without a known price"
-        if spent.dollars + self._held_dollars + dollars > self.max_dollars:
-            return f"the budget of {self.max_dollars} dollars does not allow another call: " + _taken(
-                f"{spent.dollars:.4f}", f"{self._held_dollars:.4f}", f"{dollars:.4f}"
+        if spent.dollars + dollars > self.max_dollars:
+            return f"the budget of {self.max_dollars} dollars does not allow another call: " + self._taken(
+                hold, f"{spent.dollars:.4f}", f"{dollars:.4f}"
             )
         return ""
 
-
-def _taken(spent: str, held: str, wanted: str) -> str:
-    """What is taken of a budget already. A zero is not told: what calls in progress spend is not known yet."""
-    parts = {f"{spent} were spent in this run": spent, f"{held} are reserved for calls in progress": held}
-    told = [part for part, number in parts.items() if number.strip("0.")]
-    return " and ".join(told) + (", and " if told else "") + f"the next one may need up to {wanted}"
+    def _taken(self, hold: Hold, spent: str, wanted: str) -> str:
+        """What is taken of the budget already; a zero is not told."""
+        times = self._excess.get(hold.who, 1.0)
+        used = f"{spent} were spent in this run, and " if spent.strip("0.") else ""
+        learned = f" (its server has reported {times:.1f} times what it was asked for)" if times > 1 else ""
+        return f"{used}the next one may need up to {wanted}{learned}"

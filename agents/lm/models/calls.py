@@ -6,7 +6,8 @@ import json
 from typing import TYPE_CHECKING
 
 from agents.lm.errors import ENDING_KINDS, AccessError, ModelError
-from agents.lm.models.answers import LONGEST_RETRY_AFTER, LOST, PAID_FOR, Answer, Counts, Fault
+from agents.lm.models.answers import Answer, Counts
+from agents.lm.models.faults import LONGEST_RETRY_AFTER, LOST, PAID_FOR, Fault
 from agents.lm.models.protocol import NO_USAGE, Reply, Request, Usage
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ class Call:
     """One question: its tries, its faults, what it has used.
 
     Attributes:
-        sampling: the parameters of sampling to be sent next.
+        without: parameters that are not sent, since the server has refused them.
         reply: None until there is one.
         wait: seconds before the next try.
         most: tokens, and dollars where there is a price, that a try can use.
@@ -35,7 +36,7 @@ class Call:
 
     def __init__(self, model: RemoteModel, request: Request) -> None:
         self._model, self._request = model, request
-        self.sampling = model.sampling(request)
+        self.without = model.without
         self.reply: Reply | None = None
         self.wait = 0.0
         self._prompt = most_tokens(request)
@@ -45,7 +46,7 @@ class Call:
         self._faults: list[str] = []
 
     def take(self, outcome: Answer | Fault, hold: Hold) -> None:
-        """What a try came to. One in which the server would not take a parameter of sampling is none, and not counted.
+        """What a try came to. One in which the server would not take a parameter is none, and not counted.
 
         Raises:
             ModelError: it failed for good.
@@ -57,21 +58,27 @@ class Call:
         if isinstance(outcome, Answer):
             attempts, faults = len(self._faults) + 1, tuple(self._faults)
             self.reply = Reply(outcome.text, self._usage, outcome.finish, outcome.model, attempts, faults)
-        elif self._model.forgoes(outcome, self.sampling):
-            self.sampling, self.wait = self._model.sampling(self._request), 0.0
+        elif self._model.forgoes(outcome, self._request, self.without):
+            self.wait = 0.0
         else:
             self._faults.append(outcome.kind)
             self.wait = self._wait_after(outcome)
+        self.without = self._model.without
 
     def _used(self, outcome: Answer | Fault) -> Usage:
         """What a try has cost; where the server does not say, or its answer was lost, the most that it can have."""
-        counts = outcome.used if isinstance(outcome, Fault) else outcome.counts
-        if counts is None and isinstance(outcome, Answer):
-            self._model.tell_once("its server tells no usage; every byte is counted as a token, which is too many")
-            counts = Counts(self._prompt, 0, 0, len(outcome.text.encode()))
-        elif counts is None and isinstance(outcome, Fault) and outcome.kind in LOST and not outcome.is_final:
+        counts: Counts | None
+        if isinstance(outcome, Answer):
+            counts = outcome.counts or self._counted(outcome.text)
+        elif outcome.used is not None or outcome.kind not in LOST or outcome.is_final:
+            counts = outcome.used
+        else:
             counts = Counts(self._prompt, 0, 0, self._request.max_tokens)
         return NO_USAGE if counts is None else counts.usage(self._model.price)
+
+    def _counted(self, text: str) -> Counts:
+        self._model.tell_once("its server tells no usage that can be right; every byte is counted as a token, too many")
+        return Counts(self._prompt, 0, 0, len(text.encode()))
 
     def _wait_after(self, fault: Fault) -> float:
         pause = fault.retry_after or 0.0

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import time
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
 from threading import Condition, Lock, local
+from typing import Self
 
 from agents.lm.errors import LMError, StoppedError
 
@@ -99,18 +101,13 @@ class Halt:
             raise type(self._error)(*self._error.args)  # each thread one of its own, with its own traceback
 
 
-class Gate:
-    """Lets so many in at a time, threads and tasks of event loops alike, in the sequence in which they come.
+class Turn(ABC):
+    """What one may have to wait for, in the sequence in which threads and tasks of event loops come.
 
     A context manager, with `with` for threads and `async with` for tasks.
     """
 
-    def __init__(self, places: int) -> None:
-        self._free = places
-        self._waiting: deque[Future[None]] = deque()
-        self._lock = Lock()
-
-    def __enter__(self) -> None:
+    def __enter__(self) -> Self:
         ticket = self._enter()
         if ticket is not None:
             try:
@@ -118,11 +115,12 @@ class Gate:
             except BaseException:  # such as KeyboardInterrupt
                 self._give_up(ticket)
                 raise
+        return self
 
     def __exit__(self, *error: object) -> None:
         self._leave()
 
-    async def __aenter__(self) -> None:
+    async def __aenter__(self) -> Self:
         ticket = self._enter()
         if ticket is not None:
             try:
@@ -130,12 +128,33 @@ class Gate:
             except BaseException:  # such as CancelledError
                 self._give_up(ticket)
                 raise
+        return self
 
     async def __aexit__(self, *error: object) -> None:
         self._leave()
 
+    def _give_up(self, ticket: Future[None]) -> None:
+        if not ticket.cancel():  # too late, the turn is ours
+            self._leave()
+
+    @abstractmethod
     def _enter(self) -> Future[None] | None:
-        """None when there is a place at once, else what tells that there is one."""
+        """None when the turn has come at once, else what tells that it has."""
+
+    @abstractmethod
+    def _leave(self) -> None:
+        """The turn is over."""
+
+
+class Gate(Turn):
+    """Lets so many in at a time."""
+
+    def __init__(self, places: int) -> None:
+        self._free = places
+        self._waiting: deque[Future[None]] = deque()
+        self._lock = Lock()
+
+    def _enter(self) -> Future[None] | None:
         with self._lock:
             if self._free:
                 self._free -= 1
@@ -158,10 +177,6 @@ class Gate:
             if ticket.set_running_or_notify_cancel():  # from here on nobody can give it up
                 return ticket
         return None
-
-    def _give_up(self, ticket: Future[None]) -> None:
-        if not ticket.cancel():  # too late, the place is ours
-            self._leave()
 
 
 class Pace:

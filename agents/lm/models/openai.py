@@ -1,17 +1,20 @@
 """Models behind the `openai` SDK: OpenAI's own, and those of any server that speaks its language.
 
 Such servers are vLLM, Ollama, llama.cpp and OpenRouter, by their `base_url`. To them goes only what all of them know:
-`max_tokens` in place of `max_completion_tokens`, and no `prompt_cache_key`.
+no `prompt_cache_key`, and at first `max_tokens` in place of `max_completion_tokens`. A server that refuses one of these
+two gets the other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from types import ModuleType
 from typing import Any, ClassVar
 
 from agents.lm.errors import ConfigError
-from agents.lm.models.answers import Answer, Counts, count, joined
+from agents.lm.models.answers import Answer, Counts, count, field, finish_of, joined, refusals, texts
+from agents.lm.models.faults import Fault, clean
+from agents.lm.models.parameters import LIMIT
 from agents.lm.models.protocol import Block, Finish, Request
 from agents.lm.models.remote import RemoteModel
 
@@ -51,17 +54,18 @@ class OpenAIModel(RemoteModel):
         """What its replies depend on besides the request, as plain JSON values."""
         return super().settings | {"api": self.api}
 
-    def body(self, request: Request, sampling: Mapping[str, float]) -> dict[str, Any]:
+    def body(self, request: Request, without: Collection[str]) -> dict[str, Any]:
         """The arguments for the SDK."""
-        body = self._chat_body(request) if self.api == "chat" else self._responses_body(request)
+        body = self._chat_body(request, without) if self.api == "chat" else self._responses_body(request)
         if request.cache_key and self.is_own_server:
             body["prompt_cache_key"] = request.cache_key
-        if request.schema is not None and self.structured:
-            body |= self._form(request.schema_name, request.schema)
+        schema = self.schema(request, without)
+        if schema is not None:
+            body |= self._form(request.schema_name, schema)
         # The SDK walks through every value of its own arguments, which takes long in a long prompt and a schema of 500
         # orders; what goes through `extra_body` takes the place of arguments of the same names, as it is.
         said = "messages" if self.api == "chat" else "input"
-        return {said: [], "extra_body": body, "model": self.model, **sampling}
+        return {said: [], "extra_body": body, "model": self.model, **self.sampling(request, without)}
 
     def read(self, payload: Any) -> Answer:
         """What the JSON of an answer says.
@@ -72,19 +76,35 @@ class OpenAIModel(RemoteModel):
         return _read_chat(payload) if self.api == "chat" else _read_responses(payload)
 
     def endpoint(self, client: Any) -> Any:
-        """The function of a client, sync or async, that sends `body` and returns the raw answer."""
+        """The function of a client that sends `body` and returns the raw answer."""
         resource = client.chat.completions if self.api == "chat" else client.responses
         return resource.with_streaming_response.create
 
-    def new_client(self, sdk: ModuleType, is_async: bool, **options: Any) -> Any:
-        """The SDK's client."""
-        return (sdk.AsyncOpenAI if is_async else sdk.OpenAI)(**options)
+    def new_client(self, sdk: ModuleType, **options: Any) -> Any:
+        """The SDK's async client."""
+        return sdk.AsyncOpenAI(**options)
 
-    def _chat_body(self, request: Request) -> dict[str, Any]:
+    def optional(self, request: Request) -> dict[str, str]:
+        """As of every model; here the limit of a reply has two names."""
+        return super().optional(request) | ({LIMIT: self._limits[0]} if self.api == "chat" else {})
+
+    def told_without(self, name: str, fault: Fault) -> str:
+        """What the log says when a parameter is given up."""
+        if name == LIMIT:
+            return f"the server does not take {self._limits[0]}; {self._limits[1]} is sent in its place from now on"
+        return super().told_without(name, fault)
+
+    @property
+    def _limits(self) -> tuple[str, str]:
+        """What the limit of a reply is called at first, and what where the server does not know that."""
+        old, new = "max_tokens", "max_completion_tokens"
+        return (new, old) if self.is_own_server else (old, new)
+
+    def _chat_body(self, request: Request, without: Collection[str]) -> dict[str, Any]:
         messages = [("system", request.system), ("user", request.user)]
         body: dict[str, Any] = {
             "messages": [{"role": role, "content": _text(blocks)} for role, blocks in messages if _text(blocks)],
-            "max_completion_tokens" if self.is_own_server else "max_tokens": request.max_tokens,
+            self._limits[LIMIT in without]: request.max_tokens,
         }
         if self.effort is not None:
             body["reasoning_effort"] = self.effort
@@ -116,28 +136,29 @@ def _text(blocks: tuple[Block, ...]) -> str:
 def _read_chat(payload: Any) -> Answer:
     choice = payload["choices"][0]
     message = choice["message"]
-    refusal = message.get("refusal")
-    text = joined([refusal or message.get("content") or ""])
-    finish = "refusal" if refusal else _FINISHES.get(choice.get("finish_reason"), "other")
+    content = message.get("content")
+    refusal = joined(texts(message.get("refusal"))) or joined(refusals(content))
+    finish = "refusal" if refusal else finish_of(choice.get("finish_reason"), _FINISHES)
     counts = _counts(payload.get("usage"), "prompt", "completion")
-    return Answer(text, finish, str(payload.get("model", "")), counts)
+    return Answer(refusal or joined(texts(content)), finish, clean(payload.get("model")), counts)
 
 
 def _read_responses(payload: Any) -> Answer:
-    parts = [part for item in payload["output"] if item["type"] == "message" for part in item["content"]]
-    refusal = joined(part["refusal"] for part in parts if part["type"] == "refusal")
-    text = joined(part["text"] for part in parts if part["type"] == "output_text")
-    why_incomplete = (payload.get("incomplete_details") or {}).get("reason")
-    finish = "refusal" if refusal else _FINISHES.get(why_incomplete, "other")
+    contents = [item.get("content") for item in payload["output"] if item["type"] == "message"]
+    refusal = joined(text for content in contents for text in refusals(content))
+    text = joined(text for content in contents for text in texts(content))
+    why_incomplete = field(payload.get("incomplete_details"), "reason")
+    finish = "refusal" if refusal else finish_of(why_incomplete, _FINISHES)
     counts = _counts(payload.get("usage"), "input", "output")
-    return Answer(refusal or text, finish, str(payload.get("model", "")), counts)
+    return Answer(refusal or text, finish, clean(payload.get("model")), counts)
 
 
 def _counts(usage: Any, prompt: str, reply: str) -> Counts | None:
     """Both APIs count all tokens of the prompt, and say how many of them the cache had to do with."""
-    if usage is None:
+    total, output = count(field(usage, f"{prompt}_tokens")), count(field(usage, f"{reply}_tokens"))
+    if not total or output is None:
         return None
-    details = usage.get(f"{prompt}_tokens_details") or {}
-    cached, written = count(details.get("cached_tokens")), count(details.get("cache_write_tokens"))
-    plain = max(0, count(usage[f"{prompt}_tokens"]) - cached - written)
-    return Counts(plain, cached, written, count(usage[f"{reply}_tokens"]))
+    details = field(usage, f"{prompt}_tokens_details")
+    cached = min(total, count(field(details, "cached_tokens")) or 0)
+    written = min(total - cached, count(field(details, "cache_write_tokens")) or 0)
+    return Counts(total - cached - written, cached, written, output)

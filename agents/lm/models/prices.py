@@ -12,7 +12,6 @@ where "cached" (of input read from the provider's cache) and "written" (of input
 from __future__ import annotations
 
 import json
-import math
 import os
 import re
 from collections.abc import Mapping
@@ -26,6 +25,10 @@ AS_OF = "2026-11-21"
 """The day on which the table was read from developers.openai.com/api/docs and platform.claude.com/docs."""
 
 MILLION = 1_000_000
+MOST = 10**9
+"""No price and no prompt is above that."""
+
+_LONGEST_FILE = 2**20  # bytes
 _VERSION = re.compile(r"-(?:\d{8}|\d{4}-\d{2}-\d{2}|latest)$")
 
 
@@ -109,12 +112,22 @@ def load_prices(path: str | os.PathLike[str]) -> dict[str, Price]:
         ConfigError: no such file, no JSON, or not as the top of this module says.
     """
     try:
-        table = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        table = json.loads(_content(Path(path)))
+    except (OSError, ValueError, RecursionError) as error:
         raise ConfigError(f"{path}: no table of prices: {error}") from error
     if not isinstance(table, dict):
         raise ConfigError(f"{path}: give an object of models and their prices, not {type(table).__name__}")
     return {model: _price(entry, f"{path}: {model!r}") for model, entry in table.items()}
+
+
+def _content(path: Path) -> bytes:
+    if path.exists() and not path.is_file():  # a device may go on for ever
+        raise ValueError("it is no file")
+    with path.open("rb") as file:
+        content = file.read(_LONGEST_FILE + 1)
+    if len(content) > _LONGEST_FILE:
+        raise ValueError(f"it is longer than {_LONGEST_FILE:,} bytes")
+    return content
 
 
 def _price(entry: Any, where: str) -> Price:
@@ -123,6 +136,6 @@ def _price(entry: Any, where: str) -> Price:
         raise ConfigError(f'{where}: give an object with "input" and "output", and no more than {", ".join(known)}')
     for name, value in entry.items():
         number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not number or not math.isfinite(value) or value < 0:
-            raise ConfigError(f"{where}: {name} is {value!r}; give a number from 0")
+        if not number or not 0 <= value <= MOST:  # nor is NaN
+            raise ConfigError(f"{where}: {name} is {value!r:.40}; give a number from 0 to {MOST:,}")
     return Price(**entry)

@@ -145,8 +145,8 @@ class Reply:
         finish: why it ends there: "stop" it was done, "length" it ran into `max_tokens`, "refusal" it or the provider
             did not want to answer, "other".
         model: the model as the server calls it.
-        attempts: how often the request was sent, but for tries in which the server would not take a parameter of
-            sampling; it is left out from then on.
+        attempts: how often the request was sent, but for tries in which the server would not take a parameter; it is
+            left out from then on.
         faults: the kinds (`agents.lm.errors.FAULT_KINDS`) of the tries that failed, in sequence.
     """
 

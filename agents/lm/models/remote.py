@@ -1,43 +1,39 @@
 """Models behind a provider's SDK: what OpenAI's and Anthropic's have in common.
 
-Both SDKs come from one generator, so that clients, errors and raw answers look alike. We let them send and receive, and
-do the rest ourselves: tries and their counts, waiting, limits, the size of an answer, and what it means. The SDKs and
-httpx2, which both of them speak HTTP with, are imported when the first question is asked.
+Both SDKs come from one generator, so that clients, errors and raw answers look alike. We let them send and receive
+(`connection`), and do the rest ourselves: tries and their counts, waiting, limits, and what an answer means. The SDKs
+are imported when the first question is asked.
 """
 
 from __future__ import annotations
 
-import asyncio
-import importlib
-import json
 import logging
 import os
-import re
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
-from functools import cached_property
+from dataclasses import replace
 from threading import Lock
 from types import ModuleType
 from typing import Any, ClassVar
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from agents.lm.errors import ENDING_KINDS, AccessError, ConfigError, LMError, ModelError
-from agents.lm.models.answers import Answer, Collected, Fault, clean, status_fault
+from agents.lm.models.answers import Answer, parsed
 from agents.lm.models.budget import Budget
 from agents.lm.models.calls import Call
+from agents.lm.models.connection import Connection
+from agents.lm.models.faults import Fault, body_fault, clean
 from agents.lm.models.limits import Clock, Gate, Halt, Pace
+from agents.lm.models.parameters import SAMPLING, SCHEMA, refused
 from agents.lm.models.prices import PRICES, Price, find_price, load_prices
 from agents.lm.models.protocol import Reply, Request
-from agents.lm.models.settings import check_kind, check_number, checked_url, checked_variable, redacted
+from agents.lm.models.settings import check_kind, check_number, checked_url, checked_variable
 
 BETWEEN_WARNINGS = 60.0  # seconds, of one kind of fault
 FIRST_QUESTIONS = 5  # if all of them are given up, the server will not answer the rest of the run either
-LONGEST_CONNECTING = 15.0  # seconds until nobody listens
-SAMPLING = ("top_p", "temperature")  # given up in this sequence, where a model takes only one of them, or neither
 
 _log = logging.getLogger(__name__)
 
@@ -47,7 +43,7 @@ class RemoteModel(ABC):
 
     The key is read from the environment when the first question is asked, and kept by the SDK alone. It goes to the
     provider, or to the server that the environment names in its place; one named by `base_url` gets a key only if
-    `key_variable` says which.
+    `key_variable` says which, and the log then says who gets it.
 
     Args:
         model: as the server calls it.
@@ -55,13 +51,15 @@ class RemoteModel(ABC):
             for the environment's (`URL_VARIABLE`) or the provider's own.
         key_variable: name of the environment variable that holds the key; None for the provider's own variable when
             the question goes to the provider, and for no key when it goes elsewhere.
-        timeout: seconds until a try is given up.
+        timeout: seconds in which a try must have its whole answer, all that comes before it included. A question may
+            take `retries` + 1 times as long, and the pauses between the tries: of a minute at most, or as long as the
+            server wants, up to ten minutes each.
         retries: how often a question is asked again after a fault that may pass.
         backoff: seconds before the first retry, doubled each time up to a minute, and shortened by chance by up to a
             half. A server that says how long to wait is heeded.
         max_concurrent: questions at a time.
         requests_per_minute: tries begun in any minute; None for as many as there are.
-        structured: whether the schema of the reply is sent. Switch it off where the server does not know schemas.
+        structured: whether the schema of the reply is sent; one that the server refuses is left out in any case.
         effort: how much the model should think, in the provider's words ("low"); None leaves it to the model.
         prices: a table, or the path of a file as in `agents.lm.models.prices`; None for the table there, which only
             holds for the provider's own server.
@@ -122,17 +120,20 @@ class RemoteModel(ABC):
             raise ConfigError(f"{self.name}: no price is known for a budget in dollars; give a file with `prices`")
         self.halt = halt or Halt()
         self.clock = clock or Clock()
-        self.was_reached = self.has_answered = False
+        self.has_answered = False
         self._given_up = 0  # questions, before the first answer
         self.rng = rng or np.random.default_rng(0)
-        self._refused: set[str] = set()
+        self.without: frozenset[str] = frozenset()  # parameters that the server has refused
         self._told: set[str] = set()
         self._warned: dict[tuple[str, bool], float] = {}  # until when not to warn again
         self._faults: Counter[str] = Counter()
         self._gate, self._pace = Gate(max_concurrent), Pace(requests_per_minute, self.clock)
         self._lock = Lock()
-        self._sync_client: Any = None
-        self._async_clients: WeakKeyDictionary[asyncio.AbstractEventLoop, Any] = WeakKeyDictionary()
+        self._connection = Connection(
+            self.PROVIDER, self.name, self.base_url, self.key_variable, timeout, self.new_client, self.endpoint
+        )
+        if elsewhere and self.key_variable is not None:
+            self.tell_once(f"what {self.key_variable} holds is sent to {self.base_url} as the key")
         if self.price is None and (self.is_own_server or prices is not None):
             self.tell_once("no price is known, so dollars are not counted; give a file with `prices`")
 
@@ -158,6 +159,11 @@ class RemoteModel(ABC):
     def __reduce__(self) -> Any:
         raise TypeError("a model holds connections and its key: make it anew, from name and settings, where it is used")
 
+    @property
+    def was_reached(self) -> bool:
+        """Whether the server has ever answered anything."""
+        return self._connection.was_reached
+
     def complete(self, request: Request) -> Reply:
         """Asks and waits.
 
@@ -172,9 +178,9 @@ class RemoteModel(ABC):
             call = Call(self, request)
             while call.reply is None:
                 self.halt.pause(call.wait, since, self.clock)
-                with self._gate, self.budget.hold(*call.most) as hold:
+                with self._gate, self.budget.hold(*call.most, self) as hold:
                     self.halt.pause(self._pace.wait(), since, self.clock)
-                    call.take(self._ask(self.body(request, call.sampling)), hold)
+                    call.take(self._ask(self.body(request, call.without)), hold)
         return call.reply
 
     async def acomplete(self, request: Request) -> Reply:
@@ -183,24 +189,18 @@ class RemoteModel(ABC):
             call = Call(self, request)
             while call.reply is None:
                 await self.halt.apause(call.wait, since, self.clock)
-                async with self._gate:
-                    with self.budget.hold(*call.most) as hold:
-                        await self.halt.apause(self._pace.wait(), since, self.clock)
-                        call.take(await self._aask(self.body(request, call.sampling)), hold)
+                async with self._gate, self.budget.hold(*call.most, self) as hold:
+                    await self.halt.apause(self._pace.wait(), since, self.clock)
+                    call.take(await self._aask(self.body(request, call.without)), hold)
         return call.reply
 
     def close(self) -> None:
         """Lets go of the connections of threads. The next question makes new ones."""
-        with self._lock:
-            client, self._sync_client = self._sync_client, None
-        if client is not None:
-            client.close()
+        self._connection.close()
 
     async def aclose(self) -> None:
         """Lets go of the connections of the running event loop."""
-        client = self._async_clients.pop(asyncio.get_running_loop(), None)
-        if client is not None:
-            await client.close()
+        await self._connection.aclose()
 
     def note(self, fault: Fault, tries: int, wait: float | None) -> None:
         """Counts a fault and tells of it in the log: each kind as a warning once a minute, and otherwise as INFO.
@@ -234,26 +234,56 @@ class RemoteModel(ABC):
         if is_new:
             _log.warning("%s: %s", self.name, text)
 
-    def sampling(self, request: Request) -> dict[str, float]:
-        """The parameters of sampling to be sent: those asked for, without those that the model does not take."""
-        asked = {name: getattr(request, name) for name in SAMPLING}
-        return {name: value for name, value in asked.items() if value is not None and name not in self._refused}
+    def forgoes(self, fault: Fault, request: Request, without: frozenset[str]) -> bool:
+        """Whether the server has refused a parameter that was sent and that we can do without from now on.
 
-    def forgoes(self, fault: Fault, sent: Mapping[str, float]) -> bool:
-        """Whether the server would not take a parameter of sampling that was sent, which is left out from now on.
+        The log tells. What a reply is like does not depend on who finds out.
 
-        Newer models take only one of temperature and top_p, or neither, and only the server knows which. The log tells.
+        Args:
+            fault: what it said.
+            request: what was asked.
+            without: what it was asked without.
         """
-        named = [name for name in sent if fault.kind == "bad request" and re.search(rf"\b{name}\b", fault.text)]
-        if not named:
+        sent = {name: called for name, called in self.optional(request).items() if name not in without}
+        name = refused(fault, sent)
+        if name is None:
             return False
-        self._refused.add(named[0])
-        self.tell_once(f"the model does not take {named[0]}; it is left out from now on")
+        with self._lock:
+            self.without |= {name}
+        self.tell_once(self.told_without(name, fault))
         return True
 
+    def optional(self, request: Request) -> dict[str, str]:
+        """The parameters of a question that we could do without, with their names on the wire.
+
+        They are given up in this sequence where a server refuses several together.
+        """
+        sampling = {name: name for name in SAMPLING if getattr(request, name) is not None}
+        return sampling | ({SCHEMA: SCHEMA} if request.schema is not None and self.structured else {})
+
+    def told_without(self, name: str, fault: Fault) -> str:
+        """What the log says when a parameter is given up."""
+        if name == SCHEMA:
+            return f"the server does not take the schema of a reply; it is left out from now on: {fault.text}"
+        return f"the model does not take {name}; it is left out from now on"
+
+    def sampling(self, request: Request, without: Collection[str]) -> dict[str, float]:
+        """The parameters of sampling to be sent."""
+        asked = {name: getattr(request, name) for name in SAMPLING if name not in without}
+        return {name: value for name, value in asked.items() if value is not None}
+
+    def schema(self, request: Request, without: Collection[str]) -> Mapping[str, Any] | None:
+        """The schema to be sent."""
+        return request.schema if self.structured and SCHEMA not in without else None
+
     @abstractmethod
-    def body(self, request: Request, sampling: Mapping[str, float]) -> dict[str, Any]:
-        """The arguments for the SDK."""
+    def body(self, request: Request, without: Collection[str]) -> dict[str, Any]:
+        """The arguments for the SDK.
+
+        Args:
+            request: what is asked.
+            without: parameters that the server has refused.
+        """
 
     @abstractmethod
     def read(self, payload: Any) -> Answer:
@@ -265,11 +295,11 @@ class RemoteModel(ABC):
 
     @abstractmethod
     def endpoint(self, client: Any) -> Any:
-        """The function of a client, sync or async, that sends `body` and returns the raw answer."""
+        """The function of a client that sends `body` and returns the raw answer."""
 
     @abstractmethod
-    def new_client(self, sdk: ModuleType, is_async: bool, **options: Any) -> Any:
-        """The SDK's client."""
+    def new_client(self, sdk: ModuleType, **options: Any) -> Any:
+        """The SDK's async client."""
 
     @contextmanager
     def _in_progress(self) -> Iterator[int]:
@@ -304,30 +334,16 @@ class RemoteModel(ABC):
         return AccessError(last.kind, text)
 
     def _ask(self, body: Mapping[str, Any]) -> Answer | Fault:
-        collected = Collected(self.clock, self.timeout)
         try:
-            with self.endpoint(self._client())(**body, extra_headers=self._extra_headers) as response:
-                self.was_reached = True
-                for piece in response.iter_bytes():
-                    collected.add(piece)
-            return self._understand(collected.content)
+            return self._understand(self._connection.send(body))
         except Fault as fault:
-            return fault
-        except self._network_errors as error:
-            return self._network_fault(error)
+            return self._advised(fault)
 
     async def _aask(self, body: Mapping[str, Any]) -> Answer | Fault:
-        collected = Collected(self.clock, self.timeout)
         try:
-            async with self.endpoint(self._async_client())(**body, extra_headers=self._extra_headers) as response:
-                self.was_reached = True
-                async for piece in response.iter_bytes():
-                    collected.add(piece)
-            return self._understand(collected.content)
+            return self._understand(await self._connection.asend(body))
         except Fault as fault:
-            return fault
-        except self._network_errors as error:
-            return self._network_fault(error)
+            return self._advised(fault)
 
     def _understand(self, content: bytes) -> Answer:
         """What the body of an answer says.
@@ -335,39 +351,30 @@ class RemoteModel(ABC):
         Raises:
             Fault: it says nothing that could be used.
         """
-        try:
-            payload = json.loads(content)
-        except (ValueError, RecursionError) as error:
-            raise Fault("malformed", f"the answer of {len(content)} bytes is no JSON: {clean(str(error))}") from None
-        if isinstance(payload, dict) and payload.get("error"):
-            raise Fault("server", self._redacted(status_fault(500, {}, payload).text))
+        payload = parsed(content)
+        fault = body_fault(payload, self._connection.redacted)
+        if fault is not None:
+            raise fault
         try:
             answer = self.read(payload)
         except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
-            wrong = clean(self._redacted(f"{type(error).__name__} {error}"))
+            wrong = clean(self._connection.redacted(f"{type(error).__name__} {error}"))
             raise Fault("malformed", f"the answer is not what the interface promises: {wrong}") from None
         if not answer.text.strip() and answer.finish in ("stop", "other"):
             raise Fault("empty", "the answer has no text", used=answer.counts)
+        if answer.counts is not None and answer.text and not answer.counts.output:
+            return replace(answer, counts=None)
         return answer
 
-    def _network_fault(self, error: Exception) -> Fault:
-        if isinstance(error, self._sdk.APIStatusError):
-            self.was_reached = True
-            body = json.loads(self._redacted(json.dumps(error.body, default=str)))  # before anything is cut
-            fault = status_fault(error.status_code, error.response.headers, body)
-            fault.text += self._advice(fault.kind, fault.text)
-            return fault
-        cause = error.__cause__ or error
-        told = clean(self._redacted(f"{type(cause).__name__} {cause}")) + f", {self.base_url}"
-        if isinstance(cause, self._never_sent):
-            return Fault("unreachable", told + self._advice("unreachable"))
-        if isinstance(error, (self._sdk.APITimeoutError, self._http.TimeoutException)):
-            return Fault("timeout", f"no answer within {self.timeout:g} s")
-        return Fault("connection", told)
+    def _advised(self, fault: Fault) -> Fault:
+        fault.text += self._advice(fault.kind, fault.text)
+        return fault
 
     def _advice(self, kind: str, said: str = "") -> str:
         if kind == "unreachable":
             return "; see that the server runs, and that base_url is right"
+        if kind == "not found" and said.startswith("HTTP 3"):
+            return ""  # it says where to
         if kind == "not found" and self.model not in said and self.PATH not in self.base_url:
             return f"; see whether {self.PATH} is missing at the end of base_url: {self.base_url}{self.PATH}"
         if kind == "not found":
@@ -382,69 +389,3 @@ class RemoteModel(ABC):
         if prices is None:
             return find_price(self.model, PRICES) if self.is_own_server else None
         return find_price(self.model, prices if isinstance(prices, Mapping) else load_prices(prices))
-
-    def _client(self) -> Any:
-        with self._lock:
-            if self._sync_client is None:
-                self._sync_client = self._made(is_async=False)
-            return self._sync_client
-
-    def _async_client(self) -> Any:
-        # Connections belong to the event loop in which they were opened.
-        loop = asyncio.get_running_loop()
-        with self._lock:
-            if loop not in self._async_clients:
-                self._async_clients[loop] = self._made(is_async=True)
-            return self._async_clients[loop]
-
-    def _made(self, is_async: bool) -> Any:
-        key = self._key()
-        # Without a key of ours the SDK would look for one elsewhere. The one we make up is not sent.
-        timeout = self._http.Timeout(self.timeout, connect=min(self.timeout, LONGEST_CONNECTING))
-        options = {"base_url": self.base_url, "timeout": timeout, "max_retries": 0}
-        return self.new_client(self._sdk, is_async, api_key=key or "none", **options)
-
-    @cached_property
-    def _extra_headers(self) -> dict[str, Any]:
-        no_header = self._sdk.Omit()
-        return {} if self.key_variable else {"Authorization": no_header, "X-Api-Key": no_header}
-
-    def _key(self) -> str:
-        """The key, or "" where none is to be sent."""
-        if self.key_variable is None:
-            return ""
-        key = os.environ.get(self.key_variable, "").strip()
-        if not key:
-            raise ConfigError(
-                f"{self.name}: the environment variable {self.key_variable} holds no key: "
-                f"export {self.key_variable}=...; all can be tried without one against python -m agents.lm.stub"
-            )
-        if not (key.isascii() and key.isprintable()) or " " in key:
-            raise ConfigError(f"{self.name}: what the environment variable {self.key_variable} holds is no key")
-        return key
-
-    def _redacted(self, text: str) -> str:
-        return redacted(text, os.environ.get(self.key_variable or "", "").strip())
-
-    @cached_property
-    def _sdk(self) -> ModuleType:
-        return self._imported(self.PROVIDER)
-
-    @cached_property
-    def _http(self) -> ModuleType:
-        return self._imported("httpx2")
-
-    @cached_property
-    def _network_errors(self) -> tuple[type[Exception], ...]:
-        return self._sdk.APIError, self._http.HTTPError, self._http.StreamError
-
-    @cached_property
-    def _never_sent(self) -> tuple[type[Exception], ...]:
-        http = self._http
-        return http.ConnectError, http.ConnectTimeout, http.ProxyError, http.UnsupportedProtocol
-
-    def _imported(self, package: str) -> ModuleType:
-        try:
-            return importlib.import_module(package)
-        except ImportError as error:
-            raise ConfigError(f"{self.name}: {error}; install it with: pip install 'welfare-env[lm]'") from error

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-import math
 import re
 from typing import Any
 from urllib.parse import urlsplit
 
 from agents.lm.errors import ConfigError
 
+MOST = 10**9
+"""No number of a setting is above that."""
+
 _VARIABLE = re.compile(r"[A-Za-z_]\w{0,63}", re.ASCII)
 _LIKE_A_KEY = re.compile(r"(?=.*[a-z])(?=.*\d).{24,}")  # nobody calls a variable gsk_1a2B3c...
+_OF_A_KEY = re.compile(r"(?:^|_)(?:API)?(?:KEY|TOKEN)\d*(?:_|$)", re.IGNORECASE)  # no other variable is sent anywhere
 _ADDRESS = "give an address such as http://127.0.0.1:8000/v1 or https://HOST, with a path where there is one"
 _HIDDEN = "[key]"
 _SHORTEST_IN_PIECES = 12  # characters of a key; pieces of a shorter one may be any words
 _KEYS = re.compile(r"\b(?:sk|gsk|xai|pk|rk)[-_][\w*.-]{6,}")
-_MASKED = re.compile(r"(?<![^\s\"'])[^\s\"']*\*{3}[^\s\"']*")  # from a word's beginning alone: in linear time
+_WORD = re.compile(r"[^\s\"']+")
+_NAME = re.compile(r"[\w*.-]+")
+_MASK = "***"
 _ANY_USER = re.compile(r"//[^/\s@]+@")
-_USER = re.compile(r"(//|base_url\s*=).*", re.DOTALL)
-_SERVER = re.compile(r"base_url\s*=[^,()]*")
-_QUERY = re.compile(r"([?#]).*", re.DOTALL)
+_BEFORE_USER = re.compile(r"//|base_url\s*=")
+_QUERY = re.compile(r"(base_url\s*=[^?#,()]*[?#])[^,()]*")
 _KEY_OPTION = re.compile(r"(key_variable\s*=\s*)([^,()]*)")
 
 
@@ -30,9 +34,9 @@ def check_number(name: str, value: Any, above: float = -1.0, whole: bool = False
         ConfigError: it is not, or it is not whole where it must be.
     """
     kinds = int if whole else int | float
-    if isinstance(value, bool) or not isinstance(value, kinds) or not math.isfinite(value) or not value > above:
+    if isinstance(value, bool) or not isinstance(value, kinds) or not above < value <= MOST:  # nor is NaN
         bound = "from 0" if above < 0 else f"above {above:g}"
-        raise ConfigError(f"{name} {value!r}: give a {'whole ' if whole else ''}number {bound}")
+        raise ConfigError(f"{name} {value!r:.40}: give a {'whole ' if whole else ''}number {bound}, up to {MOST:,}")
 
 
 def check_kind(name: str, value: Any, kind: type) -> None:
@@ -70,24 +74,32 @@ def checked_url(url: str, name: str = "base_url") -> str:
 
 
 def checked_variable(name: str) -> str:
-    """The name of an environment variable, which may be written down.
+    """The name of an environment variable that holds a key, which may be written down.
+
+    KEY or TOKEN must be a word of it: a spec that somebody else has written cannot send other variables anywhere.
 
     Raises:
-        ConfigError: it is none, or looks like a key. The text does not quote it.
+        ConfigError: it is none, or none of a key, or looks like a key itself. The text does not quote it.
     """
     if not isinstance(name, str) or not _VARIABLE.fullmatch(name) or _LIKE_A_KEY.fullmatch(name):
         raise ConfigError(
             "key_variable: give the name of the environment variable that holds the key, such as MY_SERVER_KEY "
             "(letters, digits and _, at most 64), and never the key itself"
         )
+    if not _OF_A_KEY.search(name):
+        raise ConfigError(
+            "key_variable: give a name with KEY or TOKEN as one of its words, such as MY_SERVER_KEY; what other "
+            "variables hold is sent to no server"
+        )
     return name
 
 
 def hide_secrets(text: str) -> str:
     """A spec as it may be quoted: without what `checked_url` and `checked_variable` refuse to quote."""
-    head, at, tail = text.rpartition("@")
-    text = _USER.sub(r"\1[hidden]", head) + at + tail
-    text = _SERVER.sub(lambda option: _QUERY.sub(r"\1[hidden]", option[0]), text)
+    end = text.rfind("@")
+    if start := _BEFORE_USER.search(text, 0, max(0, end)):
+        text = f"{text[: start.end()]}[hidden]{text[end:]}"
+    text = _QUERY.sub(r"\1[hidden]", text)
     return _KEY_OPTION.sub(_named, text)
 
 
@@ -100,12 +112,12 @@ def redacted(text: str, key: str = "") -> str:
     """
     if key:
         text = text.replace(key, _HIDDEN)
-    text = _KEYS.sub(_HIDDEN, _MASKED.sub(_HIDDEN, _ANY_USER.sub(rf"//{_HIDDEN}@", text)))
+    text = _KEYS.sub(_HIDDEN, _ANY_USER.sub(rf"//{_HIDDEN}@", text))
+    text = _WORD.sub(lambda word: _HIDDEN if _MASK in word[0] else word[0], text)
     if len(key) < _SHORTEST_IN_PIECES:
         return text
-    word = r"(?<![\w*.-])[\w*.-]*"
-    pieces = rf"{word}{re.escape(key[:6])}[\w*.-]*|{word}{re.escape(key[-4:])}(?![\w-])"
-    return re.sub(pieces, _HIDDEN, text)
+    piece = re.compile(rf"{re.escape(key[:6])}|{re.escape(key[-4:])}(?![\w-])")
+    return _NAME.sub(lambda name: _HIDDEN if piece.search(name[0]) else name[0], text)
 
 
 def _named(option: re.Match[str]) -> str:

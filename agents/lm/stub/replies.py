@@ -25,6 +25,7 @@ _PLACE = r"[A-Z]{3}(?:/[A-Z]{2})?"
 _ACTION = rf"- {_PLACE}(?: VIA)?|R {_PLACE}|S [AF] {_PLACE}(?: - [A-Z]{{3}})?|[HBD]"
 _ORDER = re.compile(rf"\b([AF] {_PLACE}) (?:{_ACTION})(?!\w)")
 _MOST_ITEMS = 2  # of lists whose length the schema leaves open
+_MOST_AT_ALL = 1000
 _DEEPEST = 20  # levels of a schema, which may contain itself
 
 
@@ -35,11 +36,17 @@ def stub_reply(prompt: str, schema: Mapping[str, Any] | None = None) -> str:
         prompt: the whole of it. If it speaks of JSON and there is no schema, the reply has "reasoning", "orders" and
             "messages"; if it does not, the reply is a sentence.
         schema: JSON schema of the reply.
+
+    Raises:
+        ValueError: the schema is none, or nothing can follow it.
     """
-    seed = hashlib.sha256(prompt.encode() + json.dumps(schema).encode("ascii")).digest()
+    seed = hashlib.sha256(prompt.encode(errors="surrogatepass") + json.dumps(schema).encode("ascii")).digest()
     rng = np.random.default_rng(int.from_bytes(seed[:8], "big"))
     if schema is not None:
-        return json.dumps(Instance(schema, rng).make(schema))
+        try:
+            return json.dumps(Instance(schema, rng).make(schema))
+        except (KeyError, TypeError, AttributeError, IndexError, RecursionError) as error:
+            raise ValueError(f"Invalid schema: {type(error).__name__}: {error}") from error
     if "json" not in prompt.lower():
         return SENTENCES[rng.integers(len(SENTENCES))]
     said = SENTENCES[rng.integers(len(SENTENCES))]
@@ -89,7 +96,7 @@ class Instance:
         return {"boolean": False, "null": None}.get(kind, schema.get("minimum", 0))
 
     def _array(self, schema: Mapping[str, Any], depth: int) -> list[Any]:
-        least = schema.get("minItems", 0)
+        least = min(schema.get("minItems", 0), _MOST_AT_ALL)
         most = min(schema.get("maxItems", max(least, _MOST_ITEMS)), max(least, _MOST_ITEMS))
         size = least if depth > _DEEPEST else int(self._rng.integers(least, most + 1))
         return [self.make(schema.get("items", {}), depth + 1) for _ in range(size)]

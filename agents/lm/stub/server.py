@@ -191,16 +191,15 @@ class StubServer:
         self.peak = max(self.peak, self._active)
         try:
             return await self._answer(exchange)
+        except (ValueError, RecursionError) as error:  # of the JSON, of what it asks, or of its schema
+            await exchange.send(400, error_body(exchange.path, 400, str(error), "invalid_request_error"))
+            return True
         finally:
             self._active -= 1
 
     async def _answer(self, exchange: _Exchange) -> bool:
-        try:
-            body = json.loads(exchange.content)
-            asked = read(exchange.path, body)
-        except ValueError as error:
-            await exchange.send(400, error_body(exchange.path, 400, str(error), "invalid_request_error"))
-            return True
+        body = json.loads(exchange.content)
+        asked = read(exchange.path, body)
         request = StubRequest(exchange.path, exchange.headers, body, self._next_fault(asked))
         self._met[request.fault] += 1
         if self._keep:

@@ -66,6 +66,9 @@ def read(path: str, body: Any) -> Asked:
         asked = interface.read(body)
     except (KeyError, IndexError, TypeError, AttributeError) as error:
         raise WireError(f"Missing or wrong parameter: {error}") from error
+    is_text = all(isinstance(text, str) for text in (asked.model, asked.system, asked.user))
+    if not is_text or not isinstance(asked.max_tokens, int) or not isinstance(asked.schema, dict | None):
+        raise WireError("a parameter is of another type than it has to be")
     if not asked.user.strip():
         raise WireError("messages: text content blocks must contain non-whitespace text")
     return asked

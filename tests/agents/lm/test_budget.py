@@ -1,11 +1,13 @@
 """Budgets stop before they are exceeded; prices say what tokens cost."""
 
+import asyncio
 import json
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
-from threading import Barrier
+from threading import Barrier, Event, Lock
 
 import pytest
 from hypothesis import given
@@ -67,14 +69,113 @@ class TestBudget:
         with pytest.raises(BudgetError), budget.hold(1, None):
             pass
 
-    def test_calls_in_progress_count(self) -> None:
+    def test_it_waits_for_calls_in_progress(self) -> None:
+        """What they set aside is most likely too much; only what they have used counts against the next one."""
         budget = Budget(max_tokens=100)
-        with budget.hold(60, None) as hold:
-            hold.spend(Usage(30, 0, 10, None))
-            told = "another call: 60 are reserved for calls in progress, and the next one may need up to 41$"
-            with pytest.raises(BudgetError, match=told), budget.hold(41, None):
+        with budget.hold(5, None, "a server") as hold:
+            hold.spend(Usage(3, 0, 2, None))
+        began = Event()
+
+        def ask(tokens: int) -> None:
+            with budget.hold(tokens, None, "a server") as later:
+                began.set()
+                later.spend(Usage(tokens, 0, 0, None))
+
+        with ThreadPoolExecutor(2) as pool:
+            with budget.hold(60, None, "a server") as hold:
+                waiting = pool.submit(ask, 41)
+                assert not began.wait(0.1)
+                hold.spend(Usage(30, 0, 10, None))
+            waiting.result(timeout=20)
+        assert budget.spent.tokens == 86
+        with pytest.raises(
+            BudgetError, match=r"another call: 86 were spent in this run, and the next one .* up to 15$"
+        ):
+            ask(15)
+
+    def test_what_cannot_fit_does_not_wait(self) -> None:
+        budget = Budget(max_dollars=0.2)
+        told = r"another call: the next one may need up to 0\.2100$"
+        with (
+            budget.hold(9, 0.17, "a server"),
+            pytest.raises(BudgetError, match=told),
+            budget.hold(9, 0.21, "a server"),
+        ):
+            pass
+
+    def test_those_behind_a_refused_call_hear_of_it(self) -> None:
+        budget = Budget(max_tokens=100)
+
+        def ask(tokens: int) -> None:
+            with budget.hold(tokens, None):
                 pass
-        assert budget.spent == Usage(30, 0, 10, None)
+
+        with ThreadPoolExecutor(2) as pool:
+            with budget.hold(60, None) as hold:
+                waiting = [pool.submit(ask, tokens) for tokens in (50, 40)]
+                while len(budget._waiting) < 2:
+                    time.sleep(0.01)
+                hold.spend(Usage(60, 0, 0, None))
+            errors = [call.exception(timeout=20) for call in waiting]
+        assert [type(error) for error in errors] == [BudgetError, BudgetError]
+
+    def test_tasks_wait_too_and_those_that_are_cancelled_hold_nothing(self) -> None:
+        budget = Budget(max_tokens=100)
+
+        async def ask(tokens: int) -> None:
+            async with budget.hold(tokens, None) as hold:
+                hold.spend(Usage(1, 0, 0, None))
+
+        async def main() -> None:
+            async with budget.hold(60, None) as hold:
+                hold.spend(Usage(10, 0, 0, None))
+                tasks = [asyncio.create_task(ask(90)), asyncio.create_task(ask(80))]
+                await asyncio.sleep(0)
+                tasks[0].cancel()
+                await asyncio.sleep(0.05)
+                assert not tasks[1].done()
+            await asyncio.wait_for(tasks[1], 20)
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+        asyncio.run(main())
+        assert budget.spent.tokens == 11
+        with budget.hold(89, None):
+            pass
+
+    def test_it_learns_from_servers_that_report_too_much(self) -> None:
+        """As many times as the worst call before; of other servers nothing is expected but what they are asked for."""
+        budget = Budget(max_dollars=2.0)
+        with budget.hold(100, 0.1, "a server") as hold:
+            hold.spend(Usage(150, 0, 100, 0.5))
+        with budget.hold(100, 0.2, "a server"):  # which may cost a dollar
+            pass
+        with budget.hold(100, 1.4, "another server"):
+            pass
+        told = r"0\.5000 were spent .* up to 1\.7500 \(its server has reported 5\.0 times what it was asked for\)"
+        with pytest.raises(BudgetError, match=told), budget.hold(100, 0.35, "a server"):
+            pass
+
+    def test_the_first_call_to_a_server_goes_alone(self) -> None:
+        """Or all that are begun at the same time could be reported to have used too much."""
+        budget = Budget(max_tokens=1000)
+        together: list[int] = []
+        active, lock = [0], Lock()
+
+        def ask(_: int) -> None:
+            with budget.hold(10, None, "a server") as hold:
+                with lock:
+                    active[0] += 1
+                    together.append(active[0])
+                time.sleep(0.02)
+                hold.spend(Usage(600, 0, 0, None))
+                with lock:
+                    active[0] -= 1
+
+        with ThreadPoolExecutor(4) as pool:
+            outcomes = [pool.submit(ask, number) for number in range(4)]
+        assert together == [1]
+        assert budget.spent.tokens == 600
+        assert sum(isinstance(outcome.exception(), BudgetError) for outcome in outcomes) == 3
 
     def test_what_is_not_used_is_given_back(self) -> None:
         budget = Budget(max_tokens=100, max_dollars=1.0)
@@ -208,6 +309,8 @@ class TestPrices:
         [
             "",
             "[]",
+            "[" * 100_000,
+            " " * 2**21,
             '{"a": 1}',
             '{"a": {"input": 1}}',
             '{"a": {"input": 1, "output": 2, "tax": 3}}',
@@ -215,6 +318,8 @@ class TestPrices:
             '{"a": {"input": NaN, "output": 2}}',
             '{"a": {"input": true, "output": 2}}',
             '{"a": {"input": "1", "output": 2}}',
+            '{"a": {"input": 1' + "0" * 400 + ', "output": 2}}',
+            '{"a": {"input": 1, "output": 2, "up_to": 1e999}}',
         ],
     )
     def test_files_that_are_none(self, text: str, tmp_path: Path) -> None:
@@ -224,8 +329,9 @@ class TestPrices:
             load_prices(file)
 
     def test_no_file(self, tmp_path: Path) -> None:
-        with pytest.raises(ConfigError, match="no table of prices"):
-            load_prices(tmp_path / "none.json")
+        for path in (tmp_path / "none.json", tmp_path, Path("/dev/zero")):
+            with pytest.raises(ConfigError, match="no table of prices"):
+                load_prices(path)
 
 
 class TestUsage:

@@ -14,9 +14,9 @@ from typer.testing import CliRunner
 
 from agents.lm.errors import AccessError, BudgetError, LMError, ModelError, StoppedError
 from agents.lm.models import Model, Reply, Request
-from agents.lm.models.answers import status_fault
 from agents.lm.models.budget import Budget
 from agents.lm.models.cache import CachedModel, ResponseCache
+from agents.lm.models.faults import status_fault
 from agents.lm.models.remote import RemoteModel
 from agents.lm.models.shared import SharedModels
 from agents.lm.stub import StubServer

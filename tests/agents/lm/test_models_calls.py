@@ -14,7 +14,7 @@ import pytest
 
 from agents.lm.errors import ENDING_KINDS, FAULT_KINDS, ModelError
 from agents.lm.models import Block, Model, Reply, Request
-from agents.lm.models.answers import status_fault
+from agents.lm.models.faults import status_fault
 from agents.lm.models.limits import Clock
 from agents.lm.models.remote import RemoteModel
 from agents.lm.stub import StubServer
@@ -91,7 +91,7 @@ class TestReplies:
         assert [reply.usage.input_tokens for reply in replies] == [most] * 2
         assert model.budget.spent == replies[0].usage + replies[1].usage
         assert [record.message for record in caplog.records if "no usage" in record.message] == [
-            f"{model.name}: its server tells no usage; every byte is counted as a token, which is too many"
+            f"{model.name}: its server tells no usage that can be right; every byte is counted as a token, too many"
         ]
 
 

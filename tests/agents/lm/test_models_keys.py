@@ -104,9 +104,23 @@ class TestWhatIsNoKey:
     def test_an_empty_address_is_the_providers_own(self) -> None:
         assert OpenAIModel("any", base_url="").base_url == OpenAIModel.URL
 
-    @pytest.mark.parametrize("name", ["KEY", "my_key2", "_", "A" * 64, "OPENROUTER_API_KEY_OF_THE_LAB_2026"])
+    @pytest.mark.parametrize(
+        "name", ["KEY", "my_key2", "A" * 59 + "_KEY", "OPENROUTER_API_KEY_OF_THE_LAB_2026", "HF_TOKEN", "APIKEY"]
+    )
     def test_a_variable_has_a_name(self, name: str) -> None:
         assert checked_variable(name) == OpenAIModel("any", key_variable=name).key_variable == name
+
+    @pytest.mark.parametrize("name", ["_", "A" * 64, "PATH", "HOME", "DB_PASSWORD", "MONKEY", "TOKENIZERS_PARALLELISM"])
+    def test_other_variables_are_sent_nowhere(self, name: str) -> None:
+        with pytest.raises(ConfigError, match="KEY or TOKEN as one of its words") as caught:
+            OpenAIModel("any", key_variable=name)
+        assert name not in str(caught.value).split() or name in ("KEY", "TOKEN")
+
+    def test_the_screen_says_who_gets_it(self, caplog: pytest.LogCaptureFixture) -> None:
+        OpenAIModel("any", base_url="http://127.0.0.1:1/v1", key_variable="ROUTER_KEY")
+        OpenAIModel("gpt-6-luna", key_variable="MY_KEY")  # the provider's own server
+        told = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+        assert told == ["openai/any: what ROUTER_KEY holds is sent to http://127.0.0.1:1/v1 as the key"]
 
     @pytest.mark.parametrize("name", [KEY, "", "2KEY", "A" * 65, "A B", "gsk_" + "1aB2" * 12, "\u00fcber", 7])
     def test_and_a_key_is_none(self, name: Any) -> None:

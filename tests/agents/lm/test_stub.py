@@ -44,6 +44,13 @@ def post(url: str, body: Any, method: str = "POST") -> tuple[int, Any]:
         return error.code, json.load(error)
 
 
+def asking(schema: Any) -> dict[str, Any]:
+    """A request for a reply by a schema."""
+    form = {"type": "json_schema", "json_schema": {"name": "reply", "schema": schema}}
+    said = [{"role": "user", "content": "x"}]
+    return {"model": "m", "max_tokens": 1, "messages": said, "response_format": form}
+
+
 KINDS: dict[str, Any] = {
     **{"string": str, "integer": int, "number": int | float, "boolean": bool, "null": type(None)},
     **{"array": list, "object": dict},
@@ -211,6 +218,14 @@ class TestFaults:
             ({"model": "m", "max_tokens": 1, "messages": [], "tempo": 1}, "Unknown parameter: 'tempo'"),
             ({"model": "m", "max_tokens": 1}, "Missing or wrong parameter: 'messages'"),
             ({"model": "m", "max_tokens": 1, "messages": [{"role": "user", "content": " "}]}, "non-whitespace"),
+            ({"model": 1, "max_tokens": 1, "messages": [{"role": "user", "content": "x"}]}, "of another type"),
+            ({"model": "m", "max_tokens": "1", "messages": [{"role": "user", "content": "x"}]}, "of another type"),
+            (b"[" * 100_000, "recursion"),
+            (asking({"enum": []}), "high <= 0"),
+            (asking({"$ref": "#/nowhere"}), "Invalid schema: KeyError"),
+            (asking({"$ref": "#"}), "Invalid schema: RecursionError"),
+            (asking({"properties": 7}), "Invalid schema"),
+            (asking([]), "of another type"),
         ],
     )
     def test_requests_that_no_server_takes(self, body: Any, said: str, stub: StubServer) -> None:

@@ -1,0 +1,225 @@
+"""The way to one server and back: the SDK's clients, the key, limits of time and size, what breaks on the way."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import json
+import os
+from collections.abc import AsyncIterator, Callable, Mapping
+from functools import cached_property
+from threading import Lock
+from types import ModuleType
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from agents.lm.errors import ConfigError
+from agents.lm.models.faults import Fault, clean, status_fault
+from agents.lm.models.loop import LOOP
+from agents.lm.models.settings import redacted
+
+MAX_REPLY_BYTES = 4 * 2**20
+"""Of a whole answer, several times what the longest reply of any model takes up; what goes on longer is cut off."""
+
+MAX_ERROR_BYTES = 2**16
+"""Of an answer that is an error; what comes after them is not read."""
+
+MAX_CODING = 200  # characters of the name of a packing that are told
+LONGEST_CONNECTING = 15.0  # seconds until nobody listens
+_CODINGS = ("", "identity", "gzip", "deflate")  # those of which a piece grows to a thousand times itself at most
+
+
+class Connection:
+    """One server, as a provider's SDK speaks with it. Safe to be used by many threads and event loops at once.
+
+    Args:
+        sdk: the name of its package.
+        who: the model, for errors.
+        url: of the server.
+        key_variable: the environment variable that holds the key; None where none is sent.
+        timeout: seconds in which a whole answer must be there: from looking for the server to the last byte.
+        new_client: makes the SDK's async client, from its module and options.
+        endpoint: the function of a client that sends a body and gives the raw answer.
+
+    Attributes:
+        was_reached: whether the server has answered anything.
+    """
+
+    def __init__(
+        self,
+        sdk: str,
+        who: str,
+        url: str,
+        key_variable: str | None,
+        timeout: float,
+        new_client: Callable[..., Any],
+        endpoint: Callable[[Any], Any],
+    ) -> None:
+        self._package, self._who, self._url, self._key_variable = sdk, who, url, key_variable
+        self._timeout, self._new_client, self._endpoint = timeout, new_client, endpoint
+        self.was_reached = False
+        self._lock = Lock()
+        self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, Any] = WeakKeyDictionary()
+
+    def send(self, body: Mapping[str, Any]) -> bytes:
+        """Sends a question and waits for all of the answer.
+
+        Raises:
+            Fault: there is none, or not in time, or it is too long, or an error.
+            ConfigError: the SDK is not installed, or there is no key.
+        """
+        return LOOP.run(self.asend(body))
+
+    async def asend(self, body: Mapping[str, Any]) -> bytes:
+        """As `send`, for event loops."""
+        ask = self._endpoint(self._client())
+        try:
+            async with asyncio.timeout(self._timeout), ask(**body, extra_headers=self._headers) as response:
+                return await _bounded(response.iter_bytes())
+        except TimeoutError:
+            raise self._late() from None
+        except self._errors as error:
+            raise self._fault(error) from None
+
+    def close(self) -> None:
+        """Lets go of the connections of threads. The next question makes new ones."""
+        LOOP.run(self.aclose())
+
+    async def aclose(self) -> None:
+        """Lets go of the connections of the running event loop."""
+        client = self._clients.pop(asyncio.get_running_loop(), None)
+        if client is not None:
+            await client.close()
+
+    def redacted(self, text: str) -> str:
+        """A server's words without the key."""
+        return redacted(text, os.environ.get(self._key_variable or "", "").strip())
+
+    async def _look(self, response: Any) -> None:
+        """Looks at the head of every answer before the SDK does, which reads errors of any length and goes anywhere.
+
+        Raises:
+            Fault: it is an error, or packed in a way that nobody has asked for.
+        """
+        self.was_reached = True
+        if response.status_code >= 300:
+            body = _readable(await self._beginning(response))
+            raise status_fault(response.status_code, response.headers, body, self.redacted)
+        coding = response.headers.get("content-encoding", "").strip().lower()
+        if coding not in _CODINGS:
+            packed = clean(self.redacted(coding[:MAX_CODING]))
+            raise Fault("malformed", f"the answer is packed as {packed}, which was not asked for")
+
+    async def _beginning(self, response: Any) -> bytes:
+        """The first bytes of an answer's body, as many as there are before it ends or breaks off."""
+        read = bytearray()
+        try:
+            async for piece in response.aiter_bytes():
+                read += piece
+                if len(read) > MAX_ERROR_BYTES:
+                    break
+        except (self._http.HTTPError, self._http.StreamError, OSError):
+            pass  # what counts is the status, which is there
+        return bytes(read[:MAX_ERROR_BYTES])
+
+    def _fault(self, error: Exception) -> Fault:
+        """What an error of the SDK, or of what it speaks HTTP with, means."""
+        cause: BaseException = (isinstance(error, self._sdk.APIError) and error.__cause__) or error
+        if isinstance(cause, Fault):
+            return cause
+        if isinstance(cause, self._never_sent):
+            return Fault("unreachable", self._broken(cause))
+        if isinstance(cause, self._http.DecodingError):
+            return Fault("malformed", self._broken(cause))
+        if isinstance(cause, self._http.TimeoutException):
+            return self._late()
+        return Fault("connection", self._broken(cause))
+
+    def _broken(self, cause: BaseException) -> str:
+        return clean(self.redacted(f"{type(cause).__name__} {cause}")) + f", {self._url}"
+
+    def _late(self) -> Fault:
+        return Fault("timeout", f"no whole answer within {self._timeout:g} s")
+
+    def _client(self) -> Any:
+        loop = asyncio.get_running_loop()  # connections belong to the event loop in which they were opened
+        with self._lock:
+            if loop not in self._clients:
+                self._clients[loop] = self._made()
+            return self._clients[loop]
+
+    def _made(self) -> Any:
+        key = self._key()
+        connecting = min(self._timeout / 2, LONGEST_CONNECTING)  # half: who is not there is told from who is slow
+        timeout = self._http.Timeout(self._timeout, connect=connecting)
+        hooks = {"response": [self._look]}
+        http = self._sdk.DefaultAsyncHttpxClient(timeout=timeout, event_hooks=hooks, base_url=self._url)
+        # Without a key of ours the SDK would look for one elsewhere. The one we make up is not sent.
+        options = {"base_url": self._url, "timeout": timeout, "max_retries": 0, "http_client": http}
+        return self._new_client(self._sdk, api_key=key or "none", **options)
+
+    @cached_property
+    def _headers(self) -> dict[str, Any]:
+        no_header = self._sdk.Omit()
+        no_key = {} if self._key_variable else {"Authorization": no_header, "X-Api-Key": no_header}
+        return {"Accept-Encoding": "gzip, deflate"} | no_key
+
+    def _key(self) -> str:
+        """The key, or "" where none is to be sent."""
+        if self._key_variable is None:
+            return ""
+        key = os.environ.get(self._key_variable, "").strip()
+        if not key:
+            raise ConfigError(
+                f"{self._who}: the environment variable {self._key_variable} holds no key: "
+                f"export {self._key_variable}=...; all can be tried without one against python -m agents.lm.stub"
+            )
+        if not (key.isascii() and key.isprintable()) or " " in key:
+            raise ConfigError(f"{self._who}: what the environment variable {self._key_variable} holds is no key")
+        return key
+
+    @cached_property
+    def _sdk(self) -> ModuleType:
+        return self._imported(self._package)
+
+    @cached_property
+    def _http(self) -> ModuleType:
+        """What the SDK speaks HTTP with: httpx, or in later versions httpx2."""
+        return self._imported(self._sdk.DefaultAsyncHttpxClient.__mro__[1].__module__.partition(".")[0])
+
+    @cached_property
+    def _errors(self) -> tuple[type[Exception], ...]:
+        return Fault, self._sdk.APIError, self._http.HTTPError, self._http.StreamError, OSError
+
+    @cached_property
+    def _never_sent(self) -> tuple[type[Exception], ...]:
+        http = self._http
+        return http.ConnectError, http.ConnectTimeout, http.ProxyError, http.UnsupportedProtocol
+
+    def _imported(self, package: str) -> ModuleType:
+        try:
+            return importlib.import_module(package)
+        except ImportError as error:
+            raise ConfigError(f"{self._who}: {error}; install it with: pip install 'welfare-env[lm]'") from error
+
+
+async def _bounded(pieces: AsyncIterator[bytes]) -> bytes:
+    """A whole body.
+
+    Raises:
+        Fault: it is too long.
+    """
+    read = bytearray()
+    async for piece in pieces:
+        read += piece
+        if len(read) > MAX_REPLY_BYTES:
+            raise Fault("too long", f"the answer is longer than {MAX_REPLY_BYTES} bytes")
+    return bytes(read)
+
+
+def _readable(content: bytes) -> Any:
+    """The body of an error: its JSON, or else its text."""
+    try:
+        return json.loads(content)
+    except (ValueError, RecursionError):
+        return content.decode(errors="replace")

@@ -1,0 +1,206 @@
+"""What can be wrong with a try, and what a server says about it."""
+
+from __future__ import annotations
+
+import email.utils
+import math
+import re
+import time
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from agents.lm.models.answers import Counts
+
+LONGEST_RETRY_AFTER = 600.0  # seconds; a server that wants a longer pause ends the call
+PAID_FOR = frozenset({"malformed", "empty", "too long"})
+"""Kinds of faults of answers that cost as much as good ones."""
+
+LOST = PAID_FOR | {"timeout", "connection"}
+"""Kinds of faults after which the server may have answered, and charged for it, whether or not we have seen it."""
+
+_KIND_OF_STATUS = {
+    **{401: "authentication", 403: "authentication", 407: "authentication", 402: "quota", 404: "not found"},
+    **{408: "timeout", 409: "server", 413: "too long", 425: "server", 429: "rate limit"},
+}
+_STATUS_OF_NAME = {
+    **{"invalid_request_error": 400, "context_length_exceeded": 400, "request_too_large": 413},
+    **{"authentication_error": 401, "invalid_api_key": 401, "permission_error": 403},
+    **{"billing_error": 402, "insufficient_quota": 402, "not_found_error": 404, "model_not_found": 404},
+    **{"rate_limit_error": 429, "rate_limit_exceeded": 429, "too_many_requests": 429, "overloaded_error": 529},
+}
+"""What OpenAI and Anthropic call their errors, and the statuses with which they send them."""
+
+_MAY_PASS = {"rate limit", "server", "timeout", "connection", "unreachable", *PAID_FOR}
+_PROMPT_TOO_LONG = re.compile(r"context.length|prompt is too long|maximum context|context window", re.IGNORECASE)
+_NO_MONEY = re.compile(r"credit balance is too low|insufficient (?:credits|balance)", re.IGNORECASE)
+_FLAGGED = re.compile(r"moderation|flagged", re.IGNORECASE)  # what OpenRouter says with a 403: this prompt, not all
+_LONGEST_TEXT = 300  # characters of what a server says about an error
+_LONGEST_READ = 2000  # characters of it that are looked at
+_DEEPEST = 4  # levels of its JSON that are looked at
+
+
+class Fault(Exception):
+    """What was wrong with a try. Never leaves this package: a call ends in a reply or in a `ModelError`.
+
+    Attributes:
+        kind: one of `agents.lm.errors.FAULT_KINDS`.
+        text: for people.
+        retry_after: the pause that the server wants, in seconds.
+        is_final: whether asking again is of no use.
+        used: the tokens, where the server has told them.
+        about: all that the server says, longer than `text`, the name of a wrong parameter first.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        text: str,
+        *,
+        retry_after: float | None = None,
+        final: bool = False,
+        used: Counts | None = None,
+        about: str = "",
+    ) -> None:
+        super().__init__(kind, text)
+        self.kind, self.text, self.retry_after, self.used = kind, text, retry_after, used
+        self.is_final = final or kind not in _MAY_PASS
+        self.about = about
+
+
+class _Said(NamedTuple):
+    """What a server says is wrong: its words, and its names for the error and for the parameter."""
+
+    words: str
+    names: tuple[str, ...]
+    parameter: str
+
+    @property
+    def about(self) -> str:
+        return " ".join((self.parameter, *self.names, self.words))
+
+
+def status_fault(
+    status: int, headers: Mapping[str, str], body: Any, hide: Callable[[str], str] = lambda same: same
+) -> Fault:
+    """What an answer that is no success means.
+
+    Args:
+        status: of HTTP, 300 to 599.
+        headers: of the answer; names in small letters.
+        body: of the answer, JSON where it was that.
+        hide: takes what is secret out of the server's words.
+    """
+    if status < 400:
+        return _redirect(status, hide(headers.get("location", "")[:_LONGEST_READ]))
+    said = _said(body, hide)
+    kind = _kind(status, said)
+    text = f"HTTP {status}: {clean(said.words)}" if said.words else f"HTTP {status}"
+    final = kind == "too long" or headers.get("x-should-retry") == "false"
+    pause = _retry_after(headers)
+    if pause is not None and pause > LONGEST_RETRY_AFTER:
+        text += f" (it wants a pause of {pause:.0f} s)"
+    return Fault(kind, text, retry_after=pause, final=final, about=said.about)
+
+
+def body_fault(payload: Any, hide: Callable[[str], str] = lambda same: same) -> Fault | None:
+    """What an error means that stands in an answer of status 200; None where there is none."""
+    error = _error_in(payload)
+    if not error:
+        return None
+    said = _said(error, hide)
+    kind = _kind(_status_in(error, said.names), said)
+    words = f": {clean(said.words)}" if said.words else ""
+    return Fault(kind, f"HTTP 200, but the answer is an error{words}", final=kind == "too long", about=said.about)
+
+
+def clean(text: Any, longest: int = _LONGEST_TEXT) -> str:
+    """A server's words in one line of ordinary length; empty for what is no text."""
+    if not isinstance(text, str):
+        return ""
+    words = " ".join("".join(sign if sign.isprintable() else " " for sign in text[: 4 * longest]).split())
+    return words if len(words) <= longest else words[:longest] + "..."
+
+
+def _redirect(status: int, target: str) -> Fault:
+    """No prompt and no key goes to a server that nobody has named."""
+    there = f": the server sends us on to {clean(target)}; if that is right, name it in base_url" if target else ""
+    return Fault("not found", f"HTTP {status}{there}")
+
+
+def _kind(status: int, said: _Said) -> str:
+    """The kind of fault: by the status, and where that says too little by the server's words."""
+    kind = "server" if status >= 500 else _KIND_OF_STATUS.get(status, "bad request")
+    if kind == "bad request" and ("context_length_exceeded" in said.names or _PROMPT_TOO_LONG.search(said.words)):
+        return "too long"
+    if status < 500 and ("insufficient_quota" in said.names or _NO_MONEY.search(said.words)):
+        return "quota"
+    return "bad request" if status == 403 and _FLAGGED.search(said.words) else kind
+
+
+def _error_in(payload: Any) -> Any:
+    """The error in an answer: of the whole, or of its first choice; nothing, or what is as good as nothing, else."""
+    if not isinstance(payload, dict):
+        return None
+    if payload.get("object") == "error" and not payload.get("error"):
+        return payload
+    choices = payload.get("choices")
+    first = choices[0] if isinstance(choices, list) and choices else None
+    told = (payload.get("error"), first.get("error") if isinstance(first, dict) else None)
+    return next((error for error in told if (any(error.values()) if isinstance(error, dict) else error)), None)
+
+
+def _status_in(error: Any, names: tuple[str, ...]) -> int:
+    """The status with which an error should have been sent; 500 where it does not tell."""
+    code = error.get("code") if isinstance(error, dict) else None
+    for told in (code, *names):
+        number = int(told) if isinstance(told, str) and re.fullmatch("[45][0-9][0-9]", told) else told
+        if isinstance(number, int) and 400 <= number <= 599:
+            return number
+        if isinstance(told, str) and told in _STATUS_OF_NAME:
+            return _STATUS_OF_NAME[told]
+    return 500
+
+
+def _said(body: Any, hide: Callable[[str], str]) -> _Said:
+    inner = (body.get("error") or body) if isinstance(body, dict) else body
+    words = clean(hide(_words(inner)[:_LONGEST_READ]), _LONGEST_READ)
+    if not isinstance(inner, dict):
+        return _Said(words, (), "")
+    code, kind, parameter = (clean(hide(_short(inner.get(name)))) for name in ("code", "type", "param"))
+    return _Said(words, tuple(name for name in (code, kind) if name), parameter)
+
+
+def _short(text: Any) -> str:
+    return text[:_LONGEST_TEXT] if isinstance(text, str) else ""
+
+
+def _words(told: Any, level: int = 0) -> str:
+    """The words of an error: a text, or wherever in its JSON servers put them."""
+    if isinstance(told, str):
+        return told
+    if level > _DEEPEST:
+        return ""
+    if isinstance(told, list):
+        return "; ".join(words for part in told[:_DEEPEST] if (words := _words(part, level + 1)))
+    if not isinstance(told, dict):
+        return ""
+    names = ("message", "detail", "msg", "error")
+    words = next((words for name in names if (words := _words(told.get(name), level + 1))), "")
+    place = told.get("loc")  # as pydantic tells which parameter is wrong
+    return f"{'.'.join(map(_words, place))}: {words}" if words and isinstance(place, list) else words
+
+
+def _retry_after(headers: Mapping[str, str]) -> float | None:
+    """The pause that a server asks for, in seconds; None for none, or none that can be read."""
+    for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
+        try:
+            seconds = float(headers.get(name, "")) / unit
+        except ValueError:
+            continue
+        return max(0.0, seconds) if math.isfinite(seconds) else None
+    try:
+        date = email.utils.parsedate_tz(headers.get("retry-after", ""))
+        return None if date is None else max(0.0, email.utils.mktime_tz(date) - time.time())
+    except (ValueError, OverflowError, IndexError, TypeError):  # no such day, or none that Python's own reader can read
+        return None

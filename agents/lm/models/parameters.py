@@ -1,0 +1,49 @@
+"""Parameters that not every server and model takes, and which of them a server has refused.
+
+Newer models take only one of temperature and top_p, or neither; some servers know no schemas, or call the limit of a
+reply by another name. Only the server knows, and tells by an error.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from agents.lm.models.faults import Fault
+
+SAMPLING = ("top_p", "temperature")
+SCHEMA = "schema"
+LIMIT = "max_tokens"
+
+_SCHEMAS = re.compile(
+    r"response_?format|json_?schema|output_config(?!\.effort)|output_format|text\.format|guided_\w+|structured.?outputs?"
+    r"|grammar",
+    re.IGNORECASE,
+)
+_UNKNOWN = re.compile(
+    r"unsupported|not support|unknown|unrecogni[sz]ed|unexpected|deprecated|not permitted|not allowed|instead",
+    re.IGNORECASE,
+)
+_REFUSING = frozenset({"bad request", "not found", "server"})  # as what servers refuse a parameter
+
+
+def refused(fault: Fault, sent: Mapping[str, str]) -> str | None:
+    """Which parameter a server has refused; None for none.
+
+    Args:
+        fault: what it says.
+        sent: the parameters that could be left out, and what they are called there, in the sequence in which they are
+            given up.
+    """
+    if fault.kind not in _REFUSING:
+        return None
+    return next((parameter for parameter, name in sent.items() if _is_about(parameter, name, fault)), None)
+
+
+def _is_about(parameter: str, name: str, fault: Fault) -> bool:
+    if parameter == SCHEMA:
+        return _SCHEMAS.search(fault.about) is not None
+    if re.search(rf"\b{name}\b", fault.about) is None:
+        return False
+    # Of a limit the value may be wrong; it helps to leave out a parameter of sampling whatever is wrong with it.
+    return _UNKNOWN.search(fault.about) is not None if parameter == LIMIT else fault.kind == "bad request"

@@ -1,0 +1,103 @@
+"""What language models have used, and what went wrong with them: counts, the table, and what to do about it."""
+
+import io
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+import evaluation
+import welfare_env
+from agents.lm.errors import BudgetError
+from agents.lm.models import Reply, Request, ScriptedModel
+from agents.lm.models.budget import Budget
+from agents.lm.models.shared import SharedModels
+from agents.lm.stub import StubServer
+from agents.lm.stub.replies import stub_reply
+from evaluation.usage import advice, usage_of, usage_table
+
+RULES = welfare_env.Rules(years=1, message_rounds=1)
+
+
+class Models(SharedModels):
+    """Gives every player the same scripted model."""
+
+    def __init__(self, answer: Callable[[Request], Reply]) -> None:
+        super().__init__()
+        self.model = ScriptedModel(answer)
+
+    def get(self, name: str, **settings: object) -> ScriptedModel:
+        return self.model
+
+
+def ending(finish: str, notes: str = "stop") -> Callable[[Request], Reply]:
+    """Replies to turns end in one way, notes in another."""
+
+    def answer(request: Request) -> Reply:
+        text = stub_reply(request.prompt, request.schema)
+        return Reply(text, finish=notes if request.schema is None else finish)  # type: ignore[arg-type]
+
+    return answer
+
+
+def played(answer: Callable[[Request], Reply]) -> evaluation.usage.LMUsage:
+    result = evaluation.self_play("lm:scripted/stub", 1, rules=RULES, models=Models(answer))
+    usage = usage_of(result.records)
+    assert usage is not None
+    assert result.to_dict()["language_models"]["endings"] == usage.endings
+    return usage
+
+
+def table(usage: evaluation.usage.LMUsage) -> str:
+    file = io.StringIO()
+    Console(file=file, width=300).print(usage_table([("lm:a/b", usage)]))
+    return " ".join(file.getvalue().split())
+
+
+def test_replies_that_end_by_themselves_need_no_advice() -> None:
+    usage = played(ending("stop"))
+    assert usage.endings == {}
+    assert list(advice([("lm:a/b", usage)])) == []
+
+
+@pytest.mark.parametrize(
+    ("finish", "name", "told"),
+    [
+        ("length", "cut off", "were cut off at max_tokens, in which hidden thinking counts: raise max_tokens"),
+        ("refusal", "refused", "were refusals, of the model or of its provider"),
+        ("other", "odd endings", "ended in a way that is not known here"),
+    ],
+)  # fmt: skip
+def test_others_are_counted_with_what_to_do(finish: str, name: str, told: str) -> None:
+    usage = played(ending(finish))
+    count = usage.endings.pop(name)
+    assert usage.endings == {}
+    assert count > 14
+    usage.endings[name] = count
+    shown = table(usage)
+    assert f"{name} {count}" in shown
+    assert f"lm:a/b: {count} of {usage.calls} replies {told}" in shown
+
+
+def test_notes_that_are_cut_off_are_told_apart() -> None:
+    """A longer max_tokens would not help them."""
+    usage = played(ending("stop", notes="length"))
+    assert list(usage.endings) == ["notes cut off"]
+    (line,) = advice([("lm:a/b", usage)])
+    assert "choose another model as summariser, or none" in line
+
+
+def test_a_budget_is_used_before_it_is_used_up(tmp_path: Path) -> None:
+    """Seven players at once set aside much more than they use; that must not end the run."""
+    prices = tmp_path / "prices.json"
+    prices.write_text('{"any": {"input": 1000, "output": 1000}}')
+    models = SharedModels(budget=Budget(max_dollars=30.0))
+    with StubServer(latency=0.05) as server:
+        policy = f"lm:openai/any,base_url={server.url}/v1,prices={prices},summariser=none"
+        with pytest.raises(
+            BudgetError, match=r"the budget of 30.0 dollars does not allow another call: 1\d\.\d+ were|2\d"
+        ):
+            evaluation.self_play(policy, 1, rules=RULES, simultaneous=True, models=models)
+    assert models.budget is not None
+    assert 30.0 - 15.0 < (models.budget.spent.dollars or 0.0) <= 30.0
