@@ -86,6 +86,18 @@ def _meant(value: Any) -> Any:
     return [_meant(held) for held in value] if isinstance(value, list) else value
 
 
+@functools.cache
+def _warm_up() -> None:
+    """What takes seconds once, before anything is timed: maps are read, compiled code is loaded."""
+    for name in ("standard", "clique:2", "clique:4", "modern"):
+        for engine in OPTIONS["engine"]:
+            welfare_env.make(name, engine=engine).reset()
+    games = welfare_env.vector_env(2, "clique:2", threads=2)
+    games.reset()
+    games.step(games.sample())
+    games.observe([0], [0])
+
+
 # Making.
 
 
@@ -103,16 +115,8 @@ def _rules(given: dict[str, Any]) -> None:
         raise Broken("its dict gives other rules")
 
 
-@functools.cache
-def _load_boards() -> None:
-    """Before anything is timed: reading a map for the first time takes seconds."""
-    for name in ("standard", "clique:2", "clique:4", "modern"):
-        for engine in OPTIONS["engine"]:
-            welfare_env.make(name, engine=engine)
-
-
 def _make_options(rng: np.random.Generator) -> Call:
-    _load_boards()
+    _warm_up()
     maker = pick(rng, ("make", "raw_env", "parallel_env"))
     name = _one_of(rng, MAPS) if rng.random() < 0.2 else "clique:2"
     return maker, name if rng.random() < 0.9 else _odd(rng, name), _options(rng, OPTIONS)
@@ -126,6 +130,7 @@ def _make(given: Call) -> None:
 
 
 def _many_options(rng: np.random.Generator) -> dict[str, Any]:
+    _warm_up()
     known = {"years": OPTIONS["years"], "variant": OPTIONS["variant"], "threads": (1, 2, 256), "num_games": (1, 2, 7)}
     return {"num_games": 2, "map_name": "clique:2"} | _options(rng, known)
 
@@ -194,6 +199,7 @@ def _action(rng: np.random.Generator, game: Game, slots: int) -> Any:
 
 def _calls(rng: np.random.Generator, maker: str) -> Call:
     """Which environment, the position it begins in, and some calls."""
+    _warm_up()
     which = maker, _one_of(rng, OPTIONS["press"]), bool(rng.random() < 0.5)
     env = _environment(*which)
     games = _games(env.unwrapped.rules)
@@ -287,6 +293,7 @@ def _out(rng: np.random.Generator, games: VectorEnv) -> Any:
 
 
 def _many_calls(rng: np.random.Generator) -> Call:
+    _warm_up()
     which = int(rng.integers(1, 3)), _one_of(rng, OPTIONS["variant"])
     games = _many(*which)
     calls: list[Call] = []
