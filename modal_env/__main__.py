@@ -18,16 +18,16 @@ from rich.status import Status
 
 from modal_env import plots
 from modal_env.arguments import all_different, read_agents, read_numbers, read_shares, read_whole
-from modal_env.basins import basins, power_law
-from modal_env.equilibria import equilibria as find_equilibria
+from modal_env.attraction import basins, power_law
 from modal_env.errors import GameError, ModalError
 from modal_env.evolution import growth, replicator
+from modal_env.families import ranges as find_ranges
 from modal_env.game import COSTS, Game, Mix
 from modal_env.library import LIBRARY, SHORT
+from modal_env.nash import equilibria as find_equilibria
 from modal_env.population import payoffs_of
 from modal_env.provability import play as play_pair
 from modal_env.provability import tournament as play_all
-from modal_env.ranges import ranges as find_ranges
 from modal_env.syntax import Agent
 from modal_env.tables import (
     WIDE,

@@ -1,9 +1,9 @@
 """All agents of depth up to 2 whose formulas speak of X(me) and of nothing else: 2,097,152 behaviours, searched whole.
 
-Such a *direct* agent is a function from the types of histories (see `modal_env.replies`) to moves. There are 4 types of
-depth 1 and 21 of depth 2, so 2**4 behaviours of depth up to 1 and 2**21 of depth up to 2. Here a behaviour is a *code*,
-an integer whose bit t is the move at type t. Different codes are different behaviours: every history is what some
-agent does, and of two agents that differ after it another one can prove so. Everything that plays can show about
+Such a *direct* agent is a function from the types of histories (see `modal_env.reply_search`) to moves. There are 4
+types of depth 1 and 21 of depth 2, so 2**4 behaviours of depth up to 1 and 2**21 of depth up to 2. Here a behaviour is
+a *code*, an integer whose bit t is the move at type t. Different codes are different behaviours: every history is what
+some agent does, and of two agents that differ after it another one can prove so. Everything that plays can show about
 everybody against everybody is found, because against one agent the other 2**21 fall into a few dozen groups that
 meet the same types.
 """
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from modal_env.errors import GameError
 from modal_env.formula import Agent, Op
 from modal_env.machines import machine
-from modal_env.replies import Types, agent_of
+from modal_env.reply_search import Types, agent_of
 
 MAX_DEPTH = 2  # 133 types of depth 3 make 2**133 behaviours
 PAYOFFS = ((1, 3), (0, 2))

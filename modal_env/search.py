@@ -7,7 +7,7 @@ lemma). `findings` looks at three classes of agents:
 
 * direct: depth up to 2, saying X(me) only (`modal_env.direct`): everybody against everybody;
 * two boxes: `modal_env.behaviours.two_boxes`: everybody against everybody;
-* with calls: depth up to 2, calling any of `CALLS` (`modal_env.replies`): everybody against given opponents.
+* with calls: depth up to 2, calling any of `CALLS` (`modal_env.reply_search`): everybody against given opponents.
 
 None of these has agents with `me` ("what I do"), which the post does not have, either: with `me` SlipBot against itself
 is no equilibrium, and MirrorBot is.
@@ -31,7 +31,7 @@ from modal_env.errors import GameError
 from modal_env.formula import Agent, parse
 from modal_env.library import CooperateBot, DefectBot, FairBot, PrudentBot, SlipBot, UnfairBot
 from modal_env.provability import play
-from modal_env.replies import Reply, replies
+from modal_env.reply_search import Reply, replies
 
 CALLS = (CooperateBot, DefectBot, FairBot, parse("[]false", name="FalseBot"), parse("~[]false", name="TrueBot"))
 """Whom agents may call in the complete searches."""

@@ -14,19 +14,19 @@ from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
-from modal_env.equilibria import Equilibrium, show
 from modal_env.game import Game, Mix, dot
 from modal_env.library import LIBRARY
+from modal_env.nash import Equilibrium, show
 from modal_env.syntax import Agent
 
 if TYPE_CHECKING:
-    from modal_env.basins import Basins
+    from modal_env.attraction import Basins
+    from modal_env.best_reply import Growth
     from modal_env.contest import Round
     from modal_env.evolution import Trajectory
-    from modal_env.growth import Growth
+    from modal_env.families import Ranges
     from modal_env.provability import Outcome, Tournament
-    from modal_env.ranges import Ranges
-    from modal_env.replies import Reply
+    from modal_env.reply_search import Reply
     from modal_env.setting import Setting
 
 Row = TypeVar("Row")

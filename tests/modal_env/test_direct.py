@@ -12,7 +12,7 @@ from modal_env.errors import GameError
 from modal_env.formula import Agent, parse
 from modal_env.library import CooperateBot, DefectBot, FairBot, PrudentBot, RandomBot
 from modal_env.provability import play
-from modal_env.replies import replies
+from modal_env.reply_search import replies
 
 PAYOFF = {"CC": 2, "CD": 0, "DC": 3, "DD": 1}
 

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from modal_env.algebraic import Algebraic, between
-from modal_env.equilibria import Equilibrium, show, spanned, tell
-from modal_env.game import PAYOFFS, Game, Matrix, Number, check_epsilon
+from modal_env.game import PAYOFFS, Game, Matrix, check_epsilon
+from modal_env.given import Number
+from modal_env.nash import Equilibrium, show, spanned, tell
 from modal_env.paths import Cell, Path, Paths, Walk
 from modal_env.provability import listed
 from modal_env.syntax import Agent

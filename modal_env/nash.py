@@ -10,7 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from modal_env.game import PAYOFFS, Game, Mix, Number, Shares
+from modal_env.game import PAYOFFS, Game, Mix, Shares
+from modal_env.given import Number
 from modal_env.syntax import Agent
 from modal_env.vertices import Sides, Vertex, bicliques, cliques, connected, vertices
 
