@@ -55,9 +55,14 @@ def whole(name: str, value: object, least: int, most: int | None = None) -> int:
     """
     found = integer(value)
     if found is None or found < least or (most is not None and found > most):
-        bounds = f"from {least:,}" if most is None else f"from {least:,} to {most:,}"
+        bounds = f"from {least:,}" if most is None else f"from {least:,} to {_short(most)}"
         raise GameError(f"{name}={shown(value)}: give a whole number {bounds}")
     return found
+
+
+def _short(number: int) -> str:
+    """1,000,000, and 10^400 for that."""
+    return f"{number:,}" if number < 10**15 else f"10^{len(str(number)) - 1}"
 
 
 def seed_of(value: object) -> int:

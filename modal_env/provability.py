@@ -26,6 +26,7 @@ from modal_env.errors import FormulaError, GameError
 from modal_env.formula import Agent, Formula, Op, as_agent, as_agents
 from modal_env.given import shown, whole
 from modal_env.parsing import CONSTANTS, Reader, Token, nearest, read
+from modal_env.progress import Report, unheard
 from modal_env.syntax import NAME
 
 WORLDS = 28  # of the first attempt: with one more bit, still one digit of Python's integers
@@ -303,13 +304,14 @@ class Tournament:
         return found
 
 
-def tournament(agents: Iterable[Agent | str]) -> Tournament:
+def tournament(agents: Iterable[Agent | str], report: Report = unheard) -> Tournament:
     """What everybody does against everybody, also against a copy of itself.
 
     Many agents play in `modal_env.tiles`, which is compiled and takes some seconds the first time on a machine.
 
     Args:
         agents: agents, names such as "FairBot", or formulas, see `modal_env.formula.find`.
+        report: see `modal_env.progress`; of less than `MANY` agents.
 
     Raises:
         GameError, FormulaError: what is given are no agents, nobody at all, or as `play`.
@@ -327,6 +329,7 @@ def tournament(agents: Iterable[Agent | str]) -> Tournament:
         solution = solve(plays.equations)
         moves = [float(_cooperation(solution, plays.number(*pair))) for pair in pairs]
         cooperates[row, : row + 1], cooperates[: row + 1, row] = moves[::2], moves[1::2]
+        report(((row + 1) / len(players)) ** 2)
     return Tournament(players, cooperates)
 
 

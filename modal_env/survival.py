@@ -12,13 +12,13 @@ from fractions import Fraction
 from functools import partial
 from itertools import groupby
 
-from modal_env.algebraic import Algebraic, Polynomial, Ratio, between, positive_roots
+from modal_env.algebraic import Algebraic, Ratio, between, positive_roots
 from modal_env.errors import GameError
 from modal_env.families import Family, Interval
 from modal_env.formula import as_agents
 from modal_env.game import PAYOFFS, Game, Shares, dot, meet
 from modal_env.given import Number, shown
-from modal_env.paths import Path
+from modal_env.paths import Path, gap
 from modal_env.syntax import Agent
 
 Row = tuple[tuple[Fraction, Fraction | int], ...]
@@ -151,10 +151,7 @@ def _rows(game: Game, deviants: Iterable[Agent | str]) -> dict[Row, Agent]:
 
 def _gain(path: Path, row: Row) -> Ratio:
     """How much more a deviant is paid against a moving mix than a best reply of the library."""
-    gain = -path.value
-    for share, (points, units) in zip(path.shares, row, strict=True):
-        gain = gain + share * Ratio.of(Polynomial.of((points, -units)), Polynomial.of([1]))
-    return gain
+    return -gap(path.value, path.shares, row)
 
 
 def _parts(interval: Interval, gains: Iterable[Ratio]) -> list[tuple[Interval, Algebraic]]:

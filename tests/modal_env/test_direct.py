@@ -94,7 +94,7 @@ def test_agents_that_are_not_direct(agent: Agent) -> None:
 
 
 def test_codes_and_depths_that_do_not_exist() -> None:
-    with pytest.raises(GameError, match="from 0 to 2097151"):
+    with pytest.raises(GameError, match="from 0 to 2,097,151"):
         direct.agent_with(2**21)
     with pytest.raises(GameError, match="depth=3"):
         direct.types(3)
