@@ -21,27 +21,30 @@ something (Garrabrant, "Prisoners' Dilemma with Costs to Modeling", 2018).
 {'player_0': 1.9, 'player_1': 1.8}
 
 Agents: `parse`, `Agent`, `LIBRARY` (by name) with `SOURCES`, and each as an attribute: `FairBot`, `PrudentBot` ...
-Plays: `play`, `tournament`, `fixed_point`. The game: `Game`, `equilibria`, `ranges`, `exploitability`, `replicator`,
-`survives`, `survival_range`.
+Plays: `play`, `tournament`, `fixed_point`, and `replies`, all that agents can do against given ones.
+The game: `Game`, `equilibria`, `ranges`, `exploitability`, `survives`, `survival_range`.
+Populations: `replicator`, `growth`, `basins`.
 Environments: `make`, `parallel_env`, described in `modal_env.env`. Command line: ``python -m modal_env --help``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from pettingzoo import AECEnv, ParallelEnv
 from pettingzoo import register as _register
 
 from modal_env import errors, library
+from modal_env.attraction import basins
+from modal_env.best_reply import growth
 from modal_env.contest import Round
-
-# `equilibria` and `ranges` hide the modules of their names; `from modal_env.ranges import ...` still finds them.
-from modal_env.equilibria import Equilibrium, equilibria, exploitability
 from modal_env.errors import ActionError, FormulaError, GameError, ModalError
 from modal_env.evolution import replicator
+from modal_env.families import ranges
 from modal_env.formula import Agent, parse
-from modal_env.game import Game, Number
+from modal_env.game import Game
+from modal_env.given import Number
 from modal_env.library import (
     CIMCIC,
     CUPOD,
@@ -68,10 +71,13 @@ from modal_env.library import (
     UnfairBot,
     WaitFairBot,
 )
+from modal_env.nash import Equilibrium, equilibria, exploitability
 from modal_env.provability import fixed_point, play, tournament
-from modal_env.ranges import ranges
 from modal_env.setting import Setting, make_setting
 from modal_env.survival import survival_range, survives
+
+if TYPE_CHECKING:
+    from modal_env.reply_search import Reply
 
 __all__ = [
     "CIMCIC",
@@ -107,10 +113,12 @@ __all__ = [
     "TrollBot",
     "UnfairBot",
     "WaitFairBot",
+    "basins",
     "equilibria",
     "errors",
     "exploitability",
     "fixed_point",
+    "growth",
     "library",
     "make",
     "parallel_env",
@@ -118,6 +126,7 @@ __all__ = [
     "play",
     "ranges",
     "replicator",
+    "replies",
     "survival_range",
     "survives",
     "tournament",
@@ -143,8 +152,9 @@ def make(
         actions: how players choose programs: "library", by number; "formula", as text; "tokens", token by token.
         agents: agents, names of the library's or formulas. The programs to choose from; under "formula" and "tokens"
             those that formulas may call the opponent on, which need names.
-        rounds: how many rounds a game has.
-        players: how many players, an even number. More than two are paired at random in every round.
+        rounds: how many rounds a game has, at most 100,000.
+        players: how many players, an even number up to 1000, and fewer where they see many tokens of each other. More
+            than two are paired at random in every round.
         cost: what modelling costs: "depth" (the post's), "size", "opponent", "sum" or "worlds", see `modal_env.game`.
         budget: the longest formula: in characters under "formula" (1,000; at most 10,000), in tokens under "tokens"
             (16; at most 500).
@@ -197,6 +207,13 @@ def parallel_env(
         render_mode=render_mode,
     )
     return ParallelModalCombatEnv(setting)
+
+
+def replies(opponents: Iterable[Agent | str], calls: Iterable[Agent | str] = (), *, depth: int = 2) -> list[Reply]:
+    """All that agents of a depth can do against some opponents; see `modal_env.reply_search.replies`."""
+    from modal_env.reply_search import replies  # which loads numba
+
+    return replies(opponents, calls, depth=depth)
 
 
 _register("aec", "ModalCombat-v0", "modal_env:make")

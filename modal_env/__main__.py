@@ -8,28 +8,30 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from importlib import import_module
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Optional
 
 import numpy as np
 import typer
 from rich.console import Console, Group
-from rich.status import Status
 
 from modal_env import plots
 from modal_env.arguments import all_different, read_agents, read_numbers, read_shares, read_whole
-from modal_env.basins import basins, power_law
-from modal_env.equilibria import equilibria as find_equilibria
+from modal_env.attraction import basins, power_law
 from modal_env.errors import GameError, ModalError
 from modal_env.evolution import growth, replicator
+from modal_env.families import ranges as find_ranges
 from modal_env.game import COSTS, Game, Mix
 from modal_env.library import LIBRARY, SHORT
+from modal_env.nash import equilibria as find_equilibria
 from modal_env.population import payoffs_of
+from modal_env.progress import part
 from modal_env.provability import play as play_pair
 from modal_env.provability import tournament as play_all
-from modal_env.ranges import ranges as find_ranges
 from modal_env.syntax import Agent
 from modal_env.tables import (
+    NARROW,
     WIDE,
     agents_table,
     basins_table,
@@ -43,6 +45,7 @@ from modal_env.tables import (
     trace_table,
     worlds_table,
 )
+from modal_env.watch import watched
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -133,7 +136,9 @@ def tournament(
     with _errors_told():
         if epsilon is None:
             _refuse(context, ["cost"], "goes with --epsilon, such as --epsilon 1/10")
-        result = play_all(read_agents(agents))
+        library = read_agents(agents)
+        with watched("playing everybody against everybody") as report:
+            result = play_all(library, report)
         paid = [] if epsilon is None else [payoffs_table(Game(result.agents, epsilon, cost))]
         settled = [worlds_table(result)] if worlds else []
         _show(*_who(result.agents, formulas), moves_table(result), *paid, *settled)
@@ -154,12 +159,15 @@ def equilibria(
         library = all_different(read_agents(agents))
         if ranges:
             _refuse(context, ["epsilon"], "is one price, --ranges is about all of them: leave one of the two out")
-            found = find_ranges(library, cost, symmetric_only=symmetric)
+            with watched("looking for equilibria at every epsilon") as report:
+                found = find_ranges(library, cost, symmetric_only=symmetric, report=report)
             _show(*_who(library, formulas), ranges_table(found, cost))
             return
         game = Game(library, epsilon, cost)
         _show(*_who(library, formulas), payoffs_table(game))
-        _show(equilibria_table(game, find_equilibria(library, epsilon, cost, symmetric_only=symmetric)))
+        with watched("looking for equilibria") as report:
+            equal = find_equilibria(library, epsilon, cost, symmetric_only=symmetric, report=report)
+        _show(equilibria_table(game, equal))
 
 
 @app.command()
@@ -261,8 +269,8 @@ def search(
             _refuse(
                 context, ["depth", "call", "mix", "epsilon", "formulas"], "goes with opponents, such as: search FairBot"
             )
-            with _busy("searching three classes of agents: half a minute, the first time longer"):
-                found = findings(literals)
+            with watched("searching three classes of agents") as report:
+                found = findings(literals, report)
             print(*found.lines(), sep="\n")
             return
         _refuse(context, ["literals"], "goes without opponents")
@@ -270,13 +278,15 @@ def search(
         met, calls = agents[: len(opponents)], agents[len(opponents) :]
         game = Game(met, epsilon)
         shares = read_shares(game, mix)
-        with _busy("searching all that agents can do"):
-            replies = least_replies(met, calls, depth)
+        with watched("searching all that agents can do") as report:
+            replies = least_replies(met, calls, depth, report)
         _show(*_who(met, formulas), replies_table(game, shares, replies))
 
 
 def _replicator(game: Game, who: Sequence[Group], start: Mix, time: float, plot: Path | None, view: View) -> None:
-    trajectory = replicator(game, start, time, times=np.linspace(0, max(time, 0), POINTS).tolist())
+    times = np.linspace(0, time, POINTS).tolist() if 0 < time < inf else None
+    with watched("following the population") as report:
+        trajectory = replicator(game, start, time, times=times, report=report)
     _show(*who, stays_table(game, trajectory))
     title = f"Replicator dynamics, epsilon {game.epsilon}, cost: {game.cost}"
     if plot and view is View.simplex:
@@ -290,7 +300,8 @@ def _growth(game: Game, who: Sequence[Group], start: Mapping[str, str] | None, s
     counts = (
         {name: read_whole(name, number) for name, number in start.items()} if start else [MEMBERS] * len(game.agents)
     )
-    grown = growth(game, counts, steps)
+    with watched("adding best replies") as report:
+        grown = growth(game, counts, steps, report=report)
     _show(*who, growth_table(game, grown))
     if plot:
         _save(plots.growth_shares(grown, title=f"Best-reply growth, epsilon {game.epsilon}, cost: {game.cost}"), plot)
@@ -298,7 +309,9 @@ def _growth(game: Game, who: Sequence[Group], start: Mapping[str, str] | None, s
 
 def _basins(games: Sequence[Game], who: Sequence[Group], starts: int, seed: int, plot: Path | None) -> None:
     drawn = _drawn(games) if plot else ""
-    found = [basins(game, starts, seed) for game in games]
+    with watched("following random starts") as report:
+        parts = [part(report, n / len(games), (n + 1) / len(games)) for n in range(len(games))]
+        found = [basins(game, starts, seed, report=told) for game, told in zip(games, parts, strict=True)]
     _show(*who, basins_table(games, found))
     if plot:
         prices, shares = [game.epsilon for game in games], [one.share(drawn) for one in found]
@@ -368,12 +381,7 @@ def _who(agents: Sequence[Agent], formulas: bool) -> list[Group]:
 def _show(*tables: Group) -> None:
     """On the terminal; a file or a pipe gets wide tables, or as wide as COLUMNS says."""
     fitted = sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdecimal()
-    Console(width=None if fitted else WIDE).print(*tables, sep="\n")
-
-
-def _busy(doing: str) -> Status:
-    """What takes long, told on a terminal while it does."""
-    return Console(stderr=True).status(doing)
+    Console(width=max(Console().width, NARROW) if fitted else WIDE).print(*tables, sep="\n")
 
 
 @contextmanager
@@ -394,7 +402,9 @@ def _errors_told() -> Iterator[None]:
 
 
 def _complain(message: str) -> None:
-    Console(stderr=True).print(f"error: {message}", style="red", markup=False, highlight=False, soft_wrap=True)
+    Console(stderr=True).print(
+        f"error: {message}", style="red", markup=False, emoji=False, highlight=False, soft_wrap=True
+    )
 
 
 if __name__ == "__main__":

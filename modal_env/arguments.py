@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from modal_env.errors import FormulaError, GameError
-from modal_env.formula import OWN_WORDS, parse, parse_agents
+from modal_env.formula import OWN_WORDS, find, parse, parse_agents
 from modal_env.game import Game, Mix
+from modal_env.given import MAX_DIGITS
 from modal_env.library import LIBRARY, POST, SHORT
-from modal_env.modes import find
 from modal_env.syntax import Agent
 
 NAMED = re.compile(r"\s*([^\W\d]\w*)\s*=(?!>)(.*)", re.DOTALL)
@@ -91,7 +91,7 @@ def read_numbers(game: Game, text: str | None) -> dict[str, str] | None:
     for part in text.split(","):
         name, equals, number = (piece.strip() for piece in part.rpartition("="))
         if not equals or _full(game, name) in found:
-            raise GameError(f"{part!r} in {text!r}: give NAME=NUMBER, each name once, with commas between them")
+            raise GameError(f"{part!r:.80} in {text!r:.80}: give NAME=NUMBER, each name once, with commas between them")
         found[_full(game, name)] = number
     return found
 
@@ -107,6 +107,6 @@ def read_whole(name: str, number: str) -> int:
     Raises:
         GameError: no whole number.
     """
-    if not number.isdecimal():
-        raise GameError(f"{name}={number}: give a whole number of members")
+    if not (number.isdecimal() and len(number) <= MAX_DIGITS):
+        raise GameError(f"{name}={number:.80}: give a whole number of members, of {MAX_DIGITS} digits at most")
     return int(number)

@@ -20,12 +20,15 @@ from numba import njit
 from numpy.typing import NDArray
 
 from modal_env.errors import GameError
-from modal_env.formula import Agent, parse
+from modal_env.formula import Agent, as_agents, parse
+from modal_env.given import whole
 from modal_env.library import CooperateBot, DefectBot, FairBot
 from modal_env.machines import Table, canonical_forms, check_names, closure, machine, stacked
 from modal_env.provability import play
+from modal_env.reply_search import check_called
 
 MAX_WORLDS = 60
+MAX_LITERALS = 3  # which makes some 400,000 formulas
 Bools = NDArray[np.bool_]
 
 
@@ -50,7 +53,12 @@ class Behaviours:
         return len(self.texts)
 
     def agent(self, number: int) -> Agent:
-        """The agent of a behaviour."""
+        """The agent of a behaviour.
+
+        Raises:
+            GameError: there is none of this number.
+        """
+        number = whole("number", number, 0, len(self) - 1)
         return parse(self.texts[number], helpers={call.name: call for call in self.calls})
 
     @cached_property
@@ -132,9 +140,7 @@ def behaviours_of(agents: Iterable[Agent], calls: Sequence[Agent] = ()) -> Behav
     Raises:
         GameError: no agents; two different ones that are called by the same name; otherwise as `machine`.
     """
-    given = list(agents)
-    if not given:
-        raise GameError("agents: give one at least")
+    given = as_agents(agents)
     letters = closure([*calls, *(call for agent in given for call in agent.called)])
     check_names(letters)
     outputs, moves = stacked([machine(agent, letters) for agent in given])
@@ -151,14 +157,11 @@ def two_boxes(calls: Sequence[Agent] = (CooperateBot, DefectBot, FairBot), liter
             1 makes 318 behaviours, 2 makes 10,283.
 
     Raises:
-        GameError: no positive number of literals; RandomBot, calls deeper than 2, without different names, or more than
-            machines can have.
+        GameError: no number of literals from 1 to `MAX_LITERALS`; RandomBot, calls deeper than 2, without different
+            names, or more than machines can have.
     """
-    if literals < 1:
-        raise GameError(f"literals={literals}: give 1 or more")
-    if deep := [call for call in calls if call.depth > 2]:
-        raise GameError(f"calls: {deep[0].name!r} has depth {deep[0].depth}; the class is one of depth up to 2")
-    letters = closure(calls)
+    literals = whole("literals", literals, 1, MAX_LITERALS)
+    letters = closure(check_called(calls, 2))
     check_names(letters)
     return _Boxes(letters, literals).behaviours()
 

@@ -2,7 +2,7 @@
 
 A certificate says that some agents are best replies to a mix of opponents, for a range of epsilon, and lists what else
 a player can do, each with an agent that does it. `faults` plays every agent in it against every opponent and does the
-sums. That the list is complete is what `modal_env.replies` says, of agents without `me`; it is not checked here.
+sums. That the list is complete is what `modal_env.reply_search` says, of agents without `me`; it is not checked here.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from fractions import Fraction
 from modal_env.formula import Agent
 from modal_env.game import PAYOFFS
 from modal_env.provability import play
-from modal_env.replies import Reply
+from modal_env.reply_search import Reply
 
 Line = tuple[Fraction, Fraction]
 """A number that depends on epsilon: (a, b) is a + b * epsilon."""

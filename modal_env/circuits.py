@@ -27,7 +27,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from modal_env.errors import GameError
-from modal_env.formula import Agent, Op
+from modal_env.formula import Agent, Op, as_agent
+from modal_env.given import items, shown
 from modal_env.provability import Plays, Solution, solve
 
 LAST = 63  # the last world whose values fit into a word
@@ -104,13 +105,10 @@ def compile_agents(agents: Iterable[Agent]) -> Roster:
     Raises:
         GameError: something else than agents.
     """
-    try:
-        players = tuple(agents)
-    except TypeError:
-        raise GameError(f"agents={agents!r:.80}: give a sequence of agents") from None
-    for agent in players:
-        if not isinstance(agent, Agent):
-            raise GameError(f"{agent!r:.80} is no agent: give one of the library, or parse('[]X(me)')")
+    given = items(agents)
+    if given is None:
+        raise GameError(f"agents={shown(agents)}: give a sequence of agents")
+    players = tuple(map(as_agent, given))
     ranks = _ranks(players)
     helpers = tuple(agent for agent in ranks if not agent.is_random)
     everyone = (*helpers, *players)

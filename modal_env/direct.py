@@ -1,9 +1,9 @@
 """All agents of depth up to 2 whose formulas speak of X(me) and of nothing else: 2,097,152 behaviours, searched whole.
 
-Such a *direct* agent is a function from the types of histories (see `modal_env.replies`) to moves. There are 4 types of
-depth 1 and 21 of depth 2, so 2**4 behaviours of depth up to 1 and 2**21 of depth up to 2. Here a behaviour is a *code*,
-an integer whose bit t is the move at type t. Different codes are different behaviours: every history is what some
-agent does, and of two agents that differ after it another one can prove so. Everything that plays can show about
+Such a *direct* agent is a function from the types of histories (see `modal_env.reply_search`) to moves. There are 4
+types of depth 1 and 21 of depth 2, so 2**4 behaviours of depth up to 1 and 2**21 of depth up to 2. Here a behaviour is
+a *code*, an integer whose bit t is the move at type t. Different codes are different behaviours: every history is what
+some agent does, and of two agents that differ after it another one can prove so. Everything that plays can show about
 everybody against everybody is found, because against one agent the other 2**21 fall into a few dozen groups that
 meet the same types.
 """
@@ -19,24 +19,27 @@ from numba import njit
 from numpy.typing import NDArray
 
 from modal_env.errors import GameError
-from modal_env.formula import Agent, Op
+from modal_env.formula import Agent, Op, as_agent
+from modal_env.given import whole
 from modal_env.machines import machine
-from modal_env.replies import Types, agent_of
+from modal_env.reply_search import Types, agent_of
 
 MAX_DEPTH = 2  # 133 types of depth 3 make 2**133 behaviours
 PAYOFFS = ((1, 3), (0, 2))
 """Payoff of a player by its own move (D, C) and the other's: punishment, temptation, sucker's payoff, reward."""
 
 
-@lru_cache(maxsize=8)
 def types(depth: int) -> Types:
     """The types of depth 0, 1 or 2, numbered by the length of the shortest history, then by the history.
 
     Raises:
         GameError: another depth.
     """
-    if not 0 <= depth <= MAX_DEPTH:
-        raise GameError(f"depth={depth!r}: give 0, 1 or {MAX_DEPTH}")
+    return _types(whole("depth", depth, 0, MAX_DEPTH))
+
+
+@lru_cache(maxsize=MAX_DEPTH + 1)
+def _types(depth: int) -> Types:
     found = Types(depth)
     number = 0
     while number < len(found.words):
@@ -46,13 +49,14 @@ def types(depth: int) -> Types:
     return found
 
 
-def code_of(agent: Agent, depth: int = MAX_DEPTH) -> int:
+def code_of(agent: Agent | str, depth: int = MAX_DEPTH) -> int:
     """The code of a direct agent among those of a depth.
 
     Raises:
         GameError: an agent that calls others, uses `me` or has a greater depth; RandomBot.
     """
-    if agent.depth > depth or agent.called or Op.ME in agent.program:
+    agent, depth = as_agent(agent), whole("depth", depth, 0, MAX_DEPTH)
+    if agent.depth > depth or agent.is_random or agent.called or Op.ME in agent.program:
         raise GameError(
             f"{agent.name[:60]!r} is no direct agent of depth {depth}: it is deeper, or says more than X(me)"
         )
@@ -67,8 +71,7 @@ def agent_with(code: int, depth: int = MAX_DEPTH) -> Agent:
         GameError: no such code.
     """
     count = len(types(depth).words)
-    if not 0 <= code < 1 << count:
-        raise GameError(f"code={code!r}: give a whole number from 0 to {(1 << count) - 1}")
+    code = whole("code", code, 0, (1 << count) - 1)
     return agent_of(types(depth), {number: bool(code >> number & 1) for number in range(count)})
 
 
@@ -104,13 +107,17 @@ class Survey:
     least: NDArray[np.int8]
 
 
-@lru_cache(maxsize=4)
 def survey(depth: int = MAX_DEPTH) -> Survey:
     """Play every direct agent against every other; about two seconds for depth 2.
 
     Raises:
         GameError: a depth other than 0, 1, 2.
     """
+    return _survey(whole("depth", depth, 0, MAX_DEPTH))
+
+
+@lru_cache(maxsize=MAX_DEPTH + 1)
+def _survey(depth: int) -> Survey:
     kinds = types(depth)
     count = 1 << len(kinds.words)
     best = np.zeros((count, depth + 1), np.int8)

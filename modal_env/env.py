@@ -84,7 +84,7 @@ from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
 from modal_env.contest import Contest
 from modal_env.errors import ActionError
-from modal_env.setting import RENDER_MODES, Setting, check_reset
+from modal_env.setting import RENDER_MODES, Setting, check_reset, number_of
 
 
 class ModalCombatEnv(AECEnv):
@@ -108,10 +108,20 @@ class ModalCombatEnv(AECEnv):
         self.action_spaces = {agent: self.contest.mode.action_space() for agent in self.possible_agents}
 
     def observation_space(self, agent: str) -> spaces.Space:
-        return self.observation_spaces[agent]
+        """What a player may see.
+
+        Raises:
+            ActionError: no player of this name.
+        """
+        return self.observation_spaces[self.possible_agents[number_of(agent, self.possible_agents)]]
 
     def action_space(self, agent: str) -> spaces.Space:
-        return self.action_spaces[agent]
+        """What a player may do.
+
+        Raises:
+            ActionError: no player of this name.
+        """
+        return self.action_spaces[self.possible_agents[number_of(agent, self.possible_agents)]]
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
         """Begin a new game. A seed fixes pairs and coins of this and all later games; there are no options.
@@ -166,8 +176,12 @@ class ModalCombatEnv(AECEnv):
         self.infos = {agent: self.contest.info(self.possible_agents.index(agent)) for agent in self.agents}
 
     def observe(self, agent: str) -> dict[str, np.ndarray]:
-        """``{"observation": int32 [1 + players, 2 + width], "action_mask": int8 [actions]}``."""
-        return self.contest.observe(self.possible_agents.index(agent))
+        """``{"observation": int32 [1 + players, 2 + width], "action_mask": int8 [actions]}``.
+
+        Raises:
+            ActionError: no player of this name.
+        """
+        return self.contest.observe(number_of(agent, self.possible_agents))
 
     def render(self) -> str | None:
         """A table of the programs and payoffs of the last round: returned ("ansi") or printed ("human")."""

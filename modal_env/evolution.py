@@ -12,16 +12,17 @@ negative nor vanish, and one of exp(-100,000) is as good as any other.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from modal_env.basins import Basins, basins
+from modal_env.attraction import Basins, basins
+from modal_env.best_reply import Growth, growth
 from modal_env.errors import GameError
 from modal_env.game import Game, position
-from modal_env.growth import Growth, growth
+from modal_env.given import items, real, shown
 from modal_env.population import (
     Floats,
     Matrix,
@@ -30,16 +31,19 @@ from modal_env.population import (
     is_trapped,
     payoffs_of,
     read_shares,
-    real,
     shares_of,
 )
-from modal_env.provability import listed, shown
+from modal_env.progress import Report, unheard
+from modal_env.provability import listed
 from modal_env.stability import Stability, jacobian
 
 __all__ = ["Basins", "Growth", "Limit", "Stability", "Stay", "Trajectory", "basins", "growth", "jacobian", "replicator"]
 
 REST = 1e-9
 """Where no agent is paid more than the mean by more than this, the population is called at rest."""
+
+MAX_RATES = 5_000_000
+"""Evaluations of the rates in one run: minutes, and gigabytes."""
 
 _BISECTIONS = 60
 _PARTS = 8  # of each of the solver's steps, so that straight lines between them look like the curve
@@ -134,6 +138,7 @@ def replicator(
     *,
     times: Sequence[float] | None = None,
     tolerance: float = 1e-10,
+    report: Report = unheard,
 ) -> Trajectory:
     """Follow a population under replicator dynamics (scipy's DOP853).
 
@@ -143,10 +148,12 @@ def replicator(
         time: how long. One unit is what it takes an agent paid 1 above the mean to grow e-fold.
         times: when to report; by default at the solver's own steps and seven times between each two of them.
         tolerance: of the logarithms of shares in one step, absolute and relative.
+        report: see `modal_env.progress`.
 
     Raises:
         GameError: payoffs that are not square and exact; shares that are negative or do not add up to 1; a time that is
-            no number above 0; times outside [0, time] or not in order; a tolerance outside [1e-13, 1e-3].
+            no number above 0; times outside [0, time] or not in order; a tolerance outside [1e-13, 1e-3]; a solver that
+            does not come to an end within `MAX_RATES` evaluations.
     """
     payoffs = payoffs_of(game)
     shares = read_shares(payoffs, start)
@@ -156,7 +163,7 @@ def replicator(
     here = Payoffs(
         tuple(payoffs.names[i] for i in there), tuple(tuple(payoffs.exact[i][j] for j in there) for i in there)
     )
-    solution = _solve(here.floats, np.log(shares[there]), float(time), float(tolerance))
+    solution = _solve(here.floats, np.log(shares[there]), float(time), float(tolerance), report)
     stays = _stays(here.names, solution)
     reported = _finer(solution.t) if asked is None else asked
     log_shares = np.full((len(reported), payoffs.size), -np.inf)
@@ -172,7 +179,7 @@ def _check_options(time: float, tolerance: float) -> None:
 
 
 def _read_times(times: Sequence[float], end: float) -> Floats:
-    found = np.array([real(time) for time in times] if isinstance(times, Iterable) else [])
+    found = np.array([real(time) for time in items(times) or ()])
     if len(found) == 0 or not (np.diff([0, *found, end]) >= 0).all():
         raise GameError(f"times {shown(times)}: give a list of one at least, in order, from 0 to {end:g}")
     return found
@@ -183,11 +190,16 @@ def _finer(steps: Floats) -> Floats:
     return np.append(np.linspace(steps[:-1], steps[1:], _PARTS, endpoint=False).T.ravel(), steps[-1])
 
 
-def _solve(matrix: Floats, start: Floats, time: float, tolerance: float) -> Any:
+def _solve(matrix: Floats, start: Floats, time: float, tolerance: float, report: Report) -> Any:
     """scipy's solution for the logarithms of shares, which can be asked for any time."""
     from scipy.integrate import solve_ivp
 
-    def rates(_: float, log_shares: Floats) -> Floats:
+    left = iter(range(MAX_RATES))
+
+    def rates(now: float, log_shares: Floats) -> Floats:
+        if next(left, None) is None:
+            raise GameError(f"the solver gave up at time {now:g} of {time:g}, after {MAX_RATES:,} evaluations")
+        report(now / time)
         shares = shares_of(log_shares)
         paid = matrix @ shares
         return paid - shares @ paid

@@ -21,21 +21,21 @@ text `coin` is RandomBot.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from graphlib import CycleError, TopologicalSorter
 from typing import NoReturn
 
-from modal_env.errors import FormulaError
+from modal_env.errors import FormulaError, GameError
+from modal_env.given import items, shown
 from modal_env.parsing import CONSTANTS, Reader, Token, nearest, read
-from modal_env.syntax import NAME, Agent, Formula, Op
+from modal_env.syntax import NAME, Agent, Formula, Op, can_be_called
 
-__all__ = ["Agent", "Formula", "Op", "parse", "parse_agents"]
+__all__ = ["Agent", "Formula", "Op", "as_agent", "as_agents", "find", "parse", "parse_agents"]
 
 THIS = "formula of the agent"  # has blanks, so that no X(.) can name it
 OPPONENT = {"x", "them"}
 LISTED = "modal_env.LIBRARY"  # where a reader finds the names of agents
 OWN_WORDS = {*OPPONENT, "me", "a", "b", "coin", *(word.casefold() for word in CONSTANTS)}
-Names = Mapping[str, None]  # a set with a sequence
 WORDS = {word.casefold(): op for word, op in CONSTANTS.items()}
 
 
@@ -55,11 +55,61 @@ def parse(text: str, *, name: str | None = None, helpers: Mapping[str, Agent | s
     from modal_env.library import LIBRARY, SHORT  # which is made with `parse_agents`
 
     if not isinstance(text, str):
-        raise FormulaError(f"formula {text!r:.80}: give a text such as '[]X(me)'")
+        raise FormulaError(f"formula {shown(text)}: give a text such as '[]X(me)'")
     if name is not None and (not isinstance(name, str) or not name):
-        raise FormulaError(f"name={name!r:.80}: give a text, or leave it out")
+        raise FormulaError(f"name={shown(name)}: give a text, or leave it out")
     agent = parse_agents({THIS: text, **_checked(helpers)}, {**LIBRARY, **SHORT})[THIS]
     return agent.renamed(name or agent.text)
+
+
+def find(text: str, helpers: Mapping[str, Agent] | None = None) -> Agent:
+    """The agent of this name, or the one that the text describes.
+
+    Args:
+        text: a name of `modal_env.LIBRARY`, a short one ("FB") or one of the helpers', in any case, or a formula.
+        helpers: agents known besides the library's.
+
+    Raises:
+        FormulaError: as `modal_env.parse`.
+    """
+    from modal_env.library import LIBRARY, SHORT  # which is made with `parse_agents`
+
+    known = {**LIBRARY, **SHORT, **(helpers or {})}
+    word = text.strip()
+    alike = [agent for name, agent in known.items() if name.casefold() == word.casefold()]
+    if word in known or len(alike) == 1:
+        return known.get(word) or alike[0]
+    if NAME.fullmatch(word) and word.casefold() not in OWN_WORDS:
+        raise FormulaError(f"no agent is called {word[:80]!r}: {nearest(word, known, LISTED)}", text, 0)
+    return parse(text, helpers=helpers)
+
+
+def as_agent(given: object) -> Agent:
+    """An agent, given as such, by name or as a formula.
+
+    Raises:
+        GameError: something else.
+        FormulaError: a text that is neither name nor formula, see `find`.
+    """
+    if isinstance(given, str):
+        return find(given)
+    if not isinstance(given, Agent):
+        raise GameError(f"{shown(given)} is no agent: give one of the library, its name, or a formula like '[]X(me)'")
+    return given
+
+
+def as_agents(given: object, name: str = "agents") -> tuple[Agent, ...]:
+    """One agent or more, each given as such, by name or as a formula; `name` is what they are, for the message.
+
+    Raises:
+        GameError: none, or something else.
+        FormulaError: a text that is neither name nor formula, see `find`.
+    """
+    found = items(given)
+    if not found or not all(isinstance(agent, (Agent, str)) for agent in found):
+        hint = "give a list of agents, one at least: names such as 'FairBot' or formulas '[]X(me)'"
+        raise GameError(f"{name}={shown(given)}: {hint}")
+    return tuple(map(as_agent, found))
 
 
 def parse_agents(given: Mapping[str, Agent | str], known: Mapping[str, Agent]) -> dict[str, Agent]:
@@ -70,7 +120,7 @@ def parse_agents(given: Mapping[str, Agent | str], known: Mapping[str, Agent]) -
     """
     readers = {name: Reader(text, _title(name)) for name, text in given.items() if not isinstance(text, Agent)}
     agents = {**known, **{name: agent.renamed(name) for name, agent in given.items() if isinstance(agent, Agent)}}
-    names = dict.fromkeys(name for name in (*given, *known) if name != THIS)
+    names = _Names(name for name in (*given, *known) if name != THIS)
     for name in _in_sequence(readers, names):
         agents[name] = Agent(name, read(readers[name], _Atoms(agents, names)))
     return {name: agents[name] for name in given}
@@ -82,27 +132,36 @@ def _title(name: str) -> str:
 
 def _checked(helpers: Mapping[str, Agent | str] | None) -> Mapping[str, Agent | str]:
     if helpers is not None and not isinstance(helpers, Mapping):
-        raise FormulaError(f"helpers={helpers!r:.80}: give a mapping of names to agents or texts")
+        raise FormulaError(f"helpers={shown(helpers)}: give a mapping of names to agents or texts")
     for name, agent in (helpers or {}).items():
-        if not isinstance(name, str) or not NAME.fullmatch(name) or name.casefold() == "me":
-            raise FormulaError(f"helper {name!r:.80}: give a name of letters, digits and _ that is not 'me'")
+        if not isinstance(name, str) or not can_be_called(name):
+            raise FormulaError(f"helper {shown(name)}: give a name of letters, digits and _ that is not 'me'")
         if not isinstance(agent, Agent | str):
-            raise FormulaError(f"helper {name!r}: {agent!r:.80} is neither an agent nor a text")
+            raise FormulaError(f"helper {name!r}: {shown(agent)} is neither an agent nor a text")
     return helpers or {}
 
 
-def _resolve(name: str, names: Names) -> str | None:
-    """The name that is meant: this one, or the only one that differs in case alone."""
-    if name in names:
-        return name
-    alike = [other for other in names if other.casefold() == name.casefold()]
-    return alike[0] if len(alike) == 1 else None
+class _Names:
+    """The names of agents, in sequence."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self.all = dict.fromkeys(names)
+        self._folded: dict[str, list[str]] = {}
+        for name in self.all:
+            self._folded.setdefault(name.casefold(), []).append(name)
+
+    def meant(self, name: str) -> str | None:
+        """This one, or the only one that differs in case alone."""
+        if name in self.all:
+            return name
+        alike = self._folded.get(name.casefold(), [])
+        return alike[0] if len(alike) == 1 else None
 
 
-def _in_sequence(readers: Mapping[str, Reader], names: Names) -> list[str]:
+def _in_sequence(readers: Mapping[str, Reader], names: _Names) -> list[str]:
     """The names of the texts, each after those that it calls."""
     calls = {
-        name: [called for token in _called(reader) if (called := _resolve(token.text, names)) and called in readers]
+        name: [called for token in _called(reader) if (called := names.meant(token.text)) and called in readers]
         for name, reader in readers.items()
     }
     try:
@@ -111,9 +170,9 @@ def _in_sequence(readers: Mapping[str, Reader], names: Names) -> list[str]:
         _fail_circle(readers, error.args[1][::-1], names)
 
 
-def _fail_circle(readers: Mapping[str, Reader], circle: list[str], names: Names) -> NoReturn:
+def _fail_circle(readers: Mapping[str, Reader], circle: list[str], names: _Names) -> NoReturn:
     reader = readers[circle[0]]
-    token = next(token for token in _called(reader) if _resolve(token.text, names) == circle[1])
+    token = next(token for token in _called(reader) if names.meant(token.text) == circle[1])
     shown = " -> ".join(circle if len(circle) < 8 else [*circle[:6], "...", circle[-1]])
     hint = "an agent calls only agents that can be defined before it; X(me) is X against the agent itself"
     reader.fail(token.start, f"agents call each other in a circle: {shown}", hint)
@@ -129,7 +188,7 @@ def _called(reader: Reader) -> Iterator[Token]:
 class _Atoms:
     """Reads X(.), `me` and constants; `agents` has all that stand before it in sequence."""
 
-    def __init__(self, agents: Mapping[str, Agent], names: Names) -> None:
+    def __init__(self, agents: Mapping[str, Agent], names: _Names) -> None:
         self.agents, self.names = agents, names
 
     def __call__(self, reader: Reader, token: Token) -> Formula:
@@ -149,11 +208,13 @@ class _Atoms:
         """What stands behind X."""
         reader.expect("OPEN", "write X(me), or X(Name) with the name of an agent")
         token = reader.expect("NAME", "write X(me), or X(Name) with the name of an agent")
-        name = _resolve(token.text, self.names)
+        name = self.names.meant(token.text)
         if token.text.casefold() == "me":
             name = None
         elif name is None:
-            reader.fail(token.start, f"no agent is called {token.text[:60]!r}", nearest(token.text, self.names, LISTED))
+            reader.fail(
+                token.start, f"no agent is called {token.text[:60]!r}", nearest(token.text, self.names.all, LISTED)
+            )
         reader.expect("CLOSE", "close X( with )")
         return Formula(Op.CALL, agent=self.agents[name] if name else None)
 
@@ -172,7 +233,7 @@ class _Atoms:
         return Formula(Op.COIN)
 
     def _fail_name(self, reader: Reader, token: Token) -> NoReturn:
-        name = _resolve(token.text, self.names)
+        name = self.names.meant(token.text)
         hint = f"write X({name})" if name else "write X(me), X(Name), me, true or false"
         reader.fail(token.start, f"{token.text[:60]!r} is no formula", hint)
 

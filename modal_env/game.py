@@ -4,9 +4,9 @@ Garrabrant, Prisoners' Dilemma with Costs to Modeling (2018): two players choose
 player is paid 2 for mutual cooperation, 1 for mutual defection, 3 for exploiting and 0 for being exploited, less
 epsilon times the cost of its agent. All numbers are Fractions; where RandomBot plays they are expectations.
 
-Agents may be given as such, by name ("FairBot", short "FB", in any case) or as formulas, see `modal_env.modes.find`.
+Agents may be given as such, by name ("FairBot", short "FB", in any case) or as formulas, see `modal_env.formula.find`.
 All agents of a game have names of their own. Numbers are 0 or of a size from 10^-330 to 10^330, which covers all
-floats; an epsilon is 0 or from 10^-30 to 10^6.
+floats, in at most 400 digits; an epsilon is 0 or from 10^-30 to 10^6.
 
 Costs, `COSTS`. The post's is the depth; the others follow the comments to it.
 
@@ -20,22 +20,19 @@ Costs, `COSTS`. The post's is the depth; the others follow the comments to it.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from numbers import Rational
 from types import MappingProxyType
 from typing import TypeVar
 
-import numpy as np
-
 from modal_env.errors import FormulaError, GameError
-from modal_env.modes import find
-from modal_env.provability import grid, listed, play, shown, tournament
+from modal_env.formula import as_agents, find
+from modal_env.given import EPSILONS, Number, choice, exact, items, shown
+from modal_env.provability import grid, listed, play, tournament
 from modal_env.syntax import Agent
 
 COSTS = ("depth", "size", "opponent", "sum", "worlds")
@@ -44,17 +41,10 @@ PAYOFFS: Mapping[str, Fraction] = MappingProxyType(
 )
 """A player's moves and then its opponent's -> what the player is paid, cost not deducted."""
 
-Number = Fraction | int | float | str
 Mix = tuple[Fraction, ...]
 Matrix = tuple[tuple[Fraction, ...], ...]
 Shares = Sequence[Number] | Mapping[str, Number] | Agent
 Given = TypeVar("Given")
-
-SIZES = (-330, 330)
-"""Powers of ten between which numbers are read; every float but 0 lies there."""
-EPSILONS = (-30, 6)
-"""The same for epsilon."""
-_FAR = re.compile(r"[\d.]e[-+]?0*[1-9]\d{3,}\s*$", re.IGNORECASE)  # an exponent of four digits: not to be written out
 
 
 @dataclass(frozen=True)
@@ -106,7 +96,7 @@ class Game:
         payoffs: Mapping[str, Number] = PAYOFFS,
     ) -> None:
         put = object.__setattr__  # the dataclass is frozen
-        put(self, "agents", check_names(check_agents(agents)))
+        put(self, "agents", check_names(as_agents(agents)))
         put(self, "epsilon", check_epsilon(epsilon))
         put(self, "cost", check_cost(cost))
         put(self, "payoffs", check_payoffs(payoffs))
@@ -167,17 +157,18 @@ class Game:
         """
         if isinstance(shares, Agent):
             if shares not in self.agents:
-                raise GameError(f"mix: {shares.name!r:.80} is not one of {', '.join(self.names)}")
+                raise GameError(f"mix: {shares.name!r:.80} is not one of {', '.join(self.names):.300}")
             place = self.agents.index(shares)
             shares = [int(number == place) for number in range(len(self.agents))]
         elif isinstance(shares, Mapping):
             shares = arranged(self.names, shares, 0)
-        if not isinstance(shares, Iterable):
-            raise GameError(f"mix {shares!r:.80}: give a list of shares, a mapping of names to shares, or an agent")
-        values = tuple(exact(share, "a share") for share in shares)
+        given = items(shares, len(self.agents) + 1)
+        if given is None:
+            raise GameError(f"mix {shown(shares)}: give a list of shares, a mapping of names to shares, or an agent")
+        values = tuple(exact(share, "a share") for share in given)
         if len(values) != len(self.agents) or min(values) < 0 or sum(values) != 1:
             told = ", ".join(map(str, values))
-            raise GameError(f"mix [{told}]: give {len(self.agents)} shares from 0 that add up to 1")
+            raise GameError(f"mix [{told:.300}]: give {len(self.agents)} shares from 0 that add up to 1")
         return values
 
     def replies(self, mix: Shares) -> Mix:
@@ -229,45 +220,12 @@ def _cost(cost: str, agent: Agent, opponent: Agent, settles: int) -> int:
     return {"size": agent.size, "opponent": modelled, "sum": agent.size + modelled}[cost]
 
 
-def exact(value: object, name: str, sizes: tuple[int, int] = SIZES) -> Fraction:
-    """A number as a Fraction; a float stands for the decimal number that it prints as, so 0.1 is 1/10.
-
-    Args:
-        value: a whole number, a fraction or a float, of Python or numpy, or the text of one.
-        name: what it is, for the message.
-        sizes: powers of ten between which its size lies, unless it is 0.
-
-    Raises:
-        GameError: no finite number, or one that is too small or too large.
-    """
-    is_far = isinstance(value, str) and _FAR.search(value.replace("_", "")) is not None
-    found = None if is_far else _fraction(value)
-    if found is None and not is_far:
-        raise GameError(f"{name} is {shown(value)}: give a number such as 1/100, 0.01 or Fraction(1, 100)")
-    low, high = sizes
-    if found is None or (found and not Fraction(10) ** low <= abs(found) <= 10**high):
-        raise GameError(f"{name} is {shown(value)}: give 0, or a number of a size from 10^{low} to 10^{high}")
-    return found
-
-
-def _fraction(value: object) -> Fraction | None:
-    """The number that something stands for; None of what is no number."""
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, Rational):
-        return Fraction(int(value.numerator), int(value.denominator))
-    try:
-        return Fraction(str(value)) if isinstance(value, (float, np.floating, str)) else None
-    except (ValueError, ZeroDivisionError):
-        return None
-
-
 def position(names: Sequence[str], agent: object) -> int:
     """Where an agent stands in a game or a population.
 
     Args:
         names: [n] what its agents are called.
-        agent: one of them; or another name of it, as `modal_env.modes.find` knows them: "FB", "fairbot".
+        agent: one of them; or another name of it, as `modal_env.formula.find` knows them: "FB", "fairbot".
 
     Raises:
         GameError: no agent of this name.
@@ -276,7 +234,7 @@ def position(names: Sequence[str], agent: object) -> int:
         alike = [name for name in names if name.casefold() == agent.strip().casefold()]
         with suppress(FormulaError):
             agent = alike[0] if len(alike) == 1 else find(agent).name
-    if agent not in names:
+    if not isinstance(agent, str) or agent not in names:
         raise GameError(f"agent {shown(agent)} is not among {', '.join(names):.300}")
     return names.index(agent)
 
@@ -314,22 +272,7 @@ def check_cost(cost: str) -> str:
     Raises:
         GameError: an unknown one.
     """
-    if cost not in COSTS:
-        raise GameError(f"cost={cost!r:.80}: choose one of {', '.join(map(repr, COSTS))}")
-    return cost
-
-
-def check_agents(agents: object) -> tuple[Agent, ...]:
-    """The agents, given as such, by name or as formulas.
-
-    Raises:
-        GameError: none, or something else.
-        FormulaError: a text that is neither name nor formula, see `modal_env.modes.find`.
-    """
-    given = tuple(agents) if isinstance(agents, Iterable) and not isinstance(agents, (str, Agent)) else ()
-    if not given or not all(isinstance(agent, (Agent, str)) for agent in given):
-        raise GameError(f"agents={agents!r:.80}: give a list of agents, names such as 'FairBot' or formulas '[]X(me)'")
-    return tuple(agent if isinstance(agent, Agent) else find(agent) for agent in given)
+    return choice("cost", cost, COSTS)
 
 
 def check_names(agents: tuple[Agent, ...]) -> tuple[Agent, ...]:
@@ -351,7 +294,7 @@ def check_payoffs(payoffs: Mapping[str, Number]) -> Mapping[str, Fraction]:
         GameError: not those of CC, CD, DC and DD, or DC > CC > DD > CD does not hold.
     """
     if not isinstance(payoffs, Mapping) or set(payoffs) != set(PAYOFFS):
-        raise GameError(f"payoffs={payoffs!r:.80}: give those of CC, CD, DC and DD, own move first")
+        raise GameError(f"payoffs={shown(payoffs)}: give those of CC, CD, DC and DD, own move first")
     found = {moves: exact(payoffs[moves], f"the payoff of {moves}") for moves in PAYOFFS}
     if not found["DC"] > found["CC"] > found["DD"] > found["CD"]:
         told = ", ".join(f"{moves} {points}" for moves, points in found.items())

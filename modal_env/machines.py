@@ -30,8 +30,8 @@ from numba import njit
 from numpy.typing import NDArray
 
 from modal_env.errors import GameError
-from modal_env.formula import Agent, Op
-from modal_env.syntax import NAME
+from modal_env.formula import Agent, Op, as_agent
+from modal_env.syntax import can_be_called
 
 MAX_STATES = 4096
 MAX_CALLS = 7
@@ -73,9 +73,11 @@ def machine(agent: Agent, calls: Sequence[Agent] | None = None) -> Machine:
         GameError: RandomBot, which is no function of its opponent; an agent called that is not among `calls`; more than
             MAX_CALLS calls or MAX_STATES states.
     """
-    letters = tuple(agent.called if calls is None else calls)
-    if agent.is_random or any(call.is_random for call in letters):
-        raise GameError(f"{agent.name[:60]!r} is or calls RandomBot, which is no machine")
+    agent, letters = as_agent(agent), tuple(agent.called if calls is None else calls)
+    if coins := [one for one in (agent, *letters) if one.is_random]:
+        raise GameError(
+            f"{coins[0].name[:60]!r} is RandomBot, which is no machine, and none of {agent.name[:60]!r}'s calls"
+        )
     if missing := [call.name for call in agent.called if call not in letters]:
         raise GameError(f"{agent.name[:60]!r} calls {missing[0]!r}, which is not among the calls given")
     if len(letters) > MAX_CALLS:
@@ -162,6 +164,22 @@ def closure(agents: Iterable[Agent]) -> tuple[Agent, ...]:
     return tuple(found)
 
 
+def check_machines(name: str, agents: Sequence[Agent]) -> None:
+    """Make sure that agents are machines: nobody tosses a coin.
+
+    Args:
+        name: what the agents are, for the message.
+
+    Raises:
+        GameError: RandomBot, or one that calls X on it, itself or through others.
+    """
+    for agent in agents:
+        if agent.is_random:
+            raise GameError(f"{name}: {agent.name!r:.60} is RandomBot, which is no machine: leave it out")
+        if any(called.is_random for called in closure([agent])):
+            raise GameError(f"{name}: {agent.name!r:.60} calls X on RandomBot, which is no machine: leave it out")
+
+
 def check_names(calls: Sequence[Agent]) -> None:
     """Make sure that formulas can be written in which X is called on these agents.
 
@@ -169,7 +187,7 @@ def check_names(calls: Sequence[Agent]) -> None:
         GameError: two with the same name, or a name that cannot stand in X(.).
     """
     names = [call.name for call in calls]
-    if len(set(names)) < len(names) or not all(NAME.fullmatch(name) and name.casefold() != "me" for name in names):
+    if len(set(names)) < len(names) or not all(map(can_be_called, names)):
         raise GameError(f"calls {', '.join(names):.80}: give agents different names that can stand in X(.)")
 
 

@@ -6,7 +6,7 @@ A mode is the same for all players and holds no state; what a player has chosen 
 from __future__ import annotations
 
 import string
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -15,11 +15,11 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from modal_env.errors import ActionError, FormulaError
-from modal_env.formula import LISTED, OWN_WORDS, parse
-from modal_env.library import LIBRARY, SHORT, DefectBot
-from modal_env.parsing import nearest
+from modal_env.formula import find as find  # where policies look for it
+from modal_env.given import shown
+from modal_env.library import DefectBot
 from modal_env.provability import MAX_COINS
-from modal_env.syntax import NAME, UNICODE, Agent
+from modal_env.syntax import UNICODE, Agent
 from modal_env.tokens import NOTHING, Vocabulary
 
 CHARACTERS = string.ascii_letters + string.digits + "_ ()[]<>~&|-=" + "".join(UNICODE.values())
@@ -109,7 +109,7 @@ class LibraryMode:
 
     def take(self, turn: Turn, action: Any) -> Turn:
         if isinstance(action, str | Agent):
-            raise ActionError(f"action {action!r:.80}: give the number of a program, {self._choices}")
+            raise ActionError(f"action {shown(action)}: give the number of a program, {self._choices}")
         number = check_number(action, len(self.agents))
         return Turn(self.agents[number], (1 + number,))
 
@@ -135,9 +135,9 @@ class FormulaMode:
 
     def take(self, turn: Turn, action: Any) -> Turn:
         if not isinstance(action, str):
-            raise ActionError(f"action {action!r:.80}: give a formula as text, such as '[]X(me)'")
+            raise ActionError(f"action {shown(action)}: give a formula as text, such as '[]X(me)'")
         if len(action) > self.budget:
-            raise FormulaError(f"formula {action!r:.80}: {len(action)} characters, of at most {self.budget}", action)
+            raise FormulaError(f"formula {shown(action)}: {len(action)} characters, of at most {self.budget}", action)
         return Turn(check_calls(find(action, self.helpers)))
 
 
@@ -181,26 +181,6 @@ def refuse(turn: Turn, reason: str) -> Turn:
     return replace(turn, refused=(reason,)) if turn.program else Turn(DefectBot, refused=(reason,))
 
 
-def find(text: str, helpers: Mapping[str, Agent] | None = None) -> Agent:
-    """The agent of this name, or the one that the text describes.
-
-    Args:
-        text: a name of `modal_env.LIBRARY`, a short one ("FB") or one of the helpers', in any case, or a formula.
-        helpers: agents known besides the library's.
-
-    Raises:
-        FormulaError: as `modal_env.parse`.
-    """
-    known = {**LIBRARY, **SHORT, **(helpers or {})}
-    word = text.strip()
-    alike = [agent for name, agent in known.items() if name.casefold() == word.casefold()]
-    if word in known or len(alike) == 1:
-        return known.get(word) or alike[0]
-    if NAME.fullmatch(word) and word.casefold() not in OWN_WORDS:
-        raise FormulaError(f"no agent is called {word[:80]!r}: {nearest(word, known, LISTED)}", text, 0)
-    return parse(text, helpers=helpers)
-
-
 def check_calls(agent: Agent) -> Agent:
     """The agent, which RandomBot can play: so can all agents that it calls the opponent on.
 
@@ -228,4 +208,4 @@ def check_number(action: Any, count: int) -> int:
         action = action[()]
     if isinstance(action, (int, np.integer)) and not isinstance(action, bool) and 0 <= action < count:
         return int(action)
-    raise ActionError(f"action {action!r:.80}: give a whole number from 0 to {count - 1}")
+    raise ActionError(f"action {shown(action)}: give a whole number from 0 to {count - 1}")

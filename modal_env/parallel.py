@@ -24,7 +24,8 @@ from pettingzoo import ParallelEnv
 
 from modal_env.contest import Contest
 from modal_env.errors import ActionError
-from modal_env.setting import RENDER_MODES, Setting, check_reset
+from modal_env.given import shown
+from modal_env.setting import RENDER_MODES, Setting, check_reset, number_of
 
 
 class ParallelModalCombatEnv(ParallelEnv):
@@ -41,10 +42,12 @@ class ParallelModalCombatEnv(ParallelEnv):
         self.action_spaces = {agent: self.contest.mode.action_space() for agent in self.possible_agents}
 
     def observation_space(self, agent: str) -> spaces.Space:
-        return self.observation_spaces[agent]
+        """What a player may see; ActionError if there is no player of this name."""
+        return self.observation_spaces[self.possible_agents[number_of(agent, self.possible_agents)]]
 
     def action_space(self, agent: str) -> spaces.Space:
-        return self.action_spaces[agent]
+        """What a player may do; ActionError if there is no player of this name."""
+        return self.action_spaces[self.possible_agents[number_of(agent, self.possible_agents)]]
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[dict, dict]:
         """Begin a new game. A seed fixes pairs and coins of this and all later games; there are no options.
@@ -67,8 +70,9 @@ class ParallelModalCombatEnv(ParallelEnv):
         if not self.agents:
             raise ActionError("the game is over, or has not begun: call reset()")
         if not isinstance(actions, Mapping) or set(actions) != set(self.agents):
-            given = sorted(map(str, actions)) if isinstance(actions, Mapping) else actions
-            raise ActionError(f"actions of {given!r:.200}: give a dict with an action of each of {self.agents}")
+            given = list(actions) if isinstance(actions, Mapping) else actions
+            names = ", ".join(self.agents)
+            raise ActionError(f"actions of {shown(given)}: give a dict with an action of each of {names:.300}")
         self.contest.take({player: actions[agent] for player, agent in enumerate(self.possible_agents)})
         rewards = self.contest.play() if self.contest.all_ready else [0.0] * len(self.agents)
         over = self.contest.is_over

@@ -13,18 +13,20 @@ from functools import lru_cache
 from typing import NamedTuple, NoReturn
 
 from modal_env.errors import FormulaError
+from modal_env.given import shown
 from modal_env.syntax import BINDING, MAX_NESTING, PARTS, RIGHT, Formula, Op
 
 MAX_TEXT = 100_000
 MAX_PENDING = 2 * MAX_NESTING  # a printed formula never has more than a sign and a parenthesis open on each level
 
+# Possessive repetitions: a run of blanks or digits is read once, and never again in another way.
 TOKEN = re.compile(
-    r"""\s*(?:
-      (?P<NAME>    [^\W\d]\w*)
+    r"""\s*+(?:
+      (?P<NAME>    [^\W\d]\w*+)
     | (?P<IFF>     <->|<=>|[↔⇔])
     | (?P<IMPLIES> ->|=>|[→⇒⊃])
-    | (?P<BOX>     \[\s*[0-9]*\s*\]|[□◻])
-    | (?P<DIAMOND> <\s*[0-9]*\s*>|[◇◊⋄])
+    | (?P<BOX>     \[\s*+[0-9]*+\s*+\]|[□◻])
+    | (?P<DIAMOND> <\s*+[0-9]*+\s*+>|[◇◊⋄])
     | (?P<NOT>     [~¬!])
     | (?P<AND>     &&?|∧|/\\)
     | (?P<OR>      \|\|?|\N{LOGICAL OR}|\\/)
@@ -39,6 +41,7 @@ TOKEN = re.compile(
 )
 PREFIX = {"NOT": Op.NOT, "BOX": Op.BOX, "DIAMOND": Op.DIAMOND}
 INFIX = {"AND": Op.AND, "OR": Op.OR, "IMPLIES": Op.IMPLIES, "IFF": Op.IFF}
+MODAL = ("BOX", "DIAMOND")
 FEW = 6  # names that an error lists whole
 SIGNS = "~ & | -> <-> [] <> ( ), names, true and false"
 CLOSING = {"(": ")", "⌜": "⌝"}
@@ -61,18 +64,19 @@ class Reader:
         title: names it in messages: "formula", "helper 'Foo'".
 
     Raises:
-        FormulaError: no string, empty, longer than MAX_TEXT, or a sign that is none of ours.
+        FormulaError: no string, empty, longer than `MAX_TEXT`, or a sign that is none of ours.
     """
 
     def __init__(self, text: str, title: str) -> None:
         self.text, self.title = text, title
         if not isinstance(text, str):
-            raise FormulaError(f"{title}, {text!r:.80}: give a text")
+            raise FormulaError(f"{title}, {shown(text)}: give a text")
         if len(text) > MAX_TEXT:
             self.fail(MAX_TEXT, f"a text of {len(text):,} characters is too long", f"at most {MAX_TEXT:,}")
         self.tokens = self._split()
         self.place = 0
         self.pending: list[Token] = []
+        self.boxes = 0  # among those pending
 
     def _split(self) -> list[Token]:
         tokens: list[Token] = []
@@ -106,9 +110,22 @@ class Reader:
             self.fail(token.start, f"{_shown(token)} is not what belongs here", hint)
         return token
 
+    def push(self, token: Token) -> None:
+        """Lets an operator or a parenthesis wait for what stands behind it."""
+        if len(self.pending) >= MAX_PENDING:
+            self.fail(token.start, "the formula is nested too deep", f"at most {MAX_NESTING} levels")
+        self.pending.append(token)
+        self.boxes += token.kind in MODAL
+
+    def pop(self) -> Token:
+        """The latest of those that wait."""
+        token = self.pending.pop()
+        self.boxes -= token.kind in MODAL
+        return token
+
     def need_box(self, token: Token) -> None:
         """Fails if no [] or <> is open around the token."""
-        if not any(sign.kind in ("BOX", "DIAMOND") for sign in self.pending):
+        if not self.boxes:
             wrong = f"{token.text!r} stands under no [] or <>"
             self.fail(token.start, wrong, "only what is provable can be used: [](...) around it")
 
@@ -147,14 +164,14 @@ def read(reader: Reader, atom: Callable[[Reader, Token], Formula]) -> Formula:
             reader.fail(token.start, f"{_shown(token)} follows a complete formula", hint)
         op = INFIX[token.kind]
         _reduce(reader, done, BINDING[op] + (op in RIGHT))
-        _push(reader, token)
+        reader.push(token)
 
 
 def _operand(reader: Reader, done: list[Formula], atom: Callable[[Reader, Token], Formula]) -> None:
     """Signs and parentheses before an atom wait; the atom is done."""
     token = reader.next()
     while token.kind in PREFIX or token.kind == "OPEN":
-        _push(reader, token)
+        reader.push(token)
         token = reader.next()
     if token.kind in ("TRUE", "FALSE"):
         done.append(Formula(Op[token.kind]))
@@ -164,12 +181,6 @@ def _operand(reader: Reader, done: list[Formula], atom: Callable[[Reader, Token]
         reader.fail(token.start, f"a formula is missing before {_shown(token)}", "such as X(me), true or []X(me)")
 
 
-def _push(reader: Reader, token: Token) -> None:
-    if len(reader.pending) >= MAX_PENDING:
-        reader.fail(token.start, "the formula is nested too deep", f"at most {MAX_NESTING} levels")
-    reader.pending.append(token)
-
-
 def _reduce(reader: Reader, done: list[Formula], binding: int) -> None:
     """Applies the waiting operators, latest first, down to a parenthesis or one that binds weaker than `binding`."""
     while reader.pending and reader.pending[-1].kind != "OPEN":
@@ -177,7 +188,7 @@ def _reduce(reader: Reader, done: list[Formula], binding: int) -> None:
         op = PREFIX.get(token.kind) or INFIX[token.kind]
         if BINDING[op] < binding:
             return
-        reader.pending.pop()
+        reader.pop()
         parts = tuple(done[len(done) - PARTS[op] :])
         del done[len(done) - PARTS[op] :]
         try:
@@ -213,7 +224,7 @@ def _close(reader: Reader, token: Token) -> None:
     """Takes the waiting parenthesis, which must fit the one that closes."""
     if not reader.pending:
         reader.fail(token.start, f"{token.text!r} closes what was not opened", "leave it out")
-    opened = reader.pending.pop()
+    opened = reader.pop()
     if CLOSING[opened.text] != token.text:
         wrong = f"{token.text!r} cannot close {opened.text!r} from character {opened.start + 1}"
         reader.fail(token.start, wrong, f"write {CLOSING[opened.text]!r}")
@@ -238,7 +249,7 @@ def _shown(token: Token) -> str:
 def _marked(text: str, start: int) -> str:
     """The surroundings of the place on one line, and a caret below it."""
     left, right = max(0, start - 40), start + 40
-    line = re.sub(r"[^ -~\u00a0-\uffff]|\s", " ", text[left:right])
+    line = re.sub(r"[^ -~\u00a0-\ud7ff\ue000-\uffff]|\s", " ", text[left:right])
     before = "..." if left else ""
     after = "..." if right < len(text) else ""
     return f"  {before}{line}{after}\n  {' ' * (len(before) + start - left)}^"

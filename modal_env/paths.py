@@ -16,6 +16,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from modal_env.algebraic import Algebraic, Polynomial, Ratio, Root, between, positive_roots
+from modal_env.progress import Report, unheard
 from modal_env.vertices import Labels, Vertex, vertices
 
 Matrix = Sequence[Sequence[Fraction]]
@@ -76,6 +77,11 @@ class Cell(NamedTuple):
     paths: Paths
 
 
+def _part(epsilon: Algebraic | None) -> float:
+    """The share of all epsilon that lies below one, where 1 is in the middle."""
+    return 1.0 if epsilon is None else float(epsilon) / (1 + float(epsilon))
+
+
 class Walk:
     """The way through all epsilon, from event to event."""
 
@@ -86,7 +92,7 @@ class Walk:
         ]
         self._known: dict[tuple[tuple[int, ...], tuple[int, ...]], Path] = {}
 
-    def cells(self) -> list[Cell]:
+    def cells(self, report: Report = unheard) -> list[Cell]:
         """All intervals between events, in ascending sequence."""
         found: list[Cell] = []
         todo: list[tuple[Algebraic, Algebraic | None]] = [(ZERO, None)]
@@ -101,6 +107,7 @@ class Walk:
             last = max((event for event in events if low < event < epsilon), default=low)
             following = [event for event in events if event > epsilon and (high is None or event < high)]
             found.append(Cell(last, min(following, default=high), paths))
+            report(sum(_part(cell.high) - _part(cell.low) for cell in found))
             if low < last:
                 todo.append((low, last))
             if following:
@@ -136,6 +143,20 @@ class Walk:
         gaps = [sum((-(row[j] * share) for j, share in shares.items()), value) for row in self.moving]
         ratios = [Ratio.of(top, bottom) for top in (*(shares.get(i, zero) for i in range(len(gaps))), value, *gaps)]
         return Path(tuple(ratios[: len(gaps)]), ratios[len(gaps)], tuple(ratios[len(gaps) + 1 :]))
+
+
+def gap(value: Ratio, shares: Sequence[Ratio], row: Sequence[tuple[Fraction, Fraction | int]]) -> Ratio:
+    """How much less an agent is paid against a moving mix than a best reply.
+
+    Args:
+        value: what a best reply is paid.
+        shares: [n] what the mix plays.
+        row: [n] what the agent is paid: points, and costs in units of epsilon.
+    """
+    for share, (points, units) in zip(shares, row, strict=True):
+        if share:
+            value = value + -share * Ratio.of(Polynomial.of((points, -units)), Polynomial.of([1]))
+    return value
 
 
 def _independent(rows: Sequence[Sequence[Fraction]], number: int) -> list[int]:

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from modal_env.basins import Interval, PowerLaw
+from modal_env.attraction import Interval, PowerLaw
+from modal_env.best_reply import Growth
 from modal_env.errors import GameError
 from modal_env.evolution import Limit, Trajectory
 from modal_env.game import position
-from modal_env.growth import Growth
-from modal_env.population import Floats, real
-from modal_env.provability import shown
+from modal_env.given import items, real, shown
+from modal_env.population import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -235,7 +235,7 @@ def _common_names(trajectories: Sequence[Trajectory]) -> tuple[str, ...]:
 
 def _checked_corners(corners: Sequence[str], names: Sequence[str]) -> list[str]:
     """The names of the agents in the three corners."""
-    given = [] if isinstance(corners, str) else list(corners)
+    given = items(corners) or ()
     found = [names[position(names, corner)] for corner in given]
     if len(found) != 3 or len(set(found)) != 3:
         raise GameError(f"corners {shown(corners)}: give three different agents of {', '.join(names):.300}")
@@ -248,9 +248,10 @@ def _checked_marks(
     if len(marks) > 5:
         raise GameError(f"{len(marks)} marks: give five at most")
     for label, shares in marks.items():
-        if len(shares) != len(names):
-            raise GameError(f"mark {label!r} has {len(shares)} shares: give one for each of {', '.join(names)}")
-        yield label, np.array([float(share) for share in shares])
+        values = np.array([real(share) for share in items(shares) or ()])
+        if len(values) != len(names) or not np.isfinite(values).all():
+            raise GameError(f"mark {label!r:.80} {shown(shares)}: give a share for each of {', '.join(names):.300}")
+        yield label, values
 
 
 def _path(axes: Axes, limit: Limit, points: Floats) -> None:

@@ -6,26 +6,27 @@ library of agents: a `Game`, or a square matrix of exact payoffs.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from numbers import Integral, Rational, Real
-from typing import TypeGuard
+from numbers import Rational
 
 import numpy as np
 from numpy.typing import NDArray
 
 from modal_env.errors import GameError
-from modal_env.game import Game, Number, arranged, exact, position
-from modal_env.provability import shown
+from modal_env.game import Game, arranged, position
+from modal_env.given import MAX_DIGITS, Number, exact, integer, items, shown
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Matrix = Sequence[Sequence[Fraction | int]]
 Numbers = Sequence[Number] | Mapping[str, Number]
 """One for every agent, in their sequence; or name -> number (see `game.position`), and 0 for the others."""
+
+MOST = 10**MAX_DIGITS
+"""Members of a population."""
 
 _SUM_SLACK = 1e-9  # how far from 1 the shares of a start given as floats may add up
 
@@ -79,18 +80,15 @@ def payoffs_of(game: Game | Matrix) -> Payoffs:
     """
     if isinstance(game, Game):
         return Payoffs(game.names, game.utilities, game.terms)
-    try:
-        rows = [list(row) for row in game]
-    except TypeError:
-        raise GameError(f"payoffs {game!r:.80}: give a Game, or a square matrix of integers and Fractions") from None
-    if not rows or any(len(row) != len(rows) for row in rows):
-        raise GameError(f"payoffs have rows of {[len(row) for row in rows]} entries: give a square matrix")
+    rows = [items(row) for row in items(game) or ()]
+    if not rows or any(row is None or len(row) != len(rows) for row in rows):
+        raise GameError(f"payoffs {shown(game)}: give a Game, or a square matrix of integers and Fractions")
     for i, row in enumerate(rows):
-        for j, value in enumerate(row):
-            if not isinstance(value, Rational):
-                raise GameError(f"payoff [{i}][{j}] is {value!r:.80}: give an integer or a Fraction")
+        for j, value in enumerate(row or ()):
+            if isinstance(value, bool) or not isinstance(value, Rational):
+                raise GameError(f"payoff [{i}][{j}] is {shown(value)}: give an integer or a Fraction")
     names = tuple(map(str, range(len(rows))))
-    return Payoffs(names, tuple(tuple(exact(value, "a payoff") for value in row) for row in rows))
+    return Payoffs(names, tuple(tuple(exact(value, "a payoff") for value in row or ()) for row in rows))
 
 
 def read_shares(payoffs: Payoffs, shares: Numbers) -> Floats:
@@ -101,7 +99,8 @@ def read_shares(payoffs: Payoffs, shares: Numbers) -> Floats:
     """
     values = np.array([float(exact(share, "a share")) for share in _in_sequence(payoffs, shares)])
     if not ((values >= 0).all() and abs(values.sum() - 1) <= _SUM_SLACK):
-        raise GameError(f"shares {values.tolist()} add up to {values.sum()}: give numbers from 0 that add up to 1")
+        told = f"{values.tolist()} add up to {values.sum()}"
+        raise GameError(f"shares {told:.300}: give numbers from 0 that add up to 1")
     return values / values.sum()
 
 
@@ -113,7 +112,7 @@ def read_mix(payoffs: Payoffs, mix: Numbers) -> tuple[Fraction, ...]:
     """
     shares = tuple(exact(share, "a share") for share in _in_sequence(payoffs, mix))
     if min(shares) < 0 or sum(shares) != 1:
-        raise GameError(f"mix {', '.join(map(str, shares))}: give numbers from 0 that add up to 1")
+        raise GameError(f"mix {', '.join(map(str, shares)):.300}: give numbers from 0 that add up to 1")
     return shares
 
 
@@ -121,38 +120,19 @@ def read_counts(payoffs: Payoffs, counts: Numbers) -> tuple[int, ...]:
     """[n] numbers of members, one at least altogether.
 
     Raises:
-        GameError: unknown agents, another number of counts, one that is no integer or is below 0, or nobody at all.
+        GameError: unknown agents, another number of counts, one that is no integer from 0 to `MOST`, or nobody at all.
     """
     given = _in_sequence(payoffs, counts)
-    whole = [int(count) for count in given if _is_whole(count) and count >= 0]
-    if len(whole) != len(given) or not any(whole):
-        raise GameError(f"counts {shown(given)}: give integers from 0, and one member at least")
-    return tuple(whole)
+    found = [count for count in map(integer, given) if count is not None and 0 <= count <= MOST]
+    if len(found) != len(given) or not any(found):
+        raise GameError(f"counts {shown(given)}: give integers from 0 to 10^{MAX_DIGITS}, and one member at least")
+    return tuple(found)
 
 
 def shares_of(logs: Floats) -> Floats:
     """[n, ...] shares, from their logarithms up to a constant common to all agents."""
     weights = np.exp(logs - logs.max(axis=0))
     return weights / weights.sum(axis=0)
-
-
-def check_whole(**numbers: int) -> None:
-    """Refuses numbers that are not whole or below 1.
-
-    Raises:
-        GameError: with the name of the first of them.
-    """
-    for name, number in numbers.items():
-        if not (_is_whole(number) and number >= 1):
-            raise GameError(f"{name}={shown(number)}: give a whole number from 1")
-
-
-def real(value: object) -> float:
-    """A number as a float: nan if it is none (a text, a truth value), or beyond all floats."""
-    try:
-        return math.nan if isinstance(value, bool) or not isinstance(value, Real) else float(value)
-    except OverflowError:
-        return math.nan
 
 
 def is_trapped(payoffs: Floats, shares: Floats, agent: int) -> Bools:
@@ -177,16 +157,12 @@ def is_trapped(payoffs: Floats, shares: Floats, agent: int) -> Bools:
     return (gaps[:, None] * shares[agent] > more @ shares).all(axis=0)
 
 
-def _in_sequence(payoffs: Payoffs, given: Numbers) -> list[Number]:
+def _in_sequence(payoffs: Payoffs, given: Numbers) -> list[object]:
     """[n] the numbers of all agents; of those that a mapping does not name, 0."""
     if isinstance(given, Mapping):
-        return arranged(payoffs.names, given, 0)
-    numbers = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else None
+        return list(arranged(payoffs.names, given, 0))
+    numbers = items(given)
     if numbers is None or len(numbers) != payoffs.size:
-        told = f"{given!r:.80}" if numbers is None else f"{len(numbers)} numbers"
+        told = shown(given) if numbers is None else f"{len(numbers)} numbers"
         raise GameError(f"{told} for {payoffs.size} agents: give one for each of {', '.join(payoffs.names):.300}")
-    return numbers
-
-
-def _is_whole(number: object) -> TypeGuard[int]:
-    return not isinstance(number, bool) and isinstance(number, Integral)
+    return list(numbers)

@@ -23,12 +23,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from modal_env.errors import FormulaError, GameError
-from modal_env.formula import Agent, Formula, Op
+from modal_env.formula import Agent, Formula, Op, as_agent, as_agents
+from modal_env.given import shown, whole
 from modal_env.parsing import CONSTANTS, Reader, Token, nearest, read
+from modal_env.progress import Report, unheard
 from modal_env.syntax import NAME
 
 WORLDS = 28  # of the first attempt: with one more bit, still one digit of Python's integers
 MAX_COINS = 12
+MAX_PLAYS = 200_000  # that one play depends on: some ten seconds
 MAX_TRACE = 10_000  # worlds of a trace that somebody asks for
 MAX_SHOWN = 40  # agents of a printed table
 MANY = 200  # agents of a tournament, from which on it takes longer than the compiled evaluators take to start
@@ -181,6 +184,8 @@ class Plays:
             self.number(agent, opponent)
         self.equations: list[Equation] = []
         while len(self.equations) < len(self.pairs):
+            if len(self.pairs) > MAX_PLAYS:
+                raise GameError(f"the play depends on more than {MAX_PLAYS:,} others: give shorter chains of agents")
             self.equations.append(self._equation(*self.pairs[len(self.equations)]))
 
     def number(self, agent: Agent, opponent: Agent) -> int:
@@ -227,27 +232,27 @@ class Outcome:
         return f"{self.moves[0]} against {self.moves[1]}, settled at world {self.settles}"
 
 
-def play(a: Agent, b: Agent, worlds: int | None = None) -> Outcome:
+def play(a: Agent | str, b: Agent | str, worlds: int | None = None) -> Outcome:
     """What two agents do against each other, after Barasz et al. 2014, section 4.
 
     A box holds against RandomBot only if what is in it holds however coins fall: nobody proves anything about a coin.
     RandomBot tosses anew against everybody, so X(me) and X(DefectBot) are different coins there.
 
     Args:
-        a, b: agents, see `parse`.
+        a, b: agents, names such as "FairBot", or formulas, see `modal_env.formula.find`.
         worlds: how many worlds the trace has, 10,000 at most; by default those up to the one after it has settled.
 
     Raises:
         GameError: no agents; fewer worlds than one or too many; against RandomBot, an agent that calls it on twelve
-            others.
+            others; a play that depends on more than `MAX_PLAYS` others.
+        FormulaError: a text that is neither name nor formula.
     """
-    _check_agents((a, b))
-    if worlds is not None and (isinstance(worlds, bool) or not isinstance(worlds, int) or not 1 <= worlds <= MAX_TRACE):
-        raise GameError(f"worlds={shown(worlds)}: give a whole number from 1 to {MAX_TRACE}")
+    a, b = as_agent(a), as_agent(b)
+    count = None if worlds is None else whole("worlds", worlds, 1, MAX_TRACE)
     plays = Plays([(a, b), (b, a)])
     solution = solve(plays.equations)
     numbers = plays.number(a, b), plays.number(b, a)
-    count = worlds or solution.settles + 2
+    count = count or solution.settles + 2
     values = [_values(solution, number, count) for number in numbers]
     first, second = (_cooperation(solution, number) for number in numbers)
     moves = {Fraction(0): "D", HALF: "?", Fraction(1): "C"}
@@ -260,12 +265,6 @@ def _values(solution: Solution, number: int, worlds: int) -> list[bool | None]:
 
 def _cooperation(solution: Solution, number: int) -> Fraction:
     return HALF if number < 0 else Fraction(solution.value(number, solution.settles))
-
-
-def _check_agents(agents: Iterable[object]) -> None:
-    for agent in agents:
-        if not isinstance(agent, Agent):
-            raise GameError(f"{agent!r:.80} is no agent: give one of the library, or parse('[]X(me)')")
 
 
 @dataclass(frozen=True)
@@ -305,21 +304,19 @@ class Tournament:
         return found
 
 
-def tournament(agents: Iterable[Agent]) -> Tournament:
+def tournament(agents: Iterable[Agent | str], report: Report = unheard) -> Tournament:
     """What everybody does against everybody, also against a copy of itself.
 
     Many agents play in `modal_env.tiles`, which is compiled and takes some seconds the first time on a machine.
 
+    Args:
+        agents: agents, names such as "FairBot", or formulas, see `modal_env.formula.find`.
+        report: see `modal_env.progress`; of less than `MANY` agents.
+
     Raises:
-        GameError: what is given are no agents, nobody at all, or as `play`.
+        GameError, FormulaError: what is given are no agents, nobody at all, or as `play`.
     """
-    try:
-        players = tuple(agents)
-    except TypeError:
-        raise GameError(f"agents={agents!r:.80}: give a sequence of agents") from None
-    if not players:
-        raise GameError("agents: give one at least for a tournament")
-    _check_agents(players)
+    players = as_agents(agents)
     if len(players) >= MANY:
         from modal_env.tiles import cooperation
 
@@ -332,15 +329,8 @@ def tournament(agents: Iterable[Agent]) -> Tournament:
         solution = solve(plays.equations)
         moves = [float(_cooperation(solution, plays.number(*pair))) for pair in pairs]
         cooperates[row, : row + 1], cooperates[: row + 1, row] = moves[::2], moves[1::2]
+        report(((row + 1) / len(players)) ** 2)
     return Tournament(players, cooperates)
-
-
-def shown(value: object) -> str:
-    """What was given, for a message."""
-    try:
-        return f"{value!r:.80}"
-    except ValueError:  # Python prints no integers of more than 4300 digits
-        return f"of type {type(value).__name__}, with thousands of digits"
 
 
 def listed(names: Sequence[str]) -> str:
@@ -411,10 +401,10 @@ def parse_system(system: Mapping[str, str]) -> dict[str, Formula]:
             or under no [] or <>.
     """
     if not isinstance(system, Mapping) or not system:
-        raise FormulaError(f"system {system!r:.80}: give a mapping of letters to formulas such as {{'p': '[]p'}}")
+        raise FormulaError(f"system {shown(system)}: give a mapping of letters to formulas such as {{'p': '[]p'}}")
     for letter in system:
         if not isinstance(letter, str) or not NAME.fullmatch(letter) or letter in CONSTANTS:
-            raise FormulaError(f"letter {letter!r:.80}: give a name, but none of {', '.join(CONSTANTS)}")
+            raise FormulaError(f"letter {shown(letter)}: give a name, but none of {', '.join(CONSTANTS)}")
 
     def atom(reader: Reader, token: Token) -> Formula:
         if token.text in CONSTANTS:

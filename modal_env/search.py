@@ -7,7 +7,7 @@ lemma). `findings` looks at three classes of agents:
 
 * direct: depth up to 2, saying X(me) only (`modal_env.direct`): everybody against everybody;
 * two boxes: `modal_env.behaviours.two_boxes`: everybody against everybody;
-* with calls: depth up to 2, calling any of `CALLS` (`modal_env.replies`): everybody against given opponents.
+* with calls: depth up to 2, calling any of `CALLS` (`modal_env.reply_search`): everybody against given opponents.
 
 None of these has agents with `me` ("what I do"), which the post does not have, either: with `me` SlipBot against itself
 is no equilibrium, and MirrorBot is.
@@ -17,7 +17,7 @@ The page docs/modal-search.md has the results, and what holds for all modal agen
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -28,14 +28,17 @@ from modal_env import direct
 from modal_env.behaviours import Behaviours, two_boxes
 from modal_env.certificates import Certificate, Line, show
 from modal_env.errors import GameError
-from modal_env.formula import Agent, parse
+from modal_env.formula import Agent, as_agents, parse
+from modal_env.given import whole
 from modal_env.library import CooperateBot, DefectBot, FairBot, PrudentBot, SlipBot, UnfairBot
+from modal_env.progress import Report, part, unheard
 from modal_env.provability import play
-from modal_env.replies import Reply, replies
+from modal_env.reply_search import MAX_DEPTH, Reply, check_called, replies
 
 CALLS = (CooperateBot, DefectBot, FairBot, parse("[]false", name="FalseBot"), parse("~[]false", name="TrueBot"))
 """Whom agents may call in the complete searches."""
 
+HARDER = 30.0
 ONE, ZERO = Fraction(1), Fraction(0)
 GOOD_MIX: dict[Agent, Line] = {
     CooperateBot: (ZERO, ONE),
@@ -57,7 +60,7 @@ class PureEquilibrium:
 
 def certify(
     title: str,
-    mix: dict[Agent, Line],
+    mix: Mapping[Agent, Line],
     support: Sequence[Agent],
     calls: Sequence[Agent] = (),
     depth: int = 2,
@@ -73,9 +76,9 @@ def certify(
     Raises:
         GameError: agents that are paid differently, or that are best replies at no epsilon.
     """
-    opponents = tuple(mix)
+    opponents, support = as_agents(mix, "mix"), as_agents(support, "support")
     listed = least_replies(opponents, calls, depth)
-    draft = Certificate(title, opponents, tuple(mix.values()), tuple(support), tuple(listed), ZERO, None)
+    draft = Certificate(title, opponents, tuple(mix.values()), support, tuple(listed), ZERO, None)
     paid = {draft.paid(_reply(agent, opponents)) for agent in support}
     if len(paid) != 1:
         raise GameError(f"support: the agents are paid {', '.join(map(show, sorted(paid)))}: give some paid the same")
@@ -87,11 +90,21 @@ def certify(
     return Certificate(title, opponents, draft.shares, draft.support, draft.replies, *bounds)
 
 
-def least_replies(opponents: Sequence[Agent], calls: Sequence[Agent] = (), depth: int = 2) -> list[Reply]:
-    """As `replies`, each by an agent of the least depth with which it can be done."""
+def least_replies(
+    opponents: Iterable[Agent | str], calls: Iterable[Agent | str] = (), depth: int = 2, report: Report = unheard
+) -> list[Reply]:
+    """As `replies`, each by an agent of the least depth with which it can be done.
+
+    Raises:
+        GameError, FormulaError: as `replies`.
+    """
+    depth = whole("depth", depth, 0, MAX_DEPTH)
+    met, called = as_agents(opponents, "opponents"), check_called(calls, depth)
     found: dict[tuple[tuple[str, str], ...], Reply] = {}
     for d in range(depth + 1):
-        for reply in replies(opponents, [call for call in calls if call.depth <= d], depth=d):
+        done = [HARDER ** (below - depth) for below in (d - 1, d)]  # each depth takes so many times the one before it
+        told = part(report, done[0] if d else 0.0, done[1])
+        for reply in replies(met, [call for call in called if call.depth <= d], depth=d, report=told):
             found.setdefault(reply.moves, reply)
     return list(found.values())
 
@@ -171,7 +184,7 @@ class Lemma:
     Attributes:
         depth: n.
         agents: how many behaviours have this least depth.
-        friendly: how many of these cooperate with an agent of depth up to n.
+        friendly: how many of these cooperate with an agent of depth up to n, whatever that does to them.
         counterexamples: how many of these cooperate with none of a smaller depth.
     """
 
@@ -182,7 +195,12 @@ class Lemma:
 
 
 def lemma(depth: int) -> Lemma:
-    """Count the direct agents of depth 1 or 2 that the post's lemma holds for, and does not hold for."""
+    """Count the direct agents of depth 1 or 2 that the post's lemma holds for, and does not hold for.
+
+    Raises:
+        GameError: another depth.
+    """
+    depth = whole("depth", depth, 1, direct.MAX_DEPTH)
     seen = direct.survey(depth)
     own = seen.least == depth
     friendly = own & seen.befriends[:, depth]
@@ -295,25 +313,29 @@ def _range(low: Fraction, high: Fraction | None) -> str:
     return f"{low} <= epsilon" if high is None else f"{low} <= epsilon <= {high}"
 
 
-def findings(literals: int = 2) -> Findings:
+def findings(literals: int = 2, report: Report = unheard) -> Findings:
     """Search all three classes; with the standard `literals` about half a minute on one core.
+
+    Args:
+        literals: see `two_boxes`.
+        report: see `modal_env.progress`.
 
     Raises:
         GameError: as `two_boxes`.
     """
     behaviours = two_boxes(literals=literals)
+    report(0.2)
     met = behaviours.cooperates
     rows = np.packbits(np.concatenate([met, met.T], axis=1), axis=1)
+    told_apart, listed = len(np.unique(rows, axis=0)), tuple(pure_equilibria(behaviours))
+    report(0.4)
     pairs = tuple(direct_equilibria())
+    report(0.5)
     agents = dict.fromkeys(agent for pair in pairs for agent in (pair.first, pair.second))
     robust = [agent for agent in agents if not befriended(agent, CALLS, 1)]
-    return Findings(
-        behaviours,
-        len(np.unique(rows, axis=0)),
-        tuple(pure_equilibria(behaviours)),
-        pairs,
-        tuple(sorted(robust, key=lambda agent: (agent.size, agent.text))),
-        (lemma(1), lemma(2)),
-        certify("The good mix", GOOD_MIX, tuple(GOOD_MIX), CALLS),
-        certify("SlipBot against itself", {SlipBot: (ONE, ZERO)}, [SlipBot], CALLS),
-    )
+    report(0.7)
+    mix = certify("The good mix", GOOD_MIX, tuple(GOOD_MIX), CALLS)
+    slip = certify("SlipBot against itself", {SlipBot: (ONE, ZERO)}, [SlipBot], CALLS)
+    report(1.0)
+    ordered = tuple(sorted(robust, key=lambda agent: (agent.size, agent.text)))
+    return Findings(behaviours, told_apart, listed, pairs, ordered, (lemma(1), lemma(2)), mix, slip)

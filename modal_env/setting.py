@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-
-from modal_env.errors import GameError
-from modal_env.game import Number, check_cost, check_epsilon
+from modal_env.errors import ActionError, GameError
+from modal_env.formula import as_agents
+from modal_env.game import check_cost, check_epsilon
+from modal_env.given import Number, choice, items, seed_of, shown, whole
 from modal_env.library import POST
-from modal_env.modes import FormulaMode, LibraryMode, Mode, TokenMode, check_calls, find
+from modal_env.modes import FormulaMode, LibraryMode, Mode, TokenMode, check_calls
 from modal_env.syntax import MAX_NESTING, Agent
 from modal_env.tokens import Vocabulary
 
@@ -21,6 +21,10 @@ RENDER_MODES = ("human", "ansi")
 ACTIONS = ("library", "formula", "tokens")
 BUDGETS = {"formula": 1000, "tokens": 16}
 MAX_BUDGETS = {"formula": 10_000, "tokens": MAX_NESTING}
+MAX_ROUNDS = 100_000
+MAX_PLAYERS = 1000
+MAX_AGENTS = 10_000
+MAX_NUMBERS = 20_000_000  # in the observations of all players together
 
 
 @dataclass(frozen=True)
@@ -66,54 +70,65 @@ def make_setting(
     Raises:
         GameError, FormulaError: as their names say.
     """
-    if actions not in ACTIONS:
-        raise GameError(f"actions={actions!r:.80}: choose one of {', '.join(map(repr, ACTIONS))}")
-    if render_mode is not None and render_mode not in RENDER_MODES:
-        raise GameError(f"render_mode={render_mode!r:.80}: choose None or one of {', '.join(map(repr, RENDER_MODES))}")
-    check_whole("rounds", rounds, 1)
-    check_whole("players", players, 2)
-    if players % 2:
-        raise GameError(f"players={players}: give an even number, they play in pairs")
+    choice("actions", actions, ACTIONS)
+    if render_mode is not None:
+        choice("render_mode", render_mode, RENDER_MODES)
     if not isinstance(strict, bool):
-        raise GameError(f"strict={strict!r:.80}: give True or False")
-    return Setting(
+        raise GameError(f"strict={shown(strict)}: give True or False")
+    setting = Setting(
         check_epsilon(epsilon),
         actions,
         _checked_agents(agents, actions),
-        rounds,
-        players,
+        whole("rounds", rounds, 1, MAX_ROUNDS),
+        whole("players", players, 2, MAX_PLAYERS),
         check_cost(cost),
         _checked_budget(budget, actions),
         strict,
         render_mode,
     )
+    _check_players(setting)
+    return setting
+
+
+def _check_players(setting: Setting) -> None:
+    """That players come in pairs, and that what they see fits into memory.
+
+    Raises:
+        GameError: it does not.
+    """
+    players = setting.players
+    if players % 2:
+        raise GameError(f"players={players}: give an even number, they play in pairs")
+    if players * (1 + players) * (2 + setting.mode().width) > MAX_NUMBERS:
+        raise GameError(
+            f"players={players}: too many to see {setting.budget} tokens of each other; give fewer of either"
+        )
 
 
 def check_reset(seed: Any, options: Any) -> None:
     """The arguments of reset().
 
     Raises:
-        GameError: a seed that is no whole number from 0, or an option; there are none.
+        GameError: a seed that is no whole number from 0 to 2^128, or an option; there are none.
     """
-    is_whole = isinstance(seed, (int, np.integer)) and not isinstance(seed, bool) and seed >= 0
-    if seed is not None and not is_whole:
-        raise GameError(f"seed={seed!r:.80}: give a whole number from 0, or None to go on without one")
+    if seed is not None:
+        seed_of(seed)
     if options is not None and not isinstance(options, Mapping):
-        raise GameError(f"options={options!r:.80}: there are none; leave it out")
+        raise GameError(f"options={shown(options)}: there are none; leave it out")
     for name in options or {}:
         if name != CONFORMANCE_OPTION:
-            raise GameError(f"options: {name!r:.80} is none, reset() has no options; leave it out")
+            raise GameError(f"options: {shown(name)} is none, reset() has no options; leave it out")
 
 
-def check_whole(name: str, value: Any, least: int, most: int | None = None) -> None:
-    """That a value is a whole number within bounds.
+def number_of(player: object, names: Sequence[str]) -> int:
+    """The number of a player.
 
     Raises:
-        GameError: it is not.
+        ActionError: there is none of this name.
     """
-    if isinstance(value, bool) or not isinstance(value, int) or value < least or (most is not None and value > most):
-        bounds = f"from {least}" if most is None else f"from {least} to {most}"
-        raise GameError(f"{name}={value!r:.80}: give a whole number {bounds}")
+    if not isinstance(player, str) or player not in names:
+        raise ActionError(f"player {shown(player)}: there are {', '.join(names):.300}")
+    return names.index(player)
 
 
 def _checked_agents(agents: Iterable[Agent | str], actions: str) -> tuple[Agent, ...]:
@@ -122,13 +137,10 @@ def _checked_agents(agents: Iterable[Agent | str], actions: str) -> tuple[Agent,
     Raises:
         GameError, FormulaError: as `make_setting`.
     """
-    if isinstance(agents, (str, Agent)) or not isinstance(agents, Iterable):
-        raise GameError(f"agents={agents!r:.80}: give a list of agents, names or formulas")
-    given = tuple(agents)
-    for agent in given:
-        if not isinstance(agent, (Agent, str)):
-            raise GameError(f"agents: {agent!r:.80} is no agent, name or formula")
-    found = tuple(check_calls(agent if isinstance(agent, Agent) else find(agent)) for agent in given)
+    given = items(agents, MAX_AGENTS + 1)
+    if given is None or len(given) > MAX_AGENTS:
+        raise GameError(f"agents={shown(agents)}: give a list of at most {MAX_AGENTS:,} agents, names or formulas")
+    found = tuple(map(check_calls, as_agents(given))) if given else ()
     if actions == "library" and not found:
         raise GameError("agents: give one at least for players to choose from")
     if actions != "library":
@@ -144,8 +156,8 @@ def _checked_budget(budget: int | None, actions: str) -> int | None:
     """
     if actions not in BUDGETS:
         if budget is not None:
-            raise GameError(f"budget={budget!r:.80}: only formulas and tokens have one; leave it out")
+            raise GameError(f"budget={shown(budget)}: only formulas and tokens have one; leave it out")
         return None
     if budget is not None:
-        check_whole("budget", budget, 1, MAX_BUDGETS[actions])
-    return BUDGETS[actions] if budget is None else budget
+        return whole("budget", budget, 1, MAX_BUDGETS[actions])
+    return BUDGETS[actions]

@@ -12,11 +12,13 @@ from fractions import Fraction
 from functools import partial
 from itertools import groupby
 
-from modal_env.algebraic import Algebraic, Polynomial, Ratio, between, positive_roots
+from modal_env.algebraic import Algebraic, Ratio, between, positive_roots
 from modal_env.errors import GameError
-from modal_env.game import PAYOFFS, Game, Number, Shares, check_agents, dot, meet
-from modal_env.paths import Path
-from modal_env.ranges import Family, Interval
+from modal_env.families import Family, Interval
+from modal_env.formula import as_agents
+from modal_env.game import PAYOFFS, Game, Shares, dot, meet
+from modal_env.given import Number, shown
+from modal_env.paths import Path, gap
 from modal_env.syntax import Agent
 
 Row = tuple[tuple[Fraction, Fraction | int], ...]
@@ -69,8 +71,8 @@ class SurvivalRange:
 
 def survives(
     mix: Shares,
-    agents: Iterable[Agent],
-    deviants: Iterable[Agent],
+    agents: Iterable[Agent | str],
+    deviants: Iterable[Agent | str],
     epsilon: Number,
     cost: str = "depth",
     *,
@@ -98,8 +100,8 @@ def survives(
 
 def survival_range(
     family: Family,
-    agents: Iterable[Agent],
-    deviants: Iterable[Agent],
+    agents: Iterable[Agent | str],
+    deviants: Iterable[Agent | str],
     cost: str = "depth",
     *,
     payoffs: Mapping[str, Number] = PAYOFFS,
@@ -115,6 +117,8 @@ def survival_range(
         GameError: as `Game`; no deviants, or a family of another game.
     """
     game = Game(agents, 0, cost, payoffs)
+    if not isinstance(family, Family):
+        raise GameError(f"family={shown(family)}: give one of those that `ranges` finds")
     paths = dict.fromkeys((*family.rows, *family.columns))
     if game.names != family.names or not all(_is_path_of(game, path, family.interval) for path in paths):
         raise GameError(f"family {family}: it is of another game; give the agents, cost and payoffs of its `ranges`")
@@ -136,10 +140,10 @@ def _gains(each: Iterable[Ratio], epsilon: Algebraic) -> bool:
     return any(gain.sign(epsilon) > 0 for gain in each)
 
 
-def _rows(game: Game, deviants: Iterable[Agent]) -> dict[Row, Agent]:
+def _rows(game: Game, deviants: Iterable[Agent | str]) -> dict[Row, Agent]:
     """What deviants are paid against the agents of a game, with the first deviant that is paid so."""
     found: dict[Row, Agent] = {}
-    for deviant in check_agents(deviants):
+    for deviant in as_agents(deviants, "deviants"):
         meetings = [meet(deviant, agent, game.cost, game.payoffs) for agent in game.agents]
         found.setdefault(tuple((meeting.points[0], meeting.costs[0]) for meeting in meetings), deviant)
     return found
@@ -147,10 +151,7 @@ def _rows(game: Game, deviants: Iterable[Agent]) -> dict[Row, Agent]:
 
 def _gain(path: Path, row: Row) -> Ratio:
     """How much more a deviant is paid against a moving mix than a best reply of the library."""
-    gain = -path.value
-    for share, (points, units) in zip(path.shares, row, strict=True):
-        gain = gain + share * Ratio.of(Polynomial.of((points, -units)), Polynomial.of([1]))
-    return gain
+    return -gap(path.value, path.shares, row)
 
 
 def _parts(interval: Interval, gains: Iterable[Ratio]) -> list[tuple[Interval, Algebraic]]:

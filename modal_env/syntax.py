@@ -20,9 +20,11 @@ from hashlib import blake2b
 from types import MappingProxyType
 
 from modal_env.errors import FormulaError
+from modal_env.given import shown
 
 MAX_NESTING = 500
 MAX_SIZE = 100_000
+MAX_NAME = 1000
 NAME = re.compile(r"[^\W\d]\w*")
 
 
@@ -79,8 +81,8 @@ class Formula:
             those of the digest, so that they take the same short time for every formula, and no run differs.
 
     Raises:
-        FormulaError: wrong number of parts, an agent whose name cannot stand in X(.), higher than MAX_NESTING, larger
-            than MAX_SIZE.
+        FormulaError: things of other kinds, wrong number of parts, an agent whose name cannot stand in X(.), higher
+            than MAX_NESTING, larger than MAX_SIZE.
     """
 
     op: Op
@@ -96,6 +98,7 @@ class Formula:
 
     def __post_init__(self) -> None:
         parts, op = self.parts, self.op
+        self._check_kinds()
         if len(parts) != PARTS.get(op, 0):
             raise FormulaError(f"a node {op.name} has {PARTS.get(op, 0)} parts, not {len(parts)}")
         modal = op in (Op.BOX, Op.DIAMOND)
@@ -113,6 +116,23 @@ class Formula:
         put(self, "digest", blake2b(content, digest_size=16).digest())
         if self.nesting > MAX_NESTING or self.size > MAX_SIZE:
             raise FormulaError(f"the formula is too large: at most {MAX_NESTING} levels and {MAX_SIZE:,} nodes")
+
+    def _check_kinds(self) -> None:
+        parts, is_call = self.parts, self.op is Op.CALL
+        if (
+            not isinstance(self.op, Op)
+            or not isinstance(parts, tuple)
+            or not all(isinstance(p, Formula) for p in parts)
+        ):
+            raise FormulaError(f"a node {shown(self.op)} of {shown(parts)}: give an Op, and a tuple of Formulas")
+        if not (self.agent is None or (is_call and isinstance(self.agent, Agent))):
+            raise FormulaError(f"a node {self.op.name} with {shown(self.agent)}: only a CALL has an Agent")
+        if (
+            not isinstance(self.letter, str)
+            or bool(self.letter) != (self.op is Op.LETTER)
+            or len(self.letter) > MAX_NAME
+        ):
+            raise FormulaError(f"a node {self.op.name} with the letter {shown(self.letter)}: only a LETTER has one")
 
     def __eq__(self, other: object) -> bool:
         return self.digest == other.digest if isinstance(other, Formula) else NotImplemented
@@ -174,7 +194,7 @@ class Agent:
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name or not isinstance(self.formula, Formula):
             raise FormulaError(
-                f"agent {self.name!r:.80} of {self.formula!r:.80}: give a name and a Formula, or use parse"
+                f"agent {shown(self.name)} of {shown(self.formula)}: give a name and a Formula, or use parse"
             )
         nodes = self.formula.postfix()
         if not self.formula.boxed:
@@ -283,8 +303,13 @@ def _wrap(text: str, needed: bool) -> str:
     return f"({text})" if needed else text
 
 
+def can_be_called(name: str) -> bool:
+    """Whether a name can stand in X(name)."""
+    return len(name) <= MAX_NAME and NAME.fullmatch(name) is not None and name.casefold() != "me"
+
+
 def _check_name(name: str) -> None:
-    if not NAME.fullmatch(name) or name.casefold() == "me":
+    if not can_be_called(name):
         raise FormulaError(
             f"agent {name[:60]!r} cannot be called: its name must be letters, digits and _, and not 'me'"
         )

@@ -6,33 +6,38 @@ Formulas hold brackets: all that tables show is `Text`, in which rich looks for 
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypeVar
 
-from rich.console import Console, Group
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, Group, JustifyMethod, RenderResult
 from rich.table import Table
 from rich.text import Text
 
-from modal_env.equilibria import Equilibrium, show
 from modal_env.game import Game, Mix, dot
 from modal_env.library import LIBRARY
+from modal_env.nash import Equilibrium, show
 from modal_env.syntax import Agent
 
 if TYPE_CHECKING:
-    from modal_env.basins import Basins
+    from modal_env.attraction import Basins
+    from modal_env.best_reply import Growth
     from modal_env.contest import Round
     from modal_env.evolution import Trajectory
-    from modal_env.growth import Growth
+    from modal_env.families import Ranges
     from modal_env.provability import Outcome, Tournament
-    from modal_env.ranges import Ranges
-    from modal_env.replies import Reply
+    from modal_env.reply_search import Reply
     from modal_env.setting import Setting
 
 Row = TypeVar("Row")
 
+NARROW = 30  # columns of a table at least, however narrow the terminal is
 WIDE = 124  # columns of a table that goes to a file or a pipe
 LONG = 16  # characters of a name that may head a column
+HEAD = 6  # characters of it at least in a line
+BETWEEN = 3  # characters between the contents of two columns
 SHOWN = 20  # rows at either end of a long table
 LONG_GAP = 0.1  # of a run: for so long nobody has more than half, and the table tells it
 MOVES = {0.0: "D", 0.5: "?", 1.0: "C"}
@@ -88,20 +93,20 @@ def moves_table(result: Tournament) -> Group:
     cells = [[MOVES[float(value)] for value in row] for row in result.cooperates]
     random = any(agent.is_random for agent in result.agents)
     legend = "the row's move against the column's: C cooperates, D defects" + (", ? tosses a coin" if random else "")
-    return _with(_square("Moves", result.agents, cells), legend)
+    return _with(_Square("Moves", labels(result.agents), cells), legend)
 
 
 def worlds_table(result: Tournament) -> Group:
     """When the play of two agents has settled."""
     cells = [[str(value) for value in row] for row in result.worlds]
-    return _with(_square("Worlds", result.agents, cells), "the first world from which nothing changes")
+    return _with(_Square("Worlds", labels(result.agents), cells), "the first world from which nothing changes")
 
 
 def payoffs_table(game: Game) -> Group:
     """What the row's agent is paid against the column's."""
     cells = [[str(value) for value in row] for row in game.utilities]
     title = f"Payoffs, epsilon {game.epsilon}, cost: {game.cost}"
-    return _with(_square(title, game.agents, cells), "of the row's agent against the column's, cost deducted")
+    return _with(_Square(title, labels(game.agents), cells), "of the row's agent against the column's, cost deducted")
 
 
 def equilibria_table(game: Game, found: Sequence[Equilibrium]) -> Group:
@@ -124,7 +129,8 @@ def ranges_table(found: Ranges, cost: str) -> Group:
         sides = [[show(family.names, path.shares) for path in paths] for paths in (family.rows, family.columns)]
         paid = [" or ".join(dict.fromkeys(str(p.value) for p in paths)) for paths in (family.columns, family.rows)]
         _add_row(table, str(family.interval), *_profile(sides, paid))
-    changes = "the equilibria change at eps = " + ", ".join(map(str, found.breakpoints))
+    where = ", ".join(map(str, found.breakpoints))
+    changes = f"the equilibria change at eps = {where}" if where else "this holds at every eps"
     return _with(table, f"exactly; where a cell has several mixes, any mixture of them; {changes}")
 
 
@@ -226,31 +232,80 @@ def _paid(game: Game, mix: Mix, reply: Reply) -> Fraction:
     return dot(mix, points) - game.epsilon * reply.agent.depth
 
 
-def _square(title: str, agents: Sequence[Agent], cells: Sequence[Sequence[str]]) -> Table:
-    """A row and a column an agent."""
-    table = _table(title, "", *(f"={label}" for label in labels(agents)))
-    for label, row in zip(labels(agents), cells, strict=True):
-        _add_row(table, label, *row)
-    return table
+@dataclass(frozen=True)
+class _Square:
+    """A row and a column an agent; where not all columns fit side by side, several tables, one below the other."""
+
+    title: str
+    labels: Sequence[str]
+    cells: Sequence[Sequence[str]]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        for columns in self._parts(options.max_width):
+            table = _table(self.title, "", *(f"={self.labels[column]}" for column in columns))
+            for label, row in zip(self.labels, self.cells, strict=True):
+                _add_row(table, label, *(row[column] for column in columns))
+            yield table
+
+    def _parts(self, width: int) -> list[list[int]]:
+        """The numbers of the columns of each table."""
+        parts: list[list[int]] = []
+        taken = 0
+        for column, label in enumerate(self.labels):
+            needed = BETWEEN + max(min(cell_len(label), HEAD), *(cell_len(row[column]) for row in self.cells))
+            if not parts or taken + needed > width:
+                parts.append([])
+                taken = BETWEEN + 1 + max(map(cell_len, self.labels))
+            parts[-1].append(column)
+            taken += needed
+        return parts
 
 
-def _table(title: str, *columns: str) -> Table:
-    """An empty table. Columns whose names begin with > are flush right, with = in the middle."""
-    table = Table(title=Text(title, style="table.title"), title_justify="left")
-    for name in columns:
-        if name.startswith(">"):
-            table.add_column(Text(name[1:]), justify="right", overflow="fold")
-        elif name.startswith("="):
-            table.add_column(Text(name[1:]), justify="center", overflow="fold")
+@dataclass(frozen=True)
+class _Table:
+    """A table; where it is too narrow for its columns, a list with a line for each cell.
+
+    Attributes:
+        columns: names; those that begin with > are flush right, with = in the middle.
+        rows: cells.
+    """
+
+    title: str
+    columns: tuple[str, ...]
+    rows: list[tuple[str, ...]] = field(default_factory=list)
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        widths = (max(map(cell_len, column)) for column in zip(self.columns, *self.rows, strict=True))
+        if 1 + sum(BETWEEN + min(width, HEAD) for width in widths) <= options.max_width:
+            yield self._as_table()
         else:
-            table.add_column(Text(name), overflow="fold")
-    return table
+            yield from self._as_list()
+
+    def _as_table(self) -> Table:
+        table = Table(title=Text(self.title, style="table.title"), title_justify="left")
+        for column in self.columns:
+            justify: JustifyMethod = {">": "right", "=": "center"}.get(column[:1], "left")  # type: ignore[assignment]
+            table.add_column(Text(column.lstrip(">=")), justify=justify, overflow="fold")
+        for row in self.rows:
+            table.add_row(*map(Text, row))
+        return table
+
+    def _as_list(self) -> Iterator[Text]:
+        yield Text(self.title, style="table.title")
+        for row in self.rows:
+            for column, cell in zip(self.columns, row, strict=True):
+                yield Text(f"{column.lstrip('>=')} {cell}".strip(), overflow="fold")
+            yield Text("")
 
 
-def _add_row(table: Table, *cells: str) -> None:
-    table.add_row(*map(Text, cells))
+def _table(title: str, *columns: str) -> _Table:
+    return _Table(title, columns)
 
 
-def _with(table: Table, legend: str = "") -> Group:
+def _add_row(table: _Table, *cells: str) -> None:
+    table.rows.append(cells)
+
+
+def _with(table: _Table | _Square, legend: str = "") -> Group:
     """A table, and what is to be said about it."""
     return Group(table, Text(legend, style="table.caption")) if legend else Group(table)

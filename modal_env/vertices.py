@@ -17,6 +17,8 @@ from fractions import Fraction
 from math import gcd, lcm
 from typing import NamedTuple
 
+from modal_env.progress import Report, unheard
+
 Mix = tuple[Fraction, ...]
 Sides = tuple[tuple[int, ...], tuple[int, ...]]
 """Numbers of vertices: those of the row player and those of the column player."""
@@ -38,7 +40,7 @@ class Vertex:
     labels: Labels
 
 
-def vertices(utilities: Sequence[Sequence[Fraction]]) -> list[Vertex]:
+def vertices(utilities: Sequence[Sequence[Fraction]], report: Report = unheard) -> list[Vertex]:
     """The vertices of {(x, v): x a mix, U x <= v}, first those that play the first agents most.
 
     In z = x / v, for payoffs above 0, they are those of {z >= 0: U z <= 1} other than 0. Random games of 8, 10 and 12
@@ -46,11 +48,12 @@ def vertices(utilities: Sequence[Sequence[Fraction]]) -> list[Vertex]:
 
     Args:
         utilities: [n][n]
+        report: see `modal_env.progress`.
     """
     size = len(utilities)
     low = min(min(row) for row in utilities)
     scale = lcm(*(value.denominator for row in utilities for value in row))
-    rays = _double_description([[int((value - low) * scale) + 1 for value in row] for row in utilities])
+    rays = _double_description([[int((value - low) * scale) + 1 for value in row] for row in utilities], report)
     everybody = (1 << size) - 1
     found = []
     for ray, tight in rays:
@@ -64,7 +67,7 @@ def vertices(utilities: Sequence[Sequence[Fraction]]) -> list[Vertex]:
 Ray = tuple[tuple[int, ...], int]
 
 
-def _double_description(rows: Sequence[Sequence[int]]) -> list[Ray]:
+def _double_description(rows: Sequence[Sequence[int]], report: Report) -> list[Ray]:
     """The extreme rays of {(t, z): z >= 0, row z <= t for every row}, for entries above 0.
 
     Constraint after constraint, the rays outside go, and every edge that leads outside is cut (Fukuda and Prodon,
@@ -79,6 +82,7 @@ def _double_description(rows: Sequence[Sequence[int]]) -> list[Ray]:
     rays = [(units[0], all_zero), *((units[j + 1], (all_zero ^ 1 << j) | level) for j in range(size))]
     for number, row in enumerate(rows):
         rays = _cut(rays, row, 1 << (size + number))
+        report(2.0 ** (number + 1 - size))  # there may be twice as many rays after each
     return rays
 
 

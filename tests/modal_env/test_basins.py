@@ -11,8 +11,8 @@ from scipy.integrate import solve_ivp
 from scipy.special import log_softmax, softmax
 from scipy.stats import binomtest
 
-from modal_env import basins as ours
-from modal_env.basins import Basins, Interval, basins, power_law, wilson
+from modal_env import attraction as ours
+from modal_env.attraction import Basins, Interval, basins, power_law, wilson
 from modal_env.errors import GameError
 from modal_env.evolution import replicator
 from modal_env.game import Game

@@ -12,7 +12,7 @@ from modal_env.errors import GameError
 from modal_env.formula import Agent, parse
 from modal_env.library import CooperateBot, DefectBot, FairBot, PrudentBot, RandomBot
 from modal_env.provability import play
-from modal_env.replies import replies
+from modal_env.reply_search import replies
 
 PAYOFF = {"CC": 2, "CD": 0, "DC": 3, "DD": 1}
 
@@ -94,7 +94,7 @@ def test_agents_that_are_not_direct(agent: Agent) -> None:
 
 
 def test_codes_and_depths_that_do_not_exist() -> None:
-    with pytest.raises(GameError, match="from 0 to 2097151"):
+    with pytest.raises(GameError, match="from 0 to 2,097,151"):
         direct.agent_with(2**21)
     with pytest.raises(GameError, match="depth=3"):
         direct.types(3)

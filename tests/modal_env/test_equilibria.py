@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from modal_env.equilibria import Equilibrium, equilibria, exploitability, solve
 from modal_env.errors import GameError
 from modal_env.game import COSTS, Game
 from modal_env.library import (
@@ -23,6 +22,7 @@ from modal_env.library import (
     NiceBot,
     RandomBot,
 )
+from modal_env.nash import Equilibrium, equilibria, exploitability, solve
 from modal_env.vertices import vertices
 
 Mix = tuple[F, ...]

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from modal_env.best_reply import census, compositions, growth
 from modal_env.errors import GameError
 from modal_env.evolution import replicator
 from modal_env.game import Game
-from modal_env.growth import census, compositions, growth
 from modal_env.library import POST
 
 MATRICES = st.lists(st.lists(st.fractions(-3, 3, max_denominator=3), min_size=4, max_size=4), min_size=4, max_size=4)

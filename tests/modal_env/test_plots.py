@@ -14,7 +14,7 @@ pytest.importorskip("matplotlib")
 from matplotlib.figure import Figure
 
 from modal_env import plots
-from modal_env.basins import Interval, PowerLaw
+from modal_env.attraction import Interval, PowerLaw
 from modal_env.errors import GameError
 from modal_env.evolution import Trajectory, growth, replicator
 from modal_env.game import Game

@@ -432,8 +432,13 @@ def test_a_tournament_is_every_play() -> None:
     assert result.worlds.dtype == np.int64
 
 
+def test_names_and_formulas_play_as_a_game_takes_them() -> None:
+    assert play("fb", "[](X(me) & (X(DB) -> []false))").moves == play(FairBot, PrudentBot).moves
+    assert tournament(["FairBot", PrudentBot, "[]X(me)"]).agents == (FairBot, PrudentBot, FairBot)
+
+
 def test_small_tournaments() -> None:
-    with pytest.raises(GameError, match="give one at least"):
+    with pytest.raises(GameError, match="one at least"):
         tournament([])
     assert tournament(iter([FairBot, FairBot])).cooperates.tolist() == [[True, True], [True, True]]
     assert tournament([RandomBot]).cooperates.tolist() == [[0.5]]
@@ -449,16 +454,16 @@ def test_a_tournament_of_random_agents_is_every_play(
 
 
 def test_faults_of_plays_and_tournaments() -> None:
-    with pytest.raises(GameError, match="'FairBot' is no agent"):
-        play("FairBot", FairBot)  # type: ignore[arg-type]
     with pytest.raises(GameError, match="is no agent"):
         play(FairBot, FairBot.formula)  # type: ignore[arg-type]
-    with pytest.raises(GameError, match="is no agent"):
-        tournament("FB")  # type: ignore[arg-type]
-    with pytest.raises(GameError, match="give a sequence of agents"):
+    with pytest.raises(GameError, match="give a list of agents"):
+        tournament("FB")
+    with pytest.raises(GameError, match="give a list of agents"):
         tournament(5)  # type: ignore[arg-type]
+    with pytest.raises(FormulaError, match="did you mean FairBot"):
+        play("FareBot", FairBot)
     for worlds in (0, -1, 1.5, True, "3", 10_001, 10**9, 10**5000):
-        with pytest.raises(GameError, match="give a whole number from 1 to 10000"):
+        with pytest.raises(GameError, match="give a whole number from 1 to 10,000"):
             play(FairBot, FairBot, worlds=worlds)  # type: ignore[arg-type]
     assert len(play(FairBot, FairBot, worlds=10_000).trace) == 10_000
 

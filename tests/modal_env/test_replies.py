@@ -10,7 +10,7 @@ from modal_env.formula import Agent, parse
 from modal_env.library import POST, CooperateBot, DefectBot, FairBot, JustBot, PrudentBot, RandomBot, UnfairBot
 from modal_env.machines import machine
 from modal_env.provability import play
-from modal_env.replies import Types, agent_of, replies
+from modal_env.reply_search import Types, agent_of, replies
 
 OPPONENTS = [[FairBot], [PrudentBot, UnfairBot], [CooperateBot, FairBot, PrudentBot], [JustBot, DefectBot]]
 CALLS: list[tuple[Agent, ...]] = [(), (DefectBot,), POST[:3]]
@@ -98,7 +98,7 @@ def test_depth_3_finds_more() -> None:
 
 
 def test_wrong_arguments() -> None:
-    with pytest.raises(GameError, match="opponents: give one"):
+    with pytest.raises(GameError, match=r"opponents=\[\]: give a list of agents, one at least"):
         replies([], depth=1)
     with pytest.raises(GameError, match="depth=-1"):
         replies([FairBot], depth=-1)
@@ -110,5 +110,5 @@ def test_wrong_arguments() -> None:
         replies([FairBot], [parse("[]false", name="A"), parse("~[]false", name="A")], depth=1)
     with pytest.raises(GameError, match="RandomBot"):
         replies([RandomBot], depth=1)
-    with pytest.raises(GameError, match="8 calls: at most 7"):
-        replies([FairBot], [parse("[]" * n + "false", name=f"F{n}") for n in range(1, 9)], depth=8)
+    with pytest.raises(GameError, match="give a list of at most 7 agents"):
+        replies([FairBot], [parse(f"{'~' * n}[]false", name=f"F{n}") for n in range(8)], depth=1)

@@ -18,7 +18,7 @@ from modal_env.formula import Agent, parse
 from modal_env.library import POST, CooperateBot, DefectBot, FairBot, MirrorBot, PrudentBot, SlipBot
 from modal_env.machines import closure
 from modal_env.provability import play
-from modal_env.replies import replies
+from modal_env.reply_search import replies
 from modal_env.search import CALLS, GOOD_MIX, certify, direct_equilibria, pure_equilibria
 
 HALF, THIRD, ZERO, ONE = Fraction(1, 2), Fraction(1, 3), Fraction(0), Fraction(1)

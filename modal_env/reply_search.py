@@ -11,15 +11,19 @@ Every agent agrees with one of the branches on all types that it meets.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations, product
 
 from modal_env.errors import GameError
-from modal_env.formula import Agent, parse
-from modal_env.machines import MAX_CALLS, Machine, check_names, closure, machine
+from modal_env.formula import Agent, as_agent, as_agents, parse
+from modal_env.given import items, shown, whole
+from modal_env.machines import MAX_CALLS, Machine, check_machines, check_names, closure, machine
+from modal_env.progress import Report, unheard
 from modal_env.provability import Outcome, play
+
+MAX_DEPTH = 3
 
 Word = tuple[int, ...]
 Moves = tuple[tuple[str, str], ...]
@@ -39,30 +43,45 @@ class Reply:
     agent: Agent
 
 
-def replies(opponents: Sequence[Agent], calls: Sequence[Agent] = (), *, depth: int) -> list[Reply]:
+def replies(
+    opponents: Iterable[Agent | str], calls: Iterable[Agent | str] = (), *, depth: int = 2, report: Report = unheard
+) -> list[Reply]:
     """Everything that agents of a depth can do against the opponents, with an agent that does it.
 
     The class is complete: all agents of at most this depth that call X on themselves and on `calls`, and on no others.
 
     Args:
-        opponents: whom to play against, all of them with the same agent.
+        opponents: whom to play against, all of them with the same agent: agents, names or formulas.
         calls: whom the agents may call X on, besides themselves.
-        depth: of the agents, 0 or more. Time and memory grow fast from 3 on.
+        depth: of the agents, 0 to 3. Time and memory grow fast from 3 on.
+        report: see `modal_env.progress`. How much of the search tree is done: a branch counts half of what it leaves.
 
     Raises:
-        GameError: no opponents, RandomBot, a depth below 0, more than MAX_CALLS calls, calls of greater depth or
-            without different names.
+        GameError: no opponents, RandomBot among them, among the calls or called by them, a depth out of bounds, more
+            than MAX_CALLS calls, calls of greater depth, none or without different names.
+        FormulaError: a text that is neither name nor formula.
     """
-    if not opponents:
-        raise GameError("opponents: give one at least")
-    if depth < 0:
-        raise GameError(f"depth={depth}: give 0 or more")
-    if len(calls) > MAX_CALLS:
-        raise GameError(f"{len(calls)} calls: at most {MAX_CALLS} are possible")
-    if deep := [call for call in calls if call.depth > depth]:
-        raise GameError(f"calls: an agent that calls {deep[0].name!r} has depth {deep[0].depth}, not {depth}")
-    check_names(calls)
-    return _Search(tuple(opponents), tuple(calls), depth).replies()
+    depth = whole("depth", depth, 0, MAX_DEPTH)
+    met, called = as_agents(opponents, "opponents"), check_called(calls, depth)
+    check_machines("opponents", met)
+    return _Search(met, called, depth, report).replies()
+
+
+def check_called(calls: Iterable[Agent | str], depth: int) -> tuple[Agent, ...]:
+    """The agents that others of a depth may call.
+
+    Raises:
+        GameError, FormulaError: as `replies`.
+    """
+    given = items(calls, MAX_CALLS + 1)
+    if given is None or len(given) > MAX_CALLS:
+        raise GameError(f"calls={shown(calls)}: give a list of at most {MAX_CALLS} agents")
+    called = tuple(map(as_agent, given))
+    check_machines("calls", called)
+    if deep := [call for call in called if call.depth > depth]:
+        raise GameError(f"calls: an agent that calls {deep[0].name!r:.80} has depth {deep[0].depth}, not {depth}")
+    check_names(called)
+    return called
 
 
 class Types:
@@ -123,8 +142,10 @@ class Types:
 class _Search:
     """The opponents, those that they call, and everything about them that does not depend on the agent."""
 
-    def __init__(self, opponents: tuple[Agent, ...], calls: tuple[Agent, ...], depth: int) -> None:
-        self.opponents, self.calls, self.depth = opponents, calls, depth
+    def __init__(
+        self, opponents: tuple[Agent, ...], calls: tuple[Agent, ...], depth: int, report: Report = unheard
+    ) -> None:
+        self.opponents, self.calls, self.depth, self.report = opponents, calls, depth, report
         self.met = closure(opponents)
         self.machines: list[Machine] = [machine(agent) for agent in self.met]
         self.called = [[self.met.index(call) for call in agent.called] for agent in self.met]
@@ -142,20 +163,25 @@ class _Search:
         found: dict[Moves, dict[int, bool]] = {}
         seen: set[object] = set()
         start: Seats = ((0, 0),) * len(self.met)
-        todo: list[tuple[int, Seats, dict[int, bool]]] = [(0, start, {})]
+        todo: list[tuple[int, Seats, dict[int, bool], float]] = [(0, start, {}, 1.0)]
+        done = 0.0
         while todo:
-            world, seats, decided = todo.pop()
+            world, seats, decided, share = todo.pop()
             if open_types := sorted({kind for _, kind in seats if kind not in decided}):
-                todo.extend((world, seats, {**decided, open_types[0]: move}) for move in (True, False))
+                todo.extend((world, seats, {**decided, open_types[0]: move}, share / 2) for move in (True, False))
                 continue
             following = self._step(world, seats, decided)
             if world >= self.horizon and following == seats:
                 found.setdefault(self._moves(seats, decided), decided)
+                done += share
                 continue
             world = min(world + 1, self.horizon)
-            if (key := (world, following, self._needed(following, decided))) not in seen:
-                seen.add(key)
-                todo.append((world, following, decided))
+            if (key := (world, following, self._needed(following, decided))) in seen:
+                done += share
+                self.report(done)
+                continue
+            seen.add(key)
+            todo.append((world, following, decided, share))
         return [Reply(moves, self._agent(found[moves])) for moves in sorted(found)]
 
     def _step(self, world: int, seats: Seats, decided: dict[int, bool]) -> Seats:

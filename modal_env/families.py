@@ -11,13 +11,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
 from typing import NamedTuple
 
-from modal_env.algebraic import Algebraic, between
-from modal_env.equilibria import Equilibrium, show, spanned, tell
-from modal_env.game import PAYOFFS, Game, Matrix, Number, check_epsilon
-from modal_env.paths import Cell, Path, Paths, Walk
+from modal_env.algebraic import Algebraic, Ratio, between
+from modal_env.game import PAYOFFS, Game, Matrix, check_epsilon
+from modal_env.given import Number
+from modal_env.nash import Equilibrium, show, spanned, tell
+from modal_env.paths import Cell, Path, Paths, Walk, gap
+from modal_env.progress import Report, unheard
 from modal_env.provability import listed
+from modal_env.reduction import Class, classes, smaller, spread
 from modal_env.syntax import Agent
 from modal_env.vertices import Labels, Sides, bicliques, cliques
 
@@ -99,7 +104,7 @@ class Ranges:
         names: [n] the agents.
         families: the equilibria as functions of epsilon, with their ranges. Those at one epsilon only are of the sets
             that are no limits of others.
-        pieces: the same, epsilon after epsilon: numbers and the open intervals between them take turns.
+        pieces: the same, epsilon after epsilon: numbers at which they change and the open intervals between them.
     """
 
     names: tuple[str, ...]
@@ -114,7 +119,7 @@ class Ranges:
 
     @property
     def breakpoints(self) -> tuple[Algebraic, ...]:
-        """The epsilons at which the equilibria change, 0 first."""
+        """The epsilons at which the equilibria change, ascending; 0 only if there are others there than just above."""
         return tuple(piece.interval.low for piece in self.pieces if piece.interval.is_point)
 
     def at(self, epsilon: Number) -> list[Equilibrium]:
@@ -139,23 +144,47 @@ def ranges(
     *,
     payoffs: Mapping[str, Number] = PAYOFFS,
     symmetric_only: bool = False,
+    report: Report = unheard,
 ) -> Ranges:
     """All equilibria of a library as functions of epsilon, with the exact range of each.
 
     Args:
         agents, cost, payoffs, symmetric_only: as of `equilibria`.
+        report: see `modal_env.progress`; how much of all epsilon is done, where 1 is half of it.
 
     Raises:
         GameError, FormulaError: as `Game`.
     """
     game = Game(agents, 0, cost, payoffs)
-    return follow(game.names, *game.affine, symmetric_only)
+    return follow(game.names, *game.affine, symmetric_only, report)
 
 
-def follow(names: tuple[str, ...], base: Matrix, slope: Matrix, symmetric_only: bool) -> Ranges:
+def follow(
+    names: tuple[str, ...], base: Matrix, slope: Matrix, symmetric_only: bool, report: Report = unheard
+) -> Ranges:
     """The equilibria of the symmetric games base - epsilon * slope, [n][n] each."""
-    pieces = _merged(_pieces(Walk(base, slope).cells(), cliques if symmetric_only else bicliques))
+    alike = classes(base, slope)
+    cells = Walk(smaller(base, alike), smaller(slope, alike)).cells(report)
+    pieces = _merged(_pieces(cells, cliques if symmetric_only else bicliques))
+    if len(alike) < len(names):
+        whole = lru_cache(maxsize=None)(lambda path: _whole(path, alike, base, slope))
+        pieces = [Piece(piece.interval, tuple(_spread(span, whole) for span in piece.spans)) for piece in pieces]
     return Ranges(names, tuple(_families(names, pieces)), tuple(pieces))
+
+
+def _spread(span: Span, whole: Callable[[Path], Paths]) -> Span:
+    """A set of the smaller game as one of the whole game."""
+    rows, columns = (tuple(one for path in paths for one in whole(path)) for paths in span)
+    return rows, columns
+
+
+def _whole(path: Path, alike: Sequence[Class], base: Matrix, slope: Matrix) -> Paths:
+    """All paths of the whole game that one of the smaller game stands for."""
+    rows = [list(zip(*pair, strict=True)) for pair in zip(base, slope, strict=True)]
+    return tuple(
+        Path(shares, path.value, tuple(gap(path.value, shares, row) for row in rows))
+        for shares in spread(path.shares, alike, len(base), Ratio.constant(Fraction(0)))
+    )
 
 
 Spanning = Callable[[Sequence[Labels]], list[Sides]]
@@ -198,18 +227,25 @@ def _same(span: Span, other: Span) -> bool:
 
 def _merged(pieces: Sequence[Piece]) -> list[Piece]:
     """The pieces without the events at which no equilibrium changes."""
-    merged = list(pieces[:2])
+    start, first = pieces[:2]
+    begins_there = len(start.spans) == len(first.spans) and _arrives(start, first)
+    merged = [first] if begins_there else [start, first]
     for point, after in zip(pieces[2::2], pieces[3::2], strict=True):
         before = merged[-1]
-        epsilon = point.interval.low
-        arrive = [_image(span, epsilon) for span in before.spans]
         is_same = len(before.spans) == len(after.spans) == len(point.spans)
         is_same &= all(any(_same(span, other) for other in after.spans) for span in before.spans)
-        if is_same and all(_image(span, epsilon) in arrive for span in point.spans):
+        if is_same and _arrives(point, before):
             merged[-1] = Piece(Interval(before.interval.low, after.interval.high), before.spans)
         else:
             merged += [point, after]
     return merged
+
+
+def _arrives(point: Piece, beside: Piece) -> bool:
+    """Whether all sets at an event are where those beside it arrive."""
+    epsilon = point.interval.low
+    arrive = [_image(span, epsilon) for span in beside.spans]
+    return all(_image(span, epsilon) in arrive for span in point.spans)
 
 
 def _families(names: tuple[str, ...], pieces: Sequence[Piece]) -> list[Family]:

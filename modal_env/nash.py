@@ -1,18 +1,24 @@
 """All Nash equilibria of the game of choosing a program, exactly.
 
-The method is that of `vertices`, in integers. Games here are small but degenerate: many agents do the same against many
-others, and at some epsilon two are paid the same. What comes out are therefore sets of equilibria, most of them points.
+The method is that of `vertices`, in integers, for the smaller game that `reduction` makes. Games here are small but
+degenerate: many agents do the same against many others, and at some epsilon two are paid the same. What comes out are
+therefore sets of equilibria, most of them points.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from modal_env.game import PAYOFFS, Game, Mix, Number, Shares
+from modal_env.game import PAYOFFS, Game, Mix, Shares
+from modal_env.given import Number
+from modal_env.progress import Report, unheard
+from modal_env.reduction import classes, smaller, spread
 from modal_env.syntax import Agent
 from modal_env.vertices import Sides, Vertex, bicliques, cliques, connected, vertices
+
+ZERO = Fraction(0)
 
 
 @dataclass(frozen=True)
@@ -88,6 +94,7 @@ def equilibria(
     *,
     payoffs: Mapping[str, Number] = PAYOFFS,
     symmetric_only: bool = False,
+    report: Report = unheard,
 ) -> list[Equilibrium]:
     """All equilibria of a library, pure and mixed: maximal convex sets, which are points unless the game is degenerate.
 
@@ -95,19 +102,36 @@ def equilibria(
         agents, epsilon, cost, payoffs: as of `Game`.
         symmetric_only: only equilibria (x, x) in which both players do the same. Each set then stands for all (x, x)
             with x a mixture of its `rows`.
+        report: see `modal_env.progress`; how far the vertices are, of which the last constraints make most.
 
     Raises:
         GameError, FormulaError: as `Game`.
     """
     game = Game(agents, epsilon, cost, payoffs)
-    return solve(game.names, game.utilities, symmetric_only)
+    return solve(game.names, game.utilities, symmetric_only, report)
 
 
-def solve(names: tuple[str, ...], utilities: Sequence[Sequence[Fraction]], symmetric_only: bool) -> list[Equilibrium]:
+def solve(
+    names: tuple[str, ...],
+    utilities: Sequence[Sequence[Fraction]],
+    symmetric_only: bool,
+    report: Report = unheard,
+) -> list[Equilibrium]:
     """The equilibria of a symmetric game, of what the row's agent is paid against the column's, [n][n]."""
-    found = vertices(utilities)
+    alike = classes(utilities, [[ZERO] * len(names)] * len(names))
+    found = vertices(smaller(utilities, alike), report)
     labels = [vertex.labels for vertex in found]
-    return spanned(names, found, cliques(labels) if symmetric_only else bicliques(labels))
+    sets = cliques(labels) if symmetric_only else bicliques(labels)
+    whole = [[replace(one, mix=mix) for mix in spread(one.mix, alike, len(names), ZERO)] for one in found]
+    ordered = sorted((one for each in whole for one in each), key=lambda vertex: vertex.mix, reverse=True)
+    place = {vertex.mix: number for number, vertex in enumerate(ordered)}
+    sides = [(_placed(rows, whole, place), _placed(columns, whole, place)) for rows, columns in sets]
+    return spanned(names, ordered, sorted(sides))
+
+
+def _placed(side: Sequence[int], whole: Sequence[Sequence[Vertex]], place: Mapping[Mix, int]) -> tuple[int, ...]:
+    """The numbers of all mixes that some vertices of the smaller game stand for."""
+    return tuple(sorted(place[vertex.mix] for number in side for vertex in whole[number]))
 
 
 def spanned(names: tuple[str, ...], found: Sequence[Vertex], sets: Sequence[Sides]) -> list[Equilibrium]:

@@ -11,14 +11,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from math import lcm
+from math import comb, lcm
 
 import numpy as np
 from numpy.typing import NDArray
 
+from modal_env.errors import GameError
 from modal_env.game import Game, position
-from modal_env.population import Bools, Matrix, Numbers, Payoffs, check_whole, payoffs_of, read_counts
+from modal_env.given import shown, whole
+from modal_env.population import MOST, Bools, Matrix, Numbers, Payoffs, payoffs_of, read_counts
+from modal_env.progress import Report, unheard
 from modal_env.provability import listed
+
+MAX_STARTS = 1_000_000  # of a census
 
 
 @dataclass(frozen=True)
@@ -118,7 +123,9 @@ class Census:
         return float(self.adds.mean())
 
 
-def growth(game: Game | Matrix, counts: Numbers, steps: int, *, max_runs: int = 10_000) -> Growth:
+def growth(
+    game: Game | Matrix, counts: Numbers, steps: int, *, max_runs: int = 10_000, report: Report = unheard
+) -> Growth:
     """Add the best reply to the population `steps` times. Of equally good ones the first in the sequence is added.
 
     Args:
@@ -126,15 +133,16 @@ def growth(game: Game | Matrix, counts: Numbers, steps: int, *, max_runs: int = 
         counts: [n] how many of each agent there are, or name -> how many; one at least altogether.
         steps: how many agents to add; 10**30 is fine.
         max_runs: stop after so many runs, however many steps are left; `Growth.steps` tells how many were done.
+        report: see `modal_env.progress`.
 
     Raises:
         GameError: payoffs that are not square and exact, counts that are no integers from 0 or all 0, steps or max_runs
-            that are not whole or below 1.
+            that are not whole or below 1; counts or steps above 10^400.
     """
     payoffs = payoffs_of(game)
     start = read_counts(payoffs, counts)
-    check_whole(steps=steps, max_runs=max_runs)
-    return _grown(payoffs, scaled(payoffs), start, steps, max_runs)
+    steps, max_runs = whole("steps", steps, 1, MOST), whole("max_runs", max_runs, 1)
+    return _grown(payoffs, scaled(payoffs), start, steps, max_runs, report)
 
 
 def census(game: Game | Matrix, agent: str, size: int, steps: int = 10**9) -> Census:
@@ -143,11 +151,13 @@ def census(game: Game | Matrix, agent: str, size: int, steps: int = 10**9) -> Ce
     There are (size + n - 1 choose n - 1) of them.
 
     Raises:
-        GameError: as for `growth`; no agent of this name, or a size below 1.
+        GameError: as for `growth`; no agent of this name, a size below 1, or more than `MAX_STARTS` populations.
     """
     payoffs = payoffs_of(game)
     name = payoffs.names[payoffs.index(agent)]
-    check_whole(size=size, steps=steps)
+    size, steps = whole("size", size, 1), whole("steps", steps, 1, MOST)
+    if size > MAX_STARTS or comb(size + payoffs.size - 1, size) > MAX_STARTS:
+        raise GameError(f"size={shown(size)}: {payoffs.size} agents have more than {MAX_STARTS:,} populations of it")
     matrix = scaled(payoffs)
     starts = list(compositions(size, payoffs.size))
     grown = [_grown(payoffs, matrix, start, steps, max_runs=10_000) for start in starts]
@@ -171,16 +181,25 @@ def scaled(payoffs: Payoffs) -> list[list[int]]:
     return [[int(value * scale) for value in row] for row in payoffs.exact]
 
 
-def _grown(payoffs: Payoffs, matrix: list[list[int]], start: tuple[int, ...], steps: int, max_runs: int) -> Growth:
+def _grown(
+    payoffs: Payoffs,
+    matrix: list[list[int]],
+    start: tuple[int, ...],
+    steps: int,
+    max_runs: int,
+    report: Report = unheard,
+) -> Growth:
     scores = [sum(value * count for value, count in zip(row, start, strict=True)) for row in matrix]
     runs: list[Run] = []
-    while steps and len(runs) < max_runs:
+    left = steps
+    while left and len(runs) < max_runs:
+        report(max(len(runs) / max_runs, 1 - left / steps))
         best = scores.index(max(scores))
         length = _run_length(matrix, scores, best)
-        done = steps if length is None else min(length, steps)
+        done = left if length is None else min(length, left)
         runs.append(Run(payoffs.names[best], done, length is None))
         scores = [score + done * row[best] for score, row in zip(scores, matrix, strict=True)]
-        steps -= done
+        left -= done
     return Growth(payoffs.names, start, tuple(runs), payoffs.terms)
 
 

@@ -24,20 +24,14 @@ from numpy.typing import NDArray
 
 from modal_env.errors import GameError
 from modal_env.game import Game
-from modal_env.population import (
-    Bools,
-    Floats,
-    Matrix,
-    Payoffs,
-    check_whole,
-    is_trapped,
-    payoffs_of,
-    shares_of,
-)
+from modal_env.given import items, real, seed_of, shown, whole
+from modal_env.population import Bools, Floats, Matrix, Payoffs, is_trapped, payoffs_of, shares_of
+from modal_env.progress import Report, part, unheard
 
 Z95 = 1.959963984540054
 """97.5% quantile of the normal distribution."""
 
+MAX_STARTS = 10**9
 _CHUNK = 1 << 15  # starts integrated together, so few that they stay in the cache; the draws do not depend on it
 _ELSEWHERE = -1
 _UNDECIDED = -2
@@ -98,8 +92,8 @@ class Basins:
         Raises:
             GameError: the agent is no strict pure equilibrium of the game.
         """
-        if agent not in self.ends:
-            raise GameError(f"agent {agent!r}: strict pure equilibria are {', '.join(self.ends) or 'none'}")
+        if not isinstance(agent, str) or agent not in self.ends:
+            raise GameError(f"agent {shown(agent)}: strict pure equilibria are {', '.join(self.ends) or 'none'}")
         return Interval(self.ends[agent] / self.starts, *wilson(self.ends[agent], self.starts))
 
 
@@ -118,36 +112,48 @@ def basins(
     *,
     time: float = 1e4,
     tolerance: float = 1e-6,
+    report: Report = unheard,
 ) -> Basins:
     """Let uniformly random populations evolve, and count at which strict pure equilibrium they end.
 
     Args:
         game: a `Game`, or a square matrix of exact payoffs.
-        starts: how many.
+        starts: how many, at most 10^9.
         seed: or a Generator.
         time: after which a start counts as undecided.
         tolerance: absolute error of the logarithms of shares in one step.
+        report: see `modal_env.progress`.
 
     Raises:
-        GameError: payoffs that are not square and exact, or have no strict pure equilibrium; fewer than one start,
-            or a time or tolerance that is not above 0.
+        GameError: payoffs that are not square and exact, or have no strict pure equilibrium; no number of starts, no
+            seed, a time that is no number above 0, or a tolerance outside [1e-13, 0.1].
     """
     payoffs = payoffs_of(game)
     if not payoffs.strict_pure:
         raise GameError(f"no agent of {', '.join(payoffs.names)} is the only best reply to itself: no basins to count")
-    check_whole(starts=starts)
-    if not (time > 0 and tolerance > 0):
-        raise GameError(f"time={time}, tolerance={tolerance}: give numbers above 0")
-    generator = np.random.default_rng(seed)
+    starts = whole("starts", starts, 1, MAX_STARTS)
+    if not 0 < real(time) < math.inf:
+        raise GameError(f"time={shown(time)}: give a number above 0")
+    if not 1e-13 <= real(tolerance) <= 0.1:
+        raise GameError(f"tolerance={shown(tolerance)}: give a number above 0, from 1e-13 to 0.1")
+    generator = seed if isinstance(seed, np.random.Generator) else np.random.default_rng(seed_of(seed))
+    return _counted(payoffs, starts, generator, float(time), float(tolerance), report)
+
+
+def _counted(
+    payoffs: Payoffs, starts: int, generator: np.random.Generator, time: float, tolerance: float, report: Report
+) -> Basins:
+    """The basins, a chunk of starts after the other."""
     epsilon = epsilon_of_the_post(payoffs)
     is_elsewhere = _nowhere if epsilon is None else _escaped_the_post(float(epsilon))
-    fates = np.zeros(0, dtype=np.int64)
+    counts = np.zeros(payoffs.size + 2, np.int64)  # of the two fates below 0, and of the agents
     for done in range(0, starts, _CHUNK):
-        drawn = generator.standard_exponential((min(_CHUNK, starts - done), payoffs.size)).T
-        fates = np.append(fates, _fates(payoffs, np.log(np.ascontiguousarray(drawn)), is_elsewhere, time, tolerance))
-    ends = {payoffs.names[agent]: int((fates == agent).sum()) for agent in payoffs.strict_pure}
-    elsewhere, undecided = ((fates == fate).sum() for fate in (_ELSEWHERE, _UNDECIDED))
-    return Basins(starts, ends, int(elsewhere), int(undecided))
+        count = min(_CHUNK, starts - done)
+        logs = np.log(np.ascontiguousarray(generator.standard_exponential((count, payoffs.size)).T))
+        told = part(report, done / starts, (done + count) / starts)
+        counts += np.bincount(_fates(payoffs, logs, is_elsewhere, time, tolerance, told) + 2, minlength=len(counts))
+    ends = {payoffs.names[agent]: int(counts[agent + 2]) for agent in payoffs.strict_pure}
+    return Basins(starts, ends, int(counts[_ELSEWHERE + 2]), int(counts[_UNDECIDED + 2]))
 
 
 def wilson(count: int, total: int) -> tuple[float, float]:
@@ -164,17 +170,19 @@ def power_law(epsilons: Sequence[Fraction | float], counts: Sequence[int], start
     ln share has the variance (1 - share) / count to first order; the interval holds if the law does.
 
     Raises:
-        GameError: fewer than two different epsilons, other numbers of counts and starts, or a count of 0 or of all.
+        GameError: fewer than two different epsilons above 0, other numbers of counts and starts, or a count of 0 or of
+            all.
     """
-    if not len(epsilons) == len(counts) == len(starts) or len(set(epsilons)) < 2:
+    x, hits, totals = (np.array([real(value) for value in items(given) or ()]) for given in (epsilons, counts, starts))
+    if not len(x) == len(hits) == len(totals) or len(set(x.tolist())) < 2 or not ((x > 0) & (x < math.inf)).all():
         raise GameError(
-            f"{len(epsilons)} epsilons, {len(counts)} counts: give two different ones, and a count for each"
+            f"epsilons {shown(epsilons)}, counts {shown(counts)}: give two different ones above 0, and a count for each"
         )
-    if not all(0 < count < total for count, total in zip(counts, starts, strict=True)):
-        raise GameError(f"counts {list(counts)} of {list(starts)}: a power law needs counts above 0, and below all")
-    share = np.array(counts) / np.array(starts)
-    weight = np.array(counts) / (1 - share)
-    x, y = np.log([float(epsilon) for epsilon in epsilons]), np.log(share)
+    if not ((hits > 0) & (hits < totals) & (totals < math.inf)).all():
+        raise GameError(f"counts {shown(counts)} of {shown(starts)}: a power law needs counts above 0, and below all")
+    share = hits / totals
+    weight = hits / (1 - share)
+    x, y = np.log(x), np.log(share)
     middle_x, middle_y = np.average(x, weights=weight), np.average(y, weights=weight)
     spread = (weight * (x - middle_x) ** 2).sum()
     slope = (weight * (x - middle_x) * (y - middle_y)).sum() / spread
@@ -223,7 +231,12 @@ def _nowhere(shares: Floats) -> Bools:
 
 
 def _fates(
-    payoffs: Payoffs, logs: Floats, is_elsewhere: Callable[[Floats], Bools], time: float, tolerance: float
+    payoffs: Payoffs,
+    logs: Floats,
+    is_elsewhere: Callable[[Floats], Bools],
+    time: float,
+    tolerance: float,
+    report: Report = unheard,
 ) -> NDArray[np.int64]:
     """[starts] the agent that takes over, or `_ELSEWHERE`, or `_UNDECIDED`, from [n, starts] logarithms of weights."""
     fates = np.full(logs.shape[1], _UNDECIDED)
@@ -239,6 +252,7 @@ def _fates(
         logs, slopes = np.where(good, tried, logs), np.where(good, tried_slopes, slopes)
         clock = clock + step * good
         step = step * np.clip(0.9 * (tolerance / np.maximum(error, 1e-300)) ** 0.2, 0.2, 5)
+        report(1 - (1 - clock / time).clip(0).sum() / len(fates))
     return fates
 
 

@@ -1,0 +1,148 @@
+"""What callers give: lists and numbers of any kind, checked at the door, and told in messages."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+from fractions import Fraction
+from itertools import islice
+from numbers import Integral, Rational, Real
+
+import numpy as np
+
+from modal_env.errors import GameError
+
+Number = Fraction | int | float | str
+
+SIZES = (-330, 330)
+"""Powers of ten between which numbers are read; every float but 0 lies there."""
+EPSILONS = (-30, 6)
+"""The same for epsilon."""
+MAX_DIGITS = 400
+"""Of the text of a number, and about as many of the numerator and the denominator of a fraction."""
+MAX_BITS = 4 * MAX_DIGITS
+MAX_SEED = 1 << 128
+_EXPONENT = re.compile(r"e([-+]?[\d_]+)\s*\Z", re.IGNORECASE)
+
+
+def shown(value: object) -> str:
+    """What was given, for a message."""
+    try:
+        return f"{value!r:.80}"
+    except (
+        ValueError,
+        RecursionError,
+    ):  # Python prints no integers of more than 4300 digits, and no lists in lists in ...
+        return f"of type {type(value).__name__}, too long to print"
+
+
+def items(given: object, most: int | None = None) -> tuple[object, ...] | None:
+    """What a sequence or another iterable has, the first `most` of it; None of a text and of what is no iterable."""
+    if isinstance(given, (str, bytes)):
+        return None
+    try:
+        return tuple(islice(given, most))  # type: ignore[call-overload]  # which raises TypeError if it is no iterable
+    except TypeError:
+        return None
+
+
+def whole(name: str, value: object, least: int, most: int | None = None) -> int:
+    """A whole number within bounds, of Python or numpy.
+
+    Raises:
+        GameError: something else.
+    """
+    found = integer(value)
+    if found is None or found < least or (most is not None and found > most):
+        bounds = f"from {least:,}" if most is None else f"from {least:,} to {_short(most)}"
+        raise GameError(f"{name}={shown(value)}: give a whole number {bounds}")
+    return found
+
+
+def _short(number: int) -> str:
+    """1,000,000, and 10^400 for that."""
+    return f"{number:,}" if number < 10**15 else f"10^{len(str(number)) - 1}"
+
+
+def seed_of(value: object) -> int:
+    """A seed of random numbers.
+
+    Raises:
+        GameError: no whole number from 0 to 2^128.
+    """
+    found = integer(value)
+    if found is None or not 0 <= found <= MAX_SEED:
+        raise GameError(f"seed={shown(value)}: give a whole number from 0 to 2^128")
+    return found
+
+
+def integer(value: object) -> int | None:
+    """A whole number, of Python or numpy; None of anything else. True and False are no numbers."""
+    return None if isinstance(value, bool) or not isinstance(value, Integral) else int(value)
+
+
+def real(value: object) -> float:
+    """A number as a float: nan if it is none (a text, a truth value), or beyond all floats."""
+    try:
+        return math.nan if isinstance(value, bool) or not isinstance(value, Real) else float(value)
+    except OverflowError:
+        return math.nan
+
+
+def choice(name: str, value: object, choices: Iterable[str]) -> str:
+    """One of some words.
+
+    Raises:
+        GameError: something else.
+    """
+    if not isinstance(value, str) or value not in choices:
+        raise GameError(f"{name}={shown(value)}: choose one of {', '.join(map(repr, choices))}")
+    return value
+
+
+def exact(value: object, name: str, sizes: tuple[int, int] = SIZES) -> Fraction:
+    """A number as a Fraction; a float stands for the decimal number that it prints as, so 0.1 is 1/10.
+
+    Args:
+        value: a whole number, a fraction or a float, of Python or numpy, or the text of one, of `MAX_DIGITS` at most.
+        name: what it is, for the message.
+        sizes: powers of ten between which its size lies, unless it is 0.
+
+    Raises:
+        GameError: no finite number, or one that is too small, too large, or has too many digits.
+    """
+    is_far = _is_far(value)
+    found = None if is_far else _fraction(value)
+    if found is None and not is_far:
+        raise GameError(f"{name} is {shown(value)}: give a number such as 1/100, 0.01 or Fraction(1, 100)")
+    low, high = sizes
+    if found is None or (found and not Fraction(10) ** low <= abs(found) <= 10**high):
+        bounds = f"of a size from 10^{low} to 10^{high}, in {MAX_DIGITS} digits at most"
+        raise GameError(f"{name} is {shown(value)}: give 0, or a number {bounds}")
+    return found
+
+
+def _is_far(value: object) -> bool:
+    """Whether a number is too large, too small or too long to be worked with."""
+    if isinstance(value, Rational):
+        return max(int(value.numerator).bit_length(), int(value.denominator).bit_length()) > MAX_BITS
+    if not isinstance(value, str):
+        return False
+    found = _EXPONENT.search(value[-MAX_DIGITS:])
+    try:
+        return len(value) > MAX_DIGITS or (found is not None and abs(int(found[1])) > MAX_DIGITS)
+    except ValueError:  # 1e__5 is no number
+        return False
+
+
+def _fraction(value: object) -> Fraction | None:
+    """The number that something stands for; None of what is no number."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, Rational):
+        return Fraction(int(value.numerator), int(value.denominator))
+    try:
+        return Fraction(str(value)) if isinstance(value, (float, np.floating, str)) else None
+    except (ValueError, ZeroDivisionError):
+        return None
