@@ -36,14 +36,14 @@ from agents import _shadow
 
 _shadow.check()
 
-from agents.dove import DovePolicy
-from agents.dumbbot import DumbBotPolicy
-from agents.exploiter import ExploiterPolicy
-from agents.hold import HoldPolicy
+from agents.modal.players import BestReplyPolicy, MixPolicy
 from agents.policy import Policy, ScriptedPolicy
-from agents.programs import BestReplyPolicy, MixPolicy
-from agents.prosocial import ProsocialPolicy
-from agents.random import RandomPolicy
+from agents.scripted.dove import DovePolicy
+from agents.scripted.dumbbot import DumbBotPolicy
+from agents.scripted.exploiter import ExploiterPolicy
+from agents.scripted.hold import HoldPolicy
+from agents.scripted.prosocial import ProsocialPolicy
+from agents.scripted.random import RandomPolicy
 from agents.specs import canonical, make
 
 __all__ = [

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import numpy as np
 
 from welfare_env.engine import ADJUSTMENTS, MOVEMENT, RETREATS
-from welfare_env.view import MESSAGES
+from welfare_env.game.view import MESSAGES
 
 if TYPE_CHECKING:
-    from welfare_env.view import View
+    from welfare_env.game.view import View
 
 
 @runtime_checkable

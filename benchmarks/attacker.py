@@ -19,13 +19,13 @@ from rich.console import Console
 from rich.table import Table
 
 from agents.rl import checkpoint
-from training.gain import play_games
-from training.lineup import Lineup
-from training.rewards import Reward
-from training.runner import Play
+from training.board.rewards import Reward
+from training.board.runner import Play
+from training.board.seat_gains import play_games
+from training.board.seats import Lineup
+from welfare_env.board.loading import load_board
 from welfare_env.engine import initial_state
-from welfare_env.mapfile import load_board
-from welfare_env.scoring import scores
+from welfare_env.game.scoring import scores
 
 
 def measure(path: Path, against: str, games: int, seed: int, greedy: bool | None) -> tuple[np.ndarray, np.ndarray]:

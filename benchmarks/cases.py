@@ -12,7 +12,7 @@ import numpy as np
 from benchmarks.lively import Chooser, Orders, by_power, lively, slots_of
 from welfare_env import Board
 from welfare_env.engine import MOVEMENT, Engine, Legal, State
-from welfare_env.setup import position_state
+from welfare_env.game.placement import position_state
 
 Case = tuple[dict[str, list[str]], dict[str, str]]  # power -> units; unit -> order, both as the package writes them
 

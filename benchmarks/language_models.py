@@ -26,8 +26,8 @@ from rich.table import Table
 
 import welfare_env
 from agents.lm.models.cache import ResponseCache
-from agents.lm.models.shared import SharedModels
-from evaluation.games import GameSpec, play
+from agents.lm.models.shared_models import SharedModels
+from evaluation.play.games import GameSpec, play
 
 PROVIDERS = {"openai": "/v1", "anthropic": ""}
 Record = dict[str, Any]

@@ -9,11 +9,11 @@ import numpy as np
 import agents
 from benchmarks.situations import routes_of
 from welfare_env import Board
+from welfare_env.board.orders import BUILD, CONVOY, DISBAND, GIVE, HOLD, MOVE, RETREAT, SUPPORT_HOLD, SUPPORT_MOVE, VIA
 from welfare_env.engine import ADJUSTMENTS, MOVEMENT, Engine, Legal, State, adjustments
-from welfare_env.orders import BUILD, CONVOY, DISBAND, GIVE, HOLD, MOVE, RETREAT, SUPPORT_HOLD, SUPPORT_MOVE, VIA
-from welfare_env.position import Position
-from welfare_env.setup import position_state
-from welfare_env.view import View
+from welfare_env.game.placement import position_state
+from welfare_env.game.position import Position
+from welfare_env.game.view import View
 
 Orders = list[np.ndarray]  # per power its order numbers
 Chooser = Callable[[Engine, State, Legal, np.random.Generator], Orders]

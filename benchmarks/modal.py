@@ -33,12 +33,12 @@ from rich.progress import Progress
 from rich.table import Table
 
 from benchmarks.speed import ONE, cpu_model, pin
-from modal_env.circuits import Roster, compile_agents
-from modal_env.formula import Agent, Formula, Op, parse
-from modal_env.library import LIBRARY
-from modal_env.provability import Outcome, play, tournament
-from modal_env.tiles import cooperation, packed
-from modal_env.traces import Traces, play_pairs
+from modal_env.logic.circuits import Roster, compile_agents
+from modal_env.logic.library import LIBRARY
+from modal_env.logic.notation import Agent, Formula, Op, parse
+from modal_env.logic.provability import Outcome, play, tournament
+from modal_env.logic.tiles import cooperation, packed
+from modal_env.logic.traces import Traces, play_pairs
 
 SEED = 0
 PLAYERS, HELPERS, RANKS = 10_000, 64, 4
@@ -308,7 +308,10 @@ marks = [(time.perf_counter(), 0.0)]
 mark = lambda: marks.append((time.perf_counter(), time.process_time()))
 import modal_env
 mark()
-from modal_env import circuits, library, tiles, traces
+from modal_env.logic import circuits
+from modal_env.logic import library
+from modal_env.logic import tiles
+from modal_env.logic import traces
 mark()
 traces.play_pairs(circuits.compile_agents(library.POST), [0], [1])
 mark()

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from welfare_env import Board
+from welfare_env.board.orders import CONVOY, HOLD, MOVE, SUPPORT_HOLD, SUPPORT_MOVE, VIA
 from welfare_env.engine import ADJUSTMENTS, FLAG, MOVEMENT, State
-from welfare_env.orders import CONVOY, HOLD, MOVE, SUPPORT_HOLD, SUPPORT_MOVE, VIA
 
 NO_SUPPORT = FLAG["void"] | FLAG["cut"] | FLAG["no convoy"]
 

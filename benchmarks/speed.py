@@ -36,8 +36,8 @@ import welfare_env
 from welfare_env import Game, Rules, load_board
 from welfare_env.engine import State, initial_state, kernels
 from welfare_env.engine.fast import FastEngine, Scratch, rules_array
-from welfare_env.observation import num_features
-from welfare_env.vector import VectorEnv
+from welfare_env.envs.observation import num_features
+from welfare_env.envs.vector import VectorEnv
 
 SEED = 0
 YEARS = 10
@@ -419,7 +419,7 @@ import numpy as np
 import welfare_env
 from welfare_env.engine import initial_state, kernels
 from welfare_env.engine.fast import Scratch, rules_array
-from welfare_env.vector import VectorEnv
+from welfare_env.envs.vector import VectorEnv
 mark()
 board, rules = welfare_env.load_board(), welfare_env.Rules("standard", years=10, press=None)
 tables = board.tables

@@ -1,10 +1,11 @@
 """How fast learners play and learn: `python -m benchmarks.training`.
 
-Compared are `training.runner.BatchedEnvRunner` and RLlib's own MultiAgentEnvRunner: the same map and rules, all powers
-learn, the same network with the same weights, the same observations and actions, one thread, no Ray processes. RLlib's
-runner steps `Packed`, a MultiAgentEnv over a `vector_env` of one game, so it has the compiled engine and observations
-of 3 KB as well. All rows are measured in every round, one after the other; figures are medians of CPU time, which
-includes everything until the episodes are there. An agent-step is a decision: the orders of one power in one phase.
+Compared are `training.board.runner.BatchedEnvRunner` and RLlib's own MultiAgentEnvRunner: the same map and rules, all
+powers learn, the same network with the same weights, the same observations and actions, one thread, no Ray processes.
+RLlib's runner steps `Packed`, a MultiAgentEnv over a `vector_env` of one game, so it has the compiled engine and
+observations of 3 KB as well. All rows are measured in every round, one after the other; figures are medians of CPU
+time, which includes everything until the episodes are there. An agent-step is a decision: the orders of one power in
+one phase.
 """
 
 from __future__ import annotations
@@ -42,13 +43,13 @@ import welfare_env
 from agents.rl.inputs import Reader
 from agents.rl.network import BoardNetwork, Size
 from benchmarks.speed import cpu_model
-from training.lineup import LEARNER, Lineup
-from training.modules import BoardModule, model_config, spaces
-from training.ppo import Options, make_config
-from training.runner import BatchedEnvRunner, Play
+from training.board.modules import BoardModule, model_config, spaces
+from training.board.ppo import Options, make_config
+from training.board.runner import BatchedEnvRunner, Play
+from training.board.seats import LEARNER, Lineup
 from welfare_env import Rules
 from welfare_env.engine import PHASE, WINTER
-from welfare_env.vector import VectorEnv
+from welfare_env.envs.vector import VectorEnv
 
 SEED = 0
 BATCHED = "BatchedEnvRunner"
@@ -58,7 +59,7 @@ SHARED = "shared"  # RLlib takes a configuration with its default name for singl
 
 
 class Packed(MultiAgentEnv):
-    """A game for RLlib's own runner, with the observations and actions of `training.modules.BoardModule`.
+    """A game for RLlib's own runner, with the observations and actions of `training.board.modules.BoardModule`.
 
     Powers that have nothing to order are not asked. Rewards are scaled as the batched runner scales them.
     """

@@ -12,16 +12,16 @@ from pathlib import Path
 # By file, not by name: when a foreign `agents` is found first, ours never runs.
 runpy.run_path(str(Path(__file__).parents[1] / "agents" / "_shadow.py"))["check"]()
 
-from evaluation.coalitions import COALITIONS  # noqa: E402 (after the check)
-from evaluation.exploitability import ExploitabilityResult, exploitability  # noqa: E402
-from evaluation.games import GameSpec, play, play_all  # noqa: E402
-from evaluation.metrics import GameMeasures, measure  # noqa: E402
-from evaluation.options import EvaluationError  # noqa: E402
-from evaluation.programs import ProgramExploitabilityResult  # noqa: E402
-from evaluation.selfplay import SelfPlayResult, self_play  # noqa: E402
-from evaluation.statistics import Estimate  # noqa: E402
-from evaluation.store import GameStore, StoreError  # noqa: E402
-from evaluation.workers import WorkerError, Workers  # noqa: E402
+from evaluation.checks import EvaluationError  # noqa: E402
+from evaluation.experiments.exploitability import ExploitabilityResult, exploitability  # noqa: E402
+from evaluation.experiments.programs import ProgramExploitabilityResult  # noqa: E402
+from evaluation.experiments.self_play import SelfPlayResult, self_play  # noqa: E402
+from evaluation.measures.coalitions import COALITIONS  # noqa: E402 (after the check)
+from evaluation.measures.intervals import Estimate  # noqa: E402
+from evaluation.measures.metrics import GameMeasures, measure  # noqa: E402
+from evaluation.play.games import GameSpec, play, play_all  # noqa: E402
+from evaluation.play.store import GameStore, StoreError  # noqa: E402
+from evaluation.play.workers import WorkerError, Workers  # noqa: E402
 
 __all__ = [
     "COALITIONS",

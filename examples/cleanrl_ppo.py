@@ -22,7 +22,7 @@ import welfare_env
 from agents.rl.inputs import Inputs, Reader
 from agents.rl.network import BoardNetwork, Size
 from welfare_env.engine import PHASE, WINTER
-from welfare_env.vector import VectorEnv
+from welfare_env.envs.vector import VectorEnv
 
 
 @dataclass(frozen=True)

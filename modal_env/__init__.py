@@ -24,7 +24,7 @@ Agents: `parse`, `Agent`, `LIBRARY` (by name) with `SOURCES`, and each as an att
 Plays: `play`, `tournament`, `fixed_point`, and `replies`, all that agents can do against given ones.
 The game: `Game`, `equilibria`, `ranges`, `exploitability`, `survives`, `survival_range`.
 Populations: `replicator`, `growth`, `basins`.
-Environments: `make`, `parallel_env`, described in `modal_env.env`. Command line: ``python -m modal_env --help``.
+Environments: `make`, `parallel_env`, described in `modal_env.envs.aec`. Command line: ``python -m modal_env --help``.
 """
 
 from __future__ import annotations
@@ -35,17 +35,20 @@ from typing import TYPE_CHECKING
 from pettingzoo import AECEnv, ParallelEnv
 from pettingzoo import register as _register
 
-from modal_env import errors, library
-from modal_env.attraction import basins
-from modal_env.best_reply import growth
-from modal_env.contest import Round
+from modal_env import errors
+from modal_env.checks import Number
+from modal_env.dynamics.basins import basins
+from modal_env.dynamics.growth import growth
+from modal_env.dynamics.replicator import replicator
+from modal_env.envs.rounds import Round
+from modal_env.envs.setting import Setting, make_setting
 from modal_env.errors import ActionError, FormulaError, GameError, ModalError
-from modal_env.evolution import replicator
-from modal_env.families import ranges
-from modal_env.formula import Agent, parse
-from modal_env.game import Game
-from modal_env.given import Number
-from modal_env.library import (
+from modal_env.games.equilibria import Equilibrium, equilibria, exploitability
+from modal_env.games.game import Game
+from modal_env.games.ranges import ranges
+from modal_env.games.survival import survival_range, survives
+from modal_env.logic import library
+from modal_env.logic.library import (
     CIMCIC,
     CUPOD,
     DIMCID,
@@ -71,13 +74,11 @@ from modal_env.library import (
     UnfairBot,
     WaitFairBot,
 )
-from modal_env.nash import Equilibrium, equilibria, exploitability
-from modal_env.provability import fixed_point, play, tournament
-from modal_env.setting import Setting, make_setting
-from modal_env.survival import survival_range, survives
+from modal_env.logic.notation import Agent, parse
+from modal_env.logic.provability import fixed_point, play, tournament
 
 if TYPE_CHECKING:
-    from modal_env.reply_search import Reply
+    from modal_env.search.best_replies import Reply
 
 __all__ = [
     "CIMCIC",
@@ -145,7 +146,7 @@ def make(
     strict: bool = False,
     render_mode: str | None = None,
 ) -> AECEnv:
-    """Modal combat as a PettingZoo AEC environment; see `modal_env.env` for actions and observations.
+    """Modal combat as a PettingZoo AEC environment; see `modal_env.envs.aec` for actions and observations.
 
     Args:
         epsilon: what a unit of cost takes from the payoff. A float stands for the decimal number that it prints as.
@@ -155,7 +156,8 @@ def make(
         rounds: how many rounds a game has, at most 100,000.
         players: how many players, an even number up to 1000, and fewer where they see many tokens of each other. More
             than two are paired at random in every round.
-        cost: what modelling costs: "depth" (the post's), "size", "opponent", "sum" or "worlds", see `modal_env.game`.
+        cost: what modelling costs: "depth" (the post's), "size", "opponent", "sum" or "worlds", see
+        `modal_env.games.game`.
         budget: the longest formula: in characters under "formula" (1,000; at most 10,000), in tokens under "tokens"
             (16; at most 500).
         strict: raise on programs that cannot be read instead of playing DefectBot.
@@ -164,7 +166,7 @@ def make(
     Raises:
         GameError, FormulaError: with what was given and what would be right.
     """
-    from modal_env.env import ModalCombatEnv, OrderedEnv
+    from modal_env.envs.aec import ModalCombatEnv, OrderedEnv
 
     setting = make_setting(
         epsilon,
@@ -192,8 +194,8 @@ def parallel_env(
     strict: bool = False,
     render_mode: str | None = None,
 ) -> ParallelEnv:
-    """Modal combat as a PettingZoo ParallelEnv, see `modal_env.parallel`. Arguments and errors as for `make`."""
-    from modal_env.parallel import ParallelModalCombatEnv
+    """Modal combat as a PettingZoo ParallelEnv, see `modal_env.envs.parallel`. Arguments and errors as for `make`."""
+    from modal_env.envs.parallel import ParallelModalCombatEnv
 
     setting = make_setting(
         epsilon,
@@ -210,8 +212,8 @@ def parallel_env(
 
 
 def replies(opponents: Iterable[Agent | str], calls: Iterable[Agent | str] = (), *, depth: int = 2) -> list[Reply]:
-    """All that agents of a depth can do against some opponents; see `modal_env.reply_search.replies`."""
-    from modal_env.reply_search import replies  # which loads numba
+    """All that agents of a depth can do against some opponents; see `modal_env.search.best_replies.replies`."""
+    from modal_env.search.best_replies import replies  # which loads numba
 
     return replies(opponents, calls, depth=depth)
 

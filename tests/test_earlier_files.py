@@ -7,7 +7,7 @@ import pytest
 
 import agents
 import welfare_env
-from evaluation.store import GameStore
+from evaluation.play.store import GameStore
 
 EARLIER = Path(__file__).resolve().parent / "data" / "earlier"
 

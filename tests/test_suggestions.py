@@ -9,8 +9,8 @@ import pytest
 import agents
 import evaluation
 from agents.specs import AGENTS
-from training.__main__ import _press, read_coalitions
-from training.rewards import Reward
+from training.board.rewards import Reward
+from training.cli.commands import _press, read_coalitions
 from welfare_env import Game, Rules, WelfareEnvError, load_board
 from welfare_env.engine import make_engine
 from welfare_env.errors import did_you_mean

@@ -11,8 +11,10 @@ from pettingzoo import AECEnv, ParallelEnv
 from pettingzoo import register as _register
 
 from welfare_env import errors
-from welfare_env.board import Board
+from welfare_env.board.board import Board
+from welfare_env.board.loading import load_board, map_names
 from welfare_env.engine import DEFAULT_ENGINE
+from welfare_env.envs.setting import UNSET, make_setting
 from welfare_env.errors import (
     ActionError,
     GameOverError,
@@ -30,16 +32,14 @@ from welfare_env.errors import (
     WelfareEnvError,
     YearError,
 )
-from welfare_env.game import Game, PhaseRecord, Void
-from welfare_env.mapfile import load_board, map_names
-from welfare_env.position import Position
-from welfare_env.press import Message
+from welfare_env.game.game import Game, PhaseRecord, Void
+from welfare_env.game.position import Position
+from welfare_env.game.press import Message
+from welfare_env.game.view import View
 from welfare_env.rules import Rules
-from welfare_env.setting import UNSET, make_setting
-from welfare_env.view import View
 
 if TYPE_CHECKING:
-    from welfare_env.vector import VectorEnv
+    from welfare_env.envs.vector import VectorEnv
 
 __version__ = "0.1.0"
 
@@ -92,7 +92,7 @@ def raw_env(
     render_mode: str | None = None,
 ) -> AECEnv:
     """The environment of `make` without the wrapper that reports a turn without a step. Same arguments and errors."""
-    from welfare_env.aec import DiplomacyEnv
+    from welfare_env.envs.aec import DiplomacyEnv
 
     setting = make_setting(
         map_name,
@@ -122,7 +122,7 @@ def make(
     max_cycles: int | None = None,
     render_mode: str | None = None,
 ) -> AECEnv:
-    """Welfare Diplomacy as a PettingZoo AEC environment; see `welfare_env.aec` for actions and observations.
+    """Welfare Diplomacy as a PettingZoo AEC environment; see `welfare_env.envs.aec` for actions and observations.
 
     Args:
         map_name: a map's name (`map_names()` lists them), a toy board ("clique:4"), or the path of a `.map` file.
@@ -136,7 +136,7 @@ def make(
     Raises:
         RulesError, UnknownMapError, MapFormatError: with what was given and what would be right.
     """
-    from welfare_env.aec import OrderedEnv
+    from welfare_env.envs.aec import OrderedEnv
 
     bare = raw_env(
         map_name,
@@ -170,7 +170,7 @@ def parallel_env(
     render_mode: str | None = None,
 ) -> ParallelEnv:
     """The game as a PettingZoo ParallelEnv: all powers act at once. Arguments and errors as for `make`."""
-    from welfare_env.parallel import ParallelDiplomacyEnv
+    from welfare_env.envs.parallel import ParallelDiplomacyEnv
 
     setting = make_setting(
         map_name,
@@ -196,7 +196,7 @@ def vector_env(
     variant: str = UNSET,
     threads: int = 1,
 ) -> VectorEnv:
-    """Many games stepped at once over arrays, without press; see `welfare_env.vector`.
+    """Many games stepped at once over arrays, without press; see `welfare_env.envs.vector`.
 
     Args:
         num_games: how many games; as many as fit into memory (`vector.most_games`).
@@ -206,7 +206,7 @@ def vector_env(
     Raises:
         RulesError, UnknownMapError, MapFormatError: with what was given and what would be right.
     """
-    from welfare_env.vector import VectorEnv
+    from welfare_env.envs.vector import VectorEnv
 
     setting = make_setting(map_name, rules, press=None, years=years, variant=variant)
     return VectorEnv(setting.board, setting.rules, num_games, threads)

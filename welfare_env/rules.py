@@ -27,7 +27,7 @@ class Rules:
         variant: ``"welfare"`` (welfare points, voluntary disbands, a Winter every year, no victory) or ``"standard"``
             (Calhamer's game, which also ends when a power owns more than half of the centres).
         years: the game ends after the Winter of this year, counted from 1.
-        press: ``"text"`` (free messages), ``"tokens"`` (each message is one word of `welfare_env.press.TOKENS`) or
+        press: ``"text"`` (free messages), ``"tokens"`` (each message is one word of `welfare_env.game.press.TOKENS`) or
             ``None``.
         message_rounds: rounds of messages before the orders of each movement and adjustment phase. 0 is no press.
         scoring: how the final position is scored. Welfare: ``"welfare"``, the welfare points themselves. Standard

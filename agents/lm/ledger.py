@@ -105,7 +105,7 @@ class Ledger:
 
 
 def reply_counts(ledgers: Iterable[Ledger]) -> dict[str, int]:
-    """What `evaluation.metrics.proficiency` wants to know of a power: questions, good replies, refused orders."""
+    """What `metrics.proficiency` of evaluation wants to know of a power: questions, good replies, refused orders."""
     kept = list(ledgers)
     return {
         "asked": sum(len(ledger.turns) for ledger in kept),

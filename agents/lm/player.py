@@ -10,24 +10,24 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from agents.exploiter import ExploiterPolicy
 from agents.lm.errors import ModelError
 from agents.lm.ledger import Ledger
 from agents.lm.models.protocol import Model, Request
-from agents.lm.program import ProgramWriter
+from agents.lm.player_settings import Style
+from agents.lm.program_writer import ProgramWriter
 from agents.lm.prompts.ablation import Ablation
 from agents.lm.prompts.building import build, summarise
 from agents.lm.reading.fields import is_cut_off
 from agents.lm.reading.parsing import MAX_ENUM_ORDERS, Parsed, parse, reply_schema
 from agents.lm.reading.thinking import without_thinking
-from agents.lm.style import Style
+from agents.scripted.exploiter import ExploiterPolicy
 from welfare_env.engine import ADJUSTMENTS
-from welfare_env.press import MEDIATOR
-from welfare_env.view import MESSAGES
+from welfare_env.game.press import MEDIATOR
+from welfare_env.game.view import MESSAGES
 
 if TYPE_CHECKING:
-    from welfare_env.game import PhaseRecord
-    from welfare_env.view import View
+    from welfare_env.game.game import PhaseRecord
+    from welfare_env.game.view import View
 
 
 class LMPolicy:

@@ -26,11 +26,11 @@ from safetensors import numpy as safetensors
 from agents.files import parse_json, read_file, reason, shown
 from agents.rl import ABOUT, WEIGHTS, folder_of, trained_names
 from agents.rl.network import BoardNetwork, Size
-from agents.rl.words import word_rounds
-from welfare_env.board import Board
+from agents.rl.token_press import word_rounds
+from welfare_env.board.board import Board
+from welfare_env.board.loading import load_board
 from welfare_env.errors import WelfareEnvError, did_you_mean
-from welfare_env.mapfile import load_board
-from welfare_env.press import VOCABULARY_VERSION
+from welfare_env.game.press import VOCABULARY_VERSION
 from welfare_env.rules import Rules
 
 FORMAT = 1

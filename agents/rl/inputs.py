@@ -1,13 +1,13 @@
 """What a network reads: boards, and the legal orders of the powers that decide, as flat arrays.
 
 A *decision* is all a power orders in one phase: a *row* for each unit (dislodged unit; in Winter each unit that may be
-disbanded, then each centre where a unit may be built), in the order of `welfare_env.vector.LegalLists`. A row's
+disbanded, then each centre where a unit may be built), in the order of `welfare_env.envs.vector.LegalLists`. A row's
 *candidates* are its legal orders; in Winter WAIVE, no order, comes before them. A decision is answered by one index
 into the candidates a row.
 
 Where messages are tokens, what a power says in a message round is a decision, too, *of words*: a row for each other
 power, in the sequence of seats from its own, then one for GLOBAL; each with the candidates silence and `TOKENS`. Rounds
-are simultaneous, as in `welfare_env.parallel`: a power hears what was said in earlier rounds of the phase.
+are simultaneous, as in `welfare_env.envs.parallel`: a power hears what was said in earlier rounds of the phase.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
-from agents.rl.words import word_rounds
-from welfare_env.board import Board
+from agents.rl.token_press import word_rounds
+from welfare_env.board.board import Board
+from welfare_env.board.orders import BUILD, CONVOY, DISBAND, HOLD, SUPPORT_HOLD, WAIVE
 from welfare_env.engine import PHASE, WINTER, kernels
 from welfare_env.engine.fast import Scratch, room_for_orders, rules_array
-from welfare_env.observation import fill_many, num_features
-from welfare_env.orders import BUILD, CONVOY, DISBAND, HOLD, SUPPORT_HOLD, WAIVE
-from welfare_env.parallel import legal_shape
-from welfare_env.press import COLUMNS
+from welfare_env.envs.observation import fill_many, num_features
+from welfare_env.envs.parallel import legal_shape
+from welfare_env.envs.vector import LegalLists
+from welfare_env.game.press import COLUMNS
 from welfare_env.rules import Rules
-from welfare_env.vector import LegalLists
 
 FEATURES = 5  # of a candidate, beside the places it names: see `coordinate`
 
@@ -38,12 +38,12 @@ class Inputs:
     Decisions of words have none of these rows. Their own come behind all others: as many as there are powers for each.
 
     Attributes:
-        boards: float32 [B, provinces, features], what the deciding powers see (`welfare_env.observation`).
+        boards: float32 [B, provinces, features], what the deciding powers see (`welfare_env.envs.observation`).
         first_rows: int64 [B + 1], where each decision's rows begin.
         starts: int64 [R + 1], where each row's candidates begin.
         orders: int64 [M], order numbers.
         provinces: int64 [R], where what a row orders stands.
-        heard: int8 [B, powers, 3 * message rounds], the words of the phase (`welfare_env.press.observe_messages`,
+        heard: int8 [B, powers, 3 * message rounds], the words of the phase (`welfare_env.game.press.observe_messages`,
             without the mediator); None where there are none.
         rounds: int64 [B], the message round that a decision of words is for; 0 where orders are asked for.
     """

@@ -16,10 +16,10 @@ import torch
 from torch import Tensor, nn
 
 from agents.rl.inputs import FEATURES, Inputs, coordinate, draw, order_places
-from welfare_env.board import Board
-from welfare_env.observation import num_features
-from welfare_env.orders import GIVE
-from welfare_env.press import COLUMNS, TOKENS
+from welfare_env.board.board import Board
+from welfare_env.board.orders import GIVE
+from welfare_env.envs.observation import num_features
+from welfare_env.game.press import COLUMNS, TOKENS
 
 Encoded = tuple[Tensor, Tensor]  # provinces and whole positions as vectors, see `BoardNetwork.encode`
 CHUNK = 128  # boards at a time: what is computed in between stays in the processor's cache

@@ -13,16 +13,16 @@ from agents.rl import checkpoint
 from agents.rl.checkpoint import Checkpoint
 from agents.rl.inputs import Inputs, Reader
 from agents.rl.network import BoardNetwork
-from agents.rl.words import to_send
-from welfare_env.board import Board
+from agents.rl.token_press import to_send
+from welfare_env.board.board import Board
+from welfare_env.board.orders import WAIVE
 from welfare_env.engine import ADJUSTMENTS
-from welfare_env.orders import WAIVE
-from welfare_env.press import MEDIATOR, observe_messages
+from welfare_env.game.press import MEDIATOR, observe_messages
+from welfare_env.game.view import MESSAGES
 from welfare_env.rules import Rules
-from welfare_env.view import MESSAGES
 
 if TYPE_CHECKING:
-    from welfare_env.view import View
+    from welfare_env.game.view import View
 
 
 class LearnedPolicy:

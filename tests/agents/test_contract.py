@@ -4,7 +4,7 @@ import pytest
 
 import agents
 import welfare_env
-from welfare_env.press import TOKENS
+from welfare_env.game.press import TOKENS
 
 SPECS = [
     "random",

@@ -5,7 +5,7 @@ import pytest
 
 import agents
 import welfare_env
-from agents.dove import DovePolicy
+from agents.scripted.dove import DovePolicy
 
 
 def at(phase, units, centers, power="FRANCE", **rules):

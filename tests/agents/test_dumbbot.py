@@ -5,8 +5,8 @@ import pytest
 
 import agents
 import welfare_env
-from agents.dumbbot import choose
-from agents.valuation import valuate
+from agents.scripted.dumbbot import choose
+from agents.scripted.dumbbot_values import valuate
 
 
 def orders_at(seed=0, power="FRANCE", **position):

@@ -7,7 +7,7 @@ import pytest
 import agents
 import modal_env
 import welfare_env
-from modal_env.game import Game
+from modal_env.games.game import Game
 
 ACTIONS = ("library", "formula", "tokens")
 SPECS = ("program:FairBot", "program:[](X(me) & (X(DB) -> []false))", "mix:FairBot=1/2,PrudentBot=0.3,DefectBot=1/5")

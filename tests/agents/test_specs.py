@@ -7,8 +7,8 @@ import pytest
 
 import agents
 from agents import DovePolicy, DumbBotPolicy, ExploiterPolicy, HoldPolicy, ProsocialPolicy, RandomPolicy, specs
-from agents.part import DEEPEST, LONGEST
 from agents.specs import AGENTS, usages
+from agents.specs.text_span import DEEPEST, LONGEST
 from welfare_env import UnknownAgentError
 
 
@@ -392,4 +392,4 @@ class TestOwnPolicies:
             specs.named_files("import:own_players.inner.Mine")
 
     def test_text_that_only_looks_like_a_module_is_no_file(self):
-        assert specs.named_files("lm:scripted/stub,effort=import:agents.hold.HoldPolicy") == []
+        assert specs.named_files("lm:scripted/stub,effort=import:agents.scripted.hold.HoldPolicy") == []

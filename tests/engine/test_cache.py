@@ -5,8 +5,8 @@ from types import ModuleType
 
 import pytest
 
-from welfare_env import observation
 from welfare_env.engine import kernels, tables
+from welfare_env.envs import observation
 
 
 @pytest.mark.parametrize(("module", "sources"), [(kernels, [kernels]), (observation, [tables, observation])])

@@ -15,11 +15,11 @@ import numpy as np
 from diplomacy.tests import test_datc
 
 from welfare_env import Game, Rules
+from welfare_env.board.orders import CONVOY, HOLD, MOVE, SUPPORT_HOLD, SUPPORT_MOVE, VIA
 from welfare_env.engine import RESULTS, State, kernels
 from welfare_env.engine import tables as t
 from welfare_env.engine.fast import Scratch, rules_array
-from welfare_env.orders import CONVOY, HOLD, MOVE, SUPPORT_HOLD, SUPPORT_MOVE, VIA
-from welfare_env.position import Position
+from welfare_env.game.position import Position
 
 RULES = Rules("standard", press=None)
 ORDER = re.compile(r"(?P<verb>[HSC-])( ?(?P<other>[AF] \S+))?( ?-? ?(?P<dest>\S+?))?(?P<via> VIA)?( H)?")

@@ -11,8 +11,8 @@ from benchmarks.equivalence import Duel, Suite, Tally, play, suites
 from benchmarks.lively import lively
 from benchmarks.situations import routes_of
 from welfare_env import Rules, load_board
+from welfare_env.board.orders import CONVOY, SUPPORT_HOLD, VIA
 from welfare_env.engine import FLAG, Legal, State
-from welfare_env.orders import CONVOY, SUPPORT_HOLD, VIA
 
 ROOT = Path(__file__).resolve().parents[2]
 SEED = 20  # any will do; the command takes other ones

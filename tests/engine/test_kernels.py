@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from welfare_env import Game, Rules, load_board
-from welfare_env.board import Board
+from welfare_env.board.board import Board
+from welfare_env.board.orders import MOVE
 from welfare_env.engine import UNITS
 from welfare_env.engine import tables as t
 from welfare_env.engine.fast import FastEngine
-from welfare_env.orders import MOVE
 
 RULES = Rules(variant="standard", years=3, press=None)
 

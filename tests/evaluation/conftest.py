@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from evaluation import GameStore, games
+from evaluation import GameStore
+from evaluation.play import games
 
 
 class Row(NamedTuple):

@@ -12,11 +12,11 @@ from agents.lm.errors import CacheError, ConfigError
 from agents.lm.models.cache import CachedModel, ResponseCache
 from agents.lm.models.protocol import Block, Request
 from agents.lm.models.scripted import ScriptedModel
-from agents.lm.models.shared import SharedModels
+from agents.lm.models.shared_models import SharedModels
 from agents.lm.stub import StubServer
-from evaluation.answering import replies_digest
-from evaluation.games import GameSpec
-from evaluation.store import specification_key
+from evaluation.play.answer_sources import replies_digest
+from evaluation.play.games import GameSpec
+from evaluation.play.store import specification_key
 
 POWERS = welfare_env.load_board("standard").powers
 

@@ -16,14 +16,15 @@ import pytest
 import agents
 import evaluation
 import welfare_env
-from evaluation import EvaluationError, GameSpec, GameStore, StoreError, Workers, games, play, play_all
-from evaluation.games import CODE_DIGEST, code_digest, common_games, game_seed, profile
-from evaluation.workers import WorkerError
+from evaluation import EvaluationError, GameSpec, GameStore, StoreError, Workers, play, play_all
+from evaluation.play import games
+from evaluation.play.games import CODE_DIGEST, code_digest, common_games, game_seed, profile
+from evaluation.play.workers import WorkerError
 from welfare_env import Rules, RulesError, UnknownAgentError, UnknownMapError, load_board
+from welfare_env.board.toy_boards import toy_map
 from welfare_env.engine import DEFAULT_ENGINE, ENGINES
-from welfare_env.press import MEDIATOR
-from welfare_env.record import from_record
-from welfare_env.toy import toy_map
+from welfare_env.game.press import MEDIATOR
+from welfare_env.game.record import from_record
 
 QUICK = Rules(years=1, message_rounds=0)
 SHORT = Rules(years=3, message_rounds=0)

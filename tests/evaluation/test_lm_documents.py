@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from agents.lm.models.prices import Price, load_prices
 from agents.lm.stub import StubServer
 from agents.specs import LM_OPTIONS
-from evaluation.__main__ import app
+from evaluation.cli.commands import app
 
 ROOT = Path(__file__).resolve().parents[2]
 README, PAGE = (ROOT / "README.md").read_text(), (ROOT / "docs" / "language-models.md").read_text()

@@ -20,12 +20,12 @@ from agents.lm.errors import BudgetError, ModelError
 from agents.lm.models import Reply, ScriptedModel
 from agents.lm.models.budget import Budget
 from agents.lm.models.cache import ResponseCache
-from agents.lm.models.shared import SharedModels
+from agents.lm.models.shared_models import SharedModels
 from agents.lm.stub import StubServer
 from agents.lm.stub.replies import stub_reply
-from evaluation.__main__ import app
-from evaluation.games import GameSpec, play, play_all
-from evaluation.usage import usage_of, usage_table
+from evaluation.cli.commands import app
+from evaluation.measures.lm_usage import usage_of, usage_table
+from evaluation.play.games import GameSpec, play, play_all
 
 POWERS = welfare_env.load_board("standard").powers
 SHORT = welfare_env.Rules(years=1, message_rounds=1)
@@ -60,7 +60,7 @@ def test_same_seed_same_record(simultaneous):
 @BOTH
 def test_the_record_can_be_played_again(simultaneous, tmp_path):
     record = play(spec(simultaneous=simultaneous))
-    welfare_env.record.save_record(record, tmp_path / "game.json")
+    welfare_env.game.record.save_record(record, tmp_path / "game.json")
     assert welfare_env.Game.load(tmp_path / "game.json").is_done
     assert record["welfare_env"].get("simultaneous", False) == simultaneous
 

@@ -12,10 +12,10 @@ import welfare_env
 from agents.lm.errors import BudgetError
 from agents.lm.models import Reply, Request, ScriptedModel
 from agents.lm.models.budget import Budget
-from agents.lm.models.shared import SharedModels
+from agents.lm.models.shared_models import SharedModels
 from agents.lm.stub import StubServer
 from agents.lm.stub.replies import stub_reply
-from evaluation.usage import advice, usage_of, usage_table
+from evaluation.measures.lm_usage import advice, usage_of, usage_table
 
 RULES = welfare_env.Rules(years=1, message_rounds=1)
 
@@ -41,7 +41,7 @@ def ending(finish: str, notes: str = "stop") -> Callable[[Request], Reply]:
     return answer
 
 
-def played(answer: Callable[[Request], Reply]) -> evaluation.usage.LMUsage:
+def played(answer: Callable[[Request], Reply]) -> evaluation.measures.lm_usage.LMUsage:
     result = evaluation.self_play("lm:scripted/stub", 1, rules=RULES, models=Models(answer))
     usage = usage_of(result.records)
     assert usage is not None
@@ -49,7 +49,7 @@ def played(answer: Callable[[Request], Reply]) -> evaluation.usage.LMUsage:
     return usage
 
 
-def table(usage: evaluation.usage.LMUsage) -> str:
+def table(usage: evaluation.measures.lm_usage.LMUsage) -> str:
     file = io.StringIO()
     Console(file=file, width=300).print(usage_table([("lm:a/b", usage)]))
     return " ".join(file.getvalue().split())

@@ -9,7 +9,7 @@ import pytest
 
 import agents
 import welfare_env
-from evaluation.messages import analyse_messages
+from evaluation.messages.analysis import analyse_messages
 from welfare_env.errors import RecordError
 
 

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluation.metrics import (
+from evaluation.measures.intervals import exploitability_estimate
+from evaluation.measures.metrics import (
     GameMeasures,
     StolenCenter,
     conflicts,
@@ -22,7 +23,6 @@ from evaluation.metrics import (
     welfare_per_year,
     yearly_curves,
 )
-from evaluation.statistics import exploitability_estimate
 from welfare_env.errors import RecordError, UnknownPowerError
 
 POWERS = ("FRANCE", "GERMANY", "ITALY")

@@ -8,7 +8,8 @@ import pytest
 import agents
 import evaluation
 import modal_env
-from evaluation import EvaluationError, programs
+from evaluation import EvaluationError
+from evaluation.experiments import programs
 from welfare_env import Rules
 
 GOOD = "mix:CooperateBot=1/10,FairBot=17/20,PrudentBot=1/20"

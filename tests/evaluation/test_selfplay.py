@@ -15,7 +15,7 @@ import pytest
 
 import evaluation
 from evaluation import EvaluationError, GameSpec, GameStore, SelfPlayResult, self_play
-from evaluation.selfplay import MEASURES
+from evaluation.experiments.self_play import MEASURES
 from welfare_env import Rules, RulesError, UnknownAgentError, UnknownMapError
 
 QUICK = Rules(years=1, message_rounds=0)

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from evaluation.sentences import Reader
+from evaluation.messages.sentences import Reader
 from welfare_env import load_board
 
 READER = Reader(load_board("standard"))

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluation import statistics as ours
-from evaluation.statistics import Estimate, SampleError, exploitability_estimate, mean_estimate, resampled_means
+from evaluation.measures import intervals as ours
+from evaluation.measures.intervals import Estimate, SampleError, exploitability_estimate, mean_estimate, resampled_means
 
 pytestmark = pytest.mark.filterwarnings("error")
 

@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 
-from evaluation import store as module
-from evaluation.store import GameStore, StoreError, specification_key
+from evaluation.play import store as module
+from evaluation.play.store import GameStore, StoreError, specification_key
 
 SPECIFICATION = {
     "map": "standard",
@@ -50,7 +50,7 @@ def change(path: Path, statement: str, *values: object) -> None:
 
 def run_child(source: str, path: Path) -> subprocess.Popen[str]:
     """Python in a fresh process, with `store` open on the path."""
-    head = f"import os, signal\nfrom evaluation.store import GameStore\nstore = GameStore({str(path)!r})\n"
+    head = f"import os, signal\nfrom evaluation.play.store import GameStore\nstore = GameStore({str(path)!r})\n"
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     return subprocess.Popen(
         [sys.executable, "-c", head + textwrap.dedent(source)], stdout=subprocess.PIPE, text=True, env=environment

@@ -9,11 +9,11 @@ from typer.testing import CliRunner
 
 import evaluation
 import welfare_env
-from evaluation.__main__ import app
-from evaluation.games import GameSpec
-from evaluation.messages import analyse_messages
-from evaluation.store import specification_key
-from evaluation.stored import day, seats
+from evaluation.cli.commands import app
+from evaluation.messages.analysis import analyse_messages
+from evaluation.play.games import GameSpec
+from evaluation.play.store import specification_key
+from evaluation.play.stored_games import day, seats
 from welfare_env import Game, Rules
 
 RULES = Rules(years=1, message_rounds=1)

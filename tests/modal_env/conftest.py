@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from modal_env.formula import Agent, parse
+from modal_env.logic.notation import Agent, parse
 
 Tuple = tuple[Any, ...]
 BINARY = ("&", "|", "->", "<->")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from modal_env.algebraic import Polynomial, Ratio, Root, between, positive_roots, sign
+from modal_env.games.algebraic import Polynomial, Ratio, Root, between, positive_roots, sign
 
 small = st.fractions(-5, 5, max_denominator=6)
 polynomials = st.lists(small, max_size=6).map(Polynomial.of)

@@ -11,13 +11,13 @@ from scipy.integrate import solve_ivp
 from scipy.special import log_softmax, softmax
 from scipy.stats import binomtest
 
-from modal_env import attraction as ours
-from modal_env.attraction import Basins, Interval, basins, power_law, wilson
+from modal_env.dynamics import basins as ours
+from modal_env.dynamics.basins import Basins, Interval, basins, power_law, wilson
+from modal_env.dynamics.populations import is_trapped, payoffs_of
+from modal_env.dynamics.replicator import replicator
 from modal_env.errors import GameError
-from modal_env.evolution import replicator
-from modal_env.game import Game
-from modal_env.library import POST
-from modal_env.population import is_trapped, payoffs_of
+from modal_env.games.game import Game
+from modal_env.logic.library import POST
 
 EPSILONS = [Fraction(1, 5), Fraction(1, 10), Fraction(1, 50), Fraction(1, 100), Fraction(1, 10_000)]
 

@@ -6,10 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from modal_env.behaviours import Behaviours, behaviours_of, two_boxes
 from modal_env.errors import GameError
-from modal_env.formula import Agent, parse
-from modal_env.library import (
+from modal_env.logic.finite_machines import closure, machine, same_behaviour
+from modal_env.logic.library import (
     LIBRARY,
     POST,
     AlikeBot,
@@ -22,8 +21,9 @@ from modal_env.library import (
     PrudentBot,
     RandomBot,
 )
-from modal_env.machines import closure, machine, same_behaviour
-from modal_env.provability import play, tournament
+from modal_env.logic.notation import Agent, parse
+from modal_env.logic.provability import play, tournament
+from modal_env.search.behaviours import Behaviours, behaviours_of, two_boxes
 
 PLAYERS = [agent for agent in LIBRARY.values() if not agent.is_random]
 

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 import modal_env
-from modal_env.__main__ import app
+from modal_env.cli.commands import app
 
 RUNNER = CliRunner(env={"COLUMNS": "200"})  # whatever the terminal of whoever tests
 LIBRARY_NAMES = list(modal_env.LIBRARY)[:8]
@@ -197,8 +197,8 @@ def test_without_matplotlib_a_picture_is_refused(monkeypatch):
 
 
 def test_a_picture_that_cannot_be_drawn_is_refused_before_anything_is_computed(tmp_path, monkeypatch):
-    monkeypatch.setattr("modal_env.__main__.replicator", None)
-    monkeypatch.setattr("modal_env.__main__.Game", None)
+    monkeypatch.setattr("modal_env.cli.commands.replicator", None)
+    monkeypatch.setattr("modal_env.cli.commands.Game", None)
     (tmp_path / "folder.png").mkdir()
     for name in ("p.abc", "no/p.png", "folder.png"):
         result = RUNNER.invoke(app, ["evolve", "--plot", str(tmp_path / name)])

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from modal_env import direct
 from modal_env.errors import GameError
-from modal_env.formula import Agent, parse
-from modal_env.library import CooperateBot, DefectBot, FairBot, PrudentBot, RandomBot
-from modal_env.provability import play
-from modal_env.reply_search import replies
+from modal_env.logic.library import CooperateBot, DefectBot, FairBot, PrudentBot, RandomBot
+from modal_env.logic.notation import Agent, parse
+from modal_env.logic.provability import play
+from modal_env.search import direct_agents as direct
+from modal_env.search.best_replies import replies
 
 PAYOFF = {"CC": 2, "CD": 0, "DC": 3, "DD": 1}
 

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import modal_env
-from modal_env import env as env_page
+from modal_env.envs import aec as env_page
 from modal_env.errors import ActionError, FormulaError, GameError
-from modal_env.formula import parse
-from modal_env.library import LIBRARY, POST, CooperateBot, DefectBot, FairBot, PrudentBot, RandomBot
+from modal_env.logic.library import LIBRARY, POST, CooperateBot, DefectBot, FairBot, PrudentBot, RandomBot
+from modal_env.logic.notation import parse
 
 NAMES = [agent.name for agent in POST]
 CB, DB, FB, PB = range(4)

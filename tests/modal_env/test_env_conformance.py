@@ -17,7 +17,7 @@ from pettingzoo.test import (
 from pettingzoo.utils.conversions import aec_to_parallel
 
 import modal_env
-from modal_env.library import LIBRARY
+from modal_env.logic.library import LIBRARY
 
 OPTIONS = [
     pytest.param({"actions": actions, "rounds": rounds, "players": players}, id=f"{actions}-{rounds}-{players}")

@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from modal_env.errors import GameError
-from modal_env.game import COSTS, Game
-from modal_env.library import (
+from modal_env.games.equilibria import Equilibrium, equilibria, exploitability, solve
+from modal_env.games.game import COSTS, Game
+from modal_env.games.vertices import vertices
+from modal_env.logic.library import (
     LIBRARY,
     POST,
     CooperateBot,
@@ -22,8 +24,6 @@ from modal_env.library import (
     NiceBot,
     RandomBot,
 )
-from modal_env.nash import Equilibrium, equilibria, exploitability, solve
-from modal_env.vertices import vertices
 
 Mix = tuple[F, ...]
 Matrix = list[list[F]]

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy.integrate import simpson, solve_ivp
 
+from modal_env.dynamics.replicator import Trajectory, replicator
 from modal_env.errors import GameError
-from modal_env.evolution import Trajectory, replicator
-from modal_env.game import Game
-from modal_env.library import POST
+from modal_env.games.game import Game
+from modal_env.logic.library import POST
 
 ROCK_PAPER_SCISSORS = [[0, -1, 1], [1, 0, -1], [-1, 1, 0]]
 EQUAL = [Fraction(1, 4)] * 4

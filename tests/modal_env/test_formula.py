@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from modal_env.errors import FormulaError, ModalError
-from modal_env.formula import Agent, Formula, Op, parse
-from modal_env.library import LIBRARY, CooperateBot, DefectBot, FairBot, JustBot, PrudentBot, RandomBot
-from modal_env.provability import play
-from modal_env.syntax import BINDING, MAX_NESTING, MAX_SIZE, RIGHT, UNICODE
+from modal_env.logic.library import LIBRARY, CooperateBot, DefectBot, FairBot, JustBot, PrudentBot, RandomBot
+from modal_env.logic.notation import Agent, Formula, Op, parse
+from modal_env.logic.provability import play
+from modal_env.logic.syntax import BINDING, MAX_NESTING, MAX_SIZE, RIGHT, UNICODE
 
 PRUDENT = "[](X(me) & (X(DefectBot) -> []false))"
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 import modal_env
 from modal_env.errors import FormulaError, GameError
-from modal_env.formula import parse
-from modal_env.game import COSTS, PAYOFFS, Game, exact, meet
-from modal_env.library import LIBRARY, POST, CooperateBot, DefectBot, FairBot, PrudentBot, RandomBot
+from modal_env.games.game import COSTS, PAYOFFS, Game, exact, meet
+from modal_env.logic.library import LIBRARY, POST, CooperateBot, DefectBot, FairBot, PrudentBot, RandomBot
+from modal_env.logic.notation import parse
 
 E = F(1, 10)
 

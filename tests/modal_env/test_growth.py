@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from modal_env.best_reply import census, compositions, growth
+from modal_env.dynamics.growth import census, compositions, growth
+from modal_env.dynamics.replicator import replicator
 from modal_env.errors import GameError
-from modal_env.evolution import replicator
-from modal_env.game import Game
-from modal_env.library import POST
+from modal_env.games.game import Game
+from modal_env.logic.library import POST
 
 MATRICES = st.lists(st.lists(st.fractions(-3, 3, max_denominator=3), min_size=4, max_size=4), min_size=4, max_size=4)
 

@@ -4,10 +4,9 @@ from itertools import product
 
 import pytest
 
-from modal_env import library
 from modal_env.errors import GameError
-from modal_env.formula import Agent, parse
-from modal_env.library import (
+from modal_env.logic import library
+from modal_env.logic.library import (
     CIMCIC,
     CUPOD,
     DIMCID,
@@ -30,7 +29,8 @@ from modal_env.library import (
     UnfairBot,
     WaitFairBot,
 )
-from modal_env.provability import Trace, play, tournament
+from modal_env.logic.notation import Agent, parse
+from modal_env.logic.provability import Trace, play, tournament
 
 OPPONENTS = [
     *LIBRARY.values(),

@@ -15,14 +15,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from modal_env.certificates import faults
 from modal_env.errors import GameError
-from modal_env.formula import Agent, parse
-from modal_env.library import LIBRARY, POST, CooperateBot, DefectBot, OneBot
-from modal_env.provability import play
-from modal_env.ranges import ranges
+from modal_env.logic.library import LIBRARY, POST, CooperateBot, DefectBot, OneBot
+from modal_env.logic.notation import Agent, parse
+from modal_env.logic.provability import play
+from modal_env.games.ranges import ranges
 from modal_env.replies import replies
-from modal_env.search import certify
+from modal_env.search.certificates import faults
+from modal_env.search.findings import certify
 
 Tuple = tuple[Any, ...]
 Moves = NDArray[np.bool_]

@@ -5,7 +5,7 @@ import pytest
 
 import modal_env
 from modal_env.errors import ActionError, FormulaError
-from modal_env.library import LIBRARY, CooperateBot, DefectBot, FairBot
+from modal_env.logic.library import LIBRARY, CooperateBot, DefectBot, FairBot
 
 
 def run_parallel(env, seed):

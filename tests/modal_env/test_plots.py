@@ -13,12 +13,12 @@ pytest.importorskip("matplotlib")
 
 from matplotlib.figure import Figure
 
-from modal_env import plots
-from modal_env.attraction import Interval, PowerLaw
+from modal_env.cli import plots
+from modal_env.dynamics.basins import Interval, PowerLaw
+from modal_env.dynamics.replicator import Trajectory, growth, replicator
 from modal_env.errors import GameError
-from modal_env.evolution import Trajectory, growth, replicator
-from modal_env.game import Game
-from modal_env.library import POST, JustBot
+from modal_env.games.game import Game
+from modal_env.logic.library import POST, JustBot
 
 FACE = ("CooperateBot", "FairBot", "PrudentBot")
 LAW = PowerLaw(3.0, Interval(2.0, 1.9, 2.1))
@@ -187,7 +187,7 @@ class TestGrowth:
 
 
 def test_matplotlib_is_loaded_when_a_picture_is_made() -> None:
-    code = "import sys, modal_env.plots; print(*sorted({'matplotlib', 'scipy'} & sys.modules.keys()))"
+    code = "import sys, modal_env.cli.plots; print(*sorted({'matplotlib', 'scipy'} & sys.modules.keys()))"
     root = Path(__file__).resolve().parents[2]
     done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout.strip()) == (0, ""), done.stderr

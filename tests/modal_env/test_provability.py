@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from modal_env.errors import FormulaError, GameError
-from modal_env.formula import Agent, Formula, Op, parse
-from modal_env.library import (
+from modal_env.logic.library import (
     LIBRARY,
     POST,
     CooperateBot,
@@ -23,7 +22,8 @@ from modal_env.library import (
     UnfairBot,
     WaitFairBot,
 )
-from modal_env.provability import Plays, fixed_point, parse_system, play, solve, tournament
+from modal_env.logic.notation import Agent, Formula, Op, parse
+from modal_env.logic.provability import Plays, fixed_point, parse_system, play, solve, tournament
 
 HALF = Fraction(1, 2)
 RandomFormulas = Callable[[int, int], list[tuple[Any, ...]]]

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from modal_env.algebraic import Root, between
 from modal_env.errors import GameError
-from modal_env.families import Interval, Ranges, follow, ranges
-from modal_env.game import COSTS, Game
-from modal_env.library import POST, DefectBot, FairBot, JustBot, NiceBot, PrudentBot, TrollBot
-from modal_env.nash import equilibria, exploitability, solve
+from modal_env.games.algebraic import Root, between
+from modal_env.games.equilibria import equilibria, exploitability, solve
+from modal_env.games.game import COSTS, Game
+from modal_env.games.ranges import Interval, Ranges, follow, ranges
+from modal_env.logic.library import POST, DefectBot, FairBot, JustBot, NiceBot, PrudentBot, TrollBot
 
 # Derived by hand from the payoffs of the post: DefectBot and CooperateBot are paid the same if f = 1/2, DefectBot and
 # FairBot if f + p = c + epsilon, CooperateBot and FairBot if d + 2 p = epsilon, FairBot and PrudentBot if c = epsilon.

@@ -4,13 +4,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from modal_env.behaviours import two_boxes
 from modal_env.errors import GameError
-from modal_env.formula import Agent, parse
-from modal_env.library import POST, CooperateBot, DefectBot, FairBot, JustBot, PrudentBot, RandomBot, UnfairBot
-from modal_env.machines import machine
-from modal_env.provability import play
-from modal_env.reply_search import Types, agent_of, replies
+from modal_env.logic.finite_machines import machine
+from modal_env.logic.library import POST, CooperateBot, DefectBot, FairBot, JustBot, PrudentBot, RandomBot, UnfairBot
+from modal_env.logic.notation import Agent, parse
+from modal_env.logic.provability import play
+from modal_env.search.behaviours import two_boxes
+from modal_env.search.best_replies import Types, agent_of, replies
 
 OPPONENTS = [[FairBot], [PrudentBot, UnfairBot], [CooperateBot, FairBot, PrudentBot], [JustBot, DefectBot]]
 CALLS: list[tuple[Agent, ...]] = [(), (DefectBot,), POST[:3]]

@@ -10,16 +10,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from modal_env import direct, search
-from modal_env.behaviours import behaviours_of, two_boxes
-from modal_env.certificates import Certificate, faults, show
 from modal_env.errors import GameError
-from modal_env.formula import Agent, parse
-from modal_env.library import POST, CooperateBot, DefectBot, FairBot, MirrorBot, PrudentBot, SlipBot
-from modal_env.machines import closure
-from modal_env.provability import play
-from modal_env.reply_search import replies
-from modal_env.search import CALLS, GOOD_MIX, certify, direct_equilibria, pure_equilibria
+from modal_env.logic.finite_machines import closure
+from modal_env.logic.library import POST, CooperateBot, DefectBot, FairBot, MirrorBot, PrudentBot, SlipBot
+from modal_env.logic.notation import Agent, parse
+from modal_env.logic.provability import play
+from modal_env.search import direct_agents as direct
+from modal_env.search import findings as search
+from modal_env.search.behaviours import behaviours_of, two_boxes
+from modal_env.search.best_replies import replies
+from modal_env.search.certificates import Certificate, faults, show
+from modal_env.search.findings import CALLS, GOOD_MIX, certify, direct_equilibria, pure_equilibria
 
 HALF, THIRD, ZERO, ONE = Fraction(1, 2), Fraction(1, 3), Fraction(0), Fraction(1)
 PAYOFF = {"CC": 2, "CD": 0, "DC": 3, "DD": 1}

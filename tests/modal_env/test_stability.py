@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from modal_env.dynamics.stability import characteristic, jacobian, routh
 from modal_env.errors import GameError
-from modal_env.game import Game
-from modal_env.library import POST
-from modal_env.stability import characteristic, jacobian, routh
+from modal_env.games.game import Game
+from modal_env.logic.library import POST
 
 SMALL = [Fraction(1, n) for n in (4, 5, 10, 50, 1000, 10**9, 10**20)]
 

@@ -4,13 +4,13 @@ from fractions import Fraction as F
 
 import pytest
 
-from modal_env.algebraic import Root
 from modal_env.errors import GameError
-from modal_env.families import Family, Interval, ranges
-from modal_env.formula import parse
-from modal_env.game import COSTS
-from modal_env.library import LIBRARY, POST, CooperateBot, DefectBot, FairBot, NiceBot, PrudentBot
-from modal_env.survival import survival_range, survives
+from modal_env.games.algebraic import Root
+from modal_env.games.game import COSTS
+from modal_env.games.ranges import Family, Interval, ranges
+from modal_env.games.survival import survival_range, survives
+from modal_env.logic.library import LIBRARY, POST, CooperateBot, DefectBot, FairBot, NiceBot, PrudentBot
+from modal_env.logic.notation import parse
 
 # Does as PrudentBot against the post's agents with five nodes in place of seven: it cooperates with those who treat
 # DefectBot as []false does.

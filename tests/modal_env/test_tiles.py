@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from modal_env.circuits import compile_agents
 from modal_env.errors import GameError
-from modal_env.formula import Agent, parse
-from modal_env.library import LIBRARY, ConFairBot, DefectBot, FairBot, RandomBot, WaitFairBot
-from modal_env.provability import MANY, play, tournament
-from modal_env.tiles import BLOCK, cooperation, packed
-from modal_env.traces import play_pairs
+from modal_env.logic.circuits import compile_agents
+from modal_env.logic.library import LIBRARY, ConFairBot, DefectBot, FairBot, RandomBot, WaitFairBot
+from modal_env.logic.notation import Agent, parse
+from modal_env.logic.provability import MANY, play, tournament
+from modal_env.logic.tiles import BLOCK, cooperation, packed
+from modal_env.logic.traces import play_pairs
 
 RandomFormulas = Callable[[int, int], list[tuple[Any, ...]]]
 ParseFormulas = Callable[[list[tuple[Any, ...]]], list[Agent]]

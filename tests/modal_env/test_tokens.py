@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from modal_env.envs.tokens import NOTHING, Vocabulary
 from modal_env.errors import FormulaError, GameError
-from modal_env.formula import parse
-from modal_env.library import LIBRARY, POST, FairBot, PrudentBot
-from modal_env.tokens import NOTHING, Vocabulary
+from modal_env.logic.library import LIBRARY, POST, FairBot, PrudentBot
+from modal_env.logic.notation import parse
 
 VOCABULARY = Vocabulary(POST)
 CHOICES = st.lists(st.floats(0, 1, exclude_max=True), min_size=40, max_size=40)

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from modal_env import circuits, tiles, traces
-from modal_env.circuits import BOX, Roster, compile_agents
 from modal_env.errors import GameError
-from modal_env.formula import Agent, parse
-from modal_env.library import LIBRARY, ConFairBot, CooperateBot, DefectBot, FairBot, RandomBot, WaitFairBot
-from modal_env.provability import play
-from modal_env.traces import Traces, play_pairs, play_rows
+from modal_env.logic import circuits, tiles, traces
+from modal_env.logic.circuits import BOX, Roster, compile_agents
+from modal_env.logic.library import LIBRARY, ConFairBot, CooperateBot, DefectBot, FairBot, RandomBot, WaitFairBot
+from modal_env.logic.notation import Agent, parse
+from modal_env.logic.provability import play
+from modal_env.logic.traces import Traces, play_pairs, play_rows
 
 ROOT = Path(__file__).resolve().parents[2]
 RandomFormulas = Callable[[int, int], list[tuple[Any, ...]]]
@@ -235,8 +235,8 @@ def test_the_kernels_know_what_circuits_are() -> None:
 
 def test_importing_compiles_nothing() -> None:
     code = (
-        "import modal_env, modal_env.tiles, modal_env.traces as t; from numba.core.registry import CPUDispatcher;"
-        "print([f.signatures for m in (t, modal_env.tiles) for f in vars(m).values() if isinstance(f, CPUDispatcher)])"
+        "from modal_env.logic import tiles, traces; from numba.core.registry import CPUDispatcher;"
+        "print([f.signatures for m in (traces, tiles) for f in vars(m).values() if isinstance(f, CPUDispatcher)])"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr

@@ -22,19 +22,19 @@ import welfare_env
 from agents import ScriptedPolicy
 from agents.rl.inputs import Inputs, Reader
 from agents.rl.network import WORDS, BoardNetwork, Size
-from agents.rl.words import Said, speakers, to_send
+from agents.rl.token_press import Said, speakers, to_send
+from training.board.imitation import imitate, watch
+from training.board.learner import means
+from training.board.modules import rows
+from training.board.opponents import Sight
+from training.board.ppo import Options, make_config, train
+from training.board.rewards import Reward
+from training.board.runner import BatchedEnvRunner, Play, Tape
+from training.board.seats import Lineup
 from training.errors import TrainingError
-from training.imitation import imitate, watch
-from training.learner import means
-from training.lineup import Lineup
-from training.modules import rows
-from training.opponents import Sight
-from training.ppo import Options, make_config, train
-from training.rewards import Reward
-from training.runner import BatchedEnvRunner, Play, Tape
 from welfare_env import Rules, load_board
 from welfare_env.engine import PHASE, SPRING_MOVES, UNITS, State
-from welfare_env.press import TOKENS, observe_messages
+from welfare_env.game.press import TOKENS, observe_messages
 
 RULES = Rules(years=1, press="tokens", message_rounds=2)
 SMALL = Size(16, 1)

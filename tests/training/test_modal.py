@@ -23,12 +23,12 @@ from typer.testing import CliRunner
 import agents
 import evaluation
 import modal_env
-from agents.programs import BestReplyPolicy, expected_payoff
-from modal_env.contest import Contest
-from modal_env.search import least_replies
+from agents.modal.players import BestReplyPolicy, expected_payoff
+from modal_env.envs.rounds import Contest
+from modal_env.search.findings import least_replies
+from training.cli.modal import command
 from training.errors import TrainingError
 from training.modal import ModalOptions, ModalProgress, ModalResult, train_modal
-from training.modal.command import command
 from training.modal.games import Opponent, play, programs_of
 from training.modal.mixes import Judge, rounded, spec_of
 from training.modal.networks import make_network
@@ -64,7 +64,7 @@ def test_a_learner_finds_the_best_program_of_the_library(tmp_path: Path, opponen
 
 @pytest.mark.parametrize("opponent", ["FairBot", "PrudentBot", "CooperateBot"])
 def test_a_learner_writes_a_formula_as_good_as_the_best_there_is(tmp_path: Path, opponent: str) -> None:
-    """Best of all formulas of depth up to 2 without `me`: found by `modal_env.search`, which is complete."""
+    """Best of all formulas of depth up to 2 without `me`: found by `modal_env.search.findings`, which is complete."""
     result = learnt(tmp_path, f"program:{opponent}", "tokens", iterations=20, num_games=128, budget=8)
     other, setting = modal_env.LIBRARY[opponent], result.options.setting()
     paid = partial(expected_payoff, other=((other, ONE),), setting=setting)
@@ -334,14 +334,14 @@ def test_ctrl_c_saves_and_the_same_command_goes_on(tmp_path: Path, monkeypatch: 
 
         return learn(options, report)
 
-    monkeypatch.setattr("training.modal.command.train_modal", interrupted)
+    monkeypatch.setattr("training.cli.modal.train_modal", interrupted)
     before = signal.getsignal(signal.SIGINT)
     told = CliRunner().invoke(app, [*TRAIN, "--out", str(tmp_path / "parts")])
     assert told.exit_code == 130
     assert "same command goes on" in told.stderr
     assert signal.getsignal(signal.SIGINT) is before
     assert len((tmp_path / "parts" / "log.jsonl").read_text().splitlines()) == 2
-    monkeypatch.setattr("training.modal.command.train_modal", learn)
+    monkeypatch.setattr("training.cli.modal.train_modal", learn)
     for name in ("parts", "whole"):
         assert CliRunner().invoke(app, [*TRAIN, "--out", str(tmp_path / name)]).exit_code == 0
     before_, after = state(tmp_path / "whole"), state(tmp_path / "parts")

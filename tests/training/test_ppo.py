@@ -23,16 +23,16 @@ from typer.testing import CliRunner
 import agents
 from agents import progress
 from agents.rl.network import Size
-from evaluation.exact import best_response
-from training import console
-from training.__main__ import app, read_coalitions, read_years
+from evaluation.exact.best_response import best_response
+from training.board.modules import ROW_DECISION, ROW_SLOT
+from training.board.ppo import Options, Play, _grown, make_config, train, years_at
+from training.board.rewards import Reward
+from training.board.runner import BatchedEnvRunner
+from training.board.seat_gains import gains
+from training.board.seats import Lineup
+from training.cli import console
+from training.cli.commands import app, read_coalitions, read_years
 from training.errors import TrainingError
-from training.gain import gains
-from training.lineup import Lineup
-from training.modules import ROW_DECISION, ROW_SLOT
-from training.ppo import Options, Play, _grown, make_config, train, years_at
-from training.rewards import Reward
-from training.runner import BatchedEnvRunner
 from welfare_env.rules import Rules
 
 

@@ -12,9 +12,9 @@ pytest.importorskip("torch")
 
 from agents.rl import checkpoint  # noqa: E402
 from agents.rl.network import Size  # noqa: E402
-from training.lineup import LEARNER, Lineup  # noqa: E402
-from training.ppo import Options, Progress, make_config, train  # noqa: E402
-from training.runner import Play  # noqa: E402
+from training.board.ppo import Options, Progress, make_config, train  # noqa: E402
+from training.board.runner import Play  # noqa: E402
+from training.board.seats import LEARNER, Lineup  # noqa: E402
 from welfare_env.rules import Rules  # noqa: E402
 
 pytestmark = pytest.mark.slow  # Ray takes its time to start

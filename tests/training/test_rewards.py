@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import welfare_env
+from training.board.rewards import Reward, holdings
 from training.errors import TrainingError
-from training.rewards import Reward, holdings
 
 
 def played(variant, seed=0):

@@ -10,11 +10,11 @@ from ray.rllib.core.columns import Columns
 
 import welfare_env
 from agents.rl.network import Size
+from training.board.ppo import Options, make_config
+from training.board.rewards import Reward
+from training.board.runner import ADVANTAGES, VALUE_TARGETS, BatchedEnvRunner, Play, estimate
+from training.board.seats import Lineup
 from training.errors import TrainingError
-from training.lineup import Lineup
-from training.ppo import Options, make_config
-from training.rewards import Reward
-from training.runner import ADVANTAGES, VALUE_TARGETS, BatchedEnvRunner, Play, estimate
 from welfare_env.engine import PHASE, WINTER
 from welfare_env.rules import Rules
 
@@ -133,7 +133,7 @@ def test_a_league_plays_past_selves():
 
 def test_a_policy_that_needs_arrays_is_refused(monkeypatch):
     import agents
-    from agents.hold import HoldPolicy
+    from agents.scripted.hold import HoldPolicy
 
     monkeypatch.setattr(HoldPolicy, "act", lambda self, observation, info: 5)
     assert isinstance(agents.make("hold"), HoldPolicy)

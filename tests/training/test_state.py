@@ -12,7 +12,8 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import nn
 
-from training import curves, state
+from training import run_folder as state
+from training.cli import curves
 from training.errors import TrainingError
 
 OPTIONS = json.dumps({"seed": 0})

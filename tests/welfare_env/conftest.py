@@ -10,7 +10,7 @@ import pytest
 
 from welfare_env import Board, Game, Rules, load_board
 from welfare_env.engine import ENGINES
-from welfare_env.press import TOKENS
+from welfare_env.game.press import TOKENS
 
 Drawer = Callable[[Game, str, np.random.Generator], list[str]]
 Player = Callable[[Game, int], Game]

@@ -9,10 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from welfare_env import Game, MapFormatError, Rules, boardcache, mapfile
-from welfare_env.board import Board
+from welfare_env import Game, MapFormatError, Rules
+from welfare_env.board import cache as boardcache
+from welfare_env.board import loading as mapfile
+from welfare_env.board.board import Board
+from welfare_env.board.toy_boards import toy_map
 from welfare_env.engine import tables
-from welfare_env.toy import toy_map
 
 NAMES = ("standard", "pure", "ancmed", "clique:4", "standard_age_of_empires")
 

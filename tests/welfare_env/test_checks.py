@@ -8,7 +8,7 @@ import pytest
 
 import welfare_env
 from welfare_env import ActionError, Game, GameOverError, Rules, RulesError, checks
-from welfare_env.setting import make_setting
+from welfare_env.envs.setting import make_setting
 
 HUGE = 10**5000  # Python refuses to print it
 ODD = [
@@ -317,7 +317,7 @@ def test_views_encode_lists_only() -> None:
 
 
 def test_a_map_that_has_changed_since_does_not_change_the_game(tmp_path: Any) -> None:
-    from welfare_env.toy import toy_map
+    from welfare_env.board.toy_boards import toy_map
 
     file = tmp_path / "mine.map"
     file.write_text(toy_map("clique:3"))

@@ -16,7 +16,7 @@ import pytest
 import welfare_env
 from welfare_env import Game, Rules
 from welfare_env.engine import Legal, State
-from welfare_env.vector import LegalLists, VectorEnv
+from welfare_env.envs.vector import LegalLists, VectorEnv
 
 Copier = Callable[[Any], Any]
 

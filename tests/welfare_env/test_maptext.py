@@ -12,10 +12,11 @@ import diplomacy
 import pytest
 from diplomacy.utils import convoy_paths
 
-from welfare_env import MapFormatError, UnknownMapError, convoys, load_board
-from welfare_env.convoys import convoy_routes
-from welfare_env.mapfile import LARGEST_FILE, import_package, load_source
-from welfare_env.toy import toy_map
+from welfare_env import MapFormatError, UnknownMapError, load_board
+from welfare_env.board import convoys
+from welfare_env.board.convoys import convoy_routes
+from welfare_env.board.loading import LARGEST_FILE, import_package, load_source
+from welfare_env.board.toy_boards import toy_map
 
 MAPS = Path(diplomacy.__file__).parent / "maps"
 OURS = toy_map("clique:3")

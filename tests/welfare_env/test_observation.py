@@ -8,14 +8,14 @@ import pytest
 
 import welfare_env
 from welfare_env import Board, Game, Rules, load_board
-from welfare_env.observation import board_space, num_features, observe
+from welfare_env.envs.observation import board_space, num_features, observe
 
 MAPS = ["standard", "ancmed", "pure", "standard_france_austria"]
 PHASES = ("SM", "SR", "FM", "FR", "WA")
 
 
 class Decoded:
-    """The columns of an observation by name, as the table in `welfare_env.observation` lists them."""
+    """The columns of an observation by name, as the table in `welfare_env.envs.observation` lists them."""
 
     def __init__(self, board: Board, power: str, seen: np.ndarray) -> None:
         first, number = board.powers.index(power), len(board.powers)

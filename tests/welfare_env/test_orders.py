@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from welfare_env import Game, Rules, load_board
-from welfare_env.orders import (
+from welfare_env.board.order_text import meant_by, read_checked
+from welfare_env.board.orders import (
     BUILD,
     CONVOY,
     DISBAND,
@@ -21,7 +22,6 @@ from welfare_env.orders import (
     VIA,
     WAIVE,
 )
-from welfare_env.reading import meant_by, read_checked
 
 # Order numbers are in saved networks and datasets: when one of these changes, so must the environments' version.
 FINGERPRINTS = {

@@ -10,7 +10,7 @@ import pytest
 
 import welfare_env
 from welfare_env import Game
-from welfare_env.vector import VectorEnv
+from welfare_env.envs.vector import VectorEnv
 
 Named = Iterator[tuple[str, np.ndarray]]
 

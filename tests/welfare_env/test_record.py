@@ -14,8 +14,8 @@ import pytest
 from diplomacy.utils.export import from_saved_game_format, to_saved_game_format
 
 from welfare_env import Game, RecordError, Rules, load_board
-from welfare_env.record import from_record, load_record
-from welfare_env.toy import toy_map
+from welfare_env.board.toy_boards import toy_map
+from welfare_env.game.record import from_record, load_record
 
 Act = Callable[[Game, np.random.Generator], None]
 WELFARE = Rules(years=2, transfers=True, progressive=(1, 2), mediator=True)

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from welfare_env import Game, RecordError, Rules, RulesError, load_board
-from welfare_env import record as record_module
+from welfare_env.game import record as record_module
 
 Act = Callable[[Game, np.random.Generator], None]
 

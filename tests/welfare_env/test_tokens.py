@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 import agents
 import welfare_env
-from welfare_env import Game, Message, PressError, RecordError, Rules, load_board, press
-from welfare_env.press import TOKENS, observe_messages
-from welfare_env.record import from_record
+from welfare_env import Game, Message, PressError, RecordError, Rules, load_board
+from welfare_env.game import press
+from welfare_env.game.press import TOKENS, observe_messages
+from welfare_env.game.record import from_record
 
 RULES = Rules(years=1, press="tokens", message_rounds=2)
 MEDIATED = Rules(years=1, press="tokens", message_rounds=2, mediator=True)

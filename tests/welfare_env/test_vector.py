@@ -5,7 +5,7 @@ import pytest
 
 import welfare_env
 from welfare_env.engine import make_engine
-from welfare_env.observation import observe
+from welfare_env.envs.observation import observe
 
 
 def played(games, steps):

@@ -1,6 +1,6 @@
 """Many games of modal_env at once: one forward pass for all players that learn, whoever they play against.
 
-The rules are those of `modal_env.contest`, which the environments play, too: a learner sees what a player of
+The rules are those of `modal_env.envs.rounds`, which the environments play, too: a learner sees what a player of
 `modal_env.make` sees. Games have one round and two players.
 """
 
@@ -19,10 +19,10 @@ from torch import nn
 
 import agents
 import modal_env
-from agents.programs import ProgramPolicy, Share
-from modal_env.contest import Contest
+from agents.modal.players import ProgramPolicy, Share
+from modal_env.envs.action_modes import Turn
+from modal_env.envs.rounds import Contest
 from modal_env.errors import GameError
-from modal_env.modes import Turn
 from training.modal.networks import masked
 
 LEARNER, OTHER = 0, 1  # seats

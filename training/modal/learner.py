@@ -28,7 +28,7 @@ from ray.rllib.policy.sample_batch import MultiAgentBatch, SampleBatch
 from torch import Tensor, nn
 
 import modal_env
-from modal_env.contest import Contest
+from modal_env.envs.rounds import Contest
 from training.modal.games import Played
 from training.modal.networks import make_network, masked
 

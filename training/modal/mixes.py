@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import modal_env
-from agents.programs import Share, expected_payoff
+from agents.modal.players import Share, expected_payoff
 
 if TYPE_CHECKING:
     from training.modal.games import Played
@@ -71,7 +71,7 @@ def spec_of(shares: Sequence[Share]) -> str:
 
 
 def name_of(agent: modal_env.Agent) -> str:
-    """By what `modal_env.modes.find` finds an agent: its name in the library, or its formula."""
+    """By what `modal_env.envs.action_modes.find` finds an agent: its name in the library, or its formula."""
     return NAMES.get(agent, agent.text)
 
 

@@ -1,8 +1,8 @@
 """The networks that choose programs in modal_env: plain torch, without RLlib.
 
-Both take what a player of modal_env observes, ``int32 [B, 1 + players, 2 + width]``, see `modal_env.env`, and return
-``(logits float32 [B, actions], values float32 [B])``: how much each action is liked, and what the player expects to be
-paid. Actions that the mask closes are closed by `masked`, not here.
+Both take what a player of modal_env observes, ``int32 [B, 1 + players, 2 + width]``, see `modal_env.envs.aec`, and
+return ``(logits float32 [B, actions], values float32 [B])``: how much each action is liked, and what the player
+expects to be paid. Actions that the mask closes are closed by `masked`, not here.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 import modal_env
-from modal_env.tokens import Vocabulary
+from modal_env.envs.tokens import Vocabulary
 
 CLOSED = -1e9  # the logit of an action that the mask closes: its probability is 0 exactly
 SPREAD = 1.0  # standard deviation of the first logits over programs: seeds begin in different places

@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import modal_env
-from agents.programs import Share, expected_payoff
-from modal_env.setting import make_setting
+from agents.modal.players import Share, expected_payoff
+from modal_env.envs.setting import make_setting
 from training.errors import MOST_GAMES, MOST_SEED, TrainingError, check_number, check_whole
 from training.modal.mixes import PARTS, Judge, commonest, name_of, rounded, softmax, spec_of
 
@@ -202,8 +202,8 @@ def train_modal(
     """
     import torch
 
-    from modal_env.contest import Contest
-    from training import state
+    from modal_env.envs.rounds import Contest
+    from training import run_folder as state
     from training.modal.games import Opponent, play
     from training.modal.learner import make_learner, network_of, optimiser_of, update
 

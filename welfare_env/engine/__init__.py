@@ -1,7 +1,7 @@
 """The engine room: what a position is, and what every engine can do with one. Arrays in, arrays out; no strings.
 
 An engine is built for one board and one set of rules and keeps no game: `initial`, `legal` and `step` are functions of
-the state they are given. Engines trust their input; `welfare_env.game` checks it.
+the state they are given. Engines trust their input; `welfare_env.game.game` checks it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from welfare_env.errors import RulesError
 from welfare_env.rules import Rules
 
 if TYPE_CHECKING:
-    from welfare_env.board import Board
+    from welfare_env.board.board import Board
 
 SPRING_MOVES, SPRING_RETREATS, FALL_MOVES, FALL_RETREATS, WINTER = range(5)
 MOVEMENT, RETREATS, ADJUSTMENTS = "M", "R", "A"
@@ -307,7 +307,7 @@ def adjustments(board: Board, rules: Rules, state: State) -> tuple[np.ndarray, n
 
 
 def _reference(board: Board, rules: Rules) -> Engine:
-    from welfare_env.reference import ReferenceEngine
+    from welfare_env.engine.reference import ReferenceEngine
 
     return ReferenceEngine(board, rules)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from welfare_env.board import Board
+from welfare_env.board.board import Board
 from welfare_env.engine import Legal, State, initial_state, kernels
 from welfare_env.engine import tables as t
 from welfare_env.rules import Rules

@@ -22,9 +22,9 @@ from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic, overload
 
+from welfare_env.board.orders import BUILD, CONVOY, DISBAND, GIVE, MOVE, RETREAT, SUPPORT_HOLD, SUPPORT_MOVE, VIA
 from welfare_env.engine import FALL_MOVES, SPRING_MOVES, WINTER
 from welfare_env.engine.tables import *
-from welfare_env.orders import BUILD, CONVOY, DISBAND, GIVE, MOVE, RETREAT, SUPPORT_HOLD, SUPPORT_MOVE, VIA
 
 IMPORTS_DIGEST = "4a49e0ecbeed1ee4"
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from welfare_env.board import Board
+from welfare_env.board.board import Board
+from welfare_env.board.orders import BUILD, CONVOY, DISBAND, HOLD, RETREAT, SUPPORT_HOLD, SUPPORT_MOVE, VIA
 from welfare_env.engine import DISLODGED, DONE, PHASE, UNITS, WINNER, YEAR, Frozen  # noqa: F401 (for the kernels)
 from welfare_env.errors import MapFormatError
-from welfare_env.orders import BUILD, CONVOY, DISBAND, HOLD, RETREAT, SUPPORT_HOLD, SUPPORT_MOVE, VIA
 
 MAX_SEAS = 62  # provinces that carry convoys: bits of an int64 mask
 WORD = 62  # coasts in one int64 word of a mask

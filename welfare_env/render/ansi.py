@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from welfare_env.game import Game
+from welfare_env.game.game import Game
 
 
 def render(game: Game) -> str:

@@ -22,7 +22,7 @@ from typing import Any, get_args
 from agents.files import parse_json
 from agents.lm.errors import FAULT_KINDS, PASSING_KINDS, AccessError, CacheError, LMError, ModelError
 from agents.lm.models.protocol import Finish, Model, Reply, Request, Usage
-from agents.sqlite import Layout
+from agents.storage import Layout
 
 KEY_VERSION = 1
 """Part of every key: raise it when an equal request no longer means the same reply."""

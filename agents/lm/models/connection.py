@@ -14,8 +14,8 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from agents.lm.errors import ConfigError
+from agents.lm.models.event_loop import LOOP
 from agents.lm.models.faults import Fault, clean, status_fault
-from agents.lm.models.loop import LOOP
 from agents.lm.models.settings import redacted
 
 MAX_REPLY_BYTES = 4 * 2**20

@@ -33,15 +33,15 @@ from agents.lm.prompts.describe import (
 )
 from agents.lm.prompts.quoting import message_line, quote, short_transcript, transcript
 from agents.lm.prompts.wording import Flavour, identity, points_of, rulebook
-from welfare_env.board import Board
+from welfare_env.board.board import Board
 from welfare_env.engine import RETREATS
-from welfare_env.press import MEDIATOR
+from welfare_env.game.press import MEDIATOR
+from welfare_env.game.view import MESSAGES
 from welfare_env.rules import Rules
-from welfare_env.view import MESSAGES
 
 if TYPE_CHECKING:
-    from welfare_env.game import PhaseRecord
-    from welfare_env.view import View
+    from welfare_env.game.game import PhaseRecord
+    from welfare_env.game.view import View
 
 ORDER_PHASES = 3  # of how many phases the orders are told (paper, appendix H)
 LONGEST_SUMMARY = 2000  # characters; 150 words are about 900

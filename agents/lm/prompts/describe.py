@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from agents.lm.prompts.wording import Points
-from welfare_env.board import Board
+from welfare_env.board.board import Board
 from welfare_env.engine import ADJUSTMENTS, MOVEMENT, RETREATS
-from welfare_env.press import MEDIATOR
+from welfare_env.game.press import MEDIATOR
 
 if TYPE_CHECKING:
-    from welfare_env.game import PhaseRecord
-    from welfare_env.view import View
+    from welfare_env.game.game import PhaseRecord
+    from welfare_env.game.view import View
 
 SEASONS = {"S": "Spring", "F": "Fall", "W": "Winter"}
 TYPES = {MOVEMENT: "movement", RETREATS: "retreats", ADJUSTMENTS: "adjustments"}

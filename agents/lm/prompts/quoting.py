@@ -12,7 +12,7 @@ import json
 import unicodedata
 from collections.abc import Iterable, Sequence
 
-from welfare_env.press import GLOBAL, MAX_MESSAGE_LENGTH, Message
+from welfare_env.game.press import GLOBAL, MAX_MESSAGE_LENGTH, Message
 
 LONGEST_TRANSCRIPT = 6000  # characters
 MOST_MARKS = 4  # combining marks on one letter; more would run into the lines above and below

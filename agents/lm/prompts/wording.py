@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from agents.lm.prompts.ablation import Ablation
-from welfare_env.board import Board
-from welfare_env.orders import BUILD, CONVOY, DISBAND, GIVE, HOLD, MOVE, RETREAT, SUPPORT_HOLD, SUPPORT_MOVE, VIA
-from welfare_env.press import GLOBAL, MEDIATOR, players, vocabulary
+from welfare_env.board.board import Board
+from welfare_env.board.orders import BUILD, CONVOY, DISBAND, GIVE, HOLD, MOVE, RETREAT, SUPPORT_HOLD, SUPPORT_MOVE, VIA
+from welfare_env.game.press import GLOBAL, MEDIATOR, players, vocabulary
 from welfare_env.rules import Rules
 
 

@@ -1,19 +1,19 @@
 """Orders as language models write them, matched with the legal orders of a phase.
 
-What is understood is what `welfare_env.Game` understands (`welfare_env.reading`), and besides a support of nothing but
-a place ("MAR S PAR") and several points given at once ("GIVE 3 FRANCE"). What is clear but not legal is never changed
-into something else.
+What is understood is what `welfare_env.Game` understands (`welfare_env.board.order_text`), and besides a support of
+nothing but a place ("MAR S PAR") and several points given at once ("GIVE 3 FRANCE"). What is clear but not legal is
+never changed into something else.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from welfare_env.board.order_text import LONGEST_ORDER, Reading, is_unit, meant_by, near_misses, read_order, tokens_of
 from welfare_env.engine import ADJUSTMENTS
-from welfare_env.reading import LONGEST_ORDER, Reading, is_unit, meant_by, near_misses, read_order, tokens_of
 
 if TYPE_CHECKING:
-    from welfare_env.view import View
+    from welfare_env.game.view import View
 
 
 class OrderFault(ValueError):

@@ -38,11 +38,11 @@ from agents.lm.reading.fields import (
 from agents.lm.reading.orders import OrderBook, OrderFault
 from agents.lm.reading.repair import Cut, Pairs
 from welfare_env.engine import ADJUSTMENTS
-from welfare_env.press import GLOBAL, MAX_MESSAGE_LENGTH, MEDIATOR
-from welfare_env.view import MESSAGES
+from welfare_env.game.press import GLOBAL, MAX_MESSAGE_LENGTH, MEDIATOR
+from welfare_env.game.view import MESSAGES
 
 if TYPE_CHECKING:
-    from welfare_env.view import View
+    from welfare_env.game.view import View
 
 __all__ = [
     "FORM_LOSSES",

@@ -18,8 +18,8 @@ from benchmarks.hostile.doors import Broken, Door
 from benchmarks.hostile.text import NASTY, junk, mangled, pick
 from welfare_env import Game, Rules
 from welfare_env.engine import UNITS
+from welfare_env.envs.vector import VectorEnv
 from welfare_env.errors import ActionError, GameOverError, OrderError, PressError, RulesError, UnknownMapError
-from welfare_env.vector import VectorEnv
 
 Call = tuple[Any, ...]
 HUGE = "<huge>"  # stands for a number that Python refuses to print, also in the report of a fault

@@ -10,15 +10,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import modal_env
-from agents.lm.modal import program_schema, read_program
+from agents.lm.program_prompts import program_schema, read_program
 from agents.lm.reading.parsing import Parsed, parse, reply_schema
 from agents.lm.stub.replies import Instance
 from benchmarks.hostile.doors import Broken, Door
 from benchmarks.hostile.text import mangled, pick
-from modal_env.setting import Setting
+from modal_env.envs.setting import Setting
 from welfare_env import Game, Rules
-from welfare_env.press import check_message
-from welfare_env.view import View
+from welfare_env.game.press import check_message
+from welfare_env.game.view import View
 
 LEAK = "LEAKED"
 MARKS = (

@@ -29,7 +29,7 @@ NUMBERS = (
 PROGRAMS = ("FairBot", "PB", "DefectBot", "FareBot", "[]X(me)", "[](X(me) & (X(DefectBot) -> []false))", "~[]false", "")
 MODULES = (
     "sys.exit", "os.abort", "os._exit", "antigravity.x", "builtins.exit", "subprocess.Popen", "no_such_module.Mine",
-    "agents.HoldPolicy", "agents.HoldPolcy", "agents.ExploiterPolicy", "agents.hold.HoldPolicy", "agents.make",
+    "agents.HoldPolicy", "agents.HoldPolcy", "agents.ExploiterPolicy", "agents.scripted.hold.HoldPolicy", "agents.make",
     "agents", "agents.Policy", "numpy.random.default_rng", "agents.specs.AGENTS", "welfare_env.Game", ".", "a..b",
     "a.b" * 50,
 )  # fmt: skip

@@ -22,17 +22,18 @@ from agents.lm.models import Block, Reply, Request, ScriptedModel
 from agents.lm.models.cache import ResponseCache, reply_key
 from benchmarks.hostile.doors import Broken, Door
 from benchmarks.hostile.text import junk, mangled, nonsense, pick
-from evaluation import GameSpec, GameStore, StoreError, games
-from evaluation.__main__ import _coalitions
-from evaluation.answering import replies_digest
-from evaluation.exact import best_response
-from evaluation.statistics import exploitability_estimate, mean_estimate
-from evaluation.store import specification_key
-from evaluation.stored import conditions, saved_games, told
-from training.__main__ import read_coalitions, read_years
-from training.console import saved_iterations
-from training.curves import read as read_curve
-from training.rewards import Reward
+from evaluation import GameSpec, GameStore, StoreError
+from evaluation.cli.commands import _coalitions
+from evaluation.exact.best_response import best_response
+from evaluation.measures.intervals import exploitability_estimate, mean_estimate
+from evaluation.play import games
+from evaluation.play.answer_sources import replies_digest
+from evaluation.play.store import specification_key
+from evaluation.play.stored_games import conditions, saved_games, told
+from training.board.rewards import Reward
+from training.cli.commands import read_coalitions, read_years
+from training.cli.console import saved_iterations
+from training.cli.curves import read as read_curve
 from welfare_env import Rules, WelfareEnvError, load_board
 
 RULES = Rules(years=1, press=None)
@@ -262,7 +263,7 @@ def _open_checkpoint(damage: Damage) -> None:
 def _state() -> bytes:
     import torch
 
-    from training import state
+    from training import run_folder as state
 
     network = torch.nn.Linear(3, 2)
     folder = _folder() / "whole-state"
@@ -279,7 +280,7 @@ def _state_damage(rng: np.random.Generator) -> Damage:
 def _open_state(damage: Damage) -> None:
     import torch
 
-    from training import state
+    from training import run_folder as state
 
     content = _state()
     after = _damaged(content, damage)
@@ -306,7 +307,7 @@ def _log(rng: np.random.Generator) -> str:
 
 
 def _open_log(text: str) -> None:
-    from training import state
+    from training import run_folder as state
 
     folder = _folder() / "log"
     folder.mkdir(exist_ok=True)
@@ -468,8 +469,8 @@ def _stored_condition(rng: np.random.Generator) -> dict[str, Any]:
 
 
 def _list_stored(specification: dict[str, Any]) -> None:
-    from evaluation.store import StoredGame
-    from evaluation.tables import stored_table
+    from evaluation.play.store import StoredGame
+    from evaluation.report.tables import stored_table
 
     found = [StoredGame("0" * 64, specification, 0.0)]
     stored_table(conditions(found))
@@ -521,7 +522,7 @@ PLAY = ("num_games", "seed", "width", "layers", "share")
 
 
 def _option(rng: np.random.Generator) -> tuple[str, Any]:
-    import training.ppo  # noqa: F401 (it takes its time)
+    import training.board.ppo  # noqa: F401 (it takes its time)
 
     numbers = (10**5000, -(10**5000), 10**30, -1, 0, 1, 0.5, float("nan"), float("inf"))
     return pick(rng, (*OPTIONS, *PLAY)), numbers[int(rng.integers(len(numbers)))] if rng.random() < 0.5 else junk(rng)
@@ -529,9 +530,9 @@ def _option(rng: np.random.Generator) -> tuple[str, Any]:
 
 def _check_option(given: tuple[str, Any]) -> None:
     from agents.rl.network import Size
-    from training.lineup import Lineup
-    from training.ppo import Options, check
-    from training.runner import Play
+    from training.board.ppo import Options, check
+    from training.board.runner import Play
+    from training.board.seats import Lineup
 
     name, value = given
     size = Size(**({name: value} if name in ("width", "layers") else {}))
@@ -555,6 +556,6 @@ DOORS = [
     Door("evaluation.measure", _odd_record, evaluation.measure, REFUSALS, 5_000),
     Door("what a store lists", _stored_condition, _list_stored, REFUSALS, 2_000),
     Door("texts of evaluation's and training's options", _text, _read_text, REFUSALS, 6_000),
-    Door("evaluation.statistics", _sample, _estimate, REFUSALS, 1_000),
+    Door("evaluation.measures.intervals", _sample, _estimate, REFUSALS, 1_000),
     Door("options of a training", _option, _check_option, REFUSALS, 2_000),
 ]

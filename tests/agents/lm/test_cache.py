@@ -32,7 +32,7 @@ from agents.lm.models import Block, Model, OpenAIModel, ReplayModel, Reply, Requ
 from agents.lm.models.cache import CachedModel, ResponseCache, _checksum, reply_key
 from agents.lm.models.remote import RemoteModel
 from agents.lm.stub import StubServer
-from evaluation.answering import replies_digest
+from evaluation.play.answer_sources import replies_digest
 
 Connect = Callable[..., RemoteModel]
 Ask = Callable[[Model, Request], Reply]

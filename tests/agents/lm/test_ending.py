@@ -18,10 +18,10 @@ from agents.lm.models.budget import Budget
 from agents.lm.models.cache import CachedModel, ResponseCache
 from agents.lm.models.faults import status_fault
 from agents.lm.models.remote import RemoteModel
-from agents.lm.models.shared import SharedModels
+from agents.lm.models.shared_models import SharedModels
 from agents.lm.stub import StubServer
-from evaluation.__main__ import app
-from evaluation.store import GameStore
+from evaluation.cli.commands import app
+from evaluation.play.store import GameStore
 
 Connect = Callable[..., RemoteModel]
 Ask = Callable[[Model, Request], Reply]
@@ -268,7 +268,7 @@ class TestCommand:
         monkeypatch.chdir(tmp_path)
         code, _ = self.run(f"lm:openai/fail-refusal,base_url={stub.url}/v1,summariser=none")
         assert code == 0
-        (told,) = [record.message for record in caplog.records if record.name == "evaluation.games"]
+        (told,) = [record.message for record in caplog.records if record.name == "evaluation.play.games"]
         assert re.fullmatch(r"openai/fail-refusal: nothing could be used of its \d+ replies: .*", told)
         caplog.clear()
         self.run(f"lm:openai/any,base_url={stub.url}/v1,summariser=none")

@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import modal_env
-from agents.lm.modal import COSTS, program_prompt, program_schema, read_program
-from modal_env import FairBot, game
-from modal_env.modes import find
+from agents.lm.program_prompts import COSTS, program_prompt, program_schema, read_program
+from modal_env import FairBot
+from modal_env.envs.action_modes import find
+from modal_env.games import game
 
 GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "prompts"
 PROGRAMS: dict[str, list[Any]] = {"formula": ["[]X(me)", "[]X(PrudentBot)"], "library": [2, 3]}
@@ -118,7 +119,7 @@ def test_programs_that_are_lost(actions: str, text: str, kinds: list[str]) -> No
 
 def test_the_schema_of_a_library_has_its_names() -> None:
     assert program_schema(setting_of("library"))["properties"]["program"]["enum"] == [
-        agent.name for agent in modal_env.setting.POST
+        agent.name for agent in modal_env.envs.setting.POST
     ]
     assert "enum" not in program_schema(setting_of("formula"))["properties"]["program"]
 

@@ -11,7 +11,7 @@ from agents.lm.prompts import build
 from agents.lm.reading.orders import OrderBook, OrderFault
 from agents.lm.reading.parsing import Parsed, parse, reply_schema
 from welfare_env import Game, Rules, View
-from welfare_env.press import MAX_MESSAGE_LENGTH, TOKENS
+from welfare_env.game.press import MAX_MESSAGE_LENGTH, TOKENS
 
 OPENING = Game().view("FRANCE", "messages", 1)
 WORDS = Game(rules=Rules(press="tokens")).view("FRANCE", "messages", 1)

@@ -16,7 +16,7 @@ from agents.lm.reading.parsing import MAX_MESSAGES, MAX_ORDERS, Parsed, parse, r
 from agents.lm.reading.repair import find_objects
 from agents.lm.stub.replies import Instance
 from welfare_env import Game, Rules, View
-from welfare_env.press import MAX_MESSAGE_LENGTH, TOKENS, check_message
+from welfare_env.game.press import MAX_MESSAGE_LENGTH, TOKENS, check_message
 
 REPLY: dict[str, Any] = {
     "reasoning": "Germany wants peace.",

@@ -9,15 +9,15 @@ import pytest
 import agents
 import modal_env
 import welfare_env
-from agents.exploiter import ExploiterPolicy
-from agents.hold import HoldPolicy
 from agents.lm.errors import BudgetError, ConfigError, ModelError, PromptError
 from agents.lm.models import Reply, ScriptedModel, Usage
 from agents.lm.player import LMPolicy, language_models
+from agents.lm.player_settings import Style
 from agents.lm.prompts import Flavour
 from agents.lm.prompts.ablation import Ablation
 from agents.lm.stub.replies import stub_reply
-from agents.lm.style import Style
+from agents.scripted.exploiter import ExploiterPolicy
+from agents.scripted.hold import HoldPolicy
 
 RULES = welfare_env.Rules(years=1)
 

@@ -5,11 +5,11 @@ import pytest
 import agents
 from agents.lm.models.budget import Budget
 from agents.lm.models.cache import CachedModel, ResponseCache
-from agents.lm.models.shared import SharedModels, default_models
+from agents.lm.models.shared_models import SharedModels, default_models
 from agents.lm.player import LMPolicy
+from agents.lm.player_settings import Style
 from agents.lm.prompts import Flavour
 from agents.lm.prompts.ablation import Ablation
-from agents.lm.style import Style
 from agents.specs import asks_language_models
 from welfare_env import UnknownAgentError
 

@@ -18,7 +18,7 @@ import pytest
 
 import evaluation
 from agents.lm.models.cache import ResponseCache
-from agents.lm.models.shared import SharedModels
+from agents.lm.models.shared_models import SharedModels
 from agents.lm.stub import StubServer
 from agents.lm.stub import server as stub_module
 from agents.lm.stub.wire import Asked

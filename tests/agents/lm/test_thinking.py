@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import modal_env
-from agents.lm.modal import read_program
+from agents.lm.program_prompts import read_program
 from agents.lm.reading.parsing import Parsed, parse
 from agents.lm.reading.repair import MAX_REPLY
 from agents.lm.reading.thinking import MAX_THOUGHT, without_thinking
 from welfare_env import Game, Rules
-from welfare_env.view import View
+from welfare_env.game.view import View
 
 OPENING = Game().view("FRANCE", "messages", 1)
 WORDS = Game(rules=Rules(press="tokens")).view("FRANCE", "messages", 1)

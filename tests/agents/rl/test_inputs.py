@@ -7,10 +7,10 @@ import pytest
 
 import welfare_env
 from agents.rl.inputs import FEATURES, Reader, coordinate, order_places
+from welfare_env.board.orders import WAIVE
 from welfare_env.engine import WINTER, State
 from welfare_env.engine.fast import FastEngine
-from welfare_env.orders import WAIVE
-from welfare_env.position import Position
+from welfare_env.game.position import Position
 
 MAPS = ("standard", "clique:4", "shared-clique:3")
 

@@ -20,10 +20,11 @@ from agents.rl.checkpoint import Checkpoint, CheckpointError
 from agents.rl.inputs import Inputs, Reader
 from agents.rl.network import WORDS, BoardNetwork, Size
 from agents.rl.player import LearnedPolicy
-from agents.rl.words import Said, as_words, speakers, to_send
-from welfare_env import Game, Rules, load_board, press
+from agents.rl.token_press import Said, as_words, speakers, to_send
+from welfare_env import Game, Rules, load_board
 from welfare_env.engine.fast import FastEngine
-from welfare_env.position import Position
+from welfare_env.game import press
+from welfare_env.game.position import Position
 
 TOKENS = Rules(years=1, press="tokens", message_rounds=2)
 NONE, TEXT = replace(TOKENS, press=None), replace(TOKENS, press="text")

@@ -14,7 +14,7 @@ import welfare_env
 from agents.rl import checkpoint
 from agents.rl.checkpoint import Checkpoint, CheckpointError
 from agents.rl.network import BoardNetwork, Size
-from evaluation.games import GameSpec
+from evaluation.play.games import GameSpec
 from welfare_env.rules import Rules
 
 

@@ -7,10 +7,10 @@ import pytest
 import agents
 import welfare_env
 from agents.rl import TRAINED, checkpoint
-from training.gain import gains, play_games
-from training.lineup import Lineup
-from training.rewards import Reward
-from training.runner import Play
+from training.board.rewards import Reward
+from training.board.runner import Play
+from training.board.seat_gains import gains, play_games
+from training.board.seats import Lineup
 
 
 @pytest.mark.parametrize("name", ["attacker", "best-response"])

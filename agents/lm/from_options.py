@@ -1,0 +1,54 @@
+"""Players from the options of a spec ("lm:openai/NAME,temperature=0.7,summariser=none")."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agents.lm.models.shared_models import SharedModels, default_models
+from agents.lm.player import LMPolicy
+from agents.lm.player_settings import Style
+from agents.lm.prompts.ablation import NOTHING, parse_ablation
+from agents.lm.prompts.wording import Flavour
+
+_SAMPLING = ("temperature", "top_p")
+_STYLE = (*_SAMPLING, "max_tokens", "schema")
+
+
+def make_player(
+    name: str,
+    models: SharedModels | None = None,
+    *,
+    flavour: str | None = None,
+    ablate: str | None = None,
+    summariser: str = "self",
+    **options: Any,
+) -> LMPolicy:
+    """A player.
+
+    Args:
+        name: of the model: "openai/NAME".
+        models: where models come from.
+        flavour, ablate: see `Style.flavour`, `agents.lm.prompts.ablation.parse_ablation`.
+        summariser: "self" for the same model, "none", or the name of another one. That of the same provider is asked
+            with the same settings.
+        **options: those of `Style`, where "none" leaves a parameter of sampling to the server; all others are settings
+            of the model.
+
+    Raises:
+        ConfigError, PromptError: no such model, or an option that it does not have or that makes no sense.
+        CacheError: a file of kept replies cannot be read.
+    """
+    kept = default_models() if models is None else models
+    given: dict[str, Any] = {
+        key: None if key in _SAMPLING and value == "none" else value for key, value in options.items()
+    }
+    settings = {key: value for key, value in given.items() if key not in _STYLE}
+    own: dict[str, Any] = {key: value for key, value in given.items() if key in _STYLE}
+    own["flavour"] = None if flavour is None else Flavour(flavour)
+    own["ablation"] = NOTHING if ablate is None else parse_ablation(ablate)
+    noting = name if summariser == "self" else summariser
+    is_same_provider = noting.partition("/")[0] == name.partition("/")[0]
+    model = kept.get(name, **settings)
+    return LMPolicy(
+        model, Style(**own), None if noting == "none" else kept.get(noting, **(settings if is_same_provider else {}))
+    )

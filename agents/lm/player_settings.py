@@ -1,0 +1,78 @@
+"""How a language model plays: what its prompts are like, and how its replies are drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from agents.lm.errors import ConfigError
+from agents.lm.models.protocol import MAX_CACHE_KEY, Block, Request
+from agents.lm.prompts.ablation import NOTHING, Ablation, ablation_text
+from agents.lm.prompts.building import Prompt
+from agents.lm.prompts.wording import Flavour
+from welfare_env.game.press import MEDIATOR
+
+if TYPE_CHECKING:
+    from welfare_env.game.view import View
+
+SCHEMAS = ("orders", "form", "none")
+_QUESTION = (Block("?"),)
+
+
+@dataclass(frozen=True)
+class Style:
+    """How a language model plays.
+
+    Attributes:
+        flavour: see `Flavour`; None for the player's own: "mediator" for the mediator, "sd" in games without welfare
+            points, else "wd".
+        ablation: what is left out of the prompt.
+        temperature, top_p: of sampling, the paper's by default; None leaves it to the server.
+        max_tokens: of a reply.
+        schema: "orders" sends the form of the reply with each unit's legal orders; "form" without the orders, so that
+            it is the same in the whole game; "none" sends none.
+
+    Raises:
+        ConfigError: no such schema, or a number out of range.
+    """
+
+    flavour: Flavour | None = None
+    ablation: Ablation = NOTHING
+    temperature: float | None = 1.0
+    top_p: float | None = 0.9
+    max_tokens: int = 2000
+    schema: str = "orders"
+
+    def __post_init__(self) -> None:
+        if self.schema not in SCHEMAS:
+            raise ConfigError(f"schema {self.schema!r:.80}: give one of {', '.join(SCHEMAS)}")
+        self.request(Prompt((), _QUESTION), "", 0, None, self.max_tokens)  # which checks the numbers
+
+    def flavour_of(self, view: View) -> Flavour:
+        """What kind of player it is in this game."""
+        if self.flavour is not None:
+            return self.flavour
+        if view.power == MEDIATOR:
+            return Flavour.MEDIATOR
+        return Flavour.WD if view.rules.is_welfare else Flavour.SD
+
+    def request(
+        self, prompt: Prompt, player: str, seed: int, schema: Mapping[str, Any] | None, max_tokens: int
+    ) -> Request:
+        """A question of a player. The seed of the game is the number of the sample."""
+        return Request(
+            prompt.system,
+            prompt.user,
+            schema,
+            max_tokens=max_tokens,
+            temperature=self.temperature,
+            top_p=self.top_p,
+            sample=seed,
+            cache_key=f"{player}-{seed}"[-MAX_CACHE_KEY:],
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain JSON types."""
+        flavour = None if self.flavour is None else self.flavour.value
+        return asdict(self) | {"flavour": flavour, "ablation": ablation_text(self.ablation)}

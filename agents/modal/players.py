@@ -1,0 +1,135 @@
+"""Players of `modal_env`: a fixed program, a mix of programs, and the best reply to either.
+
+They write their program in whatever way the environment asks for: as a number, as a formula, or token by token.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+import modal_env
+from modal_env.envs.action_modes import find
+from modal_env.envs.tokens import NOTHING
+from modal_env.games.game import meet
+
+Share = tuple[modal_env.Agent, Fraction]
+MOST_PROGRAMS = 100  # of a mix
+LONGEST_SHARE = 40  # characters
+_SHARE = re.compile(r"[-+]?(?:[0-9]+/0*[1-9][0-9]*|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]{1,2})?)")
+
+
+def expected_payoff(mine: Sequence[Share], other: Sequence[Share], setting: modal_env.Setting) -> Fraction:
+    """What a mix is paid on average against another one, cost deducted."""
+    meetings = [(p * q, meet(a, b, setting.cost)) for a, p in mine for b, q in other]
+    return sum((share * meeting.paid(setting.epsilon) for share, meeting in meetings), Fraction(0))
+
+
+def read_share(text: str) -> Fraction:
+    """A share as it is written: "17/20", "0.05", "1e-3".
+
+    Raises:
+        ValueError: no such number, or one that is longer than `LONGEST_SHARE` or has more digits behind the e than two.
+    """
+    if len(text) > LONGEST_SHARE or not _SHARE.fullmatch(text):
+        most = f"in at most {LONGEST_SHARE} characters, and with at most two digits behind an e"
+        raise ValueError(f"{text!r:.80} is no share: give a number such as 1/20 or 0.05, {most}")
+    return Fraction(text)
+
+
+def _number(share: Fraction | int | float | str) -> Fraction:
+    if isinstance(share, str):
+        return read_share(share.strip())
+    return share if isinstance(share, Fraction) else Fraction(str(share))
+
+
+class ProgramPolicy(ABC):
+    """Base of players that choose a program for every round: `program` says which."""
+
+    _round: int | None = None  # the round that the actions are for
+
+    def reset(self, agent: str, seed: int = 0) -> None:
+        """Gets ready for a new game. Chance depends on the seed and the player.
+
+        Raises:
+            ValueError: a negative seed.
+        """
+        self.rng = np.random.default_rng([seed, *agent.encode()])
+        self._round = -1
+
+    def act(self, observation: Mapping[str, Any], info: Mapping[str, Any]) -> Any:
+        """The next action that writes this round's program; `NOTHING` once it is written and others are waited for.
+
+        Raises:
+            ValueError: before `reset`, or not in modal_env.
+            ActionError, FormulaError: the program cannot be written in this environment.
+        """
+        if self._round is None or "setting" not in info:
+            raise ValueError(f"{type(self).__name__} plays in modal_env, after reset(agent, seed)")
+        now = observation["observation"][0]
+        if now[0] != self._round:
+            self._round = int(now[0])
+            self._actions = info["setting"].mode().actions(self.program(info["setting"]))
+        written = int(np.count_nonzero(now[2:]))
+        return self._actions[written] if written < len(self._actions) else NOTHING
+
+    @abstractmethod
+    def program(self, setting: modal_env.Setting) -> modal_env.Agent:
+        """The program for a round."""
+
+
+class MixPolicy(ProgramPolicy):
+    """Draws a program for every round, each with its share.
+
+    Args:
+        shares: (program, share) pairs: a name or a formula (`modal_env.parse`), and a Fraction, a whole number, a text
+            such as "17/20", or a float, which stands for the decimal number that it prints as.
+
+    Raises:
+        ValueError: a program that cannot be read, a share that is no number from 0 (`read_share`), more than
+            `MOST_PROGRAMS`, or shares that do not add up to 1.
+    """
+
+    def __init__(self, shares: Sequence[tuple[str, Fraction | int | float | str]]) -> None:
+        if len(shares) > MOST_PROGRAMS:
+            raise ValueError(f"a mix of {len(shares)} programs: give {MOST_PROGRAMS} at most")
+        self.shares: list[Share] = [(find(program), _number(share)) for program, share in shares]
+        if any(share < 0 for _, share in self.shares) or sum(share for _, share in self.shares) != 1:
+            told = ", ".join(f"{program}={share}" for program, share in shares)
+            total = sum(share for _, share in self.shares)
+            raise ValueError(f"the shares {told} add up to {total}: give shares from 0 that add up to 1")
+
+    def program(self, setting: modal_env.Setting) -> modal_env.Agent:
+        chances = np.array([float(share) for _, share in self.shares])
+        return self.shares[int(self.rng.choice(len(chances), p=chances / chances.sum()))][0]
+
+
+class BestReplyPolicy(ProgramPolicy):
+    """Plays, of the programs that the environment lists, the one that is paid most against a mix; ties: the first.
+
+    Args:
+        to: the mix.
+
+    Raises:
+        ValueError: no mix.
+    """
+
+    def __init__(self, to: MixPolicy) -> None:
+        if not isinstance(to, MixPolicy):
+            raise ValueError("to: give a program:... or mix:...")
+        self.to = to
+        self._replies: dict[modal_env.Setting, modal_env.Agent] = {}
+
+    def program(self, setting: modal_env.Setting) -> modal_env.Agent:
+        """The best reply, computed exactly, once a setting."""
+        if setting not in self._replies:
+            self._replies[setting] = max(setting.agents, key=lambda agent: self._paid(agent, setting))
+        return self._replies[setting]
+
+    def _paid(self, agent: modal_env.Agent, setting: modal_env.Setting) -> Fraction:
+        return expected_payoff(((agent, Fraction(1)),), self.to.shares, setting)

@@ -1,0 +1,107 @@
+"""Words in many games at once: who speaks, what was said in a phase, and who heard it.
+
+For games with ``press="tokens"``. Message rounds are simultaneous, as in `welfare_env.envs.parallel`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from welfare_env.board.board import Board
+from welfare_env.engine import DISLODGED, PHASE, PHASE_TYPES, RETREATS, UNITS
+from welfare_env.game.press import GLOBAL, TOKENS, Message
+from welfare_env.rules import Rules
+
+_HAS_ROUNDS = np.array([kind != RETREATS for kind in PHASE_TYPES])
+
+
+def word_rounds(rules: Rules) -> int:
+    """Message rounds in which words of `press.TOKENS` are said; 0 without press, and with free text."""
+    return rules.message_rounds if rules.has_tokens else 0
+
+
+def speakers(board: Board, states: np.ndarray) -> np.ndarray:
+    """Who speaks: in phases with message rounds all powers with a unit or a centre. bool [games, powers].
+
+    Args:
+        states: int32 [games, state size].
+    """
+    layout, powers = board.layout, np.arange(len(board.powers))
+    present = [states[:, layout.owner : layout.owner + len(board.centers)]]
+    for first, room, count in (
+        (layout.power, layout.most_units, UNITS),
+        (layout.lost_power, layout.most_dislodged, DISLODGED),
+    ):
+        present.append(np.where(np.arange(room) < states[:, count, None], states[:, first : first + room], -1))
+    alive = (np.concatenate(present, axis=1)[:, :, None] == powers).any(axis=1)
+    return alive & _HAS_ROUNDS[states[:, PHASE], None]
+
+
+def recipients(powers: int) -> np.ndarray:
+    """To whom the rows of a power's decisions of words are: int64 [powers, powers].
+
+    First the other powers, in the sequence of seats from its own, then GLOBAL, whose number is `powers`.
+    """
+    seats = np.arange(powers)
+    return np.where(seats < powers - 1, (seats[:, None] + seats + 1) % powers, powers)
+
+
+def to_send(board: Board, power: int, words: np.ndarray) -> list[tuple[str, str]]:
+    """The answers int [powers] of a decision of words as (recipient, word) pairs, silences left out."""
+    names, order = (*board.powers, GLOBAL), recipients(len(board.powers))[power]
+    return [
+        (names[to], TOKENS[word - 1]) for to, word in sorted(zip(order.tolist(), words.tolist(), strict=True)) if word
+    ]
+
+
+def as_words(board: Board, power: int, spoken: Mapping[str, str]) -> np.ndarray:
+    """Words by recipient as the answers of a decision of words: int64 [powers]. The inverse of `to_send`.
+
+    What is no word, and what is for nobody of these, counts as silence.
+    """
+    names, order = (*board.powers, GLOBAL), recipients(len(board.powers))[power]
+    said = [spoken.get(names[to]) for to in order.tolist()]
+    return np.array(
+        [1 + TOKENS.index(word) if isinstance(word, str) and word in TOKENS else 0 for word in said], np.int64
+    )
+
+
+class Said:
+    """The words that were said in the present phase of many games.
+
+    Attributes:
+        words: int8 [games, rounds, powers, powers + 1], what a sender said to a recipient: 0 is silence, i + 1 is
+            ``TOKENS[i]``. The last recipient is GLOBAL.
+    """
+
+    def __init__(self, board: Board, rules: Rules, games: int) -> None:
+        powers = len(board.powers)
+        self._names = (*board.powers, GLOBAL)
+        self.words = np.zeros((games, word_rounds(rules), powers, powers + 1), np.int8)
+        self._seats = (np.arange(powers)[:, None] + np.arange(powers)) % powers
+        self._recipients = recipients(powers)
+
+    def clear(self) -> None:
+        """Another phase begins."""
+        self.words[:] = 0
+
+    def say(self, message_round: int, games: np.ndarray, powers: np.ndarray, words: np.ndarray) -> None:
+        """`powers` [k] of `games` [k] say `words` int [k, powers], by the rows of decisions of words."""
+        self.words[games[:, None], message_round - 1, powers[:, None], self._recipients[powers]] = words
+
+    def heard(self, games: np.ndarray, powers: np.ndarray) -> np.ndarray:
+        """What `powers` [k] of `games` [k] have heard and said: int8 [k, powers, 3 * rounds], see `Inputs.heard`."""
+        game, me = games[:, None], powers[:, None]
+        other = self._seats[powers]
+        columns = (self.words[game, :, other, me], self.words[game, :, other, -1], self.words[game, :, me, other])
+        return np.stack(columns, axis=-1).reshape(len(games), other.shape[1], -1)
+
+    def messages(self, game: int, phase: str) -> list[Message]:
+        """All messages of a game's phase, as `welfare_env.game.game.Game.messages`."""
+        words, names = self.words[game], self._names
+        return [
+            Message(names[sender], names[recipient], TOKENS[words[number, sender, recipient] - 1], phase, number + 1)
+            for number, sender, recipient in np.argwhere(words).tolist()
+        ]

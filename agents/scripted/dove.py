@@ -1,0 +1,156 @@
+"""Dove: a scripted stand-in for the paper's language-model players (appendices D and E)."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+from agents.scripted.peaceful_policy import PeacefulPolicy, foreign_centers, occupied
+from welfare_env.engine import ADJUSTMENTS
+from welfare_env.game.press import GLOBAL
+
+if TYPE_CHECKING:
+    from welfare_env.game.view import View
+
+PROPOSAL, AGREEMENT = "propose demilitarisation", "accept"  # where messages are words
+Way = tuple[str, ...]  # locations from where a unit stands to where it is going, both included
+
+WISHES = (
+    "May peace last to the end of the game.",
+    "Let us all disarm and live well.",
+    "We look forward to many quiet years.",
+)
+REPLIES = (
+    "Thank you, {power}. You have nothing to fear from us, and we trust you.",
+    "We are glad to hear from you, {power}. Our borders stay at peace.",
+    "Agreed, {power}: no attacks, fewer units, more welfare for both of us.",
+)
+
+
+class DovePolicy(PeacefulPolicy):
+    """Takes open centres, disarms step by step, and believes in peace whatever happens.
+
+    - Movement: each neutral centre falls to the unit nearest to it, whosever that is. Every dove shares them out alike,
+      so doves seldom meet. A unit walks to its centre by a shortest way around other powers' centres and all units;
+      one that has none, or whose way is shut, holds. A centre that falls to a nearer unit stays that unit's, even if
+      it never comes.
+    - Winter: disbands each unit with probability `share`, and all of them in the last Winter; those that have a centre
+      to go to last. Never builds. In the standard variant it disbands only what it must.
+    - Messages: in the first round it tells all what it is about to do; it answers everybody who writes to it, once a
+      phase, with good wishes. What they write makes no difference. Where messages are words (``press="tokens"``), it
+      proposes demilitarisation to all, and accepts whatever it is told.
+
+    Args:
+        share: the part of its units that it disbands in an average Winter, above 0 and up to 1.
+
+    Raises:
+        ValueError: a share out of range.
+    """
+
+    def __init__(self, share: float = 0.25) -> None:
+        if not 0 < share <= 1:
+            raise ValueError(f"share={share}: give a number above 0 and up to 1")
+        self.share = share
+
+    def movement(self, view: View) -> list[str]:
+        steps = self._steps(view)
+        return [f"{unit} - {steps[unit]}" if unit in steps else f"{unit} H" for unit in view.legal_orders]
+
+    def winter(self, view: View) -> list[str]:
+        claims = share_out(view)
+        ranked = sorted(self.own_units(view), key=lambda unit: ((view.power, unit) in claims, unit))
+        return [f"{unit} D" for unit in ranked[: self._count(view)]]
+
+    def messages(self, view: View) -> list[tuple[str, str]]:
+        news = [(GLOBAL, self._announcement(view))] if view.message_round == 1 else []
+        return news + [(sender, _reply(view, sender)) for sender in _unanswered(view)]
+
+    def _steps(self, view: View) -> dict[str, str]:
+        """unit -> location it steps to. Of two claimants that would enter the same province only the first goes."""
+        entered: set[str] = set()
+        steps = {}
+        for (power, unit), way in share_out(view).items():
+            if len(way) > 1 and way[1][:3] not in entered:
+                entered.add(way[1][:3])
+                if power == view.power:
+                    steps[unit] = way[1]
+        return steps
+
+    def _count(self, view: View) -> int:
+        """How many units to disband this Winter."""
+        if not view.rules.is_welfare:
+            return view.must_disband
+        units = len(self.own_units(view))
+        wanted = units if view.years_left == 1 else int(self.rng.binomial(units, self.share))
+        return max(wanted, view.must_disband)
+
+    def _announcement(self, view: View) -> str:
+        if view.vocabulary:
+            return PROPOSAL
+        if view.phase_type == ADJUSTMENTS:
+            return f"We build nothing this Winter. {_words(view, WISHES)}"
+        claims = [way[-1][:3] for (power, _), way in share_out(view).items() if power == view.power]
+        plan = f"Our units go to {', '.join(claims)} and nowhere else" if claims else "We will hold"
+        plan = plan if self.own_units(view) else "We have no units left"
+        return f"{plan}. We will not attack {_others(view)}. {_words(view, WISHES)}"
+
+
+def _others(view: View) -> str:
+    """The other powers that own anything: "England, France or Italy"."""
+    *names, last = [
+        power.title() for power in view.powers if power != view.power and (view.units[power] or view.centers[power])
+    ] or ["anybody"]
+    return f"{', '.join(names)} or {last}" if names else last
+
+
+def _reply(view: View, sender: str) -> str:
+    return AGREEMENT if view.vocabulary else _words(view, REPLIES).format(power=sender)
+
+
+def _words(view: View, choices: tuple[str, ...]) -> str:
+    """One of the texts, in turn; without chance, so that speaking does not change what a seed plays."""
+    return choices[(view.year_index + len(view.power)) % len(choices)]
+
+
+def _unanswered(view: View) -> list[str]:
+    """Who has written to the view's power this phase and not had a reply, in the order of their first messages."""
+    writers = [message.sender for message in view.messages if message.recipient == view.power]
+    answered = {message.recipient for message in view.messages if message.sender == view.power}
+    return [writer for writer in dict.fromkeys(writers) if writer not in answered]
+
+
+def share_out(view: View) -> dict[tuple[str, str], Way]:
+    """(power, unit) -> its way to the neutral centre that falls to it; a unit that stands there has a way of one.
+
+    Pairs of units and centres are matched greedily: the shortest way first, among equals the power with fewer centres,
+    then the first in the board's order.
+    """
+    offers = [
+        (len(way), len(view.centers[power]), index, unit, way)
+        for index, power in enumerate(view.powers)
+        for unit in view.units[power]
+        for way in _ways(view, power, unit)
+    ]
+    claims: dict[tuple[str, str], Way] = {}
+    given: set[str] = set()
+    for _, _, index, unit, way in sorted(offers):
+        claimant = (view.powers[index], unit)
+        if claimant not in claims and way[-1][:3] not in given:
+            claims[claimant] = way
+            given.add(way[-1][:3])
+    return claims
+
+
+def _ways(view: View, power: str, unit: str) -> list[Way]:
+    """Shortest ways of a unit to every neutral centre it can reach around other powers' centres and other units."""
+    neutral = set(view.board.centers).difference(*view.centers.values())
+    closed = foreign_centers(view, power) | occupied(view)
+    found: dict[str, Way] = {unit[2:5]: (unit[2:],)}  # province -> the first way into it
+    queue = deque(found.values())
+    while queue:
+        way = queue.popleft()
+        for location in view.board.moves[f"{unit[0]} {way[-1]}"]:
+            if location[:3] not in closed and location[:3] not in found:
+                found[location[:3]] = (*way, location)
+                queue.append(found[location[:3]])
+    return [way for province, way in found.items() if province in neutral]

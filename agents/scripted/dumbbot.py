@@ -1,0 +1,163 @@
+"""DumbBot: David Norman's heuristic attacker for no-press Diplomacy.
+
+Written anew from the description in words that the DAIDE project publishes ("Summaries - DumbBot Algorithm",
+daide.org.uk/s0003.html, 2003), with the original's weights; orders are found in a way of our own.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from agents.policy import ScriptedPolicy
+from agents.scripted.dumbbot_values import Valuation, valuate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from welfare_env.game.view import View
+
+ALTERNATIVE = 0.5  # chance of taking the next best choice when it is as good
+SLOPE = 5  # that chance falls to 0 when the next best is worse by 1/SLOPE
+
+
+class DumbBotPolicy(ScriptedPolicy):
+    """Moves every unit towards the most valuable place, by `agents.scripted.dumbbot_values`, and supports where rivals
+    are near.
+
+    Units decide in random order. Each goes to its best place, or now and then to one that is nearly as good. Where a
+    unit of its own stays or is going already, it supports that one if rivals could beat it, and else looks further.
+    Units that would only hold lend support wherever it is most wanted. Retreats, builds and disbands follow the same
+    values.
+
+    It builds as many units as it may, disbands only what it must in both variants, never speaks and never convoys.
+    """
+
+    def movement(self, view: View) -> list[str]:
+        return _Plan(view, valuate(view), self.rng).orders()
+
+    def retreat_to(self, view: View, unit: str, places: list[str]) -> str | None:
+        values = valuate(view)
+        return places[choose(self.rng, [values.of(unit, place) for place in places])] if places else None
+
+    def winter(self, view: View) -> list[str]:
+        return self._disbands(view) if view.must_disband else self._builds(view)
+
+    def _disbands(self, view: View) -> list[str]:
+        values, kept, orders = valuate(view), self.own_units(view), []
+        for _ in range(view.must_disband):
+            worst = choose(self.rng, [-values.of(unit, unit[2:]) for unit in kept])
+            orders.append(f"{kept.pop(worst)} D")
+        return orders
+
+    def _builds(self, view: View) -> list[str]:
+        values, orders = valuate(view), list[str]()
+        open_to = [order[:-2] for legal in view.legal_orders.values() for order in legal if order.endswith(" B")]
+        while open_to and len(orders) < view.max_builds:
+            unit = open_to[choose(self.rng, [values.of(unit, unit[2:]) for unit in open_to])]
+            orders.append(f"{unit} B")
+            open_to = [other for other in open_to if other[2:5] != unit[2:5]]
+        return orders
+
+
+def choose(rng: np.random.Generator, values: Sequence[float]) -> int:
+    """Index of the best value, or by chance of one that is nearly as good.
+
+    Goes down the ranking and takes each next one with a probability of 1/2 if it is equal to the one before, of 0 if it
+    is worse by a fifth or more, and linear in between.
+    """
+    ranking = sorted(range(len(values)), key=lambda index: -values[index])
+    for better, worse in pairwise(ranking):
+        largest = max(abs(values[better]), abs(values[worse]))
+        gap = (values[better] - values[worse]) / largest if largest else 0.0
+        if rng.random() >= ALTERNATIVE * max(0.0, 1 - SLOPE * gap):
+            return better
+    return ranking[-1]
+
+
+class _Plan:
+    """The orders of one movement phase, as they are being decided unit by unit."""
+
+    def __init__(self, view: View, values: Valuation, rng: np.random.Generator) -> None:
+        self.view, self.values, self.rng = view, values, rng
+        self.units = {unit[2:5]: unit for unit in view.legal_orders}  # by province
+        self.decided: dict[str, str] = {}  # unit -> order
+        self.open: set[str] = set()  # units in the middle of their decision
+        self.going: dict[str, str] = {}  # province -> own unit that moves there
+        self.helped: dict[str, int] = {}  # province -> supports given to the own unit that goes or stays there
+
+    def orders(self) -> list[str]:
+        for unit in self._shuffled(self.units.values()):
+            self._decide(unit)
+        for unit in self._shuffled(self.units.values()):
+            if self.decided[unit].endswith(" H"):
+                self._lend(unit)
+        return list(self.decided.values())
+
+    def _decide(self, unit: str) -> None:
+        if unit in self.decided or unit in self.open:
+            return
+        self.open.add(unit)
+        places = [unit[2:], *self.view.board.moves[unit]]
+        order = None
+        while order is None and places:
+            place = places.pop(choose(self.rng, [self.values.of(unit, place) for place in places]))
+            order = self._order(unit, place)
+        self.decided[unit] = order or f"{unit} H"
+        self.open.remove(unit)
+
+    def _order(self, unit: str, place: str) -> str | None:
+        """An order that brings the unit to `place`, or helps the own unit that has it; None if neither makes sense."""
+        if place == unit[2:]:
+            return f"{unit} H"
+        province = place[:3]
+        occupant = self.units.get(province)
+        if occupant:
+            self._decide(occupant)
+        if province in self.going or (occupant and self._stays(occupant, unit)):
+            return self._support(unit, province)
+        self.going[province] = unit
+        return f"{unit} - {place}"
+
+    def _stays(self, occupant: str, follower: str) -> bool:
+        """Whether `follower` cannot count on the place: the occupant holds, is undecided, or wants to change places."""
+        return self.going.get(follower[2:5]) == occupant or not self._move_of(occupant)
+
+    def _move_of(self, unit: str) -> str:
+        """The unit's order if it moves itself, else ""."""
+        order = self.decided.get(unit, "")
+        return order if order.split()[2:3] == ["-"] else ""
+
+    def _support(self, unit: str, province: str) -> str | None:
+        """The order to support what is ours in the province next turn, if that is legal and still wanted."""
+        friend = self.going.get(province) or self.units.get(province)
+        if friend not in self.decided or self._wanted(province) <= 0:
+            return None
+        move = self._move_of(friend)
+        targets = [f"{unit} S {target}" for target in ([move, move.partition("/")[0]] if move else [friend])]
+        order = next((target for target in targets if target in self.view.legal_orders[unit]), None)
+        if order:
+            self.helped[province] = self.helped.get(province, 0) + 1
+        return order
+
+    def _wanted(self, province: str) -> int:
+        """Supports that are missing to beat (when going there) or to match (when staying) the strongest rival."""
+        rivals = self.values.threat(province)
+        return rivals - (province not in self.going) - self.helped.get(province, 0)
+
+    def _lend(self, unit: str) -> None:
+        """Turns a hold into the support that is worth most."""
+        staying = [place for place, other in self.units.items() if not self._move_of(other) and place not in self.going]
+        places = sorted({*self.going, *staying} - {unit[2:5]}, key=self._worth, reverse=True)
+        order = next(filter(None, (self._support(unit, place) for place in places)), None)
+        self.decided[unit] = order or self.decided[unit]
+
+    def _worth(self, province: str) -> tuple[float, str]:
+        friend = self.going.get(province) or self.units[province]
+        place = (self._move_of(friend) or friend).split()[-1]
+        return self.values.of(friend, place), province
+
+    def _shuffled(self, units: Iterable[str]) -> list[str]:
+        return [str(unit) for unit in self.rng.permutation(list(units))]

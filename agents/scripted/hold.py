@@ -1,0 +1,25 @@
+"""Hold: the player that changes nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agents.policy import ScriptedPolicy
+
+if TYPE_CHECKING:
+    from welfare_env.game.view import View
+
+
+class HoldPolicy(ScriptedPolicy):
+    """Keeps what it has and does nothing else.
+
+    Every unit holds. A dislodged unit retreats to the first place open to it, by name, and is disbanded only if there
+    is none. In Winter it builds nothing and disbands only what the rules take: the first units by name. It never
+    speaks and uses no chance.
+    """
+
+    def movement(self, view: View) -> list[str]:
+        return [f"{unit} H" for unit in view.legal_orders]
+
+    def winter(self, view: View) -> list[str]:
+        return [f"{unit} D" for unit in self.own_units(view)[: view.must_disband]]

@@ -1,0 +1,31 @@
+"""What the peaceful policies share: they leave other powers' centres and units alone, and never build."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agents.policy import ScriptedPolicy
+
+if TYPE_CHECKING:
+    from welfare_env.game.view import View
+
+
+def foreign_centers(view: View, power: str) -> set[str]:
+    """Provinces of the centres that powers other than `power` own."""
+    return {center for other, centers in view.centers.items() if other != power for center in centers}
+
+
+def occupied(view: View) -> set[str]:
+    """Provinces in which any unit stands."""
+    return {unit[2:5] for units in view.units.values() for unit in units}
+
+
+class PeacefulPolicy(ScriptedPolicy):
+    """Base of `ProsocialPolicy` and `DovePolicy`.
+
+    Retreats go to the first place, by name, that is nobody else's centre; a unit that finds none is disbanded.
+    """
+
+    def retreat_to(self, view: View, unit: str, places: list[str]) -> str | None:
+        foreign = foreign_centers(view, view.power)
+        return next((place for place in places if place[:3] not in foreign), None)

@@ -1,0 +1,448 @@
+"""Policies from one line of text: "random", "dove:share=0.5", "exploiter:nice=prosocial,attack=dumbbot".
+
+A spec is a name, and after a colon what that policy takes. Options are ``key=value`` pairs between commas; a value that
+is a spec itself may stand in parentheses, and must where it has commas of its own:
+"exploiter:nice=(exploiter:nice=dove,attack=random),attack=dumbbot". A policy of one's own is
+"import:mymodule.MyPolicy": only a class is called, and only one that has `reset` and `act`.
+
+A spec has at most 10,000 characters (`agents.specs.text_span.LONGEST`), and at most 20 stand in each other
+(`agents.specs.text_span.DEEPEST`).
+Whole numbers have at most 9 digits, other numbers at most 40 characters, and a mix at most 100 programs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agents.modal.players import BestReplyPolicy, MixPolicy, read_share
+from agents.policy import Policy
+from agents.rl import files_of
+from agents.scripted.dove import DovePolicy
+from agents.scripted.dumbbot import DumbBotPolicy
+from agents.scripted.exploiter import ExploiterPolicy
+from agents.scripted.hold import HoldPolicy
+from agents.scripted.prosocial import ProsocialPolicy
+from agents.scripted.random import RandomPolicy
+from agents.specs.imported import make_imported, source_of
+from agents.specs.text_span import Part, is_wrapped
+from welfare_env.errors import did_you_mean
+
+if TYPE_CHECKING:
+    from agents.lm.models.shared_models import SharedModels
+
+IMPORT_PATH = r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+"
+
+
+def make(spec: str, models: SharedModels | None = None) -> Policy:
+    """A new policy, which plays after a `reset`.
+
+    Args:
+        spec: see the module's documentation.
+        models: where language models come from, with their budget and their cache; None for those that all players
+            made so share, which have neither.
+
+    Raises:
+        UnknownAgentError: no such name, a missing, unknown, doubled or bad option, parentheses that do not match, or
+            more than the limits allow (see the module). The message points at the place and tells what is possible
+            there.
+    """
+    return _read(spec).make(models)
+
+
+def canonical(spec: str) -> str:
+    """The one way in which we write a spec: without blanks or needless parentheses, options in a fixed sequence.
+
+    So "(dove)" is "dove". Options that are left out stay so, even where their defaults are known.
+
+    Raises:
+        UnknownAgentError: as `make` does, but for values that a policy itself refuses.
+    """
+    return _read(spec).text
+
+
+def usages() -> list[str]:
+    """Every policy as it is written, with the options that it must have: "exploiter:nice=SPEC,attack=SPEC"."""
+    return [name + kind.usage for name, kind in AGENTS.items()]
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A spec that has been read.
+
+    Attributes:
+        text: as `canonical` writes it.
+        make: makes a policy of it.
+        models: the language models in it, each by its name and the address of its server, "" for the provider's own.
+        checkpoints: the folders of the learned players in it.
+        imported: where the user's own policies in it are named.
+    """
+
+    text: str
+    make: Callable[[SharedModels | None], Policy]
+    models: tuple[tuple[str, str], ...] = ()
+    checkpoints: tuple[str, ...] = ()
+    imported: tuple[Part, ...] = ()
+
+
+@dataclass(frozen=True)
+class Keyed:
+    """A kind of policy that takes ``key=value`` options.
+
+    Attributes:
+        constructor: is given the options by name, and raises ValueError for those that it refuses.
+        required: key -> what reads its value. optional: those that may be left out.
+    """
+
+    constructor: Callable[..., Policy]
+    required: Mapping[str, Callable[[Part], Any]] = field(default_factory=dict)
+    optional: Mapping[str, Callable[[Part], Any]] = field(default_factory=dict)
+
+    @property
+    def usage(self) -> str:
+        """What must stand after the name; required options are all specs."""
+        return f":{','.join(f'{key}=SPEC' for key in self.required)}" if self.required else ""
+
+    def read(self, name: str, rest: Part) -> Recipe:
+        """What `name` with the options in `rest` means."""
+        given = self._given(rest, rest.split() if rest.text else ())
+        texts = self._texts(given)
+        nested = [option.value for option in given.values() if isinstance(option.value, Recipe)]
+        return Recipe(
+            f"{name}:{','.join(texts)}" if texts else name,
+            lambda models: self._make(given, rest, models, {}),
+            tuple(model for inner in nested for model in inner.models),
+            tuple(folder for inner in nested for folder in inner.checkpoints),
+            tuple(path for inner in nested for path in inner.imported),
+        )
+
+    def _texts(self, given: Mapping[str, Option]) -> list[str]:
+        return [f"{key}={_text(given[key].value)}" for key in (*self.required, *self.optional) if key in given]
+
+    def _given(self, rest: Part, options: Iterable[Part]) -> dict[str, Option]:
+        readers = {**self.required, **self.optional}
+        takes = f"takes {', '.join(readers)}" if readers else "takes no options"
+        given: dict[str, Option] = {}
+        for option in options:
+            key, value = option.halves("=") or (option, None)
+            if key.text not in readers or value is None:
+                near = did_you_mean(key.text, readers)
+                raise option.fault(f"no option{near}; it {takes}, each as key=value{_hint(option, given)}")
+            if key.text in given:
+                raise option.fault(f"the option is given twice{_hint(option, given)}")
+            given[key.text] = Option(option, value, readers[key.text](value))
+        if missing := [key for key in self.required if key not in given]:
+            is_cut = rest.source[rest.stop :].lstrip().startswith(",")
+            wrap = ". Where the comma behind it is its own, parentheses go around the whole of it" if is_cut else ""
+            raise rest.fault(f"{' and '.join(missing)} missing; it {takes}{wrap}")
+        return given
+
+    def _make(
+        self, given: Mapping[str, Option], rest: Part, models: SharedModels | None, fixed: Mapping[str, Any]
+    ) -> Policy:
+        made = {
+            key: option.value.make(models) if isinstance(option.value, Recipe) else option.value
+            for key, option in given.items()
+        }
+        try:
+            return self.constructor(**fixed, **made)
+        except ValueError as error:
+            option = next((option for key, option in given.items() if _is_about(str(error), key, option)), None)
+            raise (option.whole if option else rest).fault(str(error)) from error
+
+
+@dataclass(frozen=True)
+class Option:
+    """A ``key=value`` option that has been read: where it stands, where its value stands, and what that means."""
+
+    whole: Part
+    written: Part
+    value: Any
+
+
+def _is_about(error: str, key: str, option: Option) -> bool:
+    """Whether an error is about an option: it begins with its name, or with the file that is its value."""
+    return bool(re.match(rf"(?:model .* has no setting ')?{key}\b", error)) or error.startswith(f"{option.value}: ")
+
+
+def _hint(option: Part, given: Mapping[str, Option]) -> str:
+    """What may have been meant by an option that is none, after those that are."""
+    last = list(given)[-1] if given else None
+    key = option.text.partition("=")[0].strip()
+    if last == "ablate" and "=" not in option.text:
+        return f". To leave out several parts of the prompt, join them by +: ablate={given[last].written.text}+{key}"
+    for outer, nested in given.items():
+        text = nested.written.text
+        inner = AGENTS.get(text.partition(":")[0].strip())
+        if isinstance(nested.value, Recipe) and isinstance(inner, Keyed) and key in {*inner.required, *inner.optional}:
+            mark = "," if ":" in text else ":"
+            return f". An option of the spec in {outer} stands in parentheses with it: {outer}=({text}{mark}{key}=...)"
+    return ""
+
+
+class Imported:
+    """A policy of the user's: "import:mymodule.MyPolicy" is the class `MyPolicy` of an importable module."""
+
+    usage = ":MODULE.CLASS"
+
+    def read(self, name: str, rest: Part) -> Recipe:
+        """What `name` with the path in `rest` means; the module is not imported yet."""
+        if not re.fullmatch(IMPORT_PATH, rest.text):
+            raise rest.fault("give a module and a class in it, such as import:mymodule.MyPolicy")
+        return Recipe(f"{name}:{rest.text}", lambda models: make_imported(rest), imported=(rest,))
+
+
+class Program:
+    """A player of `modal_env`: "program:FairBot", "program:[]X(me)"."""
+
+    usage = ":PROGRAM"
+
+    def read(self, name: str, rest: Part) -> Recipe:
+        """What `name` with the program in `rest` means; it is read when the player is made."""
+        if not rest.text:
+            raise rest.fault("give a program: a name such as FairBot, or a formula such as []X(me)")
+        return Recipe(f"{name}:{rest.text}", lambda models: _mix([(rest.text, Fraction(1))], rest))
+
+
+class Mix:
+    """A player of `modal_env` that draws its program: "mix:FairBot=17/20,CooperateBot=1/10,PrudentBot=1/20"."""
+
+    usage = ":PROGRAM=SHARE,..."
+
+    def read(self, name: str, rest: Part) -> Recipe:
+        """What `name` with the shares in `rest` means."""
+        shares = [self._share(option) for option in rest.split()]
+        text = ",".join(f"{program}={share}" for program, share in shares)
+        return Recipe(f"{name}:{text}", lambda models: _mix(shares, rest))
+
+    def _share(self, option: Part) -> tuple[str, Fraction]:
+        program, _, share = option.text.rpartition("=")
+        try:
+            return program.strip(), read_share(share.strip())
+        except ValueError as error:
+            raise option.fault(f"give PROGRAM=SHARE: {error}") from None
+
+
+class LanguageModel(Keyed):
+    """A language model: "lm:openai/gpt-6-luna,temperature=0.7,flavour=sd,ablate=no_reasoning+no_examples"."""
+
+    @property
+    def usage(self) -> str:
+        return ":PROVIDER/MODEL"
+
+    def read(self, name: str, rest: Part) -> Recipe:
+        """What `name` with the model and the options in `rest` means."""
+        model, *options = rest.split()
+        if not re.fullmatch(r"\w+/\S+", model.text):
+            raise model.fault("give PROVIDER/MODEL, such as openai/gpt-6-luna, anthropic/NAME or scripted/stub")
+        given = self._given(rest, options)
+        text = ",".join([f"{name}:{model.text}", *self._texts(given)])
+        server = given["base_url"].value if "base_url" in given else ""
+        asked = [model.text, *([given["summariser"].value] if "summariser" in given else [])]
+        return Recipe(
+            text,
+            lambda models: self._make(given, rest, models, {"name": model.text, "models": models}),
+            tuple((each, server if _provider(each) == _provider(model.text) else "") for each in asked if "/" in each),
+        )
+
+
+def _make_player(name: str, models: SharedModels | None, **options: Any) -> Policy:
+    """Imported only when asked for."""
+    from agents.lm.from_options import make_player
+
+    return make_player(name, models, **options)
+
+
+class Learned(Keyed):
+    """A network that `training` wrote: "rl:PATH", "rl:PATH,greedy=no"."""
+
+    @property
+    def usage(self) -> str:
+        return ":PATH"
+
+    def read(self, name: str, rest: Part) -> Recipe:
+        """What `name` with the path and the options in `rest` means; the files are read when the player is made."""
+        if not rest.text:
+            raise rest.fault("give the folder of a checkpoint, such as rl:runs/standard/checkpoint")
+        first, *options = rest.split()
+        folder, given = first.unwrapped().text, self._given(rest, options)
+        path = f"({folder})" if "," in folder or is_wrapped(folder) else folder
+        text = ",".join([f"{name}:{path}", *self._texts(given)])
+        return Recipe(text, lambda models: self._make(given, rest, models, {"path": folder}), checkpoints=(folder,))
+
+
+def _make_learned(path: str, greedy: str | None = None) -> Policy:
+    """Imported only when asked for: torch is an extra.
+
+    Raises:
+        ValueError: no checkpoint, or torch is not installed.
+    """
+    try:
+        from agents.rl.player import LearnedPolicy
+    except ImportError as error:
+        raise ValueError(f"{error}: learned players need pip install 'welfare-env[rl]'") from error
+    return LearnedPolicy(path, None if greedy is None else greedy == "yes")
+
+
+def asks_language_models(spec: str) -> bool:
+    """Whether a policy, or a part of it, is a language model."""
+    return bool(_read(spec).models)
+
+
+def named_models(spec: str) -> tuple[tuple[str, str], ...]:
+    """The language models in a spec: name and `base_url` of each, "" where the spec has none.
+
+    Raises:
+        UnknownAgentError: as `canonical` does.
+    """
+    return _read(spec).models
+
+
+def _provider(model: str) -> str:
+    return model.partition("/")[0]
+
+
+def _mix(shares: list[tuple[str, Fraction]], rest: Part) -> MixPolicy:
+    try:
+        return MixPolicy(shares)
+    except ValueError as error:
+        raise rest.fault(str(error)) from error
+
+
+def named_files(spec: str) -> list[Path]:
+    """The files that a spec names: checkpoints, and the source of the user's policies (compiled modules have none).
+
+    Raises:
+        UnknownAgentError: as `canonical` does, or the package that the user's module is in cannot be imported.
+    """
+    recipe = _read(spec)
+    own = [file for path in recipe.imported for file in source_of(path)]
+    return own + [file for name in recipe.checkpoints for file in files_of(name)]
+
+
+def _text(value: Recipe | str | float) -> str:
+    """A spec with options of its own stands in parentheses."""
+    if isinstance(value, str):
+        return value
+    if not isinstance(value, Recipe):
+        return repr(value)
+    return f"({value.text})" if ":" in value.text else value.text
+
+
+def _read(spec: str) -> Recipe:
+    return _spec(Part.whole(spec))
+
+
+def _spec(part: Part) -> Recipe:
+    part = part.inside().cut(0, len(part.text)).unwrapped()
+    name, rest = part.halves(":") or (part, part.cut(len(part.text), len(part.text)))
+    if name.text not in AGENTS:
+        known = ", ".join(sorted(AGENTS))
+        near = did_you_mean(name.text, AGENTS)
+        raise name.fault(f"unknown agent{near}; known are {known}. Your own: import:mymodule.MyPolicy")
+    return AGENTS[name.text].read(name.text, rest)
+
+
+def _whole(part: Part) -> int:
+    if not re.fullmatch("[0-9]{1,9}", part.text):
+        raise part.fault("give a whole number from 0")
+    return int(part.text)
+
+
+def _share(part: Part) -> float:
+    with suppress(ValueError):
+        if re.fullmatch("[-+.0-9a-zA-Z]{1,40}", part.text):
+            return float(part.text)
+    raise part.fault("give a number")
+
+
+def _number_or_none(part: Part) -> str | float:
+    """A setting that "none" leaves to the server."""
+    return "none" if part.text == "none" else _share(part)
+
+
+def _word(part: Part) -> str:
+    if not part.text:
+        raise part.fault("give a value")
+    return part.text
+
+
+def _address(part: Part) -> str:
+    from agents.lm.models.settings import checked_url
+
+    return _checked(part, checked_url)
+
+
+def _variable(part: Part) -> str:
+    from agents.lm.models.settings import checked_variable
+
+    return _checked(part, checked_variable)
+
+
+def _checked(part: Part, check: Callable[[str], str]) -> str:
+    try:
+        return check(part.text)
+    except ValueError as error:
+        raise part.fault(str(error)) from error
+
+
+def _one_of(*words: str) -> Callable[[Part], str]:
+    return lambda part: part.one_of(words)
+
+
+def _ablation(part: Part) -> str:
+    from agents.lm.prompts.ablation import ablation_text, parse_ablation
+
+    return _checked(part, lambda text: ablation_text(parse_ablation(text)))
+
+
+def _summariser(part: Part) -> str:
+    if part.text not in ("self", "none") and not re.fullmatch(r"\w+/\S+", part.text):
+        near = did_you_mean(part.text, ("self", "none"))
+        raise part.fault(f"give self, none, or a model: PROVIDER/MODEL{near}")
+    return part.text
+
+
+LM_OPTIONS: dict[str, Callable[[Part], Any]] = {
+    "temperature": _number_or_none,
+    "top_p": _number_or_none,
+    "max_tokens": _whole,
+    "flavour": _one_of("wd", "sd", "exploiter", "mediator"),
+    "ablate": _ablation,
+    "summariser": _summariser,
+    "schema": _one_of("orders", "form", "none"),
+    "api": _one_of("chat", "responses"),
+    "base_url": _address,
+    "key_variable": _variable,
+    "effort": _word,
+    "timeout": _share,
+    "retries": _whole,
+    "max_concurrent": _whole,
+    "requests_per_minute": _whole,
+    "prices": _word,
+    "latency": _share,
+}
+
+AGENTS: dict[str, Keyed | Imported | Program | Mix] = {
+    "random": Keyed(RandomPolicy),
+    "hold": Keyed(HoldPolicy),
+    "prosocial": Keyed(ProsocialPolicy),
+    "dumbbot": Keyed(DumbBotPolicy),
+    "dove": Keyed(DovePolicy, optional={"share": _share}),
+    "exploiter": Keyed(
+        ExploiterPolicy,
+        required={"nice": _spec, "attack": _spec},
+        optional=dict.fromkeys(("units", "years", "centers", "last_years"), _whole),
+    ),
+    "lm": LanguageModel(_make_player, optional=LM_OPTIONS),
+    "rl": Learned(_make_learned, optional={"greedy": _one_of("yes", "no")}),
+    "import": Imported(),
+    "program": Program(),
+    "mix": Mix(),
+    "best-reply": Keyed(BestReplyPolicy, required={"to": _spec}),
+}

@@ -1,0 +1,114 @@
+"""Checks of what all evaluations are told."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import welfare_env
+from agents.wording import told
+from evaluation.play.store import GameStore
+from evaluation.play.workers import Workers
+from welfare_env.engine import ENGINES
+from welfare_env.errors import UnknownAgentError, UnknownMapError
+
+if TYPE_CHECKING:
+    from agents.lm.models.shared_models import SharedModels
+
+MOST_GAMES = 1_000_000
+MOST_WORKERS = 1024
+MOST_SEED = 2**63 - 1
+
+
+class EvaluationError(welfare_env.WelfareEnvError, ValueError):
+    """An evaluation cannot be done as asked: wrong games, seed, workers, coalitions or players."""
+
+
+def check_options(
+    *, games: int, seed: int, rules: welfare_env.Rules | None, map_name: str, engine: str, workers: int | Workers
+) -> tuple[welfare_env.Board, welfare_env.Rules]:
+    """The board and the rules of an evaluation.
+
+    Raises:
+        EvaluationError: a number of games, workers or a seed out of range.
+        UnknownMapError, MapFormatError, RulesError: as their names say.
+    """
+    check_games(games, seed)
+    check_workers(workers)
+    played = welfare_env.Rules() if rules is None else rules
+    if not isinstance(played, welfare_env.Rules):
+        raise welfare_env.RulesError(f"rules={told(rules)}: give welfare_env.Rules(...)")
+    if not isinstance(engine, str) or engine not in ENGINES:
+        raise welfare_env.RulesError(f"engine={told(engine)}: choose one of {', '.join(map(repr, ENGINES))}")
+    return board_of(map_name), played
+
+
+def board_of(map_name: str) -> welfare_env.Board:
+    """The board of a map.
+
+    Raises:
+        UnknownMapError, MapFormatError: as `welfare_env.load_board`.
+    """
+    if not isinstance(map_name, str):
+        raise UnknownMapError(f"map_name={told(map_name)}: give a name such as 'standard', or the path of a .map file")
+    return welfare_env.load_board(map_name)
+
+
+def check_policies(*specs: str) -> None:
+    """That policies are told as text.
+
+    Raises:
+        UnknownAgentError: one is not.
+    """
+    for spec in specs:
+        if not isinstance(spec, str):
+            raise UnknownAgentError(f"policy {told(spec)}: give a text such as 'dove'")
+
+
+def check_games(games: int, seed: int) -> None:
+    """How many games, with which seed.
+
+    Raises:
+        EvaluationError: a number out of range.
+    """
+    check_whole("games", games, 1, MOST_GAMES)
+    check_whole("seed", seed, 0, MOST_SEED)
+
+
+def check_workers(workers: int | Workers) -> None:
+    """That there is one at least.
+
+    Raises:
+        EvaluationError: there is not.
+    """
+    check_whole("workers", workers.count if isinstance(workers, Workers) else workers, 1, MOST_WORKERS)
+
+
+def check_means(
+    *, store: GameStore | None, report: Any, simultaneous: bool = False, models: SharedModels | None = None
+) -> None:
+    """What an evaluation plays with.
+
+    Raises:
+        EvaluationError: something is of another kind.
+    """
+    if store is not None and not isinstance(store, GameStore):
+        raise EvaluationError(f"store={told(store)}: give evaluation.GameStore(PATH), or None")
+    if report is not None and not callable(report):
+        raise EvaluationError(f"report={told(report)}: give a function of a number of games, or None")
+    if not isinstance(simultaneous, bool):
+        raise EvaluationError(f"simultaneous={told(simultaneous)}: give True or False")
+    if models is not None:
+        from agents.lm.models.shared_models import SharedModels
+
+        if not isinstance(models, SharedModels):
+            raise EvaluationError(f"models={told(models)}: give agents.lm's SharedModels(...), or None")
+
+
+def check_whole(name: str, value: int, least: int, most: int) -> None:
+    """That a value is a whole number from `least` to `most`.
+
+    Raises:
+        EvaluationError: it is not.
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise EvaluationError(f"{name}={told(value)}: give a whole number from {least} to {most:,}")

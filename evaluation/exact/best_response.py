@@ -1,0 +1,316 @@
+"""The exact value of a best response: the most welfare points that one power can get against players that never change.
+
+>>> from evaluation.exact import best_response
+>>> result = best_response("clique:3", "prosocial", "PLAYERA", years=3)
+>>> result.value, result.profile_value
+(8, 6)
+
+The others play deterministic policies whose orders follow from the present position alone. The game is then a puzzle
+for one player, solved by depth-first search with a table of the positions that were solved before; docs/exact.md has
+the method and the values that it has found.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, NoReturn
+
+import numpy as np
+
+import agents
+import welfare_env
+from agents import Policy, RandomPolicy
+from agents.wording import told
+from evaluation.checks import EvaluationError, board_of, check_whole
+from evaluation.exact.planner import Given, Planner
+from welfare_env import Board, Rules, View
+from welfare_env.board.orders import WAIVE
+from welfare_env.engine import ADJUSTMENTS, State, make_engine
+from welfare_env.errors import UnknownPowerError
+from welfare_env.game.position import Position
+
+Profile = str | Mapping[str, str | Policy]
+Line = tuple[tuple[str, tuple[str, ...]], ...]  # phase, orders
+
+MOST_YEARS = 100
+PROBES = 8  # games of random play that the policies are watched in
+SEEDS = (0, 1)
+
+
+@dataclass(frozen=True)
+class BestResponse:
+    """What the best response to a profile gets, and how.
+
+    Attributes:
+        map_name, rules, power: what was played, and who deviates.
+        value: the most points that the power can get in the whole game.
+        profile_value: what it gets when it plays its own part of the profile; None if the profile has no part for it.
+        orders: one best line of play: short phase name -> the power's orders, for every phase of the game.
+        states: how many different positions were solved.
+    """
+
+    map_name: str
+    rules: Rules
+    power: str
+    value: int
+    profile_value: int | None
+    orders: Line
+    states: int
+
+    @property
+    def gain(self) -> int | None:
+        """Points by which the best response beats the profile; None if that has no part for the power."""
+        return None if self.profile_value is None else self.value - self.profile_value
+
+
+def best_response(
+    map_name: str, profile: Profile, power: str, years: int | None = None, rules: Rules | None = None
+) -> BestResponse:
+    """The exact value of the best response of one power to a fixed profile, and a line of play that attains it.
+
+    Every other policy must answer the same position with the same orders, whatever happened before and whatever the
+    seed; it may read all that a view tells of the position but the points. Policies that read points, history or
+    observation arrays are refused, and so are those whose answers are seen to differ: in the search, where every
+    question is put twice, with another seed and the units listed in another sequence; in some games of random play;
+    and in a game of the line found. Memory or chance that shows in none of these is not seen, and makes the value one
+    of another game.
+
+    Args:
+        map_name: a board on which no army can be convoyed, such as "clique:4".
+        profile: the spec that everybody plays, or power -> spec or policy, for all but `power` at least.
+        power: who deviates.
+        years: of the game; those of `rules` by default.
+        rules: welfare, without press, transfers and `retreat_welfare`; by default ten years of that.
+
+    Raises:
+        UnknownMapError, UnknownPowerError, UnknownAgentError, RulesError: as their names say.
+        EvaluationError: rules or a board that this cannot be computed for, or a policy that is refused.
+    """
+    board = board_of(map_name)
+    _check_power(board, power)
+    played = _checked_rules(rules, years)
+    if board.convoys:
+        raise EvaluationError(
+            f"map {board.name!r}: armies can be convoyed there; exact values are for boards of land, such as clique:4"
+        )
+    policies = _policies(board, profile, power)
+    own = policies.pop(power, None)
+    answers = _Answers(board, played, policies)
+    for seed in range(PROBES):
+        _play(answers, power, RandomPolicy(), seed)
+    planner = Planner(board, played, board.power_index[power], answers.given)
+    value = planner.value(answers.engine.initial())
+    line = tuple(planner.best_line(answers.engine.initial()))
+    if (paid := _play(answers, power, _LinePolicy(line), SEEDS[0])) != value:
+        raise EvaluationError(f"the line found is worth {value}, but a game of it paid {paid}: this is a fault of ours")
+    profile_value = None if own is None else _play(answers, power, own, SEEDS[0])
+    return BestResponse(map_name, played, power, value, profile_value, line, planner.states)
+
+
+def _checked_rules(rules: Rules | None, years: int | None) -> Rules:
+    """The rules to play by.
+
+    Raises:
+        RulesError, EvaluationError: as `best_response` says.
+    """
+    if rules is not None and not isinstance(rules, Rules):
+        raise welfare_env.RulesError(f"rules={told(rules)}: give welfare_env.Rules(...)")
+    played = Rules(press=None) if rules is None else rules
+    if years is not None:
+        check_whole("years", years, 1, MOST_YEARS)
+        played = replace(played, years=years)
+    if not played.is_welfare or played.has_press or played.transfers or played.retreat_welfare:
+        raise EvaluationError(
+            "exact values are of welfare points that nobody gives away, counted in Winter, in games without press: "
+            "use Rules(press=None), and neither variant='standard' nor transfers nor retreat_welfare"
+        )
+    if played.years > MOST_YEARS:
+        raise EvaluationError(f"years={played.years}: exact values are for games of {MOST_YEARS} years at most")
+    return played
+
+
+def _check_power(board: Board, power: object) -> None:
+    if not isinstance(power, str):
+        raise UnknownPowerError(f"power {told(power)}: give the name of one of {', '.join(board.powers)}")
+    board.check_power(power)
+
+
+def _policies(board: Board, profile: Profile, power: str) -> dict[str, Policy]:
+    """Power -> its policy; that of `power` may be missing.
+
+    Raises:
+        EvaluationError, UnknownPowerError, UnknownAgentError: as `best_response` says.
+    """
+    parts = dict.fromkeys(board.powers, profile) if isinstance(profile, str) else profile
+    if not isinstance(parts, Mapping) or not all(isinstance(part, str | Policy) for part in parts.values()):
+        raise EvaluationError(f"profile={told(profile)}: give a spec such as 'prosocial', or power -> spec or policy")
+    for given in parts:
+        _check_power(board, given)
+    if missing := [other for other in board.powers if other not in parts and other != power]:
+        raise EvaluationError(f"profile: {', '.join(missing)} missing; give every power but {power} a policy")
+    return {who: agents.make(part) if isinstance(part, str) else part for who, part in parts.items()}
+
+
+class _PositionView(View):
+    """A view that tells the position and nothing else."""
+
+    @property
+    def welfare(self) -> NoReturn:
+        _refuse(self.power, "it reads view.welfare")
+
+    @property
+    def scores(self) -> NoReturn:
+        _refuse(self.power, "it reads view.scores")
+
+    @property
+    def history(self) -> NoReturn:
+        _refuse(self.power, "it reads view.history")
+
+
+class _NoObservation:
+    """Stands where the observation arrays would be."""
+
+    def __init__(self, power: str) -> None:
+        self.power = power
+
+    def __getitem__(self, name: object) -> NoReturn:
+        _refuse(self.power, f"it reads observation[{name!r:.40}]")
+
+
+def _refuse(power: str, why: str) -> NoReturn:
+    raise EvaluationError(
+        f"policy of {power}: {why}. An exact best response needs opponents whose orders follow from the present "
+        "position alone, without points, memory and chance, such as prosocial and hold; estimate that of others "
+        "with evaluation.exploitability"
+    )
+
+
+class _Answers:
+    """The orders of the other powers as a function of the position."""
+
+    def __init__(self, board: Board, rules: Rules, policies: Mapping[str, Policy]) -> None:
+        self.board, self.rules, self.policies = board, rules, policies
+        self.engine = make_engine("fast", board, rules)
+
+    def given(self, position: Position) -> Given:
+        """What every power that can order anything orders: power -> slot -> order number.
+
+        Raises:
+            EvaluationError: a policy is refused.
+        """
+        asked = [power for power in self.policies if position.slots(self.board.power_index[power])]
+        if not asked:
+            return {}
+        reversed_units = Position(self.engine, _units_reversed(position.state))
+        found: Given = {}
+        for power in asked:
+            orders = self._orders(power, position, SEEDS[0])
+            again = self._orders(power, reversed_units, SEEDS[1])
+            self.check_same(power, orders, again, f"asked twice in {position.phase}")
+            found[self.board.power_index[power]] = self._slotted(power, position, orders)
+        return found
+
+    def check_same(self, power: str, first: list[int], second: list[int], where: str) -> None:
+        """That two answers are the same orders, in whatever sequence.
+
+        Raises:
+            EvaluationError: they are not.
+        """
+        if sorted(first) != sorted(second):
+            texts = self.board.orders.texts
+            told = [repr([texts[order] for order in orders])[:200] for orders in (first, second)]
+            _refuse(power, f"{where}, it orders {told[0]} and {told[1]}")
+
+    def _orders(self, power: str, position: Position, seed: int) -> list[int]:
+        """The policy's answer to a position, as if the game began there."""
+        policy = self.policies[power]
+        policy.reset(power, seed)
+        view = _PositionView(position, power)
+        return self.numbers(power, position.phase, policy.act(_NoObservation(power), {"view": view}))
+
+    def numbers(self, power: str, phase: str, answer: Any) -> list[int]:
+        """The order numbers of a list of order strings, without WAIVE."""
+        if not isinstance(answer, list) or not all(isinstance(text, str) for text in answer):
+            _refuse(power, f"in {phase} it answers {answer!r:.80}, no list of orders as strings")
+        unknown = [text for text in answer if text not in self.board.orders.index]
+        if unknown:
+            _refuse(power, f"in {phase} it orders {unknown[0]!r:.80}, which is no order of this board")
+        return [number for text in answer if (number := self.board.orders.index[text]) != WAIVE]
+
+    def _slotted(self, power: str, position: Position, orders: list[int]) -> dict[int, int]:
+        """Slot -> order."""
+        slotted: dict[int, int] = {}
+        for count, order in enumerate(orders):
+            slot = self._slot(position, self.board.power_index[power], order, orders[:count])
+            if slot is None or slot in slotted:
+                text = self.board.orders.texts[order]
+                _refuse(
+                    power, f"in {position.phase} it orders {text!r}, which is not legal there, or not with the rest"
+                )
+            slotted[slot] = order
+        return slotted
+
+    def _slot(self, position: Position, power: int, order: int, before: list[int]) -> int | None:
+        """The slot of the power's legal orders that has this one, if it may be given after those before."""
+        if position.state.phase_type == ADJUSTMENTS and order not in position.winter_orders(power, before):
+            return None
+        return next((slot for slot in position.slots(power) if order in position.slot_orders(slot)), None)
+
+
+def _units_reversed(state: State) -> State:
+    """The same position with every power's units listed the other way round."""
+    units = state.units[::-1]
+    return state.replaced(units=units[np.argsort(units[:, 0], kind="stable")])
+
+
+# Games with the real policies
+
+
+class _LinePolicy:
+    """Gives the orders of a line of play, phase by phase."""
+
+    def __init__(self, line: Line) -> None:
+        self._orders = dict(line)
+
+    def reset(self, agent: str, seed: int = 0) -> None:
+        """Nothing to do."""
+
+    def act(self, observation: Any, info: Mapping[str, Any]) -> Any:
+        """The line's orders for the phase."""
+        view: View = info["view"]
+        return view.encode_orders(self._orders[view.phase])
+
+
+def _play(answers: _Answers, power: str, player: Policy, seed: int) -> int:
+    """A game of the real policies, in which `player` plays `power`. Returns that one's points.
+
+    Raises:
+        EvaluationError: another power's orders are not those that it gave when it was asked about the position alone.
+    """
+    env = welfare_env.parallel_env(answers.board.name, answers.rules)
+    observations, infos = env.reset(seed=seed)
+    players = {who: copy.deepcopy(policy) for who, policy in answers.policies.items()} | {power: player}
+    for who, policy in players.items():
+        policy.reset(who, seed)
+    points = 0.0
+    while env.agents:
+        actions = {who: players[who].act(observations[who], infos[who]) for who in env.agents}
+        _compare(answers, env.game.position, actions)
+        observations, rewards, _, _, infos = env.step(actions)
+        points += rewards[power]
+    return round(points)
+
+
+def _compare(answers: _Answers, position: Position, actions: Mapping[str, Any]) -> None:
+    """That the others order in a game what they order when asked about the position alone.
+
+    Raises:
+        EvaluationError: they do not.
+    """
+    given = answers.given(position)
+    for power in answers.policies:
+        alone = list(given.get(answers.board.power_index[power], {}).values())
+        ordered = answers.numbers(power, position.phase, actions[power])
+        answers.check_same(power, ordered, alone, f"in {position.phase} of a game, and asked about the position alone")

@@ -1,0 +1,317 @@
+"""A game in which one power decides and all others do what the position says: solved from its opening to its end.
+
+What `evaluation.exact` is built on; that checks the input and the policies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import product
+
+import numpy as np
+
+from welfare_env import Board, Rules
+from welfare_env.board.orders import HOLD, MOVE, SUPPORT_HOLD, SUPPORT_MOVE
+from welfare_env.engine import (
+    ADJUSTMENTS,
+    DISLODGED,
+    DONE,
+    FALL_MOVES,
+    MOVEMENT,
+    PHASE,
+    UNITS,
+    WINTER,
+    YEAR,
+    State,
+    kernels,
+    make_engine,
+)
+from welfare_env.engine.fast import Scratch, rules_array
+from welfare_env.game.position import Position
+
+NO_ORDER = -1
+FAR = np.iinfo(np.int32).max
+TURNS = 2  # Spring and Fall
+
+Given = dict[int, dict[int, int]]  # power -> slot -> order number
+Answers = Callable[[Position], Given]
+
+
+class Stepper:
+    """Plays one phase of one position with many sets of orders."""
+
+    def __init__(self, board: Board, rules: Rules) -> None:
+        self._numbers, self._masks = board.tables.numbers, board.tables.masks
+        self._rules = rules_array(board, rules)
+        self._scratch = Scratch(board.tables)
+        self._layout, self._powers = board.layout, len(board.powers)
+
+    def step(
+        self, row: np.ndarray, orders: np.ndarray, slots: np.ndarray, powers: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The positions that follow.
+
+        Args:
+            row: int32 [state size], a position that is not over.
+            orders: int32 [n, k], in every row an order for each slot, or NO_ORDER.
+            slots, powers: int32 [k], what the columns order, and whose it is.
+
+        Returns:
+            int32 [n, state size], the next positions in canonical form, all alike where the game is over; and
+            int32 [n, powers], the points gained.
+        """
+        count, width = orders.shape
+        rows = np.repeat(row[None], count, axis=0)
+        gains = np.zeros((count, self._powers), np.int32)
+        over = np.zeros((count + 1, len(row)), np.int32)  # its last row takes the place of a game that has ended
+        over[count, DONE] = 1
+        flat = orders.ravel()
+        kernels.step_games(
+            self._numbers,
+            self._masks,
+            self._rules,
+            rows,
+            self._scratch.w,
+            self._scratch.b,
+            0,
+            count,
+            flat,
+            np.arange(count * width + 1, dtype=np.int32),
+            np.tile(slots, count),
+            np.tile(powers, count),
+            np.arange(count + 1, dtype=np.int32) * np.int32(width),
+            np.where(flat == NO_ORDER, NO_ORDER, 0).astype(np.int32),
+            self._scratch.flags,
+            over,
+            gains,
+            np.zeros(count, np.bool_),
+        )
+        self.make_canonical(rows)
+        return rows, gains
+
+    def make_canonical(self, rows: np.ndarray) -> None:
+        """Bring positions that differ in nothing that matters to the same form, in place: int32 [n, state size].
+
+        Points and influence are 0, the units of a power follow the sequence of the board's pieces, and what lies behind
+        the last unit is 0. Dislodged units follow the sequence of the units before, so they need no sorting.
+        """
+        at = self._layout
+        rows[:, at.welfare :] = 0
+        powers, pieces = rows[:, at.power : at.piece], rows[:, at.piece : at.lost_power]
+        exists = np.arange(at.most_units) < rows[:, UNITS, None]
+        ranks = np.sort(np.where(exists, powers << 16 | pieces, FAR), axis=1)
+        powers[:], pieces[:] = np.where(exists, ranks >> 16, 0), np.where(exists, ranks & 0xFFFF, 0)
+        rows[rows[:, DISLODGED] == 0, at.lost_power : at.owner] = 0
+
+
+class Bounds:
+    """How many points a power can get at most from a position to the end, whatever anybody orders.
+
+    A unit takes at most one centre a year, and this year only one to which it can still walk; in Winter a power may
+    disband any units, or build in its homes while it owns more centres than units; it is paid for centres less units.
+    """
+
+    def __init__(self, board: Board, rules: Rules, power: int) -> None:
+        self._power, self._layout, self._piece_province = power, board.layout, board.piece_province
+        self._reach = _reach(board)
+        centers, units = len(board.centers), len(board.provinces)
+        sites = centers if board.build_anywhere else int((board.home_power == power).sum())
+        # [year, centres, units] before Winter, and before Spring as if every unit took a centre; 0 after the last year
+        self._winter, self._spring = np.zeros((2, rules.years + 1, centers + 1, units + 1), np.int64)
+        for year in range(rules.years)[::-1]:
+            for owned, held in product(range(centers + 1), range(units + 1)):
+                room = sites if rules.overmilitarise else min(sites, max(owned - held, 0))
+                kept = np.arange(min(held + room, units if rules.overmilitarise else owned) + 1)
+                gains = rules.weight(year) * (owned - kept) + self._spring[year + 1, owned, kept]
+                self._winter[year, owned, held] = gains.max()
+            taken = np.minimum(np.add.outer(np.arange(centers + 1), np.arange(units + 1)), centers)
+            self._spring[year] = self._winter[year, taken, np.arange(units + 1)]
+
+    def upper(self, rows: np.ndarray) -> np.ndarray:
+        """The bounds of canonical positions that are not over: int64 [n], from int32 [n, state size]."""
+        at = self._layout
+        owned = rows[:, at.owner : at.welfare] == self._power
+        held, paths = np.zeros(len(rows), np.int64), np.zeros(owned.shape, np.int64)
+        takers = held.copy()
+        for power, piece, count in ((at.power, at.piece, UNITS), (at.lost_power, at.lost_piece, DISLODGED)):
+            most = int(rows[:, count].max(initial=0))
+            mine = rows[:, power : power + most] == self._power
+            mine &= np.arange(most) < rows[:, count, None]
+            places = self._piece_province[rows[:, piece : piece + most]]
+            turns = np.where(rows[:, PHASE] < FALL_MOVES, TURNS, TURNS - 1)[:, None]
+            near = self._reach[turns, places] & mine[..., None] & ~owned[:, None]
+            held += mine.sum(axis=1)
+            takers += near.any(axis=2).sum(axis=1)
+            paths += near.sum(axis=1)
+        taken = np.where(rows[:, PHASE] == WINTER, 0, np.minimum(takers, (paths > 0).sum(axis=1)))
+        return self._winter[rows[:, YEAR], owned.sum(axis=1) + taken, held]
+
+
+def _reach(board: Board) -> np.ndarray:
+    """Which centres a unit can be on after so many steps: bool [TURNS + 1, provinces, centres]."""
+    provinces = len(board.provinces)
+    step = np.eye(provinces, dtype=bool)
+    for piece, places in board.moves.items():
+        for place in places:
+            start, end = board.piece_index[piece], board.location_index[place]
+            step[board.piece_province[start], board.location_province[end]] = True
+    reach = [np.eye(provinces, dtype=bool)]
+    for _ in range(TURNS):
+        reach.append(reach[-1] @ step)
+    return np.array(reach)[:, :, board.center_province]
+
+
+class Planner:
+    """Solves the game for one power.
+
+    Args:
+        board: without convoys. rules: welfare; without press, transfers and `retreat_welfare`.
+        power: index of the power that decides.
+        answers: what all others order in a position.
+    """
+
+    def __init__(self, board: Board, rules: Rules, power: int, answers: Answers) -> None:
+        self.board, self.power, self.answers = board, power, answers
+        self.engine = make_engine("fast", board, rules)
+        self._stepper, self._bounds = Stepper(board, rules), Bounds(board, rules, power)
+        self._solved: dict[bytes, tuple[int, tuple[int, ...]]] = {}  # position -> points to come, best orders
+
+    @property
+    def states(self) -> int:
+        """How many positions have been solved."""
+        return len(self._solved)
+
+    def value(self, state: State) -> int:
+        """The most points that the power can still get."""
+        return self._solve(self._key(state))
+
+    def best_line(self, state: State) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """Phase after phase, its short name and the power's orders, of a line that gets that many points."""
+        while not state.done:
+            position = Position(self.engine, state)
+            orders = self._best_orders(state)
+            yield position.phase, tuple(self.board.orders.texts[order] for order in orders)
+            moves = {power: list(slots.values()) for power, slots in self.answers(position).items()}
+            moves[self.power] = list(orders)
+            played = [np.array(moves.get(power, []), np.int32) for power in range(len(self.board.powers))]
+            state, _ = self.engine.step(state, played)
+
+    def _best_orders(self, state: State) -> tuple[int, ...]:
+        key = self._key(state)
+        self._solve(key)
+        return self._solved[key][1]
+
+    def _key(self, state: State) -> bytes:
+        rows = state.row[None].copy()
+        self._stepper.make_canonical(rows)
+        return rows.tobytes()
+
+    def _solve(self, key: bytes) -> int:
+        """The value of a position: its successors in the sequence of their bounds, until no bound is above the best."""
+        if key in self._solved:
+            return self._solved[key][0]
+        row = np.frombuffer(key, np.int32)
+        orders, slots, powers = self._options(Position(self.engine, State(self.board.layout, row)))
+        rows, points = self._stepper.step(row, orders, slots, powers)
+        first = _first_of_each(rows)
+        gains = points[:, self.power].astype(np.int64)
+        if rows[0, DONE]:
+            choice = int(gains.argmax())
+            best = int(gains[choice])
+        else:
+            best, choice = self._search(rows[first], gains[first])
+            choice = int(first[choice])
+        mine = orders[choice][powers == self.power]
+        self._solved[key] = best, tuple(mine[mine != NO_ORDER].tolist())
+        return best
+
+    def _search(self, rows: np.ndarray, gains: np.ndarray) -> tuple[int, int]:
+        """The best sum of gain and value among successors, and which one has it."""
+        bounds = gains + self._bounds.upper(rows)
+        best, choice = None, -1
+        for number in np.argsort(-bounds, kind="stable").tolist():
+            if best is not None and bounds[number] <= best:
+                break
+            found = int(gains[number]) + self._solve(rows[number].tobytes())
+            if best is None or found > best:
+                best, choice = found, number
+        return best or 0, choice
+
+    def _options(self, position: Position) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Orders of all, int32 [n, k], a row for each plan of the power; slots and powers of the columns, int32 [k]."""
+        given = self.answers(position)
+        own = position.slots(self.power)
+        columns = [(slot, self.power, NO_ORDER) for slot in own]
+        columns += [(slot, power, order) for power, orders in given.items() for slot, order in orders.items()]
+        slots, powers, fixed = np.array(columns, np.int32).reshape(-1, 3).T
+        plans = self._plans(position, own, fixed[len(own) :])
+        others = np.broadcast_to(fixed[len(own) :], (len(plans), len(fixed) - len(own)))
+        return np.concatenate([plans, others], axis=1, dtype=np.int32), slots.copy(), powers.copy()
+
+    def _plans(self, position: Position, slots: list[int], others: np.ndarray) -> np.ndarray:
+        """What the power can order: int32 [n, slots]."""
+        lists = [position.slot_orders(slot) for slot in slots]
+        if position.state.phase_type == ADJUSTMENTS:
+            units = sum(slot < len(position.state.units) for slot in slots)
+            return winter_plans(lists[:units], lists[units:], int(position.adjustments[0][self.power]))
+        if position.state.phase_type != MOVEMENT:
+            return _combinations(lists)
+        return movement_plans(self.board, lists, others, alone=bool((position.state.units[:, 0] == self.power).all()))
+
+
+def _first_of_each(rows: np.ndarray) -> np.ndarray:
+    """Where each different row stands for the first time, in this sequence: int64 [m]."""
+    found: dict[bytes, int] = {}
+    for number, row in enumerate(rows.view(f"V{rows.dtype.itemsize * rows.shape[1]}")[:, 0].tolist()):
+        found.setdefault(row, number)
+    return np.fromiter(found.values(), np.int64, len(found))
+
+
+def _combinations(lists: list[np.ndarray]) -> np.ndarray:
+    """All ways of taking one of each: int32 [n, lists]."""
+    grids = np.meshgrid(*lists, indexing="ij") if lists else []
+    return np.stack([grid.ravel() for grid in grids], axis=1).astype(np.int32) if grids else np.zeros((1, 0), np.int32)
+
+
+def winter_plans(disbands: list[np.ndarray], builds: list[np.ndarray], most: int) -> np.ndarray:
+    """All sets of disbands, and all sets of up to `most` builds: int32 [n, slots]."""
+    wait = np.array([NO_ORDER], np.int32)
+    gone = _combinations([*(np.concatenate([wait, orders]) for orders in disbands), *[wait] * len(builds)])
+    built = _combinations([*[wait] * len(disbands), *(np.concatenate([wait, orders]) for orders in builds)])
+    count = (built != NO_ORDER).sum(axis=1)
+    return np.concatenate([gone, built[(count > 0) & (count <= most)]])
+
+
+def movement_plans(board: Board, lists: list[np.ndarray], others: np.ndarray, alone: bool) -> np.ndarray:
+    """Orders of a power's units in a movement phase, without those that change nothing: int32 [n, units].
+
+    A support of something that its unit does not do is a hold, so it is left out. A power that is alone on the board
+    needs no supports at all: whatever units arrive with their help would arrive as well if all that do not arrive held.
+
+    Args:
+        lists: the legal orders of each unit.
+        others: the orders of the others' units; one without an order holds.
+        alone: whether there are no units of others.
+    """
+    kind = board.orders.kind
+    plans = _combinations([orders[(kind[orders] == HOLD) | (kind[orders] == MOVE)] for orders in lists])
+    if alone:
+        return plans
+    for column, orders in enumerate(lists):
+        found = [plans]
+        for order in orders[(kind[orders] == SUPPORT_HOLD) | (kind[orders] == SUPPORT_MOVE)].tolist():
+            matched = plans[(kind[plans[:, column]] == HOLD) & _is_matched(board, order, plans, others)]
+            matched[:, column] = order
+            found.append(matched)
+        plans = np.concatenate(found)
+    return plans
+
+
+def _is_matched(board: Board, support: int, plans: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """In which plans the supported unit does what is supported: bool [n]."""
+    table, everybody = board.orders, np.concatenate([plans, np.broadcast_to(others, (len(plans), len(others)))], axis=1)
+    supported = (table.piece[everybody] == table.other[support]) & (table.kind[everybody] == MOVE)
+    if table.kind[support] == SUPPORT_HOLD:
+        return ~supported.any(axis=1)
+    same = board.location_province[table.dest[everybody]] == board.location_province[table.dest[support]]
+    return (supported & same).any(axis=1)

@@ -1,0 +1,1 @@
+"""What is measured: self-play, and what coalitions gain by leaving a profile."""

@@ -1,0 +1,179 @@
+"""Exploitability in `modal_env`: what a player gains by leaving a profile of programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+from pettingzoo import AECEnv
+
+import agents
+import modal_env
+from agents.modal.players import expected_payoff
+from agents.wording import told
+from evaluation.checks import EvaluationError, check_games, check_means, check_policies
+from evaluation.measures.coalitions import all_coalitions, choose_coalitions
+from evaluation.measures.intervals import Coalition, Estimate, ExploitabilityEstimate, exploitability_estimate
+from evaluation.play.games import Report, game_seed
+
+Shares = tuple[tuple[modal_env.Agent, Fraction], ...]
+Points = Mapping[str, tuple[float, ...]]  # player -> [games] its payoff a round
+
+
+@dataclass(frozen=True)
+class ProgramExploitabilityResult:
+    """Games of a profile of programs, and games in which each coalition deviates from it.
+
+    Attributes:
+        profile: the policy under test.
+        deviator: the policy that every member of a coalition plays.
+        exact: whether points are expected payoffs, computed and not played, so that all games are alike.
+        seed: as given.
+        setting: what the environment plays.
+        baseline: player -> [games] payoff a round where all keep to the profile.
+        deviating: coalition -> player -> [games], with the seeds of the baseline.
+    """
+
+    profile: str
+    deviator: str
+    exact: bool
+    seed: int
+    setting: modal_env.Setting
+    baseline: Points
+    deviating: Mapping[Coalition, Points]
+
+    @cached_property
+    def estimate(self) -> ExploitabilityEstimate:
+        """The exploitability with its interval, the best coalition, and the gain of each."""
+        return exploitability_estimate(self.baseline, self.deviating, self.seed)
+
+    @property
+    def value(self) -> Estimate:
+        """The exploitability: max over coalitions of the least member's mean gain, in payoff a round."""
+        return self.estimate.total
+
+    @property
+    def best(self) -> Coalition:
+        """The coalition that gains most."""
+        return self.estimate.best
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain JSON types."""
+        setting = self.setting
+        return {
+            "profile": self.profile,
+            "deviator": self.deviator,
+            "exact": self.exact,
+            "seed": self.seed,
+            "games": len(self.baseline[setting.names[0]]),
+            "epsilon": str(setting.epsilon),
+            "cost": setting.cost,
+            "agents": [agent.name for agent in setting.agents],
+            "actions": setting.actions,
+            "rounds": setting.rounds,
+            "exploitability": self.value.to_dict(),
+            "best": list(self.best),
+            "coalitions": [
+                {"coalition": list(gain.coalition), "gain": gain.gain.to_dict()} for gain in self.estimate.coalitions
+            ],
+        }
+
+
+def program_exploitability(
+    policy: str,
+    games: int,
+    environment: AECEnv,
+    *,
+    deviator: str | None,
+    coalitions: str | Iterable[str | Sequence[str]],
+    seed: int,
+    report: Report | None,
+) -> ProgramExploitabilityResult:
+    """`evaluation.exploitability` in an environment of `modal_env`, where the default deviator is the best reply.
+
+    Where profile and deviator are programs, mixes or best replies, payoffs are expectations, exactly, and need no
+    games; else games are played.
+
+    Raises:
+        UnknownAgentError: no such policy.
+        EvaluationError: no environment of modal_env, a player of Welfare Diplomacy, or as `evaluation.exploitability`.
+        ModalError: a program that cannot be written in this environment.
+    """
+    setting = getattr(getattr(environment, "unwrapped", None), "setting", None)
+    if not isinstance(setting, modal_env.Setting):
+        raise EvaluationError(f"environment={told(environment)}: give modal_env.make(...)")
+    check_games(games, seed)
+    check_means(store=None, report=report)
+    check_policies(policy, *(() if deviator is None else (deviator,)))
+    attacker = f"best-reply:to=({policy})" if deviator is None else deviator
+    sets = all_coalitions(setting.names)
+    named = {name.removeprefix("all-"): found for name, found in sets.items()} | sets
+    chosen = choose_coalitions(setting.names, coalitions, named)
+    tell = report or (lambda count: None)
+    mixes = {spec: _shares(spec, setting) for spec in dict.fromkeys((policy, attacker))}
+    exact = all(mix is not None for mix in mixes.values())
+
+    def played(who: Coalition) -> dict[str, tuple[float, ...]]:
+        seats = {player: attacker if player in who else policy for player in setting.names}
+        if exact:
+            paid = _expected({player: mixes[spec] or () for player, spec in seats.items()}, setting)
+            tell(games)
+            return {player: (payoff,) * games for player, payoff in paid.items()}
+        points: dict[str, list[float]] = {player: [] for player in seats}
+        for game in range(games):
+            for player, payoff in play_programs(environment, seats, game_seed(seed, game)).items():
+                points[player].append(payoff)
+            tell(1)
+        return {player: tuple(payoffs) for player, payoffs in points.items()}
+
+    baseline, deviating = played(()), {who: played(who) for who in chosen}
+    return ProgramExploitabilityResult(policy, attacker, exact, seed, setting, baseline, deviating)
+
+
+def _shares(spec: str, setting: modal_env.Setting) -> Shares | None:
+    """The mix that a policy plays in every round; None of one that is more than a mix.
+
+    Raises:
+        EvaluationError: a player of Welfare Diplomacy.
+        ModalError: a program that cannot be written in this setting.
+    """
+    policy = agents.make(spec)
+    if isinstance(policy, agents.ScriptedPolicy):
+        raise EvaluationError(f"policy {spec!r} plays a power of Welfare Diplomacy; in modal_env play program:FairBot")
+    if isinstance(policy, agents.BestReplyPolicy):
+        return ((policy.program(setting), Fraction(1)),)
+    if not isinstance(policy, agents.MixPolicy):
+        return None
+    for program, _ in policy.shares:
+        setting.mode().actions(program)
+    return tuple(policy.shares)
+
+
+def _expected(mixes: Mapping[str, Shares], setting: modal_env.Setting) -> dict[str, float]:
+    """Player -> expected payoff a round: everybody meets each of the others with the same probability."""
+    met: dict[tuple[Shares, Shares], Fraction] = {}
+    for mine, other in {(mixes[a], mixes[b]): None for a in mixes for b in mixes if a != b}:
+        met[mine, other] = expected_payoff(mine, other, setting)
+    return {
+        player: float(sum((met[mixes[player], mixes[b]] for b in mixes if b != player), Fraction(0)) / (len(mixes) - 1))
+        for player in mixes
+    }
+
+
+def play_programs(environment: AECEnv, players: Mapping[str, str], seed: int) -> dict[str, float]:
+    """Play one game of `modal_env` to its end: player -> what it was paid a round."""
+    policies = {player: agents.make(spec) for player, spec in players.items()}
+    environment.reset(seed=seed)
+    for player, policy in policies.items():
+        policy.reset(agent=player, seed=seed)
+    for player in environment.agent_iter():
+        observation, _, terminated, truncated, info = environment.last()
+        environment.step(None if terminated or truncated else policies[player].act(observation, info))
+    history = environment.unwrapped.contest.history
+    return {
+        player: sum(played.payoffs[number] for played in history) / len(history)
+        for number, player in enumerate(players)
+    }

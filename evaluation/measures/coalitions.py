@@ -1,0 +1,75 @@
+"""Coalitions: those of the paper, and those that somebody asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import combinations, islice
+
+from agents.wording import told
+from evaluation.checks import EvaluationError
+from evaluation.measures.intervals import Coalition
+from welfare_env.errors import did_you_mean
+
+MOST = 10_000  # coalitions of a list
+
+COALITIONS: dict[str, tuple[Coalition, ...]] = {
+    "singles": tuple((power,) for power in ("ENGLAND", "FRANCE", "GERMANY", "ITALY", "TURKEY")),
+    "pairs": (
+        ("ENGLAND", "TURKEY"),
+        ("ITALY", "RUSSIA"),
+        ("AUSTRIA", "ENGLAND"),
+        ("GERMANY", "TURKEY"),
+        ("FRANCE", "RUSSIA"),
+    ),
+}
+"""The paper's sets S_1 and S_2 (appendix B.3): powers that start with three centres, pairs that are not adjacent."""
+
+
+def all_coalitions(players: Sequence[str]) -> dict[str, tuple[Coalition, ...]]:
+    """Name -> all coalitions of one player, and of two."""
+    return {f"all-{name}": tuple(combinations(players, size)) for name, size in (("singles", 1), ("pairs", 2))}
+
+
+def choose_coalitions(
+    players: Sequence[str],
+    coalitions: str | Iterable[str | Sequence[str]],
+    sets: Mapping[str, Sequence[Coalition]],
+    check: Callable[[object], object] | None = None,
+) -> list[Coalition]:
+    """The coalitions meant by a name or a list, without repetition, members in the sequence of players.
+
+    Args:
+        players: of the game.
+        coalitions: a name of `sets`, or a list of coalitions, each a player or several.
+        sets: name -> coalitions.
+        check: is asked about every name first, to raise an error of the caller's own about strangers.
+
+    Raises:
+        EvaluationError: no set of this name, no list, an empty coalition, a stranger, a player twice in one.
+    """
+    if isinstance(coalitions, str):
+        if coalitions not in sets:
+            hint = did_you_mean(coalitions, [*sets, *players])
+            raise EvaluationError(f"coalitions={told(coalitions)}{hint}: choose {', '.join(sets)}, or give a list")
+        return list(sets[coalitions])
+    if not isinstance(coalitions, Iterable) or isinstance(coalitions, (set, frozenset)):
+        raise EvaluationError(f"coalitions={told(coalitions)}: give the name of a set, or a list of coalitions")
+    found = [_coalition(players, coalition, check) for coalition in islice(coalitions, MOST + 1)]
+    if not 1 <= len(found) <= MOST:
+        raise EvaluationError(f"coalitions: give from 1 to {MOST:,}")
+    return list(dict.fromkeys(found))
+
+
+def _coalition(players: Sequence[str], given: object, check: Callable[[object], object] | None) -> Coalition:
+    members = [given] if isinstance(given, str) else []
+    if not members and isinstance(given, Iterable):
+        members = list(islice(given, len(players) + 1))
+    if check:
+        for name in (member for member in members if isinstance(member, str)):
+            check(name)
+    known = [member for member in members if isinstance(member, str) and member in players]
+    if len(known) != len(members) or len(set(known)) != len(known) or not known:
+        stranger = next((member for member in members if member not in known), None)
+        hint = did_you_mean(stranger, players)
+        raise EvaluationError(f"coalition {told(given)}{hint}: name one or more of {', '.join(players)}, each once")
+    return tuple(player for player in players if player in known)

@@ -1,0 +1,1 @@
+"""What players say, and which promises they keep."""

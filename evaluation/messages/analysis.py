@@ -1,0 +1,156 @@
+"""Analysis of what players say to each other: pure functions from the record of a game. See docs/measures.md."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from evaluation.messages.promises import KINDS, Kind, Promise, promises
+from welfare_env import load_board
+from welfare_env.errors import RecordError
+from welfare_env.game.press import GLOBAL
+
+_WORD = re.compile(r"[^\W_]+")
+
+
+@dataclass(frozen=True)
+class Similarity:
+    """Mean cosine of pairs of messages, each a vector of how often it has each word; 0 to 1. nan of no pairs.
+
+    Attributes:
+        own: pairs of one sender's messages: how much players repeat themselves.
+        others: pairs of messages of different senders: how alike players talk.
+    """
+
+    own: float
+    others: float
+
+
+@dataclass(frozen=True)
+class MessageAnalysis:
+    """What was said in a game.
+
+    Attributes:
+        messages: how many.
+        public_share: of them, those to GLOBAL; nan when there were none.
+        matrix: sender -> recipient -> messages; only pairs that have any, senders and recipients by name.
+        similarity: see `Similarity`.
+        promises: see `evaluation.messages.promises`.
+    """
+
+    messages: int
+    public_share: float
+    matrix: dict[str, dict[str, int]]
+    similarity: Similarity
+    promises: tuple[Promise, ...]
+
+    def kept(self, kind: Kind | None = None, sender: str | None = None) -> int:
+        """Promises that were kept: of one kind, or of one sender, or all."""
+        return sum(promise.is_kept is True for promise in self.promises_of(kind, sender))
+
+    def broken(self, kind: Kind | None = None, sender: str | None = None) -> int:
+        """Promises that were broken."""
+        return sum(promise.is_kept is False for promise in self.promises_of(kind, sender))
+
+    def kept_share(self, kind: Kind | None = None, sender: str | None = None) -> float:
+        """Kept promises / promises that could be judged; nan of none."""
+        kept, broken = self.kept(kind, sender), self.broken(kind, sender)
+        return kept / (kept + broken) if kept + broken else math.nan
+
+    def promises_of(self, kind: Kind | None = None, sender: str | None = None) -> list[Promise]:
+        """Promises of one kind, or of one sender, or all."""
+        return [each for each in self.promises if kind in (None, each.kind) and sender in (None, each.sender)]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain JSON types; nan is None."""
+        shares = {"public_share": self.public_share, "own": self.similarity.own, "others": self.similarity.others}
+        told = {name: None if math.isnan(share) else share for name, share in shares.items()}
+        return {
+            "messages": self.messages,
+            "public_share": told["public_share"],
+            "matrix": self.matrix,
+            "similarity": {"own": told["own"], "others": told["others"]},
+            "promises": {
+                kind: {"kept": self.kept(kind), "broken": self.broken(kind), "found": len(self.promises_of(kind))}
+                for kind in KINDS
+            },
+            "sentences": [asdict(promise) for promise in self.promises],
+        }
+
+
+def analyse_messages(record: Mapping[str, Any], map_name: str | None = None) -> MessageAnalysis:
+    """What was said in a game.
+
+    Args:
+        record: the game.
+        map_name: the map, where it is a file of the caller's; by default the record's.
+
+    Raises:
+        RecordError: the record has no phases, or messages without what every message has.
+        UnknownMapError, MapFormatError: as their names say.
+    """
+    try:
+        sent = [message for phase in record["phases"] for message in phase["messages"]]
+        board = load_board(record["map"] if map_name is None else map_name)
+        texts = [(message["sender"], message["recipient"], message["message"]) for message in sent]
+        found = tuple(promises(record, board))
+    except (KeyError, TypeError) as error:
+        raise RecordError(f"the record is damaged or no saved game: {type(error).__name__}: {error}") from error
+    public = sum(recipient == GLOBAL for _, recipient, _ in texts)
+    return MessageAnalysis(
+        messages=len(texts),
+        public_share=public / len(texts) if texts else math.nan,
+        matrix=_matrix((sender, recipient) for sender, recipient, _ in texts),
+        similarity=_similarity([(sender, text) for sender, _, text in texts]),
+        promises=found,
+    )
+
+
+def _matrix(pairs: Iterable[tuple[str, str]]) -> dict[str, dict[str, int]]:
+    matrix: dict[str, dict[str, int]] = {}
+    for (sender, recipient), number in sorted(Counter(pairs).items()):
+        matrix.setdefault(sender, {})[recipient] = number
+    return matrix
+
+
+def _similarity(texts: Iterable[tuple[str, str]]) -> Similarity:
+    """All pairs at once: the square of a sum of n unit vectors is n and twice the sum of the cosines of all pairs."""
+    by_sender: dict[str, list[dict[str, float]]] = {}
+    for sender, text in texts:
+        if vector := _unit(text):
+            by_sender.setdefault(sender, []).append(vector)
+    sums = {sender: _sum(vectors) for sender, vectors in sorted(by_sender.items())}
+    counts = {sender: len(vectors) for sender, vectors in by_sender.items()}
+    total, everybody = sum(counts.values()), _square(_sum(list(sums.values())))
+    own = sum(_square(sums[sender]) - counts[sender] for sender in sums)
+    own_pairs = sum(number * (number - 1) for number in counts.values())
+    other_pairs = total * (total - 1) - own_pairs
+    return Similarity(_mean(own, own_pairs), _mean(everybody - total - own, other_pairs))
+
+
+def _mean(cosines: float, pairs: int) -> float:
+    """Rounding must not lead out of 0 .. 1."""
+    return min(1.0, max(0.0, cosines / pairs)) if pairs else math.nan
+
+
+def _unit(text: str) -> dict[str, float]:
+    """Word -> its share of a vector of length 1; empty for a text without words."""
+    words = Counter(_WORD.findall(text.casefold()))
+    length = math.sqrt(sum(number * number for number in words.values()))
+    return {word: number / length for word, number in words.items()}
+
+
+def _sum(vectors: list[dict[str, float]]) -> dict[str, float]:
+    total: dict[str, float] = {}
+    for vector in vectors:
+        for word, value in vector.items():
+            total[word] = total.get(word, 0.0) + value
+    return total
+
+
+def _square(vector: dict[str, float]) -> float:
+    return math.fsum(value * value for value in vector.values())

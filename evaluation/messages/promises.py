@@ -1,0 +1,166 @@
+"""What players say that they will do, against what they order.
+
+`evaluation.messages.sentences` finds announcements, by patterns in English; here they are judged by the orders of the
+phases that follow. What is found can be wrong: irony, or a plan told only to be rejected. Conditions ("if you ...")
+and other times ("next year") are found and not judged. Read the sentences, which are kept, before you rely on a count.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from evaluation.messages.sentences import KINDS, Announcement, Kind, Reader
+from welfare_env import Board
+from welfare_env.game.press import GLOBAL
+
+__all__ = ["KINDS", "Kind", "Promise", "promises"]
+
+_NUMBERS = {
+    **{"a": 1, "an": 1, "one": 1, "another": 1, "both": 2, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6},
+    **{"seven": 7, "eight": 8},
+}
+_YOU = re.compile(r"\b(?:you|your|yours)\b", re.I)
+_SEASONS = {"S": "spring", "F": "fall", "W": "winter"}  # by the first letter of a phase
+
+
+@dataclass(frozen=True)
+class Promise:
+    """A sentence that announces what its sender will do.
+
+    Attributes:
+        phase, round, sender, recipient: of the message.
+        kind: what is announced.
+        sentence: the words.
+        is_kept: None where it is not judged: a condition or another time is named, nothing says what or whom it is
+            about, or the game ended before.
+    """
+
+    phase: str
+    round: int
+    sender: str
+    recipient: str
+    kind: Kind
+    sentence: str
+    is_kept: bool | None
+
+
+def promises(record: Mapping[str, Any], board: Board) -> Iterator[Promise]:
+    """All promises of a game, in the sequence in which they were made.
+
+    How each kind is judged, by the orders that were carried out in the phase of the message:
+
+    * hold: no unit of the sender in a province that the sentence names moves; if it names none, none at all. Movement
+      phases only, and not judged where the sender has no unit that could be meant.
+    * not enter: no unit of the sender moves to a place named, or to a place where a power named ("you" in a private
+      message) has a unit or a centre when the phase begins. Movement phases only.
+    * support: a unit of the sender supports a unit of a power named or a unit or a place named. Movement phases only.
+    * disband: in the Winter of this year the sender disbands as many units as the sentence says: "all", a
+      number, or else one. Orders count, removals by force do not. With no unit left, "all" is kept.
+    """
+    reader = Reader(board)
+    phases = record["phases"]
+    for index, phase in enumerate(phases[:-1]):
+        for message in phase["messages"]:
+            for said in reader.find(message["message"]):
+                case = _Case(phases[index:-1], message, said, reader)
+                yield Promise(
+                    phase["name"],
+                    message["round"],
+                    message["sender"],
+                    message["recipient"],
+                    said.kind,
+                    said.sentence,
+                    case.judge() if _is_due(said, phase["name"]) else None,
+                )
+
+
+def _is_due(said: Announcement, phase: str) -> bool:
+    """Whether it is about now, or, of disbanding, about the Winter of this year, and without a condition."""
+    year, is_disbanding = phase[1:5], said.kind == "disband"
+    seasons = {"fall" if word == "autumn" else word for word in _words(said.sentence)} & set(_SEASONS.values())
+    phases = set(re.findall(r"\b[SFW]\d{4}[MRA]\b", said.sentence))
+    return (
+        not said.is_open
+        and seasons <= {"winter" if is_disbanding else _SEASONS[phase[0]]}
+        and phases <= {phase, f"W{year}A" if is_disbanding else phase}
+        and set(re.findall(r"\d{4}", said.sentence)) <= {year}
+    )
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"\d+|[a-z]+", text.casefold())
+
+
+class _Case:
+    """A promise and the phases from its own on."""
+
+    def __init__(
+        self, phases: list[Mapping[str, Any]], message: Mapping[str, Any], said: Announcement, reader: Reader
+    ) -> None:
+        self.phases, self.kind, self.what = phases, said.kind, said.what
+        self.sender = message["sender"]
+        self.places = reader.places(self.what)
+        self.powers = reader.powers(self.what) - {self.sender}
+        if _YOU.search(self.what) and message["recipient"] != GLOBAL:
+            self.powers.add(message["recipient"])
+
+    def judge(self) -> bool | None:
+        """Whether it was kept; None where that cannot be said."""
+        if self.kind == "disband":
+            return self._disbanded()
+        if not self.phases[0]["name"].endswith("M"):
+            return None
+        return {"hold": self._held, "not enter": self._kept_out, "support": self._supported}[self.kind]()
+
+    def _orders(self, phase: Mapping[str, Any]) -> list[list[str]]:
+        return [order.split() for order in phase["orders"].get(self.sender, ())]
+
+    def _held(self) -> bool | None:
+        standing = {_province(unit.split()[1]) for unit in self.phases[0]["state"]["units"].get(self.sender, ())}
+        meant = standing & self.places if self.places else standing
+        if not meant:
+            return None
+        return not meant & {_province(words[1]) for words in self._orders(self.phases[0]) if words[2:3] == ["-"]}
+
+    def _kept_out(self) -> bool | None:
+        closed = self.places | {place for power in self.powers for place in self._held_by(power)}
+        if not closed:
+            return None
+        entered = {_province(words[3]) for words in self._orders(self.phases[0]) if words[2:3] == ["-"]}
+        return not entered & closed
+
+    def _supported(self) -> bool | None:
+        if not self.places and not self.powers:
+            return None
+        units = self.phases[0]["state"]["units"]
+        theirs = {_province(unit.split()[1]) for power in self.powers for unit in units.get(power, ())}
+        supported = [words[3:] for words in self._orders(self.phases[0]) if words[2:3] == ["S"]]
+        named = {_province(word) for words in supported for word in words if word != "-"} & self.places
+        return bool(named) or any(_province(words[1]) in theirs for words in supported)
+
+    def _disbanded(self) -> bool | None:
+        name = f"W{self.phases[0]['name'][1:5]}A"
+        winter = next((phase for phase in self.phases if phase["name"] == name), None)
+        if winter is None:
+            return None
+        standing = len(winter["state"]["units"].get(self.sender, ()))
+        number = standing if re.search(r"\b(?:all|everything|entire|completely)\b", self.what, re.I) else self._number()
+        return sum(words[-1] == "D" for words in self._orders(winter)) >= number
+
+    def _number(self) -> int:
+        numbers = [int(word) if word.isdecimal() else _NUMBERS.get(word, 0) for word in _words(self.what)[:3]]
+        return next((number for number in numbers if 0 < number < 100), 1)
+
+    def _held_by(self, power: str) -> set[str]:
+        """Where a power has a unit or a centre when the phase begins."""
+        state = self.phases[0]["state"]
+        units = {_province(unit.split()[1]) for unit in state["units"].get(power, ()) if unit[0] != "*"}
+        return units | set(state["centers"].get(power, ()))
+
+
+def _province(location: str) -> str:
+    """STP of "STP/SC"."""
+    return location.partition("/")[0]

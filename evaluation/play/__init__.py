@@ -1,0 +1,1 @@
+"""Games between policies: played, side by side, and kept."""

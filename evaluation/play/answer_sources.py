@@ -1,0 +1,65 @@
+"""Where the answers of a language model come from, as far as its name does not say: part of a game's key."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import sqlite3
+from pathlib import Path
+
+from agents.files import irregular, reason, shown
+from agents.lm.errors import CacheError
+
+
+def answered_by(model: str, base_url: str = "") -> dict[str, str]:
+    """A model with the server that answers for it, or with a digest of the kept replies that do.
+
+    Args:
+        model: "openai/NAME", "anthropic/NAME", "replay/PATH" or "scripted/stub".
+        base_url: of the server, where it was given; else the environment or the provider decides.
+
+    Raises:
+        ConfigError: what the environment holds is no address that may be written down.
+        CacheError: the file of kept replies cannot be read.
+    """
+    from agents.lm.models.settings import checked_url
+    from agents.lm.models.shared_models import REMOTE
+
+    provider, _, rest = model.partition("/")
+    if provider == "replay":
+        return {"model": model, "replies": replies_digest(rest)}
+    maker = REMOTE.get(provider)
+    if maker is None:
+        return {"model": model}
+    given = base_url or os.environ.get(maker.URL_VARIABLE) or maker.URL
+    return {"model": model, "server": checked_url(given, "base_url" if base_url else maker.URL_VARIABLE)}
+
+
+def replies_digest(path: str | os.PathLike[str]) -> str:
+    """SHA-256 of the contents of a file of kept replies, not of how they lie on the disk.
+
+    Raises:
+        CacheError: it cannot be read.
+    """
+    try:
+        if wrong := irregular(path):
+            raise CacheError(f"{shown(path)}: it {wrong}")
+        parts = [Path(f"{Path(path).absolute()}{end}") for end in ("", "-wal")]
+        state = tuple((part.stat().st_size, part.stat().st_mtime_ns) if part.exists() else None for part in parts)
+        return _digest(parts[0], state)
+    except (OSError, sqlite3.Error, ValueError, TypeError) as error:  # of damaged names, or a table without its text
+        raise CacheError(f"{shown(path)}: the kept replies cannot be read: {reason(error)}") from error
+
+
+@functools.lru_cache(maxsize=16)
+def _digest(path: Path, state: object) -> str:
+    """Read once for all games; `state` tells when the file has changed."""
+    digest = hashlib.sha256()
+    connection = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)
+    try:
+        for line in connection.iterdump():
+            digest.update(line.encode() + b"\0")
+    finally:
+        connection.close()
+    return digest.hexdigest()

@@ -1,0 +1,261 @@
+"""Finished games on disk, found again by what was played: one SQLite file, written by any number of processes.
+
+A game is stored under the hash of its full specification (board, rules, players, seed, ... whatever determines it), so
+an interrupted experiment that asks again for the same games gets those it has already played. Specifications and
+records are JSON; nothing is unpickled.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import sqlite3
+import time
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from agents.files import parse_json
+from agents.storage import Layout
+from welfare_env.errors import WelfareEnvError
+from welfare_env.game.record import LARGEST_FILE
+
+DEFAULT_PATH = Path("runs", "evaluation.sqlite")
+
+SPECIFICATION_VERSION = 1
+"""Part of every key: raise it when the same specification no longer gives the same record."""
+
+LATEST = 253_402_300_800  # seconds from 1970 to the year 10000
+
+_DAMAGED = "The file is damaged or no store: move it away or restore it from a copy, and run this again"
+_CURE = (
+    "Restore the file from a copy; or delete the row with that key from its table `games`, or the whole file: what is "
+    "missing is played again"
+)
+
+_CREATE = """
+CREATE TABLE games (
+    key TEXT PRIMARY KEY,        -- of the specification, see specification_key
+    specification TEXT NOT NULL, -- canonical JSON, to be read by people
+    record BLOB NOT NULL,        -- JSON, compressed with zlib
+    checksum TEXT NOT NULL,      -- SHA-256 of key and record
+    created REAL NOT NULL        -- seconds since 1970; nothing depends on it
+) WITHOUT ROWID
+"""
+_UPSERT = """
+INSERT INTO games (key, specification, record, checksum, created) VALUES (?, ?, ?, ?, ?)
+ON CONFLICT (key) DO UPDATE SET record = excluded.record, checksum = excluded.checksum, created = excluded.created
+"""
+
+
+class StoreError(WelfareEnvError):
+    """The store cannot be used as asked. The message names the file and says what to do."""
+
+
+_LAYOUT = Layout(
+    application=0x57454C46,  # "WELF"
+    version=1,
+    create=_CREATE,
+    error=StoreError,
+    damaged=_DAMAGED,
+    safe="the games stored so far",
+    seconds=60.0,
+    is_durable=True,  # games may have cost money: also a power cut loses none that put has returned for
+)
+
+
+def specification_key(specification: Mapping[str, Any]) -> str:
+    """The key of a game: 64 hexadecimal digits, the same for equal specifications on every machine.
+
+    Args:
+        specification: plain JSON values; the order of keys does not matter, and a tuple equals a list.
+
+    Raises:
+        StoreError: it holds something that is no JSON, such as nan or a numpy array.
+    """
+    return hashlib.sha256(_canonical(specification).encode("ascii")).hexdigest()
+
+
+@dataclass(frozen=True)
+class StoredGame:
+    """A game that a store has.
+
+    Attributes:
+        key: of its specification.
+        specification: as it was given to `GameStore.put`.
+        created: when it was stored, in seconds since 1970.
+    """
+
+    key: str
+    specification: dict[str, Any]
+    created: float
+
+
+class GameStore:
+    """A store of finished games.
+
+    The file and its folder are made when first used. Any number of processes may have a store on one file, each its
+    own; a store is for the thread that first uses it. A write-ahead log lies beside the file and needs a local disk:
+    network file systems do not have the shared memory that it relies on.
+
+    A game is there in full or not at all, whenever its writer is killed; once `put` has returned it stays.
+
+    Args:
+        path: of the SQLite file.
+
+    Example:
+        with GameStore("runs/evaluation.sqlite") as store:
+            if store.get(specification) is None:
+                store.put(specification, game.record())
+    """
+
+    def __init__(self, path: str | os.PathLike[str] = DEFAULT_PATH) -> None:
+        # The process may go to another folder before the file is opened.
+        self.path = Path(path).absolute()
+        self._open_connection: sqlite3.Connection | None = None
+
+    def __enter__(self) -> GameStore:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the file. The next use opens it again."""
+        if self._open_connection is not None:
+            self._open_connection.close()
+            self._open_connection = None
+
+    def get(self, specification: Mapping[str, Any]) -> dict[str, Any] | None:
+        """The record of a game, or None when it has not been stored.
+
+        Raises:
+            StoreError: the file cannot be read, or the record does not match its checksum.
+        """
+        key = specification_key(specification)
+        row = self._row(key)
+        return None if row is None else self._unpack(key, *row)
+
+    def put(self, specification: Mapping[str, Any], record: Mapping[str, Any]) -> None:
+        """Store the record of a game, in place of one of the same specification.
+
+        Raises:
+            StoreError: the file cannot be written, or the specification or the record is no JSON, or too large.
+        """
+        key = specification_key(specification)
+        text = _dump(record, "record").encode("ascii")
+        if len(text) > LARGEST_FILE:
+            raise StoreError(f"the record of a game has {len(text):,} bytes: {LARGEST_FILE:,} are the most")
+        row = (key, _canonical(specification), zlib.compress(text), _checksum(key, text), time.time())
+        with self._connection() as connection:
+            connection.execute(_UPSERT, row)
+
+    def count(self) -> int:
+        """How many games there are.
+
+        Raises:
+            StoreError: the file cannot be read.
+        """
+        with self._connection() as connection:
+            return int(connection.execute("SELECT count(*) FROM games").fetchone()[0])
+
+    def games(self) -> list[StoredGame]:
+        """All games, the oldest first.
+
+        Raises:
+            StoreError: the file cannot be read.
+        """
+        with self._connection() as connection:
+            rows = connection.execute("SELECT key, specification, created FROM games ORDER BY created, key").fetchall()
+        return [self._told(*row) for row in rows]
+
+    def record(self, key: str) -> dict[str, Any]:
+        """The record of a game, by its key.
+
+        Raises:
+            StoreError: there is none, the file cannot be read, or the record does not match its checksum.
+        """
+        row = self._row(key) if is_whole_key(key) else None
+        if row is None:
+            raise StoreError(f"{self.path}: there is no game {key!r:.80}")
+        return self._unpack(key, *row)
+
+    def _row(self, key: str) -> tuple[bytes, str] | None:
+        """Record and checksum."""
+        with self._connection() as connection:
+            row: tuple[bytes, str] | None = connection.execute(
+                "SELECT record, checksum FROM games WHERE key = ?", (key,)
+            ).fetchone()
+        return row
+
+    def _told(self, key: Any, text: Any, created: Any) -> StoredGame:
+        """A row without its record. Its key is that of its specification."""
+        is_ours = is_whole_key(key) and isinstance(text, str) and isinstance(created, float) and 0 <= created < LATEST
+        if not is_ours or hashlib.sha256(text.encode()).hexdigest() != key:
+            raise self._damaged(key, "the specification of", "key")
+        try:
+            specification = parse_json(text)["specification"]
+        except (ValueError, KeyError, TypeError) as error:
+            raise self._damaged(key, "the specification of", "key") from error
+        return StoredGame(key, specification, created)
+
+    def _unpack(self, key: str, packed: Any, checksum: Any) -> dict[str, Any]:
+        text = _inflated(packed)
+        if text is None or _checksum(key, text) != checksum:
+            raise self._damaged(key, "the record of", "checksum")
+        try:
+            record = parse_json(text)
+        except ValueError:
+            record = None
+        if not isinstance(record, dict):
+            raise StoreError(f"{self.path}: the record of game {key} is no game, though its checksum is right. {_CURE}")
+        return record
+
+    def _damaged(self, key: object, what: str, proof: str) -> StoreError:
+        return StoreError(f"{self.path}: {what} game {key!s:.80} does not match its {proof}. {_CURE}")
+
+    @contextmanager
+    def _connection(self) -> Iterator[sqlite3.Connection]:
+        with _LAYOUT.guard(self.path):
+            if self._open_connection is None:
+                self._open_connection = _LAYOUT.connect(self.path)
+            yield self._open_connection
+
+
+def is_whole_key(key: object) -> bool:
+    """Whether something looks like a key of `specification_key`."""
+    return isinstance(key, str) and re.fullmatch("[0-9a-f]{64}", key) is not None
+
+
+def _inflated(packed: Any) -> bytes | None:
+    """What was compressed; None where it is damaged, or unfolds to more than any record has."""
+    try:
+        unfolding = zlib.decompressobj()
+        text = unfolding.decompress(packed, LARGEST_FILE)
+    except (zlib.error, TypeError):
+        return None
+    return text if unfolding.eof and not unfolding.unused_data else None
+
+
+def _canonical(specification: Mapping[str, Any]) -> str:
+    return _dump({"version": SPECIFICATION_VERSION, "specification": specification}, "specification", sort_keys=True)
+
+
+def _dump(value: Mapping[str, Any], what: str, sort_keys: bool = False) -> str:
+    try:
+        return json.dumps(value, sort_keys=sort_keys, separators=(",", ":"), allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise StoreError(f"the {what} of a game must be plain JSON, without nan and infinity: {error}") from error
+
+
+def _checksum(key: str, text: bytes) -> str:
+    """Of the key too: a record under another game's key is found out."""
+    return hashlib.sha256(key.encode("ascii") + b"\n" + text).hexdigest()

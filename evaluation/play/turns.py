@@ -1,0 +1,93 @@
+"""Games from the first turn to the last: players in turn, or all at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from threading import Event
+from typing import TYPE_CHECKING, Any
+
+from pettingzoo import AECEnv, ParallelEnv
+
+from agents import Policy
+from welfare_env import View, WelfareEnvError
+
+if TYPE_CHECKING:
+    from agents.lm.models.shared_models import SharedModels
+
+Policies = Mapping[str, Policy]
+
+
+class GameStopped(WelfareEnvError):
+    """A game was broken off, since another one had to end."""
+
+
+def play_in_turn(env: AECEnv, policies: Policies, seed: int, stop: Event) -> None:
+    """Play a game in which one player acts after the other.
+
+    Raises:
+        GameStopped: `stop` was set.
+    """
+    env.reset(seed=seed)
+    for agent in env.agent_iter():
+        _check(stop)
+        observation, _, terminated, truncated, info = env.last()
+        env.step(None if terminated or truncated else policies[agent].act(observation, info))
+
+
+def play_at_once(
+    env: ParallelEnv, policies: Policies, seed: int, stop: Event, models: SharedModels | None = None
+) -> None:
+    """Play a game in which all players act at the same time; language models are asked side by side, a thread each.
+
+    Args:
+        models: where the language models come from; an interruption ends the calls of all of them.
+
+    Raises:
+        GameStopped: `stop` was set.
+    """
+    from agents.lm.models.shared_models import default_models
+    from agents.lm.player import language_models
+
+    waiting = [agent for agent, policy in policies.items() if any(language_models(policy))]
+    observations, infos = env.reset(seed=seed)
+    with (models or default_models()).threads(max(1, len(waiting))) as pool:
+        while env.agents:
+            _check(stop)
+            _look(infos, waiting)
+            asked = {agent: pool.submit(policies[agent].act, observations[agent], infos[agent]) for agent in waiting}
+            actions = {
+                agent: policies[agent].act(observations[agent], infos[agent])
+                for agent in env.agents
+                if agent not in asked
+            }
+            actions |= {agent: call.result() for agent, call in asked.items()}
+            observations, _, _, _, infos = env.step({agent: actions[agent] for agent in env.agents})
+
+
+def _look(infos: Mapping[str, Mapping[str, Any]], agents: list[str]) -> None:
+    """Has the engine list the legal orders before threads do: it works for one thread at a time."""
+    for agent in agents:
+        view: View = infos[agent]["view"]
+        _ = view.legal_orders
+
+
+def _check(stop: Event) -> None:
+    if stop.is_set():
+        raise GameStopped("the game was broken off, since another one had to end")
+
+
+def conversation(policies: Policies) -> dict[str, Any]:
+    """What language models add to a game's record.
+
+    "language_models": player -> a list, an entry for each model that plays for it (`LMPolicy.to_dict`); "replies":
+    player -> how many were asked for, and how many could be read.
+    """
+    from agents.lm.ledger import reply_counts
+    from agents.lm.player import language_models
+
+    found = {player: list(language_models(policy)) for player, policy in policies.items()}
+    playing = {player: models for player, models in found.items() if models}
+    return {
+        "language_models": {player: [model.to_dict() for model in models] for player, models in playing.items()},
+        "replies": {player: reply_counts(model.ledger for model in models) for player, models in playing.items()},
+    }

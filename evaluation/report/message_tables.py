@@ -1,0 +1,151 @@
+"""What was said in many games, as tables: a row for the games that differ by their seed alone."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rich.table import Table
+from rich.text import Text
+
+from evaluation.measures.intervals import mean_estimate
+from evaluation.messages.analysis import MessageAnalysis, analyse_messages
+from evaluation.messages.promises import KINDS, Kind
+from evaluation.play.stored_games import played, seats
+from evaluation.report.tables import cell, titled
+from welfare_env.errors import MapFormatError, RecordError, UnknownMapError
+
+CAPTION = "mean over games [95% bootstrap interval]; definitions: docs/measures.md, Messages"
+
+
+@dataclass(frozen=True)
+class Talk:
+    """What was said in some games.
+
+    Attributes:
+        players: who plays what, see `evaluation.play.stored_games.seats`; for a game that does not tell, its name.
+        rules: see `evaluation.play.stored_games.played`; "" for a game that does not tell.
+        games: name -> analysis.
+    """
+
+    players: str
+    rules: str
+    games: dict[str, MessageAnalysis]
+
+    @property
+    def title(self) -> str:
+        """Players and rules, a line each."""
+        return f"{self.players}\n{self.rules}".strip()
+
+    @property
+    def matrix(self) -> dict[str, Counter[str]]:
+        """Sender -> recipient -> messages in all games together."""
+        total: dict[str, Counter[str]] = {}
+        for analysis in self.games.values():
+            for sender, sent in analysis.matrix.items():
+                total.setdefault(sender, Counter()).update(sent)
+        return dict(sorted(total.items()))
+
+    def promises(self, kind: Kind) -> tuple[int, int, int]:
+        """Promises of a kind in all games together: found, kept, broken."""
+        found = [promise.is_kept for analysis in self.games.values() for promise in analysis.promises_of(kind)]
+        return len(found), found.count(True), found.count(False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain JSON types."""
+        return {
+            "players": self.players,
+            "rules": self.rules,
+            "games": {name: game.to_dict() for name, game in self.games.items()},
+        }
+
+
+def talks(records: Mapping[str, Mapping[str, Any]]) -> list[Talk]:
+    """What was said, for each condition.
+
+    Args:
+        records: name -> record of a game.
+
+    Raises:
+        RecordError: a record is damaged.
+        UnknownMapError, MapFormatError: as for `analyse_messages`.
+    """
+    found: dict[tuple[str, str], dict[str, MessageAnalysis]] = {}
+    for name, record in records.items():
+        try:
+            analysis, condition = analyse_messages(record), _condition(name, record)
+        except (UnknownMapError, MapFormatError):
+            raise
+        except (AttributeError, KeyError, TypeError, ValueError, RecordError) as error:
+            raise RecordError(f"{name} is damaged or no saved game: {type(error).__name__}: {error}") from error
+        found.setdefault(condition, {})[name] = analysis
+    return [Talk(players, rules, games) for (players, rules), games in found.items()]
+
+
+def _condition(name: str, record: Mapping[str, Any]) -> tuple[str, str]:
+    """Players and rules; the name alone for a game that was played by hand, or elsewhere."""
+    facts = record.get("welfare_env", {})
+    if "players" not in facts or "rules" not in facts:
+        return name, ""
+    return seats(facts["players"]), played(facts | {"map": record["map"]})
+
+
+def talk_tables(rows: Sequence[Talk]) -> Iterator[Table]:
+    """Messages and promises; of a single row, who wrote to whom, too."""
+    yield _messages_table(rows)
+    yield _promises_table(rows)
+    if len(rows) == 1 and rows[0].matrix:
+        yield _matrix_table(rows[0])
+
+
+def _messages_table(rows: Sequence[Talk]) -> Table:
+    table = titled("Messages", CAPTION)
+    table.add_column("players and rules", overflow="fold", min_width=11)
+    for name in ("games", "messages a game", "public share", "similarity, own", "similarity, others"):
+        table.add_column(name, justify="right")
+    for row in rows:
+        games = list(row.games.values())
+        values = (
+            _mean([float(game.messages) for game in games], 1),
+            _mean([game.public_share for game in games]),
+            _mean([game.similarity.own for game in games]),
+            _mean([game.similarity.others for game in games]),
+        )
+        table.add_row(*map(Text, (row.title, str(len(games)), *values)))
+    return table
+
+
+def _mean(values: Sequence[float], digits: int = 2) -> str:
+    """Over the games that have a value."""
+    told = [value for value in values if not math.isnan(value)]
+    return cell(mean_estimate(told, 0), digits, "\n") if told else "-"
+
+
+def _promises_table(rows: Sequence[Talk]) -> Table:
+    caption = "in all games together; kept share: of those that could be judged. --json has the sentences: read them"
+    table = titled("Promises", caption)
+    table.add_column("players and rules", overflow="fold", min_width=11)
+    table.add_column("kind")
+    for name in ("found", "kept", "broken", "kept share"):
+        table.add_column(name, justify="right")
+    for row in rows:
+        for kind in KINDS:
+            found, kept, broken = row.promises(kind)
+            share = f"{kept / (kept + broken):.2f}" if kept + broken else "-"
+            title = row.title if kind == KINDS[0] else ""
+            table.add_row(*map(Text, (title, kind, str(found), str(kept), str(broken), share)))
+    return table
+
+
+def _matrix_table(row: Talk) -> Table:
+    table = titled("Who writes to whom", "messages in all games together, by sender and recipient")
+    recipients = sorted({recipient for sent in row.matrix.values() for recipient in sent})
+    table.add_column("from")
+    for recipient in recipients:
+        table.add_column(Text(recipient), justify="right", overflow="fold")
+    for sender, sent in row.matrix.items():
+        table.add_row(*map(Text, (sender, *(str(sent[recipient] or "-") for recipient in recipients))))
+    return table

@@ -1,0 +1,135 @@
+"""Results as tables for the terminal.
+
+What they show may hold brackets, as the path of a map can: all of it is `Text`, in which rich looks for no markup.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from rich.table import Table
+from rich.text import Text
+
+from evaluation.experiments.exploitability import ExploitabilityResult
+from evaluation.experiments.self_play import SelfPlayResult
+from evaluation.measures.intervals import Estimate
+from evaluation.play.store import StoredGame
+from evaluation.play.stored_games import SHOWN_KEY, Condition, day
+
+WIDE = 124  # columns that the widest table needs with intervals beside their values
+FEW_GAMES = 10
+SHOWN_GAMES = 5  # of a condition, one by one
+BIASED = "\nthe best of several coalitions is biased upwards: see each one's gain"
+
+
+def cell(estimate: Estimate, digits: int = 2, between: str = " ") -> str:
+    """An estimate and, where there is one, its interval: ``4.84 [4.80, 4.89]``."""
+    if math.isnan(estimate.value):
+        return "-"
+    value = f"{estimate.value:.{digits}f}"
+    if not estimate.has_interval:
+        return value
+    return f"{value}{between}[{estimate.low:.{digits}f}, {estimate.high:.{digits}f}]"
+
+
+def self_play_table(results: Sequence[SelfPlayResult], width: int = WIDE) -> Table:
+    """A row a policy: the measures of the paper's figures 3 and 5. Narrow tables have intervals below their values."""
+    first = results[0]
+    table = _table("Self-play", first, len(first.measures))
+    table.add_column("policy", overflow="fold", min_width=12)
+    for name in ("root Nash welfare", "proficiency", "stolen SCs a year", "conflicts a phase"):
+        table.add_column(name, justify="right")
+    between = " " if width >= WIDE else "\n"
+    for result in results:
+        welfare = cell(result.root_nash_welfare, 3, between)
+        others = (result.proficiency, result.stolen_centers, result.conflicts)
+        _add_row(table, result.policy, welfare, *(cell(estimate, 2, between) for estimate in others))
+    return table
+
+
+def power_table(result: SelfPlayResult) -> Table:
+    """A row a power: welfare points a year, or the score of the standard game."""
+    points = result.rules.is_welfare
+    table = titled("Per power")
+    table.add_column("power")
+    table.add_column("WP a year" if points else f"score ({result.rules.scoring})", justify="right", no_wrap=True)
+    for power, estimate in (result.welfare_per_year if points else result.scores).items():
+        _add_row(table, power, cell(estimate))
+    return table
+
+
+def exploitability_table(results: Sequence[ExploitabilityResult], names: Sequence[str]) -> Table:
+    """A row a profile and set of coalitions: the paper's figure 4. Of several, it tells who deviated, too."""
+    first = results[0]
+    table = _table("Exploitability", first, len(first.baseline), BIASED)
+    table.add_column("profile", overflow="fold")
+    table.add_column("coalitions")
+    several = len(results) > 1
+    if several:
+        table.add_column("deviator", overflow="fold")
+    table.add_column("exploitability, WP a year", justify="right", no_wrap=True)
+    table.add_column("attained by", overflow="fold")
+    for result, name in zip(results, names, strict=True):
+        deviator = (result.deviator,) if several else ()
+        _add_row(table, result.profile, name, *deviator, cell(result.value), " + ".join(result.best))
+    return table
+
+
+def coalition_table(result: ExploitabilityResult) -> Table:
+    """A row a coalition: what it and its members gain, and what is left to the others."""
+    table = titled(f"Deviator {result.deviator}")
+    table.add_column("coalition")
+    table.add_column("gain, WP a year", justify="right", no_wrap=True)
+    table.add_column("each member", justify="right")
+    table.add_column("others' root Nash welfare", justify="right", no_wrap=True)
+    for gain in result.estimate.coalitions:
+        members = "\n".join(f"{power} {cell(member)}" for power, member in gain.members.items())
+        others = cell(result.victims_welfare[gain.coalition])
+        _add_row(table, "\n".join(gain.coalition), cell(gain.gain), members if len(gain.members) > 1 else "", others)
+    return table
+
+
+def stored_table(groups: Mapping[Condition, Sequence[StoredGame]]) -> Table:
+    """A row a condition: what was played, and the games with their seeds and the beginnings of their keys."""
+    table = titled("Stored games", "earlier code: it has changed since, so such games are played anew; times in UTC")
+    table.add_column("players", overflow="fold", min_width=12)
+    table.add_column("played", overflow="fold", min_width=12)
+    table.add_column("games", justify="right")
+    table.add_column("last stored")
+    table.add_column("seed", justify="right", no_wrap=True)
+    table.add_column("key", no_wrap=True)
+    for condition, games in groups.items():
+        shown = games[:SHOWN_GAMES]
+        more = [f"{len(games) - len(shown)} more"] if len(games) > len(shown) else []
+        seeds = "\n".join([*(str(game.specification["seed"]) for game in shown), *more])
+        keys = "\n".join([game.key[:SHOWN_KEY] for game in shown])
+        last = day(max(game.created for game in games)).replace("T", "\n").removesuffix("Z")
+        rules = condition.rules if condition.is_current else f"{condition.rules}, earlier code"
+        _add_row(table, condition.players, rules, str(len(games)), last, seeds, keys)
+    return table
+
+
+def _table(what: str, result: SelfPlayResult | ExploitabilityResult, games: int, remark: str = "") -> Table:
+    """An empty table that tells in its title what was played, and in its caption what the numbers are."""
+    rules = result.rules
+    press = f"{rules.message_rounds} message rounds{' of tokens' * rules.has_tokens}" if rules.has_press else "no press"
+    few = "; of few games it is too narrow (of 5 it covers about 84%)" if games < FEW_GAMES else ""
+    return titled(
+        f"{what}: {rules.variant} rules, {result.map_name} map, years: {rules.years}, {press}, games: {games}",
+        f"mean [95% bootstrap interval]{few}{remark}",
+    )
+
+
+def titled(title: str, caption: str = "") -> Table:
+    """An empty table with a title and a caption."""
+    return Table(
+        title=Text(title, style="table.title"),
+        caption=Text(caption, style="table.caption") if caption else None,
+        title_justify="left",
+        caption_justify="left",
+    )
+
+
+def _add_row(table: Table, *cells: str) -> None:
+    table.add_row(*map(Text, cells))

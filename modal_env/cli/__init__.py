@@ -1,0 +1,1 @@
+"""The commands of ``python -m modal_env``, their tables and their pictures."""

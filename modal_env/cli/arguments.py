@@ -1,0 +1,112 @@
+"""Agents, shares and numbers as they are written on the command line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+
+from modal_env.checks import MAX_DIGITS
+from modal_env.errors import FormulaError, GameError
+from modal_env.games.game import Game, Mix
+from modal_env.logic.library import LIBRARY, POST, SHORT
+from modal_env.logic.notation import OWN_WORDS, find, parse, parse_agents
+from modal_env.logic.syntax import Agent
+
+NAMED = re.compile(r"\s*([^\W\d]\w*)\s*=(?!>)(.*)", re.DOTALL)
+
+
+def read_agents(texts: Sequence[str] | None) -> list[Agent]:
+    """The agents of a command line: names, formulas and NAME=FORMULA; none are the four of the post.
+
+    Raises:
+        FormulaError: a name with two meanings, or as `modal_env.parse`.
+    """
+    if not texts:
+        return list(POST)
+    split = [NAMED.fullmatch(text) for text in texts]
+    defined: dict[str, str] = {}
+    for match in filter(None, split):
+        _check_name(match[1], match[2], defined)
+        defined[match[1]] = match[2]
+    helpers = parse_agents(defined, {**LIBRARY, **SHORT})
+    return [helpers[match[1]] if match else find(text, helpers) for text, match in zip(texts, split, strict=True)]
+
+
+def _check_name(name: str, text: str, defined: Mapping[str, str]) -> None:
+    """That a name may be given to a formula.
+
+    Raises:
+        FormulaError: it is a word of formulas, or has another meaning in the library or in those defined before.
+    """
+    if name.casefold() in OWN_WORDS and len(name) > 1:  # letters are words, too, but not confused with names
+        raise FormulaError(f"{name!r} is a word of formulas: choose another name")
+    alike = [other for other in defined if other.casefold() == name.casefold()]
+    if alike and (alike[0], defined[alike[0]].split()) != (name, text.split()):
+        raise FormulaError(f"two agents are called {name!r}: name them differently")
+    for known, agent in {**LIBRARY, **SHORT}.items():
+        if known.casefold() == name.casefold() and not _means(text, agent):
+            raise FormulaError(f"the library has an agent called {known}, {agent.text}: choose another name")
+
+
+def _means(text: str, agent: Agent) -> bool:
+    try:
+        return parse(text) == agent
+    except FormulaError:  # a formula that calls agents of this command line, or none at all
+        return False
+
+
+def all_different(agents: list[Agent]) -> list[Agent]:
+    """The agents.
+
+    Raises:
+        GameError: one of them comes twice; by any names, it is the same choice.
+    """
+    for number, agent in enumerate(agents):
+        if agent in agents[:number]:
+            first = agents[agents.index(agent)].name
+            names = f"{first!r:.60}" if first == agent.name else f"{first!r:.60} and {agent.name!r:.60}"
+            raise GameError(f"an agent is given twice, as {names}: leave one out")
+    return agents
+
+
+def read_shares(game: Game, text: str | None) -> Mix:
+    """The shares that a text gives; the same of all, where there is none.
+
+    Raises:
+        GameError: no shares that add up to 1.
+    """
+    return game.mix(read_numbers(game, text) or [Fraction(1, len(game.agents))] * len(game.agents))
+
+
+def read_numbers(game: Game, text: str | None) -> dict[str, str] | None:
+    """NAME=NUMBER,... as a mapping of the game's names.
+
+    Raises:
+        GameError: something else.
+    """
+    if text is None:
+        return None
+    found: dict[str, str] = {}
+    for part in text.split(","):
+        name, equals, number = (piece.strip() for piece in part.rpartition("="))
+        if not equals or _full(game, name) in found:
+            raise GameError(f"{part!r:.80} in {text!r:.80}: give NAME=NUMBER, each name once, with commas between them")
+        found[_full(game, name)] = number
+    return found
+
+
+def _full(game: Game, name: str) -> str:
+    """FairBot of FB."""
+    return SHORT[name.upper()].name if name not in game.names and name.upper() in SHORT else name
+
+
+def read_whole(name: str, number: str) -> int:
+    """A number of members.
+
+    Raises:
+        GameError: no whole number.
+    """
+    if not (number.isdecimal() and len(number) <= MAX_DIGITS):
+        raise GameError(f"{name}={number:.80}: give a whole number of members, of {MAX_DIGITS} digits at most")
+    return int(number)

@@ -1,0 +1,407 @@
+"""Command line: ``python -m modal_env play | tournament | equilibria | evolve | search``."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from enum import StrEnum
+from importlib import import_module
+from math import inf
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Optional
+
+import numpy as np
+import typer
+from rich.console import Console, Group
+
+from modal_env.cli import plots
+from modal_env.cli.arguments import all_different, read_agents, read_numbers, read_shares, read_whole
+from modal_env.cli.progress import watched
+from modal_env.cli.tables import (
+    NARROW,
+    WIDE,
+    agents_table,
+    basins_table,
+    equilibria_table,
+    growth_table,
+    moves_table,
+    payoffs_table,
+    ranges_table,
+    replies_table,
+    stays_table,
+    trace_table,
+    worlds_table,
+)
+from modal_env.dynamics.basins import basins, power_law
+from modal_env.dynamics.populations import payoffs_of
+from modal_env.dynamics.replicator import growth, replicator
+from modal_env.errors import GameError, ModalError
+from modal_env.games.equilibria import equilibria as find_equilibria
+from modal_env.games.game import COSTS, Game, Mix
+from modal_env.games.ranges import ranges as find_ranges
+from modal_env.logic.library import LIBRARY, SHORT
+from modal_env.logic.provability import play as play_pair
+from modal_env.logic.provability import tournament as play_all
+from modal_env.logic.syntax import Agent
+from modal_env.progress import part
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+POINTS = 5001  # of a trajectory: enough for a smooth picture
+MEMBERS = 10  # of each agent, where growth begins
+MAX_WORLDS = 10_000
+ENDINGS = (".png", ".svg", ".pdf")
+
+AGENTS = (
+    "An agent is a name, a formula, or NAME=FORMULA, which the others may then call X on. Quote formulas: "
+    "'[](X(me) & (X(DefectBot) -> []false))'. A name defined once can be used again: play 'Wary=[]X(PB)' Wary."
+)
+NAMES = f"Names: {', '.join(LIBRARY)}; in short {', '.join(SHORT)}."
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Open-source games between agents that are formulas of provability logic.\n\n" + AGENTS + " " + NAMES,
+)
+
+
+class Model(StrEnum):
+    """How a population evolves."""
+
+    replicator = "replicator"
+    growth = "growth"
+    basins = "basins"
+
+
+class View(StrEnum):
+    """What a picture of the replicator dynamics shows."""
+
+    shares = "shares"
+    logs = "logs"
+    simplex = "simplex"
+
+
+OPTIONS = {Model.replicator: ["time", "view"], Model.growth: ["steps"], Model.basins: ["starts", "seed"]}
+CORNERS = 3  # of a simplex that hold one agent each
+
+Agents = Annotated[
+    Optional[list[str]],  # noqa: UP045 (typer reads it)
+    typer.Argument(help=AGENTS, show_default="the four of the post", metavar="AGENT"),
+]
+Epsilon = Annotated[str, typer.Option(metavar="NUMBER", help="What a unit of cost takes: 1/10 or 0.1.")]
+Cost = Annotated[str, typer.Option(help=f"What is paid for: {', '.join(COSTS)}.")]
+Plot = Annotated[
+    Optional[Path],  # noqa: UP045
+    typer.Option(metavar="FILE", help="Draw a picture: .png, .svg or .pdf. Needs welfare-env\\[plot]."),
+]
+Formulas = Annotated[bool, typer.Option("--formulas", help="List the agents' formulas even if all are of the library.")]
+
+
+@app.command()
+def play(
+    first: Annotated[str, typer.Argument(help=AGENTS, metavar="AGENT")],
+    second: Annotated[str, typer.Argument(help="Its opponent.", metavar="AGENT")],
+    worlds: Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option(
+            min=1, max=MAX_WORLDS, help="How many worlds to show.", show_default="until nothing changes any more"
+        ),
+    ] = None,
+) -> None:
+    """What two agents do against each other, world by world."""
+    with _errors_told():
+        a, b = read_agents([first, second])
+        outcome = play_pair(a, b, worlds)
+        shown = [a] if (a.name, a) == (b.name, b) else [a, b]
+        _show(agents_table(shown), trace_table(a, b, outcome))
+
+
+@app.command()
+def tournament(
+    context: typer.Context,
+    agents: Agents = None,
+    worlds: Annotated[bool, typer.Option("--worlds", help="Also when each play has settled.")] = False,
+    epsilon: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(metavar="NUMBER", help="Also what everybody is paid, at this price of a unit of cost."),
+    ] = None,
+    cost: Cost = "depth",
+    formulas: Formulas = False,
+) -> None:
+    """What everybody does against everybody."""
+    with _errors_told():
+        if epsilon is None:
+            _refuse(context, ["cost"], "goes with --epsilon, such as --epsilon 1/10")
+        library = read_agents(agents)
+        with watched("playing everybody against everybody") as report:
+            result = play_all(library, report)
+        paid = [] if epsilon is None else [payoffs_table(Game(result.agents, epsilon, cost))]
+        settled = [worlds_table(result)] if worlds else []
+        _show(*_who(result.agents, formulas), moves_table(result), *paid, *settled)
+
+
+@app.command()
+def equilibria(
+    context: typer.Context,
+    agents: Agents = None,
+    epsilon: Epsilon = "1/10",
+    cost: Cost = "depth",
+    symmetric: Annotated[bool, typer.Option("--symmetric", help="Only where both players do the same.")] = False,
+    ranges: Annotated[bool, typer.Option("--ranges", help="At every epsilon, as formulas and exact ranges.")] = False,
+    formulas: Formulas = False,
+) -> None:
+    """All Nash equilibria of the game of choosing a program, exactly."""
+    with _errors_told():
+        library = all_different(read_agents(agents))
+        if ranges:
+            _refuse(context, ["epsilon"], "is one price, --ranges is about all of them: leave one of the two out")
+            with watched("looking for equilibria at every epsilon") as report:
+                found = find_ranges(library, cost, symmetric_only=symmetric, report=report)
+            _show(*_who(library, formulas), ranges_table(found, cost))
+            return
+        game = Game(library, epsilon, cost)
+        _show(*_who(library, formulas), payoffs_table(game))
+        with watched("looking for equilibria") as report:
+            equal = find_equilibria(library, epsilon, cost, symmetric_only=symmetric, report=report)
+        _show(equilibria_table(game, equal))
+
+
+@app.command()
+def evolve(
+    context: typer.Context,
+    agents: Agents = None,
+    model: Annotated[
+        Model,
+        typer.Option(
+            help="replicator: shares grow with what is paid; growth: a best reply is added at each step; basins: where "
+            "random starts of the replicator dynamics end."
+        ),
+    ] = Model.replicator,
+    epsilon: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option(
+            metavar="NUMBER", help="What a unit of cost takes: 1/10 or 0.1; basins take several.", show_default="1/10"
+        ),
+    ] = None,
+    cost: Cost = "depth",
+    start: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(
+            metavar="NAME=NUMBER,...",
+            help="Shares, or numbers of members (growth): FB=0.5,CB=1/4,PB=1/4.",
+            show_default="the same of all; 10 each",
+        ),
+    ] = None,
+    time: Annotated[float, typer.Option(help="How long (replicator).")] = 1000.0,
+    steps: Annotated[int, typer.Option(help="How many to add (growth).")] = 10_000,
+    starts: Annotated[int, typer.Option(help="How many random starts (basins).")] = 10_000,
+    seed: Annotated[int, typer.Option(min=0, help="Of the random starts.")] = 0,
+    plot: Plot = None,
+    view: Annotated[View, typer.Option(help="Of --plot, --model replicator.")] = View.shares,
+    formulas: Formulas = False,
+) -> None:
+    """How a population of agents changes that play each other."""
+    with _errors_told():
+        library, prices = read_agents(agents), epsilon or ["1/10"]
+        for other in Model:
+            if other is not model:
+                _refuse(context, OPTIONS[other], f"goes with --model {other.value}, not with {model.value}")
+        if model is Model.basins:
+            _refuse(context, ["start"], "goes with --model replicator or growth: starts are drawn at random here")
+        elif len(prices) > 1:
+            raise GameError(f"--epsilon is given {len(prices)} times: --model {model.value} takes one")
+        if plot:
+            _check_picture(plot)
+        else:
+            _refuse(context, ["view"], "goes with --plot, such as --plot picture.png")
+        if plot and view is View.simplex and len(library) < CORNERS:
+            raise GameError(f"--view simplex has three corners: give three agents at least, not {len(library)}")
+        games, who = [Game(library, price, cost) for price in prices], _who(library, formulas)
+        if model is Model.basins:
+            _basins(games, who, starts, seed, plot)
+        elif model is Model.growth:
+            _growth(games[0], who, read_numbers(games[0], start), steps, plot)
+        else:
+            _replicator(games[0], who, read_shares(games[0], start), time, plot, view)
+
+
+@app.command()
+def search(
+    context: typer.Context,
+    opponents: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Argument(help=AGENTS, show_default="none: the post's questions", metavar="AGENT"),
+    ] = None,
+    depth: Annotated[int, typer.Option(min=0, max=3, help="Of the agents searched.")] = 2,
+    call: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option(metavar="AGENT", help="Whom they may call X on, besides themselves.", show_default="DefectBot"),
+    ] = None,
+    mix: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(
+            metavar="NAME=NUMBER,...",
+            help="How often each opponent is met: FB=17/20,CB=1/10,PB=1/20.",
+            show_default="the same of all",
+        ),
+    ] = None,
+    epsilon: Epsilon = "1/10",
+    literals: Annotated[
+        int, typer.Option(min=1, max=2, help="Without opponents: size of the class of two boxes; 1 is small and quick.")
+    ] = 2,
+    formulas: Formulas = False,
+) -> None:
+    """All that agents of a depth can do against some opponents; without any, the post's questions about all agents.
+
+    Searched are agents without `me` ("what I do"), as in the post; with `me` more is possible. Against opponents the
+    search is complete: every such agent up to the depth that calls X on itself and on those given with --call does one
+    of the things listed. Of those that do the same, one of least depth is shown. Without opponents, three classes of
+    agents are searched for pure equilibria and for what beats the post's mix; half a minute.
+    """
+    from modal_env.search.findings import findings, least_replies
+
+    with _errors_told():
+        if not opponents:
+            _refuse(
+                context, ["depth", "call", "mix", "epsilon", "formulas"], "goes with opponents, such as: search FairBot"
+            )
+            with watched("searching three classes of agents") as report:
+                found = findings(literals, report)
+            print(*found.lines(), sep="\n")
+            return
+        _refuse(context, ["literals"], "goes without opponents")
+        agents = read_agents([*opponents, *(call or ["DefectBot"])])
+        met, calls = agents[: len(opponents)], agents[len(opponents) :]
+        game = Game(met, epsilon)
+        shares = read_shares(game, mix)
+        with watched("searching all that agents can do") as report:
+            replies = least_replies(met, calls, depth, report)
+        _show(*_who(met, formulas), replies_table(game, shares, replies))
+
+
+def _replicator(game: Game, who: Sequence[Group], start: Mix, time: float, plot: Path | None, view: View) -> None:
+    times = np.linspace(0, time, POINTS).tolist() if 0 < time < inf else None
+    with watched("following the population") as report:
+        trajectory = replicator(game, start, time, times=times, report=report)
+    _show(*who, stays_table(game, trajectory))
+    title = f"Replicator dynamics, epsilon {game.epsilon}, cost: {game.cost}"
+    if plot and view is View.simplex:
+        first, second, third = sorted(trajectory.names, key="DefectBot".__eq__)[:CORNERS]
+        _save(plots.simplex([trajectory], (first, second, third), title=title), plot)
+    elif plot:
+        _save(plots.shares_over_time(trajectory, log_shares=view is View.logs, title=title), plot)
+
+
+def _growth(game: Game, who: Sequence[Group], start: Mapping[str, str] | None, steps: int, plot: Path | None) -> None:
+    counts = (
+        {name: read_whole(name, number) for name, number in start.items()} if start else [MEMBERS] * len(game.agents)
+    )
+    with watched("adding best replies") as report:
+        grown = growth(game, counts, steps, report=report)
+    _show(*who, growth_table(game, grown))
+    if plot:
+        _save(plots.growth_shares(grown, title=f"Best-reply growth, epsilon {game.epsilon}, cost: {game.cost}"), plot)
+
+
+def _basins(games: Sequence[Game], who: Sequence[Group], starts: int, seed: int, plot: Path | None) -> None:
+    drawn = _drawn(games) if plot else ""
+    with watched("following random starts") as report:
+        parts = [part(report, n / len(games), (n + 1) / len(games)) for n in range(len(games))]
+        found = [basins(game, starts, seed, report=told) for game, told in zip(games, parts, strict=True)]
+    _show(*who, basins_table(games, found))
+    if plot:
+        prices, shares = [game.epsilon for game in games], [one.share(drawn) for one in found]
+        law = power_law(prices, [one.ends[drawn] for one in found], [one.starts for one in found])
+        title = f"Replicator dynamics: starts that end at {drawn}, cost: {games[0].cost}"
+        _save(plots.basin_over_epsilon(prices, shares, law, title=title), plot)
+
+
+def _drawn(games: Sequence[Game]) -> str:
+    """The agent whose basin a picture shows: the first that is a strict pure equilibrium at every epsilon.
+
+    Raises:
+        GameError: there is none, or one epsilon alone.
+    """
+    if len({game.epsilon for game in games}) < 2:
+        raise GameError("--plot draws shares over epsilon: give --epsilon twice at least")
+    payoffs = [payoffs_of(game) for game in games]
+    ends = [[one.names[agent] for agent in one.strict_pure] for one in payoffs]
+    for agent in ends[0]:
+        if all(agent in others for others in ends):
+            return agent
+    raise GameError("--plot: no agent is the only best reply to itself at every epsilon given, so none can be drawn")
+
+
+def _refuse(context: typer.Context, options: Sequence[str], reason: str) -> None:
+    """That none of these options was given.
+
+    Raises:
+        GameError: one was, with the reason.
+    """
+    for option in options:
+        source = context.get_parameter_source(option)
+        if source is not None and source.name == "COMMANDLINE":
+            raise GameError(f"--{option} {reason}")
+
+
+def _check_picture(path: Path) -> None:
+    """That a picture can be drawn, before anything is computed.
+
+    Raises:
+        GameError: another ending, no such folder, or a file that may not be written.
+        ModuleNotFoundError: no matplotlib.
+    """
+    if path.suffix.lower() not in ENDINGS:
+        raise GameError(f"--plot {path}: end the name in {', '.join(ENDINGS)}")
+    if not path.parent.is_dir():
+        raise GameError(f"--plot {path}: there is no folder {path.parent}")
+    if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise GameError(f"--plot {path}: no file can be written there")
+    import_module("matplotlib.figure")
+
+
+def _save(figure: Figure, path: Path) -> None:
+    try:
+        figure.savefig(path)
+    except OSError as error:
+        raise GameError(f"--plot {path}: the file could not be written") from error
+    print(f"drawn: {path}", file=sys.stderr)
+
+
+def _who(agents: Sequence[Agent], formulas: bool) -> list[Group]:
+    """The table of the agents, where it tells something: agents of the library need no introduction."""
+    known = all(LIBRARY.get(agent.name) == agent for agent in agents)
+    return [] if known and not formulas else [agents_table(agents)]
+
+
+def _show(*tables: Group) -> None:
+    """On the terminal; a file or a pipe gets wide tables, or as wide as COLUMNS says."""
+    fitted = sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdecimal()
+    Console(width=max(Console().width, NARROW) if fitted else WIDE).print(*tables, sep="\n")
+
+
+@contextmanager
+def _errors_told() -> Iterator[None]:
+    """Our own errors on stderr, and exit code 2."""
+    try:
+        yield
+    except ModalError as error:
+        _complain(str(error))
+        raise typer.Exit(2) from error
+    except ModuleNotFoundError as error:
+        if not (error.name or "").startswith("matplotlib"):
+            raise
+        _complain("--plot needs matplotlib: pip install 'welfare-env[plot]'")
+        raise typer.Exit(2) from error
+    except KeyboardInterrupt as interruption:
+        raise typer.Exit(130) from interruption
+
+
+def _complain(message: str) -> None:
+    Console(stderr=True).print(
+        f"error: {message}", style="red", markup=False, emoji=False, highlight=False, soft_wrap=True
+    )

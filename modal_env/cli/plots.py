@@ -1,0 +1,293 @@
+"""Pictures of evolving populations (matplotlib, from the extra `plot`): each function returns a figure to save or show.
+
+figure.savefig("cycle.png") writes it. Nothing here touches pyplot or a display. Colours are those of Okabe and Ito,
+which colour-blind readers can tell apart, and lines of agents differ in their dashes, too. Titles, where none is given,
+tell the model, epsilon and the cost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from itertools import combinations, pairwise
+from math import inf, log10
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from modal_env.checks import items, real, shown
+from modal_env.dynamics.basins import Interval, PowerLaw
+from modal_env.dynamics.growth import Growth
+from modal_env.dynamics.populations import Floats
+from modal_env.dynamics.replicator import Limit, Trajectory
+from modal_env.errors import GameError
+from modal_env.games.game import position
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_COLOURS = ("#0072B2", "#000000", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#E69F00", "#999999")
+_DASHES = ("-", "--", "-.", ":")
+# Dashes of lines that lie on each other: each shows in the gaps of those drawn over it.
+_GAPS = ("-", (0, (4.5, 1.5)), (0, (3, 3)), (0, (1.5, 4.5)))
+_HATCHES = ("", "//", "..", "xx")
+# Left, right, top, and the fourth corner of the tetrahedron, below: a shadow of it in which no two corners meet.
+_CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, 0.8], [0.5, -0.6]])
+_POINTS_A_RUN = 20
+
+
+def simplex(
+    trajectories: Sequence[Trajectory],
+    corners: tuple[str, str, str],
+    *,
+    marks: Mapping[str, Sequence[Fraction | float]] | None = None,
+    title: str | None = None,
+) -> Figure:
+    """Paths of populations in the shadow of a tetrahedron: three agents in the upper corners, all others in the lower.
+
+    A population stands at the mean of the corners, weighted with the shares. A path has a dot at its beginning and an
+    arrow on its way; paths that one agent takes over look different from the others.
+
+    Args:
+        trajectories: of the same agents. Lines are straight between their `times`.
+        corners: which agents stand left, right and on top, by name or short name. Where there are more than four
+            agents, the others share the lower corner.
+        marks: label -> [n] shares of a point to mark, such as an equilibrium; five at most.
+        title: in place of the model, epsilon and cost.
+
+    Raises:
+        GameError: no trajectory, other agents in one than in another, corners that are not three different agents of
+            theirs, too many marks, or one that has not a share for each agent.
+    """
+    names = _common_names(trajectories)
+    shown_names = _checked_corners(corners, names)
+    figure, axes = _new_figure(6.4, 6.2)
+    places = np.array([shown_names.index(name) if name in shown_names else 3 for name in names])
+    for trajectory in sorted(trajectories, key=lambda one: str(one.limit)):
+        _path(axes, trajectory.limit, trajectory.shares @ _CORNERS[places])
+    for (label, shares), marker in zip(_checked_marks(marks or {}, names), "*PXDv", strict=False):
+        x, y = shares @ _CORNERS[places]
+        axes.plot(x, y, marker, color="#D55E00", markersize=12, markeredgecolor="white", label=label, zorder=5)
+    others = [name for name in names if name not in shown_names]
+    lower = others[0] if len(others) == 1 else "all others" if others else ""
+    _frame_tetrahedron(axes, [*shown_names, lower], _title(title, "Replicator dynamics", trajectories))
+    return figure
+
+
+def shares_over_time(
+    trajectory: Trajectory,
+    *,
+    log_shares: bool = False,
+    log_time: bool = False,
+    least: float = 1e-12,
+    title: str | None = None,
+) -> Figure:
+    """The share of every agent over time: bands that add up to 1, or lines on a logarithmic axis of shares.
+
+    Lines that lie on each other, of agents that do the same, are told apart by their dashes.
+
+    Args:
+        trajectory: values between its `times` are joined by straight lines.
+        log_shares: lines of log10 of the shares, without the agents that were never there.
+        log_time: a logarithmic axis of time; it begins at the first time above 0.
+        least: where a logarithmic axis of shares ends below, as a share of 10^-300 would leave no room for the others;
+            0 for an axis that shows all.
+        title: in place of the model, epsilon and cost.
+
+    Raises:
+        GameError: a least share that is no number from 0 to 0.1; a logarithmic axis of time without a time above 0.
+    """
+    if not 0 <= real(least) <= 0.1:
+        raise GameError(f"least={shown(least)}: give a share from 0 to 0.1")
+    first = min((time for time in trajectory.times.tolist() if time > 0 or not log_time), default=inf)
+    if log_time and first == inf:
+        raise GameError("log_time=True: give a trajectory that reports a time above 0")
+    figure, axes = _new_figure(8.0, 4.0)
+    if log_shares:
+        _log_lines(axes, trajectory, float(least))
+    else:
+        _bands(axes, trajectory.times, trajectory.shares, trajectory.names)
+    label, named = "share, log10" if log_shares else "share", _title(title, "Replicator dynamics", [trajectory])
+    axes.set(xlabel="time", ylabel=label, title=named, xscale="log" if log_time else "linear")
+    axes.set_xlim(first, trajectory.times[-1])
+    _finish(axes, beside=True)
+    return figure
+
+
+def basin_over_epsilon(
+    epsilons: Sequence[Fraction | float],
+    shares: Sequence[Interval],
+    law: PowerLaw,
+    *,
+    curves: Mapping[str, Callable[[Floats], Floats]] | None = None,
+    title: str = "Replicator dynamics from random starts",
+) -> Figure:
+    """The share of starts that end at one agent, with its 95% intervals and a power law, on logarithmic axes.
+
+    Args:
+        epsilons: [points]
+        shares: [points]
+        law: fitted to them.
+        curves: label -> a function of epsilon to draw as well, such as a theory.
+
+    Raises:
+        GameError: no points, or another number of epsilons than of shares.
+    """
+    if not epsilons or len(epsilons) != len(shares):
+        raise GameError(f"{len(epsilons)} epsilons and {len(shares)} shares: give one or more of each, as many")
+    figure, axes = _new_figure(6.4, 4.6)
+    x = np.array([float(epsilon) for epsilon in epsilons])
+    values = np.array([share.value for share in shares])
+    ends = np.array([[share.value - share.low for share in shares], [share.high - share.value for share in shares]])
+    exponent = law.exponent
+    label = f"fit: {law.factor:.3g} ε^{exponent.value:.3f} (exponent {exponent.low:.3f} to {exponent.high:.3f})"
+    wide = np.geomspace(x.min() / 1.3, x.max() * 1.3, 200)
+    axes.plot(wide, law.factor * wide**exponent.value, label=label, **_line(0))
+    for i, (name, curve) in enumerate((curves or {}).items(), start=3):
+        axes.plot(wide, curve(wide), label=name, **_line(i))
+    axes.errorbar(
+        x, values, ends, fmt="o", color="black", capsize=4, markersize=4, label="counted, 95% interval", zorder=4
+    )
+    axes.set(
+        xscale="log",
+        yscale="log",
+        xlabel="ε, what a unit of cost takes from the payoff",
+        ylabel="share of starts",
+        title=title,
+    )
+    axes.grid(visible=True, which="both", alpha=0.25)
+    _finish(axes)
+    return figure
+
+
+def growth_shares(growth: Growth, *, title: str | None = None) -> Figure:
+    """Shares in a population under best-reply growth against its size, which is on a logarithmic axis.
+
+    Args:
+        growth: the population.
+        title: in place of the model, epsilon and cost.
+    """
+    figure, axes = _new_figure(8.0, 4.0)
+    sizes, shares = _along_runs(growth)
+    _bands(axes, sizes, shares, growth.names)
+    named = _title(title, "Best-reply growth", [growth])
+    axes.set(xlabel="size of the population, log10", ylabel="share", title=named, xlim=(sizes[0], sizes[-1]))
+    _finish(axes, beside=True)
+    return figure
+
+
+def _new_figure(width: float, height: float) -> tuple[Figure, Axes]:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), dpi=110, layout="constrained")
+    return figure, figure.subplots()
+
+
+def _title(given: str | None, model: str, runs: Sequence[Trajectory | Growth]) -> str:
+    """The title that was given, or the model and what modelling costs in it."""
+    if given is not None:
+        return given
+    terms = dict.fromkeys(run.terms for run in runs if run.terms)
+    return f"{model}, {next(iter(terms))}" if len(terms) == 1 else model
+
+
+def _line(agent: int) -> dict[str, Any]:
+    """How the lines of an agent look, everywhere: the ninth has the first one's colour, but other dashes."""
+    dashes = _DASHES[(agent + agent // len(_COLOURS)) % len(_DASHES)]
+    return {"color": _COLOURS[agent % len(_COLOURS)], "linestyle": dashes, "linewidth": 1.6}
+
+
+def _log_lines(axes: Axes, trajectory: Trajectory, least: float) -> None:
+    """A line for every agent that is there, of log10 of its share. Of those that coincide, the later have more gaps."""
+    logs = trajectory.log_shares / np.log(10)
+    there = [i for i in range(len(trajectory.names)) if np.isfinite(logs[:, i]).all()]
+    for i in there:
+        twins = [j for j in there if np.allclose(logs[:, i], logs[:, j], rtol=1e-6, atol=1e-6)]
+        style = {} if len(twins) == 1 else {"linestyle": _GAPS[min(twins.index(i), len(_GAPS) - 1)]}
+        axes.plot(trajectory.times, logs[:, i], label=trajectory.names[i], **{**_line(i), **style})
+    if least and logs[:, there].min() < log10(least):
+        axes.set_ylim(log10(least), 0.02 * -log10(least))
+
+
+def _bands(axes: Axes, places: Floats, shares: Floats, names: Sequence[str]) -> None:
+    colours = [_line(i)["color"] for i in range(len(names))]
+    bands = axes.stackplot(places, shares.T, labels=names, colors=colours, edgecolor="white", linewidth=0.2)
+    for i, band in enumerate(bands):
+        band.set_hatch(_HATCHES[i // len(_COLOURS) % len(_HATCHES)])
+    axes.set_ylim(0, 1)
+
+
+def _finish(axes: Axes, *, beside: bool = False) -> None:
+    axes.spines[["top", "right"]].set_visible(False)
+    if beside:
+        axes.legend(frameon=False, fontsize="small", loc="center left", bbox_to_anchor=(1.0, 0.5), reverse=True)
+    else:
+        axes.legend(frameon=False, fontsize="small")
+
+
+def _common_names(trajectories: Sequence[Trajectory]) -> tuple[str, ...]:
+    kinds = {trajectory.names for trajectory in trajectories}
+    if len(kinds) != 1:
+        raise GameError(f"{len(trajectories)} trajectories of {len(kinds)} sets of agents: give some, all of the same")
+    return trajectories[0].names
+
+
+def _checked_corners(corners: Sequence[str], names: Sequence[str]) -> list[str]:
+    """The names of the agents in the three corners."""
+    given = items(corners) or ()
+    found = [names[position(names, corner)] for corner in given]
+    if len(found) != 3 or len(set(found)) != 3:
+        raise GameError(f"corners {shown(corners)}: give three different agents of {', '.join(names):.300}")
+    return found
+
+
+def _checked_marks(
+    marks: Mapping[str, Sequence[Fraction | float]], names: Sequence[str]
+) -> Iterator[tuple[str, Floats]]:
+    if len(marks) > 5:
+        raise GameError(f"{len(marks)} marks: give five at most")
+    for label, shares in marks.items():
+        values = np.array([real(share) for share in items(shares) or ()])
+        if len(values) != len(names) or not np.isfinite(values).all():
+            raise GameError(f"mark {label!r:.80} {shown(shares)}: give a share for each of {', '.join(names):.300}")
+        yield label, values
+
+
+def _path(axes: Axes, limit: Limit, points: Floats) -> None:
+    """One line through [T, 2] points, with a dot at its beginning and an arrow at half its length."""
+    is_taken = limit.kind == "taken over"
+    colour, label = (_COLOURS[6], f"taken over by {limit.agents[0]}") if is_taken else (_COLOURS[0], "not taken over")
+    known = axes.get_legend_handles_labels()[1]
+    axes.plot(*points.T, color=colour, linewidth=1.2, label=None if label in known else label)
+    axes.plot(*points[0], "o", color=colour, markersize=5, markeredgecolor="black", zorder=4)
+    along = np.cumsum(np.hypot(*np.diff(points, axis=0).T))
+    half = int(np.searchsorted(along, along[-1] / 2))
+    arrow = {"arrowstyle": "-|>", "color": colour, "mutation_scale": 13}
+    axes.annotate("", xy=points[half + 1], xytext=points[half], arrowprops=arrow)
+
+
+def _frame_tetrahedron(axes: Axes, names: Sequence[str], title: str) -> None:
+    for a, b in combinations(range(4), 2):
+        axes.plot(*_CORNERS[[a, b]].T, color="#BBBBBB", linewidth=0.8, zorder=0)
+    shifts = ((0, -0.03, "right", "top"), (0, -0.03, "left", "top"), (0, 0.02, "center", "bottom"))
+    for name, place, (x, y, across, up) in zip(names, _CORNERS, (*shifts, (0, -0.03, "center", "top")), strict=True):
+        axes.text(place[0] + x, place[1] + y, name, horizontalalignment=across, verticalalignment=up)
+    axes.set_title(title, pad=14)
+    axes.set(aspect="equal", xlim=(-0.2, 1.2), ylim=(-0.72, 0.9))
+    axes.axis("off")
+    axes.legend(frameon=False, fontsize="small", loc="upper left", bbox_to_anchor=(0, 0.97))
+
+
+def _along_runs(growth: Growth) -> tuple[Floats, Floats]:
+    """[points] log10 of the size and [points, n] shares, some points a run; sizes may be beyond any float."""
+    sizes, shares = [], []
+    for before, after in pairwise(growth.populations):
+        for part in range(_POINTS_A_RUN + 1):
+            # Closer together at the beginning of a run, where shares change fastest.
+            done, left = part**2, _POINTS_A_RUN**2 - part**2
+            counts = [a * left + b * done for a, b in zip(before, after, strict=True)]
+            size = sum(counts)
+            sizes.append(log10(size) - log10(_POINTS_A_RUN**2))
+            shares.append([count / size for count in counts])
+    return np.array(sizes), np.array(shares)

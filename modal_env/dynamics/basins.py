@@ -1,0 +1,281 @@
+"""Basins of attraction of the replicator dynamics: which share of random starts ends at which pure equilibrium.
+
+Starts are uniform over all populations (Dirichlet with all parameters 1). All are integrated at once in the logarithms
+of the shares, each with steps of its own size (Dormand and Prince's pair of order 5 and 4), and each is dropped as soon
+as its fate is known:
+
+* It ends at a strict pure equilibrium once `population.is_trapped` says so; that is proven.
+* In the post's game (CooperateBot, DefectBot, FairBot, PrudentBot at a cost of epsilon < 1/4 a level of depth) it does
+  not end at DefectBot once it is in the region of `_escaped_the_post`; that is proven, too.
+
+In other games a start that no agent takes over stays open until the time is up, however small the shares of the pure
+equilibria have become: in larger libraries a share of 1e-100 does grow again during a long stay of others.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from modal_env.checks import items, real, seed_of, shown, whole
+from modal_env.dynamics.populations import Bools, Floats, Matrix, Payoffs, is_trapped, payoffs_of, shares_of
+from modal_env.errors import GameError
+from modal_env.games.game import Game
+from modal_env.progress import Report, part, unheard
+
+Z95 = 1.959963984540054
+"""97.5% quantile of the normal distribution."""
+
+MAX_STARTS = 10**9
+_CHUNK = 1 << 15  # starts integrated together, so few that they stay in the cache; the draws do not depend on it
+_ELSEWHERE = -1
+_UNDECIDED = -2
+
+# Dormand and Prince (1980): weights of earlier slopes for each stage, the last of which is the step itself, and the
+# difference between the formulas of order 5 and 4.
+_STAGES = (
+    (1 / 5,),
+    (3 / 40, 9 / 40),
+    (44 / 45, -56 / 15, 32 / 9),
+    (19372 / 6561, -25360 / 2187, 64448 / 6561, -212 / 729),
+    (9017 / 3168, -355 / 33, 46732 / 5247, 49 / 176, -5103 / 18656),
+    (35 / 384, 0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84),
+)
+_ERROR = (71 / 57600, 0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1 / 40)
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A share and its 95% interval (Wilson, 1927)."""
+
+    value: float
+    low: float
+    high: float
+
+    def __format__(self, spec: str) -> str:
+        number = spec or ".4g"
+        return f"{self.value:{number}} [{self.low:{number}}, {self.high:{number}}]"
+
+    def __str__(self) -> str:
+        return format(self)
+
+
+@dataclass(frozen=True)
+class Basins:
+    """Where random starts ended.
+
+    Attributes:
+        starts: how many there were.
+        ends: agent that is a strict pure equilibrium -> how many starts it takes over.
+        elsewhere: how many are proven to end at none of these; 0 but for the game of the post.
+        undecided: how many had not been taken over when the time was up, and may be later, or never.
+    """
+
+    starts: int
+    ends: dict[str, int]
+    elsewhere: int
+    undecided: int
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether the fate of every start is known."""
+        return self.undecided == 0
+
+    def share(self, agent: str) -> Interval:
+        """The share of all starts that `agent` takes over, as far as that could be told before the time was up.
+
+        Raises:
+            GameError: the agent is no strict pure equilibrium of the game.
+        """
+        if not isinstance(agent, str) or agent not in self.ends:
+            raise GameError(f"agent {shown(agent)}: strict pure equilibria are {', '.join(self.ends) or 'none'}")
+        return Interval(self.ends[agent] / self.starts, *wilson(self.ends[agent], self.starts))
+
+
+@dataclass(frozen=True)
+class PowerLaw:
+    """share = factor * epsilon ** exponent, and the 95% interval of the exponent."""
+
+    factor: float
+    exponent: Interval
+
+
+def basins(
+    game: Game | Matrix,
+    starts: int = 100_000,
+    seed: int | np.random.Generator = 0,
+    *,
+    time: float = 1e4,
+    tolerance: float = 1e-6,
+    report: Report = unheard,
+) -> Basins:
+    """Let uniformly random populations evolve, and count at which strict pure equilibrium they end.
+
+    Args:
+        game: a `Game`, or a square matrix of exact payoffs.
+        starts: how many, at most 10^9.
+        seed: or a Generator.
+        time: after which a start counts as undecided.
+        tolerance: absolute error of the logarithms of shares in one step.
+        report: see `modal_env.progress`.
+
+    Raises:
+        GameError: payoffs that are not square and exact, or have no strict pure equilibrium; no number of starts, no
+            seed, a time that is no number above 0, or a tolerance outside [1e-13, 0.1].
+    """
+    payoffs = payoffs_of(game)
+    if not payoffs.strict_pure:
+        raise GameError(f"no agent of {', '.join(payoffs.names)} is the only best reply to itself: no basins to count")
+    starts = whole("starts", starts, 1, MAX_STARTS)
+    if not 0 < real(time) < math.inf:
+        raise GameError(f"time={shown(time)}: give a number above 0")
+    if not 1e-13 <= real(tolerance) <= 0.1:
+        raise GameError(f"tolerance={shown(tolerance)}: give a number above 0, from 1e-13 to 0.1")
+    generator = seed if isinstance(seed, np.random.Generator) else np.random.default_rng(seed_of(seed))
+    return _counted(payoffs, starts, generator, float(time), float(tolerance), report)
+
+
+def _counted(
+    payoffs: Payoffs, starts: int, generator: np.random.Generator, time: float, tolerance: float, report: Report
+) -> Basins:
+    """The basins, a chunk of starts after the other."""
+    epsilon = epsilon_of_the_post(payoffs)
+    is_elsewhere = _nowhere if epsilon is None else _escaped_the_post(float(epsilon))
+    counts = np.zeros(payoffs.size + 2, np.int64)  # of the two fates below 0, and of the agents
+    for done in range(0, starts, _CHUNK):
+        count = min(_CHUNK, starts - done)
+        logs = np.log(np.ascontiguousarray(generator.standard_exponential((count, payoffs.size)).T))
+        told = part(report, done / starts, (done + count) / starts)
+        counts += np.bincount(_fates(payoffs, logs, is_elsewhere, time, tolerance, told) + 2, minlength=len(counts))
+    ends = {payoffs.names[agent]: int(counts[agent + 2]) for agent in payoffs.strict_pure}
+    return Basins(starts, ends, int(counts[_ELSEWHERE + 2]), int(counts[_UNDECIDED + 2]))
+
+
+def wilson(count: int, total: int) -> tuple[float, float]:
+    """Ends of the 95% score interval of a probability after `count` of `total` (Wilson, 1927)."""
+    share, spread = count / total, Z95**2 / total
+    middle = share + spread / 2
+    half = math.sqrt(share * (1 - share) * spread + spread**2 / 4)
+    return max(0.0, (middle - half) / (1 + spread)), min(1.0, (middle + half) / (1 + spread))
+
+
+def power_law(epsilons: Sequence[Fraction | float], counts: Sequence[int], starts: Sequence[int]) -> PowerLaw:
+    """Fit share = factor * epsilon ** exponent to counts by weighted least squares in logarithms.
+
+    ln share has the variance (1 - share) / count to first order; the interval holds if the law does.
+
+    Raises:
+        GameError: fewer than two different epsilons above 0, other numbers of counts and starts, or a count of 0 or of
+            all.
+    """
+    x, hits, totals = (np.array([real(value) for value in items(given) or ()]) for given in (epsilons, counts, starts))
+    if not len(x) == len(hits) == len(totals) or len(set(x.tolist())) < 2 or not ((x > 0) & (x < math.inf)).all():
+        raise GameError(
+            f"epsilons {shown(epsilons)}, counts {shown(counts)}: give two different ones above 0, and a count for each"
+        )
+    if not ((hits > 0) & (hits < totals) & (totals < math.inf)).all():
+        raise GameError(f"counts {shown(counts)} of {shown(starts)}: a power law needs counts above 0, and below all")
+    share = hits / totals
+    weight = hits / (1 - share)
+    x, y = np.log(x), np.log(share)
+    middle_x, middle_y = np.average(x, weights=weight), np.average(y, weights=weight)
+    spread = (weight * (x - middle_x) ** 2).sum()
+    slope = (weight * (x - middle_x) * (y - middle_y)).sum() / spread
+    half = Z95 / math.sqrt(spread)
+    exponent = Interval(float(slope), float(slope - half), float(slope + half))
+    return PowerLaw(math.exp(middle_y - slope * middle_x), exponent)
+
+
+def epsilon_of_the_post(payoffs: Payoffs) -> Fraction | None:
+    """The epsilon below 1/4 for which this is the post's game, its agents in the sequence CB, DB, FB, PB; else None."""
+    if payoffs.size != 4:
+        return None
+    epsilon = payoffs.exact[0][0] - payoffs.exact[2][0]
+    base = ((2, 0, 2, 0), (3, 1, 1, 1), (2, 1, 2, 2), (3, 1, 2, 2))
+    matrix = tuple(
+        tuple(value - depth * epsilon for value in row) for row, depth in zip(base, (0, 0, 1, 2), strict=True)
+    )
+    return epsilon if payoffs.exact == matrix and 0 < epsilon < Fraction(1, 4) else None
+
+
+def _escaped_the_post(epsilon: float) -> Callable[[Floats], Bools]:
+    """A region of the post's game from which DefectBot dies out: d <= 1 - q and c d <= k p^2.
+
+    Here c, d, f, p are the shares of CB, DB, FB, PB, s = f + p, e = epsilon < 1/4, q^2 = 2 e, k = (1 - q)^2 / (1 + q).
+
+    No trajectory leaves it. (1) ln(c d / p^2) has the derivative 4 e - 1 - 2 p < 0, everywhere. (2) d'/d =
+    c (1 + p) - s (1 - d) + e (s + p). Where d = 1 - q, s <= q, c <= k p^2 / d <= k s q / (1 - q), so d'/d <=
+    c (1 + s) - s (q - 2 e) <= s (k q (1 + q) / (1 - q) - q (1 - q)) = 0, and d' < 0 as s < q where c > 0.
+
+    And there d tends to 0: by (1) c d / p^2 does, so wherever d is above some bound b > 0, c tends to 0, and d'/d <=
+    c (1 + s) - s (1 - d - 2 e) with 1 - d - 2 e >= q - q^2 > 0 and s >= q - c comes to lie below a negative number.
+    """
+    q = math.sqrt(2 * epsilon)
+    k = (1 - q) ** 2 / (1 + q)
+
+    def is_elsewhere(shares: Floats) -> Bools:
+        c, d, _, p = shares
+        return (d <= 1 - q) & (c * d <= k * p**2)
+
+    return is_elsewhere
+
+
+def _nowhere(shares: Floats) -> Bools:
+    """What is known of other games."""
+    return np.zeros(shares.shape[1], dtype=np.bool_)
+
+
+def _fates(
+    payoffs: Payoffs,
+    logs: Floats,
+    is_elsewhere: Callable[[Floats], Bools],
+    time: float,
+    tolerance: float,
+    report: Report = unheard,
+) -> NDArray[np.int64]:
+    """[starts] the agent that takes over, or `_ELSEWHERE`, or `_UNDECIDED`, from [n, starts] logarithms of weights."""
+    fates = np.full(logs.shape[1], _UNDECIDED)
+    going = np.arange(logs.shape[1])
+    clock, step = np.zeros(len(going)), np.full(len(going), 0.1)
+    slopes = _slopes(payoffs.floats, logs)
+    while len(going):
+        fates[going] = _seen(payoffs, shares_of(logs), is_elsewhere)
+        go_on = (fates[going] == _UNDECIDED) & (clock < time)
+        going, clock, step, logs, slopes = going[go_on], clock[go_on], step[go_on], logs[:, go_on], slopes[:, go_on]
+        tried, tried_slopes, error = _stepped(payoffs.floats, logs, slopes, step)
+        good = error <= tolerance
+        logs, slopes = np.where(good, tried, logs), np.where(good, tried_slopes, slopes)
+        clock = clock + step * good
+        step = step * np.clip(0.9 * (tolerance / np.maximum(error, 1e-300)) ** 0.2, 0.2, 5)
+        report(1 - (1 - clock / time).clip(0).sum() / len(fates))
+    return fates
+
+
+def _seen(payoffs: Payoffs, shares: Floats, is_elsewhere: Callable[[Floats], Bools]) -> NDArray[np.int64]:
+    """[starts] the fate of each, as far as [n, starts] shares tell it."""
+    fates = np.where(is_elsewhere(shares), _ELSEWHERE, _UNDECIDED)
+    for agent in payoffs.strict_pure:
+        fates[is_trapped(payoffs.floats, shares, agent)] = agent
+    return fates
+
+
+def _stepped(matrix: Floats, logs: Floats, slopes: Floats, step: Floats) -> tuple[Floats, Floats, Floats]:
+    """One step of each start: the logarithms after it, the slopes there, and the largest error [starts]."""
+    found = [slopes]
+    reached = logs
+    for stage in _STAGES:
+        reached = logs + step * sum(weight * slope for weight, slope in zip(stage, found, strict=True) if weight)
+        found.append(_slopes(matrix, reached))
+    error = step * sum(weight * slope for weight, slope in zip(_ERROR, found, strict=True) if weight)
+    return reached, found[-1], np.abs(error).max(axis=0, initial=0.0)
+
+
+def _slopes(matrix: Floats, logs: Floats) -> Floats:
+    """[n, starts] how fast the logarithms change, against that of agent 0: only their differences matter."""
+    paid = matrix @ shares_of(logs)
+    return paid - paid[0]

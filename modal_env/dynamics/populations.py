@@ -1,0 +1,168 @@
+"""A population whose members play a game at random pairs: its payoffs, its shares, and who surely takes it over.
+
+The dynamics (`evolution`, `basins`, `growth`) read what they are given through this module, so they work for every
+library of agents: a `Game`, or a square matrix of exact payoffs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from numbers import Rational
+
+import numpy as np
+from numpy.typing import NDArray
+
+from modal_env.checks import MAX_DIGITS, Number, exact, integer, items, shown
+from modal_env.errors import GameError
+from modal_env.games.game import Game, arranged, position
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+Matrix = Sequence[Sequence[Fraction | int]]
+Numbers = Sequence[Number] | Mapping[str, Number]
+"""One for every agent, in their sequence; or name -> number (see `game.position`), and 0 for the others."""
+
+MOST = 10**MAX_DIGITS
+"""Members of a population."""
+
+_SUM_SLACK = 1e-9  # how far from 1 the shares of a start given as floats may add up
+
+
+@dataclass(frozen=True)
+class Payoffs:
+    """What every agent is paid against every other, costs deducted.
+
+    Attributes:
+        names: [n] the agents; where a bare matrix was given, their positions.
+        exact: [n][n] the row agent's payoff against the column agent.
+        terms: of the game, see `Game.terms`; "" of a bare matrix.
+    """
+
+    names: tuple[str, ...]
+    exact: tuple[tuple[Fraction, ...], ...]
+    terms: str = ""
+
+    @cached_property
+    def floats(self) -> Floats:
+        """[n, n] the same, rounded."""
+        return np.array([[float(value) for value in row] for row in self.exact])
+
+    @cached_property
+    def strict_pure(self) -> tuple[int, ...]:
+        """The agents that are the only best reply to themselves: the strict pure equilibria."""
+        diagonal = [row[i] for i, row in enumerate(self.exact)]
+        beaten = [all(row[j] < best for i, row in enumerate(self.exact) if i != j) for j, best in enumerate(diagonal)]
+        return tuple(j for j, is_strict in enumerate(beaten) if is_strict)
+
+    @property
+    def size(self) -> int:
+        """How many agents there are."""
+        return len(self.names)
+
+    def index(self, agent: str) -> int:
+        """The agent's position, see `game.position`.
+
+        Raises:
+            GameError: no agent of this name.
+        """
+        return position(self.names, agent)
+
+
+def payoffs_of(game: Game | Matrix) -> Payoffs:
+    """The payoffs of a game, or of a square matrix of integers and fractions.
+
+    Raises:
+        GameError: what is neither game nor matrix, a matrix that is empty or not square, or an entry that is not exact
+            (a float).
+    """
+    if isinstance(game, Game):
+        return Payoffs(game.names, game.utilities, game.terms)
+    rows = [items(row) for row in items(game) or ()]
+    if not rows or any(row is None or len(row) != len(rows) for row in rows):
+        raise GameError(f"payoffs {shown(game)}: give a Game, or a square matrix of integers and Fractions")
+    for i, row in enumerate(rows):
+        for j, value in enumerate(row or ()):
+            if isinstance(value, bool) or not isinstance(value, Rational):
+                raise GameError(f"payoff [{i}][{j}] is {shown(value)}: give an integer or a Fraction")
+    names = tuple(map(str, range(len(rows))))
+    return Payoffs(names, tuple(tuple(exact(value, "a payoff") for value in row or ()) for row in rows))
+
+
+def read_shares(payoffs: Payoffs, shares: Numbers) -> Floats:
+    """[n] shares as floats, of which each is 0 or more and all add up to 1.
+
+    Raises:
+        GameError: unknown agents, another number of shares, one that is no finite number or below 0, or another sum.
+    """
+    values = np.array([float(exact(share, "a share")) for share in _in_sequence(payoffs, shares)])
+    if not ((values >= 0).all() and abs(values.sum() - 1) <= _SUM_SLACK):
+        told = f"{values.tolist()} add up to {values.sum()}"
+        raise GameError(f"shares {told:.300}: give numbers from 0 that add up to 1")
+    return values / values.sum()
+
+
+def read_mix(payoffs: Payoffs, mix: Numbers) -> tuple[Fraction, ...]:
+    """[n] exact shares, of which each is 0 or more and all add up to 1; a float stands for what it prints as.
+
+    Raises:
+        GameError: unknown agents, another number of shares, one that is no finite number or below 0, or another sum.
+    """
+    shares = tuple(exact(share, "a share") for share in _in_sequence(payoffs, mix))
+    if min(shares) < 0 or sum(shares) != 1:
+        raise GameError(f"mix {', '.join(map(str, shares)):.300}: give numbers from 0 that add up to 1")
+    return shares
+
+
+def read_counts(payoffs: Payoffs, counts: Numbers) -> tuple[int, ...]:
+    """[n] numbers of members, one at least altogether.
+
+    Raises:
+        GameError: unknown agents, another number of counts, one that is no integer from 0 to `MOST`, or nobody at all.
+    """
+    given = _in_sequence(payoffs, counts)
+    found = [count for count in map(integer, given) if count is not None and 0 <= count <= MOST]
+    if len(found) != len(given) or not any(found):
+        raise GameError(f"counts {shown(given)}: give integers from 0 to 10^{MAX_DIGITS}, and one member at least")
+    return tuple(found)
+
+
+def shares_of(logs: Floats) -> Floats:
+    """[n, ...] shares, from their logarithms up to a constant common to all agents."""
+    weights = np.exp(logs - logs.max(axis=0))
+    return weights / weights.sum(axis=0)
+
+
+def is_trapped(payoffs: Floats, shares: Floats, agent: int) -> Bools:
+    """Where `agent` is sure to take over the population under replicator dynamics, up to rounding.
+
+    Write r_k = x_k / x_agent and let i be another agent. Its ratio r_i falls at the relative rate
+    u_agent - u_i = sum_k x_k (U[agent, k] - U[i, k]) >= x_agent (gap_i - sum_k r_k more_ik), where gap_i is what i
+    gets less than `agent` against `agent`, and more_ik what it gets more than `agent` against k, if anything. Where the
+    bracket is positive for every i, all ratios fall; then the brackets rise, so this remains so: all ratios tend to 0.
+
+    Args:
+        payoffs: [n, n]
+        shares: [n, starts]
+        agent: position of one whose column has its only maximum on the diagonal (`Payoffs.strict_pure`).
+
+    Returns:
+        [starts]
+    """
+    others = np.arange(len(payoffs)) != agent
+    gaps = payoffs[agent, agent] - payoffs[others, agent]
+    more = np.maximum(0, payoffs[others] - payoffs[agent])
+    return (gaps[:, None] * shares[agent] > more @ shares).all(axis=0)
+
+
+def _in_sequence(payoffs: Payoffs, given: Numbers) -> list[object]:
+    """[n] the numbers of all agents; of those that a mapping does not name, 0."""
+    if isinstance(given, Mapping):
+        return list(arranged(payoffs.names, given, 0))
+    numbers = items(given)
+    if numbers is None or len(numbers) != payoffs.size:
+        told = shown(given) if numbers is None else f"{len(numbers)} numbers"
+        raise GameError(f"{told} for {payoffs.size} agents: give one for each of {', '.join(payoffs.names):.300}")
+    return list(numbers)

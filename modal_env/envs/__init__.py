@@ -1,0 +1,1 @@
+"""The PettingZoo environments; their docstrings are their pages."""

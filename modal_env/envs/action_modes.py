@@ -1,0 +1,211 @@
+"""The three ways to choose a program: by number from a list, as text, and token by token.
+
+A mode is the same for all players and holds no state; what a player has chosen so far is its `Turn`.
+"""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+
+from modal_env.checks import shown
+from modal_env.envs.tokens import NOTHING, Vocabulary
+from modal_env.errors import ActionError, FormulaError
+from modal_env.logic.library import DefectBot
+from modal_env.logic.notation import find as find  # where policies look for it
+from modal_env.logic.provability import MAX_COINS
+from modal_env.logic.syntax import UNICODE, Agent
+
+CHARACTERS = string.ascii_letters + string.digits + "_ ()[]<>~&|-=" + "".join(UNICODE.values())
+MAX_CALLS = MAX_COINS - 1
+SHOWN = 12  # programs named in an error
+
+
+@dataclass(frozen=True)
+class Turn:
+    """What a player has chosen in this round.
+
+    Attributes:
+        program: the agent; None while the player has not come to an end.
+        written: the choice in numbers: [1 + number of the agent], or [tokens so far]; [] where programs are texts, or
+            none could be read.
+        refused: what was wrong with the player's last action.
+    """
+
+    program: Agent | None = None
+    written: tuple[int, ...] = ()
+    refused: tuple[str, ...] = ()
+
+
+class Mode(Protocol):
+    """How programs are chosen.
+
+    Attributes:
+        width: numbers that a choice is written in, at most.
+        largest: the largest of them.
+    """
+
+    width: int
+    largest: int
+
+    def action_space(self) -> spaces.Space:
+        """A new space of one player's actions."""
+
+    def mask(self, turn: Turn) -> NDArray[np.int8] | None:
+        """Which actions are open: int8 [actions]. None where actions are texts."""
+
+    def actions(self, program: Agent) -> tuple[Any, ...]:
+        """The actions of a turn that chooses a program.
+
+        Raises:
+            ActionError, FormulaError: there are none.
+        """
+
+    def take(self, turn: Turn, action: Any) -> Turn:
+        """The turn after an action.
+
+        Raises:
+            ActionError: it is no action.
+            FormulaError: it makes no program.
+        """
+
+
+class LibraryMode:
+    """Programs by number, from a list of agents."""
+
+    width = 1
+
+    def __init__(self, agents: Sequence[Agent]) -> None:
+        self.agents = tuple(agents)
+        self.largest = len(self.agents)
+
+    def action_space(self) -> spaces.Space:
+        return spaces.Discrete(len(self.agents))
+
+    def mask(self, turn: Turn) -> NDArray[np.int8]:
+        """Every program is open in every round."""
+        return np.ones(len(self.agents), np.int8)
+
+    def actions(self, program: Agent) -> tuple[int]:
+        if program not in self.agents:
+            raise ActionError(f"{program.name!r:.80} is not among the programs to choose from: {self._choices}")
+        return (self.agents.index(program),)
+
+    @property
+    def _choices(self) -> str:
+        """Which programs there are, and how to have others."""
+        names = [f"{number} {agent.name:.40}" for number, agent in enumerate(self.agents[:SHOWN])]
+        more = [f"and {len(self.agents) - SHOWN} more"] if len(self.agents) > SHOWN else []
+        return (
+            f'{", ".join(names + more)}. make(agents=[...]) offers others, make(actions="formula") takes any program '
+            "as text"
+        )
+
+    def take(self, turn: Turn, action: Any) -> Turn:
+        if isinstance(action, str | Agent):
+            raise ActionError(f"action {shown(action)}: give the number of a program, {self._choices}")
+        number = check_number(action, len(self.agents))
+        return Turn(self.agents[number], (1 + number,))
+
+
+class FormulaMode:
+    """Programs as texts: a formula, or the name of an agent."""
+
+    width = 0
+    largest = 0
+
+    def __init__(self, agents: Sequence[Agent], budget: int) -> None:
+        self.helpers = {agent.name: agent for agent in agents}
+        self.budget = budget
+
+    def action_space(self) -> spaces.Space:
+        return spaces.Text(self.budget, charset=CHARACTERS)
+
+    def mask(self, turn: Turn) -> None:
+        """Nobody can list the texts that are open."""
+
+    def actions(self, program: Agent) -> tuple[str]:
+        return (program.text,)
+
+    def take(self, turn: Turn, action: Any) -> Turn:
+        if not isinstance(action, str):
+            raise ActionError(f"action {shown(action)}: give a formula as text, such as '[]X(me)'")
+        if len(action) > self.budget:
+            raise FormulaError(f"formula {shown(action)}: {len(action)} characters, of at most {self.budget}", action)
+        return Turn(check_calls(find(action, self.helpers)))
+
+
+class TokenMode:
+    """Programs token by token."""
+
+    def __init__(self, agents: Sequence[Agent], budget: int) -> None:
+        self.vocabulary = Vocabulary(agents)
+        self.width, self.largest = budget, len(self.vocabulary) - 1
+
+    def action_space(self) -> spaces.Space:
+        return spaces.Discrete(len(self.vocabulary))
+
+    def mask(self, turn: Turn) -> NDArray[np.int8]:
+        """What may come next; `NOTHING` for a player who has come to an end and waits for others."""
+        if turn.program is None:
+            return self.vocabulary.open(turn.written, self.width)
+        return (np.arange(len(self.vocabulary)) == NOTHING).astype(np.int8)
+
+    def actions(self, program: Agent) -> tuple[int, ...]:
+        written = self.vocabulary.encode(program)
+        if len(written) > self.width:
+            raise FormulaError(f"{program.name!r:.80} has {len(written)} tokens, of at most {self.width}")
+        return written
+
+    def take(self, turn: Turn, action: Any) -> Turn:
+        number = check_number(action, len(self.vocabulary))
+        if turn.program is None:
+            written = self.vocabulary.add(turn.written, number, self.width)
+            return Turn(None if self.vocabulary.places(written) else self._agent(written), written)
+        if number != NOTHING:
+            raise FormulaError(f"token {self.vocabulary.texts[number]!r} (number {number}): the formula has ended")
+        return replace(turn, refused=())
+
+    def _agent(self, written: tuple[int, ...]) -> Agent:
+        return check_calls(self.vocabulary.agent(written))
+
+
+def refuse(turn: Turn, reason: str) -> Turn:
+    """The turn after an action that makes no program: DefectBot plays, unless there is a program already."""
+    return replace(turn, refused=(reason,)) if turn.program else Turn(DefectBot, refused=(reason,))
+
+
+def check_calls(agent: Agent) -> Agent:
+    """The agent, which RandomBot can play: so can all agents that it calls the opponent on.
+
+    Raises:
+        FormulaError: one of them calls the opponent on more agents than there can be coins for.
+    """
+    todo, seen = [agent], {agent}
+    while todo:
+        caller = todo.pop()
+        if len(caller.called) > MAX_CALLS:
+            text = f"{caller.name!r:.80} calls X on {len(caller.called)} agents"
+            raise FormulaError(f"{text}: at most {MAX_CALLS} are possible", caller.text)
+        todo.extend(called for called in caller.called if called not in seen)
+        seen.update(caller.called)
+    return agent
+
+
+def check_number(action: Any, count: int) -> int:
+    """An action as a number.
+
+    Raises:
+        ActionError: it is no whole number from 0 to count - 1.
+    """
+    if isinstance(action, np.ndarray) and action.shape == ():
+        action = action[()]
+    if isinstance(action, (int, np.integer)) and not isinstance(action, bool) and 0 <= action < count:
+        return int(action)
+    raise ActionError(f"action {shown(action)}: give a whole number from 0 to {count - 1}")

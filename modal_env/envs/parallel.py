@@ -1,0 +1,101 @@
+"""Modal combat as a PettingZoo ParallelEnv: all players choose at once.
+
+Creation
+    ``env = modal_env.parallel_env()``, or ``pettingzoo.make("parallel", "ModalCombat-v0")``.
+
+Steps
+    actions="library" and "formula": one step a round. actions="tokens": every player writes one token a step, and the
+    round ends with the longest formula; who has come to an end before waits with token 0, all that its mask leaves.
+
+Everything else (actions, observations, infos, rewards, illegal actions, end) is as in `modal_env.envs.aec`. The same
+programs and the same seed give the same game there and here.
+
+Version history
+    v0: first version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from gymnasium import spaces
+from pettingzoo import ParallelEnv
+
+from modal_env.checks import shown
+from modal_env.envs.rounds import Contest
+from modal_env.envs.setting import RENDER_MODES, Setting, check_reset, number_of
+from modal_env.errors import ActionError
+
+
+class ParallelModalCombatEnv(ParallelEnv):
+    """The parallel environment. See the module's documentation."""
+
+    metadata: ClassVar[dict[str, Any]] = {"name": "modal_combat_v0", "render_modes": list(RENDER_MODES)}
+
+    def __init__(self, setting: Setting) -> None:
+        self.setting, self.render_mode = setting, setting.render_mode
+        self.contest = Contest(setting)
+        self.possible_agents = setting.names
+        self.agents: list[str] = []
+        self.observation_spaces = {agent: self.contest.observation_space() for agent in self.possible_agents}
+        self.action_spaces = {agent: self.contest.mode.action_space() for agent in self.possible_agents}
+
+    def observation_space(self, agent: str) -> spaces.Space:
+        """What a player may see; ActionError if there is no player of this name."""
+        return self.observation_spaces[self.possible_agents[number_of(agent, self.possible_agents)]]
+
+    def action_space(self, agent: str) -> spaces.Space:
+        """What a player may do; ActionError if there is no player of this name."""
+        return self.action_spaces[self.possible_agents[number_of(agent, self.possible_agents)]]
+
+    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[dict, dict]:
+        """Begin a new game. A seed fixes pairs and coins of this and all later games; there are no options.
+
+        Raises:
+            GameError: the seed is no whole number from 0, or an option is given.
+        """
+        check_reset(seed, options)
+        self.contest.begin(seed)
+        self.agents = list(self.possible_agents)
+        return self._observations(), self._infos()
+
+    def step(self, actions: Mapping[str, Any]) -> tuple[dict, dict, dict, dict, dict]:
+        """Take everybody's action; play the round when all have chosen.
+
+        Raises:
+            ActionError: the game is over, an action is missing or is none, or a player does not exist.
+            FormulaError: strict, and an action makes no program. After any error nothing has changed.
+        """
+        if not self.agents:
+            raise ActionError("the game is over, or has not begun: call reset()")
+        if not isinstance(actions, Mapping) or set(actions) != set(self.agents):
+            given = list(actions) if isinstance(actions, Mapping) else actions
+            names = ", ".join(self.agents)
+            raise ActionError(f"actions of {shown(given)}: give a dict with an action of each of {names:.300}")
+        self.contest.take({player: actions[agent] for player, agent in enumerate(self.possible_agents)})
+        rewards = self.contest.play() if self.contest.all_ready else [0.0] * len(self.agents)
+        over = self.contest.is_over
+        told = (
+            self._observations(),
+            dict(zip(self.agents, rewards, strict=True)),
+            dict.fromkeys(self.agents, over),
+            dict.fromkeys(self.agents, False),
+            self._infos(),
+        )
+        if over:
+            self.agents = []
+        return told
+
+    def _observations(self) -> dict[str, dict[str, Any]]:
+        return {agent: self.contest.observe(player) for player, agent in enumerate(self.possible_agents)}
+
+    def _infos(self) -> dict[str, dict[str, Any]]:
+        return {agent: self.contest.info(player) for player, agent in enumerate(self.possible_agents)}
+
+    def render(self) -> str | None:
+        """A table of the programs and payoffs of the last round: returned ("ansi") or printed ("human")."""
+        return self.contest.render()
+
+    def close(self) -> None:
+        """Nothing is held open."""

@@ -1,0 +1,168 @@
+"""The rounds that both environments play: who has chosen what, who meets whom, who is paid what, who sees what."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+
+from modal_env.envs.action_modes import Turn, refuse
+from modal_env.envs.setting import Setting
+from modal_env.errors import FormulaError
+from modal_env.games.game import PAYOFFS, Meeting, meet
+from modal_env.logic.syntax import Agent
+
+MOVE_CODES = {"D": 1, "C": 2}
+
+
+@dataclass(frozen=True)
+class Round:
+    """A round that was played, as everybody may know it afterwards. One entry a player, in the sequence of players.
+
+    Attributes:
+        programs: the agents that played.
+        partners: the number of the player that each was paired with.
+        moves: "C" or "D"; coins have been tossed.
+        payoffs: what each was paid, cost deducted.
+        written: the programs in numbers, see `Turn`.
+    """
+
+    programs: tuple[Agent, ...]
+    partners: tuple[int, ...]
+    moves: tuple[str, ...]
+    payoffs: tuple[float, ...]
+    written: tuple[tuple[int, ...], ...]
+
+
+class Contest:
+    """A game of some rounds, without PettingZoo's ceremonies. Players are numbers here.
+
+    Attributes:
+        mode: how programs are chosen.
+        history: the rounds played.
+        turns: what every player has chosen in this round.
+    """
+
+    def __init__(self, setting: Setting) -> None:
+        self.setting = setting
+        self.mode = setting.mode()
+        self._rng = np.random.default_rng()
+        self.begin(None)
+
+    def begin(self, seed: int | None) -> None:
+        """A new game; without a seed the generator goes on."""
+        if seed is not None:
+            self._rng = np.random.default_rng(seed)
+        self.history: tuple[Round, ...] = ()
+        self.turns = [Turn() for _ in range(self.setting.players)]
+        self._last = np.zeros((self.setting.players, 2 + self.mode.width), np.int32)
+
+    @property
+    def is_over(self) -> bool:
+        return len(self.history) >= self.setting.rounds
+
+    @property
+    def all_ready(self) -> bool:
+        """Whether everybody has chosen."""
+        return all(turn.program for turn in self.turns)
+
+    def is_ready(self, player: int) -> bool:
+        """Whether a player has chosen."""
+        return self.turns[player].program is not None
+
+    def take(self, actions: Mapping[int, Any]) -> None:
+        """Carry out the actions of some players.
+
+        Raises:
+            ActionError: one is no action.
+            FormulaError: strict, and one makes no program. After any error nothing has changed.
+        """
+        turns = {player: self._after(self.turns[player], action) for player, action in actions.items()}
+        for player, turn in turns.items():
+            self.turns[player] = turn
+
+    def _after(self, turn: Turn, action: Any) -> Turn:
+        try:
+            return self.mode.take(turn, action)
+        except FormulaError as error:
+            if self.setting.strict:
+                raise
+            return refuse(turn, str(error))
+
+    def play(self) -> list[float]:
+        """Draw pairs, let them play, and begin the next round. Returns what every player is paid."""
+        number = self.setting.players
+        programs = tuple(turn.program for turn in self.turns if turn.program)
+        partners, moves, payoffs = [0] * number, [""] * number, [0.0] * number
+        for pair in self._rng.permutation(number).reshape(-1, 2).tolist():
+            played = self._meet(programs[pair[0]], programs[pair[1]])
+            for player, partner, move, payoff in zip(pair, pair[::-1], *played, strict=True):
+                partners[player], moves[player], payoffs[player] = partner, move, payoff
+        written = tuple(turn.written for turn in self.turns)
+        self._record(Round(programs, tuple(partners), tuple(moves), tuple(payoffs), written))
+        return payoffs
+
+    def _meet(self, a: Agent, b: Agent) -> tuple[list[str], list[float]]:
+        """What two programs do, and what they are paid."""
+        meeting = _meeting(a, b, self.setting.cost)
+        moves = ["CD"[self._rng.integers(2)] if move == "?" else move for move in meeting.moves]
+        won = PAYOFFS[moves[0] + moves[1]], PAYOFFS[moves[1] + moves[0]]
+        epsilon = self.setting.epsilon
+        return moves, [float(points - epsilon * cost) for points, cost in zip(won, meeting.costs, strict=True)]
+
+    def _record(self, played: Round) -> None:
+        self.history += (played,)
+        self.turns = [Turn(refused=turn.refused) for turn in self.turns]
+        self._last[:] = 0
+        for player, written in enumerate(played.written):
+            seen = played.partners[player], MOVE_CODES[played.moves[player]], *written
+            self._last[player, : len(seen)] = seen
+
+    def observation_space(self) -> spaces.Space:
+        """A new space of one player's observations."""
+        players, width = self.setting.players, self.mode.width
+        high = np.empty((1 + players, 2 + width), np.int32)
+        high[0, :2], high[1:, :2], high[:, 2:] = self.setting.rounds, (players, 2), self.mode.largest
+        seen: dict[str, spaces.Space] = {"observation": spaces.Box(np.zeros_like(high), high, dtype=np.int32)}
+        mask = self.mode.mask(Turn())
+        if mask is not None:
+            seen["action_mask"] = spaces.Box(0, 1, mask.shape, np.int8)
+        return spaces.Dict(seen)
+
+    def observe(self, player: int) -> dict[str, np.ndarray]:
+        """What a player sees; see `modal_env.envs.aec`."""
+        turn, players = self.turns[player], self.setting.players
+        now = np.zeros((1, self._last.shape[1]), np.int32)
+        now[0, : 2 + len(turn.written)] = len(self.history), self.setting.rounds, *turn.written
+        last = np.roll(self._last, -player, axis=0)
+        if self.history:
+            last[:, 0] = 1 + (last[:, 0] - player) % players
+        mask = self.mode.mask(turn)
+        seen = {"observation": np.concatenate((now, last))}
+        return seen if mask is None else {**seen, "action_mask": mask}
+
+    def info(self, player: int) -> dict[str, Any]:
+        """What a player is told in words."""
+        return {"history": self.history, "setting": self.setting, "refused": self.turns[player].refused}
+
+    def render(self) -> str | None:
+        """The table of the last round: returned under render_mode "ansi", printed under "human"."""
+        from modal_env.cli.tables import as_text, round_table
+
+        if self.setting.render_mode is None:
+            return None
+        text = as_text(round_table(self.setting, self.history))
+        if self.setting.render_mode == "ansi":
+            return text
+        print(text)
+        return None
+
+
+@lru_cache(maxsize=10_000)
+def _meeting(a: Agent, b: Agent, cost: str) -> Meeting:
+    """Most programs meet again and again."""
+    return meet(a, b, cost)

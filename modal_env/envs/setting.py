@@ -1,0 +1,163 @@
+"""The arguments that both environments share, checked once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from modal_env.checks import Number, choice, items, seed_of, shown, whole
+from modal_env.envs.action_modes import FormulaMode, LibraryMode, Mode, TokenMode, check_calls
+from modal_env.envs.tokens import Vocabulary
+from modal_env.errors import ActionError, GameError
+from modal_env.games.game import check_cost, check_epsilon
+from modal_env.logic.library import POST
+from modal_env.logic.notation import as_agents
+from modal_env.logic.syntax import MAX_NESTING, Agent
+
+CONFORMANCE_OPTION = "options"  # which PettingZoo's conformance tests give to every environment
+RENDER_MODES = ("human", "ansi")
+ACTIONS = ("library", "formula", "tokens")
+BUDGETS = {"formula": 1000, "tokens": 16}
+MAX_BUDGETS = {"formula": 10_000, "tokens": MAX_NESTING}
+MAX_ROUNDS = 100_000
+MAX_PLAYERS = 1000
+MAX_AGENTS = 10_000
+MAX_NUMBERS = 20_000_000  # in the observations of all players together
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What an environment plays and how it behaves at its edges; see `modal_env.make` for each."""
+
+    epsilon: Fraction
+    actions: str
+    agents: tuple[Agent, ...]
+    rounds: int
+    players: int
+    cost: str
+    budget: int | None
+    strict: bool
+    render_mode: str | None
+
+    @property
+    def names(self) -> list[str]:
+        """The players: "player_0", "player_1", ..."""
+        return [f"player_{number}" for number in range(self.players)]
+
+    def mode(self) -> Mode:
+        """How programs are chosen."""
+        if self.budget is None:
+            return LibraryMode(self.agents)
+        return (FormulaMode if self.actions == "formula" else TokenMode)(self.agents, self.budget)
+
+
+def make_setting(
+    epsilon: Number = 0.01,
+    *,
+    actions: str = "library",
+    agents: Iterable[Agent | str] = POST,
+    rounds: int = 1,
+    players: int = 2,
+    cost: str = "depth",
+    budget: int | None = None,
+    strict: bool = False,
+    render_mode: str | None = None,
+) -> Setting:
+    """Check the arguments of `modal_env.make`.
+
+    Raises:
+        GameError, FormulaError: as their names say.
+    """
+    choice("actions", actions, ACTIONS)
+    if render_mode is not None:
+        choice("render_mode", render_mode, RENDER_MODES)
+    if not isinstance(strict, bool):
+        raise GameError(f"strict={shown(strict)}: give True or False")
+    setting = Setting(
+        check_epsilon(epsilon),
+        actions,
+        _checked_agents(agents, actions),
+        whole("rounds", rounds, 1, MAX_ROUNDS),
+        whole("players", players, 2, MAX_PLAYERS),
+        check_cost(cost),
+        _checked_budget(budget, actions),
+        strict,
+        render_mode,
+    )
+    _check_players(setting)
+    return setting
+
+
+def _check_players(setting: Setting) -> None:
+    """That players come in pairs, and that what they see fits into memory.
+
+    Raises:
+        GameError: it does not.
+    """
+    players = setting.players
+    if players % 2:
+        raise GameError(f"players={players}: give an even number, they play in pairs")
+    if players * (1 + players) * (2 + setting.mode().width) > MAX_NUMBERS:
+        raise GameError(
+            f"players={players}: too many to see {setting.budget} tokens of each other; give fewer of either"
+        )
+
+
+def check_reset(seed: Any, options: Any) -> None:
+    """The arguments of reset().
+
+    Raises:
+        GameError: a seed that is no whole number from 0 to 2^128, or an option; there are none.
+    """
+    if seed is not None:
+        seed_of(seed)
+    if options is not None and not isinstance(options, Mapping):
+        raise GameError(f"options={shown(options)}: there are none; leave it out")
+    for name in options or {}:
+        if name != CONFORMANCE_OPTION:
+            raise GameError(f"options: {shown(name)} is none, reset() has no options; leave it out")
+
+
+def number_of(player: object, names: Sequence[str]) -> int:
+    """The number of a player.
+
+    Raises:
+        ActionError: there is none of this name.
+    """
+    if not isinstance(player, str) or player not in names:
+        raise ActionError(f"player {shown(player)}: there are {', '.join(names):.300}")
+    return names.index(player)
+
+
+def _checked_agents(agents: Iterable[Agent | str], actions: str) -> tuple[Agent, ...]:
+    """The agents, given as such, by name, or as text.
+
+    Raises:
+        GameError, FormulaError: as `make_setting`.
+    """
+    given = items(agents, MAX_AGENTS + 1)
+    if given is None or len(given) > MAX_AGENTS:
+        raise GameError(f"agents={shown(agents)}: give a list of at most {MAX_AGENTS:,} agents, names or formulas")
+    found = tuple(map(check_calls, as_agents(given))) if given else ()
+    if actions == "library" and not found:
+        raise GameError("agents: give one at least for players to choose from")
+    if actions != "library":
+        Vocabulary(found)  # which refuses names that cannot be called, or are not all different
+    return found
+
+
+def _checked_budget(budget: int | None, actions: str) -> int | None:
+    """The budget, by default one that fits the kind of actions; None for a library.
+
+    Raises:
+        GameError: out of bounds, or given for a library.
+    """
+    if actions not in BUDGETS:
+        if budget is not None:
+            raise GameError(f"budget={shown(budget)}: only formulas and tokens have one; leave it out")
+        return None
+    if budget is not None:
+        return whole("budget", budget, 1, MAX_BUDGETS[actions])
+    return BUDGETS[actions]

@@ -1,0 +1,302 @@
+"""The game of choosing a program: the prisoner's dilemma, in which modelling the other player costs something.
+
+Garrabrant, Prisoners' Dilemma with Costs to Modeling (2018): two players choose agents, these play each other, and each
+player is paid 2 for mutual cooperation, 1 for mutual defection, 3 for exploiting and 0 for being exploited, less
+epsilon times the cost of its agent. All numbers are Fractions; where RandomBot plays they are expectations.
+
+Agents may be given as such, by name ("FairBot", short "FB", in any case) or as formulas, see
+`modal_env.logic.notation.find`. All agents of a game have names of their own. Numbers are 0 or of a size from 10^-330
+to 10^330, which covers all floats, in at most 400 digits; an epsilon is 0 or from 10^-30 to 10^6.
+
+Costs, `COSTS`. The post's is the depth; the others follow the comments to it.
+
+* "depth": of the agent.
+* "size": of its formula, in nodes.
+* "opponent": the size of the opponent's formula, for an agent that says X(.) of it at all; 0 for others.
+* "sum": of the last two. Two agents that model each other pay the same.
+* "worlds": how many worlds of the chain have to be looked at, which stands for the length of proofs: 1 + the world at
+  which the play settles, for an agent with a box; 0 for others, which look for no proof.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from types import MappingProxyType
+from typing import TypeVar
+
+from modal_env.checks import EPSILONS, Number, choice, exact, items, shown
+from modal_env.errors import FormulaError, GameError
+from modal_env.logic.notation import as_agents, find
+from modal_env.logic.provability import grid, listed, play, tournament
+from modal_env.logic.syntax import Agent
+
+COSTS = ("depth", "size", "opponent", "sum", "worlds")
+PAYOFFS: Mapping[str, Fraction] = MappingProxyType(
+    {"CC": Fraction(2), "DD": Fraction(1), "DC": Fraction(3), "CD": Fraction(0)}
+)
+"""A player's moves and then its opponent's -> what the player is paid, cost not deducted."""
+
+Mix = tuple[Fraction, ...]
+Matrix = tuple[tuple[Fraction, ...], ...]
+Shares = Sequence[Number] | Mapping[str, Number] | Agent
+Given = TypeVar("Given")
+
+
+@dataclass(frozen=True)
+class Meeting:
+    """Two agents that have played.
+
+    Attributes:
+        moves: "C", "D" or "?" of each.
+        points: what each is paid, cost not deducted; expected where one tosses a coin.
+        costs: of each, to be multiplied by epsilon.
+    """
+
+    moves: tuple[str, str]
+    points: tuple[Fraction, Fraction]
+    costs: tuple[int, int]
+
+    def paid(self, epsilon: Fraction) -> Fraction:
+        """What the first of them is paid, cost deducted."""
+        return self.points[0] - epsilon * self.costs[0]
+
+
+@dataclass(frozen=True, init=False)
+class Game:
+    """A library of agents to choose from, and what is paid for each choice against each.
+
+    Attributes:
+        agents: the n programs.
+        epsilon: what a unit of cost takes from the payoff: 0, or from 10^-30 to 10^6. A float stands for the decimal
+            number that it prints as.
+        cost: one of `COSTS`.
+        payoffs: as `PAYOFFS`.
+
+    Raises:
+        GameError: no agents, or two of one name; an epsilon below 0, too small or too large; an unknown cost; payoffs
+            that make no prisoner's dilemma.
+        FormulaError: a text that is neither the name of an agent nor a formula.
+    """
+
+    agents: tuple[Agent, ...]
+    epsilon: Fraction
+    cost: str
+    payoffs: Mapping[str, Fraction]
+
+    def __init__(
+        self,
+        agents: Iterable[Agent | str],
+        epsilon: Number,
+        cost: str = "depth",
+        payoffs: Mapping[str, Number] = PAYOFFS,
+    ) -> None:
+        put = object.__setattr__  # the dataclass is frozen
+        put(self, "agents", check_names(as_agents(agents)))
+        put(self, "epsilon", check_epsilon(epsilon))
+        put(self, "cost", check_cost(cost))
+        put(self, "payoffs", check_payoffs(payoffs))
+
+    def __repr__(self) -> str:
+        return f"Game({listed(self.names)}; {self.terms})"
+
+    def __str__(self) -> str:
+        return f"{self.terms}; what the row's agent is paid:\n{grid(self.names, self.utilities)}"
+
+    @property
+    def terms(self) -> str:
+        """What modelling costs, in words."""
+        return f"epsilon {self.epsilon}, cost {self.cost!r}"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """[n] what the agents are called."""
+        return tuple(agent.name for agent in self.agents)
+
+    @cached_property
+    def affine(self) -> tuple[Matrix, Matrix]:
+        """The matrices base and slope, [n][n] each, of which the utilities are base - epsilon * slope."""
+        played = tournament(self.agents)
+        chances = [[Fraction(chance) for chance in row] for row in played.cooperates.astype(float).tolist()]
+        settles = played.worlds.tolist() if self.cost == "worlds" else [[0] * len(chances)] * len(chances)
+        numbered = list(enumerate(self.agents))
+        base = tuple(
+            tuple(expected(self.payoffs, chances[i][j], chances[j][i]) for j, _ in numbered) for i, _ in numbered
+        )
+        slope = tuple(tuple(Fraction(_cost(self.cost, a, b, settles[i][j])) for j, b in numbered) for i, a in numbered)
+        return base, slope
+
+    @cached_property
+    def utilities(self) -> Matrix:
+        """[n][n] what the row's agent is paid against the column's, cost deducted."""
+        base, slope = self.affine
+        return tuple(
+            tuple(points - self.epsilon * cost for points, cost in zip(*rows, strict=True))
+            for rows in zip(base, slope, strict=True)
+        )
+
+    def at(self, epsilon: Number) -> Game:
+        """The same game at another epsilon; nothing is played again."""
+        other = Game(self.agents, epsilon, self.cost, self.payoffs)
+        other.__dict__["affine"] = self.affine
+        return other
+
+    def mix(self, shares: Shares) -> Mix:
+        """[n] the share of every agent, as Fractions.
+
+        Args:
+            shares: a number for every agent; or name -> share of those that have one, see `position`; or an agent,
+                which has it all.
+
+        Raises:
+            GameError: an agent that is not in the game, a share below 0, a sum that is not 1.
+        """
+        if isinstance(shares, Agent):
+            if shares not in self.agents:
+                raise GameError(f"mix: {shares.name!r:.80} is not one of {', '.join(self.names):.300}")
+            place = self.agents.index(shares)
+            shares = [int(number == place) for number in range(len(self.agents))]
+        elif isinstance(shares, Mapping):
+            shares = arranged(self.names, shares, 0)
+        given = items(shares, len(self.agents) + 1)
+        if given is None:
+            raise GameError(f"mix {shown(shares)}: give a list of shares, a mapping of names to shares, or an agent")
+        values = tuple(exact(share, "a share") for share in given)
+        if len(values) != len(self.agents) or min(values) < 0 or sum(values) != 1:
+            told = ", ".join(map(str, values))
+            raise GameError(f"mix [{told:.300}]: give {len(self.agents)} shares from 0 that add up to 1")
+        return values
+
+    def replies(self, mix: Shares) -> Mix:
+        """[n] what every agent is paid against a mix."""
+        shares = self.mix(mix)
+        return tuple(dot(row, shares) for row in self.utilities)
+
+    def utility(self, mix: Shares, against: Shares) -> Fraction:
+        """What a player with one mix is paid against another."""
+        return dot(self.mix(mix), self.replies(against))
+
+    def best_replies(self, mix: Shares) -> tuple[Agent, ...]:
+        """The agents that are paid most against a mix."""
+        paid = self.replies(mix)
+        return tuple(agent for agent, points in zip(self.agents, paid, strict=True) if points == max(paid))
+
+
+def meet(a: Agent, b: Agent, cost: str = "depth", payoffs: Mapping[str, Fraction] = PAYOFFS) -> Meeting:
+    """Let two agents play.
+
+    Raises:
+        GameError: as `play` and `Game`.
+    """
+    check_cost(cost)
+    outcome = play(a, b)
+    first, second = outcome.cooperation
+    points = expected(payoffs, first, second), expected(payoffs, second, first)
+    return Meeting(outcome.moves, points, (_cost(cost, a, b, outcome.settles), _cost(cost, b, a, outcome.settles)))
+
+
+def expected(payoffs: Mapping[str, Fraction], own: Fraction, other: Fraction) -> Fraction:
+    """What a player is paid on average, of the probabilities with which it and its opponent cooperate."""
+    chances = {"C": (own, other), "D": (1 - own, 1 - other)}
+    return sum((chances[i][0] * chances[j][1] * payoffs[i + j] for i in "CD" for j in "CD"), Fraction(0))
+
+
+def dot(left: Iterable[Fraction], right: Iterable[Fraction]) -> Fraction:
+    """The sum of products."""
+    return sum((a * b for a, b in zip(left, right, strict=True)), Fraction(0))
+
+
+def _cost(cost: str, agent: Agent, opponent: Agent, settles: int) -> int:
+    """What an agent's player pays, in units of epsilon; see the module."""
+    modelled = opponent.size if agent.calls_itself or agent.helpers else 0
+    if cost == "depth":
+        return agent.depth
+    if cost == "worlds":
+        return settles + 1 if agent.depth else 0
+    return {"size": agent.size, "opponent": modelled, "sum": agent.size + modelled}[cost]
+
+
+def position(names: Sequence[str], agent: object) -> int:
+    """Where an agent stands in a game or a population.
+
+    Args:
+        names: [n] what its agents are called.
+        agent: one of them; or another name of it, as `modal_env.logic.notation.find` knows them: "FB", "fairbot".
+
+    Raises:
+        GameError: no agent of this name.
+    """
+    if isinstance(agent, str) and agent not in names:
+        alike = [name for name in names if name.casefold() == agent.strip().casefold()]
+        with suppress(FormulaError):
+            agent = alike[0] if len(alike) == 1 else find(agent).name
+    if not isinstance(agent, str) or agent not in names:
+        raise GameError(f"agent {shown(agent)} is not among {', '.join(names):.300}")
+    return names.index(agent)
+
+
+def arranged(names: Sequence[str], given: Mapping[str, Given], absent: Given) -> list[Given]:
+    """[n] what a mapping has for each agent, see `position`; `absent` for those that it does not name.
+
+    Raises:
+        GameError: it names an agent that is not there, or one of them twice.
+    """
+    found: dict[int, Given] = {}
+    for agent, value in given.items():
+        place = position(names, agent)
+        if place in found:
+            raise GameError(f"{names[place]} is named twice in {shown(dict(given))}")
+        found[place] = value
+    return [found.get(place, absent) for place in range(len(names))]
+
+
+def check_epsilon(epsilon: object) -> Fraction:
+    """The price of a unit of cost: 0, or from 10^-30 to 10^6.
+
+    Raises:
+        GameError: no number, or one out of bounds.
+    """
+    found = exact(epsilon, "epsilon", EPSILONS)
+    if found < 0:
+        raise GameError(f"epsilon is {shown(epsilon)}: give a number from 0")
+    return found
+
+
+def check_cost(cost: str) -> str:
+    """The name of a cost.
+
+    Raises:
+        GameError: an unknown one.
+    """
+    return choice("cost", cost, COSTS)
+
+
+def check_names(agents: tuple[Agent, ...]) -> tuple[Agent, ...]:
+    """The agents, each of which has a name of its own, as all results are told by name.
+
+    Raises:
+        GameError: two are called the same.
+    """
+    counts = Counter(agent.name for agent in agents)
+    if twice := [name for name, count in counts.items() if count > 1]:
+        raise GameError(f"agents: {counts[twice[0]]} are called {twice[0]!r:.80}; give each agent once, or rename one")
+    return agents
+
+
+def check_payoffs(payoffs: Mapping[str, Number]) -> Mapping[str, Fraction]:
+    """The payoffs, as Fractions.
+
+    Raises:
+        GameError: not those of CC, CD, DC and DD, or DC > CC > DD > CD does not hold.
+    """
+    if not isinstance(payoffs, Mapping) or set(payoffs) != set(PAYOFFS):
+        raise GameError(f"payoffs={shown(payoffs)}: give those of CC, CD, DC and DD, own move first")
+    found = {moves: exact(payoffs[moves], f"the payoff of {moves}") for moves in PAYOFFS}
+    if not found["DC"] > found["CC"] > found["DD"] > found["CD"]:
+        told = ", ".join(f"{moves} {points}" for moves, points in found.items())
+        raise GameError(f"payoffs {told}: a prisoner's dilemma has DC > CC > DD > CD")
+    return MappingProxyType(found)

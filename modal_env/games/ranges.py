@@ -1,0 +1,281 @@
+"""For which epsilon which equilibria exist: every equilibrium of a library as a function of epsilon, with exact bounds.
+
+Between the events of `paths` the vertices move, but which of them are equilibria with which does not change. At an
+event the vertices are limits of those nearby, and what equilibria these make up is looked at anew.
+
+Equilibria cannot end abruptly: the limit of equilibria is one. So bounds of ranges always belong to them, though there
+the mix may have lost an agent, or be part of a larger set of equilibria.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import NamedTuple
+
+from modal_env.checks import Number
+from modal_env.games.algebraic import Algebraic, Ratio, between
+from modal_env.games.equilibria import Equilibrium, show, spanned, tell
+from modal_env.games.game import PAYOFFS, Game, Matrix, check_epsilon
+from modal_env.games.reduction import Class, classes, smaller, spread
+from modal_env.games.vertex_paths import Cell, Path, Paths, Walk, gap
+from modal_env.games.vertices import Labels, Sides, bicliques, cliques
+from modal_env.logic.provability import listed
+from modal_env.logic.syntax import Agent
+from modal_env.progress import Report, unheard
+
+
+class Interval(NamedTuple):
+    """All epsilon from `low` to `high`, both included; to infinity, where `high` is None."""
+
+    low: Algebraic
+    high: Algebraic | None
+
+    @property
+    def is_point(self) -> bool:
+        """Whether it is one number only."""
+        return self.high is not None and self.low == self.high
+
+    def covers(self, epsilon: Algebraic) -> bool:
+        """Whether a number lies in it."""
+        return self.low <= epsilon and (self.high is None or epsilon <= self.high)
+
+    def __str__(self) -> str:
+        if self.high is None:
+            return f"eps >= {self.low}"
+        return f"eps = {self.low}" if self.is_point else f"{self.low} <= eps <= {self.high}"
+
+
+Span = tuple[Paths, Paths]
+"""A set of equilibria that moves: its extreme mixes of the row player, and of the column player."""
+
+
+@dataclass(frozen=True)
+class Family:
+    """A set of equilibria as a function of epsilon: any mixture of `rows` against any of `columns`. Mostly one point.
+
+    Attributes:
+        names: [n] the agents.
+        rows: the extreme mixes of the row player; one, where the set is a point.
+        columns: those of the column player.
+        interval: the epsilons for which these are equilibria. Inside, the set is maximal, and no share is 0 but those
+            that always are. At the bounds the formulas still give equilibria.
+    """
+
+    names: tuple[str, ...]
+    rows: Paths
+    columns: Paths
+    interval: Interval
+
+    @property
+    def is_point(self) -> bool:
+        """Whether it is a single equilibrium at each epsilon."""
+        return len(self.rows) == len(self.columns) == 1
+
+    @property
+    def is_symmetric(self) -> bool:
+        """Whether both players have the same mixes: for a point, whether both do the same."""
+        return self.rows == self.columns
+
+    def __str__(self) -> str:
+        rows, columns = ([show(self.names, path.shares) for path in paths] for paths in (self.rows, self.columns))
+        paid = [" to ".join(dict.fromkeys(str(path.value) for path in paths)) for paths in (self.columns, self.rows)]
+        return f"{tell(rows, columns, paid)}; for {self.interval}"
+
+    def __repr__(self) -> str:
+        return f"Family({self})"
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Epsilons for which the equilibria are told by the same formulas: one number, or all strictly between two."""
+
+    interval: Interval
+    spans: tuple[Span, ...]
+
+
+@dataclass(frozen=True)
+class Ranges:
+    """All equilibria of a library at every epsilon from 0.
+
+    Attributes:
+        names: [n] the agents.
+        families: the equilibria as functions of epsilon, with their ranges. Those at one epsilon only are of the sets
+            that are no limits of others.
+        pieces: the same, epsilon after epsilon: numbers at which they change and the open intervals between them.
+    """
+
+    names: tuple[str, ...]
+    families: tuple[Family, ...]
+    pieces: tuple[Piece, ...]
+
+    def __repr__(self) -> str:
+        return f"Ranges({len(self.families)} families; {listed(self.names)})"
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.families))
+
+    @property
+    def breakpoints(self) -> tuple[Algebraic, ...]:
+        """The epsilons at which the equilibria change, ascending; 0 only if there are others there than just above."""
+        return tuple(piece.interval.low for piece in self.pieces if piece.interval.is_point)
+
+    def at(self, epsilon: Number) -> list[Equilibrium]:
+        """The equilibria at an epsilon: what `equilibria` finds there, from the formulas.
+
+        Raises:
+            GameError: no number from 0.
+        """
+        value = check_epsilon(epsilon)
+        points = [piece for piece in self.pieces if piece.interval.is_point and piece.interval.low == value]
+        piece = points[0] if points else next(piece for piece in self.pieces if piece.interval.covers(value))
+        moved = {path: path.at(value) for span in piece.spans for paths in span for path in paths}
+        found = sorted(dict.fromkeys(moved.values()), key=lambda vertex: vertex.mix, reverse=True)
+        place = {vertex: number for number, vertex in enumerate(found)}
+        sides = [[tuple(sorted({place[moved[path]] for path in paths})) for paths in span] for span in piece.spans]
+        return spanned(self.names, found, sorted((rows, columns) for rows, columns in sides))
+
+
+def ranges(
+    agents: Iterable[Agent | str],
+    cost: str = "depth",
+    *,
+    payoffs: Mapping[str, Number] = PAYOFFS,
+    symmetric_only: bool = False,
+    report: Report = unheard,
+) -> Ranges:
+    """All equilibria of a library as functions of epsilon, with the exact range of each.
+
+    Args:
+        agents, cost, payoffs, symmetric_only: as of `equilibria`.
+        report: see `modal_env.progress`; how much of all epsilon is done, where 1 is half of it.
+
+    Raises:
+        GameError, FormulaError: as `Game`.
+    """
+    game = Game(agents, 0, cost, payoffs)
+    return follow(game.names, *game.affine, symmetric_only, report)
+
+
+def follow(
+    names: tuple[str, ...], base: Matrix, slope: Matrix, symmetric_only: bool, report: Report = unheard
+) -> Ranges:
+    """The equilibria of the symmetric games base - epsilon * slope, [n][n] each."""
+    alike = classes(base, slope)
+    cells = Walk(smaller(base, alike), smaller(slope, alike)).cells(report)
+    pieces = _merged(_pieces(cells, cliques if symmetric_only else bicliques))
+    if len(alike) < len(names):
+        whole = lru_cache(maxsize=None)(lambda path: _whole(path, alike, base, slope))
+        pieces = [Piece(piece.interval, tuple(_spread(span, whole) for span in piece.spans)) for piece in pieces]
+    return Ranges(names, tuple(_families(names, pieces)), tuple(pieces))
+
+
+def _spread(span: Span, whole: Callable[[Path], Paths]) -> Span:
+    """A set of the smaller game as one of the whole game."""
+    rows, columns = (tuple(one for path in paths for one in whole(path)) for paths in span)
+    return rows, columns
+
+
+def _whole(path: Path, alike: Sequence[Class], base: Matrix, slope: Matrix) -> Paths:
+    """All paths of the whole game that one of the smaller game stands for."""
+    rows = [list(zip(*pair, strict=True)) for pair in zip(base, slope, strict=True)]
+    return tuple(
+        Path(shares, path.value, tuple(gap(path.value, shares, row) for row in rows))
+        for shares in spread(path.shares, alike, len(base), Ratio.constant(Fraction(0)))
+    )
+
+
+Spanning = Callable[[Sequence[Labels]], list[Sides]]
+
+
+def _pieces(cells: Sequence[Cell], spanning: Spanning) -> list[Piece]:
+    """The equilibria at every event and between them."""
+    pieces = []
+    for number, cell in enumerate(cells):
+        nearby = cells[max(number - 1, 0)].paths
+        pieces.append(Piece(Interval(cell.low, cell.low), _spans(nearby, cell.low, spanning)))
+        inside = between(cell.low, cell.high)
+        pieces.append(Piece(Interval(cell.low, cell.high), _spans(cell.paths, inside, spanning)))
+    return pieces
+
+
+def _spans(paths: Paths, epsilon: Algebraic, spanning: Spanning) -> tuple[Span, ...]:
+    """The sets of equilibria at an epsilon, of the paths of all vertices there or nearby."""
+    found: dict[Labels, Path] = {}
+    for path in paths:
+        found.setdefault(path.labels(epsilon), path)
+    labels = [label for label in found if not any(_lies_in(label, other) for other in found)]
+    kept = [found[label] for label in labels]
+    return tuple((tuple(kept[i] for i in rows), tuple(kept[i] for i in columns)) for rows, columns in spanning(labels))
+
+
+def _lies_in(label: Labels, other: Labels) -> bool:
+    """Whether a limit of vertices is no vertex, as the other lies in a smaller face."""
+    return label != other and other.played & ~label.played == 0 == label.replies & ~other.replies
+
+
+def _image(span: Span, epsilon: Algebraic) -> tuple[frozenset[Labels], ...]:
+    """Where the vertices of a set arrive at an event."""
+    return tuple(frozenset(path.labels(epsilon) for path in paths) for paths in span)
+
+
+def _same(span: Span, other: Span) -> bool:
+    return [set(paths) for paths in span] == [set(paths) for paths in other]
+
+
+def _merged(pieces: Sequence[Piece]) -> list[Piece]:
+    """The pieces without the events at which no equilibrium changes."""
+    start, first = pieces[:2]
+    begins_there = len(start.spans) == len(first.spans) and _arrives(start, first)
+    merged = [first] if begins_there else [start, first]
+    for point, after in zip(pieces[2::2], pieces[3::2], strict=True):
+        before = merged[-1]
+        is_same = len(before.spans) == len(after.spans) == len(point.spans)
+        is_same &= all(any(_same(span, other) for other in after.spans) for span in before.spans)
+        if is_same and _arrives(point, before):
+            merged[-1] = Piece(Interval(before.interval.low, after.interval.high), before.spans)
+        else:
+            merged += [point, after]
+    return merged
+
+
+def _arrives(point: Piece, beside: Piece) -> bool:
+    """Whether all sets at an event are where those beside it arrive."""
+    epsilon = point.interval.low
+    arrive = [_image(span, epsilon) for span in beside.spans]
+    return all(_image(span, epsilon) in arrive for span in point.spans)
+
+
+def _families(names: tuple[str, ...], pieces: Sequence[Piece]) -> list[Family]:
+    """Every set with its range; of those at one epsilon only, the ones that are no limits."""
+    families: list[Family] = []
+    for number, piece in enumerate(pieces):
+        if piece.interval.is_point:
+            families += _alone(names, piece, [*pieces[max(number - 1, 0) : number], pieces[number + 1]])
+            continue
+        low, high = piece.interval
+        for span in piece.spans:
+            same = [i for i, family in enumerate(families) if _same((family.rows, family.columns), span)]
+            if same and families[same[-1]].interval.high == low:
+                low_before = families[same[-1]].interval.low
+                families[same[-1]] = Family(names, *span, Interval(low_before, high))
+            else:
+                families.append(Family(names, *span, piece.interval))
+    return families
+
+
+def _alone(names: tuple[str, ...], point: Piece, nearby: Sequence[Piece]) -> list[Family]:
+    """The sets at one epsilon that are no limits of sets nearby."""
+    epsilon = point.interval.low
+    limits = [_image(span, epsilon) for piece in nearby for span in piece.spans]
+    return [
+        Family(names, _halted(rows, epsilon), _halted(columns, epsilon), point.interval)
+        for rows, columns in point.spans
+        if _image((rows, columns), epsilon) not in limits
+    ]
+
+
+def _halted(paths: Paths, epsilon: Algebraic) -> Paths:
+    return tuple(path.halted(epsilon) for path in paths)

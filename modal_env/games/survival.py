@@ -1,0 +1,182 @@
+"""Whether a mix stays an equilibrium when further agents may be played, and for which epsilon.
+
+A mix survives a deviant if that is not paid more against the mix than the mix is itself. Garrabrant's post claims it of
+its good mix against all modal agents; here it is computed for those that are given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from itertools import groupby
+
+from modal_env.checks import Number, shown
+from modal_env.errors import GameError
+from modal_env.games.algebraic import Algebraic, Ratio, between, positive_roots
+from modal_env.games.game import PAYOFFS, Game, Shares, dot, meet
+from modal_env.games.ranges import Family, Interval
+from modal_env.games.vertex_paths import Path, gap
+from modal_env.logic.notation import as_agents
+from modal_env.logic.syntax import Agent
+
+Row = tuple[tuple[Fraction, Fraction | int], ...]
+"""What an agent is paid against each agent of a library: points, and costs in units of epsilon."""
+
+
+@dataclass(frozen=True)
+class Survival:
+    """How a mix does against deviants.
+
+    Attributes:
+        deviant: the one that is paid most against the mix; the first of equals.
+        gain: how much more than the mix itself.
+    """
+
+    deviant: Agent
+    gain: Fraction
+
+    @property
+    def survives(self) -> bool:
+        """Whether no deviant is paid more than the mix."""
+        return self.gain <= 0
+
+
+@dataclass(frozen=True)
+class Threat:
+    """A deviant and where it is paid more than a mix.
+
+    Attributes:
+        deviant: the first of those given that are paid the same at every epsilon.
+        intervals: where it gains: between the bounds of each. At a bound inside the family's range it gains nothing.
+    """
+
+    deviant: Agent
+    intervals: tuple[Interval, ...]
+
+
+@dataclass(frozen=True)
+class SurvivalRange:
+    """Where a family of equilibria survives deviants.
+
+    Attributes:
+        intervals: the epsilons at which it does, ascending; bounds belong to them.
+        threats: the deviants that gain anywhere.
+    """
+
+    intervals: tuple[Interval, ...]
+    threats: tuple[Threat, ...]
+
+
+def survives(
+    mix: Shares,
+    agents: Iterable[Agent | str],
+    deviants: Iterable[Agent | str],
+    epsilon: Number,
+    cost: str = "depth",
+    *,
+    payoffs: Mapping[str, Number] = PAYOFFS,
+) -> Survival:
+    """The best of some deviants against a mix that both players play.
+
+    Args:
+        mix: of `agents`, see `Game.mix`.
+        agents, epsilon, cost, payoffs: as of `Game`.
+        deviants: any agents, one at least.
+
+    Raises:
+        GameError: as `Game` and `Game.mix`; no deviants.
+    """
+    game = Game(agents, epsilon, cost, payoffs)
+    shares = game.mix(mix)
+    own = game.utility(shares, shares)
+    found = [
+        Survival(deviant, dot(shares, (points - game.epsilon * units for points, units in row)) - own)
+        for row, deviant in _rows(game, deviants).items()
+    ]
+    return max(found, key=lambda survival: survival.gain)
+
+
+def survival_range(
+    family: Family,
+    agents: Iterable[Agent | str],
+    deviants: Iterable[Agent | str],
+    cost: str = "depth",
+    *,
+    payoffs: Mapping[str, Number] = PAYOFFS,
+) -> SurvivalRange:
+    """For which epsilon a family of equilibria survives some deviants; a set of equilibria, if all of it does.
+
+    Args:
+        family: of what `ranges` finds for these agents, this cost and these payoffs.
+        agents, cost, payoffs: as of `ranges`.
+        deviants: any agents, one at least.
+
+    Raises:
+        GameError: as `Game`; no deviants, or a family of another game.
+    """
+    game = Game(agents, 0, cost, payoffs)
+    if not isinstance(family, Family):
+        raise GameError(f"family={shown(family)}: give one of those that `ranges` finds")
+    paths = dict.fromkeys((*family.rows, *family.columns))
+    if game.names != family.names or not all(_is_path_of(game, path, family.interval) for path in paths):
+        raise GameError(f"family {family}: it is of another game; give the agents, cost and payoffs of its `ranges`")
+    gains = [(deviant, [_gain(path, row) for path in paths]) for row, deviant in _rows(game, deviants).items()]
+    parts = _parts(family.interval, [gain for _, each in gains for gain in each])
+    threats = [Threat(deviant, _where(parts, partial(_gains, each))) for deviant, each in gains]
+    safe = _where(parts, lambda epsilon: not any(_gains(each, epsilon) for _, each in gains))
+    return SurvivalRange(safe, tuple(threat for threat in threats if threat.intervals))
+
+
+def _is_path_of(game: Game, path: Path, interval: Interval) -> bool:
+    """Whether the game's agents are paid against a mix as it says."""
+    rows = (tuple(zip(points, units, strict=True)) for points, units in zip(*game.affine, strict=True))
+    wrong = [_gain(path, row) + gap for row, gap in zip(rows, path.gaps, strict=True)]
+    return not any(ratio.sign(interval.low) if interval.is_point else ratio for ratio in wrong)
+
+
+def _gains(each: Iterable[Ratio], epsilon: Algebraic) -> bool:
+    return any(gain.sign(epsilon) > 0 for gain in each)
+
+
+def _rows(game: Game, deviants: Iterable[Agent | str]) -> dict[Row, Agent]:
+    """What deviants are paid against the agents of a game, with the first deviant that is paid so."""
+    found: dict[Row, Agent] = {}
+    for deviant in as_agents(deviants, "deviants"):
+        meetings = [meet(deviant, agent, game.cost, game.payoffs) for agent in game.agents]
+        found.setdefault(tuple((meeting.points[0], meeting.costs[0]) for meeting in meetings), deviant)
+    return found
+
+
+def _gain(path: Path, row: Row) -> Ratio:
+    """How much more a deviant is paid against a moving mix than a best reply of the library."""
+    return -gap(path.value, path.shares, row)
+
+
+def _parts(interval: Interval, gains: Iterable[Ratio]) -> list[tuple[Interval, Algebraic]]:
+    """An interval in parts, each with an epsilon in it.
+
+    These are its bounds, the numbers inside at which a gain may change its sign, and the open intervals in between.
+    """
+    if interval.is_point:
+        return [(interval, interval.low)]
+    roots = [root for gain in gains for ratio in (gain.top, gain.bottom) for root in positive_roots(ratio)]
+    points: list[Algebraic] = [interval.low]
+    for root in sorted(roots):
+        if root > points[-1] and (interval.high is None or root < interval.high):
+            points.append(root)
+    ends = [*points[1:], interval.high]
+    parts = [part for low, high in zip(points, ends, strict=True) for part in _from(low, high)]
+    return parts if interval.high is None else [*parts, (Interval(interval.high, interval.high), interval.high)]
+
+
+def _from(low: Algebraic, high: Algebraic | None) -> list[tuple[Interval, Algebraic]]:
+    """A number, and what lies between it and the next one."""
+    return [(Interval(low, low), low), (Interval(low, high), between(low, high))]
+
+
+def _where(parts: Sequence[tuple[Interval, Algebraic]], holds: Callable[[Algebraic], bool]) -> tuple[Interval, ...]:
+    """The parts in which something holds, neighbours joined."""
+    runs = [list(run) for truth, run in groupby(parts, lambda part: holds(part[1])) if truth]
+    return tuple(Interval(run[0][0].low, run[-1][0].high) for run in runs)

@@ -1,0 +1,255 @@
+"""Reading formulas: tokens, and an operator-precedence parser without recursion (Dijkstra's shunting yard).
+
+What an atom is (X(me), a letter) is told by who calls `read`; the operators are the same for agents and for systems
+of equations.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from difflib import get_close_matches
+from functools import lru_cache
+from typing import NamedTuple, NoReturn
+
+from modal_env.checks import shown
+from modal_env.errors import FormulaError
+from modal_env.logic.syntax import BINDING, MAX_NESTING, PARTS, RIGHT, Formula, Op
+
+MAX_TEXT = 100_000
+MAX_PENDING = 2 * MAX_NESTING  # a printed formula never has more than a sign and a parenthesis open on each level
+
+# Possessive repetitions: a run of blanks or digits is read once, and never again in another way.
+TOKEN = re.compile(
+    r"""\s*+(?:
+      (?P<NAME>    [^\W\d]\w*+)
+    | (?P<IFF>     <->|<=>|[↔⇔])
+    | (?P<IMPLIES> ->|=>|[→⇒⊃])
+    | (?P<BOX>     \[\s*+[0-9]*+\s*+\]|[□◻])
+    | (?P<DIAMOND> <\s*+[0-9]*+\s*+>|[◇◊⋄])
+    | (?P<NOT>     [~¬!])
+    | (?P<AND>     &&?|∧|/\\)
+    | (?P<OR>      \|\|?|\N{LOGICAL OR}|\\/)
+    | (?P<TRUE>    \N{DOWN TACK})
+    | (?P<FALSE>   ⊥)
+    | (?P<OPEN>    [(⌜])
+    | (?P<CLOSE>   [)⌝])
+    | (?P<EQUALS>  =)
+    | (?P<END>     \Z)
+    )""",
+    re.VERBOSE,
+)
+PREFIX = {"NOT": Op.NOT, "BOX": Op.BOX, "DIAMOND": Op.DIAMOND}
+INFIX = {"AND": Op.AND, "OR": Op.OR, "IMPLIES": Op.IMPLIES, "IFF": Op.IFF}
+MODAL = ("BOX", "DIAMOND")
+FEW = 6  # names that an error lists whole
+SIGNS = "~ & | -> <-> [] <> ( ), names, true and false"
+CLOSING = {"(": ")", "⌜": "⌝"}
+CONSTANTS = {"true": Op.TRUE, "T": Op.TRUE, "false": Op.FALSE, "F": Op.FALSE}
+
+
+class Token(NamedTuple):
+    """A piece of the text: its kind, a group of `TOKEN`, and where it stands."""
+
+    kind: str
+    text: str
+    start: int
+
+
+class Reader:
+    """The tokens of a text, the place reached, and the operators that still wait for what stands behind them.
+
+    Args:
+        text: the formula.
+        title: names it in messages: "formula", "helper 'Foo'".
+
+    Raises:
+        FormulaError: no string, empty, longer than `MAX_TEXT`, or a sign that is none of ours.
+    """
+
+    def __init__(self, text: str, title: str) -> None:
+        self.text, self.title = text, title
+        if not isinstance(text, str):
+            raise FormulaError(f"{title}, {shown(text)}: give a text")
+        if len(text) > MAX_TEXT:
+            self.fail(MAX_TEXT, f"a text of {len(text):,} characters is too long", f"at most {MAX_TEXT:,}")
+        self.tokens = self._split()
+        self.place = 0
+        self.pending: list[Token] = []
+        self.boxes = 0  # among those pending
+
+    def _split(self) -> list[Token]:
+        tokens: list[Token] = []
+        start = 0
+        while not tokens or tokens[-1].kind != "END":
+            found = TOKEN.match(self.text, start)
+            if found is None:
+                wrong = len(self.text) - len(self.text[start:].lstrip())
+                self.fail(wrong, f"{self.text[wrong]!r} is no sign of a formula", f"these are: {SIGNS}")
+            kind = str(found.lastgroup)
+            tokens.append(Token(kind, found[kind], found.start(kind)))
+            start = found.end()
+        if len(tokens) == 1:
+            self.fail(0, "it is empty", "give a formula such as []X(me)")
+        return tokens
+
+    def next(self) -> Token:
+        """The token at hand; moves on."""
+        token = self.tokens[self.place]
+        self.place += 1
+        return token
+
+    def take(self, kind: str) -> Token | None:
+        """The token at hand if it is of this kind; else nothing, and it stays at hand."""
+        return self.next() if self.tokens[self.place].kind == kind else None
+
+    def expect(self, kind: str, hint: str) -> Token:
+        """The token at hand, which must be of this kind."""
+        token = self.next()
+        if token.kind != kind:
+            self.fail(token.start, f"{_shown(token)} is not what belongs here", hint)
+        return token
+
+    def push(self, token: Token) -> None:
+        """Lets an operator or a parenthesis wait for what stands behind it."""
+        if len(self.pending) >= MAX_PENDING:
+            self.fail(token.start, "the formula is nested too deep", f"at most {MAX_NESTING} levels")
+        self.pending.append(token)
+        self.boxes += token.kind in MODAL
+
+    def pop(self) -> Token:
+        """The latest of those that wait."""
+        token = self.pending.pop()
+        self.boxes -= token.kind in MODAL
+        return token
+
+    def need_box(self, token: Token) -> None:
+        """Fails if no [] or <> is open around the token."""
+        if not self.boxes:
+            wrong = f"{token.text!r} stands under no [] or <>"
+            self.fail(token.start, wrong, "only what is provable can be used: [](...) around it")
+
+    def fail(self, start: int, wrong: str, hint: str) -> NoReturn:
+        """Raises FormulaError with the place marked in the text."""
+        message = f"{self.title}, at character {start + 1}: {wrong}; {hint}\n{_marked(self.text, start)}"
+        raise FormulaError(message, self.text, start)
+
+
+def read(reader: Reader, atom: Callable[[Reader, Token], Formula]) -> Formula:
+    """The formula that the reader's text is.
+
+    ~ [] <> bind tightest, then &, |, ->, <->; & and | group to the left, -> and <-> to the right. `atom` is given a
+    NAME and makes a formula of it and of what it takes from the reader.
+
+    Raises:
+        FormulaError: anything else than one formula, or one that is nested too deep.
+    """
+    done: list[Formula] = []
+    while True:
+        _operand(reader, done, atom)
+        token = reader.next()
+        while token.kind == "CLOSE":
+            _reduce(reader, done, 0)
+            _close(reader, token)
+            token = reader.next()
+        if token.kind == "END":
+            _reduce(reader, done, 0)
+            if reader.pending:
+                opened = reader.pending[-1]
+                wrong = f"{opened.text!r} from character {opened.start + 1} is not closed"
+                reader.fail(token.start, wrong, f"a {CLOSING[opened.text]!r} is missing")
+            return done[0]
+        if token.kind not in INFIX:
+            hint = "between two formulas write & | -> or <->"
+            reader.fail(token.start, f"{_shown(token)} follows a complete formula", hint)
+        op = INFIX[token.kind]
+        _reduce(reader, done, BINDING[op] + (op in RIGHT))
+        reader.push(token)
+
+
+def _operand(reader: Reader, done: list[Formula], atom: Callable[[Reader, Token], Formula]) -> None:
+    """Signs and parentheses before an atom wait; the atom is done."""
+    token = reader.next()
+    while token.kind in PREFIX or token.kind == "OPEN":
+        reader.push(token)
+        token = reader.next()
+    if token.kind in ("TRUE", "FALSE"):
+        done.append(Formula(Op[token.kind]))
+    elif token.kind == "NAME":
+        done.append(atom(reader, token))
+    else:
+        reader.fail(token.start, f"a formula is missing before {_shown(token)}", "such as X(me), true or []X(me)")
+
+
+def _reduce(reader: Reader, done: list[Formula], binding: int) -> None:
+    """Applies the waiting operators, latest first, down to a parenthesis or one that binds weaker than `binding`."""
+    while reader.pending and reader.pending[-1].kind != "OPEN":
+        token = reader.pending[-1]
+        op = PREFIX.get(token.kind) or INFIX[token.kind]
+        if BINDING[op] < binding:
+            return
+        reader.pop()
+        parts = tuple(done[len(done) - PARTS[op] :])
+        del done[len(done) - PARTS[op] :]
+        try:
+            done.append(_graded(op, parts[0], token) if len(parts) == 1 else Formula(op, parts))
+        except FormulaError as error:
+            reader.fail(token.start, str(error), "group a long chain: (p & q) & (r & s)")
+
+
+def _graded(op: Op, part: Formula, token: Token) -> Formula:
+    """[k]p is [](~[]^k false -> p), and <k>p is ~[k]~p; without a k, or with 0, they are [] and <>."""
+    times = int(re.sub(r"\D", "", token.text)[:9] or 0)
+    if times == 0:
+        return Formula(op, (part,))
+    if op is Op.DIAMOND:
+        return Formula(Op.NOT, (_graded(Op.BOX, Formula(Op.NOT, (part,)), token),))
+    return Formula(Op.BOX, (Formula(Op.IMPLIES, (Formula(Op.NOT, (inconsistent(times),)), part)),))
+
+
+@lru_cache(maxsize=MAX_NESTING + 1)
+def inconsistent(times: int) -> Formula:
+    """[]^k false: k boxes before false.
+
+    Raises:
+        FormulaError: more boxes than MAX_NESTING.
+    """
+    formula = Formula(Op.FALSE)
+    for _ in range(times):
+        formula = Formula(Op.BOX, (formula,))
+    return formula
+
+
+def _close(reader: Reader, token: Token) -> None:
+    """Takes the waiting parenthesis, which must fit the one that closes."""
+    if not reader.pending:
+        reader.fail(token.start, f"{token.text!r} closes what was not opened", "leave it out")
+    opened = reader.pop()
+    if CLOSING[opened.text] != token.text:
+        wrong = f"{token.text!r} cannot close {opened.text!r} from character {opened.start + 1}"
+        reader.fail(token.start, wrong, f"write {CLOSING[opened.text]!r}")
+
+
+def nearest(name: str, known: Iterable[str], where: str = "") -> str:
+    """ "did you mean Foo or Bar?"; if none is alike, some of the names known, and where all of them are."""
+    folded = {other.casefold(): other for other in known}
+    near = [folded[other] for other in get_close_matches(name[:80].casefold(), folded, n=3, cutoff=0.7)]
+    if near:
+        return f"did you mean {' or '.join(near)}?"
+    names = list(folded.values())
+    if len(names) <= FEW:
+        return f"known are {', '.join(names) or 'none'}"
+    return f"known are {', '.join(names[:3])} and {len(names) - 3} more" + (f": see {where}" if where else "")
+
+
+def _shown(token: Token) -> str:
+    return "the end" if token.kind == "END" else f"{token.text[:40]!r}"
+
+
+def _marked(text: str, start: int) -> str:
+    """The surroundings of the place on one line, and a caret below it."""
+    left, right = max(0, start - 40), start + 40
+    line = re.sub(r"[^ -~\u00a0-\ud7ff\ue000-\uffff]|\s", " ", text[left:right])
+    before = "..." if left else ""
+    after = "..." if right < len(text) else ""
+    return f"  {before}{line}{after}\n  {' ' * (len(before) + start - left)}^"

@@ -1,0 +1,417 @@
+"""What agents do: fixed points in the provability logic GL, evaluated on the chain of worlds 0, 1, 2, ...
+
+[]p holds at world n iff p holds at every world m < n (Boolos, The Logic of Provability, chapters 4 and 8; Barasz et
+al. 2014, section 4). All that a formula says about moves stands under boxes, so the values at world n follow from
+those before it: the fixed point exists and is unique. Each box goes from true to false once at most, and the boxes at
+n + 1 are a function of those at n. The first world at which no box changes is final: with M boxes that is world M at
+the latest. What agents really do is the value that stays.
+
+Here the values of a formula over the first W worlds are the bits of an integer, world 0 the lowest. []p is then
+p ^ (p + 1): the true worlds before the first false one, and that one. W is enlarged until the last world is final.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from itertools import islice
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from modal_env.checks import shown, whole
+from modal_env.errors import FormulaError, GameError
+from modal_env.logic.notation import Agent, Formula, Op, as_agent, as_agents
+from modal_env.logic.parser import CONSTANTS, Reader, Token, nearest, read
+from modal_env.logic.syntax import NAME
+from modal_env.progress import Report, unheard
+
+WORLDS = 28  # of the first attempt: with one more bit, still one digit of Python's integers
+MAX_COINS = 12
+MAX_PLAYS = 200_000  # that one play depends on: some ten seconds
+MAX_TRACE = 10_000  # worlds of a trace that somebody asks for
+MAX_SHOWN = 40  # agents of a printed table
+MANY = 200  # agents of a tournament, from which on it takes longer than the compiled evaluators take to start
+# Plain integers, which compare faster than members of an enumeration.
+ME, NOT, BOX, DIAMOND = int(Op.ME), int(Op.NOT), int(Op.BOX), int(Op.DIAMOND)
+AND, OR, IMPLIES, CALL = int(Op.AND), int(Op.OR), int(Op.IMPLIES), int(Op.CALL)
+HALF = Fraction(1, 2)
+
+Pair = tuple[Agent, Agent]
+Trace = tuple[tuple[bool | None, bool | None], ...]
+
+
+class Equation(NamedTuple):
+    """A formula to be evaluated: `Agent.program` or the like.
+
+    Attributes:
+        program: codes; CALL + k is the k-th reference.
+        own: the number of this equation's value, which ME is.
+        references: numbers of the values that it refers to, -1 where a program makes no use of one.
+        coins: whether each of the references is a coin in place of a value.
+    """
+
+    program: tuple[int, ...]
+    own: int
+    references: tuple[int, ...]
+    coins: bool = False
+
+
+@dataclass(frozen=True)
+class Solution:
+    """The fixed point of equations.
+
+    Attributes:
+        words: per equation, its values over the worlds as bits.
+        settles: first world from which no box of any equation changes.
+    """
+
+    words: tuple[int, ...]
+    settles: int
+
+    def value(self, number: int, world: int) -> bool:
+        """Whether an equation's formula holds at a world; all worlds from `settles` are alike."""
+        return bool(self.words[number] >> min(world, self.settles) & 1)
+
+
+def solve(equations: Sequence[Equation]) -> Solution:
+    """The fixed point, over as many worlds as it takes to settle."""
+    worlds = WORLDS
+    while True:
+        words, falls = _fixed_point(equations, (1 << worlds) - 1)
+        settles = max(falls, default=0)
+        if settles <= worlds - 2:  # the last two worlds have the same boxes
+            return Solution(tuple(words), settles)
+        worlds *= 4
+
+
+def _fixed_point(equations: Sequence[Equation], full: int) -> tuple[list[int], list[int]]:
+    """The values over the worlds in the mask `full`, and when each equation's boxes have fallen.
+
+    An equation is evaluated again when a value in it has changed. Every round makes one more world right at least, as
+    each value at a world follows from the worlds before it; a round without a change has found the fixed point.
+    """
+    words, falls = [full] * len(equations), [0] * len(equations)
+    users: list[list[int]] = [[] for _ in equations]
+    for equation in equations:
+        for number in () if equation.coins else equation.references:
+            if number >= 0:
+                users[number].append(equation.own)
+        if ME in equation.program:
+            users[equation.own].append(equation.own)
+    waiting = [True] * len(equations)
+    while any(waiting):
+        for number in range(len(equations) - 1, -1, -1):  # what is referred to tends to come later
+            if waiting[number]:
+                waiting[number] = False
+                value, falls[number] = _evaluate(equations[number], words, full)
+                if value != words[number]:
+                    words[number] = value
+                    for user in users[number]:
+                        waiting[user] = True
+    return words, falls
+
+
+def _evaluate(equation: Equation, words: Sequence[int], full: int) -> tuple[int, int]:
+    """The value of a formula, and the first world from which its boxes do not change."""
+    if equation.coins:
+        calls, shifts, spread = _tosses(equation.references, full)
+    else:
+        calls, shifts, spread = [words[number] for number in equation.references], (), 1
+    own, everything = words[equation.own] * spread, full * spread
+    stack: list[int] = []
+    push, pop = stack.append, stack.pop
+    falls = 0
+    for code in equation.program:
+        if code >= CALL:
+            push(calls[code - CALL])
+        elif code in (BOX, DIAMOND):
+            inner = pop() if code == BOX else pop() ^ everything
+            for shift in shifts:
+                inner &= inner >> shift  # true however the coins fall
+            box = ((inner & full) ^ ((inner & full) + 1)) & full
+            if box != full:
+                falls = max(falls, box.bit_length())
+            push(box * spread if code == BOX else box * spread ^ everything)
+        elif code == NOT:
+            push(pop() ^ everything)
+        elif code <= ME:
+            push((0, everything, own)[code])
+        else:
+            right = pop()
+            push(_join(code, pop(), right, everything))
+    return stack[0] & full, falls
+
+
+def _join(code: int, left: int, right: int, everything: int) -> int:
+    """What a connective makes of two words."""
+    if code == AND:
+        return left & right
+    if code == OR:
+        return left | right
+    if code == IMPLIES:
+        return left ^ everything | right
+    return left ^ right ^ everything
+
+
+def _tosses(references: Sequence[int], full: int) -> tuple[list[int], tuple[int, ...], int]:
+    """Coins for references: every way in which they may fall has a lane of its own, side by side in one integer.
+
+    Returns:
+        The words of the coins; the shifts by which a word is laid over itself so that its lowest lane is the
+        conjunction of all lanes; and the factor that spreads one lane to all.
+    """
+    width = full.bit_length()
+    shifts = tuple(width << number for number in range(len(references)))
+    calls: list[int] = []
+    spread = 1
+    for shift in shifts:
+        calls = [word | word << shift for word in calls] + [full * spread << shift]
+        spread |= spread << shift
+    return calls, shifts, spread
+
+
+class Plays:
+    """The equations of the pairs that some plays depend on: those reached from them, and no others."""
+
+    def __init__(self, roots: Iterable[Pair]) -> None:
+        self.pairs: list[Pair] = []
+        self.numbers: dict[tuple[bytes, bytes], int] = {}
+        for agent, opponent in roots:
+            self.number(agent, opponent)
+        self.equations: list[Equation] = []
+        while len(self.equations) < len(self.pairs):
+            if len(self.pairs) > MAX_PLAYS:
+                raise GameError(f"the play depends on more than {MAX_PLAYS:,} others: give shorter chains of agents")
+            self.equations.append(self._equation(*self.pairs[len(self.equations)]))
+
+    def number(self, agent: Agent, opponent: Agent) -> int:
+        """The number of what an agent does against an opponent; -1 for a coin, which is no equation."""
+        if agent.is_random:
+            return -1
+        key = (agent.formula.digest, opponent.formula.digest)
+        if key not in self.numbers:
+            self.numbers[key] = len(self.pairs)
+            self.pairs.append((agent, opponent))
+        return self.numbers[key]
+
+    def _equation(self, agent: Agent, opponent: Agent) -> Equation:
+        own = self.number(agent, opponent)
+        if opponent.is_random:
+            if len(agent.called) >= MAX_COINS:
+                raise GameError(
+                    f"{agent.name[:60]!r} calls RandomBot on {len(agent.called)} agents, each with a coin of its own; "
+                    f"against it at most {MAX_COINS - 1} are possible"
+                )
+            return Equation(agent.program, own, tuple(range(len(agent.called) + 1)), coins=True)
+        itself = self.number(opponent, agent) if agent.calls_itself else -1
+        return Equation(agent.program, own, (itself, *(self.number(opponent, called) for called in agent.called)))
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What two agents do against each other.
+
+    Attributes:
+        moves: "C" or "D" of each; "?" is a fair coin, independent of everything.
+        cooperation: the probability with which each cooperates: 0, 1, or 1/2 of a coin.
+        trace: world by world from 0, whether each cooperates there; None of a coin. To the world after `settles`,
+            where not asked otherwise.
+        settles: the first world from which nothing changes, counting every box of every play that this one depends on.
+    """
+
+    moves: tuple[str, str]
+    cooperation: tuple[Fraction, Fraction] = field(repr=False)
+    trace: Trace = field(repr=False)
+    settles: int
+
+    def __str__(self) -> str:
+        return f"{self.moves[0]} against {self.moves[1]}, settled at world {self.settles}"
+
+
+def play(a: Agent | str, b: Agent | str, worlds: int | None = None) -> Outcome:
+    """What two agents do against each other, after Barasz et al. 2014, section 4.
+
+    A box holds against RandomBot only if what is in it holds however coins fall: nobody proves anything about a coin.
+    RandomBot tosses anew against everybody, so X(me) and X(DefectBot) are different coins there.
+
+    Args:
+        a, b: agents, names such as "FairBot", or formulas, see `modal_env.logic.notation.find`.
+        worlds: how many worlds the trace has, 10,000 at most; by default those up to the one after it has settled.
+
+    Raises:
+        GameError: no agents; fewer worlds than one or too many; against RandomBot, an agent that calls it on twelve
+            others; a play that depends on more than `MAX_PLAYS` others.
+        FormulaError: a text that is neither name nor formula.
+    """
+    a, b = as_agent(a), as_agent(b)
+    count = None if worlds is None else whole("worlds", worlds, 1, MAX_TRACE)
+    plays = Plays([(a, b), (b, a)])
+    solution = solve(plays.equations)
+    numbers = plays.number(a, b), plays.number(b, a)
+    count = count or solution.settles + 2
+    values = [_values(solution, number, count) for number in numbers]
+    first, second = (_cooperation(solution, number) for number in numbers)
+    moves = {Fraction(0): "D", HALF: "?", Fraction(1): "C"}
+    return Outcome((moves[first], moves[second]), (first, second), tuple(zip(*values, strict=True)), solution.settles)
+
+
+def _values(solution: Solution, number: int, worlds: int) -> list[bool | None]:
+    return [None if number < 0 else solution.value(number, world) for world in range(worlds)]
+
+
+def _cooperation(solution: Solution, number: int) -> Fraction:
+    return HALF if number < 0 else Fraction(solution.value(number, solution.settles))
+
+
+@dataclass(frozen=True)
+class Tournament:
+    """What everybody does against everybody.
+
+    Attributes:
+        agents: the n players, in the sequence given.
+        cooperates: [n, n], of the row's agent against the column's: bool, or float64 (probabilities 0, 0.5, 1) if
+            RandomBot takes part.
+    """
+
+    agents: tuple[Agent, ...]
+    cooperates: NDArray[Any]
+
+    def __repr__(self) -> str:
+        return f"Tournament({listed([agent.name for agent in self.agents])})"
+
+    def __str__(self) -> str:
+        moves = (["D?C"[int(2 * chance)] for chance in row[:MAX_SHOWN]] for row in self.cooperates)
+        return grid([agent.name for agent in self.agents], moves)
+
+    @cached_property
+    def worlds(self) -> NDArray[np.int64]:
+        """[n, n] int64, symmetric: the world at which each play has settled."""
+        found = np.zeros((len(self.agents), len(self.agents)), np.int64)
+        if len(self.agents) >= MANY:
+            from modal_env.logic.circuits import compile_agents
+            from modal_env.logic.traces import play_rows
+
+            for row, played in enumerate(play_rows(compile_agents(self.agents))):
+                found[row, : row + 1] = found[: row + 1, row] = played.settles
+            return found
+        for row, a in enumerate(self.agents):
+            for column, b in enumerate(self.agents[: row + 1]):
+                found[row, column] = found[column, row] = solve(Plays([(a, b), (b, a)]).equations).settles
+        return found
+
+
+def tournament(agents: Iterable[Agent | str], report: Report = unheard) -> Tournament:
+    """What everybody does against everybody, also against a copy of itself.
+
+    Many agents play in `modal_env.logic.tiles`, which is compiled and takes some seconds the first time on a machine.
+
+    Args:
+        agents: agents, names such as "FairBot", or formulas, see `modal_env.logic.notation.find`.
+        report: see `modal_env.progress`; of less than `MANY` agents.
+
+    Raises:
+        GameError, FormulaError: what is given are no agents, nobody at all, or as `play`.
+    """
+    players = as_agents(agents)
+    if len(players) >= MANY:
+        from modal_env.logic.tiles import cooperation
+
+        return Tournament(players, cooperation(players))
+    random = any(agent.is_random for agent in players)
+    cooperates: NDArray[Any] = np.zeros((len(players), len(players)), np.float64 if random else np.bool_)
+    for row, a in enumerate(players):
+        pairs = [pair for b in players[: row + 1] for pair in ((a, b), (b, a))]
+        plays = Plays(pairs)
+        solution = solve(plays.equations)
+        moves = [float(_cooperation(solution, plays.number(*pair))) for pair in pairs]
+        cooperates[row, : row + 1], cooperates[: row + 1, row] = moves[::2], moves[1::2]
+        report(((row + 1) / len(players)) ** 2)
+    return Tournament(players, cooperates)
+
+
+def listed(names: Sequence[str]) -> str:
+    """How many agents there are, and the first of their names."""
+    more = ", ..." if len(names) > 4 else ""
+    return f"{len(names)} agents: {', '.join(f'{name:.40}' for name in names[:4])}{more}"
+
+
+def grid(names: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """A square table as text, of the first `MAX_SHOWN` agents, which are numbered and named in front of their rows."""
+    cells = [[str(cell) for cell in row[:MAX_SHOWN]] for row in islice(rows, MAX_SHOWN)]
+    heads = [f"{number} {name:.40}" for number, name in enumerate(names[:MAX_SHOWN])]
+    first = max(map(len, heads))
+    width = max(len(cell) for row in [*cells, [str(len(heads) - 1)]] for cell in row)
+    lines = [" " * first + " " + "".join(f" {number:>{width}}" for number in range(len(heads)))]
+    lines += [
+        f"{head:<{first}} " + "".join(f" {cell:>{width}}" for cell in row)
+        for head, row in zip(heads, cells, strict=True)
+    ]
+    return "\n".join(lines if len(names) <= MAX_SHOWN else [*lines, f"... and {len(names) - MAX_SHOWN} more agents"])
+
+
+@dataclass(frozen=True)
+class FixedPoint:
+    """The solution of a system of equations.
+
+    Attributes:
+        values: letter -> what it is in the end, which is whether GL with the truths about provability gives it.
+        traces: letter -> its value at every world from 0 to the one after `settles`.
+        settles: the first world from which no box in the system changes.
+    """
+
+    values: dict[str, bool]
+    traces: dict[str, tuple[bool, ...]]
+    settles: int
+
+
+def fixed_point(system: Mapping[str, str]) -> FixedPoint:
+    """The fixed point of a modalised system, such as ``{"p": "[][]p -> [](p -> []~p)"}``.
+
+    It exists and is unique (Boolos, The Logic of Provability, chapter 8).
+
+    Raises:
+        FormulaError: as `parse_system`.
+    """
+    formulas = parse_system(system)
+    numbers = {letter: number for number, letter in enumerate(formulas)}
+    solution = solve([_letters(formula, own, numbers) for own, formula in enumerate(formulas.values())])
+    traces = {letter: _values(solution, number, solution.settles + 2) for letter, number in numbers.items()}
+    values = {letter: solution.value(number, solution.settles) for letter, number in numbers.items()}
+    return FixedPoint(values, {letter: tuple(map(bool, trace)) for letter, trace in traces.items()}, solution.settles)
+
+
+def _letters(formula: Formula, own: int, numbers: Mapping[str, int]) -> Equation:
+    nodes = formula.postfix()
+    used = {letter: place for place, letter in enumerate(dict.fromkeys(node.letter for node in nodes if node.letter))}
+    program = tuple(CALL + used[node.letter] if node.letter else int(node.op) for node in nodes)
+    return Equation(program, own, tuple(numbers[letter] for letter in used))
+
+
+def parse_system(system: Mapping[str, str]) -> dict[str, Formula]:
+    """Letter -> formula, of equations "letter <-> formula" in the notation of `modal_env.logic.notation.parse`.
+
+    Letters are names (case counts) in place of X(.) and me; T, F, true and false are the constants.
+
+    Raises:
+        FormulaError: no equations, a letter that is no name or is a constant, no formula, a letter without an equation
+            or under no [] or <>.
+    """
+    if not isinstance(system, Mapping) or not system:
+        raise FormulaError(f"system {shown(system)}: give a mapping of letters to formulas such as {{'p': '[]p'}}")
+    for letter in system:
+        if not isinstance(letter, str) or not NAME.fullmatch(letter) or letter in CONSTANTS:
+            raise FormulaError(f"letter {shown(letter)}: give a name, but none of {', '.join(CONSTANTS)}")
+
+    def atom(reader: Reader, token: Token) -> Formula:
+        if token.text in CONSTANTS:
+            return Formula(CONSTANTS[token.text])
+        if token.text not in system:
+            reader.fail(token.start, f"no equation is for {token.text[:60]!r}", nearest(token.text, system))
+        reader.need_box(token)
+        return Formula(Op.LETTER, letter=token.text)
+
+    return {letter: read(Reader(text, f"equation of {letter!r}"), atom) for letter, text in system.items()}

@@ -1,0 +1,376 @@
+"""Agents as formulas of provability logic (Barasz et al. 2014, section 4): the trees and their text.
+
+A formula is about what the opponent X does: X(me) "X cooperates with me", X(Name) "X cooperates with the agent Name",
+the constants true and false, ~ & | -> <->, [] "it is provable that" and <> "it is consistent that". `me` alone, "I
+cooperate", is an extension (CIMCIC in Critch, Dennis and Russell 2022 needs it). An agent is a formula in which every
+X(.) and every `me` stands under a [] or <>; it cooperates where the formula holds.
+
+Trees are at most `MAX_NESTING` high and `MAX_SIZE` large. All walks here are loops, so nothing runs into Python's
+recursion limit, however long a chain of agents is that call each other.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum
+from functools import cached_property
+from hashlib import blake2b
+from types import MappingProxyType
+
+from modal_env.checks import shown
+from modal_env.errors import FormulaError
+
+MAX_NESTING = 500
+MAX_SIZE = 100_000
+MAX_NAME = 1000
+NAME = re.compile(r"[^\W\d]\w*")
+
+
+class Op(IntEnum):
+    """What a node of a formula is; also the codes of `Agent.program`."""
+
+    FALSE = 0
+    TRUE = 1
+    ME = 2  # what this agent does
+    NOT = 3
+    BOX = 4
+    DIAMOND = 5
+    AND = 6
+    OR = 7
+    IMPLIES = 8
+    IFF = 9
+    COIN = 10  # RandomBot; stands alone
+    LETTER = 11  # p, q, ... in systems of equations; no part of an agent
+    CALL = 12  # what the opponent does; in a program CALL + k
+
+
+PARTS = {Op.NOT: 1, Op.BOX: 1, Op.DIAMOND: 1, Op.AND: 2, Op.OR: 2, Op.IMPLIES: 2, Op.IFF: 2}
+"""How many parts a node has; none where it is not listed."""
+
+BINDING = {Op.IFF: 1, Op.IMPLIES: 2, Op.OR: 3, Op.AND: 4, Op.NOT: 5, Op.BOX: 5, Op.DIAMOND: 5}
+"""How tight an operator binds. Equal ones: & and | group to the left, -> and <-> to the right."""
+
+RIGHT = frozenset({Op.IMPLIES, Op.IFF})
+
+ASCII = {
+    Op.FALSE: "false", Op.TRUE: "true", Op.NOT: "~", Op.BOX: "[]", Op.DIAMOND: "<>",
+    Op.AND: "&", Op.OR: "|", Op.IMPLIES: "->", Op.IFF: "<->",
+}  # fmt: skip
+UNICODE = {
+    Op.FALSE: "⊥", Op.TRUE: "⊤", Op.NOT: "¬", Op.BOX: "□", Op.DIAMOND: "◇",
+    Op.AND: "∧", Op.OR: "∨", Op.IMPLIES: "→", Op.IFF: "↔",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False, repr=False, slots=True)
+class Formula:
+    """A node with its parts. Equal formulas have equal trees and call equal agents, whatever those are named.
+
+    Attributes:
+        op, parts: the node and what stands below it.
+        agent: of a CALL, whom the opponent is called on; None is X(me).
+        letter: of a LETTER, its name.
+        size: nodes; a call is one, whatever it calls.
+        nesting: nodes on the longest way down, less one.
+        boxes: deepest nesting of [] and <> in this formula itself.
+        called_depth: largest depth of the agents it calls, 0 without any.
+        boxed: whether every X(.), `me` and letter stands under a [] or <>.
+        digest: 16 bytes that stand for the tree: BLAKE2b of the node and the digests below. Equality and hash are
+            those of the digest, so that they take the same short time for every formula, and no run differs.
+
+    Raises:
+        FormulaError: things of other kinds, wrong number of parts, an agent whose name cannot stand in X(.), higher
+            than MAX_NESTING, larger than MAX_SIZE.
+    """
+
+    op: Op
+    parts: tuple[Formula, ...] = ()
+    agent: Agent | None = None
+    letter: str = ""
+    size: int = field(init=False)
+    nesting: int = field(init=False)
+    boxes: int = field(init=False)
+    called_depth: int = field(init=False)
+    boxed: bool = field(init=False)
+    digest: bytes = field(init=False)
+
+    def __post_init__(self) -> None:
+        parts, op = self.parts, self.op
+        self._check_kinds()
+        if len(parts) != PARTS.get(op, 0):
+            raise FormulaError(f"a node {op.name} has {PARTS.get(op, 0)} parts, not {len(parts)}")
+        modal = op in (Op.BOX, Op.DIAMOND)
+        put = object.__setattr__  # the dataclass is frozen
+        put(self, "size", 1 + sum(part.size for part in parts))
+        put(self, "nesting", max((1 + part.nesting for part in parts), default=0))
+        put(self, "boxes", max((part.boxes for part in parts), default=0) + modal)
+        put(self, "called_depth", max((part.called_depth for part in parts), default=0))
+        put(self, "boxed", modal or (all(part.boxed for part in parts) and op not in (Op.ME, Op.LETTER, Op.CALL)))
+        content = bytes([op]) + b"".join(part.digest for part in parts) + self.letter.encode("utf-8", "surrogatepass")
+        if self.agent is not None:
+            _check_name(self.agent.name)
+            put(self, "called_depth", self.agent.depth)
+            content += self.agent.formula.digest
+        put(self, "digest", blake2b(content, digest_size=16).digest())
+        if self.nesting > MAX_NESTING or self.size > MAX_SIZE:
+            raise FormulaError(f"the formula is too large: at most {MAX_NESTING} levels and {MAX_SIZE:,} nodes")
+
+    def _check_kinds(self) -> None:
+        parts, is_call = self.parts, self.op is Op.CALL
+        if (
+            not isinstance(self.op, Op)
+            or not isinstance(parts, tuple)
+            or not all(isinstance(p, Formula) for p in parts)
+        ):
+            raise FormulaError(f"a node {shown(self.op)} of {shown(parts)}: give an Op, and a tuple of Formulas")
+        if not (self.agent is None or (is_call and isinstance(self.agent, Agent))):
+            raise FormulaError(f"a node {self.op.name} with {shown(self.agent)}: only a CALL has an Agent")
+        if (
+            not isinstance(self.letter, str)
+            or bool(self.letter) != (self.op is Op.LETTER)
+            or len(self.letter) > MAX_NAME
+        ):
+            raise FormulaError(f"a node {self.op.name} with the letter {shown(self.letter)}: only a LETTER has one")
+
+    def __eq__(self, other: object) -> bool:
+        return self.digest == other.digest if isinstance(other, Formula) else NotImplemented
+
+    def __hash__(self) -> int:
+        return int.from_bytes(self.digest[:8], "big")
+
+    @property
+    def depth(self) -> int:
+        """The larger of the nesting of boxes and the depths of the agents called (Garrabrant 2018)."""
+        return max(self.boxes, self.called_depth)
+
+    def postfix(self) -> list[Formula]:
+        """All nodes, parts before what they are part of, from left to right."""
+        found, todo = [], [self]
+        while todo:
+            node = todo.pop()
+            found.append(node)
+            todo.extend(node.parts)
+        return found[::-1]
+
+    def text(self, signs: Mapping[Op, str] = ASCII) -> str:
+        """The formula with as few parentheses as possible; `parse` reads it back as it was."""
+        done: list[tuple[str, int]] = []
+        for node in self.postfix():
+            parts = [done.pop() for _ in node.parts][::-1]
+            done.append((_join(node, parts, signs), BINDING.get(node.op, 6)))
+        return done[0][0]
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def __repr__(self) -> str:
+        return f"Formula({self.text()!r})"
+
+    def __reduce__(self) -> tuple[object, tuple[object, ...]]:
+        agents = _family(self)
+        return _restore_formula, (_flat(agents), _rows(self, _places(agents)))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Agent:
+    """A formula that plays. Agents are equal if their formulas are; names do not count.
+
+    `parse` makes agents of text. `str(agent)` is `agent.text`.
+
+    Attributes:
+        name: what the agent is called in X(name), tables and pictures.
+        formula: when it cooperates.
+
+    Raises:
+        FormulaError: an X(.) or `me` that stands under no box, a letter, a coin that does not stand alone, or two
+            different agents called by one name.
+    """
+
+    name: str
+    formula: Formula
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name or not isinstance(self.formula, Formula):
+            raise FormulaError(
+                f"agent {shown(self.name)} of {shown(self.formula)}: give a name and a Formula, or use parse"
+            )
+        nodes = self.formula.postfix()
+        if not self.formula.boxed:
+            raise FormulaError(f"agent {self.formula.text()[:60]!r}: every X(.) and `me` must stand under a [] or <>")
+        if any(node.op is Op.LETTER for node in nodes):
+            raise FormulaError(f"agent {self.formula.text()[:60]!r}: letters have no meaning in an agent")
+        if len(nodes) > 1 and any(node.op is Op.COIN for node in nodes):
+            raise FormulaError(f"agent {self.formula.text()[:60]!r}: a coin stands alone or not at all")
+        names: dict[str, Agent] = {}
+        for agent in _calls(nodes):
+            if names.setdefault(agent.name, agent) != agent:
+                raise FormulaError(f"two different agents are called {agent.name!r}: rename one")
+
+    def __eq__(self, other: object) -> bool:
+        return self.formula == other.formula if isinstance(other, Agent) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.formula)
+
+    @property
+    def depth(self) -> int:
+        """The deepest nesting of boxes here and in the agents called; what players pay for (Garrabrant 2018)."""
+        return self.formula.depth
+
+    @property
+    def size(self) -> int:
+        """Nodes of the formula; X(.) is one node, and the agents called do not count."""
+        return self.formula.size
+
+    @cached_property
+    def text(self) -> str:
+        """The formula in ASCII with as few parentheses as possible: "[](X(me) & (X(DefectBot) -> []false))"."""
+        return self.formula.text()
+
+    @cached_property
+    def unicode(self) -> str:
+        """The formula in the signs of the papers: "□(X(me) ∧ (X(DefectBot) → □⊥))"."""
+        return self.formula.text(UNICODE)
+
+    @cached_property
+    def helpers(self) -> Mapping[str, Agent]:
+        """Name -> agent that the formula calls X on, in the sequence of the first calls; X(me) is not among them."""
+        return MappingProxyType({agent.name: agent for agent in _calls(self.formula.postfix())})
+
+    @cached_property
+    def called(self) -> tuple[Agent, ...]:
+        """The different agents among the helpers: two names of equal agents count once."""
+        return tuple(dict.fromkeys(self.helpers.values()))
+
+    @cached_property
+    def calls_itself(self) -> bool:
+        """Whether X(me) occurs."""
+        return Op.CALL in self.program
+
+    @property
+    def is_random(self) -> bool:
+        """Whether this is RandomBot, which tosses a fair coin."""
+        return self.formula.op is Op.COIN
+
+    @cached_property
+    def program(self) -> tuple[int, ...]:
+        """The formula in postfix form, for evaluators with a stack: the codes of `Op`, left part first.
+
+        CALL (12) is X(me), and CALL + k is X on the k-th agent of `called`, counted from 1. A constant, ME or call
+        pushes a value; NOT, BOX, DIAMOND replace the topmost; AND, OR, IMPLIES, IFF take two, the right one topmost,
+        and push one. The stack never holds more than ``MAX_NESTING + 1`` values.
+        """
+        place = {agent: number for number, agent in enumerate(self.called, start=1)}
+        return tuple(int(node.op) + (place[node.agent] if node.agent else 0) for node in self.formula.postfix())
+
+    def renamed(self, name: str) -> Agent:
+        """The same agent by another name."""
+        return self if name == self.name else Agent(name, self.formula)
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return f"Agent({self.name!r}, {self.text!r})" if self.name != self.text else f"Agent({self.text!r})"
+
+    def __reduce__(self) -> tuple[object, tuple[object, ...]]:
+        return _restore_agent, (_flat([*_family(self.formula), self]),)
+
+
+def _calls(nodes: Iterable[Formula]) -> Iterator[Agent]:
+    """The agents called, as often as they are."""
+    return (node.agent for node in nodes if node.agent is not None)
+
+
+def _join(node: Formula, parts: list[tuple[str, int]], signs: Mapping[Op, str]) -> str:
+    """The text of a node from those of its parts, each with how tight it binds."""
+    own = BINDING.get(node.op, 6)
+    if node.op is Op.CALL:
+        return f"X({node.agent.name})" if node.agent else "X(me)"
+    if not parts:
+        return signs.get(node.op) or node.letter or node.op.name.lower()
+    inner = [_wrap(text, binding < own) for text, binding in parts]
+    if len(parts) == 1:
+        return signs[node.op] + inner[0]
+    tight = 0 if node.op in RIGHT else 1  # on this side an operator of equal strength needs parentheses
+    inner[tight] = _wrap(parts[tight][0], parts[tight][1] <= own)
+    return f"{inner[0]} {signs[node.op]} {inner[1]}"
+
+
+def _wrap(text: str, needed: bool) -> str:
+    return f"({text})" if needed else text
+
+
+def can_be_called(name: str) -> bool:
+    """Whether a name can stand in X(name)."""
+    return len(name) <= MAX_NAME and NAME.fullmatch(name) is not None and name.casefold() != "me"
+
+
+def _check_name(name: str) -> None:
+    if not can_be_called(name):
+        raise FormulaError(
+            f"agent {name[:60]!r} cannot be called: its name must be letters, digits and _, and not 'me'"
+        )
+
+
+# Pickling (and deepcopy) goes through flat rows: pickle itself recurses, and would not get to the end of a long chain
+# of agents.
+Row = tuple[int, str, int]  # op, letter, place of the agent called (-1: none)
+FlatAgent = tuple[str, tuple[Row, ...]]
+
+
+def _family(formula: Formula) -> list[Agent]:
+    """All agents that the formula calls, directly or not, each after those that it calls."""
+    found: dict[int, Agent] = {}
+    todo = [(agent, False) for agent in _calls(formula.postfix())]
+    while todo:
+        agent, done = todo.pop()
+        if done:
+            found[id(agent)] = agent
+        elif id(agent) not in found:
+            todo.append((agent, True))
+            todo.extend((helper, False) for helper in _calls(agent.formula.postfix()))
+    return list(found.values())
+
+
+def _places(agents: list[Agent]) -> dict[int, int]:
+    return {id(agent): place for place, agent in enumerate(agents)}
+
+
+def _rows(formula: Formula, places: Mapping[int, int]) -> tuple[Row, ...]:
+    return tuple(
+        (int(node.op), node.letter, places[id(node.agent)] if node.agent else -1) for node in formula.postfix()
+    )
+
+
+def _flat(agents: list[Agent]) -> tuple[FlatAgent, ...]:
+    places = _places(agents)
+    return tuple((agent.name, _rows(agent.formula, places)) for agent in agents)
+
+
+def _restore_formula(flat: tuple[FlatAgent, ...], rows: tuple[Row, ...]) -> Formula:
+    return _build(rows, _restore_agents(flat))
+
+
+def _restore_agent(flat: tuple[FlatAgent, ...]) -> Agent:
+    return _restore_agents(flat)[-1]
+
+
+def _restore_agents(flat: tuple[FlatAgent, ...]) -> list[Agent]:
+    agents: list[Agent] = []
+    for name, rows in flat:
+        agents.append(Agent(name, _build(rows, agents)))
+    return agents
+
+
+def _build(rows: tuple[Row, ...], agents: list[Agent]) -> Formula:
+    stack: list[Formula] = []
+    for code, letter, place in rows:
+        op = Op(code)
+        number = PARTS.get(op, 0)
+        parts = tuple(stack[len(stack) - number :])
+        del stack[len(stack) - number :]
+        stack.append(Formula(op, parts, agents[place] if place >= 0 else None, letter))
+    return stack[0]

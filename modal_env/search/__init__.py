@@ -1,0 +1,1 @@
+"""Searches through all agents up to a depth: best replies, certificates, findings."""

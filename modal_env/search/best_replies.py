@@ -1,0 +1,324 @@
+"""What all agents up to a depth can do against given opponents: a search that leaves none out.
+
+There are far too many agents to list: with two others to call, 2**193 truth functions of depth 1 alone. But an agent
+of depth d that calls the opponent on given agents is a function of what it can tell apart: the *types* of histories. Of
+depth 0 there is one type. The type of depth d of a history is the set of pairs (type of depth d - 1, symbol) of its
+worlds so far, where a symbol is the values of all letters at a world: a box of depth d says something about that set,
+and for every set a formula of depth d says that it is that one. So an agent is any function from types to moves. The
+search plays world by world against all opponents at once and decides the move for a type when it comes up, both ways.
+Every agent agrees with one of the branches on all types that it meets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import combinations, product
+
+from modal_env.checks import items, shown, whole
+from modal_env.errors import GameError
+from modal_env.logic.finite_machines import MAX_CALLS, Machine, check_machines, check_names, closure, machine
+from modal_env.logic.notation import Agent, as_agent, as_agents, parse
+from modal_env.logic.provability import Outcome, play
+from modal_env.progress import Report, unheard
+
+MAX_DEPTH = 3
+
+Word = tuple[int, ...]
+Moves = tuple[tuple[str, str], ...]
+Seats = tuple[tuple[int, int], ...]  # per opponent: the state of its machine, and the type of what was seen of it
+
+
+@dataclass(frozen=True)
+class Reply:
+    """Something that an agent of the class can do.
+
+    Attributes:
+        moves: per opponent, the moves "C" or "D" of the agent and of the opponent.
+        agent: one that does so, of the depth asked for at most.
+    """
+
+    moves: Moves
+    agent: Agent
+
+
+def replies(
+    opponents: Iterable[Agent | str], calls: Iterable[Agent | str] = (), *, depth: int = 2, report: Report = unheard
+) -> list[Reply]:
+    """Everything that agents of a depth can do against the opponents, with an agent that does it.
+
+    The class is complete: all agents of at most this depth that call X on themselves and on `calls`, and on no others.
+
+    Args:
+        opponents: whom to play against, all of them with the same agent: agents, names or formulas.
+        calls: whom the agents may call X on, besides themselves.
+        depth: of the agents, 0 to 3. Time and memory grow fast from 3 on.
+        report: see `modal_env.progress`. How much of the search tree is done: a branch counts half of what it leaves.
+
+    Raises:
+        GameError: no opponents, RandomBot among them, among the calls or called by them, a depth out of bounds, more
+            than MAX_CALLS calls, calls of greater depth, none or without different names.
+        FormulaError: a text that is neither name nor formula.
+    """
+    depth = whole("depth", depth, 0, MAX_DEPTH)
+    met, called = as_agents(opponents, "opponents"), check_called(calls, depth)
+    check_machines("opponents", met)
+    return _Search(met, called, depth, report).replies()
+
+
+def check_called(calls: Iterable[Agent | str], depth: int) -> tuple[Agent, ...]:
+    """The agents that others of a depth may call.
+
+    Raises:
+        GameError, FormulaError: as `replies`.
+    """
+    given = items(calls, MAX_CALLS + 1)
+    if given is None or len(given) > MAX_CALLS:
+        raise GameError(f"calls={shown(calls)}: give a list of at most {MAX_CALLS} agents")
+    called = tuple(map(as_agent, given))
+    check_machines("calls", called)
+    if deep := [call for call in called if call.depth > depth]:
+        raise GameError(f"calls: an agent that calls {deep[0].name!r:.80} has depth {deep[0].depth}, not {depth}")
+    check_names(called)
+    return called
+
+
+class Types:
+    """Types of histories, numbered as they are met; 0 is that of no history. See the module.
+
+    Attributes:
+        words: per type, a history (symbols, world by world) of this type.
+    """
+
+    def __init__(self, depth: int) -> None:
+        self.depth = depth
+        self.words: list[Word] = [()]
+        self._levels: list[tuple[frozenset[tuple[int, int]], ...]] = [(frozenset(),) * depth]
+        self._numbers = {self._levels[0]: 0}
+        self._sets: dict[frozenset[tuple[int, int]], int] = {frozenset(): 0}
+        self._next: dict[tuple[int, int], int] = {}
+
+    def after(self, number: int, symbol: int) -> int:
+        """The type one world later."""
+        key = number, symbol
+        if key not in self._next:
+            self._next[key] = self._number(self._grown(number, symbol), (*self.words[number], symbol))
+        return self._next[key]
+
+    def _grown(self, number: int, symbol: int) -> tuple[frozenset[tuple[int, int]], ...]:
+        levels = self._levels[number]
+        lower = (0, *(self._sets[level] for level in levels))
+        return tuple(level | {(below, symbol)} for level, below in zip(levels, lower, strict=False))
+
+    def _number(self, levels: tuple[frozenset[tuple[int, int]], ...], word: Word) -> int:
+        if levels not in self._numbers:
+            self._numbers[levels] = len(self.words)
+            self._levels.append(levels)
+            self.words.append(word)
+            for level in levels:
+                self._sets.setdefault(level, len(self._sets))
+        return self._numbers[levels]
+
+    def may_follow(self, number: int, later: int) -> bool:
+        """False if a history of the first type never becomes one of the other."""
+        return all(a <= b for a, b in zip(self._levels[number], self._levels[later], strict=True))
+
+    def difference(self, one: int, other: int) -> tuple[Word, int]:
+        """A history of a lower type and a symbol that came after it in one of the two types, but not in the other."""
+        top, else_top = self._levels[one][-1], self._levels[other][-1]
+        below, symbol = min(top ^ else_top)
+        return next(self._places(self.words[one if (below, symbol) in top else other], below, symbol)), symbol
+
+    def _places(self, word: Word, below: int, symbol: int) -> Iterator[Word]:
+        number = 0
+        for world, read in enumerate(word):
+            lower = self._sets[self._levels[number][-2]] if self.depth > 1 else 0
+            if (lower, read) == (below, symbol):
+                yield word[:world]
+            number = self.after(number, read)
+
+
+class _Search:
+    """The opponents, those that they call, and everything about them that does not depend on the agent."""
+
+    def __init__(
+        self, opponents: tuple[Agent, ...], calls: tuple[Agent, ...], depth: int, report: Report = unheard
+    ) -> None:
+        self.opponents, self.calls, self.depth, self.report = opponents, calls, depth, report
+        self.met = closure(opponents)
+        self.machines: list[Machine] = [machine(agent) for agent in self.met]
+        self.called = [[self.met.index(call) for call in agent.called] for agent in self.met]
+        self.types = Types(depth)
+        plays = [[play(agent, call) for call in calls] for agent in self.met]
+        self.horizon = max((outcome.settles for row in plays for outcome in row), default=0) + 1
+        # What each of those met does against the calls, as a symbol in which bit 0, X(me), is left open.
+        self.fixed = [[self._fixed(row, world) for world in range(self.horizon + 1)] for row in plays]
+
+    def _fixed(self, outcomes: Sequence[Outcome], world: int) -> int:
+        moves = [outcome.trace[min(world, outcome.settles)][0] for outcome in outcomes]
+        return sum(bool(move) << bit for bit, move in enumerate(moves, start=1))
+
+    def replies(self) -> list[Reply]:
+        found: dict[Moves, dict[int, bool]] = {}
+        seen: set[object] = set()
+        start: Seats = ((0, 0),) * len(self.met)
+        todo: list[tuple[int, Seats, dict[int, bool], float]] = [(0, start, {}, 1.0)]
+        done = 0.0
+        while todo:
+            world, seats, decided, share = todo.pop()
+            if open_types := sorted({kind for _, kind in seats if kind not in decided}):
+                todo.extend((world, seats, {**decided, open_types[0]: move}, share / 2) for move in (True, False))
+                continue
+            following = self._step(world, seats, decided)
+            if world >= self.horizon and following == seats:
+                found.setdefault(self._moves(seats, decided), decided)
+                done += share
+                continue
+            world = min(world + 1, self.horizon)
+            if (key := (world, following, self._needed(following, decided))) in seen:
+                done += share
+                self.report(done)
+                continue
+            seen.add(key)
+            todo.append((world, following, decided, share))
+        return [Reply(moves, self._agent(found[moves])) for moves in sorted(found)]
+
+    def _step(self, world: int, seats: Seats, decided: dict[int, bool]) -> Seats:
+        own = [decided[kind] for _, kind in seats]
+        following = []
+        for place, (state, kind) in enumerate(seats):
+            theirs = int(self.machines[place].outputs[state])
+            read = own[place] + sum(own[call] << bit for bit, call in enumerate(self.called[place], start=1))
+            symbol = self.fixed[place][world] + theirs
+            following.append((int(self.machines[place].moves[state, read]), self.types.after(kind, symbol)))
+        return tuple(following)
+
+    def _needed(self, seats: Seats, decided: dict[int, bool]) -> frozenset[tuple[int, bool]]:
+        """The decisions that may still matter: two branches that differ in none of them have the same outcomes."""
+        now = {kind for _, kind in seats}
+        return frozenset(
+            (kind, move) for kind, move in decided.items() if any(self.types.may_follow(t, kind) for t in now)
+        )
+
+    def _moves(self, seats: Seats, decided: dict[int, bool]) -> Moves:
+        places = [self.met.index(agent) for agent in self.opponents]
+        own = ["DC"[decided[seats[place][1]]] for place in places]
+        theirs = ["DC"[int(self.machines[place].outputs[seats[place][0]])] for place in places]
+        return tuple(zip(own, theirs, strict=True))
+
+    def _agent(self, decided: dict[int, bool]) -> Agent:
+        return agent_of(self.types, decided, self.calls)
+
+
+def agent_of(types: Types, decided: dict[int, bool], calls: tuple[Agent, ...] = ()) -> Agent:
+    """An agent that cooperates at the types decided True, defects at those decided False, and else does as it likes.
+
+    It is a tree of questions "is this box true?", each chosen to separate the types best, shorter ones first; so it
+    is short, but not always the shortest.
+    """
+    text = _Tree(types, calls).text(dict(sorted(decided.items())))
+    return parse(text, helpers={call.name: call for call in calls})
+
+
+class _Tree:
+    """Makes formulas that tell types apart."""
+
+    def __init__(self, types: Types, calls: tuple[Agent, ...]) -> None:
+        self.types, self.calls = types, calls
+        self.letters = ("X(me)", *(f"X({call.name})" for call in calls))
+        self.questions = _questions(self.letters, calls, types.depth)
+
+    def text(self, decided: dict[int, bool]) -> str:
+        values = set(decided.values())
+        if len(values) < 2:
+            return "true" if True in values else "false"
+        question, holds = self._best(decided)
+        yes = self.text({kind: move for kind, move in decided.items() if holds[kind]})
+        no = self.text({kind: move for kind, move in decided.items() if not holds[kind]})
+        return _choice(question, yes, no)
+
+    def _best(self, decided: dict[int, bool]) -> tuple[str, dict[int, bool]]:
+        """The question that leaves least to be separated; one that separates two types if no listed one does."""
+        answers = [
+            (question, {kind: self._holds(asked, kind) for kind in decided}) for question, asked in self.questions
+        ]
+        useful = [answer for answer in answers if len(set(answer[1].values())) == 2]
+        if not useful:
+            one, other = next(pair for pair in combinations(decided, 2) if decided[pair[0]] != decided[pair[1]])
+            question = self._difference(one, other)
+            asked = machine(self._parsed(question), self.calls)
+            return question, {kind: self._holds(asked, kind) for kind in decided}
+        return min(useful, key=lambda answer: _impurity(decided, answer[1]))
+
+    def _holds(self, asked: Machine, kind: int) -> bool:
+        word = self.types.words[kind]
+        return bool(asked.outputs[asked.run(word)])
+
+    def _parsed(self, text: str) -> Agent:
+        return parse(text, helpers={call.name: call for call in self.calls})
+
+    def _difference(self, one: int, other: int) -> str:
+        word, symbol = self.types.difference(one, other)
+        return f"<>({self._world(word, self.types.depth - 1, symbol)})"
+
+    def _being(self, word: Word, depth: int) -> str:
+        """That the history has the same type of this depth as the word."""
+        parts = [self._world(word[:n], depth - 1, symbol) for n, symbol in enumerate(word)]
+        parts = list(dict.fromkeys(parts))
+        some = "".join(f" & <>({part})" for part in parts)
+        return f"[]({' | '.join(f'({part})' for part in parts) or 'false'}){some}"
+
+    def _world(self, word: Word, depth: int, symbol: int) -> str:
+        """That this symbol is read at a world, after a history of the same type of this depth as the word."""
+        reading = self._reading(symbol)
+        return f"{reading} & {self._being(word, depth)}" if depth else reading
+
+    def _reading(self, symbol: int) -> str:
+        return " & ".join(f"{'' if symbol >> bit & 1 else '~'}{letter}" for bit, letter in enumerate(self.letters))
+
+
+def _impurity(decided: dict[int, bool], holds: dict[int, bool]) -> float:
+    """How mixed the two halves are that a question makes: Gini's index times their sizes."""
+    total = 0.0
+    for half in (True, False):
+        moves = [move for kind, move in decided.items() if holds[kind] == half]
+        total += sum(moves) * (len(moves) - sum(moves)) / len(moves)
+    return total
+
+
+def _choice(question: str, yes: str, no: str) -> str:
+    """`yes` where the question holds, `no` elsewhere."""
+    if yes in ("true", "false") and no in ("true", "false"):
+        return question if yes == "true" else f"~{question}"
+    if yes == "true":
+        return f"{question} | {no}"
+    if yes == "false":
+        return f"~{question} & ({no})"
+    if no == "true":
+        return f"~{question} | {yes}"
+    return f"{question} & ({yes})" if no == "false" else f"{question} & ({yes}) | ~{question} & ({no})"
+
+
+@lru_cache(maxsize=32)
+def _questions(letters: tuple[str, ...], calls: tuple[Agent, ...], depth: int) -> list[tuple[str, Machine]]:
+    """Boxes up to a depth: [](a | b), where a and b are letters or boxes themselves, or their negations.
+
+    With no letter but X(me) there are few enough to take three such parts as well.
+    """
+    if depth == 0:
+        return []
+    texts = [f"{'[]' * times}false" for times in range(1, depth + 1)]
+    atoms = list(letters)
+    if depth > 1:
+        atoms += ["[]false", *(f"[]{sign}{letter}" for letter in letters for sign in ("", "~"))]
+    for count in (1, 2) if calls else (1, 2, 3):
+        for chosen in combinations(atoms, count):
+            for signs in product(("", "~"), repeat=count):
+                texts.append(f"[]({' | '.join(sign + atom for sign, atom in zip(signs, chosen, strict=True))})")
+    helpers = {call.name: call for call in calls}
+    agents = sorted(
+        {parse(text, helpers=helpers) for text in texts},
+        key=lambda agent: (agent.size, len(agent.called), agent.text),
+    )
+    return [(agent.text, machine(agent, calls)) for agent in agents]

@@ -1,0 +1,114 @@
+"""Claims about best replies that a reader can check by playing: no search is needed for it, and none is done here.
+
+A certificate says that some agents are best replies to a mix of opponents, for a range of epsilon, and lists what else
+a player can do, each with an agent that does it. `faults` plays every agent in it against every opponent and does the
+sums. That the list is complete is what `modal_env.search.best_replies` says, of agents without `me`; it is not checked
+here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+from modal_env.games.game import PAYOFFS
+from modal_env.logic.notation import Agent
+from modal_env.logic.provability import play
+from modal_env.search.best_replies import Reply
+
+Line = tuple[Fraction, Fraction]
+"""A number that depends on epsilon: (a, b) is a + b * epsilon."""
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """That the agents in `support` are best replies, at cost epsilon * depth, where low <= epsilon <= high.
+
+    Attributes:
+        title: what it is about.
+        opponents: the agents met.
+        shares: how often each is met.
+        support: agents claimed to be best replies; all are paid the same.
+        replies: all that agents of the class, which has none with `me`, can do, each by an agent of least depth.
+        low, high: the exact range; None is infinity.
+    """
+
+    title: str
+    opponents: tuple[Agent, ...]
+    shares: tuple[Line, ...]
+    support: tuple[Agent, ...]
+    replies: tuple[Reply, ...]
+    low: Fraction
+    high: Fraction | None
+
+    def paid(self, reply: Reply) -> Line:
+        """What an agent with these moves is paid, its cost deducted."""
+        points = [PAYOFFS[own + other] for own, other in reply.moves]
+        constant = sum((p * share[0] for p, share in zip(points, self.shares, strict=True)), Fraction(0))
+        slope = sum((p * share[1] for p, share in zip(points, self.shares, strict=True)), Fraction(0))
+        return constant, slope - reply.agent.depth
+
+    def lines(self) -> Iterator[str]:
+        """As text, a line a reply."""
+        high = "" if self.high is None else f" <= {self.high}"
+        yield f"{self.title}: best replies for {self.low} <= epsilon{high}"
+        for agent, share in zip(self.opponents, self.shares, strict=True):
+            yield f"  met: {agent.name} = {agent.unicode}, share {show(share)}"
+        for agent in self.support:
+            yield f"  best: {agent.name}, paid {show(self.paid(_played(agent, self.opponents)))}"
+        names = ", ".join(agent.name for agent in self.opponents)
+        yield f"  all that agents without `me` can do (moves against {names}; own move first):"
+        for reply in sorted(self.replies, key=lambda reply: (reply.agent.depth, reply.moves)):
+            moves = " ".join(own + other for own, other in reply.moves)
+            yield f"    {moves}  depth {reply.agent.depth}, paid {show(self.paid(reply))}: {reply.agent.unicode}"
+
+
+def show(line: Line) -> str:
+    """(1, -2) is "1 - 2 eps"."""
+    constant, slope = line
+    if not slope:
+        return str(constant)
+    times = "eps" if abs(slope) == 1 else f"{abs(slope)} eps"
+    if not constant:
+        return times if slope > 0 else f"-{times}"
+    return f"{constant} {'+' if slope > 0 else '-'} {times}"
+
+
+def faults(certificate: Certificate) -> list[str]:
+    """What is wrong with a certificate; nothing if it holds."""
+    found = []
+    for reply in certificate.replies:
+        if (played := _played(reply.agent, certificate.opponents)) != reply:
+            found.append(f"{reply.agent.text} makes the moves {played.moves}, not {reply.moves}")
+    paid = {certificate.paid(_played(agent, certificate.opponents)) for agent in certificate.support}
+    if len(paid) != 1:
+        return [*found, f"the best replies are paid differently: {sorted(paid)}"]
+    best = paid.pop()
+    # What must not be negative anywhere in the range: the shares, and the disadvantages of all replies.
+    margins = list(certificate.shares)
+    margins += [(best[0] - a, best[1] - b) for a, b in map(certificate.paid, certificate.replies)]
+    found += [f"{show(margin)} is negative in the range" for margin in margins if not _holds(certificate, margin)]
+    if certificate.low > 0 and not any(_ends(margin, certificate.low, 1) for margin in margins):
+        found.append(f"it also holds below {certificate.low}")
+    if certificate.high is not None and not any(_ends(margin, certificate.high, -1) for margin in margins):
+        found.append(f"it also holds above {certificate.high}")
+    return found
+
+
+def _played(agent: Agent, opponents: tuple[Agent, ...]) -> Reply:
+    moves = tuple(play(agent, opponent).moves for opponent in opponents)
+    return Reply(moves, agent)
+
+
+def _holds(certificate: Certificate, margin: Line) -> bool:
+    """Whether a + b * epsilon is never negative in the range; it is enough to look at the ends."""
+    constant, slope = margin
+    at_high = slope >= 0 if certificate.high is None else constant + slope * certificate.high >= 0
+    return constant + slope * certificate.low >= 0 and at_high
+
+
+def _ends(margin: Line, epsilon: Fraction, sign: int) -> bool:
+    """Whether the margin becomes negative on the other side of epsilon."""
+    constant, slope = margin
+    return constant + slope * epsilon == 0 and slope * sign > 0

@@ -1,0 +1,231 @@
+"""All agents of depth up to 2 whose formulas speak of X(me) and of nothing else: 2,097,152 behaviours, searched whole.
+
+Such a *direct* agent is a function from the types of histories (see `modal_env.search.best_replies`) to moves. There
+are 4 types of depth 1 and 21 of depth 2, so 2**4 behaviours of depth up to 1 and 2**21 of depth up to 2. Here a
+behaviour is a *code*, an integer whose bit t is the move at type t. Different codes are different behaviours: every
+history is what some agent does, and of two agents that differ after it another one can prove so. Everything that plays
+can show about everybody against everybody is found, because against one agent the other 2**21 fall into a few dozen
+groups that meet the same types.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import product
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from modal_env.checks import whole
+from modal_env.errors import GameError
+from modal_env.logic.finite_machines import machine
+from modal_env.logic.notation import Agent, Op, as_agent
+from modal_env.search.best_replies import Types, agent_of
+
+MAX_DEPTH = 2  # 133 types of depth 3 make 2**133 behaviours
+PAYOFFS = ((1, 3), (0, 2))
+"""Payoff of a player by its own move (D, C) and the other's: punishment, temptation, sucker's payoff, reward."""
+
+
+def types(depth: int) -> Types:
+    """The types of depth 0, 1 or 2, numbered by the length of the shortest history, then by the history.
+
+    Raises:
+        GameError: another depth.
+    """
+    return _types(whole("depth", depth, 0, MAX_DEPTH))
+
+
+@lru_cache(maxsize=MAX_DEPTH + 1)
+def _types(depth: int) -> Types:
+    found = Types(depth)
+    number = 0
+    while number < len(found.words):
+        for symbol in (0, 1):
+            found.after(number, symbol)
+        number += 1
+    return found
+
+
+def code_of(agent: Agent | str, depth: int = MAX_DEPTH) -> int:
+    """The code of a direct agent among those of a depth.
+
+    Raises:
+        GameError: an agent that calls others, uses `me` or has a greater depth; RandomBot.
+    """
+    agent, depth = as_agent(agent), whole("depth", depth, 0, MAX_DEPTH)
+    if agent.depth > depth or agent.is_random or agent.called or Op.ME in agent.program:
+        raise GameError(
+            f"{agent.name[:60]!r} is no direct agent of depth {depth}: it is deeper, or says more than X(me)"
+        )
+    own = machine(agent)
+    return sum(int(own.outputs[own.run(word)]) << number for number, word in enumerate(types(depth).words))
+
+
+def agent_with(code: int, depth: int = MAX_DEPTH) -> Agent:
+    """A direct agent with this code.
+
+    Raises:
+        GameError: no such code.
+    """
+    count = len(types(depth).words)
+    code = whole("code", code, 0, (1 << count) - 1)
+    return agent_of(types(depth), {number: bool(code >> number & 1) for number in range(count)})
+
+
+def codes_up_to(lower: int, depth: int = MAX_DEPTH) -> NDArray[np.int64]:
+    """The codes, among those of a depth, of the agents of a lower depth: 2 of depth 0, 16 of depth 1."""
+    below = [_number(types(lower), word) for word in types(depth).words]
+    count = len(types(lower).words)
+    moves = product((0, 1), repeat=count)
+    return np.array([sum(move[kind] << number for number, kind in enumerate(below)) for move in moves], np.int64)
+
+
+def _number(kinds: Types, word: tuple[int, ...]) -> int:
+    number = 0
+    for symbol in word:
+        number = kinds.after(number, symbol)
+    return number
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What every direct agent gives to others. Codes index the arrays.
+
+    Attributes:
+        depth: of the class.
+        best: [codes, depth + 1] int8, the best payoff that agents of depth d or less get against it, costs not counted.
+        befriends: [codes, depth + 1] bool, whether it cooperates with one of those.
+        least: [codes] int8, the least depth of an agent that behaves so.
+    """
+
+    depth: int
+    best: NDArray[np.int8]
+    befriends: NDArray[np.bool_]
+    least: NDArray[np.int8]
+
+
+def survey(depth: int = MAX_DEPTH) -> Survey:
+    """Play every direct agent against every other; about two seconds for depth 2.
+
+    Raises:
+        GameError: a depth other than 0, 1, 2.
+    """
+    return _survey(whole("depth", depth, 0, MAX_DEPTH))
+
+
+@lru_cache(maxsize=MAX_DEPTH + 1)
+def _survey(depth: int) -> Survey:
+    kinds = types(depth)
+    count = 1 << len(kinds.words)
+    best = np.zeros((count, depth + 1), np.int8)
+    befriends = np.zeros((count, depth + 1), np.bool_)
+    least = np.full(count, depth, np.int8)
+    following = _following(depth)
+    payoffs = np.array(PAYOFFS, np.int8)
+    for lower in range(depth - 1, -1, -1):
+        codes = codes_up_to(lower, depth)
+        least[codes] = lower
+        _meet_listed(following, payoffs, codes, best[:, lower], befriends[:, lower])
+    _meet_all(following, payoffs, best[:, depth], befriends[:, depth])
+    for array in (best, befriends, least):
+        array.flags.writeable = False  # the survey is kept for the next caller
+    return Survey(depth, best, befriends, least)
+
+
+def _following(depth: int) -> NDArray[np.int64]:
+    """[types, 2]: the type one world later."""
+    kinds = types(depth)
+    return np.array([[kinds.after(number, symbol) for symbol in (0, 1)] for number in range(len(kinds.words))])
+
+
+def partners(depth: int = MAX_DEPTH) -> NDArray[np.int64]:
+    """[pairs, 2]: all pairs of codes, the first not above the second, that cooperate with each other and where each has
+    the least depth with which an agent gets the other's cooperation, and no agent of that depth or less gets more.
+
+    These are the pure equilibria in which both cooperate, but for deeper agents that exploit one of the two.
+    """
+    seen = survey(depth)
+    # The depth with which a partner is needed: below it a payoff of 1 at most, with it 2. -1: there is none.
+    needs = np.full(len(seen.best), -1)
+    for d in range(depth + 1):
+        needs[(seen.best[:, d] == 2) & (seen.best[:, :d] <= 1).all(axis=1)] = d
+    following = _following(depth)
+    found = []
+    for d, e in product(range(depth + 1), repeat=2):
+        rows = np.flatnonzero((seen.least == d) & (needs == e))
+        columns = np.flatnonzero((seen.least == e) & (needs == d))
+        found.append(_cooperating(following, rows, columns))
+    pairs = np.concatenate(found)
+    pairs = pairs[pairs[:, 0] <= pairs[:, 1]]
+    return pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
+
+
+def _cooperating(
+    following: NDArray[np.int64], rows: NDArray[np.int64], columns: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    met = np.zeros((len(rows), len(columns)), np.bool_)
+    _mark_cooperating(following, rows, columns, met)
+    places = np.argwhere(met)
+    return np.stack([rows[places[:, 0]], columns[places[:, 1]]], axis=1)
+
+
+@njit(cache=True, nogil=True)
+def _play(following, a, b):  # type: ignore[no-untyped-def]
+    """The moves of two codes in the end."""
+    s = t = 0
+    while True:
+        x, y = a >> s & 1, b >> t & 1
+        u, v = following[s, y], following[t, x]
+        if u == s and v == t:
+            return x, y
+        s, t = u, v
+
+
+@njit(cache=True, nogil=True)
+def _mark_cooperating(following, rows, columns, met):  # type: ignore[no-untyped-def]
+    for i in range(len(rows)):
+        for j in range(len(columns)):
+            x, y = _play(following, rows[i], columns[j])
+            met[i, j] = x == 1 and y == 1
+
+
+@njit(cache=True, nogil=True)
+def _meet_listed(following, payoffs, codes, best, befriends):  # type: ignore[no-untyped-def]
+    """Every code against those listed."""
+    for b in range(len(best)):
+        for a in codes:
+            x, y = _play(following, a, b)
+            best[b] = max(best[b], payoffs[x, y])
+            befriends[b] = befriends[b] or y == 1
+
+
+@njit(cache=True, nogil=True)
+def _meet_all(following, payoffs, best, befriends):  # type: ignore[no-untyped-def]
+    """Every code against all codes: the opponent's move at a type is decided when the type comes up, both ways.
+
+    A branch is the types decided (bits), the moves there (bits), and the two types at which the play stands. No more
+    branches wait than there are types, since each was put aside with one type more decided than the one before.
+    """
+    waiting = np.empty((len(following) + 1, 4), np.int64)
+    for b in range(len(best)):
+        waiting[0] = 0
+        count = 1
+        while count:
+            count -= 1
+            decided, a, s, t = waiting[count]
+            while True:
+                if not decided >> s & 1:
+                    decided |= 1 << s
+                    waiting[count, 0], waiting[count, 1] = decided, a | 1 << s
+                    waiting[count, 2], waiting[count, 3] = s, t
+                    count += 1
+                x, y = a >> s & 1, b >> t & 1
+                u, v = following[s, y], following[t, x]
+                if u == s and v == t:
+                    best[b] = max(best[b], payoffs[x, y])
+                    befriends[b] = befriends[b] or y == 1
+                    break
+                s, t = u, v

@@ -1,0 +1,342 @@
+"""Answers to the post's questions about all modal agents, found by complete searches, each with a certificate.
+
+Garrabrant, "Prisoners' Dilemma with Costs to Modeling" (2018), says that the mix of CooperateBot, FairBot and
+PrudentBot is an equilibrium among all modal agents. It conjectures that DefectBot against itself is the only pure one,
+because an agent of depth n that cooperates with one of depth n also cooperates with one of depth n - 1 (the post's
+lemma). `findings` looks at three classes of agents:
+
+* direct: depth up to 2, saying X(me) only (`modal_env.search.direct_agents`): everybody against everybody;
+* two boxes: `modal_env.search.behaviours.two_boxes`: everybody against everybody;
+* with calls: depth up to 2, calling any of `CALLS` (`modal_env.search.best_replies`): everybody against given
+opponents.
+
+None of these has agents with `me` ("what I do"), which the post does not have, either: with `me` SlipBot against itself
+is no equilibrium, and MirrorBot is.
+
+The page docs/modal-search.md has the results, and what holds for all modal agents, with proofs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from modal_env.checks import whole
+from modal_env.errors import GameError
+from modal_env.logic.library import CooperateBot, DefectBot, FairBot, PrudentBot, SlipBot, UnfairBot
+from modal_env.logic.notation import Agent, as_agents, parse
+from modal_env.logic.provability import play
+from modal_env.progress import Report, part, unheard
+from modal_env.search import direct_agents as direct
+from modal_env.search.behaviours import Behaviours, two_boxes
+from modal_env.search.best_replies import MAX_DEPTH, Reply, check_called, replies
+from modal_env.search.certificates import Certificate, Line, show
+
+CALLS = (CooperateBot, DefectBot, FairBot, parse("[]false", name="FalseBot"), parse("~[]false", name="TrueBot"))
+"""Whom agents may call in the complete searches."""
+
+HARDER = 30.0
+ONE, ZERO = Fraction(1), Fraction(0)
+GOOD_MIX: dict[Agent, Line] = {
+    CooperateBot: (ZERO, ONE),
+    FairBot: (ONE, Fraction(-3, 2)),
+    PrudentBot: (ZERO, Fraction(1, 2)),
+}
+"""The post's mixed equilibrium: eps CooperateBot, 1 - 3/2 eps FairBot, eps/2 PrudentBot."""
+
+
+@dataclass(frozen=True)
+class PureEquilibrium:
+    """Two agents that are best replies to each other, in a class, where low <= epsilon <= high (None: infinity)."""
+
+    first: Agent
+    second: Agent
+    low: Fraction
+    high: Fraction | None
+
+
+def certify(
+    title: str,
+    mix: Mapping[Agent, Line],
+    support: Sequence[Agent],
+    calls: Sequence[Agent] = (),
+    depth: int = 2,
+) -> Certificate:
+    """For which epsilon agents are best replies to a mix, among all agents up to a depth without `me` and RandomBot
+    that call only `calls`.
+
+    Args:
+        mix: opponent -> share as a line in epsilon.
+        support: agents that must be paid the same.
+        calls, depth: see `replies`.
+
+    Raises:
+        GameError: agents that are paid differently, or that are best replies at no epsilon.
+    """
+    opponents, support = as_agents(mix, "mix"), as_agents(support, "support")
+    listed = least_replies(opponents, calls, depth)
+    draft = Certificate(title, opponents, tuple(mix.values()), support, tuple(listed), ZERO, None)
+    paid = {draft.paid(_reply(agent, opponents)) for agent in support}
+    if len(paid) != 1:
+        raise GameError(f"support: the agents are paid {', '.join(map(show, sorted(paid)))}: give some paid the same")
+    best = paid.pop()
+    margins = [(best[0] - a, best[1] - b) for a, b in map(draft.paid, listed)]
+    bounds = _nonnegative([*mix.values(), *margins])
+    if bounds is None:
+        raise GameError(f"{title}: these are best replies at no epsilon")
+    return Certificate(title, opponents, draft.shares, draft.support, draft.replies, *bounds)
+
+
+def least_replies(
+    opponents: Iterable[Agent | str], calls: Iterable[Agent | str] = (), depth: int = 2, report: Report = unheard
+) -> list[Reply]:
+    """As `replies`, each by an agent of the least depth with which it can be done.
+
+    Raises:
+        GameError, FormulaError: as `replies`.
+    """
+    depth = whole("depth", depth, 0, MAX_DEPTH)
+    met, called = as_agents(opponents, "opponents"), check_called(calls, depth)
+    found: dict[tuple[tuple[str, str], ...], Reply] = {}
+    for d in range(depth + 1):
+        done = [HARDER ** (below - depth) for below in (d - 1, d)]  # each depth takes so many times the one before it
+        told = part(report, done[0] if d else 0.0, done[1])
+        for reply in replies(met, [call for call in called if call.depth <= d], depth=d, report=told):
+            found.setdefault(reply.moves, reply)
+    return list(found.values())
+
+
+def _reply(agent: Agent, opponents: Sequence[Agent]) -> Reply:
+    return Reply(tuple(play(agent, opponent).moves for opponent in opponents), agent)
+
+
+def _nonnegative(lines: Sequence[Line]) -> tuple[Fraction, Fraction | None] | None:
+    """The epsilons from 0 at which no line is below 0; None if there are none."""
+    low, high = ZERO, None
+    for constant, slope in lines:
+        if slope > 0:
+            low = max(low, -constant / slope)
+        elif slope < 0:
+            high = -constant / slope if high is None else min(high, -constant / slope)
+        elif constant < 0:
+            return None
+    return None if high is not None and high < low else (low, high)
+
+
+def pure_equilibria(behaviours: Behaviours) -> list[PureEquilibrium]:
+    """All pure equilibria in which both players choose from a list, for all epsilon > 0; each pair once."""
+    met, depths = behaviours.cooperates, behaviours.depths
+    theirs = np.ascontiguousarray(met.T)
+    table = np.array(direct.PAYOFFS, np.int8)
+    # [depth, n]: the best payoff of agents up to a depth against the column's agent.
+    best = np.full((int(depths.max()) + 1, len(behaviours)), -1, np.int8)
+    for row, depth in enumerate(depths):
+        best[depth:] = np.maximum(best[depth:], table[met[row].astype(np.int8), theirs[row].astype(np.int8)])
+    # Who is paid best at its depth, and more than at every smaller depth; else no epsilon > 0 will do.
+    fits = np.zeros_like(met)
+    for row, depth in enumerate(depths):
+        payoffs = table[met[row].astype(np.int8), theirs[row].astype(np.int8)]
+        fits[row] = (payoffs == best[depth]) & (payoffs > best[:depth]).all(axis=0)
+    pairs = [(row, column) for row, column in np.argwhere(fits & fits.T).tolist() if row <= column]
+    found = []
+    for a, b in pairs:
+        bounds = _nonnegative(
+            [*_margins(_payoff(met, a, b), depths[a], best[:, b]), *_margins(_payoff(met, b, a), depths[b], best[:, a])]
+        )
+        if bounds is not None and bounds[1] != 0:
+            found.append(PureEquilibrium(behaviours.agent(a), behaviours.agent(b), *bounds))
+    return found
+
+
+def _payoff(met: NDArray[np.bool_], a: int, b: int) -> int:
+    return direct.PAYOFFS[int(met[a, b])][int(met[b, a])]
+
+
+def _margins(payoff: int, depth: int, best: NDArray[np.int8]) -> list[Line]:
+    """How much more an agent is paid than the best agent of each depth."""
+    return [(Fraction(payoff - int(points)), Fraction(other - int(depth))) for other, points in enumerate(best)]
+
+
+def direct_equilibria(depth: int = 2) -> list[PureEquilibrium]:
+    """All pure equilibria in the class of direct agents but DefectBot against itself, for all epsilon > 0; pairs once.
+
+    In all others both cooperate. Who defects alone or with the other is paid 1 less a cost, or makes the other regret;
+    DefectBot is paid 1 at least. And who cooperates with an agent of depth 0 regrets it.
+    """
+    seen = direct.survey(depth)
+    agents = {code: direct.agent_with(code, depth) for code in np.unique(direct.partners(depth)).tolist()}
+    found = []
+    for pair in direct.partners(depth).tolist():
+        sides = (pair, pair[::-1])
+        bounds = _nonnegative([m for a, b in sides for m in _margins(2, int(seen.least[a]), seen.best[b])])
+        if bounds is not None and bounds[1] != 0:
+            found.append(PureEquilibrium(agents[pair[0]], agents[pair[1]], *bounds))
+    return found
+
+
+@dataclass(frozen=True)
+class Lemma:
+    """The post's lemma among direct agents of one depth.
+
+    Attributes:
+        depth: n.
+        agents: how many behaviours have this least depth.
+        friendly: how many of these cooperate with an agent of depth up to n, whatever that does to them.
+        counterexamples: how many of these cooperate with none of a smaller depth.
+    """
+
+    depth: int
+    agents: int
+    friendly: int
+    counterexamples: int
+
+
+def lemma(depth: int) -> Lemma:
+    """Count the direct agents of depth 1 or 2 that the post's lemma holds for, and does not hold for.
+
+    Raises:
+        GameError: another depth.
+    """
+    depth = whole("depth", depth, 1, direct.MAX_DEPTH)
+    seen = direct.survey(depth)
+    own = seen.least == depth
+    friendly = own & seen.befriends[:, depth]
+    alone = friendly & ~seen.befriends[:, depth - 1]
+    return Lemma(depth, int(own.sum()), int(friendly.sum()), int(alone.sum()))
+
+
+def befriended(agent: Agent, calls: Sequence[Agent], depth: int) -> list[Reply]:
+    """All that agents of at most this depth do with whom the agent cooperates; see `replies`."""
+    return [reply for reply in replies([agent], calls, depth=depth) if reply.moves[0][1] == "C"]
+
+
+def trusted_by_fairbot_and_unfairbot(calls: Sequence[Agent] = CALLS, depth: int = 2) -> list[Reply]:
+    """Agents with whom both FairBot and []~X(me) cooperate: there are none."""
+    return [
+        reply
+        for reply in replies((FairBot, UnfairBot), calls, depth=depth)
+        if all(theirs == "C" for _, theirs in reply.moves)
+    ]
+
+
+def exploits_cooperatebot_trusted_by_fairbot(calls: Sequence[Agent] = CALLS, depth: int = 1) -> list[Reply]:
+    """Agents that defect on CooperateBot and have FairBot's cooperation: none of depth up to 1."""
+    return [
+        reply
+        for reply in replies((CooperateBot, FairBot), calls, depth=depth)
+        if reply.moves[0][0] == "D" and reply.moves[1][1] == "C"
+    ]
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What `findings` found.
+
+    Attributes:
+        behaviours: the class of two boxes.
+        told_apart: how many of them play shows to be different, in this class.
+        listed: the pure equilibria among them.
+        direct: the pure equilibria among direct agents, but for DefectBot against itself.
+        robust: the agents in those that cooperate with no agent of depth 1, even if it calls `CALLS`.
+        lemmas: for depth 1 and 2.
+        mix, slip: certificates that the good mix, and SlipBot against itself, are equilibria.
+    """
+
+    behaviours: Behaviours
+    told_apart: int
+    listed: tuple[PureEquilibrium, ...]
+    direct: tuple[PureEquilibrium, ...]
+    robust: tuple[Agent, ...]
+    lemmas: tuple[Lemma, ...]
+    mix: Certificate
+    slip: Certificate
+
+    def lines(self) -> Iterator[str]:
+        """As text: the answers to the post's questions, and then what they rest on."""
+        yield from self._answers()
+        yield ""
+        yield from self._classes()
+        yield ""
+        yield from self.slip.lines()
+        yield ""
+        yield from self.mix.lines()
+
+    def _answers(self) -> Iterator[str]:
+        mix = ", ".join(f"{show(share)} {agent.name}" for agent, share in GOOD_MIX.items())
+        slip = self.slip.support[0]
+        range_, paid = _range(self.slip.low, self.slip.high), show(self.slip.paid(_reply(slip, self.slip.opponents)))
+        fails = [f"{one.counterexamples:,} of {one.friendly:,} at depth {one.depth}" for one in self.lemmas]
+        yield "Three questions of Garrabrant's post, about agents without `me` (what I do):"
+        yield f"1. Is its mix, {mix}, an equilibrium?"
+        yield f"   {_yes(self.mix)}, for {_range(self.mix.low, self.mix.high)}."
+        yield "2. Is DefectBot against itself the only pure equilibrium, as it conjectures?"
+        if _yes(self.slip) == "Yes":
+            yield f"   No, the conjecture is false: {slip.name} against itself is another, for {range_}, paid {paid}."
+        else:
+            yield "   No other was found."
+        yield "3. If an agent of depth n cooperates with one of depth n, does it with one of depth n - 1 (its lemma)?"
+        yield f"   {'No' if any(one.counterexamples for one in self.lemmas) else 'Yes'}: {' and '.join(fails)} do not."
+        yield "What was searched comes below; docs/modal-search.md proves 1 and 2 for all agents without `me`."
+        yield "With `me`, SlipBot against itself is no equilibrium, and MirrorBot against itself is one."
+
+    def _classes(self) -> Iterator[str]:
+        counts = np.bincount(self.behaviours.depths)
+        by_depth = ", ".join(f"{count:,} of depth {depth}" for depth, count in enumerate(counts))
+        yield f"Two boxes: {len(self.behaviours):,} behaviours ({by_depth}); {self.told_apart:,} told apart by play"
+        yield "Pure equilibria among them:"
+        yield from map(_tell, self.listed)
+        agents = {agent for pair in self.direct for agent in (pair.first, pair.second)}
+        ranges = dict.fromkeys(_range(pair.low, pair.high) for pair in self.direct)
+        yield f"Direct agents (X(me) only): {len(self.direct)} pure equilibria besides, for {', '.join(ranges)};"
+        yield f"all are pairs of {len(agents)} behaviours. {len(self.robust)} of these cooperate with no agent of"
+        yield f"depth 1 that calls only {', '.join(f'{agent.name} = {agent.unicode}' for agent in CALLS)}:"
+        yield from (f"  {agent.unicode}" for agent in self.robust)
+        for one in self.lemmas:
+            yield f"The lemma among direct agents of depth {one.depth}: {one.agents:,} behaviours;"
+            yield f"  {one.friendly:,} cooperate with an agent of depth up to {one.depth},"
+            yield f"  {one.counterexamples:,} of them with none of smaller depth"
+
+
+def _yes(certificate: Certificate) -> str:
+    """Whether there is an epsilon above 0 at which it holds."""
+    return "No" if certificate.high == 0 else "Yes"
+
+
+def _tell(pair: PureEquilibrium) -> str:
+    return f"  {pair.first.unicode}  against  {pair.second.unicode}, for {_range(pair.low, pair.high)}"
+
+
+def _range(low: Fraction, high: Fraction | None) -> str:
+    return f"{low} <= epsilon" if high is None else f"{low} <= epsilon <= {high}"
+
+
+def findings(literals: int = 2, report: Report = unheard) -> Findings:
+    """Search all three classes; with the standard `literals` about half a minute on one core.
+
+    Args:
+        literals: see `two_boxes`.
+        report: see `modal_env.progress`.
+
+    Raises:
+        GameError: as `two_boxes`.
+    """
+    behaviours = two_boxes(literals=literals)
+    report(0.2)
+    met = behaviours.cooperates
+    rows = np.packbits(np.concatenate([met, met.T], axis=1), axis=1)
+    told_apart, listed = len(np.unique(rows, axis=0)), tuple(pure_equilibria(behaviours))
+    report(0.4)
+    pairs = tuple(direct_equilibria())
+    report(0.5)
+    agents = dict.fromkeys(agent for pair in pairs for agent in (pair.first, pair.second))
+    robust = [agent for agent in agents if not befriended(agent, CALLS, 1)]
+    report(0.7)
+    mix = certify("The good mix", GOOD_MIX, tuple(GOOD_MIX), CALLS)
+    slip = certify("SlipBot against itself", {SlipBot: (ONE, ZERO)}, [SlipBot], CALLS)
+    report(1.0)
+    ordered = tuple(sorted(robust, key=lambda agent: (agent.size, agent.text)))
+    return Findings(behaviours, told_apart, listed, pairs, ordered, (lemma(1), lemma(2)), mix, slip)

@@ -1,0 +1,1 @@
+"""Learning to play Welfare Diplomacy: PPO on RLlib's Learner over a runner of our own."""

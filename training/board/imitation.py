@@ -1,0 +1,156 @@
+"""A warm start: a network that plays as a scripted policy does, as far as it can tell from the board.
+
+In games with tokens it learns to speak as the policy does, too, if that ever speaks. One that is silent would teach
+silence, and a network that is always silent never finds out what words are good for: then only orders are learned.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+import welfare_env
+from agents.rl.inputs import Inputs, Reader
+from agents.rl.network import BoardNetwork
+from agents.rl.token_press import Said, speakers
+from training.board.learner import means
+from training.board.modules import padded, rows
+from training.board.opponents import Scripted
+from training.board.runner import Play, Tape, as_choices, by_decision, check_press, decisions
+from welfare_env.engine import YEAR
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """Decisions of a policy in all seats of some games.
+
+    Attributes:
+        observations: int32 [n, size], packed. actions: int64 [n, slots]. returns: float32 [n], scaled rewards from the
+            decision on.
+    """
+
+    observations: np.ndarray
+    actions: np.ndarray
+    returns: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.returns)
+
+    def orders(self) -> Lesson:
+        """Without decisions of words; of a lesson in a game with tokens."""
+        kept = self.observations[:, -2] == 0
+        return Lesson(self.observations[kept], self.actions[kept], self.returns[kept])
+
+
+def watch(
+    play: Play, spec: str, games: int, on_progress: Callable[[int, int], None] = lambda done, total: None
+) -> Lesson:
+    """Let a policy play all seats of so many games, and note what it does.
+
+    Args:
+        on_progress: is told in every phase how many years all games have finished, and of how many.
+    """
+    check_press(play.rules)
+    env = welfare_env.vector_env(games, play.map_name, play.rules)
+    reader = Reader(env.board, play.rules)
+    policy, powers = Scripted(spec, reader), len(env.board.powers)
+    seats = np.array([(game, power) for game in range(games) for power in range(powers)])
+    policy.begin(seats[:, 0], seats[:, 1], np.random.default_rng([play.seed, 1]).integers(2**31, size=len(seats)))
+    env.reset()
+    said, live = Said(env.board, play.rules, games), np.ones(games, np.bool_)
+    tape, has_spoken = Tape(games, powers, play.reward_scale), False
+    while live.any():
+        legal, before = env.legal, env.rows.copy()
+        has_spoken |= _hear(policy, reader, before, live, said, tape)
+        asked = by_decision(legal, np.flatnonzero(live[legal.games]))
+        which, who = decisions(legal.games[asked], legal.powers[asked])
+        heard = said.heard(which, who) if reader.message_rounds else None
+        inputs = reader.select(before, legal, which, who, heard)
+        answers = _noted(policy, reader, before, which, who, inputs, said, tape)
+        chosen = np.full(len(legal), -1, np.int32)
+        chosen[asked] = as_choices(answers, before[legal.games[asked]])
+        _, done = env.step(chosen)
+        after = np.where(done[:, None], env.final, env.rows)
+        tape.pay(play.reward.pay(env.board, play.rules, before, after) * live[:, None])
+        live &= ~done
+        finished = int(env.rows[live, YEAR].min()) if live.any() else play.rules.years
+        on_progress(finished, play.rules.years)
+    columns = tape.columns(gamma=1.0, lambda_=1.0)
+    lesson = Lesson(columns["observations"], columns["actions"], columns["value_targets"])
+    return lesson if has_spoken or not reader.message_rounds else lesson.orders()
+
+
+def _hear(policy: Scripted, reader: Reader, states: np.ndarray, live: np.ndarray, said: Said, tape: Tape) -> bool:
+    """The message rounds of a phase that begins; whether anything was said."""
+    said.clear()
+    policy.turn()
+    which, who = np.nonzero(speakers(reader.board, states) & live[:, None])
+    for message_round in range(1, 1 + reader.message_rounds if len(which) else 1):
+        inputs = reader.words(states, which, who, said.heard(which, who), message_round)
+        words = _noted(policy, reader, states, which, who, inputs, said, tape)
+        said.say(message_round, which, who, words.reshape(len(which), -1))
+    return bool(said.words.any())
+
+
+def _noted(
+    policy: Scripted,
+    reader: Reader,
+    states: np.ndarray,
+    games: np.ndarray,
+    powers: np.ndarray,
+    inputs: Inputs,
+    said: Said,
+    tape: Tape,
+) -> np.ndarray:
+    """A policy's answers int64 [R], noted on the tape."""
+    answers = policy.answer(states, games, powers, inputs, np.zeros(0), said)
+    actions, logps = padded(inputs, answers, np.zeros(inputs.num_rows, np.float32), reader.slots)
+    packed = reader.pack(states[games], powers, inputs.heard, inputs.rounds)
+    tape.decide(games, powers, packed, actions, logps, np.zeros(len(games), np.float32))
+    return answers
+
+
+def imitate(
+    network: BoardNetwork,
+    reader: Reader,
+    lesson: Lesson,
+    seed: int,
+    epochs: int = 4,
+    minibatch: int = 512,
+    lr: float = 2e-3,
+    on_progress: Callable[[int, int], None] = lambda step, steps: None,
+) -> float:
+    """Make the network's play like a lesson's, and its values like the lesson's returns.
+
+    Args:
+        on_progress: is told after every step of the optimiser its number, and how many there will be.
+
+    Returns:
+        The mean loss of the last epoch: the negative log probability of an order or a word.
+    """
+    rng, optimizer = np.random.default_rng([seed, 2]), torch.optim.Adam(network.parameters(), lr=lr)
+    steps, total, losses = 0, epochs * math.ceil(len(lesson) / minibatch), [0.0]
+    for _ in range(epochs):
+        losses = []
+        order = rng.permutation(len(lesson))
+        for first in range(0, len(order), minibatch):
+            picked = order[first : first + minibatch]
+            inputs = reader.read(lesson.observations[picked])
+            decision, slot = rows(inputs)
+            judged = network.judge(inputs, lesson.actions[picked][decision, slot])
+            orders = len(inputs.provinces)  # words come behind them, and count as much as all orders do
+            words = None if len(judged.logp) == orders else torch.arange(len(judged.logp)) >= orders
+            loss = -means(judged.logp, words).sum()
+            value_loss = (judged.values - torch.from_numpy(lesson.returns[picked])).square().mean()
+            optimizer.zero_grad()
+            (loss + 0.5 * value_loss).backward()
+            torch.nn.utils.clip_grad_norm_(network.parameters(), 1.0)
+            optimizer.step()
+            losses.append(loss.item())
+            steps += 1
+            on_progress(steps, total)
+    return float(np.mean(losses))

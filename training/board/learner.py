@@ -1,0 +1,89 @@
+"""PPO's loss on RLlib's Learner, order by order.
+
+RLlib's own PPO takes a decision as a whole; here each order of a decision is clipped by itself, given the orders before
+it. A power with seventeen units would else leave the clipped range at almost every step. Words are clipped one by one,
+too; their mean counts as much as that of orders, which are fewer.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from ray.rllib.algorithms.ppo.torch.ppo_torch_learner import PPOTorchLearner
+from ray.rllib.connectors.connector_v2 import ConnectorV2
+from ray.rllib.core import DEFAULT_MODULE_ID
+from ray.rllib.core.columns import Columns
+
+from training.board.modules import ENTROPY, ROW_DECISION, ROW_SLOT, ROW_WORD
+from training.board.runner import ADVANTAGES, VALUE_TARGETS
+
+
+class Collate(ConnectorV2):
+    """Episodes of `training.board.runner` as one shuffled batch, with advantages of mean 0 and deviation 1.
+
+    The shuffle follows from the first episode's name, which tells the sample: it keeps nothing from batch to batch.
+    """
+
+    def __call__(self, *, episodes: Sequence[Any], **kwargs: Any) -> dict[str, Any]:
+        columns = {
+            Columns.OBS: np.concatenate([episode.observations.data[:-1] for episode in episodes]),
+            Columns.ACTIONS: np.concatenate([episode.actions.data for episode in episodes]),
+        }
+        for name in (Columns.ACTION_LOGP, ADVANTAGES, VALUE_TARGETS):
+            columns[name] = np.concatenate([episode.extra_model_outputs[name].data for episode in episodes])
+        advantages = columns[ADVANTAGES]
+        columns[ADVANTAGES] = (advantages - advantages.mean()) / (advantages.std() + 1e-6)
+        order = np.random.default_rng(zlib.crc32(str(episodes[0].id_).encode())).permutation(len(advantages))
+        return {DEFAULT_MODULE_ID: {name: torch.from_numpy(column[order]) for name, column in columns.items()}}
+
+
+class PPOLearner(PPOTorchLearner):
+    """Schulman et al. 2017, "Proximal policy optimization algorithms", equation 9, without a KL term.
+
+    Logged, each the last minibatch's: ``policy_loss``, ``value_loss``, ``explained`` (share of the value targets'
+    variance), ``entropy`` (an order's, in nats; ``word_entropy`` a word's, where there are any), ``moved`` (share of
+    orders and words beyond the clipped range), ``kl`` (approximate, of an order or a word).
+    """
+
+    def compute_loss_for_module(
+        self, *, module_id: str, config: Any, batch: dict[str, Any], fwd_out: dict[str, Any]
+    ) -> torch.Tensor:
+        decision, slot = fwd_out[ROW_DECISION], fwd_out[ROW_SLOT]
+        change = fwd_out[Columns.ACTION_LOGP] - batch[Columns.ACTION_LOGP][decision, slot]
+        ratio, advantage = change.exp(), batch[ADVANTAGES][decision]
+        clipped = ratio.clamp(1 - config.clip_param, 1 + config.clip_param)
+        words = fwd_out.get(ROW_WORD)
+        policy_loss = -means(torch.minimum(ratio * advantage, clipped * advantage), words).sum()
+        targets, values = batch[VALUE_TARGETS], fwd_out[Columns.VF_PREDS]
+        value_loss = (values - targets).square().mean()
+        entropies = means(fwd_out[ENTROPY], words)
+        with torch.no_grad():
+            told = {
+                "policy_loss": policy_loss.detach(),
+                "value_loss": value_loss.detach(),
+                "explained": 1 - (targets - values).var() / targets.var().clamp(min=1e-8),
+                "entropy": entropies[0].detach(),
+                "moved": ((ratio - 1).abs() > config.clip_param).float().mean(),
+                "kl": (ratio - 1 - change).mean(),
+            }
+        if words is not None:
+            told["word_entropy"] = entropies[1].detach()
+        self.metrics.log_dict(told, key=module_id, window=1)
+        weight = self.entropy_coeff_schedulers_per_module[module_id].get_current_value()
+        return policy_loss + config.vf_loss_coeff * value_loss - weight * entropies.sum()
+
+
+def means(values: torch.Tensor, words: torch.Tensor | None) -> torch.Tensor:
+    """The mean of what belongs to orders, and in games with words of what belongs to these: [1] or [2].
+
+    Args:
+        values: [R], by row. words: bool [R], whether a row is of words; None: there are no words.
+    """
+    if words is None:
+        return values.mean()[None]
+    kinds = torch.stack([~words, words]).float()
+    return kinds @ values / kinds.sum(dim=1).clamp(min=1)

@@ -1,0 +1,123 @@
+"""The network as an RLModule, so that RLlib can train it.
+
+Observations are packed (`agents.rl.inputs.Reader.pack`): int32 [size], a state's row and the power that looks at it;
+3.2 KB on the standard map, where boards and legal orders spelled out take 150 KB. What the network reads is made from
+them where it is needed, in 5 microseconds. Actions are int64 [slots]: for each row of the decision an index into its
+candidates, and zeros behind. Where messages are tokens, the words of the phase and the message round stand between
+state and power, and a decision is of orders or of words: both have one shape.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import torch
+from ray.rllib.core.columns import Columns
+from ray.rllib.core.rl_module.apis import InferenceOnlyAPI, ValueFunctionAPI
+from ray.rllib.core.rl_module.torch import TorchRLModule
+
+from agents.rl.inputs import Inputs, Reader
+from agents.rl.network import BoardNetwork, Size
+from agents.rl.token_press import word_rounds
+from welfare_env.board.board import Board
+from welfare_env.board.loading import load_board
+from welfare_env.rules import Rules
+
+ENTROPY, ROW_DECISION, ROW_SLOT, ROW_WORD = "entropy", "row_decision", "row_slot", "row_word"
+
+
+def spaces(reader: Reader) -> tuple[gym.Space, gym.Space]:
+    """Of packed observations, and of actions."""
+    limits = np.iinfo(np.int32)
+    most = len(reader.board.orders)
+    return (
+        gym.spaces.Box(limits.min, limits.max, (reader.observation_size,), np.int32),
+        gym.spaces.MultiDiscrete([most] * reader.slots),
+    )
+
+
+class BoardModule(TorchRLModule, ValueFunctionAPI, InferenceOnlyAPI):
+    """`agents.rl.network.BoardNetwork` behind RLlib's interface.
+
+    ``model_config``: {"map_name": ..., "rules": Rules(...).to_dict(), "size": Size().to_dict(), "seed": ...}.
+    """
+
+    def setup(self) -> None:
+        given: Any = self.model_config
+        board, rules = load_board(given["map_name"]), Rules.from_dict(given["rules"])
+        self.reader = Reader(board, rules)
+        with torch.random.fork_rng():
+            torch.manual_seed(given["seed"])
+            self.network = BoardNetwork(board, Size(**given["size"]), word_rounds(rules))
+        self.rng = np.random.default_rng(given["seed"])
+
+    def get_non_inference_attributes(self) -> list[str]:
+        return []  # the value head is small, and evaluation shows it
+
+    def compute_values(self, batch: dict[str, Any], embeddings: Any = None) -> torch.Tensor:
+        """float32 [B]."""
+        return self.network.values_of(self.reader.read(as_numpy(batch[Columns.OBS])))
+
+    def _forward_train(self, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
+        inputs = self.reader.read(as_numpy(batch[Columns.OBS]))
+        decision, slot = rows(inputs)
+        judged = self.network.judge(inputs, as_numpy(batch[Columns.ACTIONS])[decision, slot])
+        told = {
+            Columns.ACTION_LOGP: judged.logp,
+            ENTROPY: judged.entropy,
+            Columns.VF_PREDS: judged.values,
+            ROW_DECISION: torch.from_numpy(decision),
+            ROW_SLOT: torch.from_numpy(slot),
+        }
+        if inputs.rounds is not None:
+            told[ROW_WORD] = torch.from_numpy(inputs.rounds[decision] > 0)
+        return told
+
+    def _forward_exploration(self, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
+        return self._decide(batch, chances=None)
+
+    def _forward_inference(self, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
+        return self._decide(batch, chances=-1.0)
+
+    def _decide(self, batch: dict[str, Any], chances: float | None) -> dict[str, Any]:
+        """Actions and their log probabilities, one a slot; for RLlib's own EnvRunners. Ours asks the network."""
+        inputs = self.reader.read(as_numpy(batch[Columns.OBS]))
+        drawn = self.rng.random(inputs.num_rows) if chances is None else np.full(inputs.num_rows, chances)
+        answers, logp, values = self.network.answer(inputs, drawn)
+        actions, logps = padded(inputs, answers, logp, self.reader.slots)
+        return {
+            Columns.ACTIONS: torch.from_numpy(actions),
+            Columns.ACTION_LOGP: torch.from_numpy(logps),
+            Columns.VF_PREDS: torch.from_numpy(values),
+        }
+
+
+def rows(inputs: Inputs) -> tuple[np.ndarray, np.ndarray]:
+    """Of each row, of orders and of words: its decision and its number within it, int64 [R] twice."""
+    decision = np.repeat(np.arange(len(inputs)), np.diff(inputs.first_rows))
+    slot = np.arange(len(decision)) - inputs.first_rows[decision]
+    speaking = inputs.speaking
+    if not len(speaking):
+        return decision, slot
+    powers = (inputs.num_rows - len(decision)) // len(speaking)
+    words = np.repeat(speaking, powers), np.tile(np.arange(powers), len(speaking))
+    return np.concatenate([decision, words[0]]), np.concatenate([slot, words[1]])
+
+
+def padded(inputs: Inputs, answers: np.ndarray, logp: np.ndarray, slots: int) -> tuple[np.ndarray, np.ndarray]:
+    """Answers and log probabilities by decision: int64 and float32 [B, slots], zeros where there is no row."""
+    decision, slot = rows(inputs)
+    actions, logps = np.zeros((len(inputs), slots), np.int64), np.zeros((len(inputs), slots), np.float32)
+    actions[decision, slot], logps[decision, slot] = answers, logp
+    return actions, logps
+
+
+def as_numpy(values: Any) -> np.ndarray:
+    return values.numpy() if isinstance(values, torch.Tensor) else np.asarray(values)
+
+
+def model_config(board: Board, rules: Rules, size: Size, seed: int) -> dict[str, Any]:
+    """What `BoardModule` is made from."""
+    return {"map_name": board.name, "rules": rules.to_dict(), "size": size.to_dict(), "seed": seed}

@@ -1,0 +1,177 @@
+"""Players inside the runner that are not being trained: any `agents.Policy`, and frozen networks.
+
+Each is asked for all decisions of its seats at once. Policies get the view alone (their observation is None): players
+that read arrays are networks here. In games with tokens all hear what is said to them, and may speak: words of the
+vocabulary count, anything else is silence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+
+import agents
+from agents.rl.inputs import Inputs, Reader
+from agents.rl.network import BoardNetwork, Encoded
+from agents.rl.token_press import Said, as_words
+from training.errors import TrainingError
+from welfare_env.board.orders import DISBAND, WAIVE
+from welfare_env.engine import State
+from welfare_env.engine.fast import FastEngine
+from welfare_env.envs.actions import split_action
+from welfare_env.errors import ActionError
+from welfare_env.game.position import Position
+from welfare_env.game.view import MESSAGES, ORDERS, View
+
+
+class Opponent(Protocol):
+    """Plays seats of many games."""
+
+    def begin(self, games: np.ndarray, powers: np.ndarray, seeds: np.ndarray) -> None:
+        """New games begin: it plays `powers` [k] of `games` [k]."""
+
+    def turn(self) -> None:
+        """Another phase begins, in all games."""
+
+    def answer(
+        self, states: np.ndarray, games: np.ndarray, powers: np.ndarray, inputs: Inputs, chances: np.ndarray, said: Said
+    ) -> np.ndarray:
+        """Answers int64 [R] to the decisions of `powers` in `games`, whose inputs these are: all of words or none.
+
+        Args:
+            chances: float64 [R], see `BoardNetwork.answer`.
+            said: what was said in this phase.
+        """
+
+
+class Sight:
+    """A network, and what it has seen in this phase: a board is encoded once for all message rounds and the orders."""
+
+    def __init__(self, network: BoardNetwork) -> None:
+        self.network = network
+        self.turn()
+
+    def turn(self) -> None:
+        """Another phase begins."""
+        self._seats = np.zeros(0, np.int64)
+        self._encoded: Encoded | None = None
+
+    @torch.no_grad()
+    def answer(
+        self, games: np.ndarray, powers: np.ndarray, inputs: Inputs, chances: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """`BoardNetwork.answer` for `powers` in `games`, sorted."""
+        if inputs.heard is None:
+            return self.network.answer(inputs, chances)
+        return self.network.answer(inputs, chances, self._look(games * 1000 + powers, torch.from_numpy(inputs.boards)))
+
+    def _look(self, seats: np.ndarray, boards: torch.Tensor) -> Encoded:
+        """The boards of seats, encoded. What was not seen before is that of games in other phases, without words."""
+        if self._encoded is None:
+            self._seats, self._encoded = seats, self.network.encode(boards)
+        at = np.searchsorted(self._seats, seats).clip(max=len(self._seats) - 1)
+        is_new = torch.from_numpy(self._seats[at] != seats)
+        found = tuple(part[torch.from_numpy(at)] for part in self._encoded)
+        if is_new.any():
+            for part, new in zip(found, self.network.encode(boards[is_new]), strict=True):
+                part[is_new] = new
+        return found[0], found[1]
+
+
+class Frozen:
+    """A network that does not change. Greedy: it takes its most probable orders and words."""
+
+    def __init__(self, network: BoardNetwork, greedy: bool = False) -> None:
+        self.network, self.greedy, self._sight = network, greedy, Sight(network)
+
+    def begin(self, games: np.ndarray, powers: np.ndarray, seeds: np.ndarray) -> None:
+        """Nothing to do: it keeps nothing of a game."""
+
+    def turn(self) -> None:
+        self._sight.turn()
+
+    def load(self, weights: Mapping[str, np.ndarray]) -> None:
+        """Take other weights."""
+        self.network.load_state_dict({name: torch.from_numpy(np.array(value)) for name, value in weights.items()})
+
+    def answer(
+        self, states: np.ndarray, games: np.ndarray, powers: np.ndarray, inputs: Inputs, chances: np.ndarray, said: Said
+    ) -> np.ndarray:
+        drawn = np.full_like(chances, -1) if self.greedy else chances
+        return self._sight.answer(games, powers, inputs, drawn)[0]
+
+
+class Scripted:
+    """Policies made from one spec, one for each seat."""
+
+    def __init__(self, spec: str, reader: Reader) -> None:
+        self.spec, self._reader = spec, reader
+        self._engine = FastEngine(reader.board, reader.rules)
+        self._policies: dict[tuple[int, int], agents.Policy] = {}
+        self._positions: dict[int, Position] = {}
+        agents.make(spec)  # says at once what is wrong with it
+
+    def begin(self, games: np.ndarray, powers: np.ndarray, seeds: np.ndarray) -> None:
+        for game, power, seed in zip(games.tolist(), powers.tolist(), seeds.tolist(), strict=True):
+            if (game, power) not in self._policies:
+                self._policies[game, power] = agents.make(self.spec)
+            self._policies[game, power].reset(self._reader.board.powers[power], seed)
+
+    def turn(self) -> None:
+        self._positions.clear()
+
+    def answer(
+        self, states: np.ndarray, games: np.ndarray, powers: np.ndarray, inputs: Inputs, chances: np.ndarray, said: Said
+    ) -> np.ndarray:
+        answers = np.zeros(inputs.num_rows, np.int64)
+        for number, (game, power) in enumerate(zip(games.tolist(), powers.tolist(), strict=True)):
+            if inputs.rounds is not None:
+                rows = slice(number * len(self._reader.board.powers), (number + 1) * len(self._reader.board.powers))
+                answers[rows] = self._words(self._view(states, game, power, said, int(inputs.rounds[number])), game)
+                continue
+            ordered = self._orders(self._view(states, game, power, said), game)
+            for row in range(inputs.first_rows[number], inputs.first_rows[number + 1]):
+                legal = inputs.orders[inputs.starts[row] : inputs.starts[row + 1]].tolist()
+                answers[row] = next((index for index, order in enumerate(legal) if order in ordered), self._none(legal))
+        return answers
+
+    def _view(self, states: np.ndarray, game: int, power: int, said: Said, message_round: int = 0) -> View:
+        """What a policy sees; asked for orders unless in a message round."""
+        if game not in self._positions:
+            self._positions[game] = Position(self._engine, State(self._reader.board.layout, states[game].copy()))
+        position = self._positions[game]
+        messages = said.messages(game, position.phase) if self._reader.message_rounds else []
+        asked = MESSAGES if message_round else ORDERS
+        return View(position, self._reader.board.powers[power], messages, asked=asked, message_round=message_round)
+
+    def _none(self, legal: list[int]) -> int:
+        """What happens to what is not ordered: it holds, disbands (a dislodged unit), or is let be (Winter)."""
+        is_retreat = legal[0] != WAIVE and self._reader.board.orders.kind[legal[-1]] == DISBAND
+        return len(legal) - 1 if is_retreat else 0
+
+    def _orders(self, view: View, game: int) -> set[int]:
+        """The numbers of what a policy orders. What is no legal order counts for nothing, as in lenient games."""
+        board = self._reader.board
+        action, _ = self._act(view, game)
+        if not isinstance(action, (list, tuple)) or not all(isinstance(order, str) for order in action):
+            raise TrainingError(
+                f"{self.spec!r} answers {action!r:.60} when given the view alone: a frozen opponent must answer with "
+                "a list of order strings, as view.encode_orders makes it, or be a checkpoint (rl:PATH)"
+            )
+        return {board.orders.index[order] for order in action if order in board.orders.index}
+
+    def _words(self, view: View, game: int) -> np.ndarray:
+        """What a policy says: int64 [powers]. What is no word of the vocabulary is silence, as in lenient games."""
+        board = self._reader.board
+        return as_words(board, board.power_index[view.power], self._act(view, game)[1])
+
+    def _act(self, view: View, game: int) -> tuple[Any, Mapping[str, str]]:
+        """Orders and messages."""
+        action = self._policies[game, view.board.power_index[view.power]].act(None, {"view": view})
+        try:
+            return split_action(view.rules, view.power, action)
+        except ActionError as error:
+            raise TrainingError(f"{self.spec!r}: {error}") from error

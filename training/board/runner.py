@@ -1,0 +1,491 @@
+"""An EnvRunner that plays many games at once, over arrays.
+
+All learners of all games are asked with one forward pass a phase; opponents that do not learn play inside, and their
+moves are not sent anywhere. A sample is `num_games` whole games: nothing is cut off, so advantages need no estimate of
+what was still to come, and a sample depends on the weights, the seed and its number alone.
+
+Where messages are tokens, all living powers are asked for words in every message round before they are asked for
+orders, as in `welfare_env.envs.parallel`. What is said does not touch the rules, so it is kept here, beside the games.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import torch
+from numba import njit
+from ray.rllib.core import COMPONENT_RL_MODULE, DEFAULT_MODULE_ID
+from ray.rllib.core.columns import Columns
+from ray.rllib.env.env_runner import EnvRunner
+from ray.rllib.env.single_agent_episode import SingleAgentEpisode
+from ray.rllib.env.utils.infinite_lookback_buffer import InfiniteLookbackBuffer
+from ray.rllib.utils.checkpoints import Checkpointable
+from ray.rllib.utils.metrics import (
+    EPISODE_LEN_MEAN,
+    EPISODE_RETURN_MEAN,
+    NUM_AGENT_STEPS_SAMPLED,
+    NUM_ENV_STEPS_SAMPLED,
+    NUM_ENV_STEPS_SAMPLED_LIFETIME,
+    NUM_EPISODES,
+    WEIGHTS_SEQ_NO,
+)
+
+import agents
+import welfare_env
+from agents.rl.inputs import Inputs, Reader
+from agents.rl.network import BoardNetwork, Size
+from agents.rl.token_press import Said, speakers, word_rounds
+from training.board.modules import padded, spaces
+from training.board.opponents import Frozen, Opponent, Scripted, Sight
+from training.board.rewards import Reward, centers, holdings
+from training.board.seats import LEAGUE, LEARNER, Lineup
+from training.errors import TrainingError
+from welfare_env.board.loading import load_board
+from welfare_env.engine import PHASE, WINTER
+from welfare_env.envs.vector import LegalLists
+from welfare_env.rules import Rules
+
+ADVANTAGES, VALUE_TARGETS = "advantages", "value_targets"
+
+
+@dataclass(frozen=True)
+class Play:
+    """What a runner plays (`config.environment(env_config=Play(...).to_dict())`).
+
+    Attributes:
+        num_games: games in a sample.
+        reward_scale: rewards are multiplied with it before learning; tables and logs show them unscaled.
+        seed: of seats, opponents and draws.
+    """
+
+    map_name: str
+    rules: Rules
+    lineup: Lineup
+    size: Size
+    reward: Reward = field(default_factory=Reward)
+    num_games: int = 128
+    reward_scale: float = 0.1
+    seed: int = 0
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"play": self}
+
+
+@dataclass(frozen=True)
+class GameResult:
+    """How a game ended, for logs and reports.
+
+    Attributes:
+        coalition: the powers that learned by lineup. learners: all that learned. opponent: who played the others.
+        points: welfare points, or centres in the standard variant, by power. centers: by power.
+        returns: rewards of every power, unscaled.
+    """
+
+    coalition: tuple[int, ...]
+    learners: tuple[int, ...]
+    opponent: str
+    points: tuple[float, ...]
+    centers: tuple[int, ...]
+    returns: tuple[float, ...]
+    phases: int
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+class BatchedEnvRunner(EnvRunner, Checkpointable):
+    """See the module's documentation. Works with RLlib's algorithms, as a Ray actor, and by itself.
+
+    Args:
+        config: with a `Play` in its ``env_config``, and a `BoardModule`.
+    """
+
+    config: Any  # RLlib's own names, and nothing that its types know of
+    module: Any
+    env: Any
+
+    def __init__(self, *, config: Any, **kwargs: Any) -> None:
+        super().__init__(config=config, **kwargs)
+        torch.set_num_threads(1)
+        self.play: Play = config.env_config["play"]
+        self.results: list[GameResult] = []
+        self.samples = 0
+        self._weights_seq_no = 0
+        # Of the longest games, also while a curriculum plays shorter ones: the learner reads with the same one.
+        self.reader = Reader(load_board(self.play.map_name), self.play.rules)
+        self._spaces = spaces(self.reader)
+        self.make_env()
+        self.make_module()
+        self.league: list[dict[str, np.ndarray]] = []
+
+    def make_env(self) -> None:
+        """The games, and who plays in them beside the learner."""
+        play = self.play
+        check_press(play.rules)
+        self.env = welfare_env.vector_env(play.num_games, play.map_name, play.rules)
+        self.board, self.rules = self.env.board, play.rules
+        self.said = Said(self.board, self.rules, play.num_games)
+        self._opponents = [self._opponent(spec) for spec in play.lineup.opponents]
+
+    def set_years(self, years: int) -> None:
+        """Games of another length from now on (a curriculum)."""
+        if years != self.rules.years:
+            self.play = replace(self.play, rules=replace(self.play.rules, years=years))
+            self.make_env()
+
+    def make_module(self) -> None:
+        self.module = self.config.get_multi_rl_module_spec(
+            env=None, spaces=self.get_spaces(), inference_only=True
+        ).build()
+        self.network: BoardNetwork = self.module[DEFAULT_MODULE_ID].unwrapped().network
+        self._sight = Sight(self.network)
+
+    def get_spaces(self) -> dict[str, Any]:
+        return dict.fromkeys(("__env__", "__env_single__", DEFAULT_MODULE_ID), self._spaces)
+
+    def _opponent(self, spec: str) -> Opponent:
+        if spec in (LEARNER, LEAGUE):
+            return Frozen(BoardNetwork(self.board, self.play.size, word_rounds(self.rules)))
+        if spec.startswith("rl:"):
+            policy: Any = agents.make(spec)
+            return Frozen(policy.network_for(self.board, self.rules), policy.greedy)
+        return Scripted(spec, Reader(self.board, self.rules))
+
+    # Playing.
+
+    def sample(self, *, explore: bool | None = None, **kwargs: Any) -> list[SingleAgentEpisode]:
+        """Play `num_games` games from beginning to end: an episode for every learning power that ever decided.
+
+        Args:
+            explore: False: learners take their most probable orders and words. Else they draw.
+            kwargs: what RLlib gives besides (how much to sample) is not looked at.
+        """
+        rng = np.random.default_rng([self.play.seed, self.worker_index or 0, self.samples])
+        self.samples += 1
+        self._choose_past_self(rng)
+        env, powers = self.env, len(self.board.powers)
+        seats, coalition = self.play.lineup.seats(rng, env.num_games, powers)
+        for number, opponent in enumerate(self._opponents):
+            games, played = np.nonzero(seats == number)
+            opponent.begin(games, played, rng.integers(2**31, size=len(games)))
+        env.reset(seed=0)
+        tape = Tape(env.num_games, powers, self.play.reward_scale)
+        live = np.ones(env.num_games, np.bool_)
+        returns = np.zeros((env.num_games, powers), np.float32)
+        phases = np.zeros(env.num_games, np.int64)
+        final = np.zeros_like(env.rows)
+        while live.any():
+            before = env.rows.copy()
+            self._talk(rng, seats, live, tape, explore is False)
+            choices = self._choices(rng, seats, live, tape, explore is False)
+            _, done = env.step(choices)
+            after = np.where(done[:, None], env.final, env.rows)
+            paid = self.play.reward.pay(self.board, self.rules, before, after) * live[:, None]
+            tape.pay(paid)
+            returns += paid
+            phases += live
+            ended = done & live
+            final[ended] = after[ended]
+            live &= ~done
+        self._tell(seats, coalition, final, returns, phases)
+        return self._episodes(tape, final)
+
+    def _talk(self, rng: np.random.Generator, seats: np.ndarray, live: np.ndarray, tape: Tape, greedy: bool) -> None:
+        """A phase begins: its message rounds, in each of which all speak at once."""
+        self.said.clear()
+        self._sight.turn()
+        for opponent in self._opponents:
+            opponent.turn()
+        if not self.reader.message_rounds:
+            return
+        speaking = np.where(speakers(self.board, self.env.rows) & live[:, None], seats, -2)
+        for message_round in range(1, 1 + self.reader.message_rounds):
+            spoken = []
+            for number in range(-1, len(self._opponents)):
+                games, powers = np.nonzero(speaking == number)
+                if not len(games):
+                    continue
+                heard = self.said.heard(games, powers)
+                inputs = self.reader.words(self.env.rows, games, powers, heard, message_round)
+                drawn = rng.random(inputs.num_rows)
+                words = self._decide(number, games, powers, inputs, drawn, tape, greedy)
+                spoken.append((games, powers, words.reshape(len(games), -1)))
+            for games, powers, words in spoken:
+                self.said.say(message_round, games, powers, words)
+
+    def _choices(
+        self, rng: np.random.Generator, seats: np.ndarray, live: np.ndarray, tape: Tape, greedy: bool
+    ) -> np.ndarray:
+        """A choice for every row of the legal lists: int32 [rows]."""
+        legal = self.env.legal
+        chosen = np.full(len(legal), -1, np.int32)
+        seat = np.where(live[legal.games], seats[legal.games, legal.powers], -2)
+        chances = rng.random(len(legal))
+        for number in range(-1, len(self._opponents)):
+            rows = by_decision(legal, np.flatnonzero(seat == number))
+            if not len(rows):
+                continue
+            games, powers = decisions(legal.games[rows], legal.powers[rows])
+            heard = self.said.heard(games, powers) if self.reader.message_rounds else None
+            inputs = self.reader.select(self.env.rows, legal, games, powers, heard)
+            answers = self._decide(number, games, powers, inputs, chances[rows], tape, greedy)
+            chosen[rows] = as_choices(answers, self.env.rows[legal.games[rows]])
+        return chosen
+
+    def _decide(
+        self,
+        number: int,
+        games: np.ndarray,
+        powers: np.ndarray,
+        inputs: Inputs,
+        drawn: np.ndarray,
+        tape: Tape,
+        greedy: bool,
+    ) -> np.ndarray:
+        """The answers of an opponent, or of the learner (-1), which are noted: int64 [R]."""
+        states = self.env.rows
+        if number >= 0:
+            return self._opponents[number].answer(states, games, powers, inputs, drawn, self.said)
+        answers, logps, values = self._sight.answer(games, powers, inputs, np.full_like(drawn, -1) if greedy else drawn)
+        actions, padded_logps = padded(inputs, answers, logps, self.reader.slots)
+        packed = self.reader.pack(states[games], powers, inputs.heard, inputs.rounds)
+        tape.decide(games, powers, packed, actions, padded_logps, values)
+        return answers
+
+    def _tell(
+        self, seats: np.ndarray, coalition: np.ndarray, final: np.ndarray, returns: np.ndarray, phases: np.ndarray
+    ) -> None:
+        points, owned = holdings(self.board, self.rules, final), centers(self.board, final)
+        lineup = self.play.lineup
+        for game in range(len(final)):
+            others = seats[game][seats[game] >= 0]
+            self.results.append(
+                GameResult(
+                    lineup.coalitions[coalition[game]],
+                    tuple(np.flatnonzero(seats[game] == -1).tolist()),
+                    lineup.opponents[others[0]] if len(others) else LEARNER,
+                    tuple(points[game].tolist()),
+                    tuple(owned[game].tolist()),
+                    tuple(returns[game].tolist()),
+                    int(phases[game]),
+                )
+            )
+
+    def _episodes(self, tape: Tape, final: np.ndarray) -> list[SingleAgentEpisode]:
+        """The tape as RLlib's episodes, with advantages."""
+        if not len(tape):
+            return []
+        part = 1 / (1 + self.reader.message_rounds)  # a phase's words and orders fade as one decision
+        columns = tape.columns(self.config.gamma**part, self.config.lambda_**part)
+        episodes = []
+        for rows in tape.chains():
+            game, power = columns["games"][rows[0]], columns["powers"][rows[0]]
+            last = self.reader.pack(final[game : game + 1], np.array([power]))
+            episodes.append(self._episode(rows, columns, last))
+        env_steps = sum(result.phases for result in self.results[-len(final) :])
+        agent_steps = len(columns["rewards"])
+        self.metrics.log_value(NUM_ENV_STEPS_SAMPLED, env_steps, reduce="sum")
+        self.metrics.log_value((NUM_AGENT_STEPS_SAMPLED, "learner"), agent_steps, reduce="sum")
+        self.metrics.log_value(NUM_ENV_STEPS_SAMPLED_LIFETIME, env_steps, reduce="lifetime_sum")
+        self.metrics.log_value(NUM_EPISODES, len(final), reduce="sum")
+        self.metrics.log_value(EPISODE_LEN_MEAN, env_steps / len(final), window=100)
+        returns = [result.returns[power] for result in self.results[-len(final) :] for power in result.learners]
+        if returns:
+            self.metrics.log_value(EPISODE_RETURN_MEAN, float(np.mean(returns)), window=100)
+        return episodes
+
+    def _episode(self, rows: np.ndarray, columns: Mapping[str, np.ndarray], last: np.ndarray) -> SingleAgentEpisode:
+        space, action_space = self._spaces
+        name: Any = f"{self.play.seed}-{self.worker_index or 0}-{self.samples}-{rows[0]}"  # `Collate` shuffles by it
+        outputs = (Columns.ACTION_LOGP, Columns.VF_PREDS, ADVANTAGES, VALUE_TARGETS)
+        return SingleAgentEpisode(
+            id_=name,
+            multi_agent_episode_id=name,
+            agent_id="learner",
+            module_id=DEFAULT_MODULE_ID,
+            observation_space=space,
+            action_space=action_space,
+            observations=InfiniteLookbackBuffer(np.concatenate([columns["observations"][rows], last]), 0),
+            actions=InfiniteLookbackBuffer(columns["actions"][rows], 0),
+            rewards=InfiniteLookbackBuffer(columns["rewards"][rows], 0),
+            infos=InfiniteLookbackBuffer([{}] * (len(rows) + 1), 0),
+            extra_model_outputs={key: InfiniteLookbackBuffer(columns[key][rows], 0) for key in outputs},
+            terminated=True,
+            len_lookback_buffer=0,
+        )
+
+    # The league.
+
+    def _choose_past_self(self, rng: np.random.Generator) -> None:
+        """Each sample plays against one past self; before there is any, against the network as it is."""
+        for spec, opponent in zip(self.play.lineup.opponents, self._opponents, strict=True):
+            if spec == LEAGUE and isinstance(opponent, Frozen):
+                past = self.league[int(rng.integers(len(self.league)))] if self.league else self.weights()
+                opponent.load(past)
+
+    def weights(self) -> dict[str, np.ndarray]:
+        """The network's weights: copies."""
+        return {name: value.numpy().copy() for name, value in self.network.state_dict().items()}
+
+    # What RLlib asks of a runner.
+
+    def take_results(self) -> list[GameResult]:
+        """The games since the last call."""
+        results, self.results = self.results, []
+        return results
+
+    def get_metrics(self) -> dict[str, Any]:
+        return self.metrics.reduce()
+
+    def get_state(self, components: Any = None, *, not_components: Any = None, **kwargs: Any) -> dict[str, Any]:
+        state: dict[str, Any] = {"samples": self.samples, "league": self.league, "years": self.rules.years}
+        if self._check_component(COMPONENT_RL_MODULE, components, not_components):
+            state[COMPONENT_RL_MODULE] = self.module.get_state()
+            state[WEIGHTS_SEQ_NO] = self._weights_seq_no
+        return state
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        self.samples = state.get("samples", self.samples)
+        self.league = state.get("league", self.league)
+        self.set_years(state.get("years", self.rules.years))
+        if COMPONENT_RL_MODULE in state:
+            self.module.set_state(state[COMPONENT_RL_MODULE])
+            self._weights_seq_no = state.get(WEIGHTS_SEQ_NO, 0)
+
+    def get_ctor_args_and_kwargs(self) -> tuple[tuple, dict[str, Any]]:
+        return (), {"config": self.config}
+
+    def get_checkpointable_components(self) -> list[tuple[str, Any]]:
+        return [(COMPONENT_RL_MODULE, self.module)]
+
+    def assert_healthy(self) -> None:
+        """RLlib's check; a runner that could be made is healthy."""
+
+    def stop(self) -> None:
+        """Nothing is held open."""
+
+
+class Tape:
+    """What learners decided in a sample, and what it brought them.
+
+    A decision's reward is all that its power is paid until it decides again, or until the game ends.
+    """
+
+    def __init__(self, games: int, powers: int, reward_scale: float) -> None:
+        self._scale = reward_scale
+        self._last = np.full((games, powers), -1, np.int64)  # each power's last decision
+        self._due = np.zeros((games, powers), np.float32)
+        self._kept: dict[str, list[np.ndarray]] = {}
+        self._previous: list[np.ndarray] = []
+        self._closed: list[tuple[np.ndarray, np.ndarray]] = []  # decisions and their rewards
+        self._count = 0
+
+    def __len__(self) -> int:
+        """Decisions."""
+        return self._count
+
+    def decide(
+        self,
+        games: np.ndarray,
+        powers: np.ndarray,
+        observations: np.ndarray,
+        actions: np.ndarray,
+        logps: np.ndarray,
+        values: np.ndarray,
+    ) -> None:
+        """Note decisions of `powers` [k] in `games` [k]."""
+        previous = self._last[games, powers]
+        self._close(games, powers, previous)
+        self._previous.append(previous)
+        self._last[games, powers] = self._count + np.arange(len(games))
+        self._count += len(games)
+        for name, column in (
+            ("games", games),
+            ("powers", powers),
+            ("observations", observations),
+            ("actions", actions),
+            (Columns.ACTION_LOGP, logps),
+            (Columns.VF_PREDS, values),
+        ):
+            self._kept.setdefault(name, []).append(column)
+
+    def pay(self, rewards: np.ndarray) -> None:
+        """Pay all powers for a phase: float32 [games, powers]."""
+        self._due += rewards
+
+    def columns(self, gamma: float, lambda_: float) -> dict[str, np.ndarray]:
+        """Everything, decision by decision, with advantages (GAE: Schulman et al. 2016) and value targets."""
+        games, powers = np.nonzero(self._last >= 0)
+        self._close(games, powers, self._last[games, powers])
+        self._last[:] = -1
+        columns = {name: np.concatenate(parts) for name, parts in self._kept.items()}
+        rewards = np.zeros(self._count, np.float32)
+        for which, paid in self._closed:
+            rewards[which] = paid
+        self._all_previous = np.concatenate(self._previous)
+        values = columns[Columns.VF_PREDS]
+        advantages = estimate(rewards * self._scale, values, self._all_previous, gamma, lambda_)
+        return columns | {"rewards": rewards, ADVANTAGES: advantages, VALUE_TARGETS: advantages + values}
+
+    def chains(self) -> list[np.ndarray]:
+        """The decisions of each power in each game, in their sequence. After `columns`."""
+        first: dict[int, int] = {}
+        chains: list[list[int]] = []
+        for number, previous in enumerate(self._all_previous.tolist()):
+            if previous < 0:
+                first[number] = len(chains)
+                chains.append([number])
+            else:
+                first[number] = first.pop(previous)
+                chains[first[number]].append(number)
+        return [np.array(chain) for chain in chains]
+
+    def _close(self, games: np.ndarray, powers: np.ndarray, decisions: np.ndarray) -> None:
+        """Give what is due to decisions, and begin anew."""
+        known = decisions >= 0
+        self._closed.append((decisions[known], self._due[games[known], powers[known]]))
+        self._due[games, powers] = 0
+
+
+@njit(cache=True)
+def estimate(rewards, values, previous, gamma, lambda_):  # type: ignore[no-untyped-def]
+    """Advantages of decisions: float32 [n]; `previous` [n] is the same power's decision before each, or -1."""
+    n = len(rewards)
+    advantages = np.zeros(n, np.float32)
+    ahead = np.zeros(n, np.float32)  # what later decisions add
+    for i in range(n - 1, -1, -1):
+        advantages[i] = rewards[i] - values[i] + ahead[i]
+        if previous[i] >= 0:
+            ahead[previous[i]] = gamma * (values[i] + lambda_ * advantages[i])
+    return advantages
+
+
+def check_press(rules: Rules) -> None:
+    """Refuse press that nobody learns here.
+
+    Raises:
+        TrainingError: free text, or a mediator.
+    """
+    if rules.mediator:
+        raise TrainingError("mediator=True: nobody plays the mediator in training; learn without one")
+    if rules.has_press and not rules.has_tokens:
+        raise TrainingError(f"press={rules.press!r}: learners speak words or not at all; give press='tokens' or None")
+
+
+def by_decision(legal: LegalLists, rows: np.ndarray) -> np.ndarray:
+    """Rows of legal lists in the sequence in which decisions are answered: by game, power and row."""
+    return rows[np.lexsort((rows, legal.powers[rows], legal.games[rows]))]
+
+
+def as_choices(answers: np.ndarray, states: np.ndarray) -> np.ndarray:
+    """Answers [R] as `vector_env` takes them, given each row's state [R, size]: in Winter 0, WAIVE, is -1 there."""
+    return answers - (states[:, PHASE] == WINTER)
+
+
+def decisions(games: np.ndarray, powers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The different (game, power) pairs of rows, sorted: int64 twice."""
+    pairs = np.unique(games.astype(np.int64) * 1000 + powers)
+    return pairs // 1000, pairs % 1000

@@ -1,0 +1,110 @@
+"""What seats gain by leaving a profile for a learned player: a lower bound on how exploitable the profile is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from agents.rl import checkpoint
+from training.board.ppo import Options, make_config
+from training.board.runner import BatchedEnvRunner, GameResult, Play
+from training.board.seats import Lineup
+from training.errors import MOST_GAMES, MOST_SEED, check_whole
+from welfare_env.board.loading import load_board
+
+CONFIDENCE, RESAMPLES = 0.95, 10_000
+
+
+@dataclass(frozen=True)
+class Gain:
+    """A coalition's gain in points a year: what its least member gains in the mean, as `evaluation.exploitability`.
+
+    The network takes its most probable orders.
+
+    Attributes:
+        value, low, high: with a percentile bootstrap interval (95%) over games.
+        points, profile_points: mean points a year of its members when it deviates, and when nobody does.
+        games: played each way.
+    """
+
+    coalition: tuple[str, ...]
+    value: float
+    low: float
+    high: float
+    points: float
+    profile_points: float
+    games: int
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def gains(
+    play: Play,
+    network: str | Path,
+    profile: str,
+    games: int,
+    seed: int = 0,
+    on_progress: Callable[[int], None] = lambda samples: None,
+) -> list[Gain]:
+    """The gain of each of the lineup's coalitions against `profile`, in the lineup's sequence.
+
+    Args:
+        play: map, rules and coalitions.
+        network: a checkpoint (a folder, or a name that comes with the package); it plays every coalition.
+        games: for each coalition, and for the profile by itself.
+        on_progress: is told how many of these samples have been played since the last call.
+
+    Raises:
+        TrainingError: fewer than two games, or too many; a seed out of range.
+    """
+    check_whole("games", games, 2, MOST_GAMES)  # one has no interval
+    check_whole("seed", seed, 0, MOST_SEED)
+    streams = (
+        np.random.SeedSequence([seed, 4]).generate_state(1 + len(play.lineup.coalitions)).tolist()
+    )  # not training's
+    base = _points(play, Lineup(((),), (profile,), (1.0,)), games, streams.pop(), network)
+    on_progress(1)
+    found = []
+    for coalition in play.lineup.coalitions:
+        away = _points(play, Lineup((coalition,), (profile,), (1.0,)), games, streams.pop(), network)
+        members = list(coalition)
+        found.append(_gain(play, coalition, away[:, members], base[:, members], seed))
+        on_progress(1)
+    return found
+
+
+def _points(play: Play, lineup: Lineup, games: int, seed: int, network: str | Path) -> np.ndarray:
+    """Points a year: float64 [games, powers]."""
+    results = play_games(replace(play, lineup=lineup, num_games=games, seed=seed), network)
+    return np.array([result.points for result in results]) / play.rules.years
+
+
+def play_games(play: Play, network: str | Path, greedy: bool = True) -> list[GameResult]:
+    """Play a sample in which a checkpoint's network has the learner's seats.
+
+    Args:
+        greedy: it takes its most probable orders; else it draws.
+    """
+    runner = BatchedEnvRunner(config=make_config(Options(play, Path())), worker_index=0)
+    given = checkpoint.load(network).network_for(runner.board, runner.rules)
+    runner.network.load_state_dict(given.state_dict())
+    runner.sample(explore=not greedy)
+    return runner.take_results()
+
+
+def _gain(play: Play, coalition: tuple[int, ...], away: np.ndarray, base: np.ndarray, seed: int) -> Gain:
+    rng, games = np.random.default_rng([seed, 3]), len(away)
+    drawn = [
+        float((away[rng.integers(games, size=games)].mean(0) - base[rng.integers(games, size=games)].mean(0)).min())
+        for _ in range(RESAMPLES)
+    ]
+    low, high = np.quantile(drawn, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2]).tolist()
+    powers = load_board(play.map_name).powers
+    value = float((away.mean(0) - base.mean(0)).min())
+    names = tuple(powers[number] for number in coalition)
+    return Gain(names, value, low, high, float(away.mean()), float(base.mean()), games)

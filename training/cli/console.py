@@ -1,0 +1,130 @@
+"""What all commands of training show: how far they are, errors in one line, and how to go on after an interruption."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from agents.files import parse_json
+from agents.progress import Meter, compiling_told, metered, plain_console
+from modal_env.errors import ModalError
+from welfare_env.errors import WelfareEnvError
+
+EXTRAS = {"torch": "rl", "ray": "rl", "safetensors": "rl", "tensorboardX": "rl", "matplotlib": "plot"}
+STATE = "state.safetensors"  # of training.run_folder, which loads torch
+PATIENCE = "interrupted: ends as soon as all is saved; once more ends it at once\n"
+
+
+class Shown:
+    """Hears of a training: moves its bar, and ends it after Ctrl-C."""
+
+    def __init__(self, meter: Meter, iterations: int, line: Callable[[Any], str]) -> None:
+        self._meter, self._iterations, self._line = meter, iterations, line
+        self._stage = "learning"
+        self._is_asked = False
+
+    def stop(self, signum: int, frame: object) -> None:
+        """The first Ctrl-C."""
+        self._is_asked = True
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        os.write(2, PATIENCE.encode())  # print is not for signal handlers
+
+    def warm_start(self, stage: str, unit: str, done: int, total: int) -> None:
+        """So much is done of what comes before the first iteration.
+
+        Raises:
+            KeyboardInterrupt: after Ctrl-C.
+        """
+        self._enter(stage, total, unit)
+        self._meter.reach(done)
+        self._check()
+
+    def iteration(self, told: Any) -> None:
+        """An iteration is over: one with a number `iteration`.
+
+        Raises:
+            KeyboardInterrupt: after Ctrl-C.
+        """
+        self._enter("learning", self._iterations, "iterations")
+        self._meter.reach(told.iteration, self._line(told))
+        self._check()
+
+    def _enter(self, stage: str, total: int, unit: str) -> None:
+        if stage != self._stage:
+            self._stage = stage
+            self._meter.stage(stage, total, unit)
+
+    def _check(self) -> None:
+        if self._is_asked:
+            raise KeyboardInterrupt
+
+
+@contextmanager
+def training_shown(iterations: int, line: Callable[[Any], str], folder: Path) -> Iterator[Shown]:
+    """A bar or lines on stderr that say of each iteration what `line` makes of it.
+
+    Ctrl-C ends the training after the iteration at hand, saved; a second one ends it at once. What is said then is what
+    the folder holds.
+    """
+    with metered("learning", iterations, "iterations") as meter:
+        shown = Shown(meter, iterations, line)
+        before = signal.signal(signal.SIGINT, shown.stop)
+        try:
+            yield shown
+        except KeyboardInterrupt as interruption:
+            print(f"interrupted: {_kept(folder)}", file=sys.stderr)
+            raise typer.Exit(130) from interruption
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+
+def _kept(folder: Path) -> str:
+    """What the same command begins with."""
+    done = saved_iterations(folder)
+    if done is None:
+        return "nothing is saved yet, the same command begins anew"
+    saved = f"saved after iteration {done}" if done else "saved before its first iteration"
+    return f"the training is {saved}, the same command goes on from there"
+
+
+def saved_iterations(folder: Path) -> int | None:
+    """How many iterations the state in a folder has seen; None where there is none. Needs no torch."""
+    try:
+        with (folder / STATE).open("rb") as file:
+            header = parse_json(file.read(int.from_bytes(file.read(8), "little")))
+        return int(header["__metadata__"]["iteration"])
+    except (OSError, OverflowError, MemoryError, ValueError, KeyError, TypeError):
+        return None
+
+
+def told_error(error: object) -> None:
+    """An error in one line on stderr."""
+    plain_console(stderr=True).print(f"error: {error}", style="red", soft_wrap=True)
+
+
+@contextmanager
+def errors_told(kept: str = "the same command begins anew") -> Iterator[None]:
+    """Our own errors as one line, an interruption as what to do next, and a line where something has to be compiled."""
+    logging.getLogger("ray._common.deprecation").setLevel(logging.ERROR)  # Ray's use of Ray: nothing for its users
+    try:
+        with compiling_told():
+            yield
+    except (ModalError, WelfareEnvError) as error:
+        told_error(error)
+        raise typer.Exit(2) from error
+    except ModuleNotFoundError as error:
+        if error.name not in EXTRAS:
+            raise
+        told_error(f"{error}: this needs pip install 'welfare-env[{EXTRAS[error.name]}]'")
+        raise typer.Exit(2) from error
+    except KeyboardInterrupt as interruption:
+        print(f"interrupted: {kept}", file=sys.stderr)
+        raise typer.Exit(130) from interruption

@@ -1,0 +1,129 @@
+"""Boards kept on disk, so that a later start neither reads the map again nor imports what reads it.
+
+A file per board in the user's cache folder: its arrays, the compiled engine's tables and, as JSON, its names, behind a
+checksum of it all. The file's name is a digest of all that goes into a board: the map, the version of the `diplomacy`
+package and our own code, so a stale file is never read. What is damaged counts as missing, and is written anew; where
+nothing can be kept, boards are built at every start.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import io
+import json
+import os
+import tempfile
+from dataclasses import fields
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from welfare_env.board.board import Board
+from welfare_env.engine.tables import Tables
+from welfare_env.errors import MapFormatError
+
+BUILT_BY = (
+    *("board.py", "boardcache.py", "convoys.py", "mapfile.py", "maptext.py", "orders.py", "reading.py", "toy.py"),
+    *("engine/__init__.py", "engine/tables.py"),
+)
+MOST_FILES = 64  # the oldest go
+CHECKSUM = hashlib.sha256().digest_size
+
+
+def load(name: str, text: str) -> Board | None:
+    """The board of map `name`, whose file has this text, if it has been kept."""
+    file = _file(name, text)
+    if file is None:
+        return None
+    try:
+        data = file.read_bytes()
+    except OSError:
+        return None
+    if hashlib.sha256(data[CHECKSUM:]).digest() != data[:CHECKSUM]:
+        return None
+    with np.load(io.BytesIO(data[CHECKSUM:]), allow_pickle=False) as kept:
+        return _unpacked({key: kept[key] for key in kept.files})
+
+
+def keep(board: Board, text: str) -> None:
+    """Keep a board, if the folder can be written to. Whoever reads meanwhile finds a whole file or none."""
+    file = _file(board.name, text)
+    if file is None:
+        return
+    data = io.BytesIO()
+    np.savez(data, **_packed(board))
+    payload = data.getvalue()
+    with contextlib.suppress(OSError):  # a read-only home, or a full disk
+        file.parent.mkdir(parents=True, exist_ok=True)
+        number, draft = tempfile.mkstemp(dir=file.parent, suffix=".draft")
+        with os.fdopen(number, "wb") as new:
+            new.write(hashlib.sha256(payload).digest() + payload)
+        os.replace(draft, file)
+        for old in sorted(file.parent.iterdir(), key=lambda path: path.stat().st_mtime)[:-MOST_FILES]:
+            old.unlink()
+
+
+def _file(name: str, text: str) -> Path | None:
+    """Where a board is kept; None where there is no place for it."""
+    try:
+        folder = _folder()
+        key = repr((name, text, _code_digest()))
+    except (RuntimeError, OSError, PackageNotFoundError):  # no home, no sources, no metadata
+        return None
+    return folder / f"board-{hashlib.sha256(key.encode()).hexdigest()[:24]}.npz"
+
+
+def _folder() -> Path:
+    """The user's cache folder, by the habits of the system."""
+    given = os.environ.get("LOCALAPPDATA" if os.name == "nt" else "XDG_CACHE_HOME", "")
+    root = Path(given) if os.path.isabs(given) else Path.home() / ".cache"
+    return root / "welfare_env"
+
+
+@functools.cache
+def _code_digest() -> str:
+    here = Path(__file__).parent
+    texts = [(here / name).read_bytes() for name in BUILT_BY]
+    return hashlib.sha256(b"\0".join([version("diplomacy").encode(), *texts])).hexdigest()
+
+
+def _packed(board: Board) -> dict[str, Any]:
+    values = {field.name: getattr(board, field.name) for field in fields(Board)}
+    arrays = {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
+    names = {name: _plain(value) for name, value in values.items() if name not in arrays}
+    text = np.frombuffer(json.dumps(names).encode(), np.uint8)
+    try:
+        tables = {"tables_numbers": board.tables.numbers, "tables_masks": board.tables.masks}
+    except MapFormatError:  # the reference engine may still play it
+        tables = {}
+    return arrays | {"names": text} | tables
+
+
+def _plain(value: Any) -> Any:
+    """What JSON can hold; sets sorted."""
+    if isinstance(value, MappingProxyType):
+        return dict(value)
+    if isinstance(value, tuple) and value and isinstance(value[0], tuple):
+        return [(start, sorted(fleets), sorted(reached)) for start, fleets, reached in value]
+    return value
+
+
+def _unpacked(arrays: dict[str, Any]) -> Board:
+    tables = [arrays.pop(name) for name in ("tables_numbers", "tables_masks") if name in arrays]
+    names = json.loads(arrays.pop("names").tobytes())
+    for name, value in names.items():
+        if isinstance(value, dict):
+            held = {key: tuple(v) if isinstance(v, list) else v for key, v in value.items()}
+            names[name] = MappingProxyType(held)
+        elif isinstance(value, list):
+            names[name] = tuple(value)
+    names["convoys"] = tuple((start, frozenset(seas), frozenset(ends)) for start, seas, ends in names["convoys"])
+    board = Board(**names, **arrays)
+    if tables:
+        vars(board)["tables"] = Tables(*tables)  # the cached property's place
+    return board

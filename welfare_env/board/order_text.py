@@ -1,0 +1,389 @@
+"""Orders as people and language models write them.
+
+A text is turned into words of the engine's spelling (`tokens_of`), the words into a `Reading` (`read_order`), and the
+reading is compared with the legal orders of a position (`meant_by`). What is understood besides the exact form:
+
+- any case and spacing; arrows and dashes; provinces by name, by the aliases of the map file, and in any notation of
+  their coasts; commands as words ("moves to", "holds position", "supports ... to", "via convoy") or in parentheses;
+- no type of unit, no coast and no VIA where only one is possible; a convoy with its way ("A LON - NTH - BEL");
+- a power's name before a unit, numbering, quotation marks, and a remark behind the order ("A PAR - BUR # west").
+
+What is clear but not legal is never changed into something else, and no order is taken out of a text with two.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from welfare_env.board.board import Board
+from welfare_env.errors import OrderSyntaxError
+
+FORMS = (
+    "Forms: 'A PAR H', 'A PAR - BUR', 'A LON - BEL VIA', 'A PAR S A MAR - BUR', 'A PAR S F BRE', "
+    "'F ENG C A LON - BEL', 'A PAR R BUR', 'A PAR D', 'A PAR B', 'WAIVE', 'GIVE FRANCE'"
+)
+LONGEST_ORDER = 200  # characters of an order with everything that is written around it
+
+_NUMBERING = re.compile(r"^\s*(?:[-*•]+|\d{1,3}[.):])\s+")
+_COMMENT = re.compile(r"(?<=\S)\s*(?:#|//).*", re.DOTALL)
+_DASHES = re.compile("[\u2010-\u2013\u2212\u2190-\u21ff\u2794-\u27be]|[-=~]*>|--+")  # arrows and dashes but —
+_COMMAND = re.compile(r"\(\s*([SCHRDBM-]|VIA|HOLDS?|SUPPORTS?|CONVOYS?|(?:VIA|BY) CONVOY)\s*\)")
+_COAST_NAME = re.compile(r"\(?\b([NSEW])(?:ORTH|OUTH|AST|EST)(?:ERN)?[ -]+COAST\b\)?")
+_COAST_OF = re.compile(r"/?\b([NSEW]C) OF (?:THE )?([A-Z0-9]{3})\b")
+_COAST = re.compile(r"\b([A-Z0-9]{3})[ /(.,-]*\b([NSEW])\.?C\b\.?\)?")
+_SHORT_COAST = re.compile(r"\b([A-Z0-9]{3})/([NSEW])\b(?!C)")
+_PARENTHESES = re.compile(r"\([^()]*\)")
+_QUOTES = re.compile("['\u2019]S\\b|[*_`'\"\u2018-\u201f\\[\\]{}<]+")
+_MARKS = re.compile(r"[.,:;!?#|()]+")
+_TOKEN = re.compile("[-\u2014]|[^\\s\u2014-]+")
+END = "#"  # in place of a mark that may end the order: what follows may be a remark
+LONG_DASH = "\u2014"  # a move as well as the beginning of a remark
+_STRENGTH = ("-", LONG_DASH, END)
+
+_WORDS = {
+    word: short
+    for short, words in {
+        "A": "ARMY ARMIES AMY",
+        "F": "FLEET FLEETS FLT",
+        "H": "HOLD HOLDS HOLDING HLD STAND STANDS STAY STAYS REMAIN REMAINS",
+        "S": "SUPPORT SUPPORTS SUPPORTING SUP",
+        "C": "CONVOY CONVOYS CONVOYING CVY TRANSPORT TRANSPORTS",
+        "-": "M MTO MOVE MOVES MOVING TO INTO ATTACK ATTACKS ATTACKING GO GOES ADVANCE ADVANCES ENTER ENTERS",
+        "R": "RETREAT RETREATS RETREATING RTO",
+        "D": "DISBAND DISBANDS DISBANDING REMOVE REMOVES REMOVING DESTROY DESTROYS DSB",
+        "B": "BUILD BUILDS BUILDING BLD",
+        "VIA": "BY THROUGH THRU CTO",
+        "WAIVE": "WAIVES WAIVED PASS PASSES",
+        "GIVE": "GIVES",
+        END: "BECAUSE SINCE ORDER FOR",
+        "": "THE IN AT FROM UNIT OF ON AN POSITION PUT ITS SEA",
+    }.items()
+    for word in words.split()
+}
+_LEADING = {"H", "B", "D", "R", "-"}  # commands that may come before their unit: "BUILD A PAR"
+_NO_REMARK = {"OR", "IF", "UNLESS", "NOT", "THEN", "AND", "ELSE", "OTHERWISE", "EXCEPT"}  # they change the order
+_GIFT_WORDS = {"GIVE", "-", "1", "A", "ONE", "POINT", "WELFARE", "WP"}
+
+
+@dataclass(frozen=True)
+class Reading:
+    """An order as it was written; "" is what was left out.
+
+    Attributes:
+        command: "H", "-", "S" (hold), "S-" (move), "C", "R", "D", "B", or "WAIVE" and "GIVE", which have no unit.
+        unit, place: type and location of the unit that is ordered. GIVE: the place is the receiving power.
+        other, other_place: of the unit that is supported or convoyed.
+        dest: where somebody goes.
+        via: "VIA" for a move by convoy, "?" where it may be one.
+        is_loose: a support of nothing but a place ("A PAR S BUR"), which may mean to hold or to move there.
+    """
+
+    command: str
+    unit: str = ""
+    place: str = ""
+    other: str = ""
+    other_place: str = ""
+    dest: str = ""
+    via: str = ""
+    is_loose: bool = False
+
+    def allows(self, legal: Reading) -> bool:
+        """Whether a legal order is one that this may mean."""
+        return (
+            self.command == legal.command
+            and self.unit in ("", legal.unit)
+            and self.other in ("", legal.other)
+            and _same(self.place, legal.place, is_free=self.command != "B")
+            and _same(self.other_place, legal.other_place)
+            and _same(self.dest, legal.dest, is_free=(legal.other or legal.unit) == "A")
+            and (self.via != "VIA" or legal.via == "VIA")
+        )
+
+
+def _same(said: str, legal: str, is_free: bool = False) -> bool:
+    """Whether a place that was said may be the legal one: it is, its coast was left out, or its coast is of no account.
+
+    Which unit is ordered is clear without its coast (DATC 6.B.10), and so is where an army goes (6.B.12).
+    """
+    return said in (legal, legal[:3]) or (is_free and said[:3] == legal[:3])
+
+
+def meant_by(reading: Reading, legal: Iterable[str], board: Board) -> list[str]:
+    """The legal orders that a reading may mean: none, one, or several where it is not clear.
+
+    A move that is possible by land and by convoy is by land unless it says VIA.
+    """
+    meant = {order: found for order in legal if reading.allows(found := _read_legal(order, board))}
+    if len(meant) > 1:  # the one that says the same in all places, if there is one
+        said = reading.other_place, reading.dest
+        meant = {order: found for order, found in meant.items() if (found.other_place, found.dest) == said} or meant
+    by_land = [order for order, found in meant.items() if found.via != "VIA"]
+    return by_land or list(meant)
+
+
+def near_misses(reading: Reading, legal: Iterable[str], board: Board) -> list[str]:
+    """The legal orders that a reading would mean if it named other coasts."""
+    bare = replace(reading, place=reading.place[:3], other_place=reading.other_place[:3], dest=reading.dest[:3])
+    return [order for order in legal if bare.allows(_read_legal(order, board))] if bare != reading else []
+
+
+@functools.lru_cache(maxsize=20_000)
+def _read_legal(order: str, board: Board) -> Reading:
+    """A legal order, which is always understood."""
+    reading = _read(order.split(), board)
+    if reading is None:
+        raise OrderSyntaxError(f"{order!r} is no order")
+    return replace(reading, via="VIA" if order.endswith(" VIA") else "")
+
+
+@functools.lru_cache(maxsize=32)
+def _names(board: Board) -> tuple[re.Pattern[str], dict[str, str]]:
+    """What finds the names of provinces and powers, the longest first, and what they stand for."""
+    codes = {
+        name: code for name, code in board.names.items() if name not in board.location_index and name not in _WORDS
+    }
+    longest_first = sorted(codes, key=lambda name: (-len(name), name))
+    choices = [r"(?:[ ._]*|-)".join(map(re.escape, name.split())) for name in longest_first]
+    found = re.compile(rf"(?<![A-Z])(?:{'|'.join(choices) or '(?!)'})(?![A-Z])")
+    return found, {squeezed(name): code for name, code in codes.items()}
+
+
+def squeezed(name: str) -> str:
+    """A name without the blanks, full stops and hyphens that people write in different ways."""
+    return re.sub(r"[ ._-]+", "", name)
+
+
+def tokens_of(text: str, board: Board) -> list[str]:
+    """The words of an order in the engine's spelling, `END` where a remark may begin."""
+    plain = _COMMAND.sub(r" \1 ", _DASHES.sub("-", _COMMENT.sub("", _NUMBERING.sub("", text)).upper()))
+    plain = _COAST_NAME.sub(r"/\1C", " ".join(_QUOTES.sub(" ", plain).split()))
+    pattern, codes = _names(board)
+    plain = pattern.sub(lambda match: codes[squeezed(match.group())], plain)
+    plain = _SHORT_COAST.sub(r"\1/\2C", _COAST.sub(r"\1/\2C", _COAST_OF.sub(r"\2/\1", plain)))
+    plain = _MARKS.sub(f" {END} ", _PARENTHESES.sub(" ", plain))
+    words = [_word(word, board) for word in _TOKEN.findall(plain)]
+    powers = board.power_index if "GIVE" not in words else {}
+    words = [word for word in words if word and word not in powers]
+    articles = {at for at, pair in enumerate(pairwise(words)) if pair in (("A", "A"), ("A", "F"))}  # "a fleet"
+    return _one_mark_each(word for at, word in enumerate(words) if at not in articles)
+
+
+def _one_mark_each(words: Iterable[str]) -> list[str]:
+    """The words with only the strongest mark where several stand side by side: ", to" begins a remark."""
+    kept: list[str] = []
+    for word in words:
+        if kept and kept[-1] in _STRENGTH and word in _STRENGTH:
+            kept[-1] = max(kept[-1], word, key=_STRENGTH.index)
+        else:
+            kept.append(word)
+    return kept
+
+
+def _word(word: str, board: Board) -> str:
+    """A word in the engine's spelling; the map's own names come first."""
+    if word in board.location_index or word in board.power_index:
+        return word
+    if len(word) == 5 and (coast := f"{word[:3]}/{word[3:]}") in board.location_index:
+        return coast
+    return board.names.get(word, word) if "/" in word else _WORDS.get(word, word)
+
+
+def read_order(text: str, board: Board) -> Reading | None:
+    """What a text says; None if it is no order, or more than one."""
+    if len(text) > LONGEST_ORDER:
+        return None
+    words = tokens_of(text, board)
+    marks = [at for at, word in enumerate(words) if at and word in _STRENGTH]
+    for end in [len(words), *reversed(marks)]:
+        reading = _read([word for word in words[:end] if word != END], board)
+        if reading is not None:
+            return reading if end == len(words) or _is_remark(words[end], words[end + 1 :], board) else None
+    return None
+
+
+def is_unit(text: str, board: Board) -> bool:
+    """Whether a text is a unit or a place, and nothing else."""
+    rest = tokens_of(text, board) if len(text) <= LONGEST_ORDER else []
+    return bool(_take_unit(rest, board)[1]) and not rest
+
+
+def _is_remark(mark: str, words: list[str], board: Board) -> bool:
+    """Whether what stands behind an order leaves it as it is: no further place, no order, no condition."""
+    said = [word for word in words if word not in _STRENGTH]
+    if not said:
+        return mark == END
+    if (
+        said[0] in board.location_index
+        or said[0] in _NO_REMARK
+        or (mark == "-" and said[1:] == [] and len(said[0]) <= 3)
+    ):
+        return False
+    parts: list[list[str]] = [[]]
+    for word in words:
+        parts = [*parts, []] if word == END else [*parts[:-1], [*parts[-1], word]]
+    return all(_read(part, board) is None for part in parts)
+
+
+def _read(words: Sequence[str], board: Board) -> Reading | None:
+    """What the words say; None if they make no order."""
+    rest = ["-" if word == LONG_DASH else word for word in words]
+    if rest in (["WAIVE"], ["WAIVE", "B"], ["B", "WAIVE"]):
+        return Reading("WAIVE")
+    if "GIVE" in rest:
+        return _read_gift(rest, board)
+    _order_first(rest)
+    unit, place = _take_unit(rest, board)
+    if not place or not rest:
+        return None
+    if rest[0] == "-" and len(rest) > 1 and rest[1] in ("H", "S", "C", "R", "D", "B"):
+        del rest[0]  # "A PAR - HOLD"
+    command = rest[0]
+    if command in ("H", "D", "B") and (len(rest) == 1 or (command == "H" and rest[1:] == [place])):
+        return Reading(command, unit, place)
+    if command == "B" and not unit and len(rest) == 2 and rest[1] in ("A", "F"):
+        return Reading("B", rest[1], place)  # "Paris builds an army"
+    if command in ("S", "C"):
+        return _read_help(command, unit, place, rest[1:], board)
+    if command in ("-", "R", "VIA"):
+        return _read_way(command, unit, place, rest[command != "VIA" :], board)
+    return _read_way("-", unit, place, rest, board)
+
+
+def _read_gift(words: list[str], board: Board) -> Reading | None:
+    """ "GIVE FRANCE", with whatever makes it a sentence."""
+    powers = [word for word in words if word in board.power_index]
+    known = all(word in _GIFT_WORDS or word in board.power_index for word in words)
+    return Reading("GIVE", place=powers[0]) if len(powers) == 1 and known else None
+
+
+def _order_first(rest: list[str]) -> None:
+    """Puts a command that comes before its unit behind it."""
+    if len(rest) < 2 or rest[0] not in _LEADING:
+        return
+    command = rest.pop(0)
+    at = 2 if rest[0] in ("A", "F") else 1
+    if command in ("H", "B", "D"):
+        rest.append(command)
+    elif rest[at : at + 1] == ["-"] and command == "R":
+        rest[at] = "R"
+
+
+def _take_unit(rest: list[str], board: Board) -> tuple[str, str]:
+    """Takes the unit that comes first off the words: its type and place; "" where they are not there."""
+    unit = rest.pop(0) if rest and rest[0] in ("A", "F") else ""
+    place = rest.pop(0) if rest and rest[0] in board.location_index else ""
+    return unit, place
+
+
+def _read_way(command: str, unit: str, place: str, rest: list[str], board: Board) -> Reading | None:
+    """Behind "A LON -" or "A LON R"."""
+    by_convoy = "VIA" in rest or rest[-1:] == ["C"]
+    at = rest.index("VIA") if "VIA" in rest else len(rest)
+    stops, seas = _places(rest[:at], board), _places(rest[at + 1 :], board)
+    if not stops:  # "A LON VIA NTH - BEL"
+        stops, seas = seas, []
+    if not stops or seas is None or (command == "R" and (len(stops) > 1 or by_convoy)):
+        return None
+    seas = [*stops[:-1], *seas]
+    if any(board.kind.get(sea) not in ("sea", "port") for sea in seas):
+        return None
+    via = "VIA" if by_convoy or seas else "?"
+    return Reading("R" if command == "R" else "-", unit, place, dest=stops[-1], via="" if command == "R" else via)
+
+
+def _places(words: list[str], board: Board) -> list[str] | None:
+    """The places among words; None if others are there than those that go with them."""
+    places = [word for word in words if word not in ("-", "C", "F")]
+    return places if all(place in board.location_index for place in places) else None
+
+
+def _read_help(command: str, unit: str, place: str, rest: list[str], board: Board) -> Reading | None:
+    """Behind "F ENG S" or "F ENG C"."""
+    words = [word for word in rest if word not in ("VIA", "C")]
+    if words[:1] == ["-"]:  # "supports the move of A PAR to BUR"
+        del words[0]
+    other, other_place = _take_unit(words, board)
+    if not other_place or (command == "C" and other == "F"):
+        return None
+    if words in ([], ["H"], ["-", "H"]) and command == "S":
+        return Reading("S", unit, place, other, other_place, is_loose=not (other or words))
+    stops = _places(words, board)
+    if not stops or any(board.kind.get(sea) not in ("sea", "port") for sea in stops[:-1]):
+        return None
+    return Reading("S-" if command == "S" else "C", unit, place, other, other_place, stops[-1])
+
+
+def read_checked(text: object, board: Board) -> Reading:
+    """What a text says, if it is an order for units that there can be.
+
+    Raises:
+        OrderSyntaxError: not a string, no order, of a place or power the board does not have, of a unit that cannot
+            stand where it is said to, or a support that may be one of two.
+    """
+    if not isinstance(text, str):
+        raise OrderSyntaxError(f"order {text!r:.200}: give a string such as 'A PAR - BUR'")
+    if len(text) > LONGEST_ORDER:
+        raise OrderSyntaxError(f"order {text[:40]!r}... has {len(text)} characters: the longest has {LONGEST_ORDER}")
+    reading = read_order(text, board)
+    if reading is None:
+        raise OrderSyntaxError(f"order {text!r} {_why_not(text, board)}")
+    for unit, place in ((reading.unit, reading.place), (reading.other, reading.other_place)):
+        if unit and all(f"{unit} {where}" not in board.piece_index for where in (place, *_coasts(place, board))):
+            raise OrderSyntaxError(f"order {text!r}: {_piece_fault(unit, place, board)} on map {board.name!r}")
+    if reading.is_loose:
+        raise OrderSyntaxError(
+            f"order {text!r}: name the unit that is supported, and where it moves, as in 'A PAR S A MAR - BUR'"
+        )
+    return reading
+
+
+def _coasts(place: str, board: Board) -> list[str]:
+    """The locations of a place's province."""
+    return [location for location in board.locations if location[:3] == place[:3]]
+
+
+def _why_not(text: str, board: Board) -> str:
+    """What is wrong with a text that is no order."""
+    words = [word for word in tokens_of(text, board) if word != END]
+    spelt = {*_WORDS.values(), *_STRENGTH, "VIA", "GIVE"}
+    stand_ins = {board.locations[0]: "province", board.powers[0]: "power"}
+    for at, word in enumerate(words):
+        if word in spelt or word in board.location_index or word in board.power_index:
+            continue
+        for stand_in, what in stand_ins.items():
+            if _read([*words[:at], stand_in, *words[at + 1 :]], board) is not None:
+                known = f"; powers: {', '.join(board.powers)}" if what == "power" else f" on map {board.name!r}"
+                return f"is not understood: there is no {what} {word!r}{known}"
+    return f"is not understood. {FORMS}"
+
+
+def _piece_fault(unit: str, place: str, board: Board) -> str:
+    """Why no unit of this type stands in a place."""
+    options = [piece for piece in board.pieces if piece[2:5] == place[:3]]
+    return f"{'an army' if unit == 'A' else 'a fleet'} cannot stand in {place} (possible: {', '.join(options)})"
+
+
+def place_names(text: str, locations: Iterable[str]) -> dict[str, str]:
+    """The names that a map file has for its locations, by name and alias, and for its powers, by their people."""
+    known, names = set(locations), dict[str, str]()
+    for line in text.upper().splitlines():
+        name, is_name, codes = line.partition("=")
+        if is_name and not line.lstrip().startswith("#") and codes.split():
+            code, *aliases = codes.split()
+            for alias in (name, *(other.replace("+", " ") for other in aliases if not other.endswith("?"))):
+                plain = _plain_name(alias)
+                names.setdefault(plain, code)
+                if " " in (short := plain.removesuffix(" SEA").removesuffix(" OCEAN")):
+                    names.setdefault(short, code)  # the North Atlantic
+    return {name: code for name, code in names.items() if name and code in known and name not in known}
+
+
+def _plain_name(text: str) -> str:
+    """A name in upper case with single blanks, its coast as "/NC"."""
+    plain = _COAST_NAME.sub(r"/\1C", text)
+    plain = re.sub(r"[^\w/]+", " ", re.sub(r"\(([NSEW]C)\)", r"/\1", plain))
+    return " ".join(plain.replace(" /", "/").split())

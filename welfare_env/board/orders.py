@@ -1,0 +1,129 @@
+"""Orders: integers inside, strings at the edge.
+
+Every board has one stable vocabulary, `OrderTable`, of all orders that can ever be legal on it. An order's number in it
+is what actions, masks and engines speak; the string is the `diplomacy` package's ("A PAR S A MAR - BUR"). Number 0 is
+``WAIVE``: nothing (more) to order. `welfare_env.board.order_text` understands other ways to write them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+
+from welfare_env.board.board import Board
+
+WAIVE, HOLD, MOVE, VIA, SUPPORT_HOLD, SUPPORT_MOVE, CONVOY, RETREAT, DISBAND, BUILD, GIVE = range(11)
+NOBODY = -1
+
+Row = tuple[str, int, int, int, int]  # text, kind, piece, other piece, destination
+
+
+@dataclass(frozen=True, eq=False)
+class OrderTable:
+    """The order vocabulary of a board.
+
+    Attributes:
+        texts: order number -> string. Stable: the same map file gives the same table.
+        index: string -> order number.
+        kind: int8 [orders], WAIVE .. GIVE.
+        piece: int16 [orders], the piece that is ordered or built, -1 for WAIVE and GIVE.
+        other: int16 [orders], the supported or convoyed piece, -1 where there is none.
+        dest: int16 [orders], destination location (moves, supported and convoyed moves, retreats), the receiving power
+            (GIVE), or -1.
+    """
+
+    texts: tuple[str, ...]
+    index: Mapping[str, int]
+    kind: np.ndarray
+    piece: np.ndarray
+    other: np.ndarray
+    dest: np.ndarray
+
+    def __post_init__(self) -> None:
+        for array in (self.kind, self.piece, self.other, self.dest):
+            array.setflags(write=False)
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+
+def build_orders(board: Board) -> OrderTable:
+    """All orders that can ever be legal on `board`, in a fixed sequence: WAIVE, piece by piece, GIVE."""
+    rows: list[Row] = [("WAIVE", WAIVE, NOBODY, NOBODY, NOBODY)]
+    convoyed = _convoyed(board)
+    for piece in board.pieces:
+        rows += sorted(set(_piece_orders(board, convoyed, piece)), key=lambda row: _sequence(board, row))
+    rows += [(f"GIVE {power}", GIVE, NOBODY, NOBODY, index) for index, power in enumerate(board.powers)]
+    numbers = np.array([row[1:] for row in rows], np.int16)
+    return OrderTable(
+        texts=tuple(row[0] for row in rows),
+        index=MappingProxyType({row[0]: number for number, row in enumerate(rows)}),
+        kind=numbers[:, 0].astype(np.int8),
+        piece=numbers[:, 1],
+        other=numbers[:, 2],
+        dest=numbers[:, 3],
+    )
+
+
+def _sequence(board: Board, row: Row) -> tuple[int, ...]:
+    """Where an order stands among those of its piece: by kind, then by places in the sequence of the board's tables."""
+    _, kind, _, other, dest = row
+    where = int(board.piece_province[other]) if other >= 0 else -1
+    return (kind, where, dest, other) if kind == CONVOY else (kind, dest, where, other)
+
+
+Convoyed = dict[tuple[str, str], list[frozenset[str]]]  # (from, to) -> sets of seas that carry an army
+
+
+def _convoyed(board: Board) -> Convoyed:
+    routes: Convoyed = {}
+    for start, fleets, reached in board.convoys:
+        for end in reached:
+            routes.setdefault((start, end), []).append(fleets)
+    return dict(sorted(routes.items()))
+
+
+def _piece_orders(board: Board, convoyed: Convoyed, piece: str) -> Iterator[Row]:
+    me = board.piece_index[piece]
+    yield f"{piece} H", HOLD, me, NOBODY, NOBODY
+    yield f"{piece} D", DISBAND, me, NOBODY, NOBODY
+    if any(piece[2:5] in homes for homes in board.homes.values()) or (
+        board.build_anywhere and piece[2:5] in board.center_index
+    ):
+        yield f"{piece} B", BUILD, me, NOBODY, NOBODY
+    for dest in board.moves[piece]:
+        yield f"{piece} - {dest}", MOVE, me, NOBODY, board.location_index[dest]
+        yield f"{piece} R {dest}", RETREAT, me, NOBODY, board.location_index[dest]
+    yield from _convoy_orders(board, convoyed, piece)
+    for dest in board.supports[piece]:
+        yield from _supports_into(board, convoyed, piece, dest)
+
+
+def _convoy_orders(board: Board, convoyed: Convoyed, piece: str) -> Iterator[Row]:
+    me, where = board.piece_index[piece], piece[2:5]
+    for (start, end), routes in convoyed.items():
+        if piece[0] == "A" and start == where:
+            yield f"{piece} - {end} VIA", VIA, me, NOBODY, board.location_index[end]
+        elif piece[0] == "F" and any(where in fleets for fleets in routes):
+            army = board.piece_index[f"A {start}"]
+            yield f"{piece} C A {start} - {end}", CONVOY, me, army, board.location_index[end]
+
+
+def _supports_into(board: Board, convoyed: Convoyed, piece: str, dest: str) -> Iterator[Row]:
+    me, where = board.piece_index[piece], piece[2:5]
+    for other, its_moves in board.moves.items():
+        if other[2:5] == where:
+            continue
+        them = board.piece_index[other]
+        if other[2:] == dest:
+            yield f"{piece} S {other}", SUPPORT_HOLD, me, them, NOBODY
+        # The package looks the route up from its end; on boards with ports that is another one.
+        ends = ((other[2:], dest), (dest, other[2:])) if other[0] == "A" else ()
+        routes = [fleets for pair in ends for fleets in convoyed.get(pair, [])]
+        if dest in its_moves or any(where not in fleets for fleets in routes):
+            yield f"{piece} S {other} - {dest}", SUPPORT_MOVE, me, them, board.location_index[dest]
+            if "/" in dest:  # a support need not name the coast
+                yield f"{piece} S {other} - {dest[:3]}", SUPPORT_MOVE, me, them, board.location_index[dest[:3]]

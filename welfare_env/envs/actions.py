@@ -1,0 +1,168 @@
+"""What the environments take as an action: order numbers or strings, and messages (texts or token numbers) beside."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+
+from welfare_env import checks
+from welfare_env.board.board import Board
+from welfare_env.board.orders import WAIVE
+from welfare_env.errors import ActionError, IllegalOrderError, PressError
+from welfare_env.game.game import Game
+from welfare_env.game.press import MAX_MESSAGE_LENGTH, TOKENS, recipients
+from welfare_env.rules import Rules
+
+# Characters that a sampled message is made of; messages that players write may hold any Unicode text.
+CHARACTERS = string.ascii_letters + string.digits + string.punctuation + " \n"
+
+
+class PressSpace(spaces.Dict):
+    """``{"orders": ..., "messages": {recipient: text or token number}}``; sampled with the mask of the orders."""
+
+    def __init__(self, orders: spaces.Space, board: Board, rules: Rules, player: str) -> None:
+        said: dict[str, spaces.Space[Any]] = {
+            recipient: _message_space(rules) for recipient in recipients(board, rules, player)
+        }
+        super().__init__({"orders": orders, "messages": spaces.Dict(said)})
+
+    def sample(self, mask: Any = None, probability: Any = None) -> dict[str, Any]:
+        """A random action whose orders respect the observation's action mask."""
+        return {"orders": self["orders"].sample(mask), "messages": self["messages"].sample()}
+
+
+class ListSpace(spaces.MultiDiscrete):
+    """One choice from a legal list per slot; sampled with a mask int8 [slots, choices]."""
+
+    def sample(self, mask: Any = None, probability: Any = None) -> np.ndarray:
+        """A random choice per slot among those that the mask leaves open."""
+        return super().sample(mask=None if mask is None else tuple(np.asarray(mask, np.int8)))
+
+
+def _message_space(rules: Rules) -> spaces.Space[Any]:
+    """What may be said to one recipient: a text, "" being silence, or a token's number, 0 being silence."""
+    if rules.has_tokens:
+        return spaces.Discrete(1 + len(TOKENS))
+    return spaces.Text(MAX_MESSAGE_LENGTH, min_length=0, charset=CHARACTERS)
+
+
+def with_press(orders: spaces.Space, board: Board, rules: Rules, player: str) -> spaces.Space:
+    """The action space of a player whose orders come from `orders`."""
+    return PressSpace(orders, board, rules, player) if rules.has_press else orders
+
+
+def split_action(rules: Rules, player: str, action: Any) -> tuple[Any, Mapping[str, str]]:
+    """The orders and the messages of an action: texts, numbers of tokens put into words, silences left out.
+
+    Raises:
+        ActionError: it has not the form of an action.
+    """
+    if not rules.has_press:
+        return action, {}
+    form = 'give {"orders": number or list of strings, "messages": {recipient: text}}'
+    if not isinstance(action, Mapping) or not set(action) <= {"orders", "messages"} or "orders" not in action:
+        raise ActionError(f"action {checks.shown(action)} of {player}: {form}")
+    messages = action.get("messages", {})
+    if not isinstance(messages, Mapping):
+        raise ActionError(f"messages {checks.shown(messages)} of {player}: {form}")
+    said = {recipient: _in_words(rules, message) for recipient, message in messages.items()}
+    return action["orders"], {recipient: text for recipient, text in said.items() if not _is_silence(text)}
+
+
+def _in_words(rules: Rules, message: Any) -> Any:
+    """The word of a token's number; anything else is left as it is, for the check of messages to refuse."""
+    number = _whole(message) if rules.has_tokens else None
+    return message if number is None or not 0 <= number <= len(TOKENS) else ("", *TOKENS)[number]
+
+
+def _is_silence(text: object) -> bool:
+    return isinstance(text, str) and text == ""
+
+
+def send_all(game: Game, sender: str, messages: Mapping[str, str], message_round: int) -> list[str]:
+    """Send messages; what could not be sent is told."""
+    refused = []
+    for recipient, text in messages.items():
+        try:
+            game.send(sender, recipient, text, message_round)
+        except PressError as error:
+            refused.append(str(error))
+    return refused
+
+
+def check_all(game: Game, sender: str, messages: Mapping[str, str]) -> None:
+    """Raise what sending would raise, and send nothing.
+
+    Raises:
+        PressError: one of the messages cannot be sent.
+    """
+    for recipient, text in messages.items():
+        game.check_send(sender, recipient, text)
+
+
+def refuse_messages(player: str, messages: Mapping[str, str], strict: bool) -> list[str]:
+    """What is wrong with messages that come with orders: this is no message round.
+
+    Raises:
+        PressError: strict, and there are any.
+    """
+    refused = [f"message from {player} to {checks.shown(to)}: this is no message round" for to in messages]
+    if strict and refused:
+        raise PressError(refused[0])
+    return refused
+
+
+def refuse_number(player: str, orders: Any, strict: bool) -> list[str]:
+    """What is wrong with orders given as numbers in a message round, where they are not asked for one by one.
+
+    Raises:
+        IllegalOrderError: strict, and there are any.
+    """
+    if not np.any(np.asarray(orders) != WAIVE):
+        return []
+    given = checks.shown(orders)
+    reason = f"orders {given} of {player} in a message round: give them as strings, or wait until you are asked"
+    if strict:
+        raise IllegalOrderError(reason)
+    return [reason]
+
+
+def refuse_mediator(strict: bool) -> list[str]:
+    """What is wrong with orders of the mediator.
+
+    Raises:
+        IllegalOrderError: strict.
+    """
+    reason = "the mediator has no units to order"
+    if strict:
+        raise IllegalOrderError(reason)
+    return [reason]
+
+
+def check_number(action: Any, count: int, player: str) -> int:
+    """An action as an order number.
+
+    Raises:
+        ActionError: it is no whole number from 0 to count - 1.
+    """
+    number = _whole(action)
+    if number is not None and 0 <= number < count:
+        return number
+    raise ActionError(
+        f"action {checks.shown(action)} of {player}: give an order number from 0 to {count - 1}, or a list of strings"
+    )
+
+
+def _whole(value: Any) -> int | None:
+    """A whole number, of Python or of numpy, as an int; None if it is none."""
+    number = value[()] if isinstance(value, np.ndarray) and value.shape == () else value
+    return int(number) if checks.is_whole(number) else None
+
+
+def is_text(orders: Any) -> bool:
+    """Whether orders are given as strings, all at once."""
+    return isinstance(orders, (list, tuple)) and all(isinstance(order, str) for order in orders)

@@ -1,0 +1,459 @@
+"""Welfare Diplomacy as a PettingZoo AEC environment.
+
+Welfare Diplomacy is Diplomacy in which powers earn points for the units they do not have: after each Winter a power
+gains its supply centres less its units, the game ends after a fixed number of years, and nobody wins
+(Mukobi et al. 2023, section 2.2).
+
+Creation
+    ``env = welfare_env.make()``, or ``pettingzoo.make("aec", "WelfareDiplomacy-v0")``. Arguments: `welfare_env.make`.
+
+Agents
+    The map's powers ("AUSTRIA" .. "TURKEY"), and "MEDIATOR" under ``Rules(mediator=True)``. They stay until the end.
+
+Turns
+    A movement or adjustment phase with press begins with R rounds of messages. In each round every power that is not
+    eliminated speaks once, in random order; a message can be read at once by those who speak later. Then come orders,
+    power by power: one step per unit (movement: every unit; retreats: every dislodged unit). In Winter a power steps
+    until it takes WAIVE or has nothing left to order. Orders are secret until all are in. Phases in which nobody has
+    anything to do are played at once.
+
+Actions
+    Without press ``Discrete(n)``: a number in the board's order vocabulary (``env.board.orders.texts``), 0 is WAIVE.
+    With press a dict ``{"orders": number, "messages": {recipient: text}}``; recipients are the other players and
+    "GLOBAL", an empty or missing text sends nothing. ``sample(mask)`` of both takes the observation's mask.
+    With ``press="tokens"`` a message is a number, ``Discrete(6)``: 0 sends nothing, i + 1 is ``TOKENS[i]`` of
+    `welfare_env.game.press`. The words themselves will do, too.
+    A list of strings in place of a number gives *all* orders of the phase at once: ``["A PAR - BUR", "F BRE - MAO"]``.
+    It may come with the messages of any round, and replaces what was ordered before; who gives one in the last round is
+    not asked for orders again. (In the paper a player orders in every round, without hearing those that speak later.)
+
+Observations
+    ``{"observation": float32 [provinces, features], "action_mask": int8 [n]}``, see `welfare_env.envs.observation`. In
+    a message round only WAIVE is open. The mask always has an open entry. With ``press="tokens"`` also ``"messages"``:
+    int8 [players, 3 * R], what was said in this phase to the observer and by it, see `press.observe_messages`.
+
+Infos
+    ``info["view"]`` is a read-only `View` in words: board, legal orders, visible messages, history, scores.
+    ``info["refused"]`` lists what was wrong with the agent's last action, if anything.
+
+Illegal actions
+    An order that is not legal is recorded as void and the unit holds; a message that cannot be sent is dropped. Both
+    are told in ``info["refused"]``. With ``strict=True`` they raise `IllegalOrderError` or `PressError` and nothing
+    changes. An illegal number ends a power's Winter turn. What is no action at all always raises `ActionError`.
+
+Rewards
+    Welfare: the points a power gained, given to all at the end of each Winter; the mediator is paid the sum.
+    Standard: the final score, at the end. Nothing is discounted.
+
+End
+    All agents are terminated together after the last Winter (standard: or when a power owns more than half the
+    centres). ``max_cycles`` truncates an agent after so many of its own steps; its units hold from then on.
+
+Version history
+    v0: first version.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from gymnasium import spaces
+from pettingzoo import AECEnv
+from pettingzoo.utils.wrappers import OrderEnforcingWrapper
+
+from welfare_env import checks
+from welfare_env.board.orders import DISBAND, GIVE, WAIVE
+from welfare_env.engine import ADJUSTMENTS, RETREATS
+from welfare_env.envs.actions import (
+    check_all,
+    check_number,
+    is_text,
+    refuse_mediator,
+    refuse_messages,
+    refuse_number,
+    send_all,
+    split_action,
+    with_press,
+)
+from welfare_env.envs.observation import board_space, observe
+from welfare_env.envs.setting import RENDER_MODES, Setting
+from welfare_env.errors import ActionError, GameOverError, IllegalOrderError
+from welfare_env.game.press import MEDIATOR, messages_space, observe_messages, players, speakers
+from welfare_env.game.view import MESSAGES, ORDERS
+
+WINTER_TURN = -1  # in place of a slot: the power chooses among all that it may still order
+
+
+@dataclass(frozen=True)
+class Turn:
+    """Who is asked for what: messages in a round, or the order of a slot of the legal orders."""
+
+    agent: str
+    asked: str
+    message_round: int = 0
+    slot: int = WINTER_TURN
+
+
+class DiplomacyEnv(AECEnv):
+    """The bare environment; `welfare_env.make` wraps it. See the module's documentation."""
+
+    metadata: ClassVar[dict[str, Any]] = {
+        "name": "welfare_diplomacy_v0",
+        "render_modes": list(RENDER_MODES),
+        "is_parallelizable": False,
+    }
+
+    def __init__(self, setting: Setting) -> None:
+        super().__init__()
+        self.setting = setting
+        self.board, self.rules, self.render_mode = setting.board, setting.rules, setting.render_mode
+        self.possible_agents = list(players(self.board, self.rules))
+        self.agents: list[str] = []
+        number = len(self.board.orders)
+        seen: dict[str, spaces.Space[Any]] = {
+            "observation": board_space(self.board),
+            "action_mask": spaces.Box(0, 1, (number,), np.int8),
+        }
+        if self.rules.has_tokens:
+            seen["messages"] = messages_space(self.board, self.rules)
+        self.state_space = board_space(self.board)
+        self.observation_spaces = dict.fromkeys(self.possible_agents, spaces.Dict(seen))
+        self.action_spaces = {
+            agent: with_press(spaces.Discrete(number), self.board, self.rules, agent) for agent in self.possible_agents
+        }
+        self._rng = np.random.default_rng()
+        self._begun = False
+
+    def __copy__(self) -> DiplomacyEnv:
+        return copy.deepcopy(self)  # or both would play the same game
+
+    def observation_space(self, agent: str) -> spaces.Space:
+        """Raises ActionError for an agent that does not exist, like all methods that take one."""
+        return self.observation_spaces[self._check_agent(agent)]
+
+    def action_space(self, agent: str) -> spaces.Space:
+        return self.action_spaces[self._check_agent(agent)]
+
+    def _check_agent(self, agent: object) -> str:
+        return checks.choice("agent", agent, self.possible_agents, ActionError)
+
+    def _check_begun(self) -> None:
+        if not self._begun:
+            raise GameOverError("the game has not begun: call reset() first")
+
+    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
+        """Begin a new game. A seed fixes the order of speaking in this and all later games.
+
+        Args:
+            options: ``{"game": game}`` begins in the position of that game (see `Game.from_position`).
+
+        Raises:
+            RulesError: no seed (`checks.seed`), another option, or a game that does not fit. Nothing has changed then.
+        """
+        game = self.setting.new_game(options)
+        if seed is not None:
+            self._rng = np.random.default_rng(checks.seed(seed))
+        self.game, self._begun = game, True
+        self.agents = list(self.possible_agents)
+        self.rewards = dict.fromkeys(self.agents, 0.0)
+        self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
+        self.terminations = dict.fromkeys(self.agents, False)
+        self.truncations = dict.fromkeys(self.agents, False)
+        self._refused: dict[str, tuple[str, ...]] = dict.fromkeys(self.agents, ())
+        self._steps = dict.fromkeys(self.agents, 0)
+        self.infos: dict[str, dict[str, Any]] = {agent: {} for agent in self.agents}
+        self._turns: deque[Turn] = deque()
+        self._plan_phase()
+        self._move_on()
+        self._tell_all()
+
+    # One step: the agent's action, then on to the next turn.
+
+    def step(self, action: Any) -> None:
+        """Take the action of `agent_selection`.
+
+        Raises:
+            GameOverError: the agent, or the whole game, is over; or it has not begun.
+            ActionError: it is no action.
+            OrderError, PressError: strict, and an order or a message is not legal. After any error nothing has changed.
+        """
+        self._check_running()
+        agent = self.agent_selection
+        if self.terminations[agent] or self.truncations[agent]:
+            if action is not None:
+                raise GameOverError(f"{agent} is terminated or truncated: step(None) takes it off, reset() begins anew")
+            self._was_dead_step(action)
+            return
+        turn = self._turns[0]
+        self._refused[agent] = tuple(self._take(turn, action))
+        self._cumulative_rewards[agent] = 0.0
+        self._clear_rewards()
+        self._count_step(agent)
+        self._move_on()
+        self._accumulate_rewards()
+        self._deads_step_first()
+
+    def _check_running(self) -> None:
+        self._check_begun()
+        if not self.agents:
+            raise GameOverError("the game is over: call reset() for another")
+
+    def _take(self, turn: Turn, action: Any) -> list[str]:
+        """Carry out an action and take its turn off the list. Returns what was wrong with it."""
+        orders, messages = split_action(self.rules, turn.agent, action)
+        if not is_text(orders):
+            orders = check_number(orders, len(self.board.orders), turn.agent)
+        if turn.asked == MESSAGES:
+            return self._take_messages(turn, orders, messages)
+        refused = refuse_messages(turn.agent, messages, self.setting.strict)
+        return refused + (self._take_list(turn, orders) if is_text(orders) else self._take_number(turn, orders))
+
+    def _take_messages(self, turn: Turn, orders: Any, messages: Mapping[str, str]) -> list[str]:
+        """Messages, and orders if any come with them; those of the last round stand."""
+        if not is_text(orders):
+            refused, orders = refuse_number(turn.agent, orders, self.setting.strict), []
+        else:
+            refused = []
+        if self.setting.strict:
+            check_all(self.game, turn.agent, messages)
+        if orders and turn.agent == MEDIATOR:
+            refused += refuse_mediator(self.setting.strict)
+        elif orders:
+            refused += [void.reason for void in self.game.submit(turn.agent, orders, strict=self.setting.strict)]
+        refused += send_all(self.game, turn.agent, messages, turn.message_round)
+        self._turns.popleft()
+        if orders and turn.message_round == self.rules.message_rounds:
+            self._drop_turns(turn.agent)
+        return refused
+
+    def _take_list(self, turn: Turn, orders: Sequence[str]) -> list[str]:
+        """All orders of the phase at once: the power is not asked again in this phase."""
+        void = self.game.submit(turn.agent, orders, strict=self.setting.strict)
+        self._drop_turns(turn.agent)
+        return [order.reason for order in void]
+
+    def _take_number(self, turn: Turn, number: int) -> list[str]:
+        """One order beside those given before it."""
+        if not self._is_open(turn, number):
+            text = self.board.orders.texts[number]
+            reason = f"{text!r} (order {number}) is not open to {turn.agent} now: see the action mask"
+            if self.setting.strict:
+                raise IllegalOrderError(reason)
+            self._turns.popleft()
+            self.game.submit_numbers(turn.agent, self._given(turn))
+            self.game.add_void(turn.agent, text, reason)
+            return [reason]
+        self._turns.popleft()
+        given = self._given(turn)
+        self.game.submit_numbers(turn.agent, given if number == WAIVE else (*given, number))
+        if turn.slot == WINTER_TURN and number != WAIVE:
+            self._ask_winter(turn.agent)
+        return []
+
+    def _given(self, turn: Turn) -> tuple[int, ...]:
+        """The orders given so far; the first one of the phase replaces those of the message rounds."""
+        if turn.agent in self._fresh:
+            self._fresh.discard(turn.agent)
+            return ()
+        return self.game.order_numbers(turn.agent)
+
+    def _is_open(self, turn: Turn, number: int) -> bool:
+        if turn.slot == WINTER_TURN:
+            return bool(self._winter_options(turn.agent)[number])
+        orders = self.game.position.slot_orders(turn.slot)
+        where = int(orders.searchsorted(number))
+        return where < len(orders) and int(orders[where]) == number
+
+    def _count_step(self, agent: str) -> None:
+        self._steps[agent] += 1
+        if self.setting.max_cycles is not None and self._steps[agent] >= self.setting.max_cycles:
+            self.truncations[agent] = True
+            self._drop_turns(agent)
+
+    def _drop_turns(self, agent: str) -> None:
+        self._turns = deque(turn for turn in self._turns if turn.agent != agent)
+
+    # The sequence of turns.
+
+    def _move_on(self) -> None:
+        """Play phases until somebody has a turn or the game is over, and hand out rewards."""
+        while not self._turns and not self.game.is_done and self._live_agents():
+            before = self.game.position.state.welfare
+            self.game.advance()
+            self._reward(before)
+            self._plan_phase()
+        if self._turns:
+            self.agent_selection = self._turns[0].agent
+            self.infos[self.agent_selection] = self._info(self.agent_selection)
+            return
+        for agent in self._live_agents():
+            self.terminations[agent] = True
+        self._tell_all()
+
+    def _live_agents(self) -> list[str]:
+        return [agent for agent in self.agents if not (self.terminations[agent] or self.truncations[agent])]
+
+    def _plan_phase(self) -> None:
+        """Queue the turns of the phase that begins."""
+        self._fresh = set(self.board.powers)  # powers whose orders of this phase, if any, are of message rounds
+        if self.game.is_done:
+            return
+        live = self._live_agents()
+        if self.rules.has_press and self.game.position.state.phase_type != RETREATS:
+            speaking = [agent for agent in speakers(self.game.position) if agent in live]
+            for message_round in range(1, self.rules.message_rounds + 1):
+                for index in self._rng.permutation(len(speaking)):
+                    self._turns.append(Turn(speaking[index], MESSAGES, message_round))
+        for power in [agent for agent in live if agent != MEDIATOR]:
+            self._queue_orders(power)
+
+    def _queue_orders(self, power: str) -> None:
+        position = self.game.position
+        if position.state.phase_type == ADJUSTMENTS:
+            if self._winter_options(power).sum() > 1 or position.adjustments[1][self._number(power)]:
+                self._turns.append(Turn(power, ORDERS))
+            return
+        for slot in position.slots(self._number(power)):
+            self._turns.append(Turn(power, ORDERS, slot=slot))
+
+    def _ask_winter(self, power: str) -> None:
+        """Ask a power again unless WAIVE is all that is left to it."""
+        options = self._winter_options(power)
+        if options.sum() > options[WAIVE]:
+            self._turns.appendleft(Turn(power, ORDERS))
+
+    def _number(self, power: str) -> int:
+        return self.board.power_index[power]
+
+    # What is open to the agent whose turn it is.
+
+    def _options(self, turn: Turn) -> np.ndarray:
+        """Order numbers open to a turn: int8 [orders]."""
+        if turn.slot == WINTER_TURN and turn.asked == ORDERS:
+            return self._winter_options(turn.agent)
+        mask = np.zeros(len(self.board.orders), np.int8)
+        mask[WAIVE if turn.asked == MESSAGES else self.game.position.slot_orders(turn.slot)] = 1
+        return mask
+
+    def _winter_options(self, power: str) -> np.ndarray:
+        """What a power may still order this Winter beside what it has ordered: int8 [orders]."""
+        table, position, number = self.board.orders, self.game.position, self._number(power)
+        given = () if power in self._fresh else self.game.order_numbers(power)
+        kinds = table.kind[list(given)]
+        free = position.winter_orders(number, given)
+        mask = np.zeros(len(table), np.int8)
+        mask[free] = 1
+        mask[WAIVE] = (kinds == DISBAND).sum() >= position.adjustments[1][number] or not len(free)
+        if self.rules.transfers and (kinds == GIVE).sum() < position.welfare[power]:
+            mask[(table.kind == GIVE) & (table.dest != number)] = 1
+        return mask
+
+    # What agents are told.
+
+    def observe(self, agent: str) -> dict[str, np.ndarray]:
+        """``{"observation": float32 [provinces, features], "action_mask": int8 [orders]}``; see the module.
+
+        Raises:
+            ActionError: there is no such agent.
+            GameOverError: before `reset`.
+        """
+        self._check_begun()
+        self._check_agent(agent)
+        turn = self._turns[0] if self._turns and self._turns[0].agent == agent else Turn(agent, MESSAGES)
+        power = 0 if agent == MEDIATOR else self._number(agent)
+        state, pending = self.game.position.state, self.game.order_numbers(agent)
+        asked = self._province(turn), turn.message_round > 0
+        board = observe(self.board, state, self.rules.years, power, *asked, pending)
+        seen = {"observation": board, "action_mask": self._options(turn)}
+        if self.rules.has_tokens:
+            seen["messages"] = observe_messages(self.board, self.rules, agent, self.game.messages)
+        return seen
+
+    def last(self, observe: bool = True) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """What the agent that is asked now sees: observation, reward, termination, truncation and info.
+
+        Raises:
+            GameOverError: the game is over, or has not begun.
+        """
+        self._check_running()
+        return super().last(observe)
+
+    def agent_iter(self, max_iter: int = 2**63) -> Any:
+        """The agents as they are asked, one after the other.
+
+        Raises:
+            GameOverError: before `reset`.
+        """
+        self._check_begun()
+        return super().agent_iter(max_iter)
+
+    def _province(self, turn: Turn) -> int:
+        """The province that a turn asks about, or -1."""
+        if turn.asked == MESSAGES or turn.slot == WINTER_TURN:
+            return -1
+        return self.game.position.slot_province(turn.slot)
+
+    def state(self) -> np.ndarray:
+        """The position as the first power sees it, without orders and messages: float32 [provinces, features].
+
+        Raises:
+            GameOverError: before `reset`.
+        """
+        self._check_begun()
+        return observe(self.board, self.game.position.state, self.rules.years, 0)
+
+    def _info(self, agent: str) -> dict[str, Any]:
+        turn = self._turns[0] if self._turns and self._turns[0].agent == agent else Turn(agent, ORDERS)
+        return {"view": self.game.view(agent, turn.asked, turn.message_round), "refused": self._refused[agent]}
+
+    def _tell_all(self) -> None:
+        self.infos = {agent: self._info(agent) for agent in self.agents}
+
+    def _reward(self, welfare_before: np.ndarray) -> None:
+        for agent, reward in self.setting.rewards(self.game, welfare_before).items():
+            if agent in self.rewards:
+                self.rewards[agent] += reward
+
+    def render(self) -> str | None:
+        """The position as text: returned ("ansi") or printed ("human").
+
+        Raises:
+            GameOverError: before `reset`.
+        """
+        self._check_begun()
+        return self.setting.render(self.game)
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+
+class OrderedEnv(OrderEnforcingWrapper):
+    """PettingZoo's wrapper, which asks for a step in every turn of `agent_iter`. What comes before reset() or after the
+    end is refused by the environment in it, with our own errors.
+    """
+
+    def __init__(self, env: DiplomacyEnv) -> None:
+        super().__init__(env)
+        self._has_reset = True
+
+    def __copy__(self) -> OrderedEnv:
+        return copy.deepcopy(self)
+
+    def last(self, observe: bool = True) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """See `DiplomacyEnv.last`."""
+        return self.env.last(observe)
+
+    def step(self, action: Any) -> None:
+        """See `DiplomacyEnv.step`."""
+        self.env.step(action)
+        self._has_updated = True
+
+    def agent_iter(self, max_iter: int = 2**63) -> Any:
+        """See `DiplomacyEnv.agent_iter`."""
+        self.env.agent_iter(max_iter)
+        return super().agent_iter(max_iter)

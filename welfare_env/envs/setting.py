@@ -1,0 +1,124 @@
+"""The arguments that all environments share, checked once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from welfare_env import checks
+from welfare_env.board.board import Board
+from welfare_env.engine import DEFAULT_ENGINE
+from welfare_env.errors import RulesError
+from welfare_env.game.game import Game
+from welfare_env.game.press import players
+from welfare_env.rules import VARIANTS, Rules
+
+RENDER_MODES = ("human", "ansi")
+CONFORMANCE_OPTION = "options"  # which PettingZoo's conformance tests give to every environment
+OPTIONS = ("game", CONFORMANCE_OPTION)
+UNSET: Any = type("Unset", (), {"__repr__": lambda self: "(from rules)"})()
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What is played and how an environment behaves at its edges (see `welfare_env.make`).
+
+    Attributes:
+        opening: a game in which nothing has been ordered; all games of the environment begin as branches of it.
+    """
+
+    opening: Game
+    strict: bool
+    max_cycles: int | None
+    render_mode: str | None
+
+    @property
+    def board(self) -> Board:
+        return self.opening.board
+
+    @property
+    def rules(self) -> Rules:
+        return self.opening.rules
+
+    def new_game(self, options: Mapping[str, Any] | None = None) -> Game:
+        """A game from the opening, or from the position of ``options["game"]``.
+
+        Raises:
+            RulesError: that game is on another board, has other rules or is over; or there is no such option.
+        """
+        if options is not None and not isinstance(options, Mapping):
+            raise RulesError(f"options={checks.shown(options)}: give a dict, {{'game': game}}, or None")
+        for name in options or {}:
+            checks.choice("an option of reset", name, OPTIONS)
+        given = (options or {}).get("game")
+        return (self.opening if given is None else self._checked(given)).branch()
+
+    def _checked(self, game: Any) -> Game:
+        """A game to begin in the position of.
+
+        Raises:
+            RulesError: as `new_game`.
+        """
+        board = self.board
+        if not isinstance(game, Game):
+            raise RulesError(f"options['game'] is {checks.shown(game)}: give a Game")
+        if (game.board.name, game.board.digest, game.rules) != (board.name, board.digest, self.rules):
+            raise RulesError(
+                f"options['game'] is {game!r} with {game.rules}: give one on {board.name} with {self.rules}"
+            )
+        if game.is_done:
+            raise RulesError(f"options['game'] is {game!r}: give one that is not over")
+        return game
+
+    def rewards(self, game: Game, welfare_before: np.ndarray) -> dict[str, float]:
+        """What every player is paid for the phase that was just played."""
+        if self.rules.is_welfare:
+            gains = (game.position.state.welfare - welfare_before).tolist()
+        else:
+            gains = list(game.scores.values()) if game.is_done else [0.0] * len(self.board.powers)
+        paid = dict(zip(self.board.powers, map(float, gains), strict=True))
+        return {player: paid.get(player, sum(paid.values())) for player in players(self.board, self.rules)}
+
+    def render(self, game: Game) -> str | None:
+        """The text of render_mode "ansi"; "human" prints it."""
+        from welfare_env.render.ansi import render
+
+        if self.render_mode == "ansi":
+            return render(game)
+        if self.render_mode == "human":
+            print(render(game))
+        return None
+
+
+def make_setting(
+    map_name: str = "standard",
+    rules: Rules | None = None,
+    *,
+    press: Any = UNSET,
+    message_rounds: Any = UNSET,
+    years: Any = UNSET,
+    variant: Any = UNSET,
+    engine: str = DEFAULT_ENGINE,
+    strict: bool = False,
+    max_cycles: int | None = None,
+    render_mode: str | None = None,
+) -> Setting:
+    """Check the arguments of `welfare_env.make`.
+
+    Raises:
+        RulesError, UnknownMapError, MapFormatError: as their names say.
+    """
+    given = {"press": press, "message_rounds": message_rounds, "years": years, "variant": variant}
+    changes = {name: value for name, value in given.items() if value is not UNSET}
+    base = Rules() if rules is None else rules
+    if not isinstance(base, Rules):
+        raise RulesError(f"rules={checks.shown(rules)}: give welfare_env.Rules(...)")
+    if variant is not UNSET and checks.choice("variant", variant, VARIANTS) != base.variant:
+        changes["scoring"] = None  # the default of the other variant
+    checks.choice("render_mode", render_mode, (None, *RENDER_MODES))
+    checks.choice("strict", strict, (True, False))
+    most = None if max_cycles is None else checks.whole("max_cycles", max_cycles, 1)
+    return Setting(Game(map_name, replace(base, **changes), engine), strict, most, render_mode)

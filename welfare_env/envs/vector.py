@@ -1,0 +1,403 @@
+"""Many games at once, over arrays: what training builds on.
+
+>>> import welfare_env
+>>> games = welfare_env.vector_env(64, years=3)
+>>> games.reset(seed=0)
+>>> rewards, done = games.step(games.sample())
+>>> rewards.shape, done.shape
+((64, 7), (64,))
+
+`VectorEnv` steps N games of one setting together, without press. After `reset` and every `step`, `legal` holds the
+legal lists of all games in one compact form: a *row* for everything that can be ordered (a unit; a dislodged unit; in
+Winter a unit that may be disbanded, then a centre where a unit may be built), and for each row its orders. A step
+takes one choice per row: an index into the row's list, or -1 for no order. Games that end begin anew in the same step.
+
+Choices mean what they do in `welfare_env.envs.parallel`: in Winter a power's first choice says whether it builds or
+disbands, and more than it may order is dropped. Transfers (`GIVE`) cannot be chosen here.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from welfare_env import checks
+from welfare_env.board.board import Board
+from welfare_env.engine import Frozen, State, initial_state, kernels
+from welfare_env.engine import tables as t
+from welfare_env.engine.fast import Scratch, room_for_orders, rules_array
+from welfare_env.envs.observation import fill_many, num_features
+from welfare_env.errors import ActionError, RulesError
+from welfare_env.game.scoring import scores
+from welfare_env.rules import Rules
+
+INT32 = np.dtype(np.int32)
+ORDERS_A_GAME = 600  # a movement phase has about 500; there is more room when it is needed
+MAX_THREADS = 256
+MAX_WIDTH = 2**16  # of padded lists; no board that the fast engine takes has a unit with as many orders
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LegalLists(Frozen):
+    """The legal orders of many games. All arrays are read-only, and valid until the next step.
+
+    Attributes:
+        orders: int32 [n], order numbers, row by row.
+        starts: int32 [rows + 1], where each row begins in `orders`.
+        games, powers, slots: int32 [rows], whose row it is and what it orders (see `engine.Legal`).
+    """
+
+    orders: np.ndarray
+    starts: np.ndarray
+    games: np.ndarray
+    powers: np.ndarray
+    slots: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.games)
+
+    def padded(self, width: int | None = None) -> np.ndarray:
+        """One row of order numbers per row, padded with -1: int32 [rows, width]; longer lists are cut off.
+
+        Raises:
+            ActionError: a width that is no whole number, or above MAX_WIDTH.
+        """
+        lengths = np.diff(self.starts)
+        most = int(lengths.max(initial=0))
+        columns = np.arange(most if width is None else checks.whole("width", width, 0, MAX_WIDTH, ActionError))
+        table = self.orders[np.minimum(self.starts[:-1, None] + columns, max(len(self.orders) - 1, 0))]
+        return np.where(columns < lengths[:, None], table, -1)
+
+
+def _joined(parts: Sequence[LegalLists]) -> LegalLists:
+    """The lists of several chunks of games, one behind the other."""
+    shifts = np.cumsum([0, *(len(part.orders) for part in parts)], dtype=np.int32)
+    starts = [part.starts[:-1] + shift for part, shift in zip(parts, shifts[:-1], strict=True)]
+    return LegalLists(
+        np.concatenate([part.orders for part in parts]),
+        np.concatenate([*starts, shifts[-1:]]),
+        *(np.concatenate([getattr(part, name) for part in parts]) for name in ("games", "powers", "slots")),
+    )
+
+
+def _read_only(array: np.ndarray) -> np.ndarray:
+    """A view that cannot be written to: kernels trust what is in these arrays."""
+    view = array.view()
+    view.setflags(write=False)
+    return view
+
+
+def most_games(board: Board, rules: Rules) -> int:
+    """How many games at once fit into half of the machine's memory, and their legal orders into 31-bit numbers.
+
+    There are never more units than centres, or than at the opening, unless powers may hold more.
+    """
+    units = sum(map(len, board.start_units.values()))
+    units = len(board.provinces) if rules.overmilitarise else max(units, len(board.centers))
+    orders = units * max(board.tables[t.MAX_LEGAL], board.layout.most_options + 1, t.PIECES_HERE + 1)
+    return max(1, min(_memory() // 2 // _bytes_a_game(board), (2**31 - room_for_orders(board.tables)) // orders))
+
+
+def _bytes_a_game(board: Board) -> int:
+    """Of its row, twice, its gains, its end, its stream of chance, and the buffers of its legal lists."""
+    lists = 5 * (len(board.provinces) + len(board.centers)) + ORDERS_A_GAME
+    return 4 * (2 * board.layout.size + len(board.powers) + lists) + 9
+
+
+def _memory() -> int:
+    """The machine's, in bytes; where it cannot be asked for, so much that it is no limit."""
+    names = getattr(os, "sysconf_names", {})  # there are none on Windows
+    known = "SC_PHYS_PAGES" in names and "SC_PAGE_SIZE" in names
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if known else 2**62
+
+
+class _Chunk:
+    """The games of one thread, with its working memory and the buffers of their legal lists."""
+
+    def __init__(self, board: Board, first: int, last: int) -> None:
+        self.first, self.last = first, last
+        self.scratch = Scratch(board.tables)
+        most = (last - first) * (len(board.provinces) + len(board.centers)) + 1
+        self.orders = np.zeros((last - first) * ORDERS_A_GAME + room_for_orders(board.tables), np.int32)
+        self.starts, self.games, self.slots, self.powers, self.choices = (np.zeros(most, np.int32) for _ in range(5))
+        self.first_row = np.zeros(last + 1, np.int32)
+        self._shown = [_read_only(array) for array in (self.orders, self.starts, self.games, self.powers, self.slots)]
+
+    @property
+    def rows(self) -> int:
+        return int(self.first_row[self.last])
+
+    def lists(self) -> LegalLists:
+        """Its legal lists, numbered from its own first order."""
+        rows, (orders, starts, games, powers, slots) = self.rows, self._shown
+        return LegalLists(orders[: starts[rows]], starts[: rows + 1], games[:rows], powers[:rows], slots[:rows])
+
+    def grow(self) -> None:
+        self.orders = np.concatenate([self.orders, np.zeros_like(self.orders)])
+        self._shown[0] = _read_only(self.orders)
+
+
+class VectorEnv:
+    """N games stepped at once. See the module's documentation.
+
+    A copy (`copy.copy`, `copy.deepcopy` or pickle) is independent of its original, and goes on as it would.
+
+    Attributes:
+        board, rules: of all games.
+        num_games: how many.
+
+    Raises:
+        RulesError: threads or a number of games out of bounds (`most_games`), or rules with press.
+    """
+
+    def __init__(self, board: Board, rules: Rules, num_games: int, threads: int = 1) -> None:
+        if rules.has_press:
+            raise RulesError("vector_env plays without press: use press=None")
+        self.board, self.rules = board, rules
+        self.num_games, most = checks.whole("num_games", num_games, 1), most_games(board, rules)
+        if self.num_games > most:
+            given, size = checks.shown(num_games), _bytes_a_game(board) / 2**10
+            raise RulesError(f"num_games={given}: a game takes {size:.0f} KiB or more; give {most} at most")
+        self._threads = checks.whole("threads", threads, 1, MAX_THREADS)
+        self._numbers, self._masks = board.tables.numbers, board.tables.masks
+        self._rules = rules_array(board, rules)
+        size = board.layout.size
+        self._rows = np.zeros((self.num_games, size), np.int32)
+        self._final = np.zeros((self.num_games + 1, size), np.int32)
+        self._final[-1] = initial_state(board).row
+        self._gains = np.zeros((self.num_games, len(board.powers)), np.int32)
+        self._done = np.zeros(self.num_games, np.bool_)
+        self._streams: np.ndarray = np.zeros(self.num_games, np.uint64)
+        edges = np.linspace(0, self.num_games, min(self._threads, self.num_games) + 1).astype(int).tolist()
+        self._chunks = [_Chunk(board, first, last) for first, last in pairwise(edges)]
+        self._begun = False
+        self._pool: tuple[int, ThreadPoolExecutor] | None = None  # and the process that has its threads
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        arrays = [getattr(self, name).copy() for name in STATE]
+        return _again, (self.board, self.rules, self.num_games, self._threads, self._begun, arrays)
+
+    @property
+    def rows(self) -> np.ndarray:
+        """int32 [num_games, state size], the games' states (`engine.Layout`). Read-only, changed by every step."""
+        return _read_only(self._rows)
+
+    @property
+    def final(self) -> np.ndarray:
+        """int32 [num_games, state size], the last state of the games that ended in the last step. As `rows`."""
+        return _read_only(self._final[:-1])
+
+    @property
+    def legal(self) -> LegalLists:
+        """The legal lists of the present positions.
+
+        Raises:
+            ActionError: before `reset`.
+        """
+        self._check_begun()
+        return self._legal
+
+    def reset(self, seed: int = 0) -> None:
+        """Begin all games anew. Each game's stream of chance (for `sample`) follows from the seed and its number.
+
+        Raises:
+            RulesError: no seed (`checks.seed`).
+        """
+        self._streams = np.random.SeedSequence(checks.seed(seed)).generate_state(len(self._rows), np.uint64)
+        self._rows[:] = self._final[-1]
+        self._done[:] = False
+        self._begin()
+
+    def _begin(self) -> None:
+        """List what is legal in the games as they are."""
+        self._begun = True
+        self._each(self._list)
+        self._show()
+
+    def sample(self) -> np.ndarray:
+        """Random legal choices, as the random policy makes them: int32 [rows], the caller's to keep.
+
+        Raises:
+            ActionError: before `reset`.
+        """
+        self._check_begun()
+        self._each(self._sample)
+        parts = [chunk.choices[: chunk.rows] for chunk in self._chunks]
+        return parts[0].copy() if len(parts) == 1 else np.concatenate(parts)
+
+    def step(self, choices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Play a phase of every game.
+
+        Args:
+            choices: int [rows], for each row of `legal` an index into its list, or -1.
+
+        Returns:
+            Rewards float32 [num_games, powers] (as in the AEC environment: points gained; standard: final scores), and
+            which games ended, bool [num_games]; these have begun anew.
+
+        Raises:
+            ActionError: choices of another shape or type, or before `reset`. Nothing has changed.
+        """
+        self._check_begun()
+        try:
+            given = np.asarray(choices)
+        except (TypeError, ValueError):  # lists of different lengths, for one
+            given = np.array(None)
+        if given.shape != self._legal.games.shape or given.dtype.kind not in "iu":
+            raise ActionError(
+                f"choices {given.dtype} {given.shape}: give {len(self._legal)} whole numbers, one a row of legal"
+            )
+        if given.dtype != INT32:
+            given = np.where((given >= 0) & (given < 2**31), given, -1)  # or a large number would become a small one
+        first = 0
+        for chunk in self._chunks:
+            rows = chunk.rows
+            chunk.choices[:rows] = given[first : first + rows]
+            first += rows
+        ended = sum(self._each(self._step))
+        self._show()
+        return self._rewards(ended), self._done.copy()
+
+    def _check_begun(self) -> None:
+        if not self._begun:
+            raise ActionError("the games have not begun: call reset() first")
+
+    def observe(self, games: np.ndarray, powers: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+        """What powers see (`welfare_env.envs.observation`): float32 [k, provinces, features].
+
+        Args:
+            games, powers: int [k], whose observation is wanted.
+            out: where to write it; C-contiguous.
+
+        Raises:
+            ActionError: `out` of another shape or type, or games or powers that do not exist; before `reset`.
+        """
+        self._check_begun()
+        which = checks.indices("games", games, len(self._rows))
+        who = checks.indices("powers", powers, len(self.board.powers))
+        if len(which) != len(who):
+            raise ActionError(f"{len(which)} games and {len(who)} powers: give as many of each")
+        shape = (len(which), len(self.board.provinces), num_features(self.board))
+        if out is None:
+            out = np.empty(shape, np.float32)
+        elif not isinstance(out, np.ndarray) or out.shape != shape or out.dtype != np.float32 or not out.flags.carray:
+            given = f"{out.dtype} {out.shape}" if isinstance(out, np.ndarray) else checks.shown(out)
+            raise ActionError(f"out is {given}: give C-contiguous float32 {shape} that can be written to")
+        fill_many(self.board, self._rows, self.rules.years, which, who, np.asarray(out))
+        return out
+
+    def state(self, game: int) -> State:
+        """The state of one game, as other parts of the package know it.
+
+        Raises:
+            ActionError: there is no such game; before `reset`.
+        """
+        self._check_begun()
+        number = checks.whole("game", game, 0, len(self._rows) - 1, ActionError)
+        return State(self.board.layout, self._rows[number].copy())
+
+    def _rewards(self, ended: int) -> np.ndarray:
+        if self.rules.is_welfare:
+            return self._gains.astype(np.float32)
+        rewards = np.zeros(self._gains.shape, np.float32)
+        for game in np.flatnonzero(self._done) if ended else ():
+            rewards[game] = scores(self.board, self.rules, State(self.board.layout, self._final[game].copy()))
+        return rewards
+
+    def _show(self) -> None:
+        parts = [chunk.lists() for chunk in self._chunks]
+        self._legal = parts[0] if len(parts) == 1 else _joined(parts)
+
+    def _each(self, work: Callable[[_Chunk], Any]) -> list[Any]:
+        """What `work` returns for every chunk, each in its own thread."""
+        if len(self._chunks) == 1:
+            return [work(self._chunks[0])]
+        if self._pool is None or self._pool[0] != os.getpid():  # a forked process has not its parent's threads
+            self._pool = os.getpid(), ThreadPoolExecutor(len(self._chunks))
+        return list(self._pool[1].map(work, self._chunks))
+
+    def _list(self, chunk: _Chunk) -> None:
+        at, game = chunk.scratch, chunk.first
+        chunk.first_row[game] = chunk.starts[0] = 0
+        while game < chunk.last:
+            game = kernels.legal_games(
+                self._numbers,
+                self._masks,
+                self._rules,
+                self._rows,
+                at.w,
+                at.b,
+                at.x,
+                game,
+                chunk.last,
+                chunk.orders,
+                chunk.starts,
+                chunk.games,
+                chunk.slots,
+                chunk.powers,
+                chunk.first_row,
+            )
+            if game < chunk.last:
+                chunk.grow()
+
+    def _sample(self, chunk: _Chunk) -> None:
+        kernels.sample_games(
+            self._numbers,
+            self._rules,
+            self._rows,
+            chunk.scratch.w,
+            self._streams,
+            chunk.first,
+            chunk.last,
+            chunk.starts,
+            chunk.slots,
+            chunk.powers,
+            chunk.first_row,
+            chunk.choices,
+        )
+
+    def _step(self, chunk: _Chunk) -> int:
+        """Play a phase and list what is legal then. Returns how many games ended."""
+        ended = kernels.step_games(
+            self._numbers,
+            self._masks,
+            self._rules,
+            self._rows,
+            chunk.scratch.w,
+            chunk.scratch.b,
+            chunk.first,
+            chunk.last,
+            chunk.orders,
+            chunk.starts,
+            chunk.slots,
+            chunk.powers,
+            chunk.first_row,
+            chunk.choices,
+            chunk.scratch.flags,
+            self._final,
+            self._gains,
+            self._done,
+        )
+        self._list(chunk)
+        return int(ended)
+
+
+STATE = ("_rows", "_final", "_gains", "_done", "_streams")  # what changes in play; legal lists follow from it
+
+
+def _again(
+    board: Board, rules: Rules, num_games: int, threads: int, begun: bool, arrays: Sequence[np.ndarray]
+) -> VectorEnv:
+    """A copy, from what `VectorEnv.__reduce__` gave."""
+    env = VectorEnv(board, rules, num_games, threads)
+    for name, array in zip(STATE, arrays, strict=True):
+        getattr(env, name)[:] = array
+    if begun:
+        env._begin()
+    return env

@@ -1,0 +1,604 @@
+"""One game as a person thinks of it: orders as strings, messages, history, saving and loading.
+
+>>> import welfare_env
+>>> game = welfare_env.Game()
+>>> game.phase
+'S1901M'
+>>> game.submit("FRANCE", ["A PAR - BUR", "A MAR S A PAR - BUR", "F BRE - MAO"])
+()
+>>> game.send("FRANCE", "GERMANY", "Burgundy is for my defence only.")
+>>> game.advance()
+>>> game.phase, game.units["FRANCE"]
+('F1901M', ('A MAR', 'F MAO', 'A BUR'))
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import itertools
+import os
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from welfare_env.board.board import Board
+from welfare_env.board.loading import load_board
+from welfare_env.board.order_text import Reading, meant_by, read_checked
+from welfare_env.board.orders import BUILD, DISBAND, GIVE, WAIVE
+from welfare_env.engine import ADJUSTMENTS, DEFAULT_ENGINE, RESULTS, RETREATS, Engine, State, make_engine
+from welfare_env.errors import GameOverError, IllegalOrderError, OrderError, PressError, YearError
+from welfare_env.game.placement import position_state
+from welfare_env.game.position import Position, Units
+from welfare_env.game.press import Message, check_message, players
+from welfare_env.game.view import ORDERS, View
+from welfare_env.rules import Rules
+
+MOST_ORDERS = 1000  # of a power in a phase
+LONGEST_REASON = 10_000  # characters of why an order was refused
+
+
+@dataclass(frozen=True)
+class Void:
+    """An order that was submitted but is not legal; the unit holds (or disbands, or is not built)."""
+
+    order: str
+    reason: str
+
+
+class PhaseRecord:
+    """A phase that has been played. Read-only: what its properties hand out are copies.
+
+    `units`, `centers` and `welfare` are those at its start; what it led to is in `after`.
+
+    Attributes:
+        position: the position at its start.
+        after: the position that it led to: that of the next phase, or the end of the game.
+        messages: in the order they were sent.
+    """
+
+    def __init__(
+        self,
+        position: Position,
+        after: Position,
+        orders: Mapping[str, tuple[str, ...]],
+        void: Mapping[str, tuple[Void, ...]],
+        results: Mapping[str, Sequence[str]],
+        messages: tuple[Message, ...],
+    ) -> None:
+        self.position = position
+        self.after = after
+        self.messages = messages
+        self._orders, self._void, self._results = orders, void, results
+        self._seen_by: dict[str, PhaseRecord] = {}
+
+    @property
+    def phase(self) -> str:
+        return self.position.phase
+
+    @property
+    def units(self) -> Units:
+        """Power -> its units at the start of the phase."""
+        return dict(self.position.units)
+
+    @property
+    def centers(self) -> Units:
+        """Power -> the centres it owned at the start of the phase."""
+        return dict(self.position.centers)
+
+    @property
+    def welfare(self) -> dict[str, int]:
+        """Power -> welfare points at the start of the phase."""
+        return dict(self.position.welfare)
+
+    @property
+    def orders(self) -> dict[str, tuple[str, ...]]:
+        """Power -> the legal orders that were executed, in the sequence they were given."""
+        return dict(self._orders)
+
+    @property
+    def void(self) -> dict[str, tuple[Void, ...]]:
+        """Power -> orders that were refused; only powers that have any."""
+        return dict(self._void)
+
+    @property
+    def results(self) -> dict[str, list[str]]:
+        """Unit -> what became of its order, in the reference's words; an empty list is success.
+
+        The words are "bounce", "void", "cut", "dislodged", "disrupted", "no convoy" and "disband". In Winter only units
+        removed by force have one.
+        """
+        return {unit: list(words) for unit, words in self._results.items()}
+
+    def seen_by(self, player: str) -> PhaseRecord:
+        """The record without messages and refused orders that `player` could not see."""
+        if player not in self._seen_by:  # players look at all phases again and again
+            self._seen_by[player] = self._only_for(player)
+        return self._seen_by[player]
+
+    def _only_for(self, player: str) -> PhaseRecord:
+        visible = tuple(message for message in self.messages if message.is_visible_to(player))
+        own_void = {power: void for power, void in self._void.items() if power == player}
+        return PhaseRecord(self.position, self.after, self._orders, own_void, self._results, visible)
+
+
+class Game:
+    """A game of Diplomacy on one board under one set of rules.
+
+    Args:
+        map_name: a map's name, a toy board ("clique:4"), or the path of a `.map` file.
+        rules: see `Rules`.
+        engine: which engine adjudicates.
+
+    Raises:
+        UnknownMapError, MapFormatError, RulesError: as their names say.
+    """
+
+    def __init__(self, map_name: str = "standard", rules: Rules | None = None, engine: str = DEFAULT_ENGINE) -> None:
+        board = load_board(map_name)
+        self._start(make_engine(engine, board, rules if rules is not None else Rules()))
+
+    def _start(self, engine: Engine, state: State | None = None) -> None:
+        self._engine = engine
+        self._position = Position(engine, engine.initial() if state is None else state)
+        self._history: list[PhaseRecord] = []
+        self._clear_phase()
+
+    def _clear_phase(self) -> None:
+        self._orders: dict[str, tuple[int, ...]] = {}
+        self._void: dict[str, tuple[Void, ...]] = {}
+        self._messages: list[Message] = []
+
+    @classmethod
+    def from_position(
+        cls,
+        phase: str,
+        units: Mapping[str, Sequence[str]],
+        centers: Mapping[str, Sequence[str]],
+        dislodged: Mapping[str, Mapping[str, Sequence[str]]] | None = None,
+        welfare: Mapping[str, int] | None = None,
+        rules: Rules | None = None,
+        map_name: str = "standard",
+        engine: str = DEFAULT_ENGINE,
+    ) -> Game:
+        """A game that begins in any position: critical moments, test cases.
+
+        Args:
+            phase: short name, e.g. "F1905M".
+            units: power -> units. Powers left out have none.
+            centers: power -> centres it owns. Centres left out are neutral.
+            dislodged: retreat phases only: power -> dislodged unit -> locations it may retreat to.
+            welfare: power -> welfare points so far.
+
+        Raises:
+            PositionError: units that cannot stand there, two units in a province, a centre with two owners ...
+            UnknownPowerError, UnknownMapError, RulesError: as their names say.
+        """
+        game = cls.__new__(cls)
+        made = make_engine(engine, load_board(map_name), rules if rules is not None else Rules())
+        waiting = {} if dislodged is None else dislodged
+        points = {} if welfare is None else welfare
+        game._start(made, position_state(made, phase, units, centers, waiting, points))
+        return game
+
+    def branch(self) -> Game:
+        """A new game that begins in this game's present position, without its history, orders and messages."""
+        game = Game.__new__(Game)
+        game._start(copy.copy(self._engine), self._position.state)
+        return game
+
+    @property
+    def board(self) -> Board:
+        return self._engine.board
+
+    @property
+    def rules(self) -> Rules:
+        return self._engine.rules
+
+    @property
+    def powers(self) -> tuple[str, ...]:
+        return self.board.powers
+
+    @property
+    def position(self) -> Position:
+        """The present position, with its state and legal orders as arrays. Never changes; `advance` makes another."""
+        return self._position
+
+    @property
+    def phase(self) -> str:
+        """Short name: season (S, F, W), year, type (Movement, Retreats, Adjustments); "COMPLETED" after the end."""
+        return self._position.phase
+
+    @property
+    def year(self) -> int:
+        return self._position.year
+
+    @property
+    def is_done(self) -> bool:
+        return self._position.state.done
+
+    @property
+    def winner(self) -> str | None:
+        """The power that won the standard game by centres, if any."""
+        winner = self._position.state.winner
+        return self.powers[winner] if winner >= 0 else None
+
+    @property
+    def units(self) -> Units:
+        """Power -> its units, without dislodged ones."""
+        return dict(self._position.units)
+
+    @property
+    def dislodged(self) -> dict[str, dict[str, tuple[str, ...]]]:
+        """Power -> dislodged units -> where each may try to retreat to."""
+        return {power: dict(units) for power, units in self._position.dislodged.items()}
+
+    @property
+    def centers(self) -> Units:
+        """Power -> supply centres it owns."""
+        return dict(self._position.centers)
+
+    @property
+    def welfare(self) -> dict[str, int]:
+        """Power -> welfare points so far."""
+        return dict(self._position.welfare)
+
+    @property
+    def scores(self) -> dict[str, float]:
+        """Power -> its score under ``rules.scoring`` if the game ended now."""
+        return dict(self._position.scores)
+
+    @property
+    def history(self) -> tuple[PhaseRecord, ...]:
+        """The phases played so far."""
+        return tuple(self._history)
+
+    def after_year(self, year: int) -> Position:
+        """The position when a year was over, after its last phase: units, centres, points and scores.
+
+        ``game.after_year(1901).welfare["FRANCE"]`` has the points of 1901; what a record of `history` calls so is what
+        there was when its phase began.
+
+        Raises:
+            YearError: the game did not play that year, or has not finished it.
+        """
+        for record in self._history:
+            if record.position.year == year and (record.after.state.done or record.after.year > year):
+                return record.after
+        years = [record.position.year for record in self._history]
+        last = (self.year if self.is_done else self.year - 1) if years else 0
+        known = f"give a year from {years[0]} to {last}" if years and years[0] <= last else "no year is over yet"
+        raise YearError(f"year {year!r:.40}: {known}")
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """All messages of the present phase."""
+        return tuple(self._messages)
+
+    def legal_orders(self, power: str) -> dict[str, tuple[str, ...]]:
+        """What the power can order now -> the legal orders (see `View.legal_orders`)."""
+        return self._position.legal_orders(self.board.check_power(power))
+
+    def orders(self, power: str) -> tuple[str, ...]:
+        """The orders the power has submitted in this phase."""
+        texts = self.board.orders.texts
+        return tuple(texts[number] for number in self._orders.get(self.board.check_power(power), ()))
+
+    @property
+    def pending_void(self) -> dict[str, tuple[Void, ...]]:
+        """Power -> the orders of this phase that were refused; only powers that have any."""
+        return {power: void for power, void in self._void.items() if void}
+
+    def view(self, player: str, asked: str = ORDERS, message_round: int = 0) -> View:
+        """What `player` (a power, or the mediator if the rules have one) may see now.
+
+        Raises:
+            UnknownPowerError: there is no such player.
+        """
+        if not isinstance(player, str) or player not in players(self.board, self.rules):
+            self.board.check_power(player)
+        own = self._orders.get(player, ())
+        return View(self._position, player, self._messages, self._history, asked, message_round, own)
+
+    def submit(self, power: str, orders: Iterable[str], strict: bool = True) -> tuple[Void, ...]:
+        """Set all orders of a power for this phase; they replace those it submitted before.
+
+        Units left out hold (movement), disband (retreats), or stay as they are (Winter).
+
+        Args:
+            strict: refuse the whole list at its first fault. If false, an order that is not legal is recorded as void
+                and the others count; a Winter list that both builds and disbands is void as a whole.
+
+        Returns:
+            The void orders with reasons; always empty when strict.
+
+        Raises:
+            UnknownPowerError, GameOverError, OrderSyntaxError, IllegalOrderError: nothing has changed then.
+        """
+        numbers, void = self._check_orders(power, orders, strict)
+        self._orders[power] = numbers
+        self._void[power] = void
+        return void
+
+    def submit_numbers(self, power: str, numbers: Sequence[int]) -> None:
+        """`submit` for orders that are known to be legal together: numbers of `board.orders`, not checked again."""
+        self._orders[power] = tuple(numbers)
+
+    def order_numbers(self, power: str) -> tuple[int, ...]:
+        """The orders that the power has submitted in this phase, as numbers of `board.orders`."""
+        return self._orders.get(power, ())
+
+    def check_orders(self, power: str, orders: Iterable[str]) -> None:
+        """Raise what a strict `submit` would raise, and submit nothing."""
+        self._check_orders(power, orders, strict=True)
+
+    def add_void(self, power: str, order: str, reason: str) -> None:
+        """Note an order that was refused before it came to `submit`; the next `submit` of the power clears it.
+
+        Raises:
+            UnknownPowerError, GameOverError: as their names say.
+        """
+        self.board.check_power(power)
+        self._check_running()
+        void = Void(_shorten(order, LONGEST_REASON), _shorten(reason, LONGEST_REASON))
+        self._void[power] = (*self._void.get(power, ()), void)
+
+    def _check_orders(
+        self, power: str, orders: Iterable[str], strict: bool
+    ) -> tuple[tuple[int, ...], tuple[Void, ...]]:
+        self.board.check_power(power)
+        self._check_running()
+        texts = _listed(power, orders)
+        if self._mixes(texts):
+            return self._refuse_mixed(power, texts, strict)
+        accepted: list[int] = []
+        void: list[Void] = []
+        for text in texts:
+            try:
+                accepted.append(self._check_order(power, text, accepted))
+            except OrderError as error:
+                if strict:
+                    raise
+                void.append(Void(_shorten(text), str(error)))
+        return tuple(accepted), tuple(void)
+
+    def _mixes(self, texts: list[str]) -> bool:
+        """Whether a Winter list both builds and disbands."""
+        if self._position.state.phase_type != ADJUSTMENTS or len(texts) < 2:
+            return False
+        kinds = set()
+        for text in texts:
+            with contextlib.suppress(OrderError):
+                kinds.add(read_checked(text, self.board).command)
+        return {"B", "D"} <= kinds
+
+    def _refuse_mixed(self, power: str, texts: list[str], strict: bool) -> tuple[tuple[int, ...], tuple[Void, ...]]:
+        reason = f"{power} both builds and disbands in {self.phase}: {texts!r:.200}. Do one or the other"
+        if strict:
+            raise IllegalOrderError(reason)
+        return (), tuple(Void(_shorten(text), reason) for text in texts)
+
+    def _check_order(self, power: str, text: str, accepted: Sequence[int]) -> int:
+        """The number of an order that `power` may give beside those it has given already."""
+        number = self._meant(power, text)
+        kind = int(self.board.orders.kind[number])
+        if kind == WAIVE:
+            return WAIVE
+        if kind == GIVE:
+            return self._check_gift(power, text, number, accepted)
+        slot = self._slot_of(power, number)
+        if slot is not None and any(self._slot_of(power, order) == slot for order in accepted):
+            raise IllegalOrderError(f"{text!r}: {power} has already ordered {self._position.slot_name(slot)}")
+        if self._position.state.phase_type == ADJUSTMENTS:
+            self._check_adjustments(power, text, kind, accepted)
+        return number
+
+    def _meant(self, power: str, text: str) -> int:
+        """The number of the order that a text means.
+
+        Raises:
+            OrderSyntaxError, IllegalOrderError: it is none, not a legal one, or it is not clear which.
+        """
+        index, is_winter = self.board.orders.index, self._position.state.phase_type == ADJUSTMENTS
+        known = index.get(text) if isinstance(text, str) else None
+        if known is not None and self._slot_of(power, known) is not None:
+            return known
+        reading = read_checked(text, self.board)
+        if reading.command == "GIVE":
+            return index[f"GIVE {reading.place}"]
+        if reading.command == "WAIVE" and is_winter:
+            return WAIVE
+        meant = meant_by(reading, self._legal_at(power, reading.place), self.board)
+        if len(meant) == 1:
+            return index[meant[0]]
+        if meant:
+            raise IllegalOrderError(f"{text!r} is not clear in {self.phase}: it may mean {_some(meant)}")
+        raise IllegalOrderError(self._why_illegal(power, text, reading))
+
+    def _legal_at(self, power: str, place: str) -> list[str]:
+        """The legal orders of what `power` has in a province."""
+        texts, position = self.board.orders.texts, self._position
+        return [
+            texts[number]
+            for slot in position.slots(self.board.power_index[power])
+            if _place_of(position.slot_name(slot)) == place[:3]
+            for number in position.slot_orders(slot).tolist()
+        ]
+
+    def _slot_of(self, power: str, number: int | None) -> int | None:
+        """The slot of the power's legal orders that has this one."""
+        for slot in self._position.slots(self.board.power_index[power]):
+            if number in self._position.slot_orders(slot):
+                return slot
+        return None
+
+    def _check_adjustments(self, power: str, text: str, kind: int, accepted: Sequence[int]) -> None:
+        builds, disbands = (int(limit[self.board.power_index[power]]) for limit in self._position.adjustments)
+        if kind == DISBAND and self.rules.is_welfare:
+            return  # any unit may go
+        room, what = (builds, "build") if kind == BUILD else (disbands, "disband")
+        if sum(self.board.orders.kind[order] == kind for order in accepted) >= room:
+            raise IllegalOrderError(f"{text!r}: {power} may {what} {room} unit{'s' * (room != 1)} in {self.phase}")
+
+    def _check_gift(self, power: str, text: str, number: int, accepted: Sequence[int]) -> int:
+        if not self.rules.transfers or self._position.state.phase_type != ADJUSTMENTS:
+            raise IllegalOrderError(f"{text!r}: points are given in Winter, under Rules(transfers=True)")
+        kinds = self.board.orders.kind
+        if self.board.orders.texts[number] == f"GIVE {power}":
+            raise IllegalOrderError(f"{text!r}: {power} cannot give to itself")
+        if sum(kinds[order] == GIVE for order in accepted) >= self.welfare[power]:
+            raise IllegalOrderError(f"{text!r}: {power} owns {self.welfare[power]} welfare points")
+        return number
+
+    def _why_illegal(self, power: str, text: str, reading: Reading) -> str:
+        """What is wrong with a well-formed order, and what would be right."""
+        options = self.legal_orders(power)
+        where = reading.place[:3]
+        for name, legal in options.items():
+            if _place_of(name) == where:
+                return f"{text!r} is not legal in {self.phase}. Legal for {name}: {_some(legal)}"
+        for other, units in self._position.units.items():
+            unit = next((unit for unit in units if unit[2:5] == where and reading.unit in ("", unit[0])), None)
+            if unit and other != power:
+                return f"{text!r}: {unit} belongs to {other}, not to {power}"
+        possible = _some(tuple(options)) or "nothing"
+        return f"{text!r}: {power} cannot order that in {self.phase}. It can order: {possible}"
+
+    def send(self, sender: str, recipient: str, text: str, message_round: int = 1) -> None:
+        """Send a message to a power or to "GLOBAL"; it is visible at once.
+
+        Raises:
+            PressError: no press in this game or this phase, unknown sender or recipient, bad text (with
+                ``press="tokens"``: no word of the vocabulary). Nothing is sent.
+            GameOverError: the game is over.
+        """
+        self.check_send(sender, recipient, text, message_round)
+        self._messages.append(Message(sender, recipient, text, self.phase, message_round))
+
+    def check_send(self, sender: str, recipient: str, text: str, message_round: int = 1) -> None:
+        """Raise what `send` would raise, and send nothing."""
+        self._check_running()
+        check_message(self.board, self.rules, sender, recipient, text, message_round)
+        if self._position.state.phase_type == RETREATS:
+            raise PressError(f"{sender} to {recipient} in {self.phase}: there are no messages in retreat phases")
+
+    def advance(self) -> None:
+        """Resolve the phase with the orders submitted, and go to the next that asks for orders.
+
+        Raises:
+            GameOverError: the game is over.
+        """
+        self._check_running()
+        before = self._position
+        orders = [self._engine_orders(power) for power in self.powers]
+        state, flags = self._engine.step(before.state, orders)
+        after = Position(self._engine, state)
+        self._history.append(
+            PhaseRecord(
+                position=before,
+                after=after,
+                orders={power: self.orders(power) for power in self.powers},
+                void=self.pending_void,
+                results=_results(before, flags),
+                messages=tuple(self._messages),
+            )
+        )
+        self._position = after
+        self._clear_phase()
+
+    def _engine_orders(self, power: str) -> np.ndarray:
+        return np.array([number for number in self._orders.get(power, ()) if number != WAIVE], np.int32)
+
+    def _check_running(self) -> None:
+        if self.is_done:
+            last = self._history[-1].phase if self._history else "its first phase"
+            raise GameOverError(f"the game ended with {last}: nothing can be done in it any more")
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the game as JSON, a superset of the `diplomacy` package's saved games. The file appears whole or not.
+
+        With it goes a SHA-256 of its content, by which `load` notices later changes.
+
+        Raises:
+            RecordError: the file cannot be written.
+        """
+        from welfare_env.game.record import save_record, to_record
+
+        save_record(to_record(self), path)
+
+    @classmethod
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        engine: str = DEFAULT_ENGINE,
+        map_name: str | None = None,
+        allow_edited: bool = False,
+    ) -> Game:
+        """Read a saved game and play it again, so that a damaged file is found out.
+
+        What does not follow from the orders (messages, refused orders, another map on which they are legal, too) is
+        compared by the SHA-256 in the file. Files of earlier versions (format 1), and those of the `diplomacy` package,
+        have none: they are played again, and the rest is taken as it stands.
+
+        Args:
+            map_name: the path of the game's map, if that is a file; a saved game cannot choose one by itself.
+            allow_edited: load a file that was changed on purpose, whatever its SHA-256. It still has to play.
+
+        Raises:
+            RecordError: no such file, truncated, damaged, edited, or not a saved game.
+            RulesError: no such engine.
+        """
+        from welfare_env.game.record import from_record, load_record
+
+        return from_record(load_record(path), engine, map_name, allow_edited)
+
+    def record(self) -> dict:
+        """The game as a dict of plain JSON types (see `welfare_env.game.record`)."""
+        from welfare_env.game.record import to_record
+
+        return to_record(self)
+
+    def __repr__(self) -> str:
+        return f"<Game on {self.board.name} in {self.phase}>"
+
+
+def _results(position: Position, flags: np.ndarray) -> dict[str, list[str]]:
+    rows = position.state.dislodged if position.state.phase_type == RETREATS else position.state.units
+    words = [[word for bit, word in enumerate(RESULTS) if flag >> bit & 1] for flag in flags.tolist()]
+    named = dict(zip((position.board.pieces[piece] for piece in rows[:, 1]), words, strict=True))
+    if position.state.phase_type == ADJUSTMENTS:
+        return {unit: result for unit, result in named.items() if result}
+    return named
+
+
+def _place_of(name: str) -> str:
+    """The province of what can be ordered: a unit ("F STP/SC"), or a home centre ("STP")."""
+    return name.split()[-1][:3]
+
+
+def _listed(power: str, orders: object) -> list[Any]:
+    """Orders as a list, in the sequence in which they were given."""
+    # Sets come in no fixed sequence, and the keys of a dict are no orders; arrays of one number cannot be listed.
+    if (
+        isinstance(orders, (str, bytes, Set, Mapping))
+        or not isinstance(orders, Iterable)
+        or (isinstance(orders, np.ndarray) and orders.ndim == 0)
+    ):
+        raise IllegalOrderError(f"orders of {power} are {orders!r:.80}: give a list of strings")
+    texts = list(itertools.islice(orders, MOST_ORDERS + 1))
+    if len(texts) > MOST_ORDERS:
+        raise IllegalOrderError(f"{power} has more than {MOST_ORDERS} orders: give one a unit")
+    return texts
+
+
+def _shorten(text: object, most: int = 200) -> str:
+    """What was given as an order, as text that can be kept in a record."""
+    given = text if isinstance(text, str) else repr(text)
+    return given[:most].encode("utf-8", "backslashreplace").decode()
+
+
+def _some(options: Sequence[str], most: int = 12) -> str:
+    more = f" ... ({len(options)} in all)" if len(options) > most else ""
+    return ", ".join(options[:most]) + more

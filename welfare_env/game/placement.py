@@ -1,0 +1,138 @@
+"""Positions given by hand, checked and turned into a state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+from welfare_env.board.board import Board
+from welfare_env.engine import PHASE_TYPES, RETREATS, Engine, State
+from welfare_env.errors import PositionError
+from welfare_env.game.position import parse_phase
+
+WELFARE_LIMIT = 10**9  # far from where int32 ends
+
+
+def position_state(
+    engine: Engine,
+    phase: str,
+    units: Mapping[str, Sequence[str]],
+    centers: Mapping[str, Sequence[str]],
+    dislodged: Mapping[str, Mapping[str, Sequence[str]]],
+    welfare: Mapping[str, int],
+) -> State:
+    """The state of a position given in strings (see `Game.from_position`).
+
+    Raises:
+        PositionError, UnknownPowerError: with the fault and what would be right.
+    """
+    board = engine.board
+    number, year = parse_phase(phase, board, engine.rules.years)
+    for name, given in (("units", units), ("centers", centers), ("dislodged", dislodged), ("welfare", welfare)):
+        _check_mapping(board, name, given)
+    _check_lists(units, centers, dislodged)
+    if bool(any(dislodged.values())) != (PHASE_TYPES[number] == RETREATS):
+        raise PositionError(f"phase {phase}: dislodged units are given in retreat phases, and only there")
+    standing = _rows(board, units, "units")
+    waiting = _rows(board, dislodged, "dislodged units")
+    most = len(board.provinces) // 2 + 1
+    if len(waiting) > most:
+        raise PositionError(
+            f"{len(waiting)} dislodged units: map {board.name!r} can have {most}, each with a dislodger"
+        )
+    influence = np.full(len(board.provinces), -1, np.int8)
+    influence[board.piece_province[standing[:, 1]]] = standing[:, 0]
+    return State.pack(
+        board.layout,
+        phase=number,
+        year=year,
+        units=standing,
+        dislodged=waiting,
+        retreats=_options(board, dislodged),
+        owners=_owners(board, centers),
+        welfare=_welfare(board, welfare),
+        influence=influence,
+    )
+
+
+def _check_mapping(board: Board, name: str, given: object) -> None:
+    if not isinstance(given, Mapping):
+        raise PositionError(f"{name}={given!r:.200}: give a dict with powers as keys")
+    for power in given:
+        board.check_power(power)
+
+
+def _check_lists(
+    units: Mapping[str, Sequence[str]],
+    centers: Mapping[str, Sequence[str]],
+    dislodged: Mapping[str, Mapping[str, Sequence[str]]],
+) -> None:
+    for name, listed in (("units", units), ("centers", centers)):
+        for power, names in listed.items():
+            _check_names(f"{name} of {power}", names)
+    for power, waiting in dislodged.items():
+        if not isinstance(waiting, Mapping):
+            raise PositionError(f"dislodged of {power} is {waiting!r:.200}: give a dict, unit -> list of locations")
+        for unit, places in waiting.items():
+            _check_names(f"retreats of {unit!s:.80}", places)
+
+
+def _check_names(what: str, names: object) -> None:
+    if not isinstance(names, (list, tuple)) or not all(isinstance(name, str) for name in names):
+        raise PositionError(f"{what} are {names!r:.200}: give a list of strings")
+
+
+def _rows(board: Board, units: Mapping[str, Iterable[str]], what: str) -> np.ndarray:
+    """int16 [units, 2], power and piece; at most one unit in a province."""
+    rows: list[tuple[int, int]] = []
+    seen: dict[str, str] = {}
+    for power in board.powers:
+        for unit in units.get(power, ()):
+            if unit not in board.piece_index:
+                options = [piece for piece in board.pieces if unit[2:5] == piece[2:5]]
+                right = f"; possible: {', '.join(options)}" if options else ""
+                raise PositionError(f"{what} of {power}: {unit!r:.80} cannot stand on map {board.name!r}{right}")
+            if unit[2:5] in seen:
+                raise PositionError(f"{what}: {seen[unit[2:5]]} and {unit} ({power}) are in one province")
+            seen[unit[2:5]] = f"{unit} ({power})"
+            rows.append((board.power_index[power], board.piece_index[unit]))
+    return np.array(rows, np.int16).reshape(-1, 2)
+
+
+def _options(board: Board, dislodged: Mapping[str, Mapping[str, Sequence[str]]]) -> np.ndarray:
+    """int16 [dislodged, options], padded with -1."""
+    named = [(unit, places) for power in board.powers for unit, places in dislodged.get(power, {}).items()]
+    padded = np.full((len(named), max((len(places) for _, places in named), default=0)), -1, np.int16)
+    for row, (unit, places) in zip(padded, named, strict=True):
+        if len(set(places)) < len(places):
+            raise PositionError(f"retreats of {unit} are {places!r:.200}: name each once")
+        for column, place in enumerate(places):
+            if place not in board.moves[unit]:
+                raise PositionError(
+                    f"{unit} cannot retreat to {place!r:.80}; it borders {', '.join(board.moves[unit])}"
+                )
+            row[column] = board.location_index[place]
+    return padded
+
+
+def _owners(board: Board, centers: Mapping[str, Sequence[str]]) -> np.ndarray:
+    owners = np.full(len(board.centers), -1, np.int8)
+    for power, owned in centers.items():
+        for center in owned:
+            if center not in board.center_index:
+                raise PositionError(f"centers of {power}: {center!r:.80} is no supply centre of map {board.name!r}")
+            number = board.center_index[center]
+            if owners[number] not in (-1, board.power_index[power]):
+                raise PositionError(f"centre {center} has two owners: {board.powers[owners[number]]} and {power}")
+            owners[number] = board.power_index[power]
+    return owners
+
+
+def _welfare(board: Board, welfare: Mapping[str, int]) -> np.ndarray:
+    points = np.zeros(len(board.powers), np.int32)
+    for power, value in welfare.items():
+        if isinstance(value, bool) or not isinstance(value, int) or abs(value) > WELFARE_LIMIT:
+            raise PositionError(f"welfare of {power} is {value!r:.80}: give a whole number up to {WELFARE_LIMIT}")
+        points[board.power_index[power]] = value
+    return points

@@ -1,0 +1,194 @@
+"""A position in words: the strings that people and policies read, made from a state's arrays when first touched."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from types import MappingProxyType
+
+import numpy as np
+
+from welfare_env.board.board import Board
+from welfare_env.board.orders import BUILD, DISBAND
+from welfare_env.engine import ADJUSTMENTS, RETREATS, SEASONS, Engine, Legal, State, adjustments
+from welfare_env.errors import PositionError
+from welfare_env.game.scoring import scores
+
+LONGEST_PHASE = 12  # characters
+Units = dict[str, tuple[str, ...]]
+UnitsView = Mapping[str, tuple[str, ...]]  # read-only
+
+
+class Position:
+    """An engine's state seen through its board. Read-only; shared by all views of the same moment."""
+
+    def __init__(self, engine: Engine, state: State) -> None:
+        self.engine = engine
+        self.state = state
+
+    def __getstate__(self) -> dict[str, object]:
+        return {"engine": self.engine, "state": self.state}  # the rest is cached, and read-only mappings do not copy
+
+    @property
+    def board(self) -> Board:
+        return self.engine.board
+
+    @functools.cached_property
+    def phase(self) -> str:
+        """Short name: season, year, type ("S1901M"); "COMPLETED" after the end."""
+        if self.state.done:
+            return "COMPLETED"
+        return f"{SEASONS[self.state.phase]}{self.year:04d}{self.state.phase_type}"
+
+    @property
+    def year(self) -> int:
+        return self.board.first_year + self.state.year
+
+    @functools.cached_property
+    def units(self) -> UnitsView:
+        """Power -> its units, without dislodged ones."""
+        return self._by_power(self.state.units)
+
+    @functools.cached_property
+    def dislodged(self) -> Mapping[str, UnitsView]:
+        """Power -> its dislodged units -> the locations each may try to retreat to."""
+        places = self.board.locations
+        found: dict[str, dict[str, tuple[str, ...]]] = {power: {} for power in self.board.powers}
+        for (power, piece), options in zip(self.state.dislodged.tolist(), self.state.retreats.tolist(), strict=True):
+            unit = self.board.pieces[piece]
+            found[self.board.powers[power]][unit] = tuple(places[place] for place in options if place >= 0)
+        return MappingProxyType({power: MappingProxyType(units) for power, units in found.items()})
+
+    @functools.cached_property
+    def centers(self) -> UnitsView:
+        """Power -> the supply centres it owns."""
+        owned: dict[str, list[str]] = {power: [] for power in self.board.powers}
+        for center, owner in zip(self.board.centers, self.state.owners.tolist(), strict=True):
+            if owner >= 0:
+                owned[self.board.powers[owner]].append(center)
+        return _frozen(owned)
+
+    @functools.cached_property
+    def welfare(self) -> Mapping[str, int]:
+        """Power -> welfare points so far."""
+        return MappingProxyType(dict(zip(self.board.powers, self.state.welfare.tolist(), strict=True)))
+
+    @functools.cached_property
+    def scores(self) -> Mapping[str, float]:
+        """Power -> its score under the rules' scoring if the game ended now."""
+        values = scores(self.board, self.engine.rules, self.state).tolist()
+        return MappingProxyType(dict(zip(self.board.powers, values, strict=True)))
+
+    @functools.cached_property
+    def influence(self) -> UnitsView:
+        """Power -> the provinces it was the last to stand in."""
+        held: dict[str, list[str]] = {power: [] for power in self.board.powers}
+        for province, power in zip(self.board.provinces, self.state.influence.tolist(), strict=True):
+            if power >= 0:
+                held[self.board.powers[power]].append(province)
+        return _frozen(held)
+
+    @functools.cached_property
+    def legal(self) -> Legal:
+        if self.state.done:
+            none = np.zeros(0, np.int32)
+            return Legal(none, none.astype(np.int16), none.astype(np.int8))
+        return self.engine.legal(self.state)
+
+    @functools.cached_property
+    def adjustments(self) -> tuple[np.ndarray, np.ndarray]:
+        """Units each power may build and must disband now; zeros outside Winter. int64 [powers] twice."""
+        builds = disbands = np.zeros(len(self.board.powers), np.int64)
+        if self.state.phase_type == ADJUSTMENTS and not self.state.done:
+            builds, disbands = adjustments(self.board, self.engine.rules, self.state)
+        for limit in (builds, disbands):
+            limit.setflags(write=False)
+        return builds, disbands
+
+    @functools.cached_property
+    def _slots(self) -> tuple[dict[int, np.ndarray], dict[int, list[int]]]:
+        """Slot -> its legal orders, and power -> its slots."""
+        slots, powers = self.legal.slots, self.legal.powers
+        edges = [0, *(np.flatnonzero(np.diff(slots)) + 1).tolist(), len(slots)] if len(slots) else []
+        orders: dict[int, np.ndarray] = {}
+        owned: dict[int, list[int]] = {power: [] for power in range(len(self.board.powers))}
+        for first, last in pairwise(edges):
+            slot = int(slots[first])
+            orders[slot] = self.legal.orders[first:last]
+            owned[int(powers[first])].append(slot)
+        return orders, owned
+
+    def slot_orders(self, slot: int) -> np.ndarray:
+        """The legal orders of a slot, sorted: int32 [n]."""
+        return self._slots[0][slot]
+
+    def slots(self, power: int) -> list[int]:
+        """The slots that a power may order, sorted."""
+        return self._slots[1][power]
+
+    def slot_province(self, slot: int) -> int:
+        """Where what a slot orders stands: index of a province."""
+        return int(self.board.piece_province[self._ordered[slot, 1]])
+
+    @functools.cached_property
+    def _ordered(self) -> np.ndarray:
+        """What orders are for: dislodged units in retreats, else units; int32 [n, 2], power and piece."""
+        return self.state.dislodged if self.state.phase_type == RETREATS else self.state.units
+
+    def winter_orders(self, power: int, given: Sequence[int]) -> np.ndarray:
+        """What a power may order this Winter beside what it has ordered; without WAIVE and transfers: int32 [n]."""
+        kind, chosen = self.board.orders.kind, set(given)
+        lists = [orders for orders in map(self.slot_orders, self.slots(power)) if chosen.isdisjoint(orders.tolist())]
+        free = np.concatenate(lists) if lists else np.zeros(0, np.int32)
+        kinds = kind[list(given)]
+        builds, disbands = int((kinds == BUILD).sum()), int((kinds == DISBAND).sum())
+        if disbands or builds >= self.adjustments[0][power]:
+            free = free[kind[free] != BUILD]
+        if builds or (not self.engine.rules.is_welfare and disbands >= self.adjustments[1][power]):
+            free = free[kind[free] != DISBAND]
+        return free
+
+    def slot_name(self, slot: int) -> str:
+        """What a slot of the legal orders orders: a unit ("A PAR"), or an empty home centre ("PAR")."""
+        rows = self._ordered
+        return self.board.pieces[rows[slot, 1]] if slot < len(rows) else self.board.centers[slot - len(rows)]
+
+    def legal_orders(self, power: str) -> dict[str, tuple[str, ...]]:
+        """What can be ordered -> its legal orders, for one power (see `View.legal_orders`)."""
+        texts = self.board.orders.texts
+        return {
+            self.slot_name(slot): tuple(texts[number] for number in self.slot_orders(slot).tolist())
+            for slot in self.slots(self.board.power_index[power])
+        }
+
+    def is_alive(self, power: str) -> bool:
+        """Whether a power has a unit or a centre left."""
+        return bool(self.units[power] or self.centers[power] or self.dislodged[power])
+
+    def _by_power(self, rows: np.ndarray) -> UnitsView:
+        found: dict[str, list[str]] = {power: [] for power in self.board.powers}
+        for power, piece in rows.tolist():
+            found[self.board.powers[power]].append(self.board.pieces[piece])
+        return _frozen(found)
+
+
+def _frozen(lists: dict[str, list[str]]) -> UnitsView:
+    return MappingProxyType({power: tuple(names) for power, names in lists.items()})
+
+
+def parse_phase(text: object, board: Board, years: int) -> tuple[int, int]:
+    """Phase number and year index of a short name such as "F1905M".
+
+    Raises:
+        PositionError: not such a name, or a year outside the game.
+    """
+    names = {f"{SEASONS[phase]}{kind}": phase for phase, kind in enumerate("MRMRA")}
+    if isinstance(text, str) and len(text) <= LONGEST_PHASE and text[1:-1].isdecimal() and text[0] + text[-1] in names:
+        year = int(text[1:-1]) - board.first_year
+        if 0 <= year < years:
+            return names[text[0] + text[-1]], year
+    last = board.first_year + years - 1
+    raise PositionError(
+        f"phase {text!r:.40}: give S, F or W, a year from {board.first_year} to {last}, and M, R or A, e.g. 'F{last}M'"
+    )

@@ -1,0 +1,177 @@
+"""Press: messages, who may write to whom, and who may read what.
+
+Free text
+    With ``press="text"`` a message is any text of up to 4,000 characters.
+
+Tokens
+    With ``press="tokens"`` a message is one of the words of `TOKENS`, so that learned players can speak:
+
+    ======  ========================
+    number  word
+    ======  ========================
+    0       silence: nothing is sent
+    1       propose peace
+    2       propose demilitarisation
+    3       ask for support
+    4       accept
+    5       refuse
+    ======  ========================
+
+    In arrays and actions a word is its number, everywhere else itself: a message is a `Message` as in free text, in
+    views, records and saved games. A player sends each recipient at most one word a round. Words bind nobody; what they
+    come to mean is the players' affair. `VOCABULARY_VERSION` goes up whenever a number changes its word: whatever keeps
+    numbers (a learned player's weights) should keep the version with them.
+
+What was heard
+    Observations of games with tokens have an array of the words that the observer has heard and said in this phase, see
+    `observe_messages`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from gymnasium import spaces
+
+from welfare_env import checks
+from welfare_env.board.board import Board
+from welfare_env.errors import PressError, did_you_mean
+from welfare_env.rules import Rules
+
+if TYPE_CHECKING:
+    from welfare_env.game.position import Position
+
+GLOBAL = "GLOBAL"
+MEDIATOR = "MEDIATOR"
+MAX_MESSAGE_LENGTH = 4000  # characters
+VOCABULARY_VERSION = 1
+TOKENS = ("propose peace", "propose demilitarisation", "ask for support", "accept", "refuse")
+COLUMNS = 3  # of `observe_messages`, a round
+
+
+@dataclass(frozen=True)
+class Message:
+    """A message: data, never instructions. Visible to its sender, its recipient, and to all if sent to GLOBAL.
+
+    Attributes:
+        phase: short name of the phase in which it was sent.
+        round: message round, from 1.
+    """
+
+    sender: str
+    recipient: str
+    text: str
+    phase: str
+    round: int
+
+    def is_visible_to(self, player: str) -> bool:
+        return player in (self.sender, self.recipient) or self.recipient == GLOBAL
+
+
+def players(board: Board, rules: Rules) -> tuple[str, ...]:
+    """Everybody who takes part: the powers, and the mediator where the rules have one."""
+    return (*board.powers, MEDIATOR) if rules.mediator else board.powers
+
+
+def recipients(board: Board, rules: Rules, sender: str) -> tuple[str, ...]:
+    """Whom `sender` may write to."""
+    return (*(player for player in players(board, rules) if player != sender), GLOBAL)
+
+
+def speakers(position: Position) -> list[str]:
+    """Who is asked for messages: the mediator, and powers that are not eliminated."""
+    everybody = players(position.board, position.engine.rules)
+    return [player for player in everybody if player == MEDIATOR or position.is_alive(player)]
+
+
+def vocabulary(rules: Rules) -> tuple[str, ...]:
+    """The words that messages are made of; empty where they are free text, or there are none."""
+    return TOKENS if rules.has_tokens else ()
+
+
+def check_message(
+    board: Board, rules: Rules, sender: object, recipient: object, text: object, message_round: object
+) -> None:
+    """Refuse what must not be sent.
+
+    Raises:
+        PressError: no press in this game, unknown sender, recipient or round, or a text that is empty, too long, no
+            text, or (in a game with tokens) no word of the vocabulary.
+    """
+    if not rules.has_press:
+        raise PressError("this game has no press: make it with press='text' or 'tokens' and message_rounds >= 1")
+    everybody = players(board, rules)
+    if not isinstance(sender, str) or sender not in everybody:
+        given = f"{checks.shown(sender)}{did_you_mean(sender, everybody)}"
+        raise PressError(f"sender {given}: choose one of {', '.join(everybody)}")
+    possible = recipients(board, rules, sender)
+    if not isinstance(recipient, str) or recipient not in possible:
+        given = f"{checks.shown(recipient)}{did_you_mean(recipient, possible)}"
+        raise PressError(f"{sender} cannot write to {given}: choose one of {', '.join(possible)}")
+    where = f"message from {sender} to {recipient}"
+    if rules.has_tokens:
+        _check_token(where, text)
+    else:
+        _check_text(where, text)
+    if type(message_round) is not int or not 1 <= message_round <= rules.message_rounds:
+        given = checks.shown(message_round)
+        raise PressError(f"message round {given}: give a whole number from 1 to {rules.message_rounds}")
+
+
+def _check_token(where: str, text: object) -> None:
+    if not isinstance(text, str) or text not in TOKENS:
+        words = ", ".join(map(repr, TOKENS))
+        raise PressError(
+            f"{where} is {checks.shown(text)}{did_you_mean(text, TOKENS)}: give one of {words} "
+            f"(in an action also its number, 1 to {len(TOKENS)})"
+        )
+
+
+def _check_text(where: str, text: object) -> None:
+    if not isinstance(text, str):
+        raise PressError(f"{where} is {type(text).__name__}: give a string")
+    if not text.strip():
+        raise PressError(f"{where} is empty")
+    if len(text) > MAX_MESSAGE_LENGTH:
+        raise PressError(
+            f"{where} has {len(text)} characters, at most {MAX_MESSAGE_LENGTH} are allowed: {text[:40]!r}..."
+        )
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise PressError(f"{where} is no valid Unicode text: {error}") from error
+
+
+def messages_space(board: Board, rules: Rules) -> spaces.Box:
+    """The space of `observe_messages`."""
+    return spaces.Box(0, len(TOKENS), (len(players(board, rules)), COLUMNS * rules.message_rounds), np.int8)
+
+
+def observe_messages(board: Board, rules: Rules, player: str, messages: Iterable[Message]) -> np.ndarray:
+    """The words of one phase as `player` heard and said them: int8 [players, 3 * rounds], 0 is silence.
+
+    Rows are the players: powers as in the board's observation, so the observer first (the mediator sees them in the
+    board's sequence); the mediator, if there is one, is last. Columns are three a round, the first round first:
+
+    1. what the row's player said to the observer alone,
+    2. what the row's player said to all; the observer's own row tells what it said to all itself,
+    3. what the observer said to the row's player alone.
+
+    Args:
+        messages: all messages of the phase, whoever can see them. Of several between the same two in one round the
+            last counts.
+    """
+    number = len(board.powers)
+    first = 0 if player == MEDIATOR else board.power_index[player]
+    rows = {power: (index - first) % number for index, power in enumerate(board.powers)} | {MEDIATOR: number}
+    seen = np.zeros((len(players(board, rules)), COLUMNS * rules.message_rounds), np.int8)
+    for message in messages:
+        if not message.is_visible_to(player):
+            continue
+        column = 0 if message.recipient == player else 1 if message.recipient == GLOBAL else 2
+        row = rows[message.recipient if column == 2 else message.sender]
+        seen[row, COLUMNS * (message.round - 1) + column] = 1 + TOKENS.index(message.text)
+    return seen

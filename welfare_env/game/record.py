@@ -1,0 +1,372 @@
+"""Saved games: JSON, a superset of what the `diplomacy` package saves, readable by its viewers.
+
+A record is ``{"id", "map", "rules", "phases": [...], "welfare_env": {...}}``. A phase has the position at its start
+(``state``), ``orders``, ``results``, ``messages`` and, ours, ``void`` (refused orders with reasons); the last entry is
+the present position. ``welfare_env`` holds the format number, our `Rules`, centres of the map, years played, scores,
+the digest of a map file and, since format 2, the SHA-256 of all this; callers may add keys to it, which the SHA-256
+leaves out. Nothing in a record depends on the time or the machine.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import itertools
+import json
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from welfare_env import checks
+from welfare_env.board.loading import is_known, map_digest
+from welfare_env.engine import ADJUSTMENTS, DEFAULT_ENGINE, ENGINES
+from welfare_env.errors import RecordError, WelfareEnvError
+from welfare_env.game.position import Position
+from welfare_env.game.press import Message
+from welfare_env.rules import Rules
+
+if TYPE_CHECKING:
+    from welfare_env.game.game import Game, Void
+
+FORMAT = 2
+WITHOUT_DIGEST = 1  # the format of earlier versions
+OWN_KEYS = ("format", "rules", "num_centers", "years_played", "scores", "winner", "map_digest")
+UPSTREAM_RULES = ["NO_PRESS", "POWER_CHOICE"]
+LARGEST_FILE = 64 * 2**20  # bytes; ten years of full press are one or two
+DEEPEST = 20  # lists and objects in each other; a record has six
+COMPLETED = "COMPLETED"
+
+
+def to_record(game: Game) -> dict[str, Any]:
+    """The game so far as plain JSON types."""
+    clock = itertools.count()  # in place of times: the upstream format wants a number a message, unique in the game
+    phases = [
+        _phase(record.position, record.orders, record.void, record.results, record.messages, clock)
+        for record in game.history
+    ]
+    orders = {power: game.orders(power) for power in game.powers if game.orders(power)}
+    phases.append(_phase(game.position, orders, game.pending_void, {}, game.messages, clock))
+    record: dict[str, Any] = {
+        "id": "welfare_env",
+        "map": game.board.name,
+        "rules": list(UPSTREAM_RULES),
+        "phases": phases,
+        "welfare_env": {
+            "format": FORMAT,
+            "rules": game.rules.to_dict(),
+            "num_centers": len(game.board.centers),
+            "years_played": years_played(game),
+            "scores": game.scores,
+            "winner": game.winner,
+        }
+        | ({"map_digest": game.board.digest} if game.board.digest else {}),
+    }
+    record["welfare_env"]["sha256"] = digest_of(record)
+    return record
+
+
+def digest_of(record: dict[str, Any]) -> str:
+    """SHA-256 of what we write into a record, in one form of JSON; keys that callers added are left out."""
+    ours = {key: record.get(key) for key in ("id", "map", "rules", "phases")}
+    extra = record["welfare_env"]
+    text = json.dumps([ours, {key: extra.get(key) for key in OWN_KEYS}], sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def years_played(game: Game) -> int:
+    """Years that have been finished since the game began (which may be in any position)."""
+    state = game.position.state
+    first = game.history[0].position.state.year if game.history else state.year
+    return state.year - first + state.done
+
+
+def _phase(
+    position: Position,
+    orders: dict[str, tuple[str, ...]],
+    void: dict[str, tuple[Void, ...]],
+    results: dict[str, list[str]],
+    messages: tuple[Message, ...],
+    clock: Iterator[int],
+) -> dict[str, Any]:
+    return {
+        "name": position.phase,
+        "state": _state(position),
+        "orders": {power: list(texts) for power, texts in orders.items()},
+        "results": results,
+        "messages": [_message(message, next(clock)) for message in messages],
+        "void": {
+            power: [{"order": order.order, "reason": order.reason} for order in refused]
+            for power, refused in void.items()
+        },
+    }
+
+
+def _state(position: Position) -> dict[str, Any]:
+    board, dislodged = position.board, position.dislodged
+    standing = {power: [*units, *(f"*{unit}" for unit in dislodged[power])] for power, units in position.units.items()}
+    return {
+        "name": position.phase,
+        "units": standing,
+        "retreats": {p: {unit: list(places) for unit, places in units.items()} for p, units in dislodged.items()},
+        "centers": {power: list(centers) for power, centers in position.centers.items()},
+        "homes": {power: list(homes) for power, homes in board.homes.items()},
+        "influence": {power: list(provinces) for power, provinces in position.influence.items()},
+        "civil_disorder": dict.fromkeys(board.powers, 0),
+        "builds": _builds(position),
+        "welfare": dict(position.welfare),
+    }
+
+
+def _builds(position: Position) -> dict[str, dict[str, Any]]:
+    """What the upstream format tells of Winters: units to build (or, negative, to remove) and where."""
+    builds, disbands = position.adjustments
+    told = {}
+    for number, power in enumerate(position.board.powers):
+        is_winter = position.state.phase_type == ADJUSTMENTS and builds[number] > 0
+        homes = (
+            [name for name in position.legal_orders(power) if name in position.board.homes[power]] if is_winter else []
+        )
+        told[power] = {"count": int(builds[number] - disbands[number]), "homes": homes}
+    return told
+
+
+def _message(message: Message, number: int) -> dict[str, Any]:
+    return {
+        "sender": message.sender,
+        "recipient": message.recipient,
+        "message": message.text,
+        "phase": message.phase,
+        "time_sent": number,
+        "round": message.round,
+    }
+
+
+def save_record(record: dict[str, Any], path: str | os.PathLike[str]) -> None:
+    """Write a record; the file appears whole or not at all.
+
+    Raises:
+        RecordError: the file cannot be written.
+    """
+    target = _path(path)
+    draft = target.with_name(f".{target.name[:40]}.{os.getpid()}.draft")
+    try:
+        if target.exists() and not target.is_file():  # a folder; a device or a pipe, which would be replaced
+            raise RecordError(f"cannot write {str(target)!r:.300}: it is no regular file")
+        with open(draft, "w", encoding="utf-8") as file:
+            json.dump(record, file, ensure_ascii=False)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(draft, target)
+    except (OSError, UnicodeError) as error:
+        with contextlib.suppress(OSError, UnicodeError):
+            draft.unlink()
+        raise RecordError(f"cannot write {str(target)!r:.300}: {_reason(error)}") from error
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, OSError):
+        return error.strerror or str(error)
+    return "the name or the text is no valid Unicode"
+
+
+def _path(path: object) -> Path:
+    name = os.fspath(path) if isinstance(path, (str, os.PathLike)) else None
+    if isinstance(name, str) and "\0" not in name and Path(name).name:
+        return Path(name)
+    raise RecordError(f"path {path!r:.300}: give the path of a file")
+
+
+def load_record(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Read a record.
+
+    Raises:
+        RecordError: no such file, no regular one (a folder, a pipe, a device), too large, or no JSON of a saved game.
+    """
+    source = _path(path)
+    shown = repr(str(source))[:300]
+    try:
+        content = _content(source, shown)
+    except (OSError, UnicodeError) as error:
+        raise RecordError(f"cannot read {shown}: {_reason(error)}") from error
+    try:
+        record = json.loads(content.decode())
+    except (ValueError, RecursionError) as error:
+        raise RecordError(f"{shown} is damaged or no saved game (JSON expected): {error!s:.200}") from error
+    if not isinstance(record, dict) or not isinstance(record.get("phases"), list) or not record["phases"]:
+        raise RecordError(f'{shown} is no saved game: it has no list of "phases"')
+    return record
+
+
+def _content(source: Path, shown: str) -> bytes:
+    if not stat.S_ISREG(source.stat().st_mode):  # before it is opened: a pipe would wait for a writer
+        raise RecordError(f"cannot read {shown}: it is no regular file")
+    with source.open("rb") as file:
+        content = file.read(LARGEST_FILE + 1)
+    if len(content) > LARGEST_FILE:
+        raise RecordError(f"{shown} has more than {LARGEST_FILE} bytes: no saved game is that large")
+    return content
+
+
+def from_record(
+    record: dict[str, Any],
+    engine: str = DEFAULT_ENGINE,
+    map_name: str | None = None,
+    allow_edited: bool = False,
+) -> Game:
+    """Play a record again, comparing every position with the recorded one.
+
+    A game that the `diplomacy` package saved becomes a standard game of up to 100 years.
+
+    Args:
+        map_name: the map, where it is a file of the caller's; other files are not read, whatever the record says.
+        allow_edited: take a record that is not what its SHA-256 says (see `Game.load`).
+
+    Raises:
+        RecordError: a part is missing, malformed or edited, or a position does not follow from the orders before it.
+        RulesError: no such engine.
+    """
+    checks.choice("engine", engine, ENGINES)
+    _check_depth(record)
+    try:
+        if not allow_edited:
+            _check_digest(record)
+        return _replay(record, engine, map_name)
+    except RecordError:
+        raise
+    except WelfareEnvError as error:
+        raise RecordError(f"saved game is damaged: {error}") from error
+    except (KeyError, TypeError, AttributeError, ValueError, IndexError) as error:
+        raise RecordError(f"saved game is damaged: {type(error).__name__}: {error!s:.200}") from error
+
+
+def _check_depth(record: object) -> None:
+    """That nothing is nested so deep that to print or compare it would end in a RecursionError."""
+    layer = [record]
+    for _ in range(DEEPEST):
+        layer = [part for whole in layer for part in _parts(whole)]
+    if layer:
+        raise RecordError(f"saved game is damaged: it is nested more than {DEEPEST} deep")
+
+
+def _parts(whole: object) -> Iterable[object]:
+    return whole.values() if isinstance(whole, dict) else whole if isinstance(whole, list) else ()
+
+
+def _check_digest(record: dict[str, Any]) -> None:
+    extra = record.get("welfare_env")
+    if extra is None or extra["format"] == WITHOUT_DIGEST:
+        return
+    if extra.get("sha256") != digest_of(record):
+        raise RecordError(
+            "saved game was edited or is damaged: it is not what its SHA-256 says. To load it all the same, and play "
+            "what it says, pass allow_edited=True"
+        )
+
+
+def _replay(record: dict[str, Any], engine: str, map_name: str | None) -> Game:
+    phases = record["phases"]
+    game = _first_position(record, engine, map_name)
+    for number, phase in enumerate(phases):
+        _compare(game, phase, number)
+        _submit(game, phase)
+        if number + 1 < len(phases):
+            game.advance()
+    if "welfare_env" in record:
+        _compare_all(game, record)
+    return game
+
+
+def _map_name(record: dict[str, Any], map_name: str | None) -> str:
+    """A record's map. It may name an installed map or a toy board; a file is read only if the caller names it."""
+    name = map_name if map_name is not None else record["map"]
+    if map_name is None and not (isinstance(name, str) and is_known(name)):
+        raise RecordError(f"saved game is on the map {name!r:.100}: to read a map file, give its path as map_name")
+    return name
+
+
+def _first_position(record: dict[str, Any], engine: str, map_name: str | None) -> Game:
+    from welfare_env.game.game import Game
+
+    name = _map_name(record, map_name)
+    then, now = record.get("welfare_env", {}).get("map_digest"), map_digest(name)
+    if then is not None and then != now:
+        told = f"its digest was {then!s:.16}..., that of {name!r} is {now[:16] or 'none, it is known by name'}"
+        raise RecordError(f"the map is not that of the saved game, or has changed since: {told}")
+    first = record["phases"][0]
+    state = first["state"]
+    units = {power: [unit for unit in units if unit[0] != "*"] for power, units in state["units"].items()}
+    return Game.from_position(
+        phase=first["name"],
+        units=units,
+        centers=state["centers"],
+        dislodged={power: retreats for power, retreats in state.get("retreats", {}).items() if retreats},
+        welfare=state.get("welfare"),
+        rules=_rules(record),
+        map_name=name,
+        engine=engine,
+    )
+
+
+def _rules(record: dict[str, Any]) -> Rules:
+    extra = record.get("welfare_env")
+    if extra is None:
+        return Rules(variant="standard", years=100)
+    if extra["format"] not in (WITHOUT_DIGEST, FORMAT):
+        raise RecordError(
+            f"saved game has format {extra['format']!r:.40}; this version reads {WITHOUT_DIGEST} and {FORMAT}"
+        )
+    return Rules.from_dict(extra["rules"])
+
+
+def _compare(game: Game, phase: dict[str, Any], number: int) -> None:
+    if phase["name"] != game.phase:
+        raise RecordError(f"saved game is damaged: phase {number} is {phase['name']!r:.80}, expected {game.phase!r}")
+    ours = _state(game.position)
+    for key in ("units", "centers", "welfare"):
+        theirs = phase["state"].get(key, ours[key] if key == "welfare" else None)
+        if _sorted(theirs) != _sorted(ours[key]):
+            raise RecordError(
+                f"saved game is damaged: {key} of {phase['name']} do not follow from the orders before: "
+                f"recorded {theirs!s:.300}, played again {ours[key]!s:.300}"
+            )
+
+
+def _compare_all(game: Game, record: dict[str, Any]) -> None:
+    """Our own records must come out as they went in, but for keys that callers added to "welfare_env"."""
+    ours = json.loads(json.dumps(to_record(game)))
+    for key in ("format", "sha256", "map_digest"):  # compared before
+        ours["welfare_env"].pop(key, None)
+    for mine, theirs in zip(ours["phases"], record["phases"], strict=True):
+        _compare_parts(mine, theirs, f"phase {mine['name']}")
+    _compare_parts(ours["welfare_env"], record["welfare_env"], "welfare_env")
+
+
+def _compare_parts(ours: dict[str, Any], theirs: dict[str, Any], where: str) -> None:
+    for key, value in ours.items():
+        if json.loads(json.dumps(theirs[key])) != value:
+            raise RecordError(
+                f"saved game is damaged: {key} of {where}: recorded {theirs[key]!r:.200}, played again {value!r:.200}"
+            )
+
+
+def _sorted(values: dict[str, Any]) -> dict[str, Any]:
+    return {power: sorted(value) if isinstance(value, list) else value for power, value in values.items()}
+
+
+def _submit(game: Game, phase: dict[str, Any]) -> None:
+    for message in phase.get("messages", []):
+        game.send(message["sender"], message["recipient"], message["message"], message.get("round", 1))
+    is_ours = "void" in phase  # upstream files hold void orders among the others; ours keep them apart
+    for power, orders in (phase.get("orders") or {}).items():
+        game.submit(power, orders or [], strict=is_ours)
+    for power, refused in phase.get("void", {}).items():
+        for order in refused:
+            game.add_void(power, _text(order["order"]), _text(order["reason"]))
+
+
+def _text(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    raise RecordError(f"saved game is damaged: {value!r:.80} where a text belongs")

@@ -1,0 +1,27 @@
+"""Scores of a position: welfare points, or one of the standard game's systems (paper, appendix A)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from welfare_env.board.board import Board
+from welfare_env.engine import State
+from welfare_env.rules import Rules
+
+
+def scores(board: Board, rules: Rules, state: State) -> np.ndarray:
+    """Score of every power if the game ended in this position: float64 [powers].
+
+    "welfare": the points. "sum-of-squares": share of the pot of 1 by squared centres. "draw-size": an equal share of
+    the pot of 1 for every power that still owns a centre. In both a solo winner takes the pot. "concave" (SD'):
+    the square root of the centres owned, which does not sum to a constant.
+    """
+    if rules.scoring == "welfare":
+        return state.welfare.astype(np.float64)
+    centers = np.bincount(state.owners[state.owners >= 0], minlength=len(board.powers)).astype(np.float64)
+    if rules.scoring == "concave":
+        return np.sqrt(centers)
+    if state.winner >= 0:
+        return np.eye(len(board.powers))[state.winner]
+    weights = centers**2 if rules.scoring == "sum-of-squares" else (centers > 0).astype(np.float64)
+    return weights / max(weights.sum(), 1.0)

@@ -1,0 +1,245 @@
+"""What one player may see: a read-only snapshot in words, built only where it is touched."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from welfare_env import checks
+from welfare_env.board.board import Board
+from welfare_env.engine import SEASONS, State
+from welfare_env.errors import ActionError
+from welfare_env.game.position import Position
+from welfare_env.game.press import Message, recipients, vocabulary
+from welfare_env.rules import Rules
+
+if TYPE_CHECKING:
+    from welfare_env.game.game import PhaseRecord
+
+MESSAGES, ORDERS = "messages", "orders"
+
+
+class View:
+    """The game as `power` sees it at one moment. Later moves do not change it.
+
+    Attributes:
+        power: whose view this is; "MEDIATOR" has no units and sees what all see.
+        asked: "messages" or "orders", what the player is asked for.
+        message_round: 1 .. R when asked for messages, else 0.
+        messages: the messages of this phase that the player can see, in the order they were sent.
+    """
+
+    def __init__(
+        self,
+        position: Position,
+        power: str,
+        messages: Sequence[Message] = (),
+        history: Sequence[PhaseRecord] = (),
+        asked: str = ORDERS,
+        message_round: int = 0,
+        pending: Sequence[int] = (),
+    ) -> None:
+        self._position = position
+        self._all_messages = messages
+        self._all_history = history
+        self._lengths = len(messages), len(history)
+        self.power = power
+        self.asked = asked
+        self.message_round = message_round
+        self._pending = pending
+
+    # The position is public knowledge.
+
+    @property
+    def state(self) -> State:
+        """The position as arrays: what learned players read (`welfare_env.engine.State`)."""
+        return self._position.state
+
+    @property
+    def board(self) -> Board:
+        return self._position.board
+
+    @property
+    def rules(self) -> Rules:
+        return self._position.engine.rules
+
+    @property
+    def powers(self) -> tuple[str, ...]:
+        return self.board.powers
+
+    @property
+    def phase(self) -> str:
+        """Short name ("S1901M"), "COMPLETED" after the end."""
+        return self._position.phase
+
+    @property
+    def season(self) -> str:
+        """ "S", "F" or "W"."""
+        return SEASONS[self._position.state.phase]
+
+    @property
+    def phase_type(self) -> str:
+        """ "M" (movement), "R" (retreats) or "A" (adjustments)."""
+        return self._position.state.phase_type
+
+    @property
+    def year(self) -> int:
+        return self._position.year
+
+    @property
+    def year_index(self) -> int:
+        """0 in the first year."""
+        return self._position.state.year
+
+    @property
+    def years_left(self) -> int:
+        """Years still to play, this one included."""
+        return self.rules.years - self.year_index
+
+    @property
+    def is_done(self) -> bool:
+        return self._position.state.done
+
+    @property
+    def units(self) -> dict[str, tuple[str, ...]]:
+        """Power -> units on the board, without dislodged ones."""
+        return dict(self._position.units)
+
+    @property
+    def dislodged(self) -> dict[str, dict[str, tuple[str, ...]]]:
+        """Power -> dislodged units -> where each may try to retreat to."""
+        return {power: dict(units) for power, units in self._position.dislodged.items()}
+
+    @property
+    def centers(self) -> dict[str, tuple[str, ...]]:
+        """Power -> supply centres it owns."""
+        return dict(self._position.centers)
+
+    @property
+    def welfare(self) -> dict[str, int]:
+        """Power -> welfare points so far."""
+        return dict(self._position.welfare)
+
+    @property
+    def scores(self) -> dict[str, float]:
+        """Power -> its score under ``rules.scoring`` if the game ended now."""
+        return dict(self._position.scores)
+
+    # What only this player knows or may do.
+
+    @functools.cached_property
+    def legal_orders(self) -> dict[str, tuple[str, ...]]:
+        """What can be ordered -> its legal orders.
+
+        Movement: unit -> orders. Retreats: dislodged unit -> retreats and disband. Winter: unit -> its disband, where
+        that is allowed, and empty home centre ("PAR") -> builds. Transfers (`GIVE`) are not listed.
+        """
+        return self._position.legal_orders(self.power) if self.power in self.powers else {}
+
+    @property
+    def orders(self) -> tuple[str, ...]:
+        """What the player itself has ordered in this phase so far."""
+        return tuple(self.board.orders.texts[number] for number in self._pending)
+
+    @property
+    def max_builds(self) -> int:
+        """Units the power may build this Winter; 0 in other phases."""
+        return int(self._position.adjustments[0][self._index]) if self.power in self.powers else 0
+
+    @property
+    def must_disband(self) -> int:
+        """Units the power has to disband this Winter; 0 in other phases."""
+        return int(self._position.adjustments[1][self._index]) if self.power in self.powers else 0
+
+    @property
+    def recipients(self) -> tuple[str, ...]:
+        """Whom the player may write to; empty without press."""
+        return recipients(self.board, self.rules, self.power) if self.rules.has_press else ()
+
+    @property
+    def vocabulary(self) -> tuple[str, ...]:
+        """The words that a message must be one of; empty where messages are free text, and without press."""
+        return vocabulary(self.rules)
+
+    @functools.cached_property
+    def messages(self) -> tuple[Message, ...]:
+        sent = self._all_messages[: self._lengths[0]]
+        return tuple(message for message in sent if message.is_visible_to(self.power))
+
+    @functools.cached_property
+    def history(self) -> tuple[PhaseRecord, ...]:
+        """The phases played so far, with the messages that the player could see."""
+        return tuple(record.seen_by(self.power) for record in self._all_history[: self._lengths[1]])
+
+    # The actions that the environments take.
+
+    def encode_orders(self, orders: Sequence[str]) -> Any:
+        """The action that gives all orders of the phase at once, as strings.
+
+        Raises:
+            ActionError: no list of strings.
+        """
+        given = _listed(orders)
+        if given is None or not all(isinstance(order, str) for order in given):
+            raise ActionError(f"orders {checks.shown(orders)} of {self.power}: give a list of strings")
+        return {"orders": given, "messages": {}} if self.rules.has_press else given
+
+    def encode_messages(self, messages: Sequence[tuple[str, str]]) -> Any:
+        """The action that sends (recipient, text) pairs in a message round; several to one recipient are joined.
+
+        Where the rules have a vocabulary, a text is one of its words, and joined ones are refused.
+
+        Raises:
+            ActionError: no list of pairs of strings.
+        """
+        joined: dict[str, str] = {}
+        for recipient, text in _pairs(self.power, messages):
+            joined[recipient] = f"{joined[recipient]}\n{text}" if recipient in joined else text
+        return {"orders": [], "messages": joined}
+
+    @property
+    def _index(self) -> int:
+        return self.board.power_index[self.power]
+
+    def __getstate__(self) -> dict[str, object]:
+        """Without what the player cannot see: a copy may end up in another process."""
+        state = {name: value for name, value in self.__dict__.items() if name not in ("messages", "history")}
+        seen = self.messages, self.history
+        return state | {"_all_messages": seen[0], "_all_history": seen[1], "_lengths": (len(seen[0]), len(seen[1]))}
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, View):
+            return NotImplemented
+        # Not the number of all messages: it would tell that others whisper.
+        mine = (self.power, self.asked, self.message_round, self._lengths[1], self.messages, self.orders)
+        theirs = (other.power, other.asked, other.message_round, other._lengths[1], other.messages, other.orders)
+        return mine == theirs and self._position.state.same_as(other._position.state)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"<View of {self.power} in {self.phase}, asked for {self.asked}>"
+
+
+def _pairs(power: str, messages: object) -> list[tuple[str, str]]:
+    """Messages as given to `View.encode_messages`.
+
+    Raises:
+        ActionError: no list of pairs of strings.
+    """
+    given = _listed(messages)
+    if given is None or not all(map(_is_pair, given)):
+        raise ActionError(f"messages {checks.shown(messages)} of {power}: give a list of (recipient, text)")
+    return given
+
+
+def _listed(values: object) -> list[Any] | None:
+    """What can be gone through, but for texts, whose letters are not meant, and mappings; None: it cannot."""
+    if isinstance(values, Iterable) and not isinstance(values, (str, bytes, Mapping)):
+        return list(values)
+    return None
+
+
+def _is_pair(message: object) -> bool:
+    return isinstance(message, (list, tuple)) and len(message) == 2 and all(isinstance(part, str) for part in message)
