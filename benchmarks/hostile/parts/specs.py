@@ -141,7 +141,7 @@ def _about(rng: np.random.Generator) -> str | bytes:
     if rng.random() < 0.1:
         return nested(rng, '{"rules": [', "]}", "1")
     for _ in range(int(rng.integers(1, 3))):
-        places = [place for place in (about, about["rules"], about["size"]) if isinstance(place, dict)]
+        places = [place for place in (about, about["rules"], about["size"]) if isinstance(place, dict) and place]
         place = places[int(rng.integers(len(places)))]
         value = junk(rng)
         place[pick(rng, list(place))] = value if isinstance(value, str | int | float | list | dict | None) else None
