@@ -278,6 +278,7 @@ def _models(policies: Sequence[str], path: Path, tokens: int | None, dollars: fl
     Raises:
         UnknownAgentError, ConfigError: a policy or a budget that makes no sense.
         EvaluationError: a budget for policies that use none.
+        CacheError: the file of replies cannot be used.
     """
     models = None
     if any(asks_language_models(policy) for policy in policies):
@@ -290,6 +291,8 @@ def _models(policies: Sequence[str], path: Path, tokens: int | None, dollars: fl
         raise evaluation.EvaluationError("a budget is for language models, and none of these policies is one")
     for policy in policies:
         agents.make(policy, models)
+    if models is not None and models.cache is not None:
+        models.cache.count()  # a file that cannot be used is told before anything is played
     return models
 
 

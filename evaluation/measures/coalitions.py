@@ -56,7 +56,7 @@ def choose_coalitions(
         raise EvaluationError(f"coalitions={told(coalitions)}: give the name of a set, or a list of coalitions")
     found = [_coalition(players, coalition, check) for coalition in islice(coalitions, MOST + 1)]
     if not 1 <= len(found) <= MOST:
-        raise EvaluationError(f"coalitions: give from 1 to {MOST:,}")
+        raise EvaluationError(f"coalitions: give one at least, and {MOST:,} at most")
     return list(dict.fromkeys(found))
 
 
