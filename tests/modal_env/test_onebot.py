@@ -16,10 +16,10 @@ import pytest
 from numpy.typing import NDArray
 
 from modal_env.errors import GameError
+from modal_env.games.ranges import ranges
 from modal_env.logic.library import LIBRARY, POST, CooperateBot, DefectBot, OneBot
 from modal_env.logic.notation import Agent, parse
 from modal_env.logic.provability import play
-from modal_env.games.ranges import ranges
 from modal_env.search.best_replies import replies
 from modal_env.search.certificates import faults
 from modal_env.search.findings import certify
