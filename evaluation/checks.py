@@ -9,7 +9,7 @@ from agents.wording import told
 from evaluation.play.store import GameStore
 from evaluation.play.workers import Workers
 from welfare_env.engine import ENGINES
-from welfare_env.errors import UnknownAgentError, UnknownMapError
+from welfare_env.errors import UnknownMapError
 
 if TYPE_CHECKING:
     from agents.lm.models.shared_models import SharedModels
@@ -51,17 +51,6 @@ def board_of(map_name: str) -> welfare_env.Board:
     if not isinstance(map_name, str):
         raise UnknownMapError(f"map_name={told(map_name)}: give a name such as 'standard', or the path of a .map file")
     return welfare_env.load_board(map_name)
-
-
-def check_policies(*specs: str) -> None:
-    """That policies are told as text.
-
-    Raises:
-        UnknownAgentError: one is not.
-    """
-    for spec in specs:
-        if not isinstance(spec, str):
-            raise UnknownAgentError(f"policy {told(spec)}: give a text such as 'dove'")
 
 
 def check_games(games: int, seed: int) -> None:

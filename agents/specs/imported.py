@@ -2,33 +2,44 @@
 
 from __future__ import annotations
 
+import copy
 import importlib
 import importlib.util
 import inspect
+import re
 import sys
 import sysconfig
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from math import isfinite
 from pathlib import Path
 
 from agents.policy import Policy
 from agents.specs.text_span import Part
-from welfare_env.errors import did_you_mean
+from welfare_env.errors import UnknownAgentError, did_you_mean
 
-RIGHT = "give a class that has reset(agent, seed) and act(observation, info), and is made without arguments"
+Value = int | float | str
+Fault = Callable[[str], UnknownAgentError]  # the error with a message
+
+IMPORT_PATH = r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+"
+RIGHT = "give a class that has reset(agent, seed) and act(observation, info), and is made with the options given"
+_OURS = (str(Path(__file__).parent), str(Path(str(importlib.__file__)).parent), str(copy.__file__), "<frozen ")
 
 
-def make_imported(path: Part) -> Policy:
+def make_imported(path: Part, options: Mapping[str, Value]) -> Policy:
     """A new policy of the class that "MODULE.CLASS" names.
+
+    Args:
+        options: what the class is called with, by name.
 
     Raises:
         UnknownAgentError: a module of Python's own, one that cannot be imported (its own code may have failed: the
-            error says where), no policy's class, or one that cannot be made.
+            error says where), no policy's class, or one that cannot be made with these options.
     """
     module_name, _, name = path.text.rpartition(".")
     _check_module(path, module_name)
-    with _told(path):
+    with as_fault(path.fault):
         module = importlib.import_module(module_name)
         names = dir(module)
         found = getattr(module, name, None)
@@ -38,11 +49,49 @@ def make_imported(path: Part) -> Policy:
     if not is_policy:
         kind = "class without them" if inspect.isclass(found) else type(found).__name__
         raise path.fault(f"{RIGHT}; this is a {kind}: it is no policy")
-    with _told(path):
-        policy = found()
-    if not isinstance(policy, Policy):
-        raise path.fault(f"{RIGHT}; this one makes a {type(policy).__name__}: it is no policy")
+    with as_fault(path.fault):
+        policy = found(**options)
+    return checked(policy, path.fault)
+
+
+def checked(policy: object, fault: Fault) -> Policy:
+    """What a class or a factory has made.
+
+    Raises:
+        UnknownAgentError: it is no policy.
+    """
+    if not isinstance(policy, Policy) or isinstance(policy, type):
+        raise fault(f"{RIGHT}; this one makes a {type(policy).__name__}: it is no policy")
     return policy
+
+
+def read_values(options: Iterable[Part]) -> dict[str, Value]:
+    """``key=value`` options of code that is not ours, sorted by their keys: whole numbers, numbers, or words.
+
+    Raises:
+        UnknownAgentError: no such option, or a key given twice.
+    """
+    given: dict[str, Value] = {}
+    for option in options:
+        key, value = option.halves("=") or (option, None)
+        if value is None or not re.fullmatch(r"[A-Za-z_]\w*", key.text):
+            raise option.fault("give options as key=value")
+        if key.text in given:
+            raise option.fault("the option is given twice")
+        given[key.text] = _value(value)
+    return dict(sorted(given.items()))
+
+
+def _value(part: Part) -> Value:
+    text = part.text
+    if re.fullmatch("[-+]?[0-9]{1,9}", text):
+        return int(text)
+    is_number = re.fullmatch(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?", text)
+    if is_number and len(text) <= 40 and isfinite(float(text)):
+        return float(text)
+    if is_number or not re.fullmatch(r"[^\s(),=]+", text):
+        raise part.fault("give a whole number of at most 9 digits, a number, or a word")
+    return text
 
 
 def source_of(path: Part) -> list[Path]:
@@ -53,8 +102,13 @@ def source_of(path: Part) -> list[Path]:
     """
     module_name = path.text.rpartition(".")[0]
     _check_module(path, module_name)
-    with _told(path):
-        found = importlib.util.find_spec(module_name)
+    with as_fault(path.fault):
+        return file_of(module_name)
+
+
+def file_of(module_name: str) -> list[Path]:
+    """The file of a module; none, where it is compiled or cannot be found."""
+    found = importlib.util.find_spec(module_name)
     return [Path(found.origin)] if found is not None and found.origin and found.has_location else []
 
 
@@ -63,7 +117,7 @@ def _check_module(path: Part, module_name: str) -> None:
     root = module_name.partition(".")[0]
     if root not in sys.stdlib_module_names:
         return
-    with _told(path):
+    with as_fault(path.fault):
         found = importlib.util.find_spec(root)
     library = Path(sysconfig.get_path("stdlib"))
     if found is None or not found.has_location or Path(str(found.origin)).is_relative_to(library):
@@ -71,23 +125,19 @@ def _check_module(path: Part, module_name: str) -> None:
 
 
 @contextmanager
-def _told(path: Part) -> Iterator[None]:
-    """What comes out of the user's code, whatever it is, is told as a fault of the spec."""
+def as_fault(fault: Fault, failure: str = "cannot be made") -> Iterator[None]:
+    """Whatever error comes out of the user's code is raised as a fault of the spec, with the place in that code."""
     try:
         yield
     except (Exception, SystemExit) as error:
         told = traceback.format_exception_only(error)  # which gives a name to an error that cannot even be printed
         said = (told[-1] if isinstance(error, SyntaxError) else told[0]).strip()
-        raise path.fault(f"cannot be made: {said:.500}{_place(error)}") from error
+        raise fault(f"{failure}: {said:.500}{_place(error)}") from error
 
 
 def _place(error: BaseException) -> str:
     """Where the user's code failed; "" where it was not reached."""
     if isinstance(error, SyntaxError):
         return f" ({error.filename}, line {error.lineno})"
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not _is_ours(frame.filename)]
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith(_OURS)]
     return f" ({frames[-1].filename}, line {frames[-1].lineno})" if frames else ""
-
-
-def _is_ours(filename: str) -> bool:
-    return filename in (__file__, importlib.__file__) or filename.startswith("<frozen ")

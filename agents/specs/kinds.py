@@ -3,7 +3,8 @@
 A spec is a name, and after a colon what that policy takes. Options are ``key=value`` pairs between commas; a value that
 is a spec itself may stand in parentheses, and must where it has commas of its own:
 "exploiter:nice=(exploiter:nice=dove,attack=random),attack=dumbbot". A policy of one's own is
-"import:mymodule.MyPolicy": only a class is called, and only one that has `reset` and `act`.
+"import:mymodule.MyPolicy", with options "import:mymodule.MyPolicy,k=3": only a class is called, and only one that has
+`reset` and `act`. Other distributions add names by entry points (`agents.specs.entry_points`).
 
 A spec has at most 10,000 characters (`agents.specs.text_span.LONGEST`), and at most 20 stand in each other
 (`agents.specs.text_span.DEEPEST`).
@@ -17,77 +18,24 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agents.modal.players import BestReplyPolicy, MixPolicy, read_share
 from agents.policy import Policy
-from agents.rl import files_of
 from agents.scripted.dove import DovePolicy
 from agents.scripted.dumbbot import DumbBotPolicy
 from agents.scripted.exploiter import ExploiterPolicy
 from agents.scripted.hold import HoldPolicy
 from agents.scripted.prosocial import ProsocialPolicy
 from agents.scripted.random import RandomPolicy
-from agents.specs.imported import make_imported, source_of
+from agents.specs.entry_points import choose, installed, make_installed, source_of_installed
+from agents.specs.imported import IMPORT_PATH, make_imported, read_values, source_of
+from agents.specs.spec import Spec
 from agents.specs.text_span import Part, is_wrapped
 from welfare_env.errors import did_you_mean
 
 if TYPE_CHECKING:
     from agents.lm.models.shared_models import SharedModels
-
-IMPORT_PATH = r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+"
-
-
-def make(spec: str, models: SharedModels | None = None) -> Policy:
-    """A new policy, which plays after a `reset`.
-
-    Args:
-        spec: see the module's documentation.
-        models: where language models come from, with their budget and their cache; None for those that all players
-            made so share, which have neither.
-
-    Raises:
-        UnknownAgentError: no such name, a missing, unknown, doubled or bad option, parentheses that do not match, or
-            more than the limits allow (see the module). The message points at the place and tells what is possible
-            there.
-    """
-    return _read(spec).make(models)
-
-
-def canonical(spec: str) -> str:
-    """The one way in which we write a spec: without blanks or needless parentheses, options in a fixed sequence.
-
-    So "(dove)" is "dove". Options that are left out stay so, even where their defaults are known.
-
-    Raises:
-        UnknownAgentError: as `make` does, but for values that a policy itself refuses.
-    """
-    return _read(spec).text
-
-
-def usages() -> list[str]:
-    """Every policy as it is written, with the options that it must have: "exploiter:nice=SPEC,attack=SPEC"."""
-    return [name + kind.usage for name, kind in AGENTS.items()]
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """A spec that has been read.
-
-    Attributes:
-        text: as `canonical` writes it.
-        make: makes a policy of it.
-        models: the language models in it, each by its name and the address of its server, "" for the provider's own.
-        checkpoints: the folders of the learned players in it.
-        imported: where the user's own policies in it are named.
-    """
-
-    text: str
-    make: Callable[[SharedModels | None], Policy]
-    models: tuple[tuple[str, str], ...] = ()
-    checkpoints: tuple[str, ...] = ()
-    imported: tuple[Part, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -108,17 +56,17 @@ class Keyed:
         """What must stand after the name; required options are all specs."""
         return f":{','.join(f'{key}=SPEC' for key in self.required)}" if self.required else ""
 
-    def read(self, name: str, rest: Part) -> Recipe:
+    def read(self, name: str, rest: Part) -> Spec:
         """What `name` with the options in `rest` means."""
         given = self._given(rest, rest.split() if rest.text else ())
         texts = self._texts(given)
-        nested = [option.value for option in given.values() if isinstance(option.value, Recipe)]
-        return Recipe(
+        nested = [option.value for option in given.values() if isinstance(option.value, Spec)]
+        return Spec(
             f"{name}:{','.join(texts)}" if texts else name,
             lambda models: self._make(given, rest, models, {}),
             tuple(model for inner in nested for model in inner.models),
             tuple(folder for inner in nested for folder in inner.checkpoints),
-            tuple(path for inner in nested for path in inner.imported),
+            tuple(source for inner in nested for source in inner.sources),
         )
 
     def _texts(self, given: Mapping[str, Option]) -> list[str]:
@@ -146,7 +94,7 @@ class Keyed:
         self, given: Mapping[str, Option], rest: Part, models: SharedModels | None, fixed: Mapping[str, Any]
     ) -> Policy:
         made = {
-            key: option.value.make(models) if isinstance(option.value, Recipe) else option.value
+            key: option.value.make(models) if isinstance(option.value, Spec) else option.value
             for key, option in given.items()
         }
         try:
@@ -179,22 +127,26 @@ def _hint(option: Part, given: Mapping[str, Option]) -> str:
     for outer, nested in given.items():
         text = nested.written.text
         inner = AGENTS.get(text.partition(":")[0].strip())
-        if isinstance(nested.value, Recipe) and isinstance(inner, Keyed) and key in {*inner.required, *inner.optional}:
+        is_its_own = isinstance(inner, Keyed) and key in {*inner.required, *inner.optional}
+        if isinstance(nested.value, Spec) and (is_its_own or isinstance(inner, Imported)):
             mark = "," if ":" in text else ":"
             return f". An option of the spec in {outer} stands in parentheses with it: {outer}=({text}{mark}{key}=...)"
     return ""
 
 
 class Imported:
-    """A policy of the user's: "import:mymodule.MyPolicy" is the class `MyPolicy` of an importable module."""
+    """A policy of the user's, with options: "import:mymodule.MyPolicy,k=3" is `MyPolicy(k=3)` of that module."""
 
     usage = ":MODULE.CLASS"
 
-    def read(self, name: str, rest: Part) -> Recipe:
-        """What `name` with the path in `rest` means; the module is not imported yet."""
-        if not re.fullmatch(IMPORT_PATH, rest.text):
-            raise rest.fault("give a module and a class in it, such as import:mymodule.MyPolicy")
-        return Recipe(f"{name}:{rest.text}", lambda models: make_imported(rest), imported=(rest,))
+    def read(self, name: str, rest: Part) -> Spec:
+        """What `name` with the path and the options in `rest` means; the module is not imported yet."""
+        path, *given = rest.split()
+        if not re.fullmatch(IMPORT_PATH, path.text):
+            raise path.fault("give a module and a class in it, such as import:mymodule.MyPolicy")
+        options = read_values(given)
+        text = ",".join([f"{name}:{path.text}", *(f"{key}={_text(value)}" for key, value in options.items())])
+        return Spec(text, lambda models: make_imported(path, options), sources=(lambda: source_of(path),))
 
 
 class Program:
@@ -202,11 +154,11 @@ class Program:
 
     usage = ":PROGRAM"
 
-    def read(self, name: str, rest: Part) -> Recipe:
+    def read(self, name: str, rest: Part) -> Spec:
         """What `name` with the program in `rest` means; it is read when the player is made."""
         if not rest.text:
             raise rest.fault("give a program: a name such as FairBot, or a formula such as []X(me)")
-        return Recipe(f"{name}:{rest.text}", lambda models: _mix([(rest.text, Fraction(1))], rest))
+        return Spec(f"{name}:{rest.text}", lambda models: _mix([(rest.text, Fraction(1))], rest))
 
 
 class Mix:
@@ -214,11 +166,11 @@ class Mix:
 
     usage = ":PROGRAM=SHARE,..."
 
-    def read(self, name: str, rest: Part) -> Recipe:
+    def read(self, name: str, rest: Part) -> Spec:
         """What `name` with the shares in `rest` means."""
         shares = [self._share(option) for option in rest.split()]
         text = ",".join(f"{program}={share}" for program, share in shares)
-        return Recipe(f"{name}:{text}", lambda models: _mix(shares, rest))
+        return Spec(f"{name}:{text}", lambda models: _mix(shares, rest))
 
     def _share(self, option: Part) -> tuple[str, Fraction]:
         program, _, share = option.text.rpartition("=")
@@ -235,7 +187,7 @@ class LanguageModel(Keyed):
     def usage(self) -> str:
         return ":PROVIDER/MODEL"
 
-    def read(self, name: str, rest: Part) -> Recipe:
+    def read(self, name: str, rest: Part) -> Spec:
         """What `name` with the model and the options in `rest` means."""
         model, *options = rest.split()
         if not re.fullmatch(r"\w+/\S+", model.text):
@@ -244,7 +196,7 @@ class LanguageModel(Keyed):
         text = ",".join([f"{name}:{model.text}", *self._texts(given)])
         server = given["base_url"].value if "base_url" in given else ""
         asked = [model.text, *([given["summariser"].value] if "summariser" in given else [])]
-        return Recipe(
+        return Spec(
             text,
             lambda models: self._make(given, rest, models, {"name": model.text, "models": models}),
             tuple((each, server if _provider(each) == _provider(model.text) else "") for each in asked if "/" in each),
@@ -265,7 +217,7 @@ class Learned(Keyed):
     def usage(self) -> str:
         return ":PATH"
 
-    def read(self, name: str, rest: Part) -> Recipe:
+    def read(self, name: str, rest: Part) -> Spec:
         """What `name` with the path and the options in `rest` means; the files are read when the player is made."""
         if not rest.text:
             raise rest.fault("give the folder of a checkpoint, such as rl:runs/standard/checkpoint")
@@ -273,7 +225,7 @@ class Learned(Keyed):
         folder, given = first.unwrapped().text, self._given(rest, options)
         path = f"({folder})" if "," in folder or is_wrapped(folder) else folder
         text = ",".join([f"{name}:{path}", *self._texts(given)])
-        return Recipe(text, lambda models: self._make(given, rest, models, {"path": folder}), checkpoints=(folder,))
+        return Spec(text, lambda models: self._make(given, rest, models, {"path": folder}), checkpoints=(folder,))
 
 
 def _make_learned(path: str, greedy: str | None = None) -> Policy:
@@ -289,20 +241,6 @@ def _make_learned(path: str, greedy: str | None = None) -> Policy:
     return LearnedPolicy(path, None if greedy is None else greedy == "yes")
 
 
-def asks_language_models(spec: str) -> bool:
-    """Whether a policy, or a part of it, is a language model."""
-    return bool(_read(spec).models)
-
-
-def named_models(spec: str) -> tuple[tuple[str, str], ...]:
-    """The language models in a spec: name and `base_url` of each, "" where the spec has none.
-
-    Raises:
-        UnknownAgentError: as `canonical` does.
-    """
-    return _read(spec).models
-
-
 def _provider(model: str) -> str:
     return model.partition("/")[0]
 
@@ -314,38 +252,42 @@ def _mix(shares: list[tuple[str, Fraction]], rest: Part) -> MixPolicy:
         raise rest.fault(str(error)) from error
 
 
-def named_files(spec: str) -> list[Path]:
-    """The files that a spec names: checkpoints, and the source of the user's policies (compiled modules have none).
-
-    Raises:
-        UnknownAgentError: as `canonical` does, or the package that the user's module is in cannot be imported.
-    """
-    recipe = _read(spec)
-    own = [file for path in recipe.imported for file in source_of(path)]
-    return own + [file for name in recipe.checkpoints for file in files_of(name)]
-
-
-def _text(value: Recipe | str | float) -> str:
+def _text(value: Spec | str | float) -> str:
     """A spec with options of its own stands in parentheses."""
     if isinstance(value, str):
         return value
-    if not isinstance(value, Recipe):
+    if not isinstance(value, Spec):
         return repr(value)
     return f"({value.text})" if ":" in value.text else value.text
 
 
-def _read(spec: str) -> Recipe:
-    return _spec(Part.whole(spec))
+def read_part(part: Part) -> Spec:
+    """The spec that a piece of text stands for.
 
-
-def _spec(part: Part) -> Recipe:
+    Raises:
+        UnknownAgentError: as `agents.specs.read`.
+    """
     part = part.inside().cut(0, len(part.text)).unwrapped()
     name, rest = part.halves(":") or (part, part.cut(len(part.text), len(part.text)))
-    if name.text not in AGENTS:
-        known = ", ".join(sorted(AGENTS))
-        near = did_you_mean(name.text, AGENTS)
-        raise name.fault(f"unknown agent{near}; known are {known}. Your own: import:mymodule.MyPolicy")
-    return AGENTS[name.text].read(name.text, rest)
+    if name.text in AGENTS:
+        return AGENTS[name.text].read(name.text, rest)
+    if name.text in installed():
+        return _read_installed(name, rest)
+    known = sorted({*AGENTS, *installed()})
+    near = did_you_mean(name.text, known)
+    raise name.fault(f"unknown agent{near}; known are {', '.join(known)}. Your own: import:mymodule.MyPolicy")
+
+
+def _read_installed(name: Part, rest: Part) -> Spec:
+    """A policy of another distribution, which is not loaded yet: "sheriff", "sheriff:patience=3"."""
+    point = choose(name)
+    options = read_values(rest.split() if rest.text else ())
+    written = ",".join(f"{key}={_text(value)}" for key, value in options.items())
+    return Spec(
+        f"{name.text}:{written}" if written else name.text,
+        lambda models: make_installed(point, name, options),
+        sources=(lambda: source_of_installed(point, name),),
+    )
 
 
 def _whole(part: Part) -> int:
@@ -436,7 +378,7 @@ AGENTS: dict[str, Keyed | Imported | Program | Mix] = {
     "dove": Keyed(DovePolicy, optional={"share": _share}),
     "exploiter": Keyed(
         ExploiterPolicy,
-        required={"nice": _spec, "attack": _spec},
+        required={"nice": read_part, "attack": read_part},
         optional=dict.fromkeys(("units", "years", "centers", "last_years"), _whole),
     ),
     "lm": LanguageModel(_make_player, optional=LM_OPTIONS),
@@ -444,5 +386,5 @@ AGENTS: dict[str, Keyed | Imported | Program | Mix] = {
     "import": Imported(),
     "program": Program(),
     "mix": Mix(),
-    "best-reply": Keyed(BestReplyPolicy, required={"to": _spec}),
+    "best-reply": Keyed(BestReplyPolicy, required={"to": read_part}),
 }

@@ -13,8 +13,9 @@ from pettingzoo import AECEnv
 import agents
 import modal_env
 from agents.modal.players import expected_payoff
+from agents.specs import PolicyLike, Spec, as_given, read
 from agents.wording import told
-from evaluation.checks import EvaluationError, check_games, check_means, check_policies
+from evaluation.checks import EvaluationError, check_games, check_means
 from evaluation.measures.coalitions import all_coalitions, choose_coalitions
 from evaluation.measures.intervals import Coalition, Estimate, ExploitabilityEstimate, exploitability_estimate
 from evaluation.play.games import Report, game_seed
@@ -83,11 +84,11 @@ class ProgramExploitabilityResult:
 
 
 def program_exploitability(
-    policy: str,
+    policy: PolicyLike,
     games: int,
     environment: AECEnv,
     *,
-    deviator: str | None,
+    deviator: PolicyLike | None,
     coalitions: str | Iterable[str | Sequence[str]],
     seed: int,
     report: Report | None,
@@ -107,17 +108,21 @@ def program_exploitability(
         raise EvaluationError(f"environment={told(environment)}: give modal_env.make(...)")
     check_games(games, seed)
     check_means(store=None, report=report)
-    check_policies(policy, *(() if deviator is None else (deviator,)))
-    attacker = f"best-reply:to=({policy})" if deviator is None else deviator
+    spec = read(policy)
+    if deviator is None and not spec.is_named:
+        raise EvaluationError(f"{spec.text}: it has no name, so its best reply is unknown: give a deviator")
+    name = as_given(policy, spec)
+    reply = f"best-reply:to=({name})" if deviator is None else deviator
+    attacker = read(reply)
     sets = all_coalitions(setting.names)
     named = {name.removeprefix("all-"): found for name, found in sets.items()} | sets
     chosen = choose_coalitions(setting.names, coalitions, named)
     tell = report or (lambda count: None)
-    mixes = {spec: _shares(spec, setting) for spec in dict.fromkeys((policy, attacker))}
+    mixes = {spec: _shares(spec, setting) for spec in dict.fromkeys((spec, attacker))}
     exact = all(mix is not None for mix in mixes.values())
 
     def played(who: Coalition) -> dict[str, tuple[float, ...]]:
-        seats = {player: attacker if player in who else policy for player in setting.names}
+        seats = {player: attacker if player in who else spec for player in setting.names}
         if exact:
             paid = _expected({player: mixes[spec] or () for player, spec in seats.items()}, setting)
             tell(games)
@@ -130,19 +135,21 @@ def program_exploitability(
         return {player: tuple(payoffs) for player, payoffs in points.items()}
 
     baseline, deviating = played(()), {who: played(who) for who in chosen}
-    return ProgramExploitabilityResult(policy, attacker, exact, seed, setting, baseline, deviating)
+    return ProgramExploitabilityResult(name, as_given(reply, attacker), exact, seed, setting, baseline, deviating)
 
 
-def _shares(spec: str, setting: modal_env.Setting) -> Shares | None:
+def _shares(spec: Spec, setting: modal_env.Setting) -> Shares | None:
     """The mix that a policy plays in every round; None of one that is more than a mix.
 
     Raises:
         EvaluationError: a player of Welfare Diplomacy.
         ModalError: a program that cannot be written in this setting.
     """
-    policy = agents.make(spec)
+    policy = spec.make()
     if isinstance(policy, agents.ScriptedPolicy):
-        raise EvaluationError(f"policy {spec!r} plays a power of Welfare Diplomacy; in modal_env play program:FairBot")
+        raise EvaluationError(
+            f"policy {spec.text!r} plays a power of Welfare Diplomacy; in modal_env play program:FairBot"
+        )
     if isinstance(policy, agents.BestReplyPolicy):
         return ((policy.program(setting), Fraction(1)),)
     if not isinstance(policy, agents.MixPolicy):
@@ -163,9 +170,9 @@ def _expected(mixes: Mapping[str, Shares], setting: modal_env.Setting) -> dict[s
     }
 
 
-def play_programs(environment: AECEnv, players: Mapping[str, str], seed: int) -> dict[str, float]:
+def play_programs(environment: AECEnv, players: Mapping[str, Spec], seed: int) -> dict[str, float]:
     """Play one game of `modal_env` to its end: player -> what it was paid a round."""
-    policies = {player: agents.make(spec) for player, spec in players.items()}
+    policies = {player: spec.make() for player, spec in players.items()}
     environment.reset(seed=seed)
     for player, policy in policies.items():
         policy.reset(agent=player, seed=seed)

@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
-import agents
-from evaluation.checks import check_means, check_options, check_policies
+from agents.specs import PolicyLike, as_given, read
+from evaluation.checks import check_means, check_options
 from evaluation.measures.intervals import Estimate, mean_estimate
 from evaluation.measures.lm_usage import LMUsage, usage_of
 from evaluation.measures.metrics import GameMeasures, measure
@@ -27,7 +27,7 @@ class SelfPlayResult:
     """Games of a policy with itself; every measure is an `Estimate`: mean over games, 95% interval, value per game.
 
     Attributes:
-        policy: the policy's spec.
+        policy: the policy's spec as it was given; of an object without a name, what it is.
         seed: of the evaluation.
         rules, map_name: what was played.
         measures: of each game.
@@ -146,7 +146,7 @@ def _told(estimates: Mapping[Any, Estimate]) -> dict[str, Any]:
 
 
 def self_play(
-    policy: str,
+    policy: PolicyLike,
     games: int = 5,
     *,
     seed: int = 0,
@@ -162,7 +162,8 @@ def self_play(
     """Play a policy against itself and measure the games.
 
     Args:
-        policy: a spec as `agents.make` takes it.
+        policy: a spec as `agents.make` takes it, a class, a function that makes a policy, or an instance, of which each
+            seat of each game gets a copy. What has no name (see `play_all`) is played, but not stored.
         games: how many; the paper plays five.
         seed: the same seed gives the same result, whatever the number of workers.
         rules: the paper's by default.
@@ -180,10 +181,11 @@ def self_play(
         games=games, seed=seed, rules=rules, map_name=map_name, engine=engine, workers=workers
     )
     check_means(store=store, report=report, simultaneous=simultaneous, models=models)
-    check_policies(policy)
-    agents.make(policy, models)
-    players = profile(board, played, policy)
+    spec = read(policy)
+    spec.make(models)  # says at once what is wrong with it
+    players = profile(board, played, spec)
     common: dict[str, Any] = {"rules": played, "map_name": map_name, "engine": engine, "simultaneous": simultaneous}
     specs = common_games(players, games, seed=seed, **common)
     records = play_all(specs, workers=workers, store=store, report=report, models=models)
-    return SelfPlayResult(policy, seed, played, map_name, tuple(measure(record) for record in records), tuple(records))
+    measures = tuple(measure(record) for record in records)
+    return SelfPlayResult(as_given(policy, spec), seed, played, map_name, measures, tuple(records))

@@ -18,9 +18,9 @@ import numpy as np
 import agents
 import welfare_env
 from agents.modal.players import ProgramPolicy
-from agents.specs import asks_language_models, named_files, named_models
+from agents.specs import PolicyLike, Spec, named_files
 from agents.wording import told
-from evaluation.checks import MOST_SEED, EvaluationError, check_means, check_policies, check_whole, check_workers
+from evaluation.checks import MOST_SEED, EvaluationError, check_means, check_whole, check_workers
 from evaluation.play import turns as loops
 from evaluation.play.answer_sources import answered_by
 from evaluation.play.store import GameStore, StoreError
@@ -57,7 +57,7 @@ CODE_DIGEST = code_digest(*(Path(str(package.__file__)).parent for package in (w
 """Of the code as it was when this process imported it; what is changed later is not what plays here."""
 
 
-def _own_code(policies: Iterable[str]) -> str:
+def _own_code(policies: Iterable[Spec]) -> str:
     """SHA-256 over the checkpoints and the modules of the user's own policies, "" if there are none."""
     files = sorted({path for policy in policies for path in named_files(policy)})
     return hashlib.sha256(b"\0".join(path.read_bytes() for path in files)).hexdigest() if files else ""
@@ -68,8 +68,8 @@ class GameSpec:
     """All that decides how a game goes.
 
     Attributes:
-        players: (power, policy spec) of every power. Kept as `agents.canonical` writes specs, so that two ways to write
-            one are the same game.
+        players: (power, policy) of every power: a text, a class, a factory or an instance, kept as its
+            `agents.specs.Spec`, so that two ways to write one are the same game.
         seed: of this game; the order of speaking and the policies' chance come from it.
         rules, map_name, engine: as for `welfare_env.make`.
         simultaneous: whether all players speak at the same time in a round, and read each other from the next one on
@@ -80,7 +80,7 @@ class GameSpec:
         EvaluationError: a value of another kind, or a seed out of range.
     """
 
-    players: tuple[tuple[str, str], ...]
+    players: tuple[tuple[str, Spec], ...]
     seed: int
     rules: welfare_env.Rules
     map_name: str
@@ -94,9 +94,25 @@ class GameSpec:
         if not (isinstance(self.map_name, str) and isinstance(self.engine, str) and _are_pairs(self.players)):
             given = f"players={told(self.players)}, map_name={told(self.map_name)}, engine={told(self.engine)}"
             raise EvaluationError(f"{given}: give pairs of a power and a policy, and the names of a map and an engine")
-        check_policies(*(policy for _, policy in self.players))
-        written = tuple((power, agents.canonical(policy)) for power, policy in self.players)
-        object.__setattr__(self, "players", written)
+        found = {id(policy): agents.specs.read(policy) for _, policy in self.players}
+        object.__setattr__(self, "players", tuple((power, found[id(policy)]) for power, policy in self.players))
+
+    def __reduce__(self) -> tuple[type[GameSpec], tuple[Any, ...]]:
+        """To a worker process a policy goes as its text.
+
+        Raises:
+            EvaluationError: one has no name.
+        """
+        if not self.is_named:
+            raise EvaluationError(f"players={told(self.written)}: some have no name, so no other process can play them")
+        return GameSpec, (
+            tuple(self.written.items()),
+            self.seed,
+            self.rules,
+            self.map_name,
+            self.engine,
+            self.simultaneous,
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON types, with all that is decided elsewhere: what has changed there is played anew.
@@ -108,10 +124,10 @@ class GameSpec:
             UnknownMapError: neither a known map nor a file.
             ConfigError, CacheError: no address of a server in the environment, or no file of kept replies.
         """
-        policies = [policy for _, policy in self.players]
-        asked = [answered_by(*model) for model in sorted({model for each in policies for model in named_models(each)})]
+        policies = {policy for _, policy in self.players}
+        asked = [answered_by(*model) for model in sorted({model for each in policies for model in each.models})]
         return {
-            "players": dict(self.players),
+            "players": self.written,
             "seed": self.seed,
             "rules": self.rules.to_dict(),
             "map": self.map_name,
@@ -125,9 +141,19 @@ class GameSpec:
         }
 
     @property
+    def written(self) -> dict[str, str]:
+        """Power -> the text of its policy."""
+        return {power: policy.text for power, policy in self.players}
+
+    @property
+    def is_named(self) -> bool:
+        """Whether all its policies can be named, so that a store can find the game again."""
+        return all(policy.is_named for _, policy in self.players)
+
+    @property
     def asks_language_models(self) -> bool:
-        """Whether a player is a language model, or a part of it is."""
-        return any(asks_language_models(policy) for _, policy in self.players)
+        """Whether a player is a language model, or a part of it is, as far as names tell."""
+        return any(policy.models for _, policy in self.players)
 
 
 def _are_pairs(players: object) -> bool:
@@ -164,8 +190,8 @@ def play(spec: GameSpec, models: SharedModels | None = None, stop: Event | None 
     seats = [power for power, _ in spec.players]
     if sorted(seats) != sorted(env.possible_agents):
         raise EvaluationError(f"players are {seats}: give a policy for each of {env.possible_agents}, once")
-    policies = {power: agents.make(policy, models) for power, policy in spec.players}
-    for power, named in spec.players:
+    policies = {power: policy.make(models) for power, policy in spec.players}
+    for power, named in spec.written.items():
         if isinstance(policies[power], ProgramPolicy):
             raise EvaluationError(
                 f"policy {named!r} writes programs of modal_env; here {power} plays Welfare Diplomacy. For programs "
@@ -178,12 +204,19 @@ def play(spec: GameSpec, models: SharedModels | None = None, stop: Event | None 
     else:
         play_in_turn(env, policies, spec.seed, stop or Event())
     record: Record = env.unwrapped.game.record()
-    record["welfare_env"] |= {"seed": spec.seed, "players": dict(spec.players)}
+    record["welfare_env"] |= {"seed": spec.seed, "players": spec.written}
     if spec.simultaneous:
         record["welfare_env"]["simultaneous"] = True
-    if spec.asks_language_models:
+    if spec.asks_language_models or (not spec.is_named and _holds_language_models(policies.values())):
         record["welfare_env"] |= conversation(policies)
     return record
+
+
+def _holds_language_models(policies: Iterable[agents.Policy]) -> bool:
+    """Of policies that have been made; names tell it sooner."""
+    from agents.lm.player import language_models
+
+    return any(True for policy in policies for _ in language_models(policy))
 
 
 def play_all(
@@ -202,6 +235,9 @@ def play_all(
 
     Games with language models, which mostly wait, are all played in this process, in as many threads as there are
     workers, so that they share one budget. When one of them has to end, the others do too.
+
+    Games of policies that have no name (a lambda, an instance, a class of the running script) are not stored, and are
+    played in this process, one after the other; a warning says so where it makes a difference.
 
     Args:
         workers: processes that play, or a `Workers` that several calls share. 1 plays in this process.
@@ -224,7 +260,8 @@ def play_all(
             return play_all(specs, workers=own, store=store, report=report, models=models)
     unique = list(dict.fromkeys(specs))
     keys = {spec: spec.to_dict() for spec in unique}  # before any game, or a map file could change in between
-    found = {spec: store.get(keys[spec]) if store else None for spec in unique}
+    _warn_of_unnamed(unique, store, workers)
+    found = {spec: store.get(keys[spec]) if store and spec.is_named else None for spec in unique}
     records: dict[GameSpec, Record] = {spec: record for spec, record in found.items() if record is not None}
     tell = report or (lambda count: None)
     tell(sum(spec in records for spec in specs))
@@ -232,7 +269,7 @@ def play_all(
     for spec, (record, digest) in _played([spec for spec in unique if spec not in records], workers, models):
         if digest != CODE_DIGEST:
             raise StoreError("the code was changed while games were played: give the command again")
-        if store and _was_answered(record):
+        if store and spec.is_named and _was_answered(record):
             store.put(keys[spec], record)
         records[spec] = record
         tell(copies[spec])
@@ -249,6 +286,14 @@ def _warn(records: Sequence[Record]) -> None:
         _log.warning(warning)
 
 
+def _warn_of_unnamed(specs: Sequence[GameSpec], store: GameStore | None, workers: Workers) -> None:
+    unnamed = dict.fromkeys(policy.text for spec in specs for _, policy in spec.players if not policy.is_named)
+    effects = ["not stored"] * (store is not None) + ["played in this process"] * (workers.count > 1)
+    if unnamed and effects:
+        cure = "a class of an importable module has a name, import:MODULE.CLASS"
+        _log.warning(f"games of {', '.join(unnamed)} are {' and '.join(effects)}: no spec names it; {cure}")
+
+
 def _was_answered(record: Record) -> bool:
     """Whether every language model answered something; else, as with a wrong key, the game is worth nothing later."""
     models = record.get("welfare_env", {}).get("language_models", {})
@@ -260,7 +305,9 @@ def _played(
 ) -> Iterator[tuple[GameSpec, tuple[Record, str]]]:
     """Every game with its record, in the order in which they are finished."""
     asking = [spec for spec in specs if spec.asks_language_models]
-    yield from workers.run(_play_task, [spec for spec in specs if not spec.asks_language_models])
+    others = [spec for spec in specs if not spec.asks_language_models]
+    yield from workers.run(_play_task, [spec for spec in others if spec.is_named])
+    yield from ((spec, _play_task(spec)) for spec in others if not spec.is_named)
     if workers.count == 1 or len(asking) == 1:
         yield from ((spec, (play(spec, models), CODE_DIGEST)) for spec in asking)
         return
@@ -304,15 +351,19 @@ def _play_task(spec: GameSpec) -> tuple[Record, str]:
 
 
 def profile(
-    board: welfare_env.Board, rules: welfare_env.Rules, policy: str, others: Mapping[str, str] | None = None
-) -> tuple[tuple[str, str], ...]:
+    board: welfare_env.Board,
+    rules: welfare_env.Rules,
+    policy: PolicyLike,
+    others: Mapping[str, PolicyLike] | None = None,
+) -> tuple[tuple[str, PolicyLike], ...]:
     """Every player with its policy: `policy`, but for those named in `others`. A mediator says nothing by default."""
-    everybody = dict.fromkeys(board.powers, policy) | ({MEDIATOR: "hold"} if rules.mediator else {})
+    everybody: dict[str, PolicyLike] = dict.fromkeys(board.powers, policy)
+    everybody |= {MEDIATOR: "hold"} if rules.mediator else {}
     return tuple((everybody | dict(others or {})).items())
 
 
 def common_games(
-    players: Iterable[tuple[str, str]],
+    players: Iterable[tuple[str, PolicyLike]],
     games: int,
     *,
     seed: int,
@@ -322,6 +373,6 @@ def common_games(
     simultaneous: bool = False,
 ) -> list[GameSpec]:
     """`games` games of one profile, with the seeds that every profile gets."""
-    seats = tuple(players)
+    seats = tuple((power, agents.specs.read(policy)) for power, policy in players)
     seeds = [game_seed(seed, game) for game in range(games)]
     return [GameSpec(seats, each, rules, map_name, engine, simultaneous) for each in seeds]

@@ -1,0 +1,89 @@
+"""Policies of other distributions: their entry points in the group "welfare_env.policies".
+
+A distribution that has in its pyproject.toml
+
+    [project.entry-points."welfare_env.policies"]
+    sheriff = "western.players:Sheriff"
+
+gives the spec "sheriff", and with options "sheriff:patience=3". The value is a class, or a function that returns a
+policy; options are passed by name. A name of ours stays ours.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from functools import lru_cache
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+
+from agents.policy import Policy
+from agents.specs.imported import Value, as_fault, checked, file_of
+from agents.specs.text_span import Part
+from welfare_env.errors import UnknownAgentError
+
+GROUP = "welfare_env.policies"
+
+
+def installed() -> Mapping[str, tuple[EntryPoint, ...]]:
+    """Name -> the entry points of that name in what is installed: more than one where distributions disagree."""
+    return _installed(tuple(sys.path))
+
+
+@lru_cache(maxsize=4)
+def _installed(path: tuple[str, ...]) -> Mapping[str, tuple[EntryPoint, ...]]:
+    """Looked for once: it reads a file of every distribution on the path."""
+    found: dict[str, tuple[EntryPoint, ...]] = {}
+    for point in sorted(entry_points(group=GROUP), key=lambda point: (point.name, point.value)):
+        found[point.name] = (*found.get(point.name, ()), point)
+    return found
+
+
+def choose(name: Part) -> EntryPoint:
+    """The entry point of a name that is installed.
+
+    Raises:
+        UnknownAgentError: several distributions have it.
+    """
+    points = installed()[name.text]
+    if len(points) > 1:
+        raise name.fault(
+            f"{len(points)} distributions have it: {', '.join(map(_told, points))}. Uninstall all but one, or give "
+            f"import:MODULE.CLASS"
+        )
+    return points[0]
+
+
+def make_installed(point: EntryPoint, name: Part, options: Mapping[str, Value]) -> Policy:
+    """A new policy of an entry point.
+
+    Raises:
+        UnknownAgentError: it cannot be loaded, or makes no policy; the message names the distribution.
+    """
+
+    def fault(message: str) -> UnknownAgentError:
+        return name.fault(f"{_told(point)}: {message}")
+
+    with as_fault(fault, "cannot be loaded"):
+        maker = point.load()
+    if not callable(maker):
+        raise fault(f"is a {type(maker).__name__}: a class or a function that returns a policy is right")
+    with as_fault(fault):
+        policy = maker(**options)
+    return checked(policy, fault)
+
+
+def source_of_installed(point: EntryPoint, name: Part) -> list[Path]:
+    """The file of its module; none, where it is compiled or cannot be found.
+
+    Raises:
+        UnknownAgentError: the package around it cannot be imported.
+    """
+    with as_fault(lambda message: name.fault(f"{_told(point)}: {message}"), "cannot be loaded"):
+        return file_of(point.module)
+
+
+def _told(point: EntryPoint) -> str:
+    """ "the entry point sheriff = western.players:Sheriff of western 1.0"."""
+    owner = f"{point.dist.name} {point.dist.version}" if point.dist is not None else "an unknown distribution"
+    return f"the entry point {point.name} = {point.value} of {owner}"

@@ -1,0 +1,122 @@
+"""From what stands for a policy (a text, a class, a factory, an instance) to its `Spec`, and what that tells."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agents.policy import Policy
+from agents.rl import files_of
+from agents.specs.entry_points import installed
+from agents.specs.kinds import AGENTS, read_part
+from agents.specs.objects import import_path, unnamed_spec
+from agents.specs.spec import Spec
+from agents.specs.text_span import Part
+from agents.wording import told
+from welfare_env.errors import UnknownAgentError
+
+if TYPE_CHECKING:
+    from agents.lm.models.shared_models import SharedModels
+
+PolicyLike = str | Spec | Policy | type[Policy] | Callable[[], Policy]
+"""A spec's text, a spec, an instance (copied for each seat and game), a class, or a function that makes one."""
+
+
+def read(policy: PolicyLike) -> Spec:
+    """The spec of a policy.
+
+    A class of an importable module is named "import:MODULE.CLASS". A factory, an instance and any other class (of the
+    script that runs, or of a function) have no name: nothing can find them again.
+
+    Raises:
+        UnknownAgentError: no such name, a missing, unknown, doubled or bad option, parentheses that do not match, or
+            more than the limits allow (see `agents.specs.kinds`), with the place and what is possible there; or
+            something else than a policy.
+    """
+    if isinstance(policy, Spec):
+        return policy
+    if isinstance(policy, str):
+        return read_text(policy)
+    return _of_object(policy)
+
+
+def _of_object(policy: object) -> Spec:
+    if isinstance(policy, type) and (path := import_path(policy)):
+        return read_text(f"import:{path}")
+    if callable(policy) or isinstance(policy, Policy):
+        return unnamed_spec(policy)
+    example = "'exploiter:nice=prosocial,attack=dumbbot'"
+    raise UnknownAgentError(
+        f"agent spec {told(policy)}: give a string such as {example}, or a class, a factory or an instance"
+    )
+
+
+def read_text(spec: str) -> Spec:
+    """The spec that a text stands for; as `read`."""
+    return read_part(Part.whole(spec))
+
+
+def make(spec: PolicyLike, models: SharedModels | None = None) -> Policy:
+    """A new policy, which plays after a `reset`.
+
+    Args:
+        spec: a text (see the module's documentation), or a class, a factory or an instance, which is copied.
+        models: where language models come from, with their budget and their cache; None for those that all players
+            made so share, which have neither.
+
+    Raises:
+        UnknownAgentError: no such name, a missing, unknown, doubled or bad option, parentheses that do not match, or
+            more than the limits allow (see the module). The message points at the place and tells what is possible
+            there.
+    """
+    return read(spec).make(models)
+
+
+def as_given(policy: PolicyLike, spec: Spec) -> str:
+    """How results quote a policy: a text as the caller wrote it, of anything else the text of the spec read from it."""
+    return policy if isinstance(policy, str) else spec.text
+
+
+def canonical(spec: PolicyLike) -> str:
+    """The one way in which we write a spec: without blanks or needless parentheses, options in a fixed sequence.
+
+    So "(dove)" is "dove". Options that are left out stay so, even where their defaults are known.
+
+    Raises:
+        UnknownAgentError: as `make` does, but for values that a policy itself refuses; or no text names the policy.
+    """
+    found = read(spec)
+    if not found.is_named:
+        raise UnknownAgentError(f"{found.text}: it has no name. Give a class of an importable module, or a spec")
+    return found.text
+
+
+def usages() -> list[str]:
+    """Every policy as it is written, with the options that it must have: "exploiter:nice=SPEC,attack=SPEC"."""
+    return [name + kind.usage for name, kind in AGENTS.items()] + [name for name in installed() if name not in AGENTS]
+
+
+def asks_language_models(spec: PolicyLike) -> bool:
+    """Whether a policy, or a part of it, is a language model."""
+    return bool(read(spec).models)
+
+
+def named_models(spec: PolicyLike) -> tuple[tuple[str, str], ...]:
+    """The language models in a spec: name and `base_url` of each, "" where the spec has none.
+
+    Raises:
+        UnknownAgentError: as `canonical` does.
+    """
+    return read(spec).models
+
+
+def named_files(spec: PolicyLike) -> list[Path]:
+    """The files that a spec names: checkpoints, and the source of the user's policies (compiled modules have none).
+
+    Raises:
+        UnknownAgentError: as `canonical` does, or the package that the user's module is in cannot be imported.
+    """
+    found = read(spec)
+    own = [file for source in found.sources for file in source()]
+    return own + [file for name in found.checkpoints for file in files_of(name)]
