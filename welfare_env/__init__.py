@@ -31,7 +31,8 @@ from welfare_env.errors import (
     WelfareEnvError,
     YearError,
 )
-from welfare_env.game import Game, PhaseRecord, Void
+from welfare_env.game import Game
+from welfare_env.history import PhaseRecord, Void
 from welfare_env.mapfile import load_board, map_names
 from welfare_env.position import Position
 from welfare_env.press import Message

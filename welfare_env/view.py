@@ -13,7 +13,7 @@ from welfare_env.press import Message, recipients, vocabulary
 from welfare_env.rules import Rules
 
 if TYPE_CHECKING:
-    from welfare_env.game import PhaseRecord
+    from welfare_env.history import PhaseRecord
 
 MESSAGES, ORDERS = "messages", "orders"
 

@@ -24,7 +24,7 @@ from welfare_env.press import MEDIATOR
 from welfare_env.view import MESSAGES
 
 if TYPE_CHECKING:
-    from welfare_env.game import PhaseRecord
+    from welfare_env.history import PhaseRecord
     from welfare_env.view import View
 
 SUMMARY_TOKENS = 400  # of a reply; a note has at most 150 words

@@ -40,7 +40,7 @@ from welfare_env.rules import Rules
 from welfare_env.view import MESSAGES
 
 if TYPE_CHECKING:
-    from welfare_env.game import PhaseRecord
+    from welfare_env.history import PhaseRecord
     from welfare_env.view import View
 
 ORDER_PHASES = 3  # of how many phases the orders are told (paper, appendix H)
