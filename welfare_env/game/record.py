@@ -28,7 +28,8 @@ from welfare_env.game.press import Message
 from welfare_env.rules import Rules
 
 if TYPE_CHECKING:
-    from welfare_env.game.game import Game, Void
+    from welfare_env.game.game import Game
+    from welfare_env.game.history import Void
 
 FORMAT = 2
 WITHOUT_DIGEST = 1  # the format of earlier versions

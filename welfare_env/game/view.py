@@ -15,7 +15,7 @@ from welfare_env.game.press import Message, recipients, vocabulary
 from welfare_env.rules import Rules
 
 if TYPE_CHECKING:
-    from welfare_env.game.game import PhaseRecord
+    from welfare_env.game.history import PhaseRecord
 
 MESSAGES, ORDERS = "messages", "orders"
 
