@@ -179,7 +179,8 @@ def growth_shares(growth: Growth, *, title: str | None = None) -> Figure:
 
 def _plain(name: str) -> str:
     """A name as a label: without matplotlib's mathematics, not left out for the _ that it begins with, and not long."""
-    return ("\N{THIN SPACE}" if name.startswith("_") else "") + f"{name:.40}".replace("$", r"\$")
+    written = f"{name:.40}".encode("utf-8", "replace").decode("utf-8")  # without halves of surrogate pairs
+    return ("\N{THIN SPACE}" if name.startswith("_") else "") + written.replace("$", r"\$")
 
 
 def _new_figure(width: float, height: float) -> tuple[Figure, Axes]:

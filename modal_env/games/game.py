@@ -171,10 +171,12 @@ class Game:
 
     def _place(self, agent: Agent | str) -> int:
         if isinstance(agent, str):
-            return position(self.names, agent)
-        if agent not in self.agents:
-            raise GameError(f"mix: {agent.name!r:.80} is not one of {', '.join(self.names):.300}")
-        return self.agents.index(agent)
+            with suppress(GameError):
+                return position(self.names, agent)
+        elif agent in self.agents:
+            return self.agents.index(agent)
+        name = agent if isinstance(agent, str) else agent.name
+        raise GameError(f"mix: {name!r:.80} is not one of {', '.join(self.names):.300}")
 
     def replies(self, mix: Shares) -> Mix:
         """[n] what every agent is paid against a mix."""
