@@ -349,7 +349,7 @@ class DiplomacyEnv(AECEnv):
         mask = np.zeros(len(table), np.int8)
         mask[free] = 1
         mask[WAIVE] = (kinds == DISBAND).sum() >= position.adjustments[1][number] or not len(free)
-        if self.rules.transfers and (kinds == GIVE).sum() < position.welfare[power]:
+        if GIVE in position.open_kinds(number, given):
             mask[(table.kind == GIVE) & (table.dest != number)] = 1
         return mask
 

@@ -26,7 +26,7 @@ import numpy as np
 from welfare_env.board.board import Board
 from welfare_env.board.loading import load_board
 from welfare_env.board.order_text import Reading, meant_by, read_checked
-from welfare_env.board.orders import BUILD, DISBAND, GIVE, WAIVE
+from welfare_env.board.orders import GIVE, WAIVE
 from welfare_env.engine import ADJUSTMENTS, DEFAULT_ENGINE, RESULTS, RETREATS, Engine, State, make_engine
 from welfare_env.errors import GameOverError, IllegalOrderError, OrderError, PressError, YearError
 from welfare_env.game.history import PhaseRecord, Void
@@ -239,8 +239,15 @@ class Game:
         return void
 
     def submit_numbers(self, power: str, numbers: Sequence[int]) -> None:
-        """`submit` for orders that are known to be legal together: numbers of `board.orders`, not checked again."""
+        """`submit` for orders that are known to be legal together: numbers of `board.orders`, not checked again.
+
+        What was refused before stays noted (`clear_void`).
+        """
         self._orders[power] = tuple(numbers)
+
+    def clear_void(self, power: str) -> None:
+        """Forget the orders of a power that were refused in this phase."""
+        self._void.pop(power, None)
 
     def order_numbers(self, power: str) -> tuple[int, ...]:
         """The orders that the power has submitted in this phase, as numbers of `board.orders`."""
@@ -351,20 +358,15 @@ class Game:
         return None
 
     def _check_adjustments(self, power: str, text: str, kind: int, accepted: Sequence[int]) -> None:
-        builds, disbands = (int(limit[self.board.power_index[power]]) for limit in self._position.adjustments)
-        if kind == DISBAND and self.rules.is_welfare:
-            return  # any unit may go
-        room, what = (builds, "build") if kind == BUILD else (disbands, "disband")
-        if sum(self.board.orders.kind[order] == kind for order in accepted) >= room:
-            raise IllegalOrderError(f"{text!r}: {power} may {what} {room} unit{'s' * (room != 1)} in {self.phase}")
+        if kind not in self._position.open_kinds(self.board.power_index[power], accepted):
+            raise IllegalOrderError(f"{text!r}: {self._position.winter_limit(power, kind)}")
 
     def _check_gift(self, power: str, text: str, number: int, accepted: Sequence[int]) -> int:
         if not self.rules.transfers or self._position.state.phase_type != ADJUSTMENTS:
             raise IllegalOrderError(f"{text!r}: points are given in Winter, under Rules(transfers=True)")
-        kinds = self.board.orders.kind
         if self.board.orders.texts[number] == f"GIVE {power}":
             raise IllegalOrderError(f"{text!r}: {power} cannot give to itself")
-        if sum(kinds[order] == GIVE for order in accepted) >= self.welfare[power]:
+        if GIVE not in self._position.open_kinds(self.board.power_index[power], accepted):
             raise IllegalOrderError(f"{text!r}: {power} owns {self.welfare[power]} welfare points")
         return number
 
