@@ -1,4 +1,4 @@
-"""`parse_agents`: agents defined by texts that may call X on each other, in the notation of `modal_env.logic.notation`."""
+"""`parse_agents`: agents defined by texts that may call X on each other, see `modal_env.logic.notation`."""
 
 from __future__ import annotations
 
