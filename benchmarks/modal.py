@@ -36,8 +36,9 @@ from benchmarks.speed import ONE, cpu_model, pin
 from modal_env.logic.circuits import Roster, compile_agents
 from modal_env.logic.library import LIBRARY
 from modal_env.logic.notation import Agent, Formula, Op, parse
-from modal_env.logic.provability import Outcome, play, tournament
+from modal_env.logic.provability import Outcome, play
 from modal_env.logic.tiles import cooperation, packed
+from modal_env.logic.tournaments import tournament
 from modal_env.logic.traces import Traces, play_pairs
 
 SEED = 0

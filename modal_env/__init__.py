@@ -75,7 +75,8 @@ from modal_env.logic.library import (
     WaitFairBot,
 )
 from modal_env.logic.notation import Agent, parse
-from modal_env.logic.provability import fixed_point, play, tournament
+from modal_env.logic.provability import fixed_point, play
+from modal_env.logic.tournaments import tournament
 
 if TYPE_CHECKING:
     from modal_env.search.best_replies import Reply

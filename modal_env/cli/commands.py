@@ -21,7 +21,6 @@ from modal_env.cli.arguments import all_different, read_agents, read_numbers, re
 from modal_env.cli.progress import watched
 from modal_env.cli.tables import (
     NARROW,
-    WIDE,
     agents_table,
     basins_table,
     equilibria_table,
@@ -43,9 +42,10 @@ from modal_env.games.game import COSTS, Game, Mix
 from modal_env.games.ranges import ranges as find_ranges
 from modal_env.logic.library import LIBRARY, SHORT
 from modal_env.logic.provability import play as play_pair
-from modal_env.logic.provability import tournament as play_all
 from modal_env.logic.syntax import Agent
+from modal_env.logic.tournaments import tournament as play_all
 from modal_env.progress import part
+from modal_env.text_tables import WIDE
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -82,6 +82,7 @@ from gymnasium import spaces
 from pettingzoo import AECEnv
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
+from modal_env.envs.render import render
 from modal_env.envs.rounds import Contest
 from modal_env.envs.setting import RENDER_MODES, Setting, check_reset, number_of
 from modal_env.errors import ActionError
@@ -185,7 +186,7 @@ class ModalCombatEnv(AECEnv):
 
     def render(self) -> str | None:
         """A table of the programs and payoffs of the last round: returned ("ansi") or printed ("human")."""
-        return self.contest.render()
+        return render(self.contest)
 
     def close(self) -> None:
         """Nothing is held open."""

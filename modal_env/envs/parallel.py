@@ -23,6 +23,7 @@ from gymnasium import spaces
 from pettingzoo import ParallelEnv
 
 from modal_env.checks import shown
+from modal_env.envs.render import render
 from modal_env.envs.rounds import Contest
 from modal_env.envs.setting import RENDER_MODES, Setting, check_reset, number_of
 from modal_env.errors import ActionError
@@ -95,7 +96,7 @@ class ParallelModalCombatEnv(ParallelEnv):
 
     def render(self) -> str | None:
         """A table of the programs and payoffs of the last round: returned ("ansi") or printed ("human")."""
-        return self.contest.render()
+        return render(self.contest)
 
     def close(self) -> None:
         """Nothing is held open."""

@@ -32,8 +32,9 @@ from typing import TypeVar
 from modal_env.checks import EPSILONS, Number, choice, exact, items, shown
 from modal_env.errors import FormulaError, GameError
 from modal_env.logic.notation import as_agents, find
-from modal_env.logic.provability import grid, listed, play, tournament
+from modal_env.logic.provability import play
 from modal_env.logic.syntax import Agent
+from modal_env.logic.tournaments import grid, listed, tournament
 
 COSTS = ("depth", "size", "opponent", "sum", "worlds")
 PAYOFFS: Mapping[str, Fraction] = MappingProxyType(

@@ -46,7 +46,7 @@ BLOCK = 64 * LANES  # agents
 
 
 def cooperation(agents: Iterable[Agent]) -> NDArray[Any]:
-    """[n, n], of the row's agent against the column's, as `modal_env.logic.provability.Tournament.cooperates`.
+    """[n, n], of the row's agent against the column's, as `modal_env.logic.tournaments.Tournament.cooperates`.
 
     Raises:
         GameError: what is given are no agents, or as `modal_env.logic.provability.play`.

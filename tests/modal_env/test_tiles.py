@@ -10,8 +10,9 @@ from modal_env.errors import GameError
 from modal_env.logic.circuits import compile_agents
 from modal_env.logic.library import LIBRARY, ConFairBot, DefectBot, FairBot, RandomBot, WaitFairBot
 from modal_env.logic.notation import Agent, parse
-from modal_env.logic.provability import MANY, play, tournament
+from modal_env.logic.provability import play
 from modal_env.logic.tiles import BLOCK, cooperation, packed
+from modal_env.logic.tournaments import MANY, tournament
 from modal_env.logic.traces import play_pairs
 
 RandomFormulas = Callable[[int, int], list[tuple[Any, ...]]]
