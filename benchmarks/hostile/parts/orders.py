@@ -47,8 +47,9 @@ REMARKS = (
     ".",
 )
 WORDS = (
-    "A", "F", "PAR", "BUR", "MAR", "BRE", "-", "S", "C", "H", "VIA", "R", "B", "D", "SPA/SC", "Paris", "holds", "supports", "convoy",
-    "WAIVE", "GIVE", "FRANCE", "North Sea", "(north coast)", "nc", "/", "->", "\u2014", "#", ",", "to", "by", "of", "the", "Gulf of",
+    "A", "F", "PAR", "BUR", "MAR", "BRE", "-", "S", "C", "H", "VIA", "R", "B", "D", "SPA/SC", "Paris", "holds",
+    "supports", "convoy", "WAIVE", "GIVE", "FRANCE", "North Sea", "(north coast)", "nc", "/", "->", "\u2014",
+    "#", ",", "to", "by", "of", "the", "Gulf of",
 )  # fmt: skip
 
 
