@@ -213,11 +213,22 @@ def _unsupported(source: Any) -> Iterator[str]:
         yield f"begins in {source.phase!r}: a game begins with SPRING <year> MOVEMENT"
     if reserved := sorted(RESERVED_NAMES & set(source.powers)):
         yield f"has powers named {reserved}: those are recipients of messages"
-    for place in source.locs:
-        if place not in source.loc_abut and source.area_type(place) in KINDS:
-            yield f"{place} borders nothing: give its neighbours, as in LAND PAR ABUTS BUR GAS"
+    yield from _unsupported_places(source)
     if unknown := sorted(set(source.rules) - SUPPORTED_RULES):
         yield f"asks for the rules {unknown}: only {sorted(SUPPORTED_RULES)} are supported"
+
+
+def _unsupported_places(source: Any) -> Iterator[str]:
+    kinds: dict[str, str] = {}
+    for place in source.locs:
+        province, kind = place.upper()[:3], source.area_type(place)
+        if kinds.setdefault(province, kind) != kind:
+            yield f"{province} is {kinds[province]} and {kind}: all of a province is of one kind"
+        if place not in source.loc_abut and kind in KINDS:
+            yield f"{place} borders nothing: give its neighbours, as in LAND PAR ABUTS BUR GAS"
+    for center in source.scs:
+        if kinds.get(center) not in KINDS:
+            yield f"the centre {center} is no province that can be entered"
 
 
 @functools.lru_cache(maxsize=32)

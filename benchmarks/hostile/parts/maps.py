@@ -10,10 +10,9 @@ import numpy as np
 
 from benchmarks.hostile.doors import Broken, Door
 from benchmarks.hostile.text import junk, mangled, nonsense, pick
-from welfare_env import Game, Rules, load_board
-from welfare_env.board import loading as mapfile
-from welfare_env.board.toy_boards import toy_map
+from welfare_env import Game, Rules, load_board, mapfile
 from welfare_env.errors import MapFormatError, UnknownMapError
+from welfare_env.toy import toy_map
 
 FOLDER = Path(tempfile.mkdtemp(prefix="welfare-env-hostile-"))
 os.environ["XDG_CACHE_HOME"] = str(FOLDER)  # no board of these is worth keeping
@@ -55,54 +54,11 @@ COAST spa ABUTS BRE OCE PAR
 """
 SOURCES = (ISLE, toy_map("clique:3"))
 WORDS = (
-    "LAND",
-    "COAST",
-    "WATER",
-    "PORT",
-    "SHUT",
-    "AMEND",
-    "ABUTS",
-    "PAR",
-    "bel",
-    "SPA/NC",
-    "spa",
-    "LONG",
-    "=",
-    "->",
-    "A",
-    "F",
-    "UNOWNED",
-    "DROP",
-    "OWNS",
-    "CENTERS",
-    "HOME",
-    "INHABITS",
-    "UNITS",
-    "DUMMY",
-    "DUMMIES",
-    "ALL",
-    "EXCEPT",
-    "UNPLAYED",
-    "ALBION",
-    "RULE",
-    "BUILD_ANY",
-    "VICTORY",
-    "BEGIN",
-    "MAP",
-    "USE",
-    "standard",
-    "/dev/zero",
-    "9999999999",
-    "-",
-    "-PAR",
-    "(",
-    ")",
-    "(X:Y)",
-    "#",
-    "%s",
-    "NEUTRAL",
-    "OCE",
-)
+    "LAND", "COAST", "WATER", "PORT", "SHUT", "AMEND", "ABUTS", "PAR", "bel", "SPA/NC", "spa", "LONG", "=",
+    "->", "A", "F", "UNOWNED", "DROP", "OWNS", "CENTERS", "HOME", "INHABITS", "UNITS", "DUMMY", "DUMMIES",
+    "ALL", "EXCEPT", "UNPLAYED", "ALBION", "RULE", "BUILD_ANY", "VICTORY", "BEGIN", "MAP", "USE", "standard",
+    "/dev/zero", "9999999999", "-", "-PAR", "(", ")", "(X:Y)", "#", "%s", "NEUTRAL", "OCE",
+)  # fmt: skip
 NAMES = (
     "standard",
     "pure",
