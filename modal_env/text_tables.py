@@ -39,7 +39,7 @@ class Square:
             table = new_table(self.title, "", *(f"={self.labels[column]}" for column in columns))
             for label, row in zip(self.labels, self.cells, strict=True):
                 add_row(table, label, *(row[column] for column in columns))
-            yield table
+            yield table.as_table()
 
     def _parts(self, width: int) -> list[list[int]]:
         """The numbers of the columns of each table."""
@@ -68,18 +68,24 @@ class Rows:
     columns: tuple[str, ...]
     rows: list[tuple[str, ...]] = field(default_factory=list)
 
+    @property
+    def heads(self) -> list[str]:
+        """What stands above the columns."""
+        return [column[1:] if column[:1] in (">", "=") else column for column in self.columns]
+
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        widths = (max(map(cell_len, column)) for column in zip(self.columns, *self.rows, strict=True))
+        widths = (max(map(cell_len, column)) for column in zip(self.heads, *self.rows, strict=True))
         if 1 + sum(BETWEEN + min(width, HEAD) for width in widths) <= options.max_width:
-            yield self._as_table()
+            yield self.as_table()
         else:
             yield from self._as_list()
 
-    def _as_table(self) -> Table:
+    def as_table(self) -> Table:
+        """With lines around the cells, however narrow they become."""
         table = Table(title=Text(self.title, style="table.title"), title_justify="left")
-        for column in self.columns:
+        for column, head in zip(self.columns, self.heads, strict=True):
             justify: JustifyMethod = {">": "right", "=": "center"}.get(column[:1], "left")  # type: ignore[assignment]
-            table.add_column(Text(column.lstrip(">=")), justify=justify, overflow="fold")
+            table.add_column(Text(head), justify=justify, overflow="fold")
         for row in self.rows:
             table.add_row(*map(Text, row))
         return table
@@ -87,8 +93,8 @@ class Rows:
     def _as_list(self) -> Iterator[Text]:
         yield Text(self.title, style="table.title")
         for row in self.rows:
-            for column, cell in zip(self.columns, row, strict=True):
-                yield Text(f"{column.lstrip('>=')} {cell}".strip(), overflow="fold")
+            for head, cell in zip(self.heads, row, strict=True):
+                yield Text(f"{head} {cell}".strip(), overflow="fold")
             yield Text("")
 
 

@@ -258,7 +258,8 @@ def _checked_marks(
     for label, shares in marks.items():
         values = np.array([real(share) for share in items(shares) or ()])
         if len(values) != len(names) or not np.isfinite(values).all():
-            raise GameError(f"mark {label!r:.80} {shown(shares)}: give a share for each of {', '.join(names):.300}")
+            told = f"mark {label!r:.80} has {len(values)} shares, {shown(shares)}"
+            raise GameError(f"{told}: give one for each of {', '.join(names):.300}")
         yield label, values
 
 

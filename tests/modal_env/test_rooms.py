@@ -22,7 +22,7 @@ BELOW = {
     "envs": {"logic", "games"},
     "cli": {"logic", "games", "dynamics", "search", "envs"},
 }
-FACE = {"modal_env", "modal_env.__main__"}
+FACE = {"modal_env", "modal_env.cli.commands"}
 
 
 def imports(tree: ast.AST) -> Iterator[str]:

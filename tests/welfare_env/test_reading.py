@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from agents.lm.reading.orders import OrderBook
 from welfare_env import Game, IllegalOrderError, OrderError, OrderSyntaxError, Rules, load_board, make, parallel_env
-from welfare_env.reading import LONGEST_ORDER, read_order
+from welfare_env.board.order_text import LONGEST_ORDER, read_order
 
 
 def standing(phase: str = "S1901M", **more: Any) -> Game:

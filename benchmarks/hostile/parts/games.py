@@ -14,7 +14,7 @@ from benchmarks.hostile.doors import Broken, Door
 from benchmarks.hostile.text import junk, mangled, nested, nonsense, pick
 from welfare_env import Game, Rules
 from welfare_env.errors import RecordError, RulesError, YearError
-from welfare_env.record import digest_of, from_record
+from welfare_env.game.record import digest_of, from_record
 
 FOLDER = Path(tempfile.mkdtemp(prefix="welfare-env-hostile-"))
 

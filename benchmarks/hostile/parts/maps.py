@@ -10,9 +10,10 @@ import numpy as np
 
 from benchmarks.hostile.doors import Broken, Door
 from benchmarks.hostile.text import junk, mangled, nonsense, pick
-from welfare_env import Game, Rules, load_board, mapfile
+from welfare_env import Game, Rules, load_board
+from welfare_env.board import loading as mapfile
+from welfare_env.board.toy_boards import toy_map
 from welfare_env.errors import MapFormatError, UnknownMapError
-from welfare_env.toy import toy_map
 
 FOLDER = Path(tempfile.mkdtemp(prefix="welfare-env-hostile-"))
 os.environ["XDG_CACHE_HOME"] = str(FOLDER)  # no board of these is worth keeping
