@@ -5,12 +5,12 @@ from fractions import Fraction as F
 import numpy as np
 import pytest
 
-from modal_env.families import ranges
-from modal_env.game import Game
-from modal_env.library import CIMCIC, LIBRARY, POST, JustBot, RandomBot
-from modal_env.nash import Equilibrium, equilibria, exploitability, solve, spanned
-from modal_env.reduction import classes, spread
-from modal_env.vertices import bicliques, cliques, vertices
+from modal_env.games.equilibria import Equilibrium, equilibria, exploitability, solve, spanned
+from modal_env.games.game import Game
+from modal_env.games.ranges import ranges
+from modal_env.games.reduction import classes, spread
+from modal_env.games.vertices import bicliques, cliques, vertices
+from modal_env.logic.library import CIMCIC, LIBRARY, POST, JustBot, RandomBot
 
 NAMES = [name for name in LIBRARY if name != "OneBot"][:24]
 
