@@ -101,12 +101,14 @@ def test_a_copy_of_the_code_has_the_same_digest(copies: list[Path]) -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        lambda _, players: (players / "hold.py").write_text((players / "hold.py").read_text() + "#"),
-        lambda _, players: (players / "hold.py").rename(players / "held.py"),
+        lambda _, players: (players / "scripted" / "hold.py").write_text(
+            (players / "scripted" / "hold.py").read_text() + "#"
+        ),
+        lambda _, players: (players / "scripted" / "hold.py").rename(players / "scripted" / "held.py"),
         lambda _, players: (players / "extra.map").write_text("VICTORY 3"),
-        lambda _, players: (players / "hold.py").unlink(),
+        lambda _, players: (players / "scripted" / "hold.py").unlink(),
         lambda rules, _: (rules / "engine" / "more.py").write_text(""),
-        lambda rules, players: (players / "hold.py").rename(rules / "hold.py"),
+        lambda rules, players: (players / "scripted" / "hold.py").rename(rules / "hold.py"),
     ],
     ids=["a byte more", "another name", "a map more", "a file less", "an empty file", "another package"],
 )

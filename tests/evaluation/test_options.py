@@ -12,7 +12,7 @@ import pytest
 import evaluation
 from agents.wording import told
 from evaluation import EvaluationError, GameSpec
-from evaluation.exact.best_response import best_response
+from evaluation.exact.best_responses import best_response
 from evaluation.measures.intervals import SampleError, exploitability_estimate, mean_estimate
 from welfare_env import Rules, WelfareEnvError, load_board
 from welfare_env.errors import RecordError, RulesError, UnknownPowerError

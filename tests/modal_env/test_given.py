@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import modal_env
-from modal_env import FairBot, PrudentBot, search
+from modal_env import FairBot, PrudentBot
 from modal_env.checks import MAX_SEED, exact, items, seed_of, shown, whole
 from modal_env.dynamics.basins import power_law
 from modal_env.dynamics.growth import census
@@ -28,6 +28,7 @@ from modal_env.logic.notation import parse
 from modal_env.logic.provability import fixed_point, play, tournament
 from modal_env.logic.syntax import MAX_NAME, MAX_NESTING, Agent, Formula, Op
 from modal_env.search import direct_agents as direct
+from modal_env.search import findings as search
 from modal_env.search.behaviours import behaviours_of, two_boxes
 
 SOON = 20.0  # seconds; what is meant is far below one, and what was wrong took minutes or for ever

@@ -16,9 +16,9 @@ from modal_env.games.game import COSTS, Game
 from modal_env.games.ranges import ranges
 from modal_env.logic.library import LIBRARY, POST, DefectBot
 from modal_env.logic.provability import tournament
-from modal_env.search import Findings, findings
 from modal_env.search.behaviours import two_boxes
 from modal_env.search.direct_agents import agent_with, survey
+from modal_env.search.findings import Findings, findings
 
 DOCS = Path(__file__).parents[2] / "docs"
 EQUILIBRIA, EVOLUTION, SEARCH = "modal-equilibria.md", "modal-evolution.md", "modal-search.md"

@@ -86,7 +86,7 @@ def test_another_map_or_code_is_another_file(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_all_code_that_builds_boards_is_in_the_key() -> None:
     """What the modules that build boards import of ours is among them, but for errors and rules."""
-    root = Path(boardcache.__file__).parent
+    root = Path(boardcache.__file__).parents[1]
     for name in boardcache.BUILT_BY:
         lines = (root / name).read_text(encoding="utf-8").splitlines()
         used = [line.split()[1] for line in lines if line.startswith("from welfare_env")]

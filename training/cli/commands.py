@@ -41,8 +41,8 @@ Map = Annotated[str, typer.Option("--map", help="A map's name, a toy board (cliq
 RewardText = Annotated[
     str, typer.Option("--reward", help="own, score, social, or inequity:A,B (training.board.rewards).")
 ]
-Width = Annotated[int, typer.Option(min=4, max=1024, help="Numbers that stand for a province in the network.")]
-Layers = Annotated[int, typer.Option(min=1, max=16, help="Rounds of exchange between neighbouring provinces.")]
+Width = Annotated[int, typer.Option(min=4, help="Numbers that stand for a province in the network.")]
+Layers = Annotated[int, typer.Option(min=1, help="Rounds of exchange between neighbouring provinces.")]
 Rate = Annotated[float, typer.Option("--lr", help="Step size at the beginning; falls to a tenth.")]
 Entropy = Annotated[float, typer.Option(help="Weight of the entropy at the beginning; falls to a tenth.")]
 Epochs = Annotated[int, typer.Option(min=1, help="Passes over a sample.")]
