@@ -60,6 +60,7 @@ def test_odd_values_are_refused_by_name(
     [
         "single", "", [], [[]], [[""]], ["PLAYERA", 5], [None], 5, HUGE, None, {"PLAYERA"}, [["PLAYERA", "PLAYERA"]],
         itertools.repeat("PLAYERA"), [itertools.repeat("PLAYERA")], itertools.count(), b"x", ["NOBODY"], [[HUGE]],
+        [[np.zeros(3), "PLAYERA"]], [["PLAYERA", np.zeros(3)]],
     ],
     ids=lambda value: told(value)[:20],
 )  # fmt: skip
