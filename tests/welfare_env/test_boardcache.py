@@ -86,13 +86,21 @@ def test_another_map_or_code_is_another_file(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_all_code_that_builds_boards_is_in_the_key() -> None:
     """What the modules that build boards import of ours is among them, but for errors and rules."""
-    root = Path(boardcache.__file__).parent
+    root = Path(boardcache.__file__).parents[1]
     for name in boardcache.BUILT_BY:
         lines = (root / name).read_text(encoding="utf-8").splitlines()
         used = [line.split()[1] for line in lines if line.startswith("from welfare_env")]
-        for module in set(used) - {"welfare_env", "welfare_env.errors", "welfare_env.rules"}:
+        for module in set(used) - {"welfare_env", "welfare_env.board", "welfare_env.errors", "welfare_env.rules"}:
             path = module.removeprefix("welfare_env.").replace(".", "/")
             assert {f"{path}.py", f"{path}/__init__.py"} & set(boardcache.BUILT_BY), f"{name} uses {module}"
+
+
+def test_boards_are_kept_at_all(folder: Path) -> None:
+    """A source that is listed and not there would turn the cache off without a word."""
+    boardcache._code_digest.cache_clear()
+    mapfile._load_board.cache_clear()
+    mapfile.load_board("clique:2")
+    assert any(folder.iterdir())
 
 
 def test_old_files_go(folder: Path) -> None:

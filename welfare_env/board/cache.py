@@ -27,9 +27,9 @@ from welfare_env.board.board import Board
 from welfare_env.engine.tables import Tables
 from welfare_env.errors import MapFormatError
 
-BUILT_BY = (
-    *("board.py", "boardcache.py", "convoys.py", "mapfile.py", "maptext.py", "orders.py", "reading.py", "toy.py"),
-    *("engine/__init__.py", "engine/tables.py"),
+BUILT_BY = (  # below our package's folder
+    *("board/board.py", "board/cache.py", "board/convoys.py", "board/loading.py", "board/map_text.py"),
+    *("board/order_text.py", "board/orders.py", "board/toy_boards.py", "engine/__init__.py", "engine/tables.py"),
 )
 MOST_FILES = 64  # the oldest go
 CHECKSUM = hashlib.sha256().digest_size
@@ -87,7 +87,7 @@ def _folder() -> Path:
 
 @functools.cache
 def _code_digest() -> str:
-    here = Path(__file__).parent
+    here = Path(__file__).parents[1]
     texts = [(here / name).read_bytes() for name in BUILT_BY]
     return hashlib.sha256(b"\0".join([version("diplomacy").encode(), *texts])).hexdigest()
 

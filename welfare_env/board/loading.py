@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from welfare_env import checks
 from welfare_env.board import cache as boardcache
 from welfare_env.board.board import Board
 from welfare_env.board.convoys import convoy_routes
@@ -107,7 +108,7 @@ def _map_text(name: str) -> str:
         MapFormatError: too large, or no text.
     """
     if not isinstance(name, str) or not name:
-        raise UnknownMapError(f"map name {name!r:.80}: give a name such as 'standard', or the path of a .map file")
+        raise UnknownMapError(f"map name {checks.shown(name)}: give a name such as 'standard', or the path of a .map file")
     if is_toy(name):
         return toy_map(name)
     if name in _installed():

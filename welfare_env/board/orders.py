@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
@@ -49,6 +50,10 @@ class OrderTable:
     def __len__(self) -> int:
         return len(self.texts)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Through __init__ (a copied array could be written to), and a mapping proxy cannot be pickled.
+        return _order_table, (self.texts, self.kind, self.piece, self.other, self.dest)
+
 
 def build_orders(board: Board) -> OrderTable:
     """All orders that can ever be legal on `board`, in a fixed sequence: WAIVE, piece by piece, GIVE."""
@@ -58,14 +63,15 @@ def build_orders(board: Board) -> OrderTable:
         rows += sorted(set(_piece_orders(board, convoyed, piece)), key=lambda row: _sequence(board, row))
     rows += [(f"GIVE {power}", GIVE, NOBODY, NOBODY, index) for index, power in enumerate(board.powers)]
     numbers = np.array([row[1:] for row in rows], np.int16)
-    return OrderTable(
-        texts=tuple(row[0] for row in rows),
-        index=MappingProxyType({row[0]: number for number, row in enumerate(rows)}),
-        kind=numbers[:, 0].astype(np.int8),
-        piece=numbers[:, 1],
-        other=numbers[:, 2],
-        dest=numbers[:, 3],
-    )
+    texts = tuple(row[0] for row in rows)
+    return _order_table(texts, numbers[:, 0].astype(np.int8), numbers[:, 1], numbers[:, 2], numbers[:, 3])
+
+
+def _order_table(
+    texts: tuple[str, ...], kind: np.ndarray, piece: np.ndarray, other: np.ndarray, dest: np.ndarray
+) -> OrderTable:
+    index = MappingProxyType({text: number for number, text in enumerate(texts)})
+    return OrderTable(texts, index, kind, piece, other, dest)
 
 
 def _sequence(board: Board, row: Row) -> tuple[int, ...]:

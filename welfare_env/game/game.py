@@ -189,6 +189,9 @@ class Game:
         game._start(copy.copy(self._engine), self._position.state)
         return game
 
+    def __copy__(self) -> Game:
+        return copy.deepcopy(self)  # or both would play the same game
+
     @property
     def board(self) -> Board:
         return self._engine.board
