@@ -32,7 +32,8 @@ from welfare_env.errors import (
     WelfareEnvError,
     YearError,
 )
-from welfare_env.game.game import Game, PhaseRecord, Void
+from welfare_env.game.game import Game
+from welfare_env.game.history import PhaseRecord, Void
 from welfare_env.game.position import Position
 from welfare_env.game.press import Message
 from welfare_env.game.view import View

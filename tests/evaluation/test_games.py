@@ -24,7 +24,6 @@ from welfare_env import Rules, RulesError, UnknownAgentError, UnknownMapError, l
 from welfare_env.board.toy_boards import toy_map
 from welfare_env.engine import DEFAULT_ENGINE, ENGINES
 from welfare_env.game.press import MEDIATOR
-from welfare_env.game.record import from_record
 
 QUICK = Rules(years=1, message_rounds=0)
 SHORT = Rules(years=3, message_rounds=0)
@@ -144,7 +143,7 @@ def test_a_stored_record_replays(kept: GameStore, policy: str, rules: Rules) -> 
     spec = specs_of(policy, rules=rules)[0]
     play_all([spec], store=kept)
     record = kept.get(spec.to_dict())
-    again = from_record(record, "reference")  # whatever engine played it
+    again = welfare_env.Game.from_record(record, "reference")  # whatever engine played it
     assert again.phase == "COMPLETED"
     assert again.record()["phases"] == record["phases"]
     assert again.record()["welfare_env"] == {

@@ -108,7 +108,8 @@ def _map_text(name: str) -> str:
         MapFormatError: too large, or no text.
     """
     if not isinstance(name, str) or not name:
-        raise UnknownMapError(f"map name {checks.shown(name)}: give a name such as 'standard', or the path of a .map file")
+        given = checks.shown(name)
+        raise UnknownMapError(f"map name {given}: give a name such as 'standard', or the path of a .map file")
     if is_toy(name):
         return toy_map(name)
     if name in _installed():

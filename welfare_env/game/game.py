@@ -19,17 +19,19 @@ import copy
 import itertools
 import os
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from welfare_env import checks
 from welfare_env.board.board import Board
 from welfare_env.board.loading import load_board
 from welfare_env.board.order_text import Reading, meant_by, read_checked
 from welfare_env.board.orders import GIVE, WAIVE
-from welfare_env.engine import ADJUSTMENTS, DEFAULT_ENGINE, RESULTS, RETREATS, Engine, State, make_engine
+from welfare_env.engine import ADJUSTMENTS, DEFAULT_ENGINE, ENGINES, RESULTS, RETREATS, Engine, State, make_engine
 from welfare_env.errors import GameOverError, IllegalOrderError, OrderError, PressError, YearError
+from welfare_env.game import record as saved
+from welfare_env.game.history import PhaseRecord, Void
 from welfare_env.game.placement import position_state
 from welfare_env.game.position import Position, Units
 from welfare_env.game.press import Message, check_message, players
@@ -38,90 +40,6 @@ from welfare_env.rules import Rules
 
 MOST_ORDERS = 1000  # of a power in a phase
 LONGEST_REASON = 10_000  # characters of why an order was refused
-
-
-@dataclass(frozen=True)
-class Void:
-    """An order that was submitted but is not legal; the unit holds (or disbands, or is not built)."""
-
-    order: str
-    reason: str
-
-
-class PhaseRecord:
-    """A phase that has been played. Read-only: what its properties hand out are copies.
-
-    `units`, `centers` and `welfare` are those at its start; what it led to is in `after`.
-
-    Attributes:
-        position: the position at its start.
-        after: the position that it led to: that of the next phase, or the end of the game.
-        messages: in the order they were sent.
-    """
-
-    def __init__(
-        self,
-        position: Position,
-        after: Position,
-        orders: Mapping[str, tuple[str, ...]],
-        void: Mapping[str, tuple[Void, ...]],
-        results: Mapping[str, Sequence[str]],
-        messages: tuple[Message, ...],
-    ) -> None:
-        self.position = position
-        self.after = after
-        self.messages = messages
-        self._orders, self._void, self._results = orders, void, results
-        self._seen_by: dict[str, PhaseRecord] = {}
-
-    @property
-    def phase(self) -> str:
-        return self.position.phase
-
-    @property
-    def units(self) -> Units:
-        """Power -> its units at the start of the phase."""
-        return dict(self.position.units)
-
-    @property
-    def centers(self) -> Units:
-        """Power -> the centres it owned at the start of the phase."""
-        return dict(self.position.centers)
-
-    @property
-    def welfare(self) -> dict[str, int]:
-        """Power -> welfare points at the start of the phase."""
-        return dict(self.position.welfare)
-
-    @property
-    def orders(self) -> dict[str, tuple[str, ...]]:
-        """Power -> the legal orders that were executed, in the sequence they were given."""
-        return dict(self._orders)
-
-    @property
-    def void(self) -> dict[str, tuple[Void, ...]]:
-        """Power -> orders that were refused; only powers that have any."""
-        return dict(self._void)
-
-    @property
-    def results(self) -> dict[str, list[str]]:
-        """Unit -> what became of its order, in the reference's words; an empty list is success.
-
-        The words are "bounce", "void", "cut", "dislodged", "disrupted", "no convoy" and "disband". In Winter only units
-        removed by force have one.
-        """
-        return {unit: list(words) for unit, words in self._results.items()}
-
-    def seen_by(self, player: str) -> PhaseRecord:
-        """The record without messages and refused orders that `player` could not see."""
-        if player not in self._seen_by:  # players look at all phases again and again
-            self._seen_by[player] = self._only_for(player)
-        return self._seen_by[player]
-
-    def _only_for(self, player: str) -> PhaseRecord:
-        visible = tuple(message for message in self.messages if message.is_visible_to(player))
-        own_void = {power: void for power, void in self._void.items() if power == player}
-        return PhaseRecord(self.position, self.after, self._orders, own_void, self._results, visible)
 
 
 class Game:
@@ -529,9 +447,7 @@ class Game:
         Raises:
             RecordError: the file cannot be written.
         """
-        from welfare_env.game.record import save_record, to_record
-
-        save_record(to_record(self), path)
+        saved.save_record(self.record(), path)
 
     @classmethod
     def load(
@@ -555,15 +471,55 @@ class Game:
             RecordError: no such file, truncated, damaged, edited, or not a saved game.
             RulesError: no such engine.
         """
-        from welfare_env.game.record import from_record, load_record
+        return cls.from_record(saved.load_record(path), engine, map_name, allow_edited)
 
-        return from_record(load_record(path), engine, map_name, allow_edited)
+    @classmethod
+    def from_record(
+        cls,
+        record: dict[str, Any],
+        engine: str = DEFAULT_ENGINE,
+        map_name: str | None = None,
+        allow_edited: bool = False,
+    ) -> Game:
+        """Play a record again, comparing every position with the recorded one.
+
+        A game that the `diplomacy` package saved becomes a standard game of up to 100 years.
+
+        Args:
+            map_name: the map, where it is a file of the caller's; other files are not read, whatever the record says.
+            allow_edited: take a record that is not what its SHA-256 says (see `load`).
+
+        Raises:
+            RecordError: a part is missing, malformed or edited, or a position does not follow from the orders before.
+            RulesError: no such engine.
+        """
+        checks.choice("engine", engine, ENGINES)
+        with saved.checked(record, allow_edited):
+            game = cls.from_position(**saved.opening(record, map_name), engine=engine)
+            for number, phase in enumerate(record["phases"]):
+                if number:
+                    game.advance()
+                saved.compare(game.position, phase, number)
+                game._submit_recorded(phase)
+            if "welfare_env" in record:
+                saved.compare_all(game.record(), record)
+        return game
+
+    def _submit_recorded(self, phase: dict[str, Any]) -> None:
+        """Send the messages and submit the orders of a recorded phase."""
+        for message in phase.get("messages", []):
+            self.send(message["sender"], message["recipient"], message["message"], message.get("round", 1))
+        is_ours = "void" in phase  # upstream files hold void orders among the others; ours keep them apart
+        for power, orders in (phase.get("orders") or {}).items():
+            self.submit(power, orders or [], strict=is_ours)
+        for power, refused in phase.get("void", {}).items():
+            for order in refused:
+                self.add_void(power, saved.text_of(order["order"]), saved.text_of(order["reason"]))
 
     def record(self) -> dict:
         """The game as a dict of plain JSON types (see `welfare_env.game.record`)."""
-        from welfare_env.game.record import to_record
-
-        return to_record(self)
+        orders = {power: self.orders(power) for power in self.powers if self.orders(power)}
+        return saved.to_record(self.history, self.position, orders, self.pending_void, self.messages)
 
     def __repr__(self) -> str:
         return f"<Game on {self.board.name} in {self.phase}>"
