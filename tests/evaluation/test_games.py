@@ -22,7 +22,7 @@ from evaluation.play.games import CODE_DIGEST, code_digest, common_games, game_s
 from evaluation.play.workers import WorkerError
 from welfare_env import Rules, RulesError, UnknownAgentError, UnknownMapError, load_board
 from welfare_env.board.toy_boards import toy_map
-from welfare_env.engine import DEFAULT_ENGINE, ENGINES
+from welfare_env.engine.engines import DEFAULT_ENGINE, ENGINES
 from welfare_env.game.press import MEDIATOR
 
 QUICK = Rules(years=1, message_rounds=0)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import welfare_env
-from welfare_env.engine import make_engine
+from welfare_env.engine.engines import make_engine
 from welfare_env.envs.observation import observe
 
 

@@ -28,7 +28,8 @@ from welfare_env.board.board import Board
 from welfare_env.board.loading import load_board
 from welfare_env.board.order_text import Reading, meant_by, read_checked
 from welfare_env.board.orders import GIVE, WAIVE
-from welfare_env.engine import ADJUSTMENTS, DEFAULT_ENGINE, ENGINES, RESULTS, RETREATS, Engine, State, make_engine
+from welfare_env.engine import ADJUSTMENTS, RESULTS, RETREATS, Engine, State
+from welfare_env.engine.engines import DEFAULT_ENGINE, ENGINES, make_engine
 from welfare_env.errors import GameOverError, IllegalOrderError, OrderError, PressError, YearError
 from welfare_env.game import record as saved
 from welfare_env.game.history import PhaseRecord, Void
