@@ -16,6 +16,7 @@ import pytest
 import welfare_env
 from welfare_env import Game, Rules
 from welfare_env.engine import Legal, State
+from welfare_env.engine.tables import tables_of
 from welfare_env.envs.vector import LegalLists, VectorEnv
 
 Copier = Callable[[Any], Any]
@@ -254,7 +255,7 @@ def test_a_copied_array_cannot_be_written_to_either(copier: Copier) -> None:
     games = begun("welfare", 1, 2)
     game = Game()
     held: list[State | Legal | LegalLists] = [game.position.state, game.position.legal, games.legal, games.state(0)]
-    for thing in (*held, game.board.tables):
+    for thing in (*held, tables_of(game.board)):
         for array in copier(thing)._values():
             if isinstance(array, np.ndarray):
                 assert not array.flags.writeable

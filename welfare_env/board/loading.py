@@ -5,6 +5,7 @@ Besides `welfare_env.engine.reference` this is the only place that needs the pac
 
 from __future__ import annotations
 
+import copyreg
 import functools
 import hashlib
 import importlib.util
@@ -60,6 +61,13 @@ def reload_board(name: str, digest: str) -> Board:
     if board.digest != digest:
         raise MapFormatError(f"map {name!r} has changed: its digest was {digest[:16]}..., now {board.digest[:16]}...")
     return board
+
+
+def _as_reload(board: Board) -> tuple[Any, ...]:
+    return reload_board, (board.name, board.digest)
+
+
+copyreg.pickle(Board, _as_reload)  # type: ignore[arg-type]  # boards are sent by name, not by content
 
 
 def map_digest(name: str) -> str:

@@ -6,6 +6,7 @@ the state they are given. Engines trust their input; `welfare_env.game.game` che
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Protocol
@@ -81,6 +82,12 @@ class Layout:
         sizes += [len(board.centers), len(board.powers), units]
         offsets = [HEAD + sum(sizes[:number]) for number in range(len(sizes) + 1)]
         return cls(units, dislodged, options, *offsets)
+
+
+@functools.lru_cache(maxsize=32)
+def layout_of(board: Board) -> Layout:
+    """The layout of a board's states."""
+    return Layout.of(board)
 
 
 PHASE, YEAR, UNITS, DISLODGED, WINNER, DONE = range(6)
@@ -219,7 +226,7 @@ def initial_state(board: Board) -> State:
     influence = np.full(len(board.provinces), -1, np.int32)
     influence[board.piece_province[units[:, 1]]] = units[:, 0]
     return State.pack(
-        board.layout,
+        layout_of(board),
         phase=SPRING_MOVES,
         year=0,
         units=units,
