@@ -13,7 +13,7 @@ from pettingzoo import register as _register
 from welfare_env import errors
 from welfare_env.board.board import Board
 from welfare_env.board.loading import load_board, map_names
-from welfare_env.engine import DEFAULT_ENGINE
+from welfare_env.engine.engines import DEFAULT_ENGINE
 from welfare_env.envs.setting import UNSET, make_setting
 from welfare_env.errors import (
     ActionError,

@@ -19,7 +19,8 @@ from evaluation.exact import best_responses as exact
 from evaluation.exact import planner as planning
 from evaluation.exact.best_responses import best_response
 from welfare_env import Rules, View
-from welfare_env.engine import ADJUSTMENTS, MOVEMENT, PHASE, State, make_engine
+from welfare_env.engine import ADJUSTMENTS, MOVEMENT, PHASE, State
+from welfare_env.engine.engines import make_engine
 from welfare_env.game.position import Position
 
 A, B = "PLAYERA", "PLAYERB"

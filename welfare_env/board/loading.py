@@ -5,6 +5,7 @@ Besides `welfare_env.engine.reference` this is the only place that needs the pac
 
 from __future__ import annotations
 
+import copyreg
 import functools
 import hashlib
 import importlib.util
@@ -18,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from welfare_env import checks
 from welfare_env.board import cache as boardcache
 from welfare_env.board.board import Board
 from welfare_env.board.convoys import convoy_routes
@@ -59,6 +61,13 @@ def reload_board(name: str, digest: str) -> Board:
     if board.digest != digest:
         raise MapFormatError(f"map {name!r} has changed: its digest was {digest[:16]}..., now {board.digest[:16]}...")
     return board
+
+
+def _as_reload(board: Board) -> tuple[Any, ...]:
+    return reload_board, (board.name, board.digest)
+
+
+copyreg.pickle(Board, _as_reload)  # type: ignore[arg-type]  # boards are sent by name, not by content
 
 
 def map_digest(name: str) -> str:
@@ -107,7 +116,8 @@ def _map_text(name: str) -> str:
         MapFormatError: too large, or no text.
     """
     if not isinstance(name, str) or not name:
-        raise UnknownMapError(f"map name {name!r:.80}: give a name such as 'standard', or the path of a .map file")
+        given = checks.shown(name)
+        raise UnknownMapError(f"map name {given}: give a name such as 'standard', or the path of a .map file")
     if is_toy(name):
         return toy_map(name)
     if name in _installed():

@@ -266,20 +266,22 @@ class ParallelDiplomacyEnv(ParallelEnv):
 
     def _chosen(self, agent: str, choices: list[int]) -> Orders:
         """Choices as order numbers."""
-        rows, numbers, faults = self._rows(agent), [], []
-        for slot, choice in enumerate(choices):
-            row = rows[slot] if slot < len(rows) else [WAIVE]
+        rows = self._rows(agent)
+        if any(choices[len(rows) :]):  # of slots that are not there
+            rows += [[WAIVE]] * (len(choices) - len(rows))
+        numbers, faults = [], []
+        for slot, (row, choice) in enumerate(zip(rows, choices, strict=False)):
             if not 0 <= choice < len(row):
                 reason = f"slot {slot} of {agent} has {len(row)} choices; {choice} is not among them"
                 faults.append((f"choice {choice} in slot {slot}", reason))
             elif row[choice] != WAIVE:
                 numbers.append(row[choice])
-        is_winter = self.game.position.state.phase_type == ADJUSTMENTS
+        is_winter = numbers and self.game.position.state.phase_type == ADJUSTMENTS
         return self._agreed(agent, numbers, faults) if is_winter else Orders((), numbers, faults)
 
     def _agreed(self, power: str, numbers: list[int], faults: list[tuple[str, str]]) -> Orders:
         """Winter orders that go together: the first one says whether the power builds or disbands, up to its limit."""
-        table, position, index = self.board.orders, self.game.position, self.board.power_index[power]
+        table, position = self.board.orders, self.game.position
         kept: list[int] = []
         surplus: list[tuple[str, str]] = []
         other: list[tuple[str, str]] = []
@@ -287,7 +289,7 @@ class ParallelDiplomacyEnv(ParallelEnv):
             text, kind = table.texts[number], int(table.kind[number])
             if kind != table.kind[numbers[0]]:
                 other.append((text, f"{power} cannot build and disband in one Winter"))
-            elif kind in position.open_kinds(index, kept):
+            elif kind in position.open_kinds(self.board.power_index[power], kept):
                 kept.append(number)
             else:
                 surplus.append((text, f"{text!r}: {position.winter_limit(power, kind)}"))
@@ -303,12 +305,11 @@ class ParallelDiplomacyEnv(ParallelEnv):
 
     def _observation(self, agent: str) -> dict[str, np.ndarray]:
         power = 0 if agent == MEDIATOR else self.board.power_index[agent]
-        legal = np.full(self._shape, -1, np.int32)
-        if not self._round:
-            for slot, row in enumerate(self._rows(agent)):
-                legal[slot, : len(row)] = row
-        mask = (legal >= 0).astype(np.int8)
+        legal, mask = np.full(self._shape, -1, np.int32), np.zeros(self._shape, np.int8)
         mask[:, 0] = 1
+        for slot, row in enumerate(() if self._round else self._rows(agent)):
+            legal[slot, : len(row)] = row
+            mask[slot, : len(row)] = 1
         pending = self.game.order_numbers(agent)
         board = observe(self.board, self.game.position.state, self.rules.years, power, -1, self._round > 0, pending)
         seen = {"observation": board, "legal": legal, "action_mask": mask}

@@ -23,12 +23,15 @@ from typing import Any
 
 import numpy as np
 
+from welfare_env import checks
 from welfare_env.board.board import Board
 from welfare_env.board.loading import load_board
 from welfare_env.board.order_text import Reading, meant_by, read_checked
 from welfare_env.board.orders import GIVE, WAIVE
-from welfare_env.engine import ADJUSTMENTS, DEFAULT_ENGINE, RESULTS, RETREATS, Engine, State, make_engine
+from welfare_env.engine import ADJUSTMENTS, RESULTS, RETREATS, Engine, State
+from welfare_env.engine.engines import DEFAULT_ENGINE, ENGINES, make_engine
 from welfare_env.errors import GameOverError, IllegalOrderError, OrderError, PressError, YearError
+from welfare_env.game import record as saved
 from welfare_env.game.history import PhaseRecord, Void
 from welfare_env.game.placement import position_state
 from welfare_env.game.position import Position, Units
@@ -104,6 +107,9 @@ class Game:
         game = Game.__new__(Game)
         game._start(copy.copy(self._engine), self._position.state)
         return game
+
+    def __copy__(self) -> Game:
+        return copy.deepcopy(self)  # or both would play the same game
 
     @property
     def board(self) -> Board:
@@ -442,9 +448,7 @@ class Game:
         Raises:
             RecordError: the file cannot be written.
         """
-        from welfare_env.game.record import save_record, to_record
-
-        save_record(to_record(self), path)
+        saved.save_record(self.record(), path)
 
     @classmethod
     def load(
@@ -468,15 +472,55 @@ class Game:
             RecordError: no such file, truncated, damaged, edited, or not a saved game.
             RulesError: no such engine.
         """
-        from welfare_env.game.record import from_record, load_record
+        return cls.from_record(saved.load_record(path), engine, map_name, allow_edited)
 
-        return from_record(load_record(path), engine, map_name, allow_edited)
+    @classmethod
+    def from_record(
+        cls,
+        record: dict[str, Any],
+        engine: str = DEFAULT_ENGINE,
+        map_name: str | None = None,
+        allow_edited: bool = False,
+    ) -> Game:
+        """Play a record again, comparing every position with the recorded one.
+
+        A game that the `diplomacy` package saved becomes a standard game of up to 100 years.
+
+        Args:
+            map_name: the map, where it is a file of the caller's; other files are not read, whatever the record says.
+            allow_edited: take a record that is not what its SHA-256 says (see `load`).
+
+        Raises:
+            RecordError: a part is missing, malformed or edited, or a position does not follow from the orders before.
+            RulesError: no such engine.
+        """
+        checks.choice("engine", engine, ENGINES)
+        with saved.checked(record, allow_edited):
+            game = cls.from_position(**saved.opening(record, map_name), engine=engine)
+            for number, phase in enumerate(record["phases"]):
+                if number:
+                    game.advance()
+                saved.compare(game.position, phase, number)
+                game._submit_recorded(phase)
+            if "welfare_env" in record:
+                saved.compare_all(game.record(), record)
+        return game
+
+    def _submit_recorded(self, phase: dict[str, Any]) -> None:
+        """Send the messages and submit the orders of a recorded phase."""
+        for message in phase.get("messages", []):
+            self.send(message["sender"], message["recipient"], message["message"], message.get("round", 1))
+        is_ours = "void" in phase  # upstream files hold void orders among the others; ours keep them apart
+        for power, orders in (phase.get("orders") or {}).items():
+            self.submit(power, orders or [], strict=is_ours)
+        for power, refused in phase.get("void", {}).items():
+            for order in refused:
+                self.add_void(power, saved.text_of(order["order"]), saved.text_of(order["reason"]))
 
     def record(self) -> dict:
         """The game as a dict of plain JSON types (see `welfare_env.game.record`)."""
-        from welfare_env.game.record import to_record
-
-        return to_record(self)
+        orders = {power: self.orders(power) for power in self.powers if self.orders(power)}
+        return saved.to_record(self.history, self.position, orders, self.pending_void, self.messages)
 
     def __repr__(self) -> str:
         return f"<Game on {self.board.name} in {self.phase}>"

@@ -1,4 +1,4 @@
-"""What a game keeps of the phases that have been played."""
+"""What a game keeps of the phases that were played."""
 
 from __future__ import annotations
 
