@@ -69,12 +69,17 @@ Example
 End
     All players are terminated together after the last round. Nothing is truncated.
 
+Copies
+    ``copy.copy``, ``copy.deepcopy`` and ``pickle`` give a copy with a game and a generator of its own, which goes on as
+    the original would. Arrays of observations are the caller's own.
+
 Version history
     v0: first version.
 """
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -107,6 +112,9 @@ class ModalCombatEnv(AECEnv):
         self.agents: list[str] = []
         self.observation_spaces = {agent: self.contest.observation_space() for agent in self.possible_agents}
         self.action_spaces = {agent: self.contest.mode.action_space() for agent in self.possible_agents}
+
+    def __copy__(self) -> ModalCombatEnv:
+        return copy.deepcopy(self)  # or both would play the same game
 
     def observation_space(self, agent: str) -> spaces.Space:
         """What a player may see.
@@ -194,6 +202,9 @@ class ModalCombatEnv(AECEnv):
 
 class OrderedEnv(OrderEnforcingWrapper):
     """PettingZoo's wrapper, which refuses what comes before reset(); steps are refused with our own error."""
+
+    def __copy__(self) -> OrderedEnv:
+        return copy.deepcopy(self)
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
         """See `ModalCombatEnv.reset`."""

@@ -246,7 +246,7 @@ def play(a: Agent | str, b: Agent | str, worlds: int | None = None) -> Outcome:
     numbers = plays.number(a, b), plays.number(b, a)
     count = count or solution.settles + 2
     values = [_values(solution, number, count) for number in numbers]
-    first, second = (cooperation(solution, number) for number in numbers)
+    first, second = (_cooperation(solution, number) for number in numbers)
     moves = {Fraction(0): "D", HALF: "?", Fraction(1): "C"}
     return Outcome((moves[first], moves[second]), (first, second), tuple(zip(*values, strict=True)), solution.settles)
 
@@ -255,7 +255,7 @@ def _values(solution: Solution, number: int, worlds: int) -> list[bool | None]:
     return [None if number < 0 else solution.value(number, world) for world in range(worlds)]
 
 
-def cooperation(solution: Solution, number: int) -> Fraction:
+def _cooperation(solution: Solution, number: int) -> Fraction:
     """The probability with which an agent cooperates; `number` as of `Plays.number`."""
     return HALF if number < 0 else Fraction(solution.value(number, solution.settles))
 

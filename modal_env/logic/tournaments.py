@@ -11,13 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from modal_env.logic.all_against_all import Played, play_all, settled
 from modal_env.logic.notation import Agent, as_agents
-from modal_env.logic.provability import Plays, solve
-from modal_env.logic.provability import cooperation as chance
 from modal_env.progress import Report, unheard
 
 MAX_SHOWN = 40  # agents of a printed table
-MANY = 200  # agents of a tournament, from which on it takes longer than the compiled evaluators take to start
 
 
 @dataclass(frozen=True)
@@ -43,48 +41,35 @@ class Tournament:
     @cached_property
     def worlds(self) -> NDArray[np.int64]:
         """[n, n] int64, symmetric: the world at which each play has settled."""
-        found = np.zeros((len(self.agents), len(self.agents)), np.int64)
-        if len(self.agents) >= MANY:
-            # These import numba, which takes its time.
-            from modal_env.logic.circuits import compile_agents
-            from modal_env.logic.traces import play_rows
-
-            for row, played in enumerate(play_rows(compile_agents(self.agents))):
-                found[row, : row + 1] = found[: row + 1, row] = played.settles
-            return found
-        for row, a in enumerate(self.agents):
-            for column, b in enumerate(self.agents[: row + 1]):
-                found[row, column] = found[column, row] = solve(Plays([(a, b), (b, a)]).equations).settles
-        return found
+        played = play_all(self.agents)
+        return settled(played)[_places(played, self.agents)]
 
 
 def tournament(agents: Iterable[Agent | str], report: Report = unheard) -> Tournament:
     """What everybody does against everybody, also against a copy of itself.
 
-    Many agents play in `modal_env.logic.tiles`, which is compiled and takes some seconds the first time on a machine.
-
     Args:
         agents: agents, names such as "FairBot", or formulas, see `modal_env.logic.notation.find`.
-        report: see `modal_env.progress`; of less than `MANY` agents.
+        report: see `modal_env.progress`.
 
     Raises:
         GameError, FormulaError: what is given are no agents, nobody at all, or as `play`.
     """
     players = as_agents(agents)
-    if len(players) >= MANY:
-        from modal_env.logic.tiles import cooperation
-
-        return Tournament(players, cooperation(players))
-    random = any(agent.is_random for agent in players)
-    cooperates: NDArray[Any] = np.zeros((len(players), len(players)), np.float64 if random else np.bool_)
-    for row, a in enumerate(players):
-        pairs = [pair for b in players[: row + 1] for pair in ((a, b), (b, a))]
-        plays = Plays(pairs)
-        solution = solve(plays.equations)
-        moves = [float(chance(solution, plays.number(*pair))) for pair in pairs]
-        cooperates[row, : row + 1], cooperates[: row + 1, row] = moves[::2], moves[1::2]
-        report(((row + 1) / len(players)) ** 2)
+    played = play_all(players, report)
+    places = _places(played, players)
+    cooperates: NDArray[Any] = played.cooperates[places]
+    random = [agent.is_random for agent in players]
+    if any(random):
+        cooperates = cooperates.astype(np.float64)
+        cooperates[random] = 0.5
     return Tournament(players, cooperates)
+
+
+def _places(played: Played, players: Sequence[Agent]) -> tuple[NDArray[np.intp], ...]:
+    """Where the players stand in the squares."""
+    numbers = [played.agents[agent] for agent in players]
+    return np.ix_(numbers, numbers)
 
 
 def listed(names: Sequence[str]) -> str:
