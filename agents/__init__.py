@@ -34,7 +34,7 @@ An exploiter also takes its thresholds: ``units=10,years=3,centers=10,last_years
 # ruff: noqa: E402 (first of all, the check of whose package this is)
 from agents import _shadow
 
-_shadow.check()
+_shadow.check("agents")
 
 from agents.modal.players import BestReplyPolicy, MixPolicy
 from agents.policy import Policy, ScriptedPolicy

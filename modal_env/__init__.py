@@ -27,7 +27,13 @@ Populations: `replicator`, `growth`, `basins`.
 Environments: `make`, `parallel_env`, described in `modal_env.envs.aec`. Command line: ``python -m modal_env --help``.
 """
 
+# ruff: noqa: E402 (first of all, the check of whose package this is)
 from __future__ import annotations
+
+import runpy
+from pathlib import Path
+
+runpy.run_path(str(Path(__file__).parents[1] / "agents" / "_shadow.py"))["check"]("modal_env")
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING

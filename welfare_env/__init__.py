@@ -3,7 +3,13 @@
 `make` builds the environment of the paper, `parallel_env` its parallel form, `Game` a game to play by hand.
 """
 
+# ruff: noqa: E402 (first of all, the check of whose package this is)
 from __future__ import annotations
+
+import runpy
+from pathlib import Path
+
+runpy.run_path(str(Path(__file__).parents[1] / "agents" / "_shadow.py"))["check"]("welfare_env")
 
 from typing import TYPE_CHECKING
 

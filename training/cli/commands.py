@@ -232,8 +232,13 @@ def _options(given: dict, variant: str, coalition: str, opponents: dict[str, flo
         workers=given["workers"],
         ray_address=given["ray_address"],
         league_every=league_every,
-        origin={"command": "python -m training " + shlex.join(sys.argv[1:])},
+        origin={"command": shlex.join([*_program(), *sys.argv[1:]])},
     )
+
+
+def _program() -> list[str]:
+    """How the commands were called: as a module, or as the group `train` of welfare-env."""
+    return ["welfare-env"] if sys.argv[1:2] == ["train"] else ["python", "-m", "training"]
 
 
 def _press(given: dict) -> dict[str, Any]:
