@@ -1,6 +1,7 @@
-"""Welfare Diplomacy for people and learners: games, and PettingZoo environments.
+"""Welfare Diplomacy: games to play by hand, PettingZoo environments, and many games at once.
 
-`make` builds the environment of the paper, `parallel_env` its parallel form, `Game` a game to play by hand.
+`make` builds the paper's environment, `parallel_env` its parallel form, `vector_env` many games over arrays, and `Game`
+a game to play by hand.
 """
 
 # ruff: noqa: E402 (first of all, the check of whose package this is)

@@ -4,23 +4,23 @@ Creation
     ``env = welfare_env.parallel_env()``, or ``pettingzoo.make("parallel", "WelfareDiplomacy-v0")``.
 
 Steps
-    With press, R steps of messages and then one of orders in movement and adjustment phases; else one of orders. In a
-    round all speak at once: what is said can be read from the next step on (in the AEC environment, at once).
+    With press, R steps of messages and then one of orders in movement and adjustment phases; otherwise one of orders.
+    In a round all speak at the same time: messages can be read from the next step on (in the AEC environment, at once).
 
 Actions
     Orders are ``MultiDiscrete``: one choice per slot from the legal lists in the observation. Movement: a slot per
     unit; retreats: per dislodged unit; Winter: per unit (0 keeps it, 1 disbands it), then per empty home centre (0
-    builds nothing). In Winter the first choice that is not 0 says whether the power builds or disbands; later choices
-    of the other kind, and builds beyond the allowed number, are void. Choices for slots that are not there must be 0.
-    With press a dict ``{"orders": choices, "messages": {recipient: text}}``; with ``press="tokens"`` a message is a
-    number, as in `welfare_env.envs.aec`. A list of strings gives orders in words; it may come with messages, too, and
-    the last one counts. Transfers (`GIVE`) are given in words only.
+    builds nothing). In Winter the first nonzero choice decides whether the power builds or disbands; later choices of
+    the other kind, and builds beyond the allowed number, are void. Choices for unused slots must be 0. With press a
+    dict ``{"orders": choices, "messages": {recipient: text}}``; with ``press="tokens"`` a message is a number, as in
+    `welfare_env.envs.aec`. A list of strings gives orders as text; it may also come with messages, and the last one
+    counts. Transfers (`GIVE`) are possible as text only.
 
 Observations
     ``{"observation": float32 [provinces, features], "legal": int32 [slots, choices], "action_mask": int8 [slots,
     choices]}``. ``legal`` holds order numbers (``env.board.orders.texts``), padded with -1; its rows are the slots. A
     choice is an index into its row. Empty rows and message rounds have choice 0 open. With ``press="tokens"`` also
-    ``"messages"``: int8 [players, 3 * R], see `press.observe_messages`.
+    ``"messages"``: int8 [players, 3 * R], see `welfare_env.game.press.observe_messages`.
 
 Everything else (agents, infos, illegal actions, rewards, end) is as in `welfare_env.envs.aec`; ``max_cycles`` counts
 steps.

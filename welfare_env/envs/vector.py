@@ -1,4 +1,4 @@
-"""Many games at once, over arrays: what training builds on.
+"""Many games at once, over arrays, for training.
 
 >>> import welfare_env
 >>> games = welfare_env.vector_env(64, years=3)
@@ -8,12 +8,12 @@
 ((64, 7), (64,))
 
 `VectorEnv` steps N games of one setting together, without press. After `reset` and every `step`, `legal` holds the
-legal lists of all games in one compact form: a *row* for everything that can be ordered (a unit; a dislodged unit; in
-Winter a unit that may be disbanded, then a centre where a unit may be built), and for each row its orders. A step
-takes one choice per row: an index into the row's list, or -1 for no order. Games that end begin anew in the same step.
+legal orders of all games in compact form: a *row* for everything that can be ordered (a unit; a dislodged unit; in
+Winter a unit that may be disbanded, then a centre where a unit may be built), and each row's orders. A step takes one
+choice per row: an index into the row's orders, or -1 for no order. Games that end are reset in the same step.
 
-Choices mean what they do in `welfare_env.envs.parallel`: in Winter a power's first choice says whether it builds or
-disbands, and more than it may order is dropped. Transfers (`GIVE`) cannot be chosen here.
+Choices are as in `welfare_env.envs.parallel`: in Winter a power's first choice decides whether it builds or disbands,
+and excess choices are dropped. Transfers (`GIVE`) are not available here.
 """
 
 from __future__ import annotations
