@@ -25,8 +25,8 @@ from welfare_env.engine import (
     State,
     kernels,
     layout_of,
-    make_engine,
 )
+from welfare_env.engine.engines import make_engine
 from welfare_env.engine.fast import Scratch, rules_array
 from welfare_env.engine.tables import tables_of
 from welfare_env.game.position import Position

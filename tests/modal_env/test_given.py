@@ -21,12 +21,12 @@ from modal_env.dynamics.growth import census
 from modal_env.dynamics.stability import jacobian
 from modal_env.errors import ActionError, FormulaError, GameError, ModalError
 from modal_env.games.game import Game
-from modal_env.logic.circuits import compile_agents
 from modal_env.logic.finite_machines import machine
 from modal_env.logic.library import LIBRARY, POST
 from modal_env.logic.notation import parse
-from modal_env.logic.provability import fixed_point, play, tournament
+from modal_env.logic.provability import fixed_point, play
 from modal_env.logic.syntax import MAX_NAME, MAX_NESTING, Agent, Formula, Op
+from modal_env.logic.tournaments import tournament
 from modal_env.search import direct_agents as direct
 from modal_env.search import findings as search
 from modal_env.search.behaviours import behaviours_of, two_boxes
@@ -88,7 +88,6 @@ DOORS: list[Callable[[Any], object]] = [
     lambda junk: direct.survey(junk),
     lambda junk: direct.agent_with(junk, 1),
     lambda junk: direct.code_of(junk),
-    lambda junk: compile_agents(junk),
     lambda junk: fixed_point(junk),
     lambda junk: fixed_point({"p": junk}),
     lambda junk: Formula(junk),

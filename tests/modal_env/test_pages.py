@@ -15,7 +15,7 @@ from modal_env.games.equilibria import equilibria
 from modal_env.games.game import COSTS, Game
 from modal_env.games.ranges import ranges
 from modal_env.logic.library import LIBRARY, POST, DefectBot
-from modal_env.logic.provability import tournament
+from modal_env.logic.tournaments import tournament
 from modal_env.search.behaviours import two_boxes
 from modal_env.search.direct_agents import agent_with, survey
 from modal_env.search.findings import Findings, findings

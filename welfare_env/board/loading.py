@@ -67,7 +67,7 @@ def _as_reload(board: Board) -> tuple[Any, ...]:
     return reload_board, (board.name, board.digest)
 
 
-copyreg.pickle(Board, _as_reload)  # type: ignore[arg-type]  # boards are sent by name, not by content
+copyreg.pickle(Board, _as_reload)  # boards are sent by name, not by content
 
 
 def map_digest(name: str) -> str:
