@@ -4,12 +4,12 @@
 >>> policy = agents.make("exploiter:nice=prosocial,attack=dumbbot")
 >>> policy.reset(agent="FRANCE", seed=0)
 
-then ``policy.act(observation, info)`` in any PettingZoo loop. A policy sees what its power may see and nothing else.
+then ``policy.act(observation, info)`` in any PettingZoo loop. A policy sees only what its power may see.
 
 | spec | player |
 |---|---|
 | ``random`` | a uniform draw from the legal orders |
-| ``hold`` | changes nothing |
+| ``hold`` | holds every unit and builds nothing |
 | ``prosocial`` | the paper's Optimal Prosocial: a fair peaceful partition, then no units at all |
 | ``dumbbot`` | a heuristic attacker without press |
 | ``dove:share=0.25`` | takes open centres, disarms step by step, sends peaceful messages |
@@ -24,7 +24,7 @@ and, in `modal_env`:
 |---|---|
 | ``program:PROGRAM`` | writes this program every round: a name such as FairBot, or a formula such as ``[]X(me)`` |
 | ``mix:PROGRAM=SHARE,...`` | draws its program: ``mix:CooperateBot=1/10,FairBot=17/20,PrudentBot=1/20`` |
-| ``best-reply:to=SPEC`` | of the environment's programs, the one that is paid most against a program or mix |
+| ``best-reply:to=SPEC`` | the environment's best program against a given program or mix |
 
 A language model (``lm:...``) writes programs, too.
 
@@ -34,7 +34,7 @@ An exploiter also takes its thresholds: ``units=10,years=3,centers=10,last_years
 # ruff: noqa: E402 (first of all, the check of whose package this is)
 from agents import _shadow
 
-_shadow.check()
+_shadow.check("agents")
 
 from agents.modal.players import BestReplyPolicy, MixPolicy
 from agents.policy import Policy, ScriptedPolicy

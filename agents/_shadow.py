@@ -1,64 +1,102 @@
-"""Tells whether the name `agents` still leads to this package, and raises one clear error where it does not.
+"""Tells whether the names of our packages still lead to them, and raises one clear error where one does not.
 
-The name is not ours alone: the OpenAI Agents SDK (`openai-agents`) installs a top-level `agents`, too. Where both are
-installed, one hides the other or they write into the same folder, and which one Python finds depends on `sys.path`.
+The names are not ours alone: the OpenAI Agents SDK (`openai-agents`) installs a top-level `agents`, too, and a folder
+or a script called `training` or `evaluation` stands beside many a program. Where there are two, one hides the other or
+they are written into the same folder, and which one Python finds depends on `sys.path`.
 
-`agents` runs `check` first of all; but when the name leads elsewhere, our `agents/__init__.py` never runs. So this file
-uses the standard library alone, and a sibling package can run it by its place instead of its name:
-`runpy.run_path(str(Path(__file__).parents[1] / "agents" / "_shadow.py"))["check"]()`.
+Each of the five packages runs `check` first of all, on itself and on those that it imports: a script of one's own
+called training.py may import welfare_env. When a name leads elsewhere, our `__init__` of that name never runs; so this
+file uses the standard library alone, and is run by its place instead of its name:
+`runpy.run_path(str(Path(__file__).parents[1] / "agents" / "_shadow.py"))["check"]("evaluation")`.
 """
 
+import os
+import sys
 from importlib.util import find_spec
 from pathlib import Path
 
 _OURS = "welfare-env"
+_FOLDER = Path(__file__).resolve().parents[1]
+
+# Each package, and those that it imports.
+NEEDS = {
+    "welfare_env": ("welfare_env",),
+    "modal_env": ("modal_env",),
+    "agents": ("agents", "welfare_env", "modal_env"),
+    "training": ("training", "agents", "welfare_env", "modal_env"),
+    "evaluation": ("evaluation", "agents", "welfare_env", "modal_env", "training"),
+}
 
 
-def check() -> None:
-    """Makes sure that `agents` is ours and nobody else's; takes a few milliseconds.
+def check(package: str) -> None:
+    """Makes sure that a package and those that it imports are ours and nobody else's; takes a few milliseconds.
 
     Raises:
-        ImportError: the name leads to another package or module (it is first on `sys.path`), or another installed
-            distribution has put its `agents` into the same folder as ours. The message names it and what to do.
+        ImportError: a name leads to another package or module (it is first on `sys.path`), or another installed
+            distribution has put its package into the same folder as ours. The message names it and what to do.
     """
-    ours = Path(__file__).resolve().with_name("__init__.py")
-    spec = find_spec("agents")
+    if _is_checked(package):
+        return
+    _check_place(package)
+    for name, others in _other_owners(_FOLDER, NEEDS[package]).items():
+        raise ImportError(_mixed(name, others), name=name, path=str(_FOLDER / name))
+    for name in NEEDS[package]:
+        _check_place(name)
+
+
+def _check_place(name: str) -> None:
+    """Raises ImportError where a name does not lead to our package."""
+    ours = _FOLDER / name / "__init__.py"
+    spec = find_spec(name)
     found = Path(spec.origin).resolve() if spec and spec.origin else None
     if found != ours:
-        raise ImportError(_hidden(found, ours), name="agents", path=str(ours))
-    if others := _other_owners(ours.parents[1]):
-        raise ImportError(_mixed(others, ours), name="agents", path=str(ours))
+        raise ImportError(_hidden(name, found, ours), name=name, path=str(ours))
 
 
-def _other_owners(folder: Path) -> str:
-    """The distributions installed in `folder`, other than ours, that list files under `agents/`; "" for none.
+def _is_checked(package: str) -> bool:
+    """Whether another package of ours that needs this one is imported, and so has looked at it already."""
+    for other, needed in NEEDS.items():
+        file = getattr(sys.modules.get(other), "__file__", None)
+        if other != package and package in needed and file and Path(file).resolve() == _FOLDER / other / "__init__.py":
+            return True
+    return False
+
+
+def _other_owners(folder: Path, names: tuple[str, ...]) -> dict[str, str]:
+    """Name -> the distributions installed in `folder`, other than ours, that list files below that name.
 
     Their RECORD files are searched as bytes: `importlib.metadata.packages_distributions` parses every line of every
     one and takes twenty times as long.
     """
-    return " and ".join(
-        name
-        for record in sorted(folder.glob("*.dist-info/RECORD"))
-        if (name := record.parent.name.partition("-")[0].replace("_", "-").lower()) != _OURS
-        and b"\nagents/" in b"\n" + record.read_bytes()
-    )
+    owners: dict[str, list[str]] = {}
+    for info in sorted(entry for entry in os.listdir(folder) if entry.endswith(".dist-info")):
+        owner, record = info.partition("-")[0].replace("_", "-").lower(), f"{folder}/{info}/RECORD"
+        if owner == _OURS or not os.path.exists(record):
+            continue
+        with open(record, "rb") as file:
+            files = b"\n" + file.read()
+        for name in names:
+            if f"\n{name}/".encode() in files:
+                owners.setdefault(name, []).append(owner)
+    return {name: " and ".join(found) for name, found in owners.items()}
 
 
-def _hidden(found: Path | None, ours: Path) -> str:
+def _hidden(name: str, found: Path | None, ours: Path) -> str:
     if found is None:
-        return f"`agents` leads to no package, and not to {_OURS}'s {ours}: reinstall {_OURS}."
-    owners = _other_owners(found.parents[1] if found.name == "__init__.py" else found.parent)
+        return f"`{name}` leads to no package, and not to {_OURS}'s {ours}: reinstall {_OURS}."
+    folder = found.parents[1] if found.name == "__init__.py" else found.parent
+    owners = _other_owners(folder, (name,)).get(name)
     if not owners:
-        return f"`agents` leads to {found}, which hides {_OURS}'s {ours}: rename it, or take it off sys.path."
+        return f"`{name}` leads to {found}, which hides {_OURS}'s {ours}: rename it, or take it off sys.path."
     return (
-        f"`agents` leads to {found}, which the distribution {owners} has installed and which hides {_OURS}'s {ours}: "
+        f"`{name}` leads to {found}, which the distribution {owners} has installed and which hides {_OURS}'s {ours}: "
         f"install {_OURS} in an environment of its own, without {owners}."
     )
 
 
-def _mixed(owners: str, ours: Path) -> str:
+def _mixed(name: str, owners: str) -> str:
     return (
-        f"The distribution {owners} has put its own package `agents` into the folder of {_OURS}'s, {ours.parent}: "
+        f"The distribution {owners} has put its own package `{name}` into the folder of {_OURS}'s, {_FOLDER / name}: "
         f"install {_OURS} in an environment of its own, or uninstall {owners} here and then reinstall {_OURS} "
         f"(pip install --force-reinstall {_OURS})."
     )

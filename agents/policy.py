@@ -1,4 +1,4 @@
-"""What a player is: the `Policy` protocol, and `ScriptedPolicy`, the base of players that think in order strings."""
+"""The `Policy` protocol, and `ScriptedPolicy`, the base class of players that work with order strings."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Policy(Protocol):
     """A player of one power in one game at a time."""
 
     def reset(self, agent: str, seed: int = 0) -> None:
-        """Gets ready for a new game as `agent` (a power's name). The same seed replays the same game."""
+        """Prepares for a new game as `agent` (a power's name). The same seed replays the same game."""
 
     def act(self, observation: Any, info: Mapping[str, Any]) -> Any:
         """The action for what the environment asks now, given its `observation` and `info` (with ``info["view"]``)."""
@@ -28,20 +28,20 @@ class Policy(Protocol):
 class ScriptedPolicy:
     """Base of policies that read the view and answer with order strings and messages.
 
-    A subclass writes `movement` and `winter`, and `retreat_to` or `retreats` where it minds, or overrides `orders` as a
-    whole; and `messages` if it speaks. Orders are thought out once a phase, messages once a message round: repeated
-    questions about the same phase or round get the same answer.
+    A subclass implements `movement` and `winter`, optionally `retreat_to` or `retreats`, or all of `orders`; and
+    `messages` if it speaks. Orders are computed once per phase and messages once per message round, so repeated
+    questions about a phase or round get the same answer.
 
     Attributes:
         agent: the power it plays, from `reset`.
-        rng: its own source of chance. Depends on the seed and the power, so that powers reset with one seed differ.
+        rng: its own generator, seeded by the seed and the power, so that powers reset with one seed differ.
     """
 
     agent: str
     rng: np.random.Generator
 
     def reset(self, agent: str, seed: int = 0) -> None:
-        """Starts clean for a new game.
+        """Clears all state for a new game.
 
         Raises:
             ValueError: a negative seed.
@@ -54,7 +54,7 @@ class ScriptedPolicy:
         self._messages: list[tuple[str, str]] = []
 
     def act(self, observation: Any, info: Mapping[str, Any]) -> Any:
-        """The environment's encoding of this round's messages, or of this phase's orders."""
+        """This round's messages or this phase's orders, as an action of the environment."""
         view: View = info["view"]
         if view.asked == MESSAGES:
             return view.encode_messages(self._messages_of_round(view))
@@ -70,7 +70,7 @@ class ScriptedPolicy:
         raise NotImplementedError
 
     def retreats(self, view: View) -> list[str]:
-        """Sends the dislodged units to different places, as `retreat_to` picks them one by one."""
+        """Sends the dislodged units to different places, picked one by one by `retreat_to`."""
         orders, taken = [], set()
         for unit, legal in view.legal_orders.items():
             places = [order.split()[-1] for order in legal if " R " in order]
@@ -82,7 +82,7 @@ class ScriptedPolicy:
     def retreat_to(self, view: View, unit: str, places: list[str]) -> str | None:
         """Which of `places` (locations no other unit of ours retreats to) the unit takes; None disbands it.
 
-        The first one, unless a subclass knows better.
+        The default is the first one.
         """
         return places[0] if places else None
 
@@ -95,7 +95,7 @@ class ScriptedPolicy:
         return []
 
     def own_units(self, view: View) -> list[str]:
-        """Its units on the board, sorted; none for a player that is no power."""
+        """The power's units on the board, sorted; empty for the mediator."""
         return sorted(view.units.get(view.power, ()))
 
     def _orders_of_phase(self, view: View) -> list[str]:

@@ -1,4 +1,4 @@
-"""What commands show of long work, on stderr, so that stdout can be piped: how far it is, and that something compiles.
+"""How far long work is, shown by commands on stderr, so that stdout can be piped.
 
 Where somebody looks on there is a bar, and elsewhere a line every ten seconds. The library itself stays silent: only
 commands use this.
@@ -7,12 +7,11 @@ commands use this.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Event as Signal
 from threading import Thread
 
-from numba.core import event
 from rich.console import Console
 from rich.progress import (
     BarColumn,
@@ -27,8 +26,6 @@ from rich.progress import (
 
 EVERY = 10.0  # seconds between two lines
 MEMORY = 600.0  # seconds whose pace is taken for that of the rest
-OURS = ("welfare_env.", "agents.", "training.")
-COMPILES = "compiling for this machine: a minute or two, the first time only"
 
 
 def plain_console(stderr: bool = False, width: int | None = None) -> Console:
@@ -103,36 +100,3 @@ def metered(what: str, total: int, unit: str) -> Iterator[Meter]:
         is_over.set()
         if meter.bar.disable:
             teller.join()
-
-
-class CompilingTold(event.Listener):
-    """Says once that a function of ours is compiled: numba tells of none that it has kept from an earlier run.
-
-    Args:
-        may_tell: whether nobody else has said so already.
-    """
-
-    def __init__(self, may_tell: Callable[[], bool] = lambda: True) -> None:
-        self._may_tell, self._is_told = may_tell, False
-
-    def on_start(self, seen: event.Event) -> None:
-        function = seen.data["dispatcher"].py_func
-        if not self._is_told and function.__module__.startswith(OURS):
-            self._is_told = True
-            if self._may_tell():
-                print(COMPILES, file=sys.stderr, flush=True)
-
-    def on_end(self, seen: event.Event) -> None:
-        """Nothing to say."""
-
-
-@contextmanager
-def compiling_told() -> Iterator[None]:
-    """Says in a line on stderr that functions are being compiled, where that is so."""
-    with event.install_listener("numba:compile", CompilingTold()):
-        yield
-
-
-def tell_compiling(may_tell: Callable[[], bool]) -> None:
-    """The same from now on, for a worker process."""
-    event.register("numba:compile", CompilingTold(may_tell))

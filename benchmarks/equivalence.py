@@ -27,7 +27,8 @@ from benchmarks.lively import Chooser, Orders, crowded, dumbbot, lively, uniform
 from benchmarks.situations import situations
 from welfare_env import Board, Rules, load_board
 from welfare_env.board.orders import BUILD, CONVOY, DISBAND, GIVE, HOLD, MOVE, RETREAT, SUPPORT_HOLD, SUPPORT_MOVE, VIA
-from welfare_env.engine import ADJUSTMENTS, MOVEMENT, RESULTS, Engine, Legal, State, make_engine
+from welfare_env.engine import ADJUSTMENTS, MOVEMENT, RESULTS, Engine, Legal, State
+from welfare_env.engine.engines import make_engine
 from welfare_env.game.position import Position
 
 KINDS = {

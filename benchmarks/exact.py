@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.table import Table
 
 import welfare_env
-from evaluation.exact.best_response import best_response
+from evaluation.exact.best_responses import best_response
 
 HEADINGS = ("board", "seat", "years", "profile", "best response", "gain", "states", "CPU-s")
 

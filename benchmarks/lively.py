@@ -10,7 +10,8 @@ import agents
 from benchmarks.situations import routes_of
 from welfare_env import Board
 from welfare_env.board.orders import BUILD, CONVOY, DISBAND, GIVE, HOLD, MOVE, RETREAT, SUPPORT_HOLD, SUPPORT_MOVE, VIA
-from welfare_env.engine import ADJUSTMENTS, MOVEMENT, Engine, Legal, State, adjustments
+from welfare_env.engine import ADJUSTMENTS, MOVEMENT, Engine, Legal, State
+from welfare_env.engine.winter import adjustments
 from welfare_env.game.placement import position_state
 from welfare_env.game.position import Position
 from welfare_env.game.view import View

@@ -5,24 +5,20 @@ other in four ranks. All rows are measured in every round, one after the other, 
 falls on all alike; figures are medians over the rounds. A play is what two agents do against each other, a move what
 one of them does: a tournament of n agents has n x n moves, and n (n + 1) / 2 plays.
 
-`--check 20000` measures nothing: it compares both compiled evaluators with the plain one, pair by pair.
+`--check 20000` measures nothing: it compares tournaments with single plays, pair by pair.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import platform
-import subprocess
 import sys
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from importlib.metadata import version
-from pathlib import Path
 from statistics import median
 from typing import Annotated
 
@@ -33,18 +29,16 @@ from rich.progress import Progress
 from rich.table import Table
 
 from benchmarks.speed import ONE, cpu_model, pin
-from modal_env.logic.circuits import Roster, compile_agents
 from modal_env.logic.library import LIBRARY
 from modal_env.logic.notation import Agent, Formula, Op, parse
-from modal_env.logic.provability import Outcome, play, tournament
-from modal_env.logic.tiles import cooperation, packed
-from modal_env.logic.traces import Traces, play_pairs
+from modal_env.logic.provability import Outcome, play
+from modal_env.logic.tournaments import Tournament, tournament
 
 SEED = 0
 PLAYERS, HELPERS, RANKS = 10_000, 64, 4
-PLAIN, PAIRS = 2_000, 500_000  # plays a measurement
+PLAIN = 2_000  # plays a measurement
+SIZES = (100, 200, 2_000, PLAYERS)  # of tournaments
 CHAINS = (12, 64)
-SETTLING = 64  # worlds that a check compares
 BINARY = (Op.AND, Op.OR, Op.IMPLIES, Op.IFF)
 
 
@@ -111,7 +105,7 @@ class Agreement:
         plays, agents: how many; agents are counted once in every set.
         kinds: plays by "helpers" (X(H) occurs), "helpers of helpers", "RandomBot", "`me`".
         worlds: plays by the world at which they settle.
-        wrong: a line for every play in which an evaluator differs from the plain one.
+        wrong: a line for every play in which a tournament differs from it.
     """
 
     plays: int = 0
@@ -133,30 +127,23 @@ class Agreement:
 
 
 def compare(pairs: int, progress: Progress) -> Agreement:
-    """Play random pairs of random agents, and of the library's, in all evaluators; a set has 500 pairs."""
+    """Play random pairs of random agents, and of the library's, singly and in a tournament; a set has 500 pairs."""
     rng, found = np.random.default_rng(SEED), Agreement()
     for start in progress.track(range(0, pairs, 500), description="comparing"):
         agents = [*random_agents(rng, 100, 16), *LIBRARY.values()]
         first, second = rng.integers(len(agents), size=(2, min(500, pairs - start)))
-        traces, tiles = play_pairs(compile_agents(agents), first, second), cooperation(agents)
+        played = tournament(agents)
         found.agents += len(agents)
-        for number, (i, j) in enumerate(zip(first.tolist(), second.tolist(), strict=True)):
-            outcome = play(agents[i], agents[j], worlds=SETTLING)
-            faults = differences(outcome, traces, number, (float(tiles[i, j]), float(tiles[j, i])))
-            found.add(agents[i], agents[j], outcome, faults)
+        for i, j in zip(first.tolist(), second.tolist(), strict=True):
+            outcome = play(agents[i], agents[j])
+            found.add(agents[i], agents[j], outcome, differences(outcome, played, i, j))
     return found
 
 
-def differences(outcome: Outcome, traces: Traces, number: int, tiles: tuple[float, float]) -> list[str]:
-    """What is not as the plain evaluator has it."""
-    words = [sum(bool(value) << world for world, value in enumerate(s)) for s in zip(*outcome.trace, strict=True)]
-    moves = tuple(move.decode() for move in traces.moves[number].tolist())
-    same = {
-        "moves of traces": moves == outcome.moves,
-        "settling world of traces": traces.settles[number] == outcome.settles,
-        "words of traces": traces.words[number].tolist() == words,
-        "moves of tiles": tiles == tuple(map(float, outcome.cooperation)),
-    }
+def differences(outcome: Outcome, played: Tournament, row: int, column: int) -> list[str]:
+    """What a tournament says otherwise than a single play."""
+    moves = played.cooperates[row, column], played.cooperates[column, row]
+    same = {"moves": moves == outcome.cooperation, "settling world": played.worlds[row, column] == outcome.settles}
     return [name for name, right in same.items() if not right]
 
 
@@ -166,7 +153,7 @@ def print_agreement(found: Agreement) -> None:
     console = Console(width=None if sys.stdout.isatty() else 116, highlight=False, markup=False)
     console.print(f"{found.plays:,} plays of {found.agents:,} agents: {kinds}")
     console.print(f"plays by the world at which they settle: {worlds}")
-    console.print(f"compared: moves, settling world and {SETTLING} worlds of the bit traces; moves of the tiles")
+    console.print("compared: moves and settling world")
     console.print(*found.wrong[:20], f"mismatches: {len(found.wrong)}", sep="\n")
 
 
@@ -216,20 +203,13 @@ def rows() -> list[Row]:
     """Everything in the table."""
     rng = np.random.default_rng(SEED)
     players = random_agents(rng, PLAYERS, HELPERS)
-    roster = compile_agents(players)
-    found = [
-        Row("plain: pairs", "plays", plain_pairs(players, rng)),
-        Row("plain: tournament of 100", "moves", lambda: tournament(players[:100]).cooperates.size),
-        Row("bit traces: pairs", "plays", traced_pairs(roster, rng, anew=False), "plain: pairs"),
-        Row("the same, helpers anew", "plays", traced_pairs(roster, rng, anew=True), "plain: pairs"),
-        Row(f"tiles: bits of {PLAYERS:,}", "moves", tiled(roster), "plain: tournament of 100"),
-        Row(f"tournament of {PLAYERS:,}", "moves", lambda: tournament(players).cooperates.size),
-        Row("of that: compile_agents", "agents", lambda: len(compile_agents(players).agents)),
-    ]
+    found = [Row("single plays", "plays", plain_pairs(players, rng))]
+    for size in SIZES:
+        found.append(Row(f"tournament of {size:,}", "moves", partial(played_all, players[:size]), "single plays"))
     for rank in CHAINS:
         name, agent = f"chain of rank {rank}", chain(rank)
-        found.append(Row(f"{name}: plain", "plays", partial(played_once, agent)))
-        found.append(Row(f"{name}: bit traces", "plays", partial(traced_once, agent), f"{name}: plain"))
+        found.append(Row(f"{name}: play", "plays", partial(played_once, agent)))
+        found.append(Row(f"{name}: tournament", "plays", partial(played_all, [agent]), f"{name}: play"))
     return found
 
 
@@ -244,33 +224,13 @@ def plain_pairs(players: Sequence[Agent], rng: np.random.Generator) -> Callable[
     return run
 
 
-def traced_pairs(roster: Roster, rng: np.random.Generator, anew: bool) -> Callable[[], int]:
-    """The plays with helpers are known from the round to warm up, or have to be found anew each time."""
-    first, second = rng.integers(len(roster.agents), size=(2, PAIRS))
-
-    def run() -> int:
-        played = replace(roster, known=np.zeros_like(roster.known)) if anew else roster
-        return len(play_pairs(played, first, second).settles)
-
-    return run
-
-
-def tiled(roster: Roster) -> Callable[[], int]:
-    def run() -> int:
-        packed(roster)
-        return len(roster.agents) ** 2
-
-    return run
+def played_all(players: Sequence[Agent]) -> int:
+    return tournament(players).cooperates.size
 
 
 def played_once(agent: Agent) -> int:
     play(agent, agent)
     return 1
-
-
-def traced_once(agent: Agent) -> int:
-    """From the agent: its circuits and those of its helpers, then one play."""
-    return len(play_pairs(compile_agents([agent]), [0], [0]).settles)
 
 
 # Measuring
@@ -301,49 +261,6 @@ def measure_all(chosen: Sequence[Row], rounds: int, progress: Progress) -> list[
     return [Result(row, tuple(found)) for row, found in zip(chosen, samples, strict=True)]
 
 
-STAGES = ("import modal_env", "import tiles", "first pairs", "first tiles")
-START = """
-import json, time
-marks = [(time.perf_counter(), 0.0)]
-mark = lambda: marks.append((time.perf_counter(), time.process_time()))
-import modal_env
-mark()
-from modal_env.logic import circuits
-from modal_env.logic import library
-from modal_env.logic import tiles
-from modal_env.logic import traces
-mark()
-traces.play_pairs(circuits.compile_agents(library.POST), [0], [1])
-mark()
-tiles.cooperation(library.POST)
-mark()
-print(json.dumps([[b[0] - a[0], b[1] - a[1]] for a, b in zip(marks, marks[1:])]))
-"""
-
-
-def start(cache: str) -> list[tuple[float, float]]:
-    """Start a fresh Python with this folder as numba's cache: seconds and CPU seconds of `STAGES`.
-
-    The first CPU seconds have the interpreter's own start in them.
-    """
-    command = [sys.executable, "-c", START]
-    root, environment = Path(__file__).resolve().parents[1], os.environ | {"NUMBA_CACHE_DIR": cache}
-    done = subprocess.run(command, cwd=root, env=environment, check=True, capture_output=True, text=True)  # noqa: S603
-    return [tuple(stage) for stage in json.loads(done.stdout)]
-
-
-def starts(repeats: int, progress: Progress) -> dict[str, list[list[tuple[float, float]]]]:
-    """With an empty cache, and then with what that has left in it, `repeats` times."""
-    bar = progress.add_task("starting a fresh process", total=2 * repeats)
-    found: dict[str, list[list[tuple[float, float]]]] = {"cold": [], "cached": []}
-    for _ in range(repeats):
-        with tempfile.TemporaryDirectory() as cache:
-            for samples in found.values():
-                samples.append(start(cache))
-                progress.advance(bar)
-    return found
-
-
 # What is printed
 
 
@@ -354,7 +271,7 @@ def span(values: Sequence[float]) -> str:
 def speed_table(results: Sequence[Result]) -> Table:
     rates = {result.row.name: result.cpu_rates for result in results}
     table = Table("what", title=f"medians of {len(results[0].samples)} rounds", title_justify="left")
-    for heading in ("a second", "lowest - highest", "per CPU-s", "ms a run", "x plain"):
+    for heading in ("a second", "lowest - highest", "per CPU-s", "ms a run", "x single"):
         table.add_column(heading, justify="right", no_wrap=True)
     for result in results:
         row = result.row
@@ -362,18 +279,7 @@ def speed_table(results: Sequence[Result]) -> Table:
         times = "" if other is None else f"{median(a / b for a, b in zip(result.cpu_rates, other, strict=True)):,.0f}"
         speeds = (f"{median(result.rates):,.0f} {row.unit}", span(result.rates), f"{median(result.cpu_rates):,.0f}")
         table.add_row(row.name, *speeds, f"{1000 * median(result.seconds):,.2f}", times)
-    table.caption = "x plain: against pairs, a tournament of 100, the same chain; by CPU time, within rounds"
-    return table
-
-
-def start_table(found: dict[str, list[list[tuple[float, float]]]]) -> Table:
-    title = f"a fresh process: seconds, and CPU seconds in brackets, medians of {len(found['cold'])}"
-    table = Table("numba's cache", title=title, title_justify="left")
-    for stage in STAGES:
-        table.add_column(stage, justify="right")
-    for name, samples in found.items():
-        stages = [list(zip(*stage, strict=True)) for stage in zip(*samples, strict=True)]
-        table.add_row(name, *(f"{median(wall):.2f} ({median(cpu):.2f})" for wall, cpu in stages))
+    table.caption = "x single: moves or plays against single plays, or the same chain alone; by CPU time, within rounds"
     return table
 
 
@@ -388,25 +294,22 @@ def machine_line(load: float) -> str:
 
 def main(
     repeats: Annotated[int, typer.Option(help="Rounds in which everything is measured.", min=1)] = 7,
-    quick: Annotated[bool, typer.Option("--quick", help="Two rounds, no fresh processes.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Two rounds.")] = False,
     check: Annotated[int, typer.Option(help="Compare so many random plays, and measure nothing.", min=0)] = 0,
 ) -> None:
-    """Measure the speed of modal combat, or check that its evaluators agree."""
+    """Measure the speed of modal combat, or check that tournaments agree with single plays."""
     load = os.getloadavg()[0]
     pin(ONE)
     with Progress(console=Console(stderr=True)) as progress:
         if check:
             agreement = compare(check, progress)
         else:
-            started = {} if quick else starts(3, progress)
             results = measure_all(rows(), 2 if quick else repeats, progress)
     if check:
         print_agreement(agreement)
         raise typer.Exit(bool(agreement.wrong))
     console = Console(width=None if sys.stdout.isatty() else 116, highlight=False)
     console.print(speed_table(results))
-    if started:
-        console.print(start_table(started))
     console.print(machine_line(load))
 
 

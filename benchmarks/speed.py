@@ -36,6 +36,7 @@ import welfare_env
 from welfare_env import Game, Rules, load_board
 from welfare_env.engine import State, initial_state, kernels
 from welfare_env.engine.fast import FastEngine, Scratch, rules_array
+from welfare_env.engine.tables import tables_of
 from welfare_env.envs.observation import num_features
 from welfare_env.envs.vector import VectorEnv
 
@@ -182,7 +183,7 @@ class Recorded:
 def fused(variant: str) -> Callable[[], Played]:
     """One game after the other in one kernel: legal orders, a random choice, the next position."""
     board = load_board()
-    at, tables, numbers = Scratch(board.tables), board.tables, rules_array(board, RULES[variant])
+    at, tables, numbers = Scratch(tables_of(board)), tables_of(board), rules_array(board, RULES[variant])
     start = initial_state(board).row.copy()
 
     def play() -> Played:
@@ -422,7 +423,7 @@ from welfare_env.engine.fast import Scratch, rules_array
 from welfare_env.envs.vector import VectorEnv
 mark()
 board, rules = welfare_env.load_board(), welfare_env.Rules("standard", years=10, press=None)
-tables = board.tables
+tables = tables_of(board)
 mark()
 at, start = Scratch(tables), initial_state(board).row.copy()
 work = at.w, at.b, at.x, start, np.zeros(1, np.uint64), at.orders, at.starts, at.slots, at.powers, at.flags

@@ -10,7 +10,7 @@ import runpy
 from pathlib import Path
 
 # By file, not by name: when a foreign `agents` is found first, ours never runs.
-runpy.run_path(str(Path(__file__).parents[1] / "agents" / "_shadow.py"))["check"]()
+runpy.run_path(str(Path(__file__).parents[1] / "agents" / "_shadow.py"))["check"]("evaluation")
 
 from evaluation.checks import EvaluationError  # noqa: E402
 from evaluation.experiments.exploitability import ExploitabilityResult, exploitability  # noqa: E402

@@ -8,7 +8,7 @@ import welfare_env
 from agents.wording import told
 from evaluation.play.store import GameStore
 from evaluation.play.workers import Workers
-from welfare_env.engine import ENGINES
+from welfare_env.engine.engines import ENGINES
 from welfare_env.errors import UnknownMapError
 
 if TYPE_CHECKING:

@@ -1,8 +1,8 @@
 """Modal combat: open-source games between agents that are formulas of provability logic.
 
 An agent is a formula about what its opponent X does: ``[]X(me)``, "it is provable that X cooperates with me", is
-FairBot. Two agents that read each other's formulas play the prisoner's dilemma, and modelling the other player costs
-something (Garrabrant, "Prisoners' Dilemma with Costs to Modeling", 2018).
+FairBot. Two agents that read each other's formulas play the prisoner's dilemma, and modelling the opponent has a cost
+(Garrabrant, "Prisoners' Dilemma with Costs to Modeling", 2018).
 
 >>> import modal_env
 >>> from modal_env import FairBot, PrudentBot
@@ -21,13 +21,19 @@ something (Garrabrant, "Prisoners' Dilemma with Costs to Modeling", 2018).
 {'player_0': 1.9, 'player_1': 1.8}
 
 Agents: `parse`, `Agent`, `LIBRARY` (by name) with `SOURCES`, and each as an attribute: `FairBot`, `PrudentBot` ...
-Plays: `play`, `tournament`, `fixed_point`, and `replies`, all that agents can do against given ones.
+Plays: `play`, `tournament`, `fixed_point`, and `replies` (every possible outcome against given agents).
 The game: `Game`, `equilibria`, `ranges`, `exploitability`, `survives`, `survival_range`.
 Populations: `replicator`, `growth`, `basins`.
 Environments: `make`, `parallel_env`, described in `modal_env.envs.aec`. Command line: ``python -m modal_env --help``.
 """
 
+# ruff: noqa: E402 (first of all, the check of whose package this is)
 from __future__ import annotations
+
+import runpy
+from pathlib import Path
+
+runpy.run_path(str(Path(__file__).parents[1] / "agents" / "_shadow.py"))["check"]("modal_env")
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
@@ -75,7 +81,8 @@ from modal_env.logic.library import (
     WaitFairBot,
 )
 from modal_env.logic.notation import Agent, parse
-from modal_env.logic.provability import fixed_point, play, tournament
+from modal_env.logic.provability import fixed_point, play
+from modal_env.logic.tournaments import tournament
 
 if TYPE_CHECKING:
     from modal_env.search.best_replies import Reply

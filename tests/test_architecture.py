@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 import pytest
 
+from benchmarks.rooms import PAGE, circles, file_graph, folder_sizes, imported, modules, room_graph, written
+
 ROOT = Path(__file__).resolve().parents[1]
 
 # Data flows one way: rules, then players, then learning, then measuring.
@@ -61,6 +63,76 @@ def test_imports_go_one_way(file: Path) -> None:
         and found.name not in (MAY_IMPORT_LAZILY if found.lazy else MAY_IMPORT)[package]
     ]
     assert wrong == []
+
+
+# Room -> the rooms of its package that it may import; errors, checks, progress and the rules are open to all.
+MAY_IMPORT_ROOMS: dict[str, set[str]] = {
+    "welfare_env/board": set(),
+    "welfare_env/engine": {"welfare_env/board"},
+    "welfare_env/game": {"welfare_env/board", "welfare_env/engine"},
+    "welfare_env/render": {"welfare_env/board", "welfare_env/engine", "welfare_env/game"},
+    "welfare_env/envs": {"welfare_env/board", "welfare_env/engine", "welfare_env/game", "welfare_env/render"},
+    "modal_env/logic": set(),
+    "modal_env/games": {"modal_env/logic"},
+    "modal_env/dynamics": {"modal_env/logic", "modal_env/games"},
+    "modal_env/search": {"modal_env/logic", "modal_env/games"},
+    "modal_env/envs": {"modal_env/logic", "modal_env/games"},
+    "modal_env/cli": {f"modal_env/{room}" for room in ("logic", "games", "dynamics", "search", "envs")},
+}
+MOST_FILES, MOST_LINES = 15, 600
+LARGE = {
+    "agents/lm/models": 18,  # files
+    "welfare_env.engine.kernels": 1500,  # lines: numba's cache looks at one file only
+}
+
+
+def test_no_circle_of_files() -> None:
+    """Wherever the import stands: within a function and under TYPE_CHECKING, too."""
+    assert circles(file_graph()) == []
+
+
+@pytest.mark.parametrize("statement", ["from {} import x", "import {}", "def f():\n    from {} import x"])
+def test_a_circle_would_be_seen(tmp_path: Path, statement: str) -> None:
+    (tmp_path / "agents").mkdir()
+    for name, other in (("a", "b"), ("b", "c"), ("c", "a"), ("d", "a")):
+        (tmp_path / "agents" / f"{name}.py").write_text(statement.format(f"agents.{other}"))
+    assert circles(file_graph(tmp_path)) == [["agents.a", "agents.b", "agents.c"]]
+
+
+def test_imports_by_name_and_for_types_are_seen() -> None:
+    source = "if TYPE_CHECKING:\n    from a import b\nimport_module('c.d')\nimportlib.import_module('e')\nf('g')"
+    assert sorted(imported(source)) == ["a.b|a", "c.d", "e"]
+
+
+@pytest.mark.parametrize("package", ["welfare_env", "modal_env"])
+def test_rooms_import_one_way(package: str) -> None:
+    graph = room_graph(package)
+    assert {room for room in graph if (ROOT / room).is_dir()} <= MAY_IMPORT_ROOMS.keys()
+    wrong = {
+        (room, other)
+        for room, others in graph.items()
+        for other in others & MAY_IMPORT_ROOMS.keys()
+        if other not in MAY_IMPORT_ROOMS.get(room, set())
+    }
+    assert wrong == set()
+
+
+def test_rooms_and_files_are_small() -> None:
+    crowded = {folder: count for folder, count in folder_sizes().items() if count > LARGE.get(folder, MOST_FILES)}
+    lines = {name: len(file.read_text(encoding="utf-8").splitlines()) for name, file in modules().items()}
+    long = {name: count for name, count in lines.items() if count > LARGE.get(name, MOST_LINES)}
+    assert (crowded, long) == ({}, {})
+
+
+def test_the_page_on_architecture_shows_the_imports_of_today() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    assert page == written(page), "write it anew: python -m benchmarks.rooms"
+
+
+def test_the_page_on_architecture_names_every_room() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    rooms = {folder for folder in folder_sizes() if folder.count("/") == 1}
+    assert [room for room in sorted(rooms) if f"| `{room}` |" not in page] == []
 
 
 def test_a_wrong_import_would_be_seen() -> None:

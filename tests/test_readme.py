@@ -1,5 +1,6 @@
 """What the documentation shows runs as printed."""
 
+import ast
 import doctest
 import importlib
 import re
@@ -32,3 +33,52 @@ def test_links_of_the_pages_lead_somewhere():
         # A link has a text: [](X(me)) is a formula.
         for target in re.findall(r"\[[^\]]+\]\(([\w./-]+)(?:#[\w-]+)?\)", page.read_text()):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "benchmarks/README.md")]
+PAGES += sorted((ROOT / "docs").rglob("*.md"))
+PACKAGES = ("welfare_env", "modal_env", "agents", "evaluation", "training")
+
+
+def names_in(page):
+    """What stands in backticks on a page, without what a call is given: `agents.make("dove")` is agents.make."""
+    text = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
+    return sorted({name.partition("(")[0] for name in re.findall(r"`([^`\n]+)`", text)})
+
+
+def defined_in(module):
+    """The top-level names of a source file, imported ones among them. Read, not run: not every extra is installed."""
+    names = set()
+    for node in ast.walk(ast.parse(module.read_text())):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            names.add(node.name)
+        elif isinstance(node, ast.alias):
+            names.add(node.asname or node.name)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names.add(node.id)
+    return names
+
+
+def resolves(dotted):
+    """Whether package.module.name is a folder, a module, or something that a module defines."""
+    place, *rest = ROOT, *dotted.split(".")
+    while rest and (place / rest[0]).is_dir():
+        place /= rest.pop(0)
+    module = place / f"{rest[0]}.py" if rest else place
+    if rest and module.exists():
+        rest.pop(0)
+    else:
+        module = place / "__init__.py"
+    return all(name in defined_in(module) for name in rest)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_names_on_the_pages_exist(page):
+    files = {
+        path.name for folder in (*PACKAGES, "benchmarks", "examples", "tests") for path in (ROOT / folder).rglob("*.py")
+    }
+    for name in names_in(page):
+        if re.fullmatch(r"[\w./]+\.py", name):
+            assert (ROOT / name).exists() or name in files, f"no file {name}"
+        elif re.fullmatch(rf"({'|'.join(PACKAGES)})(\.\w+)+", name):
+            assert resolves(name), f"nothing is called {name}"

@@ -12,7 +12,7 @@ from agents.specs import AGENTS
 from training.board.rewards import Reward
 from training.cli.commands import _press, read_coalitions
 from welfare_env import Game, Rules, WelfareEnvError, load_board
-from welfare_env.engine import make_engine
+from welfare_env.engine.engines import make_engine
 from welfare_env.errors import did_you_mean
 
 BOARD = load_board("standard")

@@ -1,9 +1,16 @@
-"""Welfare Diplomacy for people and learners: games, and PettingZoo environments.
+"""Welfare Diplomacy: games to play by hand, PettingZoo environments, and many games at once.
 
-`make` builds the environment of the paper, `parallel_env` its parallel form, `Game` a game to play by hand.
+`make` builds the paper's environment, `parallel_env` its parallel form, `vector_env` many games over arrays, and `Game`
+a game to play by hand.
 """
 
+# ruff: noqa: E402 (first of all, the check of whose package this is)
 from __future__ import annotations
+
+import runpy
+from pathlib import Path
+
+runpy.run_path(str(Path(__file__).parents[1] / "agents" / "_shadow.py"))["check"]("welfare_env")
 
 from typing import TYPE_CHECKING
 
@@ -13,7 +20,7 @@ from pettingzoo import register as _register
 from welfare_env import errors
 from welfare_env.board.board import Board
 from welfare_env.board.loading import load_board, map_names
-from welfare_env.engine import DEFAULT_ENGINE
+from welfare_env.engine.engines import DEFAULT_ENGINE
 from welfare_env.envs.setting import UNSET, make_setting
 from welfare_env.errors import (
     ActionError,
@@ -32,7 +39,8 @@ from welfare_env.errors import (
     WelfareEnvError,
     YearError,
 )
-from welfare_env.game.game import Game, PhaseRecord, Void
+from welfare_env.game.game import Game
+from welfare_env.game.history import PhaseRecord, Void
 from welfare_env.game.position import Position
 from welfare_env.game.press import Message
 from welfare_env.game.view import View

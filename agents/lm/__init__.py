@@ -8,7 +8,8 @@ counts its calls; `program` and `modal` are the same for `modal_env`. The rooms:
     reading/  what is made of its reply
     stub/     a server for trying all this without a key: python -m agents.lm.stub
 
-The SDKs are the extra `lm` (``pip install 'welfare-env[lm]'``) and are imported when the first question is asked.
+The SDKs are the extra `lm` (in the clone, ``pip install -e '.[lm]'``) and are imported when the first
+question is asked.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ from welfare_env.game.press import MEDIATOR
 from welfare_env.game.view import MESSAGES
 
 if TYPE_CHECKING:
-    from welfare_env.game.game import PhaseRecord
+    from welfare_env.game.history import PhaseRecord
     from welfare_env.game.view import View
 
 

@@ -20,8 +20,9 @@ from numba import njit
 from agents.rl.token_press import word_rounds
 from welfare_env.board.board import Board
 from welfare_env.board.orders import BUILD, CONVOY, DISBAND, HOLD, SUPPORT_HOLD, WAIVE
-from welfare_env.engine import PHASE, WINTER, kernels
+from welfare_env.engine import PHASE, WINTER, kernels, layout_of
 from welfare_env.engine.fast import Scratch, room_for_orders, rules_array
+from welfare_env.engine.tables import tables_of
 from welfare_env.envs.observation import fill_many, num_features
 from welfare_env.envs.parallel import legal_shape
 from welfare_env.envs.vector import LegalLists
@@ -87,8 +88,8 @@ class Reader:
         self.message_rounds = word_rounds(rules)
         self._words = powers * COLUMNS * self.message_rounds
         self.slots = max(legal_shape(board, rules)[0], powers if self.message_rounds else 0)
-        self.observation_size = board.layout.size + 1 + (self._words + 1 if self.message_rounds else 0)
-        self._scratch = Scratch(board.tables)
+        self.observation_size = layout_of(board).size + 1 + (self._words + 1 if self.message_rounds else 0)
+        self._scratch = Scratch(tables_of(board))
         self._rules = rules_array(board, rules)
 
     def pack(
@@ -116,7 +117,7 @@ class Reader:
 
     def read(self, packed: np.ndarray) -> Inputs:
         """The inputs of packed observations, int32 [B, observation_size]."""
-        size, powers = self.board.layout.size, packed[:, -1].astype(np.int64)
+        size, powers = layout_of(self.board).size, packed[:, -1].astype(np.int64)
         states = np.ascontiguousarray(packed[:, :size], np.int32)
         decisions = np.arange(len(states), dtype=np.int64)
         if not self.message_rounds:
@@ -172,7 +173,7 @@ class Reader:
         return first_rows, starts, orders, provinces
 
     def _legal(self, states: np.ndarray) -> LegalLists:
-        at, tables = self._scratch, self.board.tables
+        at, tables = self._scratch, tables_of(self.board)
         rows = len(states) * (len(self.board.provinces) + len(self.board.centers)) + 1
         orders = np.zeros(len(states) * 600 + room_for_orders(tables), np.int32)
         starts, games, slots, powers = (np.zeros(rows, np.int32) for _ in range(4))

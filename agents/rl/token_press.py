@@ -10,7 +10,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from welfare_env.board.board import Board
-from welfare_env.engine import DISLODGED, PHASE, PHASE_TYPES, RETREATS, UNITS
+from welfare_env.engine import DISLODGED, PHASE, PHASE_TYPES, RETREATS, UNITS, layout_of
 from welfare_env.game.press import GLOBAL, TOKENS, Message
 from welfare_env.rules import Rules
 
@@ -28,7 +28,7 @@ def speakers(board: Board, states: np.ndarray) -> np.ndarray:
     Args:
         states: int32 [games, state size].
     """
-    layout, powers = board.layout, np.arange(len(board.powers))
+    layout, powers = layout_of(board), np.arange(len(board.powers))
     present = [states[:, layout.owner : layout.owner + len(board.centers)]]
     for first, room, count in (
         (layout.power, layout.most_units, UNITS),

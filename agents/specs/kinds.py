@@ -237,7 +237,9 @@ def _make_learned(path: str, greedy: str | None = None) -> Policy:
     try:
         from agents.rl.player import LearnedPolicy
     except ImportError as error:
-        raise ValueError(f"{error}: learned players need pip install 'welfare-env[rl]'") from error
+        raise ValueError(
+            f"{error}: a learned player needs the extra rl: in the clone, pip install -e '.[rl]'"
+        ) from error
     return LearnedPolicy(path, None if greedy is None else greedy == "yes")
 
 

@@ -17,7 +17,7 @@ from rich.console import Console
 import agents
 import evaluation
 from agents.lm.errors import AccessError, BudgetError
-from agents.progress import compiling_told, metered, plain_console
+from agents.progress import metered, plain_console
 from agents.specs import asks_language_models, usages
 from evaluation.experiments.exploitability import resolve_coalitions
 from evaluation.measures.lm_usage import spent, usage_table
@@ -186,7 +186,10 @@ def demo(seed: Seed = 0, workers: Processes = CORES, store: Store = DEFAULT_PATH
     if all(find_spec(name) for name in ("torch", "safetensors")):
         conditions.insert(1, ("prosocial", "singles", LEARNED))
     else:
-        print("with pip install 'welfare-env[rl]' a learned best response is shown, too", file=sys.stderr)
+        print(
+            "a learned best response, left out here, needs the extra rl: in the clone, pip install -e '.[rl]'",
+            file=sys.stderr,
+        )
     sizes = [1 + len(evaluation.COALITIONS[name]) for _, name, _ in conditions]
     with _errors_told():
         with _playing(store, workers, DEMO_GAMES * (len(DEMO_POLICIES) + sum(sizes)), None) as means:
@@ -311,6 +314,8 @@ def _playing(path: Path, workers: int, total: int, models: SharedModels | None) 
 @contextmanager
 def _errors_told() -> Iterator[None]:
     """Our own errors as one line, an interruption as what to do next, and a line where something is compiled."""
+    from agents.compiling import compiling_told  # which loads numba
+
     try:
         with compiling_told():
             yield

@@ -24,9 +24,11 @@ from welfare_env.engine import (
     YEAR,
     State,
     kernels,
-    make_engine,
+    layout_of,
 )
+from welfare_env.engine.engines import make_engine
 from welfare_env.engine.fast import Scratch, rules_array
+from welfare_env.engine.tables import tables_of
 from welfare_env.game.position import Position
 
 NO_ORDER = -1
@@ -41,10 +43,10 @@ class Stepper:
     """Plays one phase of one position with many sets of orders."""
 
     def __init__(self, board: Board, rules: Rules) -> None:
-        self._numbers, self._masks = board.tables.numbers, board.tables.masks
+        self._numbers, self._masks = tables_of(board).numbers, tables_of(board).masks
         self._rules = rules_array(board, rules)
-        self._scratch = Scratch(board.tables)
-        self._layout, self._powers = board.layout, len(board.powers)
+        self._scratch = Scratch(tables_of(board))
+        self._layout, self._powers = layout_of(board), len(board.powers)
 
     def step(
         self, row: np.ndarray, orders: np.ndarray, slots: np.ndarray, powers: np.ndarray
@@ -112,7 +114,7 @@ class Bounds:
     """
 
     def __init__(self, board: Board, rules: Rules, power: int) -> None:
-        self._power, self._layout, self._piece_province = power, board.layout, board.piece_province
+        self._power, self._layout, self._piece_province = power, layout_of(board), board.piece_province
         self._reach = _reach(board)
         centers, units = len(board.centers), len(board.provinces)
         sites = centers if board.build_anywhere else int((board.home_power == power).sum())
@@ -211,7 +213,7 @@ class Planner:
         if key in self._solved:
             return self._solved[key][0]
         row = np.frombuffer(key, np.int32)
-        orders, slots, powers = self._options(Position(self.engine, State(self.board.layout, row)))
+        orders, slots, powers = self._options(Position(self.engine, State(layout_of(self.board), row)))
         rows, points = self._stepper.step(row, orders, slots, powers)
         first = _first_of_each(rows)
         gains = points[:, self.power].astype(np.int64)

@@ -16,7 +16,7 @@ from evaluation.play.games import Report, common_games, play_all, profile
 from evaluation.play.store import GameStore
 from evaluation.play.workers import Workers
 from welfare_env import Rules
-from welfare_env.engine import DEFAULT_ENGINE
+from welfare_env.engine.engines import DEFAULT_ENGINE
 
 if TYPE_CHECKING:
     from agents.lm.models.shared_models import SharedModels

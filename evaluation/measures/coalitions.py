@@ -67,6 +67,8 @@ def _coalition(players: Sequence[str], given: object, check: Callable[[object], 
     if check:
         for name in (member for member in members if isinstance(member, str)):
             check(name)
+    if not all(isinstance(member, str) for member in members):
+        raise EvaluationError(f"coalition {told(given)}: give names of players as text")
     known = [member for member in members if isinstance(member, str) and member in players]
     if len(known) != len(members) or len(set(known)) != len(known) or not known:
         stranger = next((member for member in members if member not in known), None)

@@ -27,7 +27,7 @@ from evaluation.play.store import GameStore, StoreError
 from evaluation.play.turns import GameStopped, conversation, play_at_once, play_in_turn
 from evaluation.play.workers import Workers
 from welfare_env.board.loading import map_digest
-from welfare_env.engine import DEFAULT_ENGINE
+from welfare_env.engine.engines import DEFAULT_ENGINE
 from welfare_env.game.press import MEDIATOR
 
 if TYPE_CHECKING:

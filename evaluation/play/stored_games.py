@@ -42,8 +42,9 @@ class Condition:
     def of(cls, specification: Mapping[str, Any]) -> Condition:
         """The condition of a stored game."""
         code = (specification.get("code"), specification.get("versions"))
-        if not isinstance(specification["seed"], int):
-            raise TypeError("the seed is no number")
+        names = [text for pair in specification["players"].items() for text in pair]
+        if not isinstance(specification["seed"], int) or not all(isinstance(name, str) for name in names):
+            raise TypeError("the seed is no number, or a player no text")
         return cls(seats(specification["players"]), played(specification), code == (CODE_DIGEST, VERSIONS))
 
 

@@ -15,7 +15,6 @@ from multiprocessing.synchronize import Semaphore
 from types import TracebackType
 from typing import Any, TypeVar
 
-from agents.progress import tell_compiling
 from welfare_env import WelfareEnvError
 
 Task = TypeVar("Task")
@@ -138,10 +137,12 @@ def _prepare(lifeline: Connection, first: Semaphore | None) -> None:
     Args:
         first: whoever has to compile first says so; None where nobody does.
     """
-    if first is not None:
-        tell_compiling(lambda: first.acquire(block=False))
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with, args=(lifeline,), daemon=True).start()
+    if first is not None:
+        from agents.compiling import tell_compiling  # which loads numba
+
+        tell_compiling(lambda: first.acquire(block=False))
 
 
 def _end_with(lifeline: Connection) -> None:

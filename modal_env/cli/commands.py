@@ -21,7 +21,6 @@ from modal_env.cli.arguments import all_different, read_agents, read_numbers, re
 from modal_env.cli.progress import watched
 from modal_env.cli.tables import (
     NARROW,
-    WIDE,
     agents_table,
     basins_table,
     equilibria_table,
@@ -43,9 +42,10 @@ from modal_env.games.game import COSTS, Game, Mix
 from modal_env.games.ranges import ranges as find_ranges
 from modal_env.logic.library import LIBRARY, SHORT
 from modal_env.logic.provability import play as play_pair
-from modal_env.logic.provability import tournament as play_all
 from modal_env.logic.syntax import Agent
+from modal_env.logic.tournaments import tournament as play_all
 from modal_env.progress import part
+from modal_env.text_tables import WIDE
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -96,7 +96,7 @@ Epsilon = Annotated[str, typer.Option(metavar="NUMBER", help="What a unit of cos
 Cost = Annotated[str, typer.Option(help=f"What is paid for: {', '.join(COSTS)}.")]
 Plot = Annotated[
     Optional[Path],  # noqa: UP045
-    typer.Option(metavar="FILE", help="Draw a picture: .png, .svg or .pdf. Needs welfare-env\\[plot]."),
+    typer.Option(metavar="FILE", help="Draw a picture: .png, .svg or .pdf. Needs the extra plot."),
 ]
 Formulas = Annotated[bool, typer.Option("--formulas", help="List the agents' formulas even if all are of the library.")]
 
@@ -395,7 +395,7 @@ def _errors_told() -> Iterator[None]:
     except ModuleNotFoundError as error:
         if not (error.name or "").startswith("matplotlib"):
             raise
-        _complain("--plot needs matplotlib: pip install 'welfare-env[plot]'")
+        _complain("--plot needs matplotlib, the extra plot: in the clone, pip install -e '.[plot]'")
         raise typer.Exit(2) from error
     except KeyboardInterrupt as interruption:
         raise typer.Exit(130) from interruption

@@ -68,7 +68,7 @@ def simplex(
         _path(axes, trajectory.limit, trajectory.shares @ _CORNERS[places])
     for (label, shares), marker in zip(_checked_marks(marks or {}, names), "*PXDv", strict=False):
         x, y = shares @ _CORNERS[places]
-        axes.plot(x, y, marker, color="#D55E00", markersize=12, markeredgecolor="white", label=label, zorder=5)
+        axes.plot(x, y, marker, color="#D55E00", markersize=12, markeredgecolor="white", label=_plain(label), zorder=5)
     others = [name for name in names if name not in shown_names]
     lower = others[0] if len(others) == 1 else "all others" if others else ""
     _frame_tetrahedron(axes, [*shown_names, lower], _title(title, "Replicator dynamics", trajectories))
@@ -145,7 +145,7 @@ def basin_over_epsilon(
     wide = np.geomspace(x.min() / 1.3, x.max() * 1.3, 200)
     axes.plot(wide, law.factor * wide**exponent.value, label=label, **_line(0))
     for i, (name, curve) in enumerate((curves or {}).items(), start=3):
-        axes.plot(wide, curve(wide), label=name, **_line(i))
+        axes.plot(wide, curve(wide), label=_plain(name), **_line(i))
     axes.errorbar(
         x, values, ends, fmt="o", color="black", capsize=4, markersize=4, label="counted, 95% interval", zorder=4
     )
@@ -177,6 +177,12 @@ def growth_shares(growth: Growth, *, title: str | None = None) -> Figure:
     return figure
 
 
+def _plain(name: str) -> str:
+    """A name as a label: without matplotlib's mathematics, not left out for the _ that it begins with, and not long."""
+    written = f"{name:.40}".encode("utf-8", "replace").decode("utf-8")  # without halves of surrogate pairs
+    return ("\N{THIN SPACE}" if name.startswith("_") else "") + written.replace("$", r"\$")
+
+
 def _new_figure(width: float, height: float) -> tuple[Figure, Axes]:
     from matplotlib.figure import Figure
 
@@ -205,14 +211,16 @@ def _log_lines(axes: Axes, trajectory: Trajectory, least: float) -> None:
     for i in there:
         twins = [j for j in there if np.allclose(logs[:, i], logs[:, j], rtol=1e-6, atol=1e-6)]
         style = {} if len(twins) == 1 else {"linestyle": _GAPS[min(twins.index(i), len(_GAPS) - 1)]}
-        axes.plot(trajectory.times, logs[:, i], label=trajectory.names[i], **{**_line(i), **style})
+        axes.plot(trajectory.times, logs[:, i], label=_plain(trajectory.names[i]), **{**_line(i), **style})
     if least and logs[:, there].min() < log10(least):
         axes.set_ylim(log10(least), 0.02 * -log10(least))
 
 
 def _bands(axes: Axes, places: Floats, shares: Floats, names: Sequence[str]) -> None:
     colours = [_line(i)["color"] for i in range(len(names))]
-    bands = axes.stackplot(places, shares.T, labels=names, colors=colours, edgecolor="white", linewidth=0.2)
+    bands = axes.stackplot(
+        places, shares.T, labels=[*map(_plain, names)], colors=colours, edgecolor="white", linewidth=0.2
+    )
     for i, band in enumerate(bands):
         band.set_hatch(_HATCHES[i // len(_COLOURS) % len(_HATCHES)])
     axes.set_ylim(0, 1)
@@ -250,14 +258,17 @@ def _checked_marks(
     for label, shares in marks.items():
         values = np.array([real(share) for share in items(shares) or ()])
         if len(values) != len(names) or not np.isfinite(values).all():
-            raise GameError(f"mark {label!r:.80} {shown(shares)}: give a share for each of {', '.join(names):.300}")
+            told = f"mark {label!r:.80} has {len(values)} shares, {shown(shares)}"
+            raise GameError(f"{told}: give one for each of {', '.join(names):.300}")
         yield label, values
 
 
 def _path(axes: Axes, limit: Limit, points: Floats) -> None:
     """One line through [T, 2] points, with a dot at its beginning and an arrow at half its length."""
     is_taken = limit.kind == "taken over"
-    colour, label = (_COLOURS[6], f"taken over by {limit.agents[0]}") if is_taken else (_COLOURS[0], "not taken over")
+    colour, label = (
+        (_COLOURS[6], f"taken over by {_plain(limit.agents[0])}") if is_taken else (_COLOURS[0], "not taken over")
+    )
     known = axes.get_legend_handles_labels()[1]
     axes.plot(*points.T, color=colour, linewidth=1.2, label=None if label in known else label)
     axes.plot(*points[0], "o", color=colour, markersize=5, markeredgecolor="black", zorder=4)
@@ -272,7 +283,7 @@ def _frame_tetrahedron(axes: Axes, names: Sequence[str], title: str) -> None:
         axes.plot(*_CORNERS[[a, b]].T, color="#BBBBBB", linewidth=0.8, zorder=0)
     shifts = ((0, -0.03, "right", "top"), (0, -0.03, "left", "top"), (0, 0.02, "center", "bottom"))
     for name, place, (x, y, across, up) in zip(names, _CORNERS, (*shifts, (0, -0.03, "center", "top")), strict=True):
-        axes.text(place[0] + x, place[1] + y, name, horizontalalignment=across, verticalalignment=up)
+        axes.text(place[0] + x, place[1] + y, _plain(name), horizontalalignment=across, verticalalignment=up)
     axes.set_title(title, pad=14)
     axes.set(aspect="equal", xlim=(-0.2, 1.2), ylim=(-0.72, 0.9))
     axes.axis("off")

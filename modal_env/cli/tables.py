@@ -1,53 +1,35 @@
-"""Results as tables for the terminal, and as plain text.
-
-Formulas hold brackets: all that tables show is `Text`, in which rich looks for no markup.
-"""
+"""Results as tables for the terminal."""
 
 from __future__ import annotations
 
-import io
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypeVar
 
-from rich.cells import cell_len
-from rich.console import Console, ConsoleOptions, Group, JustifyMethod, RenderResult
-from rich.table import Table
-from rich.text import Text
+from rich.console import Group
 
 from modal_env.games.equilibria import Equilibrium, show
 from modal_env.games.game import Game, Mix, dot
 from modal_env.logic.library import LIBRARY
 from modal_env.logic.syntax import Agent
+from modal_env.text_tables import Square, add_row, new_table, with_legend
 
 if TYPE_CHECKING:
     from modal_env.dynamics.basins import Basins
     from modal_env.dynamics.growth import Growth
     from modal_env.dynamics.replicator import Trajectory
-    from modal_env.envs.rounds import Round
-    from modal_env.envs.setting import Setting
     from modal_env.games.ranges import Ranges
-    from modal_env.logic.provability import Outcome, Tournament
+    from modal_env.logic.provability import Outcome
+    from modal_env.logic.tournaments import Tournament
     from modal_env.search.best_replies import Reply
 
 Row = TypeVar("Row")
 
 NARROW = 30  # columns of a table at least, however narrow the terminal is
-WIDE = 124  # columns of a table that goes to a file or a pipe
 LONG = 16  # characters of a name that may head a column
-HEAD = 6  # characters of it at least in a line
-BETWEEN = 3  # characters between the contents of two columns
 SHOWN = 20  # rows at either end of a long table
 LONG_GAP = 0.1  # of a run: for so long nobody has more than half, and the table tells it
 MOVES = {0.0: "D", 0.5: "?", 1.0: "C"}
-
-
-def as_text(shown: Group) -> str:
-    """A table without colour codes."""
-    lines = io.StringIO()
-    Console(file=lines, width=WIDE, no_color=True).print(shown)
-    return "\n".join(line.rstrip() for line in lines.getvalue().splitlines())
 
 
 def labels(agents: Sequence[Agent]) -> list[str]:
@@ -55,37 +37,22 @@ def labels(agents: Sequence[Agent]) -> list[str]:
     return [agent.name if len(agent.name) <= LONG else f"#{number}" for number, agent in enumerate(agents, start=1)]
 
 
-def round_table(setting: Setting, history: Sequence[Round]) -> Group:
-    """The last round of an environment: a row a player."""
-    title = f"Round {len(history)} of {setting.rounds}, epsilon {setting.epsilon}, cost: {setting.cost}"
-    table = _table(title, "player", "against", "program", "formula", "move", ">paid")
-    if not history:
-        return _with(table, "nobody has played yet")
-    played = history[-1]
-    for name, partner, program, move, paid in zip(
-        setting.names, played.partners, played.programs, played.moves, played.payoffs, strict=True
-    ):
-        known = program.name if program.name != program.text else ""
-        _add_row(table, name, setting.names[partner], known, program.text, move, f"{paid:.4g}")
-    return _with(table)
-
-
 def agents_table(agents: Sequence[Agent]) -> Group:
     """A row an agent: its formula, and what it may pay for."""
-    table = _table("Agents", "agent", "formula", ">depth", ">size")
+    table = new_table("Agents", "agent", "formula", ">depth", ">size")
     for label, agent in zip(labels(agents), agents, strict=True):
-        _add_row(table, label, agent.unicode, str(agent.depth), str(agent.size))
-    return _with(table)
+        add_row(table, label, agent.unicode, str(agent.depth), str(agent.size))
+    return with_legend(table)
 
 
 def trace_table(a: Agent, b: Agent, outcome: Outcome) -> Group:
     """A row a world: who cooperates there. Below, what becomes of it."""
-    table = _table("World by world", ">world", *("=" + label for label in labels([a, b])))
+    table = new_table("World by world", ">world", *("=" + label for label in labels([a, b])))
     for world, values in enumerate(outcome.trace):
-        _add_row(table, str(world), *("?" if value is None else "DC"[value] for value in values))
+        add_row(table, str(world), *("?" if value is None else "DC"[value] for value in values))
     done = {"C": "cooperates", "D": "defects", "?": "tosses a coin"}
     moves = " and ".join(f"{label} {done[move]}" for label, move in zip(labels([a, b]), outcome.moves, strict=True))
-    return _with(table, f"{moves}; nothing changes from world {outcome.settles} on")
+    return with_legend(table, f"{moves}; nothing changes from world {outcome.settles} on")
 
 
 def moves_table(result: Tournament) -> Group:
@@ -93,45 +60,47 @@ def moves_table(result: Tournament) -> Group:
     cells = [[MOVES[float(value)] for value in row] for row in result.cooperates]
     random = any(agent.is_random for agent in result.agents)
     legend = "the row's move against the column's: C cooperates, D defects" + (", ? tosses a coin" if random else "")
-    return _with(_Square("Moves", labels(result.agents), cells), legend)
+    return with_legend(Square("Moves", labels(result.agents), cells), legend)
 
 
 def worlds_table(result: Tournament) -> Group:
     """When the play of two agents has settled."""
     cells = [[str(value) for value in row] for row in result.worlds]
-    return _with(_Square("Worlds", labels(result.agents), cells), "the first world from which nothing changes")
+    return with_legend(Square("Worlds", labels(result.agents), cells), "the first world from which nothing changes")
 
 
 def payoffs_table(game: Game) -> Group:
     """What the row's agent is paid against the column's."""
     cells = [[str(value) for value in row] for row in game.utilities]
     title = f"Payoffs, epsilon {game.epsilon}, cost: {game.cost}"
-    return _with(_Square(title, labels(game.agents), cells), "of the row's agent against the column's, cost deducted")
+    return with_legend(
+        Square(title, labels(game.agents), cells), "of the row's agent against the column's, cost deducted"
+    )
 
 
 def equilibria_table(game: Game, found: Sequence[Equilibrium]) -> Group:
     """A row a set of equilibria."""
     title = f"Equilibria, epsilon {game.epsilon}, cost: {game.cost}"
-    table = _table(title, ">component", "one player", "the other", "paid")
+    table = new_table(title, ">component", "one player", "the other", "paid")
     for one in found:
         sides = [[show(one.names, mix) for mix in mixes] for mixes in (one.rows, one.columns)]
         paid = [str(low) if low == high else f"{low} to {high}" for low, high in one.payoffs]
-        _add_row(table, str(one.component), *_profile(sides, paid))
+        add_row(table, str(one.component), *_profile(sides, paid))
     legend = "exactly; where a cell has several mixes, any mixture of them"
     hangs = len({one.component for one in found}) < len(found)
-    return _with(table, legend + ("; sets of one component hang together" if hangs else ""))
+    return with_legend(table, legend + ("; sets of one component hang together" if hangs else ""))
 
 
 def ranges_table(found: Ranges, cost: str) -> Group:
     """A row a family of equilibria."""
-    table = _table(f"Equilibria at every epsilon, cost: {cost}", "for", "one player", "the other", "paid")
+    table = new_table(f"Equilibria at every epsilon, cost: {cost}", "for", "one player", "the other", "paid")
     for family in found.families:
         sides = [[show(family.names, path.shares) for path in paths] for paths in (family.rows, family.columns)]
         paid = [" or ".join(dict.fromkeys(str(p.value) for p in paths)) for paths in (family.columns, family.rows)]
-        _add_row(table, str(family.interval), *_profile(sides, paid))
+        add_row(table, str(family.interval), *_profile(sides, paid))
     where = ", ".join(map(str, found.breakpoints))
     changes = f"the equilibria change at eps = {where}" if where else "this holds at every eps"
-    return _with(table, f"exactly; where a cell has several mixes, any mixture of them; {changes}")
+    return with_legend(table, f"exactly; where a cell has several mixes, any mixture of them; {changes}")
 
 
 def _profile(sides: Sequence[Sequence[str]], paid: Sequence[str]) -> tuple[str, str, str]:
@@ -143,15 +112,15 @@ def _profile(sides: Sequence[Sequence[str]], paid: Sequence[str]) -> tuple[str, 
 def stays_table(game: Game, trajectory: Trajectory) -> Group:
     """A row a time during which one agent has more than half of the population, or for long nobody has."""
     title = f"Replicator dynamics: who has more than half, epsilon {game.epsilon}, cost: {game.cost}"
-    table = _table(title, "agent", ">from", ">to", ">length")
+    table = new_table(title, "agent", ">from", ">to", ">length")
     rows = _stays_and_gaps(trajectory)
     for row in _ends(rows):
         cells = ("...",) * 4 if row is None else (row[0], *(f"{time:.4f}" for time in (*row[1:], row[2] - row[1])))
-        _add_row(table, *cells)
+        add_row(table, *cells)
     last = zip(trajectory.names, trajectory.shares[-1], strict=True)
     shares = ", ".join(f"{name} {share:.4g}" for name, share in last)
     twins = _twins(trajectory.names, game) if len(rows) > len(trajectory.stays) else ""
-    return _with(table, f"{trajectory.limit}; at time {trajectory.times[-1]:.4g}: {shares}{twins}")
+    return with_legend(table, f"{trajectory.limit}; at time {trajectory.times[-1]:.4g}: {shares}{twins}")
 
 
 def _stays_and_gaps(trajectory: Trajectory) -> list[tuple[str, float, float]]:
@@ -186,13 +155,13 @@ def _twins(names: Sequence[str], game: Game) -> str:
 def growth_table(game: Game, grown: Growth) -> Group:
     """A row a run of equal best replies."""
     title = f"Best-reply growth: what is added, epsilon {game.epsilon}, cost: {game.cost}"
-    table = _table(title, "agent", ">how many", ">size then")
+    table = new_table(title, "agent", ">how many", ">size then")
     sizes = [sum(counts) for counts in grown.populations[1:]]
     for row in _ends(list(zip(grown.runs, sizes, strict=True))):
         endless = ", and so on for ever" if row and row[0].is_endless else ""
-        _add_row(table, *(("...",) * 3 if row is None else (row[0].agent, f"{row[0].steps}{endless}", str(row[1]))))
+        add_row(table, *(("...",) * 3 if row is None else (row[0].agent, f"{row[0].steps}{endless}", str(row[1]))))
     counts = ", ".join(f"{name} {count}" for name, count in zip(grown.names, grown.counts, strict=True))
-    return _with(table, f"{grown.steps} added; at the end: {counts}")
+    return with_legend(table, f"{grown.steps} added; at the end: {counts}")
 
 
 def _ends(rows: Sequence[Row]) -> list[Row | None]:
@@ -204,108 +173,29 @@ def basins_table(games: Sequence[Game], found: Sequence[Basins]) -> Group:
     """A row an epsilon: which share of random starts ends where."""
     ends = list(dict.fromkeys(agent for one in found for agent in one.ends))
     title = f"Basins of attraction of the replicator dynamics, cost: {games[0].cost}, {found[0].starts} starts"
-    table = _table(title, ">epsilon", *(f">{name}" for name in (*ends, "elsewhere", "undecided")))
+    table = new_table(title, ">epsilon", *(f">{name}" for name in (*ends, "elsewhere", "undecided")))
     for game, one in zip(games, found, strict=True):
         shares = [str(one.share(agent)) if agent in one.ends else "no equilibrium" for agent in ends]
-        _add_row(table, str(game.epsilon), *shares, str(one.elsewhere), str(one.undecided))
+        add_row(table, str(game.epsilon), *shares, str(one.elsewhere), str(one.undecided))
     rest = "" if all(one.is_proven for one in found) else "; undecided: taken over by nobody when the time was up"
-    return _with(table, f"shares of random starts with 95% intervals (Wilson){rest}")
+    return with_legend(table, f"shares of random starts with 95% intervals (Wilson){rest}")
 
 
 def replies_table(game: Game, mix: Mix, found: Sequence[Reply]) -> Group:
     """A row a reply, the best one first."""
     columns = [f"={label}" for label in labels(game.agents)]
-    table = _table(f"Replies, epsilon {game.epsilon}", *columns, ">paid", ">depth", "agent")
+    table = new_table(f"Replies, epsilon {game.epsilon}", *columns, ">paid", ">depth", "agent")
     names = {agent: name for name, agent in LIBRARY.items()}
     paid = {reply: _paid(game, mix, reply) for reply in found}
     for reply in sorted(found, key=lambda reply: -paid[reply]):
         moves = ["".join(pair) for pair in reply.moves]
         agent = f"{names[reply.agent]}, {reply.agent.unicode}" if reply.agent in names else reply.agent.unicode
-        _add_row(table, *moves, str(paid[reply]), str(reply.agent.depth), agent)
+        add_row(table, *moves, str(paid[reply]), str(reply.agent.depth), agent)
     met = ", ".join(f"{label} {share}" for label, share in zip(labels(game.agents), mix, strict=True))
     legend = f"moves: the agent's, then the opponent's; paid on average against {met}"
-    return _with(table, f"{legend}; all that agents without `me` can do")
+    return with_legend(table, f"{legend}; all that agents without `me` can do")
 
 
 def _paid(game: Game, mix: Mix, reply: Reply) -> Fraction:
     points = [game.payoffs["".join(pair)] for pair in reply.moves]
     return dot(mix, points) - game.epsilon * reply.agent.depth
-
-
-@dataclass(frozen=True)
-class _Square:
-    """A row and a column an agent; where not all columns fit side by side, several tables, one below the other."""
-
-    title: str
-    labels: Sequence[str]
-    cells: Sequence[Sequence[str]]
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        for columns in self._parts(options.max_width):
-            table = _table(self.title, "", *(f"={self.labels[column]}" for column in columns))
-            for label, row in zip(self.labels, self.cells, strict=True):
-                _add_row(table, label, *(row[column] for column in columns))
-            yield table
-
-    def _parts(self, width: int) -> list[list[int]]:
-        """The numbers of the columns of each table."""
-        parts: list[list[int]] = []
-        taken = 0
-        for column, label in enumerate(self.labels):
-            needed = BETWEEN + max(min(cell_len(label), HEAD), *(cell_len(row[column]) for row in self.cells))
-            if not parts or taken + needed > width:
-                parts.append([])
-                taken = BETWEEN + 1 + max(map(cell_len, self.labels))
-            parts[-1].append(column)
-            taken += needed
-        return parts
-
-
-@dataclass(frozen=True)
-class _Table:
-    """A table; where it is too narrow for its columns, a list with a line for each cell.
-
-    Attributes:
-        columns: names; those that begin with > are flush right, with = in the middle.
-        rows: cells.
-    """
-
-    title: str
-    columns: tuple[str, ...]
-    rows: list[tuple[str, ...]] = field(default_factory=list)
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        widths = (max(map(cell_len, column)) for column in zip(self.columns, *self.rows, strict=True))
-        if 1 + sum(BETWEEN + min(width, HEAD) for width in widths) <= options.max_width:
-            yield self._as_table()
-        else:
-            yield from self._as_list()
-
-    def _as_table(self) -> Table:
-        table = Table(title=Text(self.title, style="table.title"), title_justify="left")
-        for column in self.columns:
-            justify: JustifyMethod = {">": "right", "=": "center"}.get(column[:1], "left")  # type: ignore[assignment]
-            table.add_column(Text(column.lstrip(">=")), justify=justify, overflow="fold")
-        for row in self.rows:
-            table.add_row(*map(Text, row))
-        return table
-
-    def _as_list(self) -> Iterator[Text]:
-        yield Text(self.title, style="table.title")
-        for row in self.rows:
-            for column, cell in zip(self.columns, row, strict=True):
-                yield Text(f"{column.lstrip('>=')} {cell}".strip(), overflow="fold")
-            yield Text("")
-
-
-def _table(title: str, *columns: str) -> _Table:
-    return _Table(title, columns)
-
-
-def _add_row(table: _Table, *cells: str) -> None:
-    table.rows.append(cells)
-
-
-def _with(table: _Table | _Square, legend: str = "") -> Group:
-    """A table, and what is to be said about it."""
-    return Group(table, Text(legend, style="table.caption")) if legend else Group(table)

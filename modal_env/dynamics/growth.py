@@ -20,7 +20,7 @@ from modal_env.checks import shown, whole
 from modal_env.dynamics.populations import MOST, Bools, Matrix, Numbers, Payoffs, payoffs_of, read_counts
 from modal_env.errors import GameError
 from modal_env.games.game import Game, position
-from modal_env.logic.provability import listed
+from modal_env.logic.tournaments import listed
 from modal_env.progress import Report, unheard
 
 MAX_STARTS = 1_000_000  # of a census

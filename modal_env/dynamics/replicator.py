@@ -34,7 +34,7 @@ from modal_env.dynamics.populations import (
 from modal_env.dynamics.stability import Stability, jacobian
 from modal_env.errors import GameError
 from modal_env.games.game import Game, position
-from modal_env.logic.provability import listed
+from modal_env.logic.tournaments import listed
 from modal_env.progress import Report, unheard
 
 __all__ = ["Basins", "Growth", "Limit", "Stability", "Stay", "Trajectory", "basins", "growth", "jacobian", "replicator"]

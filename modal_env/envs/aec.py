@@ -1,8 +1,8 @@
 """Modal combat as a PettingZoo AEC environment: players choose programs that can reason about each other.
 
-Each player writes an agent of `modal_env`, a formula over what its opponent does. The agents then play the prisoner's
-dilemma against each other, each reading the other's formula, and the players are paid what their agents won, less a
-cost for modelling the opponent (Garrabrant, "Prisoners' Dilemma with Costs to Modeling", 2018).
+Each player writes an agent of `modal_env`, a formula about what its opponent does. The agents then play the prisoner's
+dilemma, each reading the other's formula, and the players are paid what their agents won, less a cost for modelling the
+opponent (Garrabrant, "Prisoners' Dilemma with Costs to Modeling", 2018).
 
 Creation
     ``env = modal_env.make()``, or ``pettingzoo.make("aec", "ModalCombat-v0")``. Arguments: `modal_env.make`.
@@ -12,56 +12,54 @@ Agents
     a program here, to keep the two apart.
 
 Turns
-    A game has R rounds. In each, every player chooses a program, one player after the other, without seeing what others
-    choose. Then pairs are drawn at random (with two players there is but one), and every pair plays once.
+    A game has R rounds. In each, every player in turn chooses a program, without seeing the others' choices. Then pairs
+    are drawn at random (two players make one pair), and every pair plays once.
 
 Actions
     actions="library": ``Discrete(len(agents))``, the number of a program in ``agents``.
     actions="formula": ``Text``, a formula as `modal_env.parse` reads it, or the name of an agent. It may call the
-    opponent on ``agents`` and on the agents of `modal_env.LIBRARY`. The space names the characters that are of use;
-    other texts are taken too. At most ``budget`` characters. Do not sample this space: hardly any text at random is a
-    formula, so nearly all samples are refused and play DefectBot. Learners and random players use the other two.
+    opponent on ``agents`` and on the agents of `modal_env.LIBRARY`. The space lists the useful characters; other texts
+    are accepted, too. At most ``budget`` characters. Do not sample this space: hardly any random text is a formula, so
+    nearly all samples are refused and play DefectBot. Learners and random players use the other two modes.
     actions="tokens": ``Discrete(12 + len(agents))``, the next token of a formula in prefix form, see
-    `modal_env.envs.tokens`. The end of the formula ends the player's turn. At most ``budget`` tokens; the mask leaves
-    only those from which the formula can be ended within the budget.
+    `modal_env.envs.tokens`. A complete formula ends the player's turn. At most ``budget`` tokens; the mask allows only
+    tokens after which the formula can be completed within the budget.
 
 Observations
-    ``{"observation": int32 [1 + players, 2 + width], "action_mask": int8 [actions]}``; where programs are texts there
-    is no mask. ``action_space(agent).sample(mask)`` keeps to the mask. A program is written in ``width`` numbers: its
-    number in the library plus 1 (width 1), its tokens, padded with 0 (width ``budget``), or not at all (texts, width
-    0).
-    Row 0 is now: rounds played, rounds of the game, what the player itself has written in this round.
-    Row 1 + i is the last round of the player i places behind oneself, oneself first and in a circle: the row of
-    the player that it met, its move (1 defected, 2 cooperated), its program. Zeros before the first round; a program
-    that was refused is written as zeros.
+    ``{"observation": int32 [1 + players, 2 + width], "action_mask": int8 [actions]}``; in "formula" mode there is no
+    mask. ``action_space(agent).sample(mask)`` respects the mask. A program is encoded in ``width`` numbers: its number
+    in the library plus 1 (width 1), its tokens, padded with 0 (width ``budget``), or not at all ("formula", width 0).
+    Row 0 is the present: rounds played, rounds of the game, what the player itself has written in this round. Row 1 + i
+    is the last round of the player i places after the observer, cyclically, so that row 1 is the observer: the row of
+    its partner, its move (1 defected, 2 cooperated), its program. Zeros before the first round; a refused program is
+    encoded as zeros.
 
 Infos
     ``info["history"]``: all rounds so far, as `Round`: everybody's programs, partners, moves and payoffs.
     ``info["setting"]``: the `Setting`: epsilon, cost, agents, rounds and so on.
-    ``info["refused"]``: what was wrong with the player's last action: a tuple with the message of one error, such as
-    "no agent is called 'PrudntBot': did you mean PrudentBot?", or empty. It can be read from the step with that action
-    until the player's next one, also when the game is over: in ``env.infos[player]``, and from ``env.last()`` when it
-    is the player's turn again.
+    ``info["refused"]``: a tuple with the error of the player's last action, such as "no agent is called 'PrudntBot':
+    did you mean PrudentBot?", or empty. It stays until the player's next action, also after the end of the game: in
+    ``env.infos[player]``, and from ``env.last()`` when it is the player's turn again.
 
 Rewards
-    At the end of each round, to both players of a pair: 2 if both cooperated, 1 if both defected, else 3 to the one who
-    defected and 0 to the other; less epsilon times the cost of the player's program, see `modal_env.Game`. RandomBot's
+    At the end of each round, for both players of a pair: 2 if both cooperated, 1 if both defected, otherwise 3 for the
+    defector and 0 for the other; less epsilon times the cost of the player's program, see `modal_env.Game`. RandomBot's
     coin is tossed by the environment's generator.
 
 Illegal actions
-    A text that is no formula, or a token that is not open, makes the player's program DefectBot, whose cost is the
-    least, and ends its turn; ``info["refused"]`` tells why. With ``strict=True`` it raises `FormulaError`, and
-    nothing changes. What is no action at all (no text; no whole number of the space) always raises `ActionError`.
+    After an invalid formula or a masked token the player's program is DefectBot, the cheapest, and its turn ends;
+    ``info["refused"]`` says why. With ``strict=True`` it raises `FormulaError`, and nothing changes. Anything that is
+    not an action (not a text; not a whole number of the space) always raises `ActionError`.
 
 Example
-    Two players that choose open tokens at random, and what came of it:
+    Two players that choose allowed tokens at random, and the results:
 
     >>> import modal_env
     >>> env = modal_env.make(epsilon=0.1, actions="tokens", rounds=2)
     >>> env.reset(seed=0)
     >>> for player in env.agent_iter():
     ...     observation, reward, terminated, truncated, info = env.last()
-    ...     mask = observation["action_mask"]  # of this player: which tokens may come next
+    ...     mask = observation["action_mask"]  # which tokens this player may choose next
     ...     env.step(None if terminated or truncated else env.action_space(player).sample(mask))
     >>> for played in info["history"]:
     ...     told = played.programs, played.moves, played.payoffs  # one entry a player
@@ -69,12 +67,17 @@ Example
 End
     All players are terminated together after the last round. Nothing is truncated.
 
+Copies
+    ``copy.copy``, ``copy.deepcopy`` and ``pickle`` give a copy with a game and a generator of its own, which goes on as
+    the original would. Arrays of observations are the caller's own.
+
 Version history
     v0: first version.
 """
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -82,6 +85,7 @@ from gymnasium import spaces
 from pettingzoo import AECEnv
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
+from modal_env.envs.render import render
 from modal_env.envs.rounds import Contest
 from modal_env.envs.setting import RENDER_MODES, Setting, check_reset, number_of
 from modal_env.errors import ActionError
@@ -106,6 +110,9 @@ class ModalCombatEnv(AECEnv):
         self.agents: list[str] = []
         self.observation_spaces = {agent: self.contest.observation_space() for agent in self.possible_agents}
         self.action_spaces = {agent: self.contest.mode.action_space() for agent in self.possible_agents}
+
+    def __copy__(self) -> ModalCombatEnv:
+        return copy.deepcopy(self)  # or both would play the same game
 
     def observation_space(self, agent: str) -> spaces.Space:
         """What a player may see.
@@ -185,7 +192,7 @@ class ModalCombatEnv(AECEnv):
 
     def render(self) -> str | None:
         """A table of the programs and payoffs of the last round: returned ("ansi") or printed ("human")."""
-        return self.contest.render()
+        return render(self.contest)
 
     def close(self) -> None:
         """Nothing is held open."""
@@ -193,6 +200,9 @@ class ModalCombatEnv(AECEnv):
 
 class OrderedEnv(OrderEnforcingWrapper):
     """PettingZoo's wrapper, which refuses what comes before reset(); steps are refused with our own error."""
+
+    def __copy__(self) -> OrderedEnv:
+        return copy.deepcopy(self)
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
         """See `ModalCombatEnv.reset`."""

@@ -7,8 +7,8 @@ Steps
     actions="library" and "formula": one step a round. actions="tokens": every player writes one token a step, and the
     round ends with the longest formula; who has come to an end before waits with token 0, all that its mask leaves.
 
-Everything else (actions, observations, infos, rewards, illegal actions, end) is as in `modal_env.envs.aec`. The same
-programs and the same seed give the same game there and here.
+Everything else (actions, observations, infos, rewards, illegal actions, copies, end) is as in `modal_env.envs.aec`. The
+same programs and the same seed give the same game there and here.
 
 Version history
     v0: first version.
@@ -16,6 +16,7 @@ Version history
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -23,6 +24,7 @@ from gymnasium import spaces
 from pettingzoo import ParallelEnv
 
 from modal_env.checks import shown
+from modal_env.envs.render import render
 from modal_env.envs.rounds import Contest
 from modal_env.envs.setting import RENDER_MODES, Setting, check_reset, number_of
 from modal_env.errors import ActionError
@@ -40,6 +42,9 @@ class ParallelModalCombatEnv(ParallelEnv):
         self.agents: list[str] = []
         self.observation_spaces = {agent: self.contest.observation_space() for agent in self.possible_agents}
         self.action_spaces = {agent: self.contest.mode.action_space() for agent in self.possible_agents}
+
+    def __copy__(self) -> ParallelModalCombatEnv:
+        return copy.deepcopy(self)  # or both would play the same game
 
     def observation_space(self, agent: str) -> spaces.Space:
         """What a player may see; ActionError if there is no player of this name."""
@@ -95,7 +100,7 @@ class ParallelModalCombatEnv(ParallelEnv):
 
     def render(self) -> str | None:
         """A table of the programs and payoffs of the last round: returned ("ansi") or printed ("human")."""
-        return self.contest.render()
+        return render(self.contest)
 
     def close(self) -> None:
         """Nothing is held open."""

@@ -149,18 +149,6 @@ class Contest:
         """What a player is told in words."""
         return {"history": self.history, "setting": self.setting, "refused": self.turns[player].refused}
 
-    def render(self) -> str | None:
-        """The table of the last round: returned under render_mode "ansi", printed under "human"."""
-        from modal_env.cli.tables import as_text, round_table
-
-        if self.setting.render_mode is None:
-            return None
-        text = as_text(round_table(self.setting, self.history))
-        if self.setting.render_mode == "ansi":
-            return text
-        print(text)
-        return None
-
 
 @lru_cache(maxsize=10_000)
 def _meeting(a: Agent, b: Agent, cost: str) -> Meeting:

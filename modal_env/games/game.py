@@ -32,8 +32,9 @@ from typing import TypeVar
 from modal_env.checks import EPSILONS, Number, choice, exact, items, shown
 from modal_env.errors import FormulaError, GameError
 from modal_env.logic.notation import as_agents, find
-from modal_env.logic.provability import grid, listed, play, tournament
+from modal_env.logic.provability import play
 from modal_env.logic.syntax import Agent
+from modal_env.logic.tournaments import grid, listed, tournament
 
 COSTS = ("depth", "size", "opponent", "sum", "worlds")
 PAYOFFS: Mapping[str, Fraction] = MappingProxyType(
@@ -43,7 +44,7 @@ PAYOFFS: Mapping[str, Fraction] = MappingProxyType(
 
 Mix = tuple[Fraction, ...]
 Matrix = tuple[tuple[Fraction, ...], ...]
-Shares = Sequence[Number] | Mapping[str, Number] | Agent
+Shares = Sequence[Number] | Mapping[str, Number] | Agent | str
 Given = TypeVar("Given")
 
 
@@ -149,16 +150,14 @@ class Game:
         """[n] the share of every agent, as Fractions.
 
         Args:
-            shares: a number for every agent; or name -> share of those that have one, see `position`; or an agent,
-                which has it all.
+            shares: a number for every agent; or name -> share of those that have one, see `position`; or an agent or
+                its name, which has it all.
 
         Raises:
             GameError: an agent that is not in the game, a share below 0, a sum that is not 1.
         """
-        if isinstance(shares, Agent):
-            if shares not in self.agents:
-                raise GameError(f"mix: {shares.name!r:.80} is not one of {', '.join(self.names):.300}")
-            place = self.agents.index(shares)
+        if isinstance(shares, (Agent, str)):
+            place = self._place(shares)
             shares = [int(number == place) for number in range(len(self.agents))]
         elif isinstance(shares, Mapping):
             shares = arranged(self.names, shares, 0)
@@ -170,6 +169,15 @@ class Game:
             told = ", ".join(map(str, values))
             raise GameError(f"mix [{told:.300}]: give {len(self.agents)} shares from 0 that add up to 1")
         return values
+
+    def _place(self, agent: Agent | str) -> int:
+        if isinstance(agent, str):
+            with suppress(GameError):
+                return position(self.names, agent)
+        elif agent in self.agents:
+            return self.agents.index(agent)
+        name = agent if isinstance(agent, str) else agent.name
+        raise GameError(f"mix: {name!r:.80} is not one of {', '.join(self.names):.300}")
 
     def replies(self, mix: Shares) -> Mix:
         """[n] what every agent is paid against a mix."""

@@ -22,8 +22,8 @@ from modal_env.games.game import PAYOFFS, Game, Matrix, check_epsilon
 from modal_env.games.reduction import Class, classes, smaller, spread
 from modal_env.games.vertex_paths import Cell, Path, Paths, Walk, gap
 from modal_env.games.vertices import Labels, Sides, bicliques, cliques
-from modal_env.logic.provability import listed
 from modal_env.logic.syntax import Agent
+from modal_env.logic.tournaments import listed
 from modal_env.progress import Report, unheard
 
 

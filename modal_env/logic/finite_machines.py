@@ -29,6 +29,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from modal_env.checks import items, shown
 from modal_env.errors import GameError
 from modal_env.logic.notation import Agent, Op, as_agent
 from modal_env.logic.syntax import can_be_called
@@ -62,18 +63,19 @@ class Machine:
         return state
 
 
-def machine(agent: Agent, calls: Sequence[Agent] | None = None) -> Machine:
+def machine(agent: Agent | str, calls: Sequence[Agent | str] | None = None) -> Machine:
     """The machine of an agent.
 
     Args:
-        agent: any agent but RandomBot.
+        agent: any agent but RandomBot, or the name or formula of one.
         calls: the letters that symbols have; by default those that the agent calls itself.
 
     Raises:
         GameError: RandomBot, which is no function of its opponent; an agent called that is not among `calls`; more than
             MAX_CALLS calls or MAX_STATES states.
     """
-    agent, letters = as_agent(agent), tuple(agent.called if calls is None else calls)
+    agent = as_agent(agent)
+    letters = agent.called if calls is None else _letters(calls)
     if coins := [one for one in (agent, *letters) if one.is_random]:
         raise GameError(
             f"{coins[0].name[:60]!r} is RandomBot, which is no machine, and none of {agent.name[:60]!r}'s calls"
@@ -83,6 +85,13 @@ def machine(agent: Agent, calls: Sequence[Agent] | None = None) -> Machine:
     if len(letters) > MAX_CALLS:
         raise GameError(f"{len(letters)} calls: at most {MAX_CALLS} are possible")
     return _explored(_Boxes(agent, letters), letters)
+
+
+def _letters(calls: object) -> tuple[Agent, ...]:
+    given = items(calls)
+    if given is None:
+        raise GameError(f"calls={shown(calls)}: give a list of agents")
+    return tuple(map(as_agent, given))
 
 
 class _Boxes:

@@ -11,8 +11,8 @@ what X does, not how it is written, and two agents that do the same are treated 
 from __future__ import annotations
 
 from modal_env.errors import GameError
-from modal_env.logic.notation import Agent, parse_agents
-from modal_env.logic.syntax import MAX_NESTING
+from modal_env.logic.definitions import parse_agents
+from modal_env.logic.syntax import MAX_NESTING, Agent
 
 GARRABRANT = "Garrabrant, Prisoners' Dilemma with Costs to Modeling (2018)"
 BARASZ = "Barasz et al., Robust Cooperation in the Prisoner's Dilemma (2014, arXiv:1401.5577)"

@@ -80,7 +80,7 @@ class Reader:
 
     def _split(self) -> list[Token]:
         tokens: list[Token] = []
-        start = 0
+        start = opened = signs = 0
         while not tokens or tokens[-1].kind != "END":
             found = TOKEN.match(self.text, start)
             if found is None:
@@ -89,6 +89,10 @@ class Reader:
             kind = str(found.lastgroup)
             tokens.append(Token(kind, found[kind], found.start(kind)))
             start = found.end()
+            opened += (kind == "OPEN") - (kind == "CLOSE")
+            signs = signs + 1 if kind in PREFIX else 0
+            if opened + signs > MAX_PENDING:  # all of them will wait together
+                self._fail_deep(tokens[-1])
         if len(tokens) == 1:
             self.fail(0, "it is empty", "give a formula such as []X(me)")
         return tokens
@@ -113,9 +117,12 @@ class Reader:
     def push(self, token: Token) -> None:
         """Lets an operator or a parenthesis wait for what stands behind it."""
         if len(self.pending) >= MAX_PENDING:
-            self.fail(token.start, "the formula is nested too deep", f"at most {MAX_NESTING} levels")
+            self._fail_deep(token)
         self.pending.append(token)
         self.boxes += token.kind in MODAL
+
+    def _fail_deep(self, token: Token) -> NoReturn:
+        self.fail(token.start, "the formula is nested too deep", f"at most {MAX_NESTING} levels")
 
     def pop(self) -> Token:
         """The latest of those that wait."""

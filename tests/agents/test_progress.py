@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from agents import progress
+from agents import compiling, progress
 from agents.progress import Meter, metered, plain_console
 
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -81,7 +81,7 @@ def test_a_plain_console_changes_nothing(capsys: pytest.CaptureFixture[str]) -> 
 CHILD = """
     from numba import njit
     import {module} as ours
-    from agents.progress import compiling_told
+    from agents.compiling import compiling_told
 
     def add(x):
         return x + 1
@@ -97,7 +97,7 @@ CHILD = """
 def test_compiling_is_told_once_and_only_by_commands() -> None:
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     for source, lines in (
-        (CHILD, [progress.COMPILES]),
+        (CHILD, [compiling.COMPILES]),
         (CHILD.replace("with compiling_told():", "if True:"), []),
         (CHILD.replace("welfare_env.engine", "theirs"), []),
     ):

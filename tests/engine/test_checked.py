@@ -13,6 +13,7 @@ from welfare_env import Rules, load_board
 from welfare_env.engine import initial_state, kernels
 from welfare_env.engine import tables as t
 from welfare_env.engine.fast import Scratch, rules_array
+from welfare_env.engine.tables import tables_of
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLE = ["--games", "1", "--positions", "20", "--others", "3", "--dumbbots", "1", "--seed", "5"]
@@ -24,9 +25,9 @@ from welfare_env import load_board
 from welfare_env.engine import initial_state, kernels
 from welfare_env.engine import tables as t
 board = load_board()
-scratch = np.zeros((t.W_SEA, board.tables[t.SCRATCH_WIDTH]), np.int32)
+scratch = np.zeros((t.W_SEA, t.tables_of(board)[t.SCRATCH_WIDTH]), np.int32)
 try:
-    kernels.occupy(board.tables.numbers, initial_state(board).row.copy(), scratch)
+    kernels.occupy(t.tables_of(board).numbers, initial_state(board).row.copy(), scratch)
 except IndexError:
     print("checked", "compiled" if hasattr(kernels.occupy, "py_func") else "interpreted")
 """
@@ -58,7 +59,7 @@ def test_a_million_phases_take_no_memory(variant: str) -> None:
     """Two million in all, in pieces; the first piece fills caches."""
     board = load_board()
     rules = rules_array(board, Rules(variant, press=None))
-    tables, at, start = board.tables, Scratch(board.tables), initial_state(board).row
+    tables, at, start = tables_of(board), Scratch(tables_of(board)), initial_state(board).row
     row, rng = start.copy(), np.array([2024], np.uint64)
     ended, memory = 0, []
     for _ in range(10):

@@ -19,6 +19,7 @@ from welfare_env.board.orders import CONVOY, HOLD, MOVE, SUPPORT_HOLD, SUPPORT_M
 from welfare_env.engine import RESULTS, State, kernels
 from welfare_env.engine import tables as t
 from welfare_env.engine.fast import Scratch, rules_array
+from welfare_env.engine.tables import tables_of
 from welfare_env.game.position import Position
 
 RULES = Rules("standard", press=None)
@@ -44,7 +45,7 @@ def standing(game: Game, unit: str) -> int:
 
 def resolve(game: Game, packed: Iterable[int]) -> tuple[State, np.ndarray]:
     """The outcome of a movement phase, of orders given packed: they are appended to the table that decodes orders."""
-    tables, state = game.board.tables, game.position.state
+    tables, state = tables_of(game.board), game.position.state
     codes = np.array(list(packed), np.int64).astype(np.uint32).view(np.int32)
     numbers = np.concatenate([tables.numbers, codes])
     numbers.setflags(write=False)  # as a board's: or the kernels would be compiled twice

@@ -11,7 +11,8 @@ import pytest
 
 from benchmarks.lively import slots_of
 from welfare_env import Rules, load_board
-from welfare_env.engine import Engine, State, make_engine
+from welfare_env.engine import Engine, State
+from welfare_env.engine.engines import make_engine
 
 # Legal orders of every power at the opening.
 LEGAL = {

@@ -6,7 +6,7 @@ import pytest
 from welfare_env import Game, Rules, load_board
 from welfare_env.board.board import Board
 from welfare_env.board.orders import MOVE
-from welfare_env.engine import UNITS
+from welfare_env.engine import UNITS, layout_of
 from welfare_env.engine import tables as t
 from welfare_env.engine.fast import FastEngine
 
@@ -29,7 +29,7 @@ def entries(engine: FastEngine) -> list[list[int]]:
 def check(engine: FastEngine, units: int) -> None:
     """Each unit has one entry where it wants to be, and at most one more, at home, after it has bounced once."""
     all_entries = sorted(entry for listed in entries(engine) for entry in listed)
-    most = engine.board.layout.most_units
+    most = layout_of(engine.board).most_units
     assert [entry for entry in all_entries if entry < most] == list(range(units))
     assert len(set(all_entries)) == len(all_entries)
 

@@ -196,7 +196,7 @@ def test_exploitability_prints_the_same_numbers_as_table_and_as_json(cli: Callab
 
 
 def test_json_is_that_of_the_library(cli: Callable[..., Outcome]) -> None:
-    rules = evaluation.play.games.welfare_env.Rules(years=1, message_rounds=0, retreat_welfare=True)
+    rules = Rules(years=1, message_rounds=0, retreat_welfare=True)
     plain = cli("self-play", "random", "--games", "2", "--seed", "5", "--retreat-welfare", *QUICK, "--json").json
     assert plain == [evaluation.self_play("random", 2, seed=5, rules=rules, map_name="pure").to_dict()]
     options = ("--deviator", "dumbbot", "--coalitions", "pairs", "--games", "2", "--seed", "5")
@@ -208,7 +208,7 @@ def test_json_is_that_of_the_library(cli: Callable[..., Outcome]) -> None:
 
 
 def test_games_of_tokens(cli: Callable[..., Outcome]) -> None:
-    rules = evaluation.play.games.welfare_env.Rules(years=1, press="tokens", message_rounds=2)
+    rules = Rules(years=1, press="tokens", message_rounds=2)
     options = ("--games", "1", "--years", "1", "--press", "tokens", "--message-rounds", "2", "--workers", "1")
     table = cli("self-play", "dove", *options)
     assert "years: 1, 2 message rounds of tokens, games: 1" in " ".join(table.out.split())

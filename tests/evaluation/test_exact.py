@@ -14,11 +14,13 @@ from hypothesis import strategies as st
 import agents
 import welfare_env
 from agents import HoldPolicy, ScriptedPolicy
-from evaluation import EvaluationError, exact
+from evaluation import EvaluationError
+from evaluation.exact import best_responses as exact
 from evaluation.exact import planner as planning
-from evaluation.exact.best_response import best_response
+from evaluation.exact.best_responses import best_response
 from welfare_env import Rules, View
-from welfare_env.engine import ADJUSTMENTS, MOVEMENT, PHASE, State, make_engine
+from welfare_env.engine import ADJUSTMENTS, MOVEMENT, PHASE, State
+from welfare_env.engine.engines import make_engine
 from welfare_env.game.position import Position
 
 A, B = "PLAYERA", "PLAYERB"

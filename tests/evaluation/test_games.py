@@ -22,9 +22,8 @@ from evaluation.play.games import CODE_DIGEST, code_digest, common_games, game_s
 from evaluation.play.workers import WorkerError
 from welfare_env import Rules, RulesError, UnknownAgentError, UnknownMapError, load_board
 from welfare_env.board.toy_boards import toy_map
-from welfare_env.engine import DEFAULT_ENGINE, ENGINES
+from welfare_env.engine.engines import DEFAULT_ENGINE, ENGINES
 from welfare_env.game.press import MEDIATOR
-from welfare_env.game.record import from_record
 
 QUICK = Rules(years=1, message_rounds=0)
 SHORT = Rules(years=3, message_rounds=0)
@@ -101,12 +100,14 @@ def test_a_copy_of_the_code_has_the_same_digest(copies: list[Path]) -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        lambda _, players: (players / "hold.py").write_text((players / "hold.py").read_text() + "#"),
-        lambda _, players: (players / "hold.py").rename(players / "held.py"),
+        lambda _, players: (players / "scripted" / "hold.py").write_text(
+            (players / "scripted" / "hold.py").read_text() + "#"
+        ),
+        lambda _, players: (players / "scripted" / "hold.py").rename(players / "scripted" / "held.py"),
         lambda _, players: (players / "extra.map").write_text("VICTORY 3"),
-        lambda _, players: (players / "hold.py").unlink(),
+        lambda _, players: (players / "scripted" / "hold.py").unlink(),
         lambda rules, _: (rules / "engine" / "more.py").write_text(""),
-        lambda rules, players: (players / "hold.py").rename(rules / "hold.py"),
+        lambda rules, players: (players / "scripted" / "hold.py").rename(rules / "hold.py"),
     ],
     ids=["a byte more", "another name", "a map more", "a file less", "an empty file", "another package"],
 )
@@ -144,7 +145,7 @@ def test_a_stored_record_replays(kept: GameStore, policy: str, rules: Rules) -> 
     spec = specs_of(policy, rules=rules)[0]
     play_all([spec], store=kept)
     record = kept.get(spec.to_dict())
-    again = from_record(record, "reference")  # whatever engine played it
+    again = welfare_env.Game.from_record(record, "reference")  # whatever engine played it
     assert again.phase == "COMPLETED"
     assert again.record()["phases"] == record["phases"]
     assert again.record()["welfare_env"] == {

@@ -12,7 +12,7 @@ import pytest
 import evaluation
 from agents.wording import told
 from evaluation import EvaluationError, GameSpec
-from evaluation.exact.best_response import best_response
+from evaluation.exact.best_responses import best_response
 from evaluation.measures.intervals import SampleError, exploitability_estimate, mean_estimate
 from welfare_env import Rules, WelfareEnvError, load_board
 from welfare_env.errors import RecordError, RulesError, UnknownPowerError
@@ -60,6 +60,7 @@ def test_odd_values_are_refused_by_name(
     [
         "single", "", [], [[]], [[""]], ["PLAYERA", 5], [None], 5, HUGE, None, {"PLAYERA"}, [["PLAYERA", "PLAYERA"]],
         itertools.repeat("PLAYERA"), [itertools.repeat("PLAYERA")], itertools.count(), b"x", ["NOBODY"], [[HUGE]],
+        [[np.zeros(3), "PLAYERA"]], [["PLAYERA", np.zeros(3)]],
     ],
     ids=lambda value: told(value)[:20],
 )  # fmt: skip

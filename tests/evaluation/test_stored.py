@@ -147,6 +147,17 @@ class TestErrors:
         os.mkfifo(tmp_path / "pipe")
         assert "is a pipe or a device" in call(command, "--store", tmp_path / "pipe", code=2)
 
+    @pytest.mark.parametrize(
+        "change", [{"players": {"FRANCE": 5}}, {"players": ["dove"]}, {"seed": "x"}, {"rules": []}]
+    )
+    def test_a_game_of_something_else(self, command, change, tmp_path):
+        path = tmp_path / "games.sqlite"
+        with evaluation.GameStore(path) as store:
+            store.put(specification(0) | change, {"phases": []})
+        error = call(command, "--store", path, code=2)
+        assert error.startswith("error: ")
+        assert len(error.splitlines()) == 1
+
     @pytest.mark.parametrize("text", ["5", "{}", '{"specification": {"players": {}, "rules": {}}}', "no JSON"])
     def test_a_store_of_something_else(self, command, text, tmp_path):
         path = tmp_path / "games.sqlite"

@@ -22,7 +22,8 @@ from modal_env.logic.library import (
     RandomBot,
 )
 from modal_env.logic.notation import Agent, parse
-from modal_env.logic.provability import play, tournament
+from modal_env.logic.provability import play
+from modal_env.logic.tournaments import tournament
 from modal_env.search.behaviours import Behaviours, behaviours_of, two_boxes
 
 PLAYERS = [agent for agent in LIBRARY.values() if not agent.is_random]

@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 
 import modal_env
 from modal_env.cli.commands import app
+from modal_env.cli.progress import _line
 
 RUNNER = CliRunner(env={"COLUMNS": "200"})  # whatever the terminal of whoever tests
 LIBRARY_NAMES = list(modal_env.LIBRARY)[:8]
@@ -177,6 +178,16 @@ def test_search_without_opponents_answers_the_post():
         (["search", "--epsilon", "1/10"], "--epsilon goes with opponents"),
         (["search", "FB", "--literals", "1"], "--literals goes without opponents"),
         (["search", "coin"], "RandomBot"),
+        (["search", "FB", "--call", "RandomBot"], "calls: 'RandomBot'"),
+        (["search", "[]X(RandomBot)", "--call", "FB"], "opponents: '[]X(RandomBot)' calls X on RandomBot"),
+        (["search", "FB", "--call", "PB", "--depth", "1"], "an agent that calls 'PrudentBot' has depth 2, not 1"),
+        (["evolve", "--time", "nan"], "above 0"),
+        (["evolve", "--time", "inf"], "above 0"),
+        (["evolve", "--model", "growth", "--start", f"FB={'9' * 5000}"], "400 digits"),
+        (["evolve", "--model", "growth", "--steps", "0"], "from 1 to 10^400"),
+        (["evolve", "--model", "basins", "--starts", "99999999999"], "from 1 to 1,000,000,000"),
+        (["equilibria", "--epsilon", "1e999999999"], "10^-30 to 10^6"),
+        (["search", "FB", "--mix", "FB=1e999999999"], "10^-330 to 10^330"),
         (["search", "FB", "--mix", "FB=0.2"], "add up to 1"),
     ],
     ids=" ".join,
@@ -193,7 +204,7 @@ def test_without_matplotlib_a_picture_is_refused(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)  # as if it were not installed
     result = RUNNER.invoke(app, ["evolve", "--plot", "p.png"])
     assert result.exit_code == 2
-    assert "pip install 'welfare-env[plot]'" in result.stderr
+    assert "pip install -e '.[plot]'" in result.stderr
 
 
 def test_a_picture_that_cannot_be_drawn_is_refused_before_anything_is_computed(tmp_path, monkeypatch):
@@ -245,6 +256,83 @@ def test_a_pipe_is_as_wide_as_columns_says():
     assert max(map(len, narrow.splitlines())) <= 50
     wide = RUNNER.invoke(app, ["tournament", *LIBRARY_NAMES], env={"COLUMNS": None}).stdout
     assert 50 < max(map(len, wide.splitlines())) <= 124
+
+
+@pytest.mark.parametrize("width", ["0", "1", "40", "100"])
+def test_a_narrow_terminal_loses_nothing(width):
+    """Columns that do not fit go into another table, or into a list."""
+    narrow = {"COLUMNS": width}
+    shown = RUNNER.invoke(app, ["tournament", *LIBRARY_NAMES, "--worlds"], env=narrow).stdout
+    assert shown.count("C") + shown.count("D") >= len(LIBRARY_NAMES) ** 2
+    shown = RUNNER.invoke(app, ["search", *LIBRARY_NAMES, "--depth", "0"], env=narrow).stdout
+    assert len(re.findall(r"\b[CD][CD]\b", shown)) == 2 * len(LIBRARY_NAMES)
+    for command in (["play", "FB", "PB"], ["equilibria"], ["equilibria", "--ranges"], ["evolve", "--time", "50"]):
+        result = RUNNER.invoke(app, command, env=narrow)
+        assert result.exit_code == 0
+        told = re.sub(r"[^\w]", "", result.stdout)
+        assert "FairBot" in told
+        assert "PrudentBot" in told
+
+
+def test_a_tournament_of_41_agents_piped():
+    agents = [f"Bot{number}={'[]' * (number + 1)}X(me)" for number in range(41)]
+    shown = RUNNER.invoke(app, ["tournament", *agents], env={"COLUMNS": None}).stdout
+    assert max(map(len, shown.splitlines())) <= 124
+    moves = [cell for row in rows(shown.split("Moves", 1)[1]) for cell in row[1:] if cell]
+    assert moves == ["C"] * 41**2
+
+
+@pytest.mark.filterwarnings("ignore:Glyph")
+@pytest.mark.parametrize("name", ["_Spy", "日本語", "Ünïcödé", "ﬁn", "A" * 300])
+def test_names_with_strange_letters(name, tmp_path):
+    shown = run("play", f"{name}=[]X(me)", f"[]X({name})")
+    assert "#1" in shown if len(name) > 16 else name in shown
+    picture = tmp_path / "p.svg"
+    run("evolve", f"{name}=[]X(me)", "CB", "--time", "5", "--plot", str(picture))
+    assert picture.stat().st_size > 1000
+
+
+def test_foreign_text_is_shown_as_it_is():
+    """Neither rich's markup nor its emoji."""
+    for text in (":smile:", "[red]x", "[bold]", "[/]", "[link=x]"):
+        for arguments in (["play", text, "FB"], ["play", f"A={text}", "FB"], ["evolve", "--start", f"{text}=1"]):
+            result = RUNNER.invoke(app, arguments)
+            assert result.exit_code == 2
+            assert text in result.stderr
+        assert text in RUNNER.invoke(app, ["evolve", "--plot", f"{text}.abc"]).stderr
+
+
+def test_long_work_tells_how_far_it_is_without_a_terminal(monkeypatch):
+    monkeypatch.setattr("modal_env.cli.progress.EVERY", 0.02)
+    commands = {
+        "following random starts": ["evolve", "--model", "basins", "--starts", "3000"],
+        "following the population": ["evolve", "--time", "10000"],
+        "searching all that agents can do": ["search", "FB", "PB", "--call", "DB", "--call", "CB"],
+        "looking for equilibria": ["equilibria", *list(modal_env.LIBRARY)[:9]],
+        "looking for equilibria at every epsilon": ["equilibria", "--ranges", "FB", "CB", "DB", "PB", "NB"],
+    }
+    for doing, command in commands.items():
+        result = RUNNER.invoke(app, command)
+        assert result.exit_code == 0
+        lines = [line for line in result.stderr.splitlines() if line.startswith(f"{doing}: ")]
+        assert lines
+        assert all(
+            re.search(r"\d+% done in .* s, about .* left$|so far, time left not known yet$", line) for line in lines
+        )
+    assert not run("evolve", "--model", "growth", "--steps", "10").startswith("adding")
+
+
+def test_the_line_of_progress():
+    assert _line("adding", 10.2, 0.0) == "adding: 10 s so far, time left not known yet"
+    assert _line("adding", 20, 0.4) == "adding: 40% done in 20 s, about 30 s left"
+    assert _line("adding", 3600, 0.5) == "adding: 50% done in 1 h 0 min, about 1 h 0 min left"
+    assert _line("adding", 100, 1e-9).endswith("about years left")
+    assert _line("adding", 100, 1.0).endswith("1 min 40 s, about 0 s left")
+
+
+def test_a_single_agent_s_equilibria_change_nowhere():
+    assert "change" not in run("equilibria", "CB", "--ranges")
+    assert "this holds at every eps" in run("equilibria", "CB", "--ranges")
 
 
 def test_help_of_search_says_whom_it_leaves_out():

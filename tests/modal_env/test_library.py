@@ -30,7 +30,8 @@ from modal_env.logic.library import (
     WaitFairBot,
 )
 from modal_env.logic.notation import Agent, parse
-from modal_env.logic.provability import Trace, play, tournament
+from modal_env.logic.provability import Trace, play
+from modal_env.logic.tournaments import tournament
 
 OPPONENTS = [
     *LIBRARY.values(),

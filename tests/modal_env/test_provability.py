@@ -23,7 +23,8 @@ from modal_env.logic.library import (
     WaitFairBot,
 )
 from modal_env.logic.notation import Agent, Formula, Op, parse
-from modal_env.logic.provability import Plays, fixed_point, parse_system, play, solve, tournament
+from modal_env.logic.provability import Plays, fixed_point, parse_system, play, solve
+from modal_env.logic.tournaments import tournament
 
 HALF = Fraction(1, 2)
 RandomFormulas = Callable[[int, int], list[tuple[Any, ...]]]

@@ -1,9 +1,7 @@
 """Equilibria as functions of epsilon: the post's game in full, and agreement with what is found at single epsilons."""
 
-import doctest
 from fractions import Fraction as F
 from itertools import pairwise, product
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -142,12 +140,6 @@ def test_pieces_cover_every_epsilon_once(costed: tuple[str, Ranges]) -> None:
     for before, after in pairwise(intervals):
         assert before.high == after.low
         assert before.is_point != after.is_point
-
-
-def test_the_page_says_what_the_code_does() -> None:
-    page = Path(__file__).parents[2] / "docs" / "modal-equilibria.md"
-    failed, attempted = doctest.testfile(str(page), module_relative=False, encoding="utf-8")
-    assert (failed, attempted > 30) == (0, True)
 
 
 def test_intervals_in_words() -> None:

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from welfare_env.engine import layout_of
+
 torch = pytest.importorskip("torch")
 pytest.importorskip("ray")
 
@@ -94,7 +96,7 @@ class Guess(Reward):
 
     def _moved(self, board: welfare_env.Board, states: np.ndarray, power: int) -> np.ndarray:
         home = board.piece_index[board.start_units[board.powers[power]][0]]
-        layout = board.layout
+        layout = layout_of(board)
         pieces = states[:, layout.piece : layout.piece + layout.most_units]
         stands = np.arange(layout.most_units) < states[:, UNITS, None]
         return ~((pieces == home) & stands).any(axis=1)
@@ -149,7 +151,7 @@ class TestRunner:
             self.check_game(runner.reader, {power: asked[game, power] for power in range(len(runner.board.powers))})
 
     def check_game(self, reader: Reader, asked: dict[int, deque]) -> None:
-        board, size, spoken = reader.board, reader.board.layout.size, 0
+        board, size, spoken = reader.board, layout_of(reader.board).size, 0
         env = welfare_env.parallel_env(board.name, rules=reader.rules)
         observations, infos = env.reset()
         slots = env.action_space(board.powers[0])["orders"].shape[0]
@@ -158,7 +160,7 @@ class TestRunner:
             for power, agent in enumerate(board.powers):
                 view = infos[agent]["view"]
                 packed, action = asked[power][0] if asked[power] else (np.full(size + 2, -1), None)
-                now = State(board.layout, packed[:size].astype(np.int32)).same_as(view.state)
+                now = State(layout_of(board), packed[:size].astype(np.int32)).same_as(view.state)
                 if not now or packed[-2] != view.message_round:
                     assert view.asked == "orders" or not env.game.position.is_alive(agent)
                     assert view.asked == "messages" or not view.legal_orders
@@ -176,7 +178,7 @@ class TestRunner:
 
     def test_the_league_talks(self, monkeypatch: pytest.MonkeyPatch) -> None:
         runner = runner_of(a_play(Lineup(((0,),), ("league",), (1.0,))))
-        size = runner.board.layout.size
+        size = layout_of(runner.board).size
         seen = np.array([packed for decisions in noted(runner, monkeypatch).values() for packed, _ in decisions])
         heard = seen[:, size:-2].reshape(len(seen), 3, -1)
         assert heard[:, 1:, :2].any()  # of the first round, from others

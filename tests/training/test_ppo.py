@@ -23,7 +23,7 @@ from typer.testing import CliRunner
 import agents
 from agents import progress
 from agents.rl.network import Size
-from evaluation.exact.best_response import best_response
+from evaluation.exact.best_responses import best_response
 from training.board.modules import ROW_DECISION, ROW_SLOT
 from training.board.ppo import Options, Play, _grown, make_config, train, years_at
 from training.board.rewards import Reward

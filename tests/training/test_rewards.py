@@ -8,6 +8,7 @@ import pytest
 import welfare_env
 from training.board.rewards import Reward, holdings
 from training.errors import TrainingError
+from welfare_env.engine import layout_of
 
 
 def played(variant, seed=0):
@@ -27,7 +28,7 @@ def test_own_is_what_welfare_environments_pay():
 
 def test_own_is_the_change_of_centres_in_the_standard_game():
     for env, before, after, _ in played("standard"):
-        owners = [env.board.layout.owner + index for index in range(len(env.board.centers))]
+        owners = [layout_of(env.board).owner + index for index in range(len(env.board.centers))]
         wanted = [[(after[g, owners] == p).sum() - (before[g, owners] == p).sum() for p in range(3)] for g in range(4)]
         assert Reward().pay(env.board, env.rules, before, after).tolist() == wanted
 

@@ -15,7 +15,7 @@ from training.board.rewards import Reward
 from training.board.runner import ADVANTAGES, VALUE_TARGETS, BatchedEnvRunner, Play, estimate
 from training.board.seats import Lineup
 from training.errors import TrainingError
-from welfare_env.engine import PHASE, WINTER
+from welfare_env.engine import PHASE, WINTER, layout_of
 from welfare_env.rules import Rules
 
 SINGLES = ((0,), (1,), (2,))
@@ -67,7 +67,7 @@ def test_what_is_recorded_is_what_was_played():
             choices[row] = answer - (env.rows[0, PHASE] == WINTER)
             taken[power] += 1
         _, done = env.step(choices)
-    points = env.final[0, env.board.layout.welfare :][:3]
+    points = env.final[0, layout_of(env.board).welfare :][:3]
     assert tuple(points.tolist()) == runner.take_results()[0].points
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from welfare_env import Board, Game, Rules, load_board
-from welfare_env.engine import ENGINES
+from welfare_env.engine.engines import ENGINES
 from welfare_env.game.press import TOKENS
 
 Drawer = Callable[[Game, str, np.random.Generator], list[str]]

@@ -1,5 +1,6 @@
 """Boards kept on disk: the same board as the one that was read, and no harm from what is wrong with a file."""
 
+import copyreg
 import os
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from welfare_env.board import loading as mapfile
 from welfare_env.board.board import Board
 from welfare_env.board.toy_boards import toy_map
 from welfare_env.engine import tables
+from welfare_env.engine.tables import tables_of
 
 NAMES = ("standard", "pure", "ancmed", "clique:4", "standard_age_of_empires")
 
@@ -42,8 +44,8 @@ def assert_same(one: Board, other: Board) -> None:
         else:
             assert mine == theirs, field.name
             assert not hasattr(mine, "keys") or list(mine) == list(theirs), field.name
-    np.testing.assert_array_equal(one.tables.numbers, other.tables.numbers)
-    np.testing.assert_array_equal(one.tables.masks, other.tables.masks)
+    np.testing.assert_array_equal(tables_of(one).numbers, tables_of(other).numbers)
+    np.testing.assert_array_equal(tables_of(one).masks, tables_of(other).masks)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -86,13 +88,27 @@ def test_another_map_or_code_is_another_file(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_all_code_that_builds_boards_is_in_the_key() -> None:
     """What the modules that build boards import of ours is among them, but for errors and rules."""
-    root = Path(boardcache.__file__).parent
+    root = Path(boardcache.__file__).parents[1]
     for name in boardcache.BUILT_BY:
         lines = (root / name).read_text(encoding="utf-8").splitlines()
         used = [line.split()[1] for line in lines if line.startswith("from welfare_env")]
-        for module in set(used) - {"welfare_env", "welfare_env.errors", "welfare_env.rules"}:
+        for module in set(used) - {
+            "welfare_env",
+            "welfare_env.board",
+            "welfare_env.checks",
+            "welfare_env.errors",
+            "welfare_env.rules",
+        }:
             path = module.removeprefix("welfare_env.").replace(".", "/")
             assert {f"{path}.py", f"{path}/__init__.py"} & set(boardcache.BUILT_BY), f"{name} uses {module}"
+
+
+def test_boards_are_kept_at_all(folder: Path) -> None:
+    """A source that is listed and not there would turn the cache off without a word."""
+    boardcache._code_digest.cache_clear()
+    mapfile._load_board.cache_clear()
+    mapfile.load_board("clique:2")
+    assert any(folder.iterdir())
 
 
 def test_old_files_go(folder: Path) -> None:
@@ -132,7 +148,7 @@ def test_a_board_that_the_fast_engine_refuses_is_kept_for_the_reference(monkeypa
     kept = boardcache.load("standard", text)
     assert kept is not None
     with pytest.raises(MapFormatError, match="seas"):
-        _ = kept.tables
+        _ = tables_of(kept)
 
 
 def test_a_map_that_changes_while_it_is_read_does_no_lasting_harm(
@@ -159,7 +175,7 @@ def test_a_map_that_changes_while_it_is_read_does_no_lasting_harm(
 def test_a_board_that_was_sent_is_the_one_that_arrives(tmp_path: Path) -> None:
     path = tmp_path / "own.map"
     path.write_text(toy_map("clique:3"), encoding="utf-8")
-    again, arguments = Game(str(path), Rules(years=1)).board.__reduce__()
+    again, arguments = copyreg.dispatch_table[Board](Game(str(path), Rules(years=1)).board)
     assert again(*arguments) is mapfile.load_board(str(path))
     path.write_text(toy_map("clique:4"), encoding="utf-8")
     with pytest.raises(MapFormatError, match="has changed"):

@@ -16,6 +16,7 @@ import pytest
 import welfare_env
 from welfare_env import Game, Rules
 from welfare_env.engine import Legal, State
+from welfare_env.engine.tables import tables_of
 from welfare_env.envs.vector import LegalLists, VectorEnv
 
 Copier = Callable[[Any], Any]
@@ -228,11 +229,33 @@ def test_copies_of_the_parts(copier: Copier, engine: str) -> None:
 
 
 @pytest.mark.parametrize("copier", COPIERS)
+def test_a_copy_of_a_game_is_another_game(copier: Copier) -> None:
+    game = Game("clique:4", Rules(years=2))
+    other = copier(game)
+    other.submit("PLAYERA", ["A HAX - CAX"])
+    other.send("PLAYERA", "PLAYERB", "psst")
+    assert (game.orders("PLAYERA"), game.messages) == ((), ())
+    other.advance()
+    assert (game.phase, game.history) == ("S1901M", ())
+
+
+@pytest.mark.parametrize("copier", COPIERS)
+def test_a_copy_of_an_order_table(copier: Copier) -> None:
+    table = Game("clique:4").board.orders
+    other = copier(table)
+    assert (other.texts, dict(other.index)) == (table.texts, dict(table.index))
+    for name in ("kind", "piece", "other", "dest"):
+        assert getattr(other, name).tolist() == getattr(table, name).tolist()
+        assert getattr(other, name).dtype == getattr(table, name).dtype
+        assert not getattr(other, name).flags.writeable
+
+
+@pytest.mark.parametrize("copier", COPIERS)
 def test_a_copied_array_cannot_be_written_to_either(copier: Copier) -> None:
     games = begun("welfare", 1, 2)
     game = Game()
     held: list[State | Legal | LegalLists] = [game.position.state, game.position.legal, games.legal, games.state(0)]
-    for thing in (*held, game.board.tables):
+    for thing in (*held, tables_of(game.board)):
         for array in copier(thing)._values():
             if isinstance(array, np.ndarray):
                 assert not array.flags.writeable

@@ -259,6 +259,10 @@ class TestFaults:
             load_board(name)
         assert repr(name) in str(error.value)
 
+    def test_a_number_too_long_to_print_is_no_map(self) -> None:
+        with pytest.raises(UnknownMapError, match="thousands of digits"):
+            load_board(10**5000)  # type: ignore[arg-type]
+
     def test_an_unknown_name_is_answered_with_the_known_ones(self) -> None:
         with pytest.raises(UnknownMapError, match=r"standard.*world"):
             load_board("atlantis")

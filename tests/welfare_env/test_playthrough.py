@@ -11,7 +11,7 @@ import pytest
 
 import welfare_env
 from welfare_env import Game, PhaseRecord, Rules
-from welfare_env.engine import ENGINES
+from welfare_env.engine.engines import ENGINES
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden"
 GAMES = {

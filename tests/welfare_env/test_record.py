@@ -15,7 +15,7 @@ from diplomacy.utils.export import from_saved_game_format, to_saved_game_format
 
 from welfare_env import Game, RecordError, Rules, load_board
 from welfare_env.board.toy_boards import toy_map
-from welfare_env.game.record import from_record, load_record
+from welfare_env.game.record import load_record
 
 Act = Callable[[Game, np.random.Generator], None]
 WELFARE = Rules(years=2, transfers=True, progressive=(1, 2), mediator=True)
@@ -126,13 +126,13 @@ class TestRoundTrip:
         for text in (toy_map("clique:3") + "\n# another\n", toy_map("clique:4")):
             path.write_text(text, encoding="utf-8")
             with pytest.raises(RecordError, match="has changed since"):
-                from_record(record, map_name=str(path))
+                Game.from_record(record, map_name=str(path))
         with pytest.raises(RecordError, match="has changed since"):
-            from_record(record, map_name="clique:3")
+            Game.from_record(record, map_name="clique:3")
         record["welfare_env"]["format"] = 1  # as an earlier version saved it
         del record["welfare_env"]["map_digest"], record["welfare_env"]["sha256"]
         path.write_text(toy_map("clique:3"), encoding="utf-8")
-        assert from_record(record, map_name=str(path)).phase == game.phase
+        assert Game.from_record(record, map_name=str(path)).phase == game.phase
 
     def test_a_record_is_plain_json(self, states: list[Game]) -> None:
         for game in states:

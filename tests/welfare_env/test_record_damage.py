@@ -317,7 +317,7 @@ def check_changed_record(small: Callable[[], Any], data: st.DataObject) -> None:
         else:
             del parent[last]
     try:
-        game = record_module.from_record(record, "reference", allow_edited=True)
+        game = Game.from_record(record, "reference", allow_edited=True)
     except RecordError:
         return
     try:

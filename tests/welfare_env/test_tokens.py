@@ -15,7 +15,6 @@ import welfare_env
 from welfare_env import Game, Message, PressError, RecordError, Rules, load_board
 from welfare_env.game import press
 from welfare_env.game.press import TOKENS, observe_messages
-from welfare_env.game.record import from_record
 
 RULES = Rules(years=1, press="tokens", message_rounds=2)
 MEDIATED = Rules(years=1, press="tokens", message_rounds=2, mediator=True)
@@ -106,12 +105,12 @@ class TestGame:
         game = Game(rules=RULES)
         game.send("FRANCE", "GERMANY", "accept")
         record = json.loads(json.dumps(game.record()))
-        assert from_record(record).messages == game.messages
+        assert Game.from_record(record).messages == game.messages
         record["phases"][0]["messages"][0]["message"] = text
         with pytest.raises(RecordError, match="propose peace"):
-            from_record(record, allow_edited=True)
+            Game.from_record(record, allow_edited=True)
         with pytest.raises(RecordError, match="edited"):
-            from_record(record)
+            Game.from_record(record)
 
 
 @pytest.mark.parametrize("make", MAKERS, ids=make_named)

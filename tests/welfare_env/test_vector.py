@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import welfare_env
-from welfare_env.engine import make_engine
+from welfare_env.engine import layout_of
+from welfare_env.engine.engines import make_engine
 from welfare_env.envs.observation import observe
 
 
@@ -41,7 +42,7 @@ def test_every_step_is_the_engines(variant, map_name):
         for game, state in enumerate(before):
             after, _ = engine.step(state, [np.array(given, np.int32) for given in orders[game]])
             now = (
-                welfare_env.engine.State(games.board.layout, games.final[game].copy())
+                welfare_env.engine.State(layout_of(games.board), games.final[game].copy())
                 if done[game]
                 else games.state(game)
             )
@@ -75,7 +76,7 @@ def test_one_seed_one_game_and_every_game_its_own():
 def test_rewards_are_the_points_of_whole_games():
     games = welfare_env.vector_env(5, years=2)
     games.reset(seed=0)
-    points = slice(games.board.layout.welfare, games.board.layout.influence)
+    points = slice(layout_of(games.board).welfare, layout_of(games.board).influence)
     paid, ended = np.zeros((5, 7)), 0
     while ended < 10:
         rewards, done = games.step(games.sample())

@@ -19,7 +19,7 @@ from agents.rl.network import BoardNetwork, Encoded
 from agents.rl.token_press import Said, as_words
 from training.errors import TrainingError
 from welfare_env.board.orders import DISBAND, WAIVE
-from welfare_env.engine import State
+from welfare_env.engine import State, layout_of
 from welfare_env.engine.fast import FastEngine
 from welfare_env.envs.actions import split_action
 from welfare_env.errors import ActionError
@@ -141,7 +141,7 @@ class Scripted:
     def _view(self, states: np.ndarray, game: int, power: int, said: Said, message_round: int = 0) -> View:
         """What a policy sees; asked for orders unless in a message round."""
         if game not in self._positions:
-            self._positions[game] = Position(self._engine, State(self._reader.board.layout, states[game].copy()))
+            self._positions[game] = Position(self._engine, State(layout_of(self._reader.board), states[game].copy()))
         position = self._positions[game]
         messages = said.messages(game, position.phase) if self._reader.message_rounds else []
         asked = MESSAGES if message_round else ORDERS

@@ -20,7 +20,7 @@ import numpy as np
 
 from training.errors import TrainingError
 from welfare_env.board.board import Board
-from welfare_env.engine import State
+from welfare_env.engine import State, layout_of
 from welfare_env.errors import did_you_mean
 from welfare_env.game.scoring import scores
 from welfare_env.rules import Rules
@@ -87,17 +87,17 @@ class Reward:
 def holdings(board: Board, rules: Rules, states: np.ndarray) -> np.ndarray:
     """Welfare points, or centres in the standard variant: float32 [games, powers]."""
     if rules.is_welfare:
-        first = board.layout.welfare
+        first = layout_of(board).welfare
         return states[:, first : first + len(board.powers)].astype(np.float32)
     return centers(board, states).astype(np.float32)
 
 
 def centers(board: Board, states: np.ndarray) -> np.ndarray:
     """Centres owned: int64 [games, powers]."""
-    owners = states[:, board.layout.owner : board.layout.owner + len(board.centers)]
+    owners = states[:, layout_of(board).owner : layout_of(board).owner + len(board.centers)]
     return (owners[:, :, None] == np.arange(len(board.powers))).sum(axis=1)
 
 
 def _scores(board: Board, rules: Rules, states: np.ndarray) -> np.ndarray:
-    rows = (scores(board, rules, State(board.layout, row.copy())) for row in states)
+    rows = (scores(board, rules, State(layout_of(board), row.copy())) for row in states)
     return np.array(list(rows), np.float32)

@@ -41,8 +41,8 @@ Map = Annotated[str, typer.Option("--map", help="A map's name, a toy board (cliq
 RewardText = Annotated[
     str, typer.Option("--reward", help="own, score, social, or inequity:A,B (training.board.rewards).")
 ]
-Width = Annotated[int, typer.Option(min=4, max=1024, help="Numbers that stand for a province in the network.")]
-Layers = Annotated[int, typer.Option(min=1, max=16, help="Rounds of exchange between neighbouring provinces.")]
+Width = Annotated[int, typer.Option(min=4, help="Numbers that stand for a province in the network.")]
+Layers = Annotated[int, typer.Option(min=1, help="Rounds of exchange between neighbouring provinces.")]
 Rate = Annotated[float, typer.Option("--lr", help="Step size at the beginning; falls to a tenth.")]
 Entropy = Annotated[float, typer.Option(help="Weight of the entropy at the beginning; falls to a tenth.")]
 Epochs = Annotated[int, typer.Option(min=1, help="Passes over a sample.")]
@@ -232,8 +232,13 @@ def _options(given: dict, variant: str, coalition: str, opponents: dict[str, flo
         workers=given["workers"],
         ray_address=given["ray_address"],
         league_every=league_every,
-        origin={"command": "python -m training " + shlex.join(sys.argv[1:])},
+        origin={"command": shlex.join([*_program(), *sys.argv[1:]])},
     )
+
+
+def _program() -> list[str]:
+    """How the commands were called: as a module, or as the group `train` of welfare-env."""
+    return ["welfare-env"] if sys.argv[1:2] == ["train"] else ["python", "-m", "training"]
 
 
 def _press(given: dict) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from typing import Any
 import typer
 
 from agents.files import parse_json
-from agents.progress import Meter, compiling_told, metered, plain_console
+from agents.progress import Meter, metered, plain_console
 from modal_env.errors import ModalError
 from welfare_env.errors import WelfareEnvError
 
@@ -113,6 +113,8 @@ def told_error(error: object) -> None:
 @contextmanager
 def errors_told(kept: str = "the same command begins anew") -> Iterator[None]:
     """Our own errors as one line, an interruption as what to do next, and a line where something has to be compiled."""
+    from agents.compiling import compiling_told  # which loads numba
+
     logging.getLogger("ray._common.deprecation").setLevel(logging.ERROR)  # Ray's use of Ray: nothing for its users
     try:
         with compiling_told():
@@ -123,7 +125,8 @@ def errors_told(kept: str = "the same command begins anew") -> Iterator[None]:
     except ModuleNotFoundError as error:
         if error.name not in EXTRAS:
             raise
-        told_error(f"{error}: this needs pip install 'welfare-env[{EXTRAS[error.name]}]'")
+        extra = EXTRAS[error.name]
+        told_error(f"{error}: this needs the extra {extra}: in the clone, pip install -e '.[{extra}]'")
         raise typer.Exit(2) from error
     except KeyboardInterrupt as interruption:
         print(f"interrupted: {kept}", file=sys.stderr)

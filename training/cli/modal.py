@@ -11,8 +11,8 @@ import typer
 from rich.table import Table
 
 from agents.progress import plain_console
-from modal_env.cli.tables import WIDE
 from modal_env.games.game import COSTS
+from modal_env.text_tables import WIDE
 from training.cli.console import errors_told, training_shown
 from training.modal.mixes import name_of, spec_of
 from training.modal.trainer import SELF, ModalOptions, ModalProgress, ModalResult, train_modal

@@ -1,131 +1,24 @@
-"""A board: the names and tables of a map, read once and shared by every game on it.
-
-A *province* is what a unit occupies ("STP"), a *location* also tells the coast ("STP/SC"), a *piece* is a type of unit
-at a location where it can stand ("F STP/SC"). Inside the engines all three are indices into the tuples kept here.
-"""
+"""A board: a map read once, with its order vocabulary, and shared by every game on it."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from types import MappingProxyType
-from typing import TYPE_CHECKING
 
-import numpy as np
-
+from welfare_env.board.geography import Geography
+from welfare_env.board.orders import OrderTable, build_orders
 from welfare_env.errors import UnknownPowerError, did_you_mean
 
-if TYPE_CHECKING:
-    from welfare_env.board.orders import OrderTable
-    from welfare_env.engine import Layout
-    from welfare_env.engine.tables import Tables
 
+class Board(Geography):
+    """A map to play on: its names and tables (see `Geography` for the attributes), and its orders.
 
-@dataclass(frozen=True, eq=False)
-class Board:
-    """Names and tables of one map.
-
-    Attributes:
-        name: the map's name, or the path of its file.
-        digest: of the map file's content, SHA-256; "" for maps known by name.
-        powers: in the map's order; a power's index is its number in every array.
-        provinces: three-letter names without coasts, sorted.
-        locations: provinces and coasts ("STP", "STP/NC", "STP/SC"), sorted.
-        pieces: every (type, location) that can stand on the board, sorted ("A STP", "F STP/NC").
-        centers: provinces that are supply centres, in the map's order.
-        kind: province -> "land", "coast", "sea" or "port".
-        homes: power -> its home centres.
-        start_units, start_centers: power -> the opening position, in the map's order.
-        moves: piece -> locations it can step to without a convoy, sorted.
-        supports: piece -> locations it can lend support into, sorted.
-        convoys: (province, fleet provinces, provinces reached) for every set of seas that carries an army, in the
-            package's sequence, the smallest sets first.
-        long_names: province -> its name in words.
-        names: other names that orders may use -> what they stand for: locations by name and by the aliases of the map
-            file ("GULF OF LYON", "GOL"), powers by their people ("FRENCH"). Upper case, words with single blanks.
-        build_anywhere: whether units may be built in every empty centre of their power, not only in its homes.
-        first_year: the year of the first Spring.
-        victory: centres that win the standard game.
-        piece_type: int8 [pieces], 0 army, 1 fleet.
-        piece_province, piece_location: int16 [pieces], indices into `provinces` and `locations`.
-        location_province: int16 [locations].
-        center_province: int16 [centers].
-        province_center: int16 [provinces], -1 where there is no centre.
-        home_power: int8 [centers], -1 where a centre is nobody's home.
-        home_distance: int32 [powers, pieces], steps to the nearest home; decides who is removed by force.
+    Boards are made by `load_board`; what an engine derives from one, the engine keeps.
     """
-
-    name: str
-    digest: str
-    powers: tuple[str, ...]
-    provinces: tuple[str, ...]
-    locations: tuple[str, ...]
-    pieces: tuple[str, ...]
-    centers: tuple[str, ...]
-    kind: Mapping[str, str]
-    homes: Mapping[str, tuple[str, ...]]
-    start_units: Mapping[str, tuple[str, ...]]
-    start_centers: Mapping[str, tuple[str, ...]]
-    moves: Mapping[str, tuple[str, ...]]
-    supports: Mapping[str, tuple[str, ...]]
-    convoys: tuple[tuple[str, frozenset[str], frozenset[str]], ...]
-    long_names: Mapping[str, str]
-    names: Mapping[str, str]
-    build_anywhere: bool
-    first_year: int
-    victory: int
-    piece_type: np.ndarray
-    piece_province: np.ndarray
-    piece_location: np.ndarray
-    location_province: np.ndarray
-    center_province: np.ndarray
-    province_center: np.ndarray
-    home_power: np.ndarray
-    home_distance: np.ndarray
-
-    def __post_init__(self) -> None:
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if isinstance(value, np.ndarray):
-                value.setflags(write=False)
 
     @functools.cached_property
     def orders(self) -> OrderTable:
         """The board's order vocabulary: every order that can ever be legal on it."""
-        from welfare_env.board.orders import build_orders
-
         return build_orders(self)
-
-    @functools.cached_property
-    def layout(self) -> Layout:
-        """Where everything lies in the row of a state."""
-        from welfare_env.engine import Layout
-
-        return Layout.of(self)
-
-    @functools.cached_property
-    def tables(self) -> Tables:
-        """The board as the compiled engine reads it."""
-        from welfare_env.engine.tables import build_tables
-
-        return build_tables(self)
-
-    @functools.cached_property
-    def piece_index(self) -> Mapping[str, int]:
-        return MappingProxyType({piece: index for index, piece in enumerate(self.pieces)})
-
-    @functools.cached_property
-    def location_index(self) -> Mapping[str, int]:
-        return MappingProxyType({location: index for index, location in enumerate(self.locations)})
-
-    @functools.cached_property
-    def center_index(self) -> Mapping[str, int]:
-        return MappingProxyType({center: index for index, center in enumerate(self.centers)})
-
-    @functools.cached_property
-    def power_index(self) -> Mapping[str, int]:
-        return MappingProxyType({power: index for index, power in enumerate(self.powers)})
 
     def check_power(self, power: object) -> str:
         """The power's name.
@@ -142,11 +35,6 @@ class Board:
 
     def __deepcopy__(self, memo: dict) -> Board:
         return self  # frozen: copies of a game share it
-
-    def __reduce__(self) -> tuple:
-        from welfare_env.board.loading import reload_board
-
-        return reload_board, (self.name, self.digest)
 
     def __repr__(self) -> str:
         return f"<Board {self.name}: {len(self.powers)} powers, {len(self.provinces)} provinces>"

@@ -1,9 +1,9 @@
 """Boards kept on disk, so that a later start neither reads the map again nor imports what reads it.
 
-A file per board in the user's cache folder: its arrays, the compiled engine's tables and, as JSON, its names, behind a
-checksum of it all. The file's name is a digest of all that goes into a board: the map, the version of the `diplomacy`
-package and our own code, so a stale file is never read. What is damaged counts as missing, and is written anew; where
-nothing can be kept, boards are built at every start.
+A file per board in the user's cache folder: its arrays and, as JSON, its names, behind a checksum of it all; and one of
+the arrays that the compiled engine makes from it. A file's name is a digest of all that goes into it: the map, the
+version of the `diplomacy` package and our own code, so a stale file is never read. What is damaged counts as missing,
+and is written anew; where nothing can be kept, boards are built at every start.
 """
 
 from __future__ import annotations
@@ -24,20 +24,43 @@ from typing import Any
 import numpy as np
 
 from welfare_env.board.board import Board
-from welfare_env.engine.tables import Tables
-from welfare_env.errors import MapFormatError
 
-BUILT_BY = (
-    *("board.py", "boardcache.py", "convoys.py", "mapfile.py", "maptext.py", "orders.py", "reading.py", "toy.py"),
-    *("engine/__init__.py", "engine/tables.py"),
+BUILT_BY = (  # below our package's folder
+    *("board/board.py", "board/cache.py", "board/convoys.py", "board/geography.py", "board/loading.py"),
+    *("board/map_text.py", "board/order_text.py", "board/orders.py", "board/toy_boards.py", "engine/__init__.py"),
+    "engine/tables.py",
 )
-MOST_FILES = 64  # the oldest go
+MOST_FILES = 128  # two a board; the oldest go
 CHECKSUM = hashlib.sha256().digest_size
 
 
 def load(name: str, text: str) -> Board | None:
     """The board of map `name`, whose file has this text, if it has been kept."""
-    file = _file(name, text)
+    arrays = _read(_file("board", (name, text)))
+    return None if arrays is None else _unpacked(arrays)
+
+
+def keep(board: Board, text: str) -> None:
+    """Keep a board, if the folder can be written to. Writes are atomic."""
+    _write(_file("board", (board.name, text)), _packed(board))
+
+
+def load_arrays(board: Board, what: str) -> dict[str, np.ndarray] | None:
+    """Arrays that were made from a board, by name, if they have been kept."""
+    return _read(_file(what, _content(board)))
+
+
+def keep_arrays(board: Board, what: str, arrays: dict[str, np.ndarray]) -> None:
+    """Keep arrays that were made from a board, if the folder can be written to. Writes are atomic."""
+    _write(_file(what, _content(board)), arrays)
+
+
+def _content(board: Board) -> tuple[bytes, ...]:
+    return tuple(name.encode() + b"=" + array.tobytes() for name, array in sorted(_packed(board).items()))
+
+
+def _read(file: Path | None) -> dict[str, np.ndarray] | None:
+    """The arrays of a file; None if it is missing or damaged."""
     if file is None:
         return None
     try:
@@ -47,16 +70,14 @@ def load(name: str, text: str) -> Board | None:
     if hashlib.sha256(data[CHECKSUM:]).digest() != data[:CHECKSUM]:
         return None
     with np.load(io.BytesIO(data[CHECKSUM:]), allow_pickle=False) as kept:
-        return _unpacked({key: kept[key] for key in kept.files})
+        return {key: kept[key] for key in kept.files}
 
 
-def keep(board: Board, text: str) -> None:
-    """Keep a board, if the folder can be written to. Whoever reads meanwhile finds a whole file or none."""
-    file = _file(board.name, text)
+def _write(file: Path | None, arrays: dict[str, Any]) -> None:
     if file is None:
         return
     data = io.BytesIO()
-    np.savez(data, **_packed(board))
+    np.savez(data, **arrays)
     payload = data.getvalue()
     with contextlib.suppress(OSError):  # a read-only home, or a full disk
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -68,14 +89,14 @@ def keep(board: Board, text: str) -> None:
             old.unlink()
 
 
-def _file(name: str, text: str) -> Path | None:
-    """Where a board is kept; None where there is no place for it."""
+def _file(what: str, made_from: tuple[Any, ...]) -> Path | None:
+    """Where what was made from this is kept; None where there is no place for it."""
     try:
         folder = _folder()
-        key = repr((name, text, _code_digest()))
+        key = repr((*made_from, _code_digest()))
     except (RuntimeError, OSError, PackageNotFoundError):  # no home, no sources, no metadata
         return None
-    return folder / f"board-{hashlib.sha256(key.encode()).hexdigest()[:24]}.npz"
+    return folder / f"{what}-{hashlib.sha256(key.encode()).hexdigest()[:24]}.npz"
 
 
 def _folder() -> Path:
@@ -87,7 +108,7 @@ def _folder() -> Path:
 
 @functools.cache
 def _code_digest() -> str:
-    here = Path(__file__).parent
+    here = Path(__file__).parents[1]
     texts = [(here / name).read_bytes() for name in BUILT_BY]
     return hashlib.sha256(b"\0".join([version("diplomacy").encode(), *texts])).hexdigest()
 
@@ -97,11 +118,7 @@ def _packed(board: Board) -> dict[str, Any]:
     arrays = {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
     names = {name: _plain(value) for name, value in values.items() if name not in arrays}
     text = np.frombuffer(json.dumps(names).encode(), np.uint8)
-    try:
-        tables = {"tables_numbers": board.tables.numbers, "tables_masks": board.tables.masks}
-    except MapFormatError:  # the reference engine may still play it
-        tables = {}
-    return arrays | {"names": text} | tables
+    return arrays | {"names": text}
 
 
 def _plain(value: Any) -> Any:
@@ -114,7 +131,6 @@ def _plain(value: Any) -> Any:
 
 
 def _unpacked(arrays: dict[str, Any]) -> Board:
-    tables = [arrays.pop(name) for name in ("tables_numbers", "tables_masks") if name in arrays]
     names = json.loads(arrays.pop("names").tobytes())
     for name, value in names.items():
         if isinstance(value, dict):
@@ -123,7 +139,4 @@ def _unpacked(arrays: dict[str, Any]) -> Board:
         elif isinstance(value, list):
             names[name] = tuple(value)
     names["convoys"] = tuple((start, frozenset(seas), frozenset(ends)) for start, seas, ends in names["convoys"])
-    board = Board(**names, **arrays)
-    if tables:
-        vars(board)["tables"] = Tables(*tables)  # the cached property's place
-    return board
+    return Board(**names, **arrays)

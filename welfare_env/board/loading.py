@@ -5,6 +5,7 @@ Besides `welfare_env.engine.reference` this is the only place that needs the pac
 
 from __future__ import annotations
 
+import copyreg
 import functools
 import hashlib
 import importlib.util
@@ -18,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from welfare_env import checks
 from welfare_env.board import cache as boardcache
 from welfare_env.board.board import Board
 from welfare_env.board.convoys import convoy_routes
@@ -59,6 +61,13 @@ def reload_board(name: str, digest: str) -> Board:
     if board.digest != digest:
         raise MapFormatError(f"map {name!r} has changed: its digest was {digest[:16]}..., now {board.digest[:16]}...")
     return board
+
+
+def _as_reload(board: Board) -> tuple[Any, ...]:
+    return reload_board, (board.name, board.digest)
+
+
+copyreg.pickle(Board, _as_reload)  # boards are sent by name, not by content
 
 
 def map_digest(name: str) -> str:
@@ -107,7 +116,8 @@ def _map_text(name: str) -> str:
         MapFormatError: too large, or no text.
     """
     if not isinstance(name, str) or not name:
-        raise UnknownMapError(f"map name {name!r:.80}: give a name such as 'standard', or the path of a .map file")
+        given = checks.shown(name)
+        raise UnknownMapError(f"map name {given}: give a name such as 'standard', or the path of a .map file")
     if is_toy(name):
         return toy_map(name)
     if name in _installed():
@@ -213,11 +223,22 @@ def _unsupported(source: Any) -> Iterator[str]:
         yield f"begins in {source.phase!r}: a game begins with SPRING <year> MOVEMENT"
     if reserved := sorted(RESERVED_NAMES & set(source.powers)):
         yield f"has powers named {reserved}: those are recipients of messages"
-    for place in source.locs:
-        if place not in source.loc_abut and source.area_type(place) in KINDS:
-            yield f"{place} borders nothing: give its neighbours, as in LAND PAR ABUTS BUR GAS"
+    yield from _unsupported_places(source)
     if unknown := sorted(set(source.rules) - SUPPORTED_RULES):
         yield f"asks for the rules {unknown}: only {sorted(SUPPORTED_RULES)} are supported"
+
+
+def _unsupported_places(source: Any) -> Iterator[str]:
+    kinds: dict[str, str] = {}
+    for place in source.locs:
+        province, kind = place.upper()[:3], source.area_type(place)
+        if kinds.setdefault(province, kind) != kind:
+            yield f"{province} is {kinds[province]} and {kind}: all of a province is of one kind"
+        if place not in source.loc_abut and kind in KINDS:
+            yield f"{place} borders nothing: give its neighbours, as in LAND PAR ABUTS BUR GAS"
+    for center in source.scs:
+        if kinds.get(center) not in KINDS:
+            yield f"the centre {center} is no province that can be entered"
 
 
 @functools.lru_cache(maxsize=32)

@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
-from welfare_env.board.board import Board
+from welfare_env.board.geography import Geography
 
 WAIVE, HOLD, MOVE, VIA, SUPPORT_HOLD, SUPPORT_MOVE, CONVOY, RETREAT, DISBAND, BUILD, GIVE = range(11)
 NOBODY = -1
@@ -49,8 +50,12 @@ class OrderTable:
     def __len__(self) -> int:
         return len(self.texts)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Through __init__ (a copied array could be written to), and a mapping proxy cannot be pickled.
+        return _order_table, (self.texts, self.kind, self.piece, self.other, self.dest)
 
-def build_orders(board: Board) -> OrderTable:
+
+def build_orders(board: Geography) -> OrderTable:
     """All orders that can ever be legal on `board`, in a fixed sequence: WAIVE, piece by piece, GIVE."""
     rows: list[Row] = [("WAIVE", WAIVE, NOBODY, NOBODY, NOBODY)]
     convoyed = _convoyed(board)
@@ -58,17 +63,18 @@ def build_orders(board: Board) -> OrderTable:
         rows += sorted(set(_piece_orders(board, convoyed, piece)), key=lambda row: _sequence(board, row))
     rows += [(f"GIVE {power}", GIVE, NOBODY, NOBODY, index) for index, power in enumerate(board.powers)]
     numbers = np.array([row[1:] for row in rows], np.int16)
-    return OrderTable(
-        texts=tuple(row[0] for row in rows),
-        index=MappingProxyType({row[0]: number for number, row in enumerate(rows)}),
-        kind=numbers[:, 0].astype(np.int8),
-        piece=numbers[:, 1],
-        other=numbers[:, 2],
-        dest=numbers[:, 3],
-    )
+    texts = tuple(row[0] for row in rows)
+    return _order_table(texts, numbers[:, 0].astype(np.int8), numbers[:, 1], numbers[:, 2], numbers[:, 3])
 
 
-def _sequence(board: Board, row: Row) -> tuple[int, ...]:
+def _order_table(
+    texts: tuple[str, ...], kind: np.ndarray, piece: np.ndarray, other: np.ndarray, dest: np.ndarray
+) -> OrderTable:
+    index = MappingProxyType({text: number for number, text in enumerate(texts)})
+    return OrderTable(texts, index, kind, piece, other, dest)
+
+
+def _sequence(board: Geography, row: Row) -> tuple[int, ...]:
     """Where an order stands among those of its piece: by kind, then by places in the sequence of the board's tables."""
     _, kind, _, other, dest = row
     where = int(board.piece_province[other]) if other >= 0 else -1
@@ -78,7 +84,7 @@ def _sequence(board: Board, row: Row) -> tuple[int, ...]:
 Convoyed = dict[tuple[str, str], list[frozenset[str]]]  # (from, to) -> sets of seas that carry an army
 
 
-def _convoyed(board: Board) -> Convoyed:
+def _convoyed(board: Geography) -> Convoyed:
     routes: Convoyed = {}
     for start, fleets, reached in board.convoys:
         for end in reached:
@@ -86,7 +92,7 @@ def _convoyed(board: Board) -> Convoyed:
     return dict(sorted(routes.items()))
 
 
-def _piece_orders(board: Board, convoyed: Convoyed, piece: str) -> Iterator[Row]:
+def _piece_orders(board: Geography, convoyed: Convoyed, piece: str) -> Iterator[Row]:
     me = board.piece_index[piece]
     yield f"{piece} H", HOLD, me, NOBODY, NOBODY
     yield f"{piece} D", DISBAND, me, NOBODY, NOBODY
@@ -102,7 +108,7 @@ def _piece_orders(board: Board, convoyed: Convoyed, piece: str) -> Iterator[Row]
         yield from _supports_into(board, convoyed, piece, dest)
 
 
-def _convoy_orders(board: Board, convoyed: Convoyed, piece: str) -> Iterator[Row]:
+def _convoy_orders(board: Geography, convoyed: Convoyed, piece: str) -> Iterator[Row]:
     me, where = board.piece_index[piece], piece[2:5]
     for (start, end), routes in convoyed.items():
         if piece[0] == "A" and start == where:
@@ -112,7 +118,7 @@ def _convoy_orders(board: Board, convoyed: Convoyed, piece: str) -> Iterator[Row
             yield f"{piece} C A {start} - {end}", CONVOY, me, army, board.location_index[end]
 
 
-def _supports_into(board: Board, convoyed: Convoyed, piece: str, dest: str) -> Iterator[Row]:
+def _supports_into(board: Geography, convoyed: Convoyed, piece: str, dest: str) -> Iterator[Row]:
     me, where = board.piece_index[piece], piece[2:5]
     for other, its_moves in board.moves.items():
         if other[2:5] == where:

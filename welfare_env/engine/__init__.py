@@ -6,18 +6,15 @@ the state they are given. Engines trust their input; `welfare_env.game.game` che
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import functools
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
-from welfare_env import checks
-from welfare_env.errors import RulesError
+from welfare_env.board.board import Board
 from welfare_env.rules import Rules
-
-if TYPE_CHECKING:
-    from welfare_env.board.board import Board
 
 SPRING_MOVES, SPRING_RETREATS, FALL_MOVES, FALL_RETREATS, WINTER = range(5)
 MOVEMENT, RETREATS, ADJUSTMENTS = "M", "R", "A"
@@ -85,6 +82,12 @@ class Layout:
         sizes += [len(board.centers), len(board.powers), units]
         offsets = [HEAD + sum(sizes[:number]) for number in range(len(sizes) + 1)]
         return cls(units, dislodged, options, *offsets)
+
+
+@functools.lru_cache(maxsize=32)
+def layout_of(board: Board) -> Layout:
+    """The layout of a board's states."""
+    return Layout.of(board)
 
 
 PHASE, YEAR, UNITS, DISLODGED, WINNER, DONE = range(6)
@@ -223,7 +226,7 @@ def initial_state(board: Board) -> State:
     influence = np.full(len(board.provinces), -1, np.int32)
     influence[board.piece_province[units[:, 1]]] = units[:, 0]
     return State.pack(
-        board.layout,
+        layout_of(board),
         phase=SPRING_MOVES,
         year=0,
         units=units,
@@ -280,55 +283,3 @@ class Engine(Protocol):
             (retreats: [dislodged]; Winter: [units], "disband" where a unit was removed by force).
         """
         ...
-
-
-def balance(board: Board, state: State) -> np.ndarray:
-    """Centres owned less units on the board, int64 [powers]."""
-    number = len(board.powers)
-    owned = np.bincount(state.owners[state.owners >= 0], minlength=number)
-    return owned - np.bincount(state.units[:, 0], minlength=number)
-
-
-def build_sites(board: Board, state: State) -> np.ndarray:
-    """Where its owner may build a unit, in empty homes (or any empty centre of some maps): bool [centers]."""
-    occupied = np.zeros(len(board.provinces), bool)
-    occupied[board.piece_province[state.units[:, 1]]] = True
-    is_home = (state.owners == board.home_power) | board.build_anywhere
-    return (state.owners >= 0) & is_home & ~occupied[board.center_province]
-
-
-def adjustments(board: Board, rules: Rules, state: State) -> tuple[np.ndarray, np.ndarray]:
-    """How many units each power may build and how many it must disband in Winter: two int64 [powers]."""
-    room = balance(board, state)
-    sites = np.bincount(state.owners[build_sites(board, state)], minlength=len(board.powers))
-    if rules.overmilitarise:
-        return sites, np.zeros_like(room)
-    return np.minimum(sites, np.maximum(room, 0)), np.maximum(-room, 0)
-
-
-def _reference(board: Board, rules: Rules) -> Engine:
-    from welfare_env.engine.reference import ReferenceEngine
-
-    return ReferenceEngine(board, rules)
-
-
-def _fast(board: Board, rules: Rules) -> Engine:
-    from welfare_env.engine.fast import FastEngine
-
-    return FastEngine(board, rules)
-
-
-ENGINES: dict[str, Callable[[Board, Rules], Engine]] = {"fast": _fast, "reference": _reference}
-DEFAULT_ENGINE = "fast"
-
-
-def make_engine(name: str, board: Board, rules: Rules) -> Engine:
-    """The engine of this name.
-
-    Raises:
-        RulesError: there is no such engine.
-    """
-    checks.choice("engine", name, ENGINES)
-    if not isinstance(rules, Rules):
-        raise RulesError(f"rules={checks.shown(rules)}: give welfare_env.Rules(...)")
-    return ENGINES[name](board, rules)

@@ -9,6 +9,7 @@ import numpy as np
 from welfare_env.board.board import Board
 from welfare_env.engine import Legal, State, initial_state, kernels
 from welfare_env.engine import tables as t
+from welfare_env.engine.tables import tables_of
 from welfare_env.rules import Rules
 
 
@@ -63,9 +64,9 @@ class FastEngine:
     def __init__(self, board: Board, rules: Rules) -> None:
         self.board = board
         self.rules = rules
-        self._numbers, self._masks = board.tables.numbers, board.tables.masks
+        self._numbers, self._masks = tables_of(board).numbers, tables_of(board).masks
         self._rules = rules_array(board, rules)
-        self._scratch = Scratch(board.tables)
+        self._scratch = Scratch(tables_of(board))
 
     def __reduce__(self) -> tuple[type[FastEngine], tuple[Board, Rules]]:
         return FastEngine, (self.board, self.rules)

@@ -25,11 +25,9 @@ from welfare_env.engine import (
     WINTER,
     Legal,
     State,
-    adjustments,
-    balance,
-    build_sites,
     initial_state,
 )
+from welfare_env.engine.winter import adjustments, balance, build_sites
 from welfare_env.rules import Rules
 
 NO_VICTORY = 1_000_000  # centres; more than any board has

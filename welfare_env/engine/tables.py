@@ -7,13 +7,15 @@ A part of the state row is likewise an offset in the header, so that a kernel ne
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 
 import numpy as np
 
+from welfare_env.board import cache
 from welfare_env.board.board import Board
 from welfare_env.board.orders import BUILD, CONVOY, DISBAND, HOLD, RETREAT, SUPPORT_HOLD, SUPPORT_MOVE, VIA
-from welfare_env.engine import DISLODGED, DONE, PHASE, UNITS, WINNER, YEAR, Frozen  # noqa: F401 (for the kernels)
+from welfare_env.engine import DISLODGED, DONE, PHASE, UNITS, WINNER, YEAR, Frozen, layout_of  # noqa: F401 (for the kernels)
 from welfare_env.errors import MapFormatError
 
 MAX_SEAS = 62  # provinces that carry convoys: bits of an int64 mask
@@ -218,6 +220,21 @@ class _Packer:
             self.header[name] = start
             start += size
         return start
+
+
+@functools.lru_cache(maxsize=32)
+def tables_of(board: Board) -> Tables:
+    """The board as the compiled engine reads it, built once and kept on disk (`welfare_env.board.cache`).
+
+    Raises:
+        MapFormatError: the board is too large for the compiled engine.
+    """
+    kept = cache.load_arrays(board, "tables")
+    if kept is not None:
+        return Tables(kept["numbers"], kept["masks"])
+    tables = build_tables(board)
+    cache.keep_arrays(board, "tables", {"numbers": tables.numbers, "masks": tables.masks})
+    return tables
 
 
 def build_tables(board: Board) -> Tables:
@@ -488,7 +505,7 @@ def _pack_orders(packer: _Packer, board: Board) -> None:
 
 def _pack_layout(packer: _Packer, board: Board) -> None:
     """Where everything lies in a state row and in the scratch arrays."""
-    layout = board.layout
+    layout = layout_of(board)
     for name, value in (
         (N_PROVINCES, len(board.provinces)),
         (N_LOCATIONS, len(board.locations)),

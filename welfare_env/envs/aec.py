@@ -1,8 +1,8 @@
 """Welfare Diplomacy as a PettingZoo AEC environment.
 
-Welfare Diplomacy is Diplomacy in which powers earn points for the units they do not have: after each Winter a power
-gains its supply centres less its units, the game ends after a fixed number of years, and nobody wins
-(Mukobi et al. 2023, section 2.2).
+Welfare Diplomacy is Diplomacy in which powers earn points for supply centres without units: after each Winter a power
+gains its centres less its units, the game ends after a fixed number of years, and nobody wins (Mukobi et al. 2023,
+section 2.2).
 
 Creation
     ``env = welfare_env.make()``, or ``pettingzoo.make("aec", "WelfareDiplomacy-v0")``. Arguments: `welfare_env.make`.
@@ -12,42 +12,41 @@ Agents
 
 Turns
     A movement or adjustment phase with press begins with R rounds of messages. In each round every power that is not
-    eliminated speaks once, in random order; a message can be read at once by those who speak later. Then come orders,
-    power by power: one step per unit (movement: every unit; retreats: every dislodged unit). In Winter a power steps
-    until it takes WAIVE or has nothing left to order. Orders are secret until all are in. Phases in which nobody has
-    anything to do are played at once.
+    eliminated speaks once, in random order; later speakers can already read it. Then come orders, power by power: one
+    step per unit (movement: every unit; retreats: every dislodged unit). In Winter a power steps until it chooses WAIVE
+    or has nothing left to order. Orders are secret until all are in. Phases without decisions are played without steps.
 
 Actions
     Without press ``Discrete(n)``: a number in the board's order vocabulary (``env.board.orders.texts``), 0 is WAIVE.
     With press a dict ``{"orders": number, "messages": {recipient: text}}``; recipients are the other players and
-    "GLOBAL", an empty or missing text sends nothing. ``sample(mask)`` of both takes the observation's mask.
-    With ``press="tokens"`` a message is a number, ``Discrete(6)``: 0 sends nothing, i + 1 is ``TOKENS[i]`` of
-    `welfare_env.game.press`. The words themselves will do, too.
+    "GLOBAL", an empty or missing text sends nothing. Both spaces' ``sample(mask)`` take the observation's mask. With
+    ``press="tokens"`` a message is a number, ``Discrete(6)``: 0 sends nothing, i + 1 is ``TOKENS[i]`` of
+    `welfare_env.game.press`. The words themselves are accepted, too.
     A list of strings in place of a number gives *all* orders of the phase at once: ``["A PAR - BUR", "F BRE - MAO"]``.
-    It may come with the messages of any round, and replaces what was ordered before; who gives one in the last round is
-    not asked for orders again. (In the paper a player orders in every round, without hearing those that speak later.)
+    It may come with the messages of any round, and replaces earlier orders; a player that gives one in the last round
+    is not asked for orders again. (In the paper players order in every round, before hearing later speakers.)
 
 Observations
     ``{"observation": float32 [provinces, features], "action_mask": int8 [n]}``, see `welfare_env.envs.observation`. In
     a message round only WAIVE is open. The mask always has an open entry. With ``press="tokens"`` also ``"messages"``:
-    int8 [players, 3 * R], what was said in this phase to the observer and by it, see `press.observe_messages`.
+    int8 [players, 3 * R], this phase's messages to and by the observer, see `welfare_env.game.press.observe_messages`.
 
 Infos
     ``info["view"]`` is a read-only `View` in words: board, legal orders, visible messages, history, scores.
-    ``info["refused"]`` lists what was wrong with the agent's last action, if anything.
+    ``info["refused"]`` lists the errors of the agent's last action, if any.
 
 Illegal actions
-    An order that is not legal is recorded as void and the unit holds; a message that cannot be sent is dropped. Both
-    are told in ``info["refused"]``. With ``strict=True`` they raise `IllegalOrderError` or `PressError` and nothing
-    changes. An illegal number ends a power's Winter turn. What is no action at all always raises `ActionError`.
+    An illegal order is recorded as void and the unit holds; an invalid message is dropped. Both are reported in
+    ``info["refused"]``. With ``strict=True`` they raise `IllegalOrderError` or `PressError`, and nothing changes. An
+    illegal number ends a power's Winter turn. Anything that is not an action always raises `ActionError`.
 
 Rewards
-    Welfare: the points a power gained, given to all at the end of each Winter; the mediator is paid the sum.
-    Standard: the final score, at the end. Nothing is discounted.
+    Welfare: the points that a power gained, paid at the end of each Winter; the mediator gets the sum. Standard: the
+    final score, at the end. No discounting.
 
 End
     All agents are terminated together after the last Winter (standard: or when a power owns more than half the
-    centres). ``max_cycles`` truncates an agent after so many of its own steps; its units hold from then on.
+    centres). ``max_cycles`` truncates an agent after that many of its own steps; its units hold from then on.
 
 Version history
     v0: first version.
@@ -349,7 +348,7 @@ class DiplomacyEnv(AECEnv):
         mask = np.zeros(len(table), np.int8)
         mask[free] = 1
         mask[WAIVE] = (kinds == DISBAND).sum() >= position.adjustments[1][number] or not len(free)
-        if self.rules.transfers and (kinds == GIVE).sum() < position.welfare[power]:
+        if GIVE in position.open_kinds(number, given):
             mask[(table.kind == GIVE) & (table.dest != number)] = 1
         return mask
 

@@ -39,6 +39,7 @@ from welfare_env.board.board import Board
 from welfare_env.board.orders import BUILD, CONVOY, GIVE, HOLD, WAIVE
 from welfare_env.engine import DISLODGED, PHASE, UNITS, YEAR, State
 from welfare_env.engine import tables as t
+from welfare_env.engine.tables import tables_of
 
 ORDER_COLUMNS = BUILD - HOLD + 1
 IMPORTS_DIGEST = "6964a87f4fce985c"  # of the numbers that the kernels below import; see `engine.kernels`
@@ -73,7 +74,7 @@ def observe(
     """
     seen = np.empty((len(board.provinces), num_features(board)), np.float32)
     ordered = np.array(pending, np.int32)
-    fill(board.tables.numbers, state.row, years, power, asked, asked_messages, ordered, seen)
+    fill(tables_of(board).numbers, state.row, years, power, asked, asked_messages, ordered, seen)
     return seen
 
 
@@ -150,7 +151,7 @@ def fill_many(
     """
     rows = states.view()
     rows.setflags(write=False)  # whether or not they can be written to: or the kernels would be compiled twice
-    _fill_many(board.tables.numbers, rows, years, games, powers, seen)
+    _fill_many(tables_of(board).numbers, rows, years, games, powers, seen)
 
 
 @njit(cache=True, nogil=True)

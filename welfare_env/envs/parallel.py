@@ -4,23 +4,23 @@ Creation
     ``env = welfare_env.parallel_env()``, or ``pettingzoo.make("parallel", "WelfareDiplomacy-v0")``.
 
 Steps
-    With press, R steps of messages and then one of orders in movement and adjustment phases; else one of orders. In a
-    round all speak at once: what is said can be read from the next step on (in the AEC environment, at once).
+    With press, R steps of messages and then one of orders in movement and adjustment phases; otherwise one of orders.
+    In a round all speak at the same time: messages can be read from the next step on (in the AEC environment, at once).
 
 Actions
     Orders are ``MultiDiscrete``: one choice per slot from the legal lists in the observation. Movement: a slot per
     unit; retreats: per dislodged unit; Winter: per unit (0 keeps it, 1 disbands it), then per empty home centre (0
-    builds nothing). In Winter the first choice that is not 0 says whether the power builds or disbands; later choices
-    of the other kind, and builds beyond the allowed number, are void. Choices for slots that are not there must be 0.
-    With press a dict ``{"orders": choices, "messages": {recipient: text}}``; with ``press="tokens"`` a message is a
-    number, as in `welfare_env.envs.aec`. A list of strings gives orders in words; it may come with messages, too, and
-    the last one counts. Transfers (`GIVE`) are given in words only.
+    builds nothing). In Winter the first nonzero choice decides whether the power builds or disbands; later choices of
+    the other kind, and builds beyond the allowed number, are void. Choices for unused slots must be 0. With press a
+    dict ``{"orders": choices, "messages": {recipient: text}}``; with ``press="tokens"`` a message is a number, as in
+    `welfare_env.envs.aec`. A list of strings gives orders as text; it may also come with messages, and the last one
+    counts. Transfers (`GIVE`) are possible as text only.
 
 Observations
     ``{"observation": float32 [provinces, features], "legal": int32 [slots, choices], "action_mask": int8 [slots,
     choices]}``. ``legal`` holds order numbers (``env.board.orders.texts``), padded with -1; its rows are the slots. A
     choice is an index into its row. Empty rows and message rounds have choice 0 open. With ``press="tokens"`` also
-    ``"messages"``: int8 [players, 3 * R], see `press.observe_messages`.
+    ``"messages"``: int8 [players, 3 * R], see `welfare_env.game.press.observe_messages`.
 
 Everything else (agents, infos, illegal actions, rewards, end) is as in `welfare_env.envs.aec`; ``max_cycles`` counts
 steps.
@@ -32,7 +32,8 @@ Version history
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -61,7 +62,24 @@ from welfare_env.game.press import MEDIATOR, messages_space, observe_messages, p
 from welfare_env.game.view import MESSAGES, ORDERS
 from welfare_env.rules import Rules
 
-Words = tuple[list[str], list[tuple[str, str]]]  # orders, and (what was given, why it is no order)
+
+@dataclass(frozen=True)
+class Orders:
+    """The orders of an action: strings, which `Game` reads, or choices as order numbers that are legal together.
+
+    Attributes:
+        texts: orders given as strings.
+        numbers: orders given as choices; without WAIVE.
+        faults: choices that are no orders: (what was given, why not).
+    """
+
+    texts: Sequence[str] = ()
+    numbers: Sequence[int] = ()
+    faults: Sequence[tuple[str, str]] = ()
+
+    def __bool__(self) -> bool:
+        """Whether anything is ordered at all."""
+        return bool(self.texts or self.numbers or self.faults)
 
 
 def legal_shape(board: Board, rules: Rules) -> tuple[int, int]:
@@ -158,11 +176,11 @@ class ParallelDiplomacyEnv(ParallelEnv):
             checks.choice("an agent of the actions", agent, self.agents, ActionError)
         before = self.game.position.state.welfare
         split = {agent: split_action(self.rules, agent, actions[agent]) for agent in self.agents if agent in actions}
-        words = {agent: self._in_words(agent, given) for agent, (given, _) in split.items()}
+        orders = {agent: self._read(agent, given) for agent, (given, _) in split.items()}
         messages = {agent: sent for agent, (_, sent) in split.items()}
         if self.setting.strict:
-            self._check_all(words, messages)
-        self._refused = {agent: tuple(self._take(agent, words[agent], messages[agent])) for agent in split}
+            self._check_all(orders, messages)
+        self._refused = {agent: tuple(self._take(agent, orders[agent], messages[agent])) for agent in split}
         self._refused = dict.fromkeys(self.agents, ()) | self._refused
         if self._round:
             self._round = (self._round + 1) % (self.rules.message_rounds + 1)
@@ -171,37 +189,43 @@ class ParallelDiplomacyEnv(ParallelEnv):
             self._begin_phase()
         return self._outcome(before)
 
-    def _take(self, agent: str, words: Words, messages: Mapping[str, str]) -> list[str]:
+    def _take(self, agent: str, orders: Orders, messages: Mapping[str, str]) -> list[str]:
         """Send an agent's messages and submit its orders. Returns what was wrong with them."""
-        texts, faults = words
         refused = refuse_messages(agent, messages, strict=False)
         if self._round and (agent == MEDIATOR or self.game.position.is_alive(agent)):
             refused = send_all(self.game, agent, messages, self._round)
         if agent == MEDIATOR:
-            return refused + (refuse_mediator(strict=False) if texts or faults else [])
-        if self._round and faults:
-            return [*refused, faults[0][1]]
-        if texts or not self._round:
-            void = self.game.submit(agent, texts, strict=False)
-            for text, reason in faults:
-                self.game.add_void(agent, text, reason)
-            refused += [order.reason for order in void] + [reason for _, reason in faults]
+            return refused + (refuse_mediator(strict=False) if orders else [])
+        if self._round and orders.faults:
+            return [*refused, orders.faults[0][1]]
+        if orders.texts or not self._round:
+            refused += self._submit(agent, orders)
         return refused
 
-    def _check_all(self, words: Mapping[str, Words], messages: Mapping[str, Mapping[str, str]]) -> None:
+    def _submit(self, power: str, orders: Orders) -> list[str]:
+        """Submit the orders of a power. Returns what was wrong with them."""
+        if orders.texts:
+            return [void.reason for void in self.game.submit(power, orders.texts, strict=False)]
+        self.game.clear_void(power)
+        self.game.submit_numbers(power, orders.numbers)
+        for given, reason in orders.faults:
+            self.game.add_void(power, given, reason)
+        return [reason for _, reason in orders.faults]
+
+    def _check_all(self, orders: Mapping[str, Orders], messages: Mapping[str, Mapping[str, str]]) -> None:
         """Raise what is wrong with any action, before any is carried out."""
         for agent, sent in messages.items():
             if self._round:
                 check_all(self.game, agent, sent)
             else:
                 refuse_messages(agent, sent, strict=True)
-        for agent, (texts, faults) in words.items():
-            if agent == MEDIATOR and (texts or faults):
+        for agent, given in orders.items():
+            if agent == MEDIATOR and given:
                 refuse_mediator(strict=True)
-            elif agent != MEDIATOR:
-                self.game.check_orders(agent, texts)
-            if faults:
-                raise IllegalOrderError(faults[0][1])
+            if given.texts:
+                self.game.check_orders(agent, given.texts)
+            if given.faults:
+                raise IllegalOrderError(given.faults[0][1])
 
     def _outcome(self, welfare_before: np.ndarray) -> tuple[dict, dict, dict, dict, dict]:
         self._cycles += 1
@@ -222,10 +246,14 @@ class ParallelDiplomacyEnv(ParallelEnv):
         speaking = self.rules.has_press and self.game.position.state.phase_type != RETREATS and not self.game.is_done
         self._round = 1 if speaking else 0
 
-    def _in_words(self, agent: str, orders: Any) -> Words:
-        """Orders as strings, and what cannot be an order with the reason."""
+    def _read(self, agent: str, orders: Any) -> Orders:
+        """The orders of an action.
+
+        Raises:
+            ActionError: they are neither strings nor a choice for every slot.
+        """
         if is_text(orders):
-            return list(orders), []
+            return Orders(texts=orders)
         try:
             choices = np.asarray(orders)
         except (TypeError, ValueError) as error:
@@ -233,45 +261,55 @@ class ParallelDiplomacyEnv(ParallelEnv):
         if choices.shape != self._shape[:1] or choices.dtype.kind not in "iu":
             raise ActionError(f"orders of {agent}: give {self._shape[0]} whole numbers, or a list of strings")
         if self._round:
-            return [], [("", reason) for reason in refuse_number(agent, choices, strict=False)]
-        rows = [] if agent == MEDIATOR else self._rows(agent)
-        texts: list[str] = []
-        faults: list[tuple[str, str]] = []
-        for slot, choice in enumerate(choices.tolist()):
-            row = rows[slot] if slot < len(rows) else [WAIVE]
+            return Orders(faults=[("", reason) for reason in refuse_number(agent, choices, strict=False)])
+        return self._chosen(agent, choices.tolist())
+
+    def _chosen(self, agent: str, choices: list[int]) -> Orders:
+        """Choices as order numbers."""
+        rows = self._rows(agent)
+        if any(choices[len(rows) :]):  # of slots that are not there
+            rows += [[WAIVE]] * (len(choices) - len(rows))
+        numbers, faults = [], []
+        for slot, (row, choice) in enumerate(zip(rows, choices, strict=False)):
             if not 0 <= choice < len(row):
                 reason = f"slot {slot} of {agent} has {len(row)} choices; {choice} is not among them"
                 faults.append((f"choice {choice} in slot {slot}", reason))
             elif row[choice] != WAIVE:
-                texts.append(self.board.orders.texts[row[choice]])
-        return self._consistent(agent, texts, faults)
+                numbers.append(row[choice])
+        is_winter = numbers and self.game.position.state.phase_type == ADJUSTMENTS
+        return self._agreed(agent, numbers, faults) if is_winter else Orders((), numbers, faults)
 
-    def _consistent(self, power: str, texts: list[str], faults: list[tuple[str, str]]) -> Words:
-        """In Winter: the first kind of order chosen stands, orders of the other kind are void."""
-        if self.game.position.state.phase_type != ADJUSTMENTS or not texts:
-            return texts, faults
-        other = [text for text in texts if text[-1] != texts[0][-1]]
-        reason = f"{power} cannot build and disband in one Winter"
-        return [text for text in texts if text not in other], faults + [(text, reason) for text in other]
+    def _agreed(self, power: str, numbers: list[int], faults: list[tuple[str, str]]) -> Orders:
+        """Winter orders that go together: the first one says whether the power builds or disbands, up to its limit."""
+        table, position = self.board.orders, self.game.position
+        kept: list[int] = []
+        surplus: list[tuple[str, str]] = []
+        other: list[tuple[str, str]] = []
+        for number in numbers:
+            text, kind = table.texts[number], int(table.kind[number])
+            if kind != table.kind[numbers[0]]:
+                other.append((text, f"{power} cannot build and disband in one Winter"))
+            elif kind in position.open_kinds(self.board.power_index[power], kept):
+                kept.append(number)
+            else:
+                surplus.append((text, f"{text!r}: {position.winter_limit(power, kind)}"))
+        return Orders((), kept, [*surplus, *faults, *other])
 
-    def _rows(self, power: str) -> list[list[int]]:
-        """The legal list of every slot of a power: order numbers. In Winter each begins with WAIVE."""
-        legal = self.game.position.legal
-        mine = legal.powers == self.board.power_index[power]
-        first = [WAIVE] if self.game.position.state.phase_type == ADJUSTMENTS else []
-        return [
-            first + legal.orders[mine & (legal.slots == slot)].tolist()
-            for slot in np.unique(legal.slots[mine]).tolist()
-        ]
+    def _rows(self, agent: str) -> list[list[int]]:
+        """The legal list of every slot of a player: order numbers. In Winter each begins with WAIVE."""
+        position = self.game.position
+        if agent == MEDIATOR:
+            return []
+        first = [WAIVE] if position.state.phase_type == ADJUSTMENTS else []
+        return [first + position.slot_orders(slot).tolist() for slot in position.slots(self.board.power_index[agent])]
 
     def _observation(self, agent: str) -> dict[str, np.ndarray]:
         power = 0 if agent == MEDIATOR else self.board.power_index[agent]
-        legal = np.full(self._shape, -1, np.int32)
-        if not self._round and agent != MEDIATOR and not self.game.is_done:
-            for slot, row in enumerate(self._rows(agent)):
-                legal[slot, : len(row)] = row
-        mask = (legal >= 0).astype(np.int8)
+        legal, mask = np.full(self._shape, -1, np.int32), np.zeros(self._shape, np.int8)
         mask[:, 0] = 1
+        for slot, row in enumerate(() if self._round else self._rows(agent)):
+            legal[slot, : len(row)] = row
+            mask[slot, : len(row)] = 1
         pending = self.game.order_numbers(agent)
         board = observe(self.board, self.game.position.state, self.rules.years, power, -1, self._round > 0, pending)
         seen = {"observation": board, "legal": legal, "action_mask": mask}

@@ -10,7 +10,7 @@ import numpy as np
 
 from welfare_env import checks
 from welfare_env.board.board import Board
-from welfare_env.engine import DEFAULT_ENGINE
+from welfare_env.engine.engines import DEFAULT_ENGINE
 from welfare_env.errors import RulesError
 from welfare_env.game.game import Game
 from welfare_env.game.press import players

@@ -1,4 +1,4 @@
-"""Many games at once, over arrays: what training builds on.
+"""Many games at once, over arrays, for training.
 
 >>> import welfare_env
 >>> games = welfare_env.vector_env(64, years=3)
@@ -8,12 +8,12 @@
 ((64, 7), (64,))
 
 `VectorEnv` steps N games of one setting together, without press. After `reset` and every `step`, `legal` holds the
-legal lists of all games in one compact form: a *row* for everything that can be ordered (a unit; a dislodged unit; in
-Winter a unit that may be disbanded, then a centre where a unit may be built), and for each row its orders. A step
-takes one choice per row: an index into the row's list, or -1 for no order. Games that end begin anew in the same step.
+legal orders of all games in compact form: a *row* for everything that can be ordered (a unit; a dislodged unit; in
+Winter a unit that may be disbanded, then a centre where a unit may be built), and each row's orders. A step takes one
+choice per row: an index into the row's orders, or -1 for no order. Games that end are reset in the same step.
 
-Choices mean what they do in `welfare_env.envs.parallel`: in Winter a power's first choice says whether it builds or
-disbands, and more than it may order is dropped. Transfers (`GIVE`) cannot be chosen here.
+Choices are as in `welfare_env.envs.parallel`: in Winter a power's first choice decides whether it builds or disbands,
+and excess choices are dropped. Transfers (`GIVE`) are not available here.
 """
 
 from __future__ import annotations
@@ -29,9 +29,10 @@ import numpy as np
 
 from welfare_env import checks
 from welfare_env.board.board import Board
-from welfare_env.engine import Frozen, State, initial_state, kernels
+from welfare_env.engine import Frozen, State, initial_state, kernels, layout_of
 from welfare_env.engine import tables as t
 from welfare_env.engine.fast import Scratch, room_for_orders, rules_array
+from welfare_env.engine.tables import tables_of
 from welfare_env.envs.observation import fill_many, num_features
 from welfare_env.errors import ActionError, RulesError
 from welfare_env.game.scoring import scores
@@ -100,14 +101,14 @@ def most_games(board: Board, rules: Rules) -> int:
     """
     units = sum(map(len, board.start_units.values()))
     units = len(board.provinces) if rules.overmilitarise else max(units, len(board.centers))
-    orders = units * max(board.tables[t.MAX_LEGAL], board.layout.most_options + 1, t.PIECES_HERE + 1)
-    return max(1, min(_memory() // 2 // _bytes_a_game(board), (2**31 - room_for_orders(board.tables)) // orders))
+    orders = units * max(tables_of(board)[t.MAX_LEGAL], layout_of(board).most_options + 1, t.PIECES_HERE + 1)
+    return max(1, min(_memory() // 2 // _bytes_a_game(board), (2**31 - room_for_orders(tables_of(board))) // orders))
 
 
 def _bytes_a_game(board: Board) -> int:
     """Of its row, twice, its gains, its end, its stream of chance, and the buffers of its legal lists."""
     lists = 5 * (len(board.provinces) + len(board.centers)) + ORDERS_A_GAME
-    return 4 * (2 * board.layout.size + len(board.powers) + lists) + 9
+    return 4 * (2 * layout_of(board).size + len(board.powers) + lists) + 9
 
 
 def _memory() -> int:
@@ -122,9 +123,9 @@ class _Chunk:
 
     def __init__(self, board: Board, first: int, last: int) -> None:
         self.first, self.last = first, last
-        self.scratch = Scratch(board.tables)
+        self.scratch = Scratch(tables_of(board))
         most = (last - first) * (len(board.provinces) + len(board.centers)) + 1
-        self.orders = np.zeros((last - first) * ORDERS_A_GAME + room_for_orders(board.tables), np.int32)
+        self.orders = np.zeros((last - first) * ORDERS_A_GAME + room_for_orders(tables_of(board)), np.int32)
         self.starts, self.games, self.slots, self.powers, self.choices = (np.zeros(most, np.int32) for _ in range(5))
         self.first_row = np.zeros(last + 1, np.int32)
         self._shown = [_read_only(array) for array in (self.orders, self.starts, self.games, self.powers, self.slots)]
@@ -165,9 +166,9 @@ class VectorEnv:
             given, size = checks.shown(num_games), _bytes_a_game(board) / 2**10
             raise RulesError(f"num_games={given}: a game takes {size:.0f} KiB or more; give {most} at most")
         self._threads = checks.whole("threads", threads, 1, MAX_THREADS)
-        self._numbers, self._masks = board.tables.numbers, board.tables.masks
+        self._numbers, self._masks = tables_of(board).numbers, tables_of(board).masks
         self._rules = rules_array(board, rules)
-        size = board.layout.size
+        size = layout_of(board).size
         self._rows = np.zeros((self.num_games, size), np.int32)
         self._final = np.zeros((self.num_games + 1, size), np.int32)
         self._final[-1] = initial_state(board).row
@@ -300,14 +301,14 @@ class VectorEnv:
         """
         self._check_begun()
         number = checks.whole("game", game, 0, len(self._rows) - 1, ActionError)
-        return State(self.board.layout, self._rows[number].copy())
+        return State(layout_of(self.board), self._rows[number].copy())
 
     def _rewards(self, ended: int) -> np.ndarray:
         if self.rules.is_welfare:
             return self._gains.astype(np.float32)
         rewards = np.zeros(self._gains.shape, np.float32)
         for game in np.flatnonzero(self._done) if ended else ():
-            rewards[game] = scores(self.board, self.rules, State(self.board.layout, self._final[game].copy()))
+            rewards[game] = scores(self.board, self.rules, State(layout_of(self.board), self._final[game].copy()))
         return rewards
 
     def _show(self) -> None:

@@ -19,17 +19,20 @@ import copy
 import itertools
 import os
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from welfare_env import checks
 from welfare_env.board.board import Board
 from welfare_env.board.loading import load_board
 from welfare_env.board.order_text import Reading, meant_by, read_checked
-from welfare_env.board.orders import BUILD, DISBAND, GIVE, WAIVE
-from welfare_env.engine import ADJUSTMENTS, DEFAULT_ENGINE, RESULTS, RETREATS, Engine, State, make_engine
+from welfare_env.board.orders import GIVE, WAIVE
+from welfare_env.engine import ADJUSTMENTS, RESULTS, RETREATS, Engine, State
+from welfare_env.engine.engines import DEFAULT_ENGINE, ENGINES, make_engine
 from welfare_env.errors import GameOverError, IllegalOrderError, OrderError, PressError, YearError
+from welfare_env.game import record as saved
+from welfare_env.game.history import PhaseRecord, Void
 from welfare_env.game.placement import position_state
 from welfare_env.game.position import Position, Units
 from welfare_env.game.press import Message, check_message, players
@@ -38,90 +41,6 @@ from welfare_env.rules import Rules
 
 MOST_ORDERS = 1000  # of a power in a phase
 LONGEST_REASON = 10_000  # characters of why an order was refused
-
-
-@dataclass(frozen=True)
-class Void:
-    """An order that was submitted but is not legal; the unit holds (or disbands, or is not built)."""
-
-    order: str
-    reason: str
-
-
-class PhaseRecord:
-    """A phase that has been played. Read-only: what its properties hand out are copies.
-
-    `units`, `centers` and `welfare` are those at its start; what it led to is in `after`.
-
-    Attributes:
-        position: the position at its start.
-        after: the position that it led to: that of the next phase, or the end of the game.
-        messages: in the order they were sent.
-    """
-
-    def __init__(
-        self,
-        position: Position,
-        after: Position,
-        orders: Mapping[str, tuple[str, ...]],
-        void: Mapping[str, tuple[Void, ...]],
-        results: Mapping[str, Sequence[str]],
-        messages: tuple[Message, ...],
-    ) -> None:
-        self.position = position
-        self.after = after
-        self.messages = messages
-        self._orders, self._void, self._results = orders, void, results
-        self._seen_by: dict[str, PhaseRecord] = {}
-
-    @property
-    def phase(self) -> str:
-        return self.position.phase
-
-    @property
-    def units(self) -> Units:
-        """Power -> its units at the start of the phase."""
-        return dict(self.position.units)
-
-    @property
-    def centers(self) -> Units:
-        """Power -> the centres it owned at the start of the phase."""
-        return dict(self.position.centers)
-
-    @property
-    def welfare(self) -> dict[str, int]:
-        """Power -> welfare points at the start of the phase."""
-        return dict(self.position.welfare)
-
-    @property
-    def orders(self) -> dict[str, tuple[str, ...]]:
-        """Power -> the legal orders that were executed, in the sequence they were given."""
-        return dict(self._orders)
-
-    @property
-    def void(self) -> dict[str, tuple[Void, ...]]:
-        """Power -> orders that were refused; only powers that have any."""
-        return dict(self._void)
-
-    @property
-    def results(self) -> dict[str, list[str]]:
-        """Unit -> what became of its order, in the reference's words; an empty list is success.
-
-        The words are "bounce", "void", "cut", "dislodged", "disrupted", "no convoy" and "disband". In Winter only units
-        removed by force have one.
-        """
-        return {unit: list(words) for unit, words in self._results.items()}
-
-    def seen_by(self, player: str) -> PhaseRecord:
-        """The record without messages and refused orders that `player` could not see."""
-        if player not in self._seen_by:  # players look at all phases again and again
-            self._seen_by[player] = self._only_for(player)
-        return self._seen_by[player]
-
-    def _only_for(self, player: str) -> PhaseRecord:
-        visible = tuple(message for message in self.messages if message.is_visible_to(player))
-        own_void = {power: void for power, void in self._void.items() if power == player}
-        return PhaseRecord(self.position, self.after, self._orders, own_void, self._results, visible)
 
 
 class Game:
@@ -188,6 +107,9 @@ class Game:
         game = Game.__new__(Game)
         game._start(copy.copy(self._engine), self._position.state)
         return game
+
+    def __copy__(self) -> Game:
+        return copy.deepcopy(self)  # or both would play the same game
 
     @property
     def board(self) -> Board:
@@ -264,7 +186,7 @@ class Game:
         Raises:
             YearError: the game did not play that year, or has not finished it.
         """
-        for record in self._history:
+        for record in self._history if isinstance(year, (int, np.integer)) else ():
             if record.position.year == year and (record.after.state.done or record.after.year > year):
                 return record.after
         years = [record.position.year for record in self._history]
@@ -323,8 +245,15 @@ class Game:
         return void
 
     def submit_numbers(self, power: str, numbers: Sequence[int]) -> None:
-        """`submit` for orders that are known to be legal together: numbers of `board.orders`, not checked again."""
+        """`submit` for orders that are known to be legal together: numbers of `board.orders`, not checked again.
+
+        What was refused before stays noted (`clear_void`).
+        """
         self._orders[power] = tuple(numbers)
+
+    def clear_void(self, power: str) -> None:
+        """Forget the orders of a power that were refused in this phase."""
+        self._void.pop(power, None)
 
     def order_numbers(self, power: str) -> tuple[int, ...]:
         """The orders that the power has submitted in this phase, as numbers of `board.orders`."""
@@ -435,20 +364,15 @@ class Game:
         return None
 
     def _check_adjustments(self, power: str, text: str, kind: int, accepted: Sequence[int]) -> None:
-        builds, disbands = (int(limit[self.board.power_index[power]]) for limit in self._position.adjustments)
-        if kind == DISBAND and self.rules.is_welfare:
-            return  # any unit may go
-        room, what = (builds, "build") if kind == BUILD else (disbands, "disband")
-        if sum(self.board.orders.kind[order] == kind for order in accepted) >= room:
-            raise IllegalOrderError(f"{text!r}: {power} may {what} {room} unit{'s' * (room != 1)} in {self.phase}")
+        if kind not in self._position.open_kinds(self.board.power_index[power], accepted):
+            raise IllegalOrderError(f"{text!r}: {self._position.winter_limit(power, kind)}")
 
     def _check_gift(self, power: str, text: str, number: int, accepted: Sequence[int]) -> int:
         if not self.rules.transfers or self._position.state.phase_type != ADJUSTMENTS:
             raise IllegalOrderError(f"{text!r}: points are given in Winter, under Rules(transfers=True)")
-        kinds = self.board.orders.kind
         if self.board.orders.texts[number] == f"GIVE {power}":
             raise IllegalOrderError(f"{text!r}: {power} cannot give to itself")
-        if sum(kinds[order] == GIVE for order in accepted) >= self.welfare[power]:
+        if GIVE not in self._position.open_kinds(self.board.power_index[power], accepted):
             raise IllegalOrderError(f"{text!r}: {power} owns {self.welfare[power]} welfare points")
         return number
 
@@ -524,9 +448,7 @@ class Game:
         Raises:
             RecordError: the file cannot be written.
         """
-        from welfare_env.game.record import save_record, to_record
-
-        save_record(to_record(self), path)
+        saved.save_record(self.record(), path)
 
     @classmethod
     def load(
@@ -550,15 +472,55 @@ class Game:
             RecordError: no such file, truncated, damaged, edited, or not a saved game.
             RulesError: no such engine.
         """
-        from welfare_env.game.record import from_record, load_record
+        return cls.from_record(saved.load_record(path), engine, map_name, allow_edited)
 
-        return from_record(load_record(path), engine, map_name, allow_edited)
+    @classmethod
+    def from_record(
+        cls,
+        record: dict[str, Any],
+        engine: str = DEFAULT_ENGINE,
+        map_name: str | None = None,
+        allow_edited: bool = False,
+    ) -> Game:
+        """Play a record again, comparing every position with the recorded one.
+
+        A game that the `diplomacy` package saved becomes a standard game of up to 100 years.
+
+        Args:
+            map_name: the map, where it is a file of the caller's; other files are not read, whatever the record says.
+            allow_edited: take a record that is not what its SHA-256 says (see `load`).
+
+        Raises:
+            RecordError: a part is missing, malformed or edited, or a position does not follow from the orders before.
+            RulesError: no such engine.
+        """
+        checks.choice("engine", engine, ENGINES)
+        with saved.checked(record, allow_edited):
+            game = cls.from_position(**saved.opening(record, map_name), engine=engine)
+            for number, phase in enumerate(record["phases"]):
+                if number:
+                    game.advance()
+                saved.compare(game.position, phase, number)
+                game._submit_recorded(phase)
+            if "welfare_env" in record:
+                saved.compare_all(game.record(), record)
+        return game
+
+    def _submit_recorded(self, phase: dict[str, Any]) -> None:
+        """Send the messages and submit the orders of a recorded phase."""
+        for message in phase.get("messages", []):
+            self.send(message["sender"], message["recipient"], message["message"], message.get("round", 1))
+        is_ours = "void" in phase  # upstream files hold void orders among the others; ours keep them apart
+        for power, orders in (phase.get("orders") or {}).items():
+            self.submit(power, orders or [], strict=is_ours)
+        for power, refused in phase.get("void", {}).items():
+            for order in refused:
+                self.add_void(power, saved.text_of(order["order"]), saved.text_of(order["reason"]))
 
     def record(self) -> dict:
         """The game as a dict of plain JSON types (see `welfare_env.game.record`)."""
-        from welfare_env.game.record import to_record
-
-        return to_record(self)
+        orders = {power: self.orders(power) for power in self.powers if self.orders(power)}
+        return saved.to_record(self.history, self.position, orders, self.pending_void, self.messages)
 
     def __repr__(self) -> str:
         return f"<Game on {self.board.name} in {self.phase}>"
@@ -596,7 +558,7 @@ def _listed(power: str, orders: object) -> list[Any]:
 def _shorten(text: object, most: int = 200) -> str:
     """What was given as an order, as text that can be kept in a record."""
     given = text if isinstance(text, str) else repr(text)
-    return given[:most].encode("utf-8", "backslashreplace").decode()
+    return given[:most].encode("utf-8", "backslashreplace").decode()[:most]
 
 
 def _some(options: Sequence[str], most: int = 12) -> str:

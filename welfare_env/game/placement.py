@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from welfare_env.board.board import Board
-from welfare_env.engine import PHASE_TYPES, RETREATS, Engine, State
+from welfare_env.engine import PHASE_TYPES, RETREATS, Engine, State, layout_of
 from welfare_env.errors import PositionError
 from welfare_env.game.position import parse_phase
 
@@ -44,7 +44,7 @@ def position_state(
     influence = np.full(len(board.provinces), -1, np.int8)
     influence[board.piece_province[standing[:, 1]]] = standing[:, 0]
     return State.pack(
-        board.layout,
+        layout_of(board),
         phase=number,
         year=year,
         units=standing,

@@ -10,8 +10,9 @@ from types import MappingProxyType
 import numpy as np
 
 from welfare_env.board.board import Board
-from welfare_env.board.orders import BUILD, DISBAND
-from welfare_env.engine import ADJUSTMENTS, RETREATS, SEASONS, Engine, Legal, State, adjustments
+from welfare_env.board.orders import BUILD
+from welfare_env.engine import ADJUSTMENTS, RETREATS, SEASONS, Engine, Legal, State
+from welfare_env.engine.winter import adjustments, open_kinds
 from welfare_env.errors import PositionError
 from welfare_env.game.scoring import scores
 
@@ -136,18 +137,24 @@ class Position:
         """What orders are for: dislodged units in retreats, else units; int32 [n, 2], power and piece."""
         return self.state.dislodged if self.state.phase_type == RETREATS else self.state.units
 
+    def open_kinds(self, power: int, given: Sequence[int]) -> set[int]:
+        """The kinds of order that a power may give this Winter besides what it has given (`winter.open_kinds`)."""
+        builds, disbands = (int(limit[power]) for limit in self.adjustments)
+        kinds = self.board.orders.kind[list(given)].tolist()
+        return open_kinds(self.engine.rules, builds, disbands, int(self.state.welfare[power]), kinds)
+
+    def winter_limit(self, power: str, kind: int) -> str:
+        """How many units a power may build or disband this Winter, in words."""
+        builds, disbands = (int(limit[self.board.power_index[power]]) for limit in self.adjustments)
+        room, what = (builds, "build") if kind == BUILD else (disbands, "disband")
+        return f"{power} may {what} {room} unit{'s' * (room != 1)} in {self.phase}"
+
     def winter_orders(self, power: int, given: Sequence[int]) -> np.ndarray:
         """What a power may order this Winter beside what it has ordered; without WAIVE and transfers: int32 [n]."""
-        kind, chosen = self.board.orders.kind, set(given)
+        chosen = set(given)
         lists = [orders for orders in map(self.slot_orders, self.slots(power)) if chosen.isdisjoint(orders.tolist())]
         free = np.concatenate(lists) if lists else np.zeros(0, np.int32)
-        kinds = kind[list(given)]
-        builds, disbands = int((kinds == BUILD).sum()), int((kinds == DISBAND).sum())
-        if disbands or builds >= self.adjustments[0][power]:
-            free = free[kind[free] != BUILD]
-        if builds or (not self.engine.rules.is_welfare and disbands >= self.adjustments[1][power]):
-            free = free[kind[free] != DISBAND]
-        return free
+        return free[np.isin(self.board.orders.kind[free], list(self.open_kinds(power, given)))]
 
     def slot_name(self, slot: int) -> str:
         """What a slot of the legal orders orders: a unit ("A PAR"), or an empty home centre ("PAR")."""

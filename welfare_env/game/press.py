@@ -31,7 +31,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from gymnasium import spaces
@@ -39,10 +38,8 @@ from gymnasium import spaces
 from welfare_env import checks
 from welfare_env.board.board import Board
 from welfare_env.errors import PressError, did_you_mean
+from welfare_env.game.position import Position
 from welfare_env.rules import Rules
-
-if TYPE_CHECKING:
-    from welfare_env.game.position import Position
 
 GLOBAL = "GLOBAL"
 MEDIATOR = "MEDIATOR"

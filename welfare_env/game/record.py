@@ -15,20 +15,17 @@ import itertools
 import json
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from welfare_env import checks
 from welfare_env.board.loading import is_known, map_digest
-from welfare_env.engine import ADJUSTMENTS, DEFAULT_ENGINE, ENGINES
+from welfare_env.engine import ADJUSTMENTS
 from welfare_env.errors import RecordError, WelfareEnvError
+from welfare_env.game.history import PhaseRecord, Void
 from welfare_env.game.position import Position
 from welfare_env.game.press import Message
 from welfare_env.rules import Rules
-
-if TYPE_CHECKING:
-    from welfare_env.game.game import Game, Void
 
 FORMAT = 2
 WITHOUT_DIGEST = 1  # the format of earlier versions
@@ -39,29 +36,37 @@ DEEPEST = 20  # lists and objects in each other; a record has six
 COMPLETED = "COMPLETED"
 
 
-def to_record(game: Game) -> dict[str, Any]:
-    """The game so far as plain JSON types."""
+def to_record(
+    history: Sequence[PhaseRecord],
+    position: Position,
+    orders: dict[str, tuple[str, ...]],
+    void: dict[str, tuple[Void, ...]],
+    messages: tuple[Message, ...],
+) -> dict[str, Any]:
+    """A game so far as plain JSON types.
+
+    Args:
+        history: the phases played.
+        position: the present one, with what was ordered, refused and said in it so far.
+    """
     clock = itertools.count()  # in place of times: the upstream format wants a number a message, unique in the game
-    phases = [
-        _phase(record.position, record.orders, record.void, record.results, record.messages, clock)
-        for record in game.history
-    ]
-    orders = {power: game.orders(power) for power in game.powers if game.orders(power)}
-    phases.append(_phase(game.position, orders, game.pending_void, {}, game.messages, clock))
+    phases = [_phase(past.position, past.orders, past.void, past.results, past.messages, clock) for past in history]
+    phases.append(_phase(position, orders, void, {}, messages, clock))
+    board, winner = position.board, position.state.winner
     record: dict[str, Any] = {
         "id": "welfare_env",
-        "map": game.board.name,
+        "map": board.name,
         "rules": list(UPSTREAM_RULES),
         "phases": phases,
         "welfare_env": {
             "format": FORMAT,
-            "rules": game.rules.to_dict(),
-            "num_centers": len(game.board.centers),
-            "years_played": years_played(game),
-            "scores": game.scores,
-            "winner": game.winner,
+            "rules": position.engine.rules.to_dict(),
+            "num_centers": len(board.centers),
+            "years_played": years_played(history, position),
+            "scores": dict(position.scores),
+            "winner": board.powers[winner] if winner >= 0 else None,
         }
-        | ({"map_digest": game.board.digest} if game.board.digest else {}),
+        | ({"map_digest": board.digest} if board.digest else {}),
     }
     record["welfare_env"]["sha256"] = digest_of(record)
     return record
@@ -75,10 +80,10 @@ def digest_of(record: dict[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def years_played(game: Game) -> int:
+def years_played(history: Sequence[PhaseRecord], position: Position) -> int:
     """Years that have been finished since the game began (which may be in any position)."""
-    state = game.position.state
-    first = game.history[0].position.state.year if game.history else state.year
+    state = position.state
+    first = history[0].position.state.year if history else state.year
     return state.year - first + state.done
 
 
@@ -209,30 +214,18 @@ def _content(source: Path, shown: str) -> bytes:
     return content
 
 
-def from_record(
-    record: dict[str, Any],
-    engine: str = DEFAULT_ENGINE,
-    map_name: str | None = None,
-    allow_edited: bool = False,
-) -> Game:
-    """Play a record again, comparing every position with the recorded one.
-
-    A game that the `diplomacy` package saved becomes a standard game of up to 100 years.
-
-    Args:
-        map_name: the map, where it is a file of the caller's; other files are not read, whatever the record says.
-        allow_edited: take a record that is not what its SHA-256 says (see `Game.load`).
+@contextlib.contextmanager
+def checked(record: dict[str, Any], allow_edited: bool) -> Iterator[None]:
+    """Check a record, and name what turns out to be wrong with it while it is played again.
 
     Raises:
-        RecordError: a part is missing, malformed or edited, or a position does not follow from the orders before it.
-        RulesError: no such engine.
+        RecordError: a part is missing, malformed or (unless allowed) edited.
     """
-    checks.choice("engine", engine, ENGINES)
     _check_depth(record)
     try:
         if not allow_edited:
             _check_digest(record)
-        return _replay(record, engine, map_name)
+        yield
     except RecordError:
         raise
     except WelfareEnvError as error:
@@ -265,19 +258,6 @@ def _check_digest(record: dict[str, Any]) -> None:
         )
 
 
-def _replay(record: dict[str, Any], engine: str, map_name: str | None) -> Game:
-    phases = record["phases"]
-    game = _first_position(record, engine, map_name)
-    for number, phase in enumerate(phases):
-        _compare(game, phase, number)
-        _submit(game, phase)
-        if number + 1 < len(phases):
-            game.advance()
-    if "welfare_env" in record:
-        _compare_all(game, record)
-    return game
-
-
 def _map_name(record: dict[str, Any], map_name: str | None) -> str:
     """A record's map. It may name an installed map or a toy board; a file is read only if the caller names it."""
     name = map_name if map_name is not None else record["map"]
@@ -286,9 +266,8 @@ def _map_name(record: dict[str, Any], map_name: str | None) -> str:
     return name
 
 
-def _first_position(record: dict[str, Any], engine: str, map_name: str | None) -> Game:
-    from welfare_env.game.game import Game
-
+def opening(record: dict[str, Any], map_name: str | None) -> dict[str, Any]:
+    """The first position of a record, as the arguments of `Game.from_position`."""
     name = _map_name(record, map_name)
     then, now = record.get("welfare_env", {}).get("map_digest"), map_digest(name)
     if then is not None and then != now:
@@ -297,16 +276,15 @@ def _first_position(record: dict[str, Any], engine: str, map_name: str | None) -
     first = record["phases"][0]
     state = first["state"]
     units = {power: [unit for unit in units if unit[0] != "*"] for power, units in state["units"].items()}
-    return Game.from_position(
-        phase=first["name"],
-        units=units,
-        centers=state["centers"],
-        dislodged={power: retreats for power, retreats in state.get("retreats", {}).items() if retreats},
-        welfare=state.get("welfare"),
-        rules=_rules(record),
-        map_name=name,
-        engine=engine,
-    )
+    return {
+        "phase": first["name"],
+        "units": units,
+        "centers": state["centers"],
+        "dislodged": {power: retreats for power, retreats in state.get("retreats", {}).items() if retreats},
+        "welfare": state.get("welfare"),
+        "rules": _rules(record),
+        "map_name": name,
+    }
 
 
 def _rules(record: dict[str, Any]) -> Rules:
@@ -320,10 +298,17 @@ def _rules(record: dict[str, Any]) -> Rules:
     return Rules.from_dict(extra["rules"])
 
 
-def _compare(game: Game, phase: dict[str, Any], number: int) -> None:
-    if phase["name"] != game.phase:
-        raise RecordError(f"saved game is damaged: phase {number} is {phase['name']!r:.80}, expected {game.phase!r}")
-    ours = _state(game.position)
+def compare(position: Position, phase: dict[str, Any], number: int) -> None:
+    """That a position is that at the start of a recorded phase.
+
+    Raises:
+        RecordError: it is not.
+    """
+    if phase["name"] != position.phase:
+        raise RecordError(
+            f"saved game is damaged: phase {number} is {phase['name']!r:.80}, expected {position.phase!r}"
+        )
+    ours = _state(position)
     for key in ("units", "centers", "welfare"):
         theirs = phase["state"].get(key, ours[key] if key == "welfare" else None)
         if _sorted(theirs) != _sorted(ours[key]):
@@ -333,9 +318,13 @@ def _compare(game: Game, phase: dict[str, Any], number: int) -> None:
             )
 
 
-def _compare_all(game: Game, record: dict[str, Any]) -> None:
-    """Our own records must come out as they went in, but for keys that callers added to "welfare_env"."""
-    ours = json.loads(json.dumps(to_record(game)))
+def compare_all(played: dict[str, Any], record: dict[str, Any]) -> None:
+    """That our own record comes out as it went in, but for keys that callers added to "welfare_env".
+
+    Raises:
+        RecordError: it does not.
+    """
+    ours = json.loads(json.dumps(played))
     for key in ("format", "sha256", "map_digest"):  # compared before
         ours["welfare_env"].pop(key, None)
     for mine, theirs in zip(ours["phases"], record["phases"], strict=True):
@@ -355,18 +344,12 @@ def _sorted(values: dict[str, Any]) -> dict[str, Any]:
     return {power: sorted(value) if isinstance(value, list) else value for power, value in values.items()}
 
 
-def _submit(game: Game, phase: dict[str, Any]) -> None:
-    for message in phase.get("messages", []):
-        game.send(message["sender"], message["recipient"], message["message"], message.get("round", 1))
-    is_ours = "void" in phase  # upstream files hold void orders among the others; ours keep them apart
-    for power, orders in (phase.get("orders") or {}).items():
-        game.submit(power, orders or [], strict=is_ours)
-    for power, refused in phase.get("void", {}).items():
-        for order in refused:
-            game.add_void(power, _text(order["order"]), _text(order["reason"]))
+def text_of(value: object) -> str:
+    """A text of a record.
 
-
-def _text(value: object) -> str:
+    Raises:
+        RecordError: it is none.
+    """
     if isinstance(value, str):
         return value
     raise RecordError(f"saved game is damaged: {value!r:.80} where a text belongs")

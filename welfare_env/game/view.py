@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from welfare_env import checks
 from welfare_env.board.board import Board
 from welfare_env.engine import SEASONS, State
 from welfare_env.errors import ActionError
+from welfare_env.game.history import PhaseRecord
 from welfare_env.game.position import Position
 from welfare_env.game.press import Message, recipients, vocabulary
 from welfare_env.rules import Rules
-
-if TYPE_CHECKING:
-    from welfare_env.game.game import PhaseRecord
 
 MESSAGES, ORDERS = "messages", "orders"
 

@@ -5,29 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from agents.lm.models.faults import Fault, clean
-from agents.lm.models.prices import Price
-from agents.lm.models.protocol import Finish, Usage
+from agents.lm.models.prices import Counts
+from agents.lm.models.protocol import Finish
 
 MOST_TOKENS = 10**9  # of one answer
 _LONGEST_NUMBER = 30  # digits
 _DIALECTS = ("text", "output_text", None)  # what parts of text are called; some servers do not name them
-
-
-class Counts(NamedTuple):
-    """Tokens as the provider bills them."""
-
-    plain: int  # of the prompt, neither of the next two
-    cached: int  # of the prompt, read from the provider's cache
-    written: int  # of the prompt, written to it
-    output: int  # of the reply
-
-    def usage(self, price: Price | None) -> Usage:
-        """With what they cost."""
-        dollars = None if price is None else price.dollars(*self)
-        return Usage(self.plain + self.cached + self.written, self.cached, self.output, dollars)
 
 
 @dataclass(frozen=True)

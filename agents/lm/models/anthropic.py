@@ -6,8 +6,9 @@ from collections.abc import Collection, Iterator
 from types import ModuleType
 from typing import Any, ClassVar
 
-from agents.lm.models.answers import Answer, Counts, count, field, finish_of, joined, texts
+from agents.lm.models.answers import Answer, count, field, finish_of, joined, texts
 from agents.lm.models.faults import clean
+from agents.lm.models.prices import Counts
 from agents.lm.models.protocol import Block, Finish, Request
 from agents.lm.models.remote import RemoteModel
 

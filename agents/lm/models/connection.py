@@ -200,7 +200,9 @@ class Connection:
         try:
             return importlib.import_module(package)
         except ImportError as error:
-            raise ConfigError(f"{self._who}: {error}; install it with: pip install 'welfare-env[lm]'") from error
+            raise ConfigError(
+                f"{self._who}: {error}; it needs the extra lm: in the clone, pip install -e '.[lm]'"
+            ) from error
 
 
 async def _bounded(pieces: AsyncIterator[bytes]) -> bytes:

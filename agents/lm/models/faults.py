@@ -7,10 +7,9 @@ import math
 import re
 import time
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-if TYPE_CHECKING:
-    from agents.lm.models.answers import Counts
+from agents.lm.models.prices import Counts
 
 LONGEST_RETRY_AFTER = 600.0  # seconds; a server that wants a longer pause ends the call
 PAID_FOR = frozenset({"malformed", "empty", "too long"})

@@ -1,4 +1,4 @@
-"""What tokens cost: a small table, and files of one's own in its place.
+"""Tokens as they are billed, and what they cost: a small table, and files of one's own in its place.
 
 The table was read from the providers' pages on the day in `AS_OF`. Prices change: what a run has really cost stands on
 the provider's bill. A file of one's own is JSON, in US dollars per million tokens:
@@ -17,9 +17,10 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from agents.lm.errors import ConfigError
+from agents.lm.models.protocol import Usage
 
 AS_OF = "2026-11-21"
 """The day on which the table was read from developers.openai.com/api/docs and platform.claude.com/docs."""
@@ -69,6 +70,20 @@ class Price:
         """The most that a prompt and a reply of so many tokens can cost, in US dollars; None as for `dollars`."""
         read, written = self.dollars(prompt, 0, 0, output), self.dollars(0, 0, prompt, output)
         return None if read is None or written is None else max(read, written)
+
+
+class Counts(NamedTuple):
+    """Tokens as the provider bills them."""
+
+    plain: int  # of the prompt, neither of the next two
+    cached: int  # of the prompt, read from the provider's cache
+    written: int  # of the prompt, written to it
+    output: int  # of the reply
+
+    def usage(self, price: Price | None) -> Usage:
+        """With what they cost."""
+        dollars = None if price is None else price.dollars(*self)
+        return Usage(self.plain + self.cached + self.written, self.cached, self.output, dollars)
 
 
 PRICES: dict[str, Price] = {

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import Protocol
+
+import numpy as np
 
 from agents.lm.errors import ENDING_KINDS, AccessError, ModelError
-from agents.lm.models.answers import Answer, Counts
+from agents.lm.models.answers import Answer
+from agents.lm.models.budget import Hold
 from agents.lm.models.faults import LONGEST_RETRY_AFTER, LOST, PAID_FOR, Fault
+from agents.lm.models.prices import Counts, Price
 from agents.lm.models.protocol import NO_USAGE, Reply, Request, Usage
-
-if TYPE_CHECKING:
-    from agents.lm.models.budget import Hold
-    from agents.lm.models.remote import RemoteModel
 
 LONGEST_BACKOFF = 60.0  # seconds
 PAID_RETRIES = 2
@@ -22,6 +22,37 @@ FIRST_RETRIES = 2
 """How often a server is tried again that has never been reached: most likely it is not there."""
 
 BESIDES = 100  # tokens that a server may put around system and user's prompt and the schema
+
+
+class Asked(Protocol):
+    """What a call needs to know of the model that is asked, and what it tells it; see `RemoteModel`.
+
+    Attributes:
+        without: parameters that the server has refused so far.
+    """
+
+    price: Price | None
+    retries: int
+    backoff: float
+    rng: np.random.Generator
+    without: frozenset[str]
+
+    @property
+    def name(self) -> str:
+        """What it is asked for by: "openai/NAME"."""
+
+    @property
+    def was_reached(self) -> bool:
+        """Whether the server has ever answered anything."""
+
+    def note(self, fault: Fault, tries: int, wait: float | None) -> None:
+        """A try has failed; the next one follows after so many seconds, or none does."""
+
+    def tell_once(self, text: str) -> None:
+        """Warns in the log, the first time only."""
+
+    def forgoes(self, fault: Fault, request: Request, without: frozenset[str]) -> bool:
+        """Whether the server has refused a parameter that was sent and that the model can do without from now on."""
 
 
 class Call:
@@ -34,7 +65,7 @@ class Call:
         most: tokens, and dollars where there is a price, that a try can use.
     """
 
-    def __init__(self, model: RemoteModel, request: Request) -> None:
+    def __init__(self, model: Asked, request: Request) -> None:
         self._model, self._request = model, request
         self.without = model.without
         self.reply: Reply | None = None

@@ -40,7 +40,7 @@ from welfare_env.game.view import MESSAGES
 from welfare_env.rules import Rules
 
 if TYPE_CHECKING:
-    from welfare_env.game.game import PhaseRecord
+    from welfare_env.game.history import PhaseRecord
     from welfare_env.game.view import View
 
 ORDER_PHASES = 3  # of how many phases the orders are told (paper, appendix H)

@@ -12,7 +12,7 @@ from welfare_env.engine import ADJUSTMENTS, MOVEMENT, RETREATS
 from welfare_env.game.press import MEDIATOR
 
 if TYPE_CHECKING:
-    from welfare_env.game.game import PhaseRecord
+    from welfare_env.game.history import PhaseRecord
     from welfare_env.game.view import View
 
 SEASONS = {"S": "Spring", "F": "Fall", "W": "Winter"}

@@ -24,7 +24,7 @@ from benchmarks.hostile.doors import Broken, Door
 from benchmarks.hostile.text import junk, mangled, nonsense, pick
 from evaluation import GameSpec, GameStore, StoreError
 from evaluation.cli.commands import _coalitions
-from evaluation.exact.best_response import best_response
+from evaluation.exact.best_responses import best_response
 from evaluation.measures.intervals import exploitability_estimate, mean_estimate
 from evaluation.play import games
 from evaluation.play.answer_sources import replies_digest
@@ -380,6 +380,8 @@ def _odd(rng: np.random.Generator, usual: dict[str, Any], texts: dict[str, str])
             given[name] = numbers[int(rng.integers(len(numbers)))]
         else:
             given[name] = junk(rng)
+    if callable(given.get("report")):
+        given["report"] = None  # the errors of a caller's own function are its own
     return given
 
 

@@ -149,7 +149,7 @@ def test_files_that_are_not_read(folder, tmp_path):
         with pytest.raises(CheckpointError) as caught:
             checkpoint.load(name)
         assert len(str(caught.value)) < 1000
-    with pytest.raises(agents.specs.UnknownAgentError, match="no checkpoint"):
+    with pytest.raises(welfare_env.UnknownAgentError, match="no checkpoint"):
         agents.make(f"rl:{'y' * 5000}")
 
 

@@ -8,7 +8,7 @@ import pytest
 import welfare_env
 from agents.rl.inputs import FEATURES, Reader, coordinate, order_places
 from welfare_env.board.orders import WAIVE
-from welfare_env.engine import WINTER, State
+from welfare_env.engine import WINTER, State, layout_of
 from welfare_env.engine.fast import FastEngine
 from welfare_env.game.position import Position
 
@@ -38,7 +38,7 @@ def test_candidates_are_the_legal_orders_of_the_view(map_name, variant):
         inputs = reader.select(env.rows, env.legal, games, powers)
         engine, texts = FastEngine(env.board, env.rules), env.board.orders.texts
         for number, (game, power) in enumerate(zip(games, powers, strict=True)):
-            position = Position(engine, State(env.board.layout, env.rows[game].copy()))
+            position = Position(engine, State(layout_of(env.board), env.rows[game].copy()))
             wanted = list(position.legal_orders(env.board.powers[power]).values())
             rows = range(inputs.first_rows[number], inputs.first_rows[number + 1])
             found = [inputs.orders[inputs.starts[row] : inputs.starts[row + 1]].tolist() for row in rows]

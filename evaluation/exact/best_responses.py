@@ -27,7 +27,8 @@ from evaluation.checks import EvaluationError, board_of, check_whole
 from evaluation.exact.planner import Given, Planner
 from welfare_env import Board, Rules, View
 from welfare_env.board.orders import WAIVE
-from welfare_env.engine import ADJUSTMENTS, State, make_engine
+from welfare_env.engine import ADJUSTMENTS, State
+from welfare_env.engine.engines import make_engine
 from welfare_env.errors import UnknownPowerError
 from welfare_env.game.position import Position
 

@@ -1,0 +1,92 @@
+"""Tournaments: what everybody does against everybody, as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from modal_env.logic.all_against_all import Played, play_all, settled
+from modal_env.logic.notation import Agent, as_agents
+from modal_env.progress import Report, unheard
+
+MAX_SHOWN = 40  # agents of a printed table
+
+
+@dataclass(frozen=True)
+class Tournament:
+    """What everybody does against everybody.
+
+    Attributes:
+        agents: the n players, in the sequence given.
+        cooperates: [n, n], of the row's agent against the column's: bool, or float64 (probabilities 0, 0.5, 1) if
+            RandomBot takes part.
+    """
+
+    agents: tuple[Agent, ...]
+    cooperates: NDArray[Any]
+
+    def __repr__(self) -> str:
+        return f"Tournament({listed([agent.name for agent in self.agents])})"
+
+    def __str__(self) -> str:
+        moves = (["D?C"[int(2 * chance)] for chance in row[:MAX_SHOWN]] for row in self.cooperates)
+        return grid([agent.name for agent in self.agents], moves)
+
+    @cached_property
+    def worlds(self) -> NDArray[np.int64]:
+        """[n, n] int64, symmetric: the world at which each play has settled."""
+        played = play_all(self.agents)
+        return settled(played)[_places(played, self.agents)]
+
+
+def tournament(agents: Iterable[Agent | str], report: Report = unheard) -> Tournament:
+    """What everybody does against everybody, also against a copy of itself.
+
+    Args:
+        agents: agents, names such as "FairBot", or formulas, see `modal_env.logic.notation.find`.
+        report: see `modal_env.progress`.
+
+    Raises:
+        GameError, FormulaError: what is given are no agents, nobody at all, or as `play`.
+    """
+    players = as_agents(agents)
+    played = play_all(players, report)
+    places = _places(played, players)
+    cooperates: NDArray[Any] = played.cooperates[places]
+    random = [agent.is_random for agent in players]
+    if any(random):
+        cooperates = cooperates.astype(np.float64)
+        cooperates[random] = 0.5
+    return Tournament(players, cooperates)
+
+
+def _places(played: Played, players: Sequence[Agent]) -> tuple[NDArray[np.intp], ...]:
+    """Where the players stand in the squares."""
+    numbers = [played.agents[agent] for agent in players]
+    return np.ix_(numbers, numbers)
+
+
+def listed(names: Sequence[str]) -> str:
+    """How many agents there are, and the first of their names."""
+    more = ", ..." if len(names) > 4 else ""
+    return f"{len(names)} agents: {', '.join(f'{name:.40}' for name in names[:4])}{more}"
+
+
+def grid(names: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """A square table as text, of the first `MAX_SHOWN` agents, which are numbered and named in front of their rows."""
+    cells = [[str(cell) for cell in row[:MAX_SHOWN]] for row in islice(rows, MAX_SHOWN)]
+    heads = [f"{number} {name:.40}" for number, name in enumerate(names[:MAX_SHOWN])]
+    first = max(map(len, heads))
+    width = max(len(cell) for row in [*cells, [str(len(heads) - 1)]] for cell in row)
+    lines = [" " * first + " " + "".join(f" {number:>{width}}" for number in range(len(heads)))]
+    lines += [
+        f"{head:<{first}} " + "".join(f" {cell:>{width}}" for cell in row)
+        for head, row in zip(heads, cells, strict=True)
+    ]
+    return "\n".join(lines if len(names) <= MAX_SHOWN else [*lines, f"... and {len(names) - MAX_SHOWN} more agents"])

@@ -1,0 +1,126 @@
+"""The command `welfare-env`: one flat list, groups that are loaded when they are called, and exit codes."""
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import welfare_env
+from evaluation.cli.main import command
+from modal_env.cli.commands import app as modal_app
+from training.cli.commands import app as train_app
+
+ROOT = Path(__file__).resolve().parents[2]
+COMMANDS = ("self-play", "exploitability", "demo", "games", "messages", "train", "modal")
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Runs a command in this process, in a folder of its own: exit code, stdout, stderr."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "120")
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as ended:
+            command()(list(arguments), prog_name="welfare-env")
+        captured = capsys.readouterr()
+        return int(ended.value.code or 0), captured.out, re.sub(r"[│\s]+", " ", captured.err)
+
+    return call
+
+
+def test_help_lists_all_commands(run: Run) -> None:
+    code, out, _ = run("--help")
+    assert code == 0
+    assert re.findall(r"^│ ([a-z][a-z-]*) ", out, re.MULTILINE) == list(COMMANDS)
+    assert "--version" in out
+    assert "--install-completion" in out
+
+
+def test_version(run: Run) -> None:
+    assert run("--version") == (0, f"welfare-env {welfare_env.__version__}\n", "")
+
+
+@pytest.mark.parametrize(("group", "app"), [("train", train_app), ("modal", modal_app)])
+def test_a_group_shows_the_commands_and_the_help_of_its_package(run: Run, group: str, app: object) -> None:
+    code, out, _ = run(group, "--help")
+    assert code == 0
+    assert f"Usage: welfare-env {group} [OPTIONS] COMMAND" in out
+    assert app.info.help.split(".")[0][:60] in out  # type: ignore[attr-defined]
+    for registered in app.registered_commands:  # type: ignore[attr-defined]
+        assert f"│ {registered.name or registered.callback.__name__} " in out
+
+
+def test_a_command_of_a_group(run: Run) -> None:
+    code, out, _ = run("modal", "play", "FairBot", "PrudentBot")
+    assert code == 0
+    assert "PrudentBot" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [
+        (["self-paly"], "self-play"),
+        (["trian"], "train"),
+        (["train", "welfar"], "welfare"),
+        (["modal", "evolv"], "evolve"),
+    ],
+)
+def test_a_near_miss_of_a_command(run: Run, arguments: list[str], meant: str) -> None:
+    code, _, err = run(*arguments)
+    assert code == 2
+    assert f"Did you mean '{meant}'" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [
+        (["self-play", "dumbot"], "did you mean 'dumbbot'"),
+        (["self-play", "hold", "--map", "standrad"], "did you mean 'standard'"),
+        (["modal", "play", "FairBott", "FairBot"], "FairBot"),
+    ],
+)
+def test_a_near_miss_of_a_policy_or_a_map(run: Run, arguments: list[str], meant: str) -> None:
+    code, _, err = run(*arguments)
+    assert code == 2
+    assert meant in err
+
+
+def _python(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    return subprocess.run(
+        [sys.executable, "-c", code], cwd=folder, env=environment, capture_output=True, text=True, timeout=300
+    )
+
+
+def test_help_loads_neither_torch_nor_the_groups(tmp_path: Path) -> None:
+    unwanted = {"torch", "ray", "matplotlib", "scipy", "numba", "training", "modal_env.cli"}
+    code = (
+        "import sys\nfrom evaluation.cli.main import command\n"
+        "command()(['--help'], prog_name='welfare-env', standalone_mode=False)\n"
+        f"print('loaded', *sorted({unwanted!r} & sys.modules.keys()))"
+    )
+    done = _python(code, tmp_path)
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "loaded"), done.stderr
+
+
+def test_training_without_torch_says_what_to_install(tmp_path: Path) -> None:
+    code = (
+        "import sys\nsys.modules['torch'] = None\nfrom evaluation.cli.main import command\n"
+        "command()(['train', 'welfare', '--iterations', '1'], prog_name='welfare-env')"
+    )
+    done = _python(code, tmp_path)
+    assert done.returncode == 2
+    assert "needs the extra rl: in the clone, pip install -e '.[rl]'" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_the_console_script_leads_here() -> None:
+    table = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert table["scripts"] == {"welfare-env": "evaluation.cli.main:main"}

@@ -1,0 +1,151 @@
+"""Everybody against everybody, world by world: against `play`, pair by pair, and the naive evaluator."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from modal_env.errors import GameError
+from modal_env.logic.library import (
+    LIBRARY,
+    ConFairBot,
+    CooperateBot,
+    DefectBot,
+    FairBot,
+    PrudentBot,
+    RandomBot,
+    WaitFairBot,
+)
+from modal_env.logic.notation import Agent, parse
+from modal_env.logic.provability import play
+from modal_env.logic.tournaments import tournament
+
+RandomFormulas = Callable[[int, int], list[tuple[Any, ...]]]
+ParseFormulas = Callable[[list[tuple[Any, ...]]], list[Agent]]
+
+
+def disagreements(agents: list[Agent], rows: int | None = None) -> list[tuple[str, str]]:
+    """Plays, of the first rows or all, that a tournament says something else about than `play`: moves or worlds."""
+    found = tournament(agents)
+    return [
+        (a.text, b.text)
+        for i, a in enumerate(agents[:rows])
+        for j, b in enumerate(agents)
+        if (outcome := play(a, b)).cooperation != (found.cooperates[i, j], found.cooperates[j, i])
+        or outcome.settles != found.worlds[i, j]
+    ]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_random_agents(seed: int, random_formulas: RandomFormulas, parse_formulas: ParseFormulas) -> None:
+    agents = parse_formulas(random_formulas(seed, 14))
+    assert tournament(agents).cooperates.dtype == np.bool_
+    assert disagreements(agents) == []
+
+
+@pytest.mark.parametrize("seed", range(100, 103))
+def test_random_agents_as_the_naive_evaluator(
+    seed: int, random_formulas: RandomFormulas, parse_formulas: ParseFormulas, naive: type[Any]
+) -> None:
+    formulas = random_formulas(seed, 10)
+    truth, found = naive(formulas), tournament(parse_formulas(formulas))
+    for i in range(10):
+        for j in range(10):
+            assert found.worlds[i, j] == truth.settles(i, j)
+            assert found.cooperates[i, j] == truth.move(i, j, truth.settles(i, j))
+
+
+def test_the_library() -> None:
+    agents = [*LIBRARY.values(), parse("[](X(RandomBot) | X(me))"), parse("~[]~X(RandomBot) & []X(FairBot)")]
+    assert tournament(agents).cooperates.dtype == np.float64
+    assert disagreements(agents) == []
+
+
+@pytest.mark.parametrize("operator", ["&", "|", "->", "<->"])
+def test_constants_and_boxes_that_nothing_follows_from(operator: str) -> None:
+    """All combinations of constants and others around a connective, under a box and above it."""
+    parts = ["true", "false", "~[]false", "[]([]false -> X(me))", "<>X(DefectBot)", "[][]me"]
+    agents = [parse(f"{p} {operator} {q}") for p in parts for q in parts]
+    agents += [parse(f"~[]~({p} {operator} ~{q})") for p in [*parts, "X(me)", "me"] for q in [*parts, "X(me)"]]
+    assert disagreements([FairBot, DefectBot, *agents], rows=2) == []
+
+
+def test_hundreds_of_players_and_of_helpers(random_formulas: RandomFormulas, parse_formulas: ParseFormulas) -> None:
+    rng = np.random.default_rng(5)
+    steps = ["[](X(A) -> X(me))", "[]X(A) & <>~X(B)", "~[](X(A) & X(B))", "[]([]X(B) -> X(me))", "<>X(A) | []X(B)"]
+    agents = parse_formulas(random_formulas(11, 50))
+    for number in range(300):
+        pool = agents[min(number, 200) :][:50]
+        helpers = {name: pool[int(rng.integers(len(pool)))] for name in "AB"}
+        agents.append(parse(steps[number % 5], helpers=helpers))
+    found = tournament(agents).cooperates
+    for i, j in rng.integers(len(agents), size=(30, 2)).tolist():
+        assert tuple("DC"[int(move)] for move in (found[i, j], found[j, i])) == play(agents[i], agents[j]).moves
+
+
+@pytest.mark.parametrize("count", [1, 2, 7, 8, 9, 63, 64, 65, 200])
+def test_any_number_of_agents(count: int) -> None:
+    some = list(LIBRARY.values())[:12]
+    agents = [some[number % 12] for number in range(count)]
+    found, period = tournament(agents), tournament(some)
+    for large, small in ((found.cooperates, period.cooperates), (found.worlds, period.worlds)):
+        assert np.array_equal(large, np.tile(small, (count // 12 + 1,) * 2)[:count, :count])
+
+
+def test_hundreds_of_worlds() -> None:
+    late = {"Late": parse(f"{'[]' * 300}false"), "W": WaitFairBot(200)}
+    texts = ["[]X(Late)", "~[]X(W)", "[](X(me) & <>X(Late))", "[]~X(me)"]
+    agents = [*late.values(), *(parse(text, helpers=late) for text in texts), ConFairBot(100), FairBot, DefectBot]
+    assert tournament(agents).worlds.max() > 300
+    assert disagreements(agents) == []
+
+
+def test_a_helper_that_wakes_sleepers() -> None:
+    """Among players nothing happens from world 2 on, until an opponent changes its mind about a helper."""
+    helpers = {"Late": parse(f"{'[]' * 150}false")}
+    agents = [parse(text, helpers=helpers) for text in ("[]X(Late)", "<>~X(Late)", "[]~X(Late)")]
+    assert disagreements([*agents, FairBot, DefectBot]) == []
+
+
+@pytest.mark.parametrize("height", [*range(1, 5), 70])
+def test_the_last_change_of_mind_about_a_coin(height: int) -> None:
+    agents = [parse(text) for text in ("[]" * height + "false", "[]X(RandomBot)", "<>~X(RandomBot)")]
+    assert disagreements([*agents, FairBot]) == []
+    assert disagreements([*agents, RandomBot]) == []
+
+
+@pytest.mark.parametrize("step", ["[](X(me) | X(P))", "[]X(P)", "[](X(P) -> X(me))", "~[]X(P)"])
+def test_long_chains_of_helpers(step: str) -> None:
+    agent = parse("[]X(me)", name="P")
+    for _ in range(100):
+        agent = parse(step, name="P", helpers={"P": agent})
+    assert disagreements([agent, FairBot, DefectBot], rows=1) == []
+
+
+def test_two_helpers_that_share_theirs() -> None:
+    """Two calls on each of 40 levels: 2^40 ways down, 80 helpers."""
+    left, right = FairBot, PrudentBot
+    for _ in range(40):
+        helpers = {"L": left, "R": right}
+        left, right = parse("[](X(L) -> X(R))", helpers=helpers), parse("~[](X(L) & X(R) & X(me))", helpers=helpers)
+    assert disagreements([left, right, CooperateBot], rows=1) == []
+
+
+def test_a_coin_called_on_too_many_agents_matters_only_to_who_plays_it() -> None:
+    caller = parse(f"[]({' & '.join(f'X({name})' for name in [*LIBRARY][:12])})")
+    helper = {"H": parse("[]X(RandomBot)")}  # which asks nothing about the caller
+    assert disagreements([caller, FairBot, parse("[]X(H)", helpers=helper), DefectBot]) == []
+    for other in (RandomBot, parse("[]X(RandomBot)")):
+        with pytest.raises(GameError, match="at most 11"):
+            play(caller, other)
+        with pytest.raises(GameError, match="at most 11"):
+            tournament([caller, other])
+
+
+def test_coins_in_a_large_set(random_formulas: RandomFormulas, parse_formulas: ParseFormulas) -> None:
+    agents = parse_formulas(random_formulas(12, 20))
+    calls = [parse(f"[](X(RandomBot) {operator} X(me))") for operator in ("&", "|", "->", "<->")]
+    agents = [*agents[:10], RandomBot, *calls, *agents[10:], RandomBot]
+    assert set(np.unique(tournament(agents).cooperates)) == {0.0, 0.5, 1.0}
+    assert disagreements(agents) == []

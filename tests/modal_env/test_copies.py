@@ -1,0 +1,140 @@
+"""Copies of environments go on as their original would, and neither changes the other; arrays are the caller's own."""
+
+import copy
+import hashlib
+import pickle
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import modal_env
+from modal_env import RandomBot, parse
+
+Copier = Callable[[Any], Any]
+TEXTS = ("[]X(me)", "~[]~X(me)", "PrudentBot", "RandomBot", "no formula", "[](X(FairBot) -> X(me))")
+
+
+def pickled(thing: Any) -> Any:
+    return pickle.loads(pickle.dumps(thing, pickle.HIGHEST_PROTOCOL))  # noqa: S301
+
+
+COPIERS = [copy.copy, copy.deepcopy, pickled]
+MODES = ["library", "formula", "tokens"]
+
+
+def begun(maker: Callable[..., Any], actions: str) -> Any:
+    helper = parse("[](X(me) | X(FairBot))", name="Wary")
+    agents = [*modal_env.POST, helper, *([RandomBot] if actions == "library" else [])]
+    env = maker(actions=actions, agents=agents, rounds=6, players=4, render_mode="ansi")
+    env.reset(seed=3)
+    return env
+
+
+def chosen(rng: np.random.Generator, seen: dict[str, Any]) -> Any:
+    if "action_mask" not in seen:
+        return TEXTS[int(rng.integers(len(TEXTS)))]
+    return int(rng.choice(np.flatnonzero(seen["action_mask"])))
+
+
+def bytes_of(seen: dict[str, Any]) -> list[bytes]:
+    return [array.tobytes() for array in seen.values()]
+
+
+def advanced(env: Any, steps: int, seed: int) -> str:
+    """Play so many steps, or to the end; a digest of all that can be seen on the way."""
+    rng, told = np.random.default_rng(seed), []
+    parallel = not hasattr(env, "agent_iter")
+    while env.agents and len(told) < steps:
+        if parallel:
+            seen = {agent: env.contest.observe(player) for player, agent in enumerate(env.agents)}
+            result = env.step({agent: chosen(rng, seen[agent]) for agent in env.agents})
+            told.append(([bytes_of(one) for one in result[0].values()], result[1:], env.render()))
+        else:
+            seen, *rest = env.last()
+            env.step(None if rest[1] else chosen(rng, seen))
+            told.append((bytes_of(seen), rest, env.render()))
+    return hashlib.sha256(repr(told).encode()).hexdigest()
+
+
+MAKERS = [modal_env.make, modal_env.parallel_env, lambda **options: modal_env.make(**options).unwrapped]
+EVERY = pytest.mark.parametrize("maker", MAKERS, ids=["aec", "parallel", "unwrapped"])
+
+
+@EVERY
+@pytest.mark.parametrize("actions", MODES)
+@pytest.mark.parametrize("copier", COPIERS)
+@pytest.mark.parametrize("steps", [0, 1, 9])
+def test_a_copy_goes_on_as_its_original(maker: Callable[..., Any], actions: str, copier: Copier, steps: int) -> None:
+    env = begun(maker, actions)
+    advanced(env, steps, seed=1)
+    other, third = copier(env), copier(env)
+    assert type(other) is type(env)
+    theirs = advanced(other, 200, seed=2)  # which the original does not notice
+    assert advanced(env, 200, seed=2) == theirs == advanced(third, 200, seed=2)
+    env.reset()  # the generators go on alike, too
+    other.reset()
+    assert advanced(env, 10, seed=3) == advanced(other, 10, seed=3)
+
+
+@EVERY
+@pytest.mark.parametrize("actions", MODES)
+@pytest.mark.parametrize("copier", COPIERS)
+def test_a_copy_shares_nothing_that_can_change(maker: Callable[..., Any], actions: str, copier: Copier) -> None:
+    env = begun(maker, actions)
+    advanced(env, 5, seed=1)
+    agents, history = list(env.agents), env.unwrapped.contest.history
+    other = copier(env)
+    player = env.possible_agents[0]
+    assert other.action_space(player) is not env.action_space(player)
+    env.action_space(player).seed(5), other.action_space(player).seed(5)
+    env.action_space(player).sample()
+    if actions != "formula":  # texts are drawn one after the other, whatever length they have
+        twin = copy.deepcopy(other.action_space(player))
+        assert other.action_space(player).sample() == twin.sample()
+    other.reset(seed=9)
+    advanced(other, 50, seed=4)
+    other.close()
+    assert (list(env.agents), env.unwrapped.contest.history) == (agents, history)
+
+
+@EVERY
+@pytest.mark.parametrize("copier", COPIERS)
+def test_a_copy_before_the_first_game(maker: Callable[..., Any], copier: Copier) -> None:
+    env = maker(rounds=2, render_mode="ansi")
+    other = copier(env)
+    for one in (env, other):
+        one.reset(seed=1)
+    assert advanced(env, 20, seed=0) == advanced(other, 20, seed=0)
+
+
+@pytest.mark.parametrize("kind", ["make", "parallel_env"])
+def test_a_pickle_is_read_in_another_process(kind: str) -> None:
+    env = begun(getattr(modal_env, kind), "tokens")
+    advanced(env, 3, seed=1)
+    code = (
+        "import pickle, sys; env = pickle.load(sys.stdin.buffer);"
+        "contest = env.unwrapped.contest; print(len(contest.history), contest.observe(1)['observation'].sum())"
+    )
+    done = subprocess.run([sys.executable, "-c", code], input=pickle.dumps(env), capture_output=True, timeout=120)
+    assert done.returncode == 0, done.stderr.decode()
+    contest = env.unwrapped.contest
+    assert done.stdout.decode().split() == [str(len(contest.history)), str(contest.observe(1)["observation"].sum())]
+
+
+@EVERY
+@pytest.mark.parametrize("actions", MODES)
+def test_what_is_written_into_an_observation_changes_nothing(maker: Callable[..., Any], actions: str) -> None:
+    env, other = begun(maker, actions), begun(maker, actions)
+    advanced(env, 9, seed=1), advanced(other, 9, seed=1)
+    contest = env.unwrapped.contest
+    for player in range(4):
+        for array in contest.observe(player).values():
+            if array.flags.writeable:
+                array[...] = 1
+    for player in range(4):
+        assert bytes_of(contest.observe(player)) == bytes_of(other.unwrapped.contest.observe(player))
+    assert advanced(env, 50, seed=2) == advanced(other, 50, seed=2)

@@ -1,0 +1,370 @@
+"""What nobody should give: long texts, deep ones, huge numbers, things of other kinds."""
+
+import copy
+import importlib
+import pickle
+import pkgutil
+from collections.abc import Callable
+from contextlib import suppress
+from fractions import Fraction
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import pytest
+
+import modal_env
+from modal_env import FairBot, PrudentBot
+from modal_env.checks import MAX_SEED, exact, items, seed_of, shown, whole
+from modal_env.dynamics.basins import power_law
+from modal_env.dynamics.growth import census
+from modal_env.dynamics.stability import jacobian
+from modal_env.errors import ActionError, FormulaError, GameError, ModalError
+from modal_env.games.game import Game
+from modal_env.logic.finite_machines import machine
+from modal_env.logic.library import LIBRARY, POST
+from modal_env.logic.notation import parse
+from modal_env.logic.provability import fixed_point, play
+from modal_env.logic.syntax import MAX_NAME, MAX_NESTING, Agent, Formula, Op
+from modal_env.logic.tournaments import tournament
+from modal_env.search import direct_agents as direct
+from modal_env.search import findings as search
+from modal_env.search.behaviours import behaviours_of, two_boxes
+
+SOON = 20.0  # seconds; what is meant is far below one, and what was wrong took minutes or for ever
+
+
+GAME = Game(POST, "1/10")
+PURE = [1, 0, 0, 0]
+DOORS: list[Callable[[Any], object]] = [
+    lambda junk: parse(junk),
+    lambda junk: parse("true", name=junk),
+    lambda junk: parse("true", helpers=junk),
+    lambda junk: play(junk, "FB"),
+    lambda junk: play("FB", "FB", junk),
+    lambda junk: tournament(junk),
+    lambda junk: Game(junk, 0),
+    lambda junk: Game(POST, junk),
+    lambda junk: Game(POST, 0, junk),
+    lambda junk: Game(POST, 0, payoffs=junk),
+    lambda junk: GAME.mix(junk),
+    lambda junk: GAME.best_replies(junk),
+    lambda junk: GAME.at(junk),
+    lambda junk: modal_env.exploitability(GAME, junk),
+    lambda junk: modal_env.equilibria(junk, "1/10"),
+    lambda junk: modal_env.ranges(junk),
+    lambda junk: modal_env.survives(junk, POST, POST, 0),
+    lambda junk: modal_env.survives(PURE, POST, junk, 0),
+    lambda junk: modal_env.survival_range(junk, POST, POST),
+    lambda junk: modal_env.replicator(junk, [1], 1),
+    lambda junk: modal_env.replicator(GAME, junk, 1),
+    lambda junk: modal_env.replicator(GAME, PURE, junk),
+    lambda junk: modal_env.replicator(GAME, PURE, 1, times=junk),
+    lambda junk: modal_env.replicator(GAME, PURE, 1, tolerance=junk),
+    lambda junk: jacobian(junk, [1]),
+    lambda junk: jacobian(GAME, junk),
+    lambda junk: modal_env.growth(GAME, junk, 5),
+    lambda junk: modal_env.growth(GAME, PURE, junk, max_runs=5),
+    lambda junk: modal_env.growth(GAME, PURE, 5, max_runs=junk),
+    lambda junk: modal_env.growth(junk, [1], 5),
+    lambda junk: modal_env.basins(GAME, junk),
+    lambda junk: modal_env.basins(GAME, 5, junk),
+    lambda junk: modal_env.basins(GAME, 5, time=junk),
+    lambda junk: modal_env.basins(GAME, 5, tolerance=junk),
+    lambda junk: modal_env.basins(GAME, 5).share(junk),
+    lambda junk: census(GAME, junk, 3),
+    lambda junk: census(GAME, "DB", junk),
+    lambda junk: power_law(junk, junk, junk),
+    lambda junk: modal_env.replies(junk, [], depth=1),
+    lambda junk: modal_env.replies(["FB"], junk, depth=1),
+    lambda junk: modal_env.replies(["FB"], depth=junk),
+    lambda junk: search.least_replies(["FB"], depth=junk),
+    lambda junk: search.lemma(junk),
+    lambda junk: two_boxes(["DB"], junk) if not isinstance(junk, int) else None,
+    lambda junk: behaviours_of(junk),
+    lambda junk: machine(junk),
+    lambda junk: machine(FairBot, junk),
+    lambda junk: direct.types(junk),
+    lambda junk: direct.survey(junk),
+    lambda junk: direct.agent_with(junk, 1),
+    lambda junk: direct.code_of(junk),
+    lambda junk: fixed_point(junk),
+    lambda junk: fixed_point({"p": junk}),
+    lambda junk: Formula(junk),
+    lambda junk: Formula(Op.NOT, junk),
+    lambda junk: Formula(Op.CALL, agent=junk),
+    lambda junk: Formula(Op.LETTER, letter=junk),
+    lambda junk: Agent(junk, FairBot.formula),
+    lambda junk: Agent("A", junk),
+    lambda junk: modal_env.make(agents=junk),
+    lambda junk: modal_env.make(actions="tokens", budget=junk),
+    lambda junk: modal_env.make().reset(seed=junk),
+    lambda junk: modal_env.make().reset(options=junk),
+    lambda junk: modal_env.parallel_env(rounds=junk),
+    lambda junk: begun(modal_env.make()).step(junk),
+    lambda junk: begun(modal_env.make(actions="formula")).step(junk),
+    lambda junk: begun(modal_env.make(actions="tokens")).step(junk),
+    lambda junk: begun(modal_env.parallel_env()).step(junk),
+    lambda junk: begun(modal_env.parallel_env()).step({"player_0": junk, "player_1": 0}),
+]
+
+
+def begun(env: Any) -> Any:
+    env.reset(seed=0)
+    return env
+
+
+def nested(opening: str, number: int) -> str:
+    return opening * number + "X(me)" + (")" * number if "(" in opening else "")
+
+
+class TestTexts:
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "[" + " " * 99_000,
+            "<" + " " * 99_000,
+            "[" + "1" * 99_000,
+            "[ " * 49_000,
+            "~" * 99_000,
+            "(" * 99_000,
+            " " * 99_000,
+        ],
+        ids=lambda text: text[:4],
+    )
+    def test_long_texts_are_refused_soon(self, text: str) -> None:
+        begun = perf_counter()
+        with pytest.raises(FormulaError):
+            parse(text)
+        with pytest.raises(FormulaError):
+            fixed_point({"p": text})
+        assert perf_counter() - begun < SOON
+
+    def test_many_helpers_take_time_in_proportion_to_their_number(self) -> None:
+        begun = perf_counter()
+        texts = {f"H{i}": f"[]X(h{i - 1})" if i else "[]X(me)" for i in range(2000)}
+        assert parse("[]X(h1999)", helpers=texts).depth == 1
+        assert perf_counter() - begun < SOON
+
+    def test_a_name_to_be_called_is_not_long(self) -> None:
+        assert parse("[]X(B)", helpers={"B": "true"}).depth == 1
+        assert parse(f"[]X({'B' * MAX_NAME})", helpers={"B" * MAX_NAME: "true"}).depth == 1
+        with pytest.raises(FormulaError, match="give a name of letters"):
+            parse("true", helpers={"B" * (MAX_NAME + 1): "true"})
+
+    @pytest.mark.parametrize("text", ["\ud800", "[]X(\udfff)", "🙂", "\0", "[]X(me)\0", "\u202e[]X(me)"])
+    def test_messages_can_be_printed(self, text: str) -> None:
+        with pytest.raises(FormulaError) as caught:
+            parse(text)
+        str(caught.value).encode("utf-8")
+
+
+class TestDepth:
+    """The deepest formulas there may be, and longer chains of agents than Python's stack is deep."""
+
+    @pytest.fixture
+    def deep(self) -> list[Agent]:
+        texts = [nested("[]", MAX_NESTING), nested("~[](", MAX_NESTING // 2), nested("<>~", MAX_NESTING // 2)]
+        chain = modal_env.FairBot
+        for _ in range(1500):
+            chain = parse("[](X(P) | []false)", helpers={"P": chain})
+        return [*map(parse, texts), chain]
+
+    def test_of_a_formula(self, deep: list[Agent]) -> None:
+        assert [agent.depth for agent in deep] == [MAX_NESTING, MAX_NESTING // 2, MAX_NESTING // 2, 2]
+        assert [agent.size for agent in deep] == [MAX_NESTING + 1] * 3 + [5]
+        with pytest.raises(FormulaError, match="500 levels"):
+            parse(nested("[]", MAX_NESTING + 1))
+
+    def test_every_use_of_it(self, deep: list[Agent]) -> None:
+        for agent in deep:
+            for again in (pickle.loads(pickle.dumps(agent)), copy.deepcopy(agent), copy.copy(agent)):  # noqa: S301
+                assert again == agent
+                assert hash(again) == hash(agent)
+                assert (str(again), repr(again), again.unicode) == (str(agent), repr(agent), agent.unicode)
+            assert agent.formula == pickle.loads(pickle.dumps(agent.formula))  # noqa: S301
+            assert repr(agent.formula)
+        for agent in deep[:3]:
+            assert parse(agent.text) == parse(agent.unicode) == agent
+
+    def test_plays(self, deep: list[Agent]) -> None:
+        for agent in deep:
+            assert play(agent, FairBot).settles >= 0
+            assert play(agent, agent).settles >= 0
+        assert tournament([*deep[:3], FairBot]).worlds.max() == MAX_NESTING + 1
+        assert Game([agent.renamed(f"A{i}") for i, agent in enumerate(deep)], "1/1000").utilities
+
+    def test_systems(self) -> None:
+        letters = {f"p{i}": f"{'[]' * 400}~p{(i + 1) % 5}" for i in range(5)}
+        assert len(fixed_point(letters).values) == 5
+
+    def test_a_play_that_depends_on_too_many_others_is_refused(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("modal_env.logic.provability.MAX_PLAYS", 1000)
+        chain = FairBot
+        for _ in range(40):
+            chain = parse("[](X(P) & X(me))", helpers={"P": chain})
+        with pytest.raises(GameError, match="depends on more than"):
+            play(chain, chain)
+
+
+class TestNumbers:
+    @pytest.mark.parametrize(
+        "value",
+        [
+            "1e999999999",
+            "1E-999999999",
+            "1e٩٩٩٩٩٩٩٩٩",  # Python reads these digits, too
+            "1e+0000999999999",
+            "9" * 100_000,
+            "1/" + "9" * 100_000,
+            "0." + "1" * 100_000,
+            " " * 10**6 + "1",
+            10**100_000,
+            Fraction(10**100_000 + 1, 10**100_000),
+            Fraction(1, 10**100_000),
+            float("nan"),
+            float("inf"),
+            "nan",
+            "1e__5",
+            "1/0",
+            True,
+            None,
+            1j,
+            np.zeros(3),
+            [1],
+        ],
+        ids=lambda value: f"{type(value).__name__}",
+    )
+    def test_no_numbers_and_numbers_that_are_too_much(self, value: object) -> None:
+        game = Game(POST, "1/10")
+        begun = perf_counter()
+        with pytest.raises(GameError):
+            exact(value, "a share")
+        with pytest.raises(GameError):
+            Game(POST, value)  # type: ignore[arg-type]
+        with pytest.raises(GameError):
+            game.mix([value, 0, 0, 0])  # type: ignore[list-item]
+        with pytest.raises(GameError):
+            modal_env.make(value)  # type: ignore[arg-type]
+        assert perf_counter() - begun < SOON
+
+    def test_whole_numbers(self) -> None:
+        assert (whole("n", np.int64(3), 1), whole("n", 5, 5, 5)) == (3, 5)
+        for value in (0, True, 1.0, "1", None, 10**5000, np.array([1]), np.True_):
+            with pytest.raises(GameError, match="n="):
+                whole("n", value, 1, 10**6)
+        assert seed_of(MAX_SEED) == MAX_SEED
+        for value in (-1, MAX_SEED + 1, "x", 1.5, True):
+            with pytest.raises(GameError, match="seed="):
+                seed_of(value)
+
+    def test_what_is_told_of_what_cannot_be_printed(self) -> None:
+        lists: list = []
+        for _ in range(100_000):
+            lists = [lists]
+        assert shown(lists) == "of type list, too long to print"
+        assert shown(10**5000) == "of type int, too long to print"
+        assert items(np.array(3)) is items("text") is items(5) is None
+        assert items([1, 2, 3], 2) == (1, 2)
+
+
+class TestEnvironments:
+    @pytest.mark.parametrize("make", [modal_env.make, modal_env.parallel_env])
+    @pytest.mark.parametrize(
+        "wrong",
+        [
+            {"players": 10**9},
+            {"players": 10**30},
+            {"players": 1002},
+            {"players": 1000, "actions": "tokens", "budget": 500},
+            {"rounds": 10**30},
+            {"rounds": 100_001},
+            {"rounds": 10**5000},
+            {"agents": ["FB"] * 10_001},
+            {"agents": np.array(3)},
+            {"actions": np.array(["library", "x"])},
+            {"cost": np.array(["depth", "x"])},
+            {"cost": ["depth"]},
+            {"render_mode": np.zeros(2)},
+            {"budget": 10**5000, "actions": "tokens"},
+            {"strict": 1},
+        ],
+        ids=lambda wrong: "-".join(wrong),
+    )
+    def test_bounds(self, make: Callable, wrong: dict) -> None:
+        begun = perf_counter()
+        with pytest.raises(GameError, match=next(iter(wrong))):
+            make(**wrong)
+        assert perf_counter() - begun < SOON
+
+    def test_the_largest_are_made(self) -> None:
+        env = modal_env.make(players=1000, rounds=100_000)
+        env.reset(seed=2**128)
+        assert env.observe("player_999")["observation"].shape == (1001, 3)
+        assert modal_env.make(players=np.int64(2), rounds=np.int64(2)).unwrapped.setting.rounds == 2
+
+    @pytest.mark.parametrize("make", [modal_env.make, modal_env.parallel_env])
+    def test_names_of_players(self, make: Callable) -> None:
+        env = make()
+        env.reset(seed=0)
+        for name in ("player_2", "", None, 0, [], np.zeros(2)):
+            with pytest.raises(ActionError, match="there are player_0, player_1"):
+                env.action_space(name)
+            with pytest.raises(ActionError, match="there are player_0, player_1"):
+                env.observation_space(name)
+        for wrong in ({"seed": -1}, {"seed": 2**200}, {"seed": "x"}, {"options": 3}, {"options": {1: 2}}):
+            with pytest.raises(GameError):
+                env.reset(**wrong)
+
+    def test_names_of_players_to_observe(self) -> None:
+        env = modal_env.make()
+        env.reset(seed=0)
+        for name in ("player_2", None, []):
+            with pytest.raises(ActionError, match="there are player_0, player_1"):
+                env.observe(name)
+
+
+class TestFace:
+    def test_functions_are_called_from_the_package(self) -> None:
+        game = modal_env.Game(["FB", "DB"], "1/10")
+        assert modal_env.growth(game, [1, 1], 5).steps == 5
+        assert modal_env.basins(game, 10, 0).starts == 10
+        assert len(modal_env.replies(["FB"], ["DB"], depth=1)) == 3
+        assert modal_env.replies is modal_env.replies
+
+    def test_no_name_hides_a_module(self) -> None:
+        for module in pkgutil.iter_modules(modal_env.__path__):
+            if module.name != "__main__":
+                found = importlib.import_module(f"modal_env.{module.name}")
+                assert getattr(modal_env, module.name) is found
+
+    def test_agents_by_name_are_taken_wherever_a_game_takes_them(self) -> None:
+        names = ["FB", "db", "[]X(me)"]
+        assert tournament(names).agents == (*Game(names[:2], 0).agents, FairBot)
+        assert play("FB", "PB").moves == play(FairBot, PrudentBot).moves
+        assert modal_env.survives("FB", ["FB", "DB"], ["CB"], "1/10").deviant == LIBRARY["CooperateBot"]
+
+    @pytest.mark.parametrize(
+        "junk",
+        [
+            None,
+            3,
+            1.5,
+            object(),
+            {},
+            [],
+            np.zeros(3),
+            b"x",
+            "",
+            float("nan"),
+            [None],
+            10**5000,
+            np.array(3),
+            {"FB": "x"},
+        ],
+        ids=lambda junk: type(junk).__name__,
+    )
+    @pytest.mark.parametrize("number", range(len(DOORS)))
+    def test_other_kinds_are_taken_or_refused_by_our_own_errors(self, junk: object, number: int) -> None:
+        with suppress(ModalError):
+            DOORS[number](junk)

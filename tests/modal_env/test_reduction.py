@@ -1,0 +1,71 @@
+"""Smaller games have the same equilibria."""
+
+from fractions import Fraction as F
+
+import numpy as np
+import pytest
+
+from modal_env.games.equilibria import Equilibrium, equilibria, exploitability, solve, spanned
+from modal_env.games.game import Game
+from modal_env.games.ranges import ranges
+from modal_env.games.reduction import classes, spread
+from modal_env.games.vertices import bicliques, cliques, vertices
+from modal_env.logic.library import CIMCIC, LIBRARY, POST, JustBot, RandomBot
+
+NAMES = [name for name in LIBRARY if name != "OneBot"][:24]
+
+
+def whole(utilities: list[list[F]], symmetric_only: bool) -> list[Equilibrium]:
+    """The equilibria, of the game as it is."""
+    found = vertices(utilities)
+    labels = [vertex.labels for vertex in found]
+    return spanned(names_of(utilities), found, cliques(labels) if symmetric_only else bicliques(labels))
+
+
+def names_of(utilities: list[list[F]]) -> tuple[str, ...]:
+    return tuple(map(str, range(len(utilities))))
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_games_with_copies_and_dominated_agents(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    size = int(rng.integers(1, 5))
+    small = [[F(int(value)) for value in row] for row in rng.integers(0, 4, (size, size))]
+    places = rng.permutation(np.repeat(np.arange(size), rng.integers(1, 3, size))).tolist()
+    copied = [[small[i][j] for j in places] for i in places]
+    for symmetric_only in (False, True):
+        assert solve(names_of(copied), copied, symmetric_only) == whole(copied, symmetric_only)
+
+
+def test_classes() -> None:
+    game = Game([*POST, JustBot, CIMCIC, RandomBot], 0)
+    found = classes(*game.affine)
+    assert [tuple(game.names[i] for i in members) for members in found] == [
+        ("CooperateBot",),
+        ("DefectBot",),
+        ("FairBot", "JustBot", "CIMCIC"),
+        ("PrudentBot",),
+    ]
+    assert list(spread([F(1), F(0)], [(0, 2), (1,)], 3, F(0))) == [(1, 0, 0), (0, 0, 1)]
+
+
+def test_all_of_the_library_takes_seconds() -> None:
+    """In all mixtures, everybody who is played is paid most."""
+    game = Game(NAMES, "1/10")
+    found = equilibria(NAMES, "1/10", symmetric_only=True)
+    assert len(found) > 20
+    assert all(exploitability(game, mix) == 0 for one in found for mix in one.rows)
+
+
+@pytest.mark.parametrize("more", [[JustBot], [RandomBot], [CIMCIC, JustBot]], ids=str)
+def test_ranges_of_games_with_copies(more: list) -> None:
+    found = ranges([*POST, *more])
+    for epsilon in ("0", "1/20", "1/4", "3/10", "1/3", "2/5", "1/2", "3/4"):
+        assert found.at(epsilon) == equilibria([*POST, *more], epsilon)
+
+
+def test_at_no_epsilon_does_a_single_choice_change() -> None:
+    assert ranges(["CB"]).breakpoints == ranges(["CB", "DB"]).breakpoints == ()
+    assert [str(family) for family in ranges(["CB"]).families] == ["both CooperateBot; paid 2; for eps >= 0"]
+    assert ranges(["CB"]).at(0) == equilibria(["CB"], 0)
+    assert ranges(POST).breakpoints == (0, F(1, 4), F(1, 3), F(1, 2))

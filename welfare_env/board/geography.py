@@ -1,0 +1,99 @@
+"""The names and tables of a map, as they are read; a `Board` is these with its orders.
+
+A *province* is what a unit occupies ("STP"), a *location* also tells the coast ("STP/SC"), a *piece* is a type of unit
+at a location where it can stand ("F STP/SC"). Inside the engines all three are indices into the tuples kept here.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from types import MappingProxyType
+
+import numpy as np
+
+
+@dataclass(frozen=True, eq=False)
+class Geography:
+    """Names and tables of one map.
+
+    Attributes:
+        name: the map's name, or the path of its file.
+        digest: of the map file's content, SHA-256; "" for maps known by name.
+        powers: in the map's order; a power's index is its number in every array.
+        provinces: three-letter names without coasts, sorted.
+        locations: provinces and coasts ("STP", "STP/NC", "STP/SC"), sorted.
+        pieces: every (type, location) that can stand on the board, sorted ("A STP", "F STP/NC").
+        centers: provinces that are supply centres, in the map's order.
+        kind: province -> "land", "coast", "sea" or "port".
+        homes: power -> its home centres.
+        start_units, start_centers: power -> the opening position, in the map's order.
+        moves: piece -> locations it can step to without a convoy, sorted.
+        supports: piece -> locations it can lend support into, sorted.
+        convoys: (province, fleet provinces, provinces reached) for every set of seas that carries an army, in the
+            package's sequence, the smallest sets first.
+        long_names: province -> its name in words.
+        names: other names that orders may use -> what they stand for: locations by name and by the aliases of the map
+            file ("GULF OF LYON", "GOL"), powers by their people ("FRENCH"). Upper case, words with single blanks.
+        build_anywhere: whether units may be built in every empty centre of their power, not only in its homes.
+        first_year: the year of the first Spring.
+        victory: centres that win the standard game.
+        piece_type: int8 [pieces], 0 army, 1 fleet.
+        piece_province, piece_location: int16 [pieces], indices into `provinces` and `locations`.
+        location_province: int16 [locations].
+        center_province: int16 [centers].
+        province_center: int16 [provinces], -1 where there is no centre.
+        home_power: int8 [centers], -1 where a centre is nobody's home.
+        home_distance: int32 [powers, pieces], steps to the nearest home; decides who is removed by force.
+    """
+
+    name: str
+    digest: str
+    powers: tuple[str, ...]
+    provinces: tuple[str, ...]
+    locations: tuple[str, ...]
+    pieces: tuple[str, ...]
+    centers: tuple[str, ...]
+    kind: Mapping[str, str]
+    homes: Mapping[str, tuple[str, ...]]
+    start_units: Mapping[str, tuple[str, ...]]
+    start_centers: Mapping[str, tuple[str, ...]]
+    moves: Mapping[str, tuple[str, ...]]
+    supports: Mapping[str, tuple[str, ...]]
+    convoys: tuple[tuple[str, frozenset[str], frozenset[str]], ...]
+    long_names: Mapping[str, str]
+    names: Mapping[str, str]
+    build_anywhere: bool
+    first_year: int
+    victory: int
+    piece_type: np.ndarray
+    piece_province: np.ndarray
+    piece_location: np.ndarray
+    location_province: np.ndarray
+    center_province: np.ndarray
+    province_center: np.ndarray
+    home_power: np.ndarray
+    home_distance: np.ndarray
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, np.ndarray):
+                value.setflags(write=False)
+
+    @functools.cached_property
+    def piece_index(self) -> Mapping[str, int]:
+        return MappingProxyType({piece: index for index, piece in enumerate(self.pieces)})
+
+    @functools.cached_property
+    def location_index(self) -> Mapping[str, int]:
+        return MappingProxyType({location: index for index, location in enumerate(self.locations)})
+
+    @functools.cached_property
+    def center_index(self) -> Mapping[str, int]:
+        return MappingProxyType({center: index for index, center in enumerate(self.centers)})
+
+    @functools.cached_property
+    def power_index(self) -> Mapping[str, int]:
+        return MappingProxyType({power: index for index, power in enumerate(self.powers)})

@@ -1,0 +1,57 @@
+"""Winter: how many units a power may build and must disband, and which kinds of order it may still give."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from welfare_env.board.board import Board
+from welfare_env.board.orders import BUILD, DISBAND, GIVE
+from welfare_env.engine import State
+from welfare_env.rules import Rules
+
+
+def balance(board: Board, state: State) -> np.ndarray:
+    """Centres owned less units on the board, int64 [powers]."""
+    number = len(board.powers)
+    owned = np.bincount(state.owners[state.owners >= 0], minlength=number)
+    return owned - np.bincount(state.units[:, 0], minlength=number)
+
+
+def build_sites(board: Board, state: State) -> np.ndarray:
+    """Where its owner may build a unit, in empty homes (or any empty centre of some maps): bool [centers]."""
+    occupied = np.zeros(len(board.provinces), bool)
+    occupied[board.piece_province[state.units[:, 1]]] = True
+    is_home = (state.owners == board.home_power) | board.build_anywhere
+    return (state.owners >= 0) & is_home & ~occupied[board.center_province]
+
+
+def adjustments(board: Board, rules: Rules, state: State) -> tuple[np.ndarray, np.ndarray]:
+    """How many units each power may build and how many it must disband in Winter: two int64 [powers]."""
+    room = balance(board, state)
+    sites = np.bincount(state.owners[build_sites(board, state)], minlength=len(board.powers))
+    if rules.overmilitarise:
+        return sites, np.zeros_like(room)
+    return np.minimum(sites, np.maximum(room, 0)), np.maximum(-room, 0)
+
+
+def open_kinds(rules: Rules, builds: int, disbands: int, points: int, given: Sequence[int]) -> set[int]:
+    """The kinds of order that a power may give this Winter besides those it has given: of BUILD, DISBAND and GIVE.
+
+    Nobody builds and disbands in one Winter. Under welfare rules any unit may go.
+
+    Args:
+        builds, disbands: how many units it may build and must disband (`adjustments`).
+        points: its welfare points.
+        given: the kinds of the orders it has given.
+    """
+    built, disbanded, gifts = (given.count(kind) for kind in (BUILD, DISBAND, GIVE))
+    found = set()
+    if built < builds and not disbanded:
+        found.add(BUILD)
+    if not built and (rules.is_welfare or disbanded < disbands):
+        found.add(DISBAND)
+    if rules.transfers and gifts < points:
+        found.add(GIVE)
+    return found

@@ -1,0 +1,93 @@
+"""What a game keeps of the phases that were played."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from welfare_env.game.position import Position, Units
+from welfare_env.game.press import Message
+
+
+@dataclass(frozen=True)
+class Void:
+    """An order that was submitted but is not legal; the unit holds (or disbands, or is not built)."""
+
+    order: str
+    reason: str
+
+
+class PhaseRecord:
+    """A phase that has been played. Read-only: what its properties hand out are copies.
+
+    `units`, `centers` and `welfare` are those at its start; what it led to is in `after`.
+
+    Attributes:
+        position: the position at its start.
+        after: the position that it led to: that of the next phase, or the end of the game.
+        messages: in the order they were sent.
+    """
+
+    def __init__(
+        self,
+        position: Position,
+        after: Position,
+        orders: Mapping[str, tuple[str, ...]],
+        void: Mapping[str, tuple[Void, ...]],
+        results: Mapping[str, Sequence[str]],
+        messages: tuple[Message, ...],
+    ) -> None:
+        self.position = position
+        self.after = after
+        self.messages = messages
+        self._orders, self._void, self._results = orders, void, results
+        self._seen_by: dict[str, PhaseRecord] = {}
+
+    @property
+    def phase(self) -> str:
+        return self.position.phase
+
+    @property
+    def units(self) -> Units:
+        """Power -> its units at the start of the phase."""
+        return dict(self.position.units)
+
+    @property
+    def centers(self) -> Units:
+        """Power -> the centres it owned at the start of the phase."""
+        return dict(self.position.centers)
+
+    @property
+    def welfare(self) -> dict[str, int]:
+        """Power -> welfare points at the start of the phase."""
+        return dict(self.position.welfare)
+
+    @property
+    def orders(self) -> dict[str, tuple[str, ...]]:
+        """Power -> the legal orders that were executed, in the sequence they were given."""
+        return dict(self._orders)
+
+    @property
+    def void(self) -> dict[str, tuple[Void, ...]]:
+        """Power -> orders that were refused; only powers that have any."""
+        return dict(self._void)
+
+    @property
+    def results(self) -> dict[str, list[str]]:
+        """Unit -> what became of its order, in the reference's words; an empty list is success.
+
+        The words are "bounce", "void", "cut", "dislodged", "disrupted", "no convoy" and "disband". In Winter only units
+        removed by force have one.
+        """
+        return {unit: list(words) for unit, words in self._results.items()}
+
+    def seen_by(self, player: str) -> PhaseRecord:
+        """The record without messages and refused orders that `player` could not see."""
+        if player not in self._seen_by:  # players look at all phases again and again
+            self._seen_by[player] = self._only_for(player)
+        return self._seen_by[player]
+
+    def _only_for(self, player: str) -> PhaseRecord:
+        visible = tuple(message for message in self.messages if message.is_visible_to(player))
+        own_void = {power: void for power, void in self._void.items() if power == player}
+        return PhaseRecord(self.position, self.after, self._orders, own_void, self._results, visible)
