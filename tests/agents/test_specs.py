@@ -286,7 +286,7 @@ class TestLimits:
 )
 def test_a_path_is_read_as_it_is_written(path):
     written = agents.canonical(f"rl:({path})")
-    assert specs._read(written).checkpoints == (path,)
+    assert specs.kinds._read(written).checkpoints == (path,)
     assert agents.canonical(written) == written
 
 
