@@ -80,7 +80,7 @@ def test_the_wheel_is_typed_and_licensed(wheel: Path) -> None:
 
 def test_installing_makes_five_top_level_names(installed: Path, project: dict[str, Any]) -> None:
     info = f"welfare_env-{project['version']}.dist-info"
-    assert sorted(entry.name for entry in installed.iterdir()) == sorted([*PACKAGES, info])
+    assert sorted(entry.name for entry in installed.iterdir()) == sorted([*PACKAGES, "bin", info])
     assert (installed / info / "licenses" / "LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
 
 

@@ -6,6 +6,8 @@ but ``train`` works without torch.
 
 from __future__ import annotations
 
+import os
+import sys
 from functools import cached_property
 from importlib import import_module
 from typing import Annotated, Any, cast
@@ -81,5 +83,6 @@ def command() -> TyperGroup:
 
 
 def main() -> None:
-    """The console script."""
+    """The console script. Players of one's own are found in the present folder, behind everything that is installed."""
+    sys.path.append(os.getcwd())
     command()(prog_name="welfare-env")

@@ -4,7 +4,7 @@ Starts are uniform over all populations (Dirichlet with all parameters 1). All a
 of the shares, each with steps of its own size (Dormand and Prince's pair of order 5 and 4), and each is dropped as soon
 as its fate is known:
 
-* It ends at a strict pure equilibrium once `population.is_trapped` says so; that is proven.
+* It ends at a strict pure equilibrium once `populations.is_trapped` says so; that is proven.
 * In the post's game (CooperateBot, DefectBot, FairBot, PrudentBot at a cost of epsilon < 1/4 a level of depth) it does
   not end at DefectBot once it is in the region of `_escaped_the_post`; that is proven, too.
 

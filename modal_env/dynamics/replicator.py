@@ -77,7 +77,7 @@ class Limit:
     """What a trajectory was seen to do, as far as it was followed.
 
     Attributes:
-        kind: "taken over": one agent tends to share 1, by the argument of `population.is_trapped`.
+        kind: "taken over": one agent tends to share 1, by the argument of `populations.is_trapped`.
             "at rest": over the last tenth of the time nobody was paid more than the mean by more than `REST`. The point
             may be unstable: a start at an equilibrium stays there until rounding errors have grown.
             "cycle": the same two or more agents had more than half each, in the same sequence, three times at the end.

@@ -190,6 +190,16 @@ class ModalCombatEnv(AECEnv):
         """
         return self.contest.observe(number_of(agent, self.possible_agents))
 
+    def last(self, observe: bool = True) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """What the player at turn sees: observation, reward, whether it is terminated or truncated, and info.
+
+        Raises:
+            ActionError: nobody is left, or the game has not begun.
+        """
+        if not self.agents:
+            raise ActionError("the game is over, or has not begun: call reset()")
+        return super().last(observe)
+
     def render(self) -> str | None:
         """A table of the programs and payoffs of the last round: returned ("ansi") or printed ("human")."""
         return render(self.contest)

@@ -124,3 +124,22 @@ def test_training_without_torch_says_what_to_install(tmp_path: Path) -> None:
 def test_the_console_script_leads_here() -> None:
     table = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert table["scripts"] == {"welfare-env": "evaluation.cli.main:main"}
+
+
+def test_players_of_ones_own_are_found_in_the_present_folder(tmp_path: Path) -> None:
+    player = "from agents import HoldPolicy\n\n\nclass Mine(HoldPolicy):\n    pass\n"
+    (tmp_path / "mine.py").write_text(player)
+    (tmp_path / "typer.py").write_text("raise SystemExit('the folder hides what is installed')\n")
+    code = "from evaluation.cli.main import main; main()"
+    arguments = ["--map", "clique:3", "--years", "1", "--games", "1", "--message-rounds", "0", "--workers", "1"]
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "PYTHONSAFEPATH": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", code, "self-play", "import:mine.Mine", *arguments],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "import:mine.Mine" in done.stdout

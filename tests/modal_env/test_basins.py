@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -56,6 +57,15 @@ def volume(game: Game, nodes: int) -> float:
         ends = fates(game, shares, 1e-8) == 1
         low, high = np.where(ends, s, low), np.where(ends, high, s)
     return float((np.outer(weights, weights).ravel() * 2 * v * (3 * low**2 - 2 * low**3)).sum())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [10, 20, 50, 100])
+def test_the_page_has_the_quadrature_s_figures(number: int) -> None:
+    """Of 20 nodes a side, divided by the square of epsilon."""
+    page = (Path(__file__).parents[2] / "docs" / "modal-evolution.md").read_text(encoding="utf-8")
+    row = next(line.split("|") for line in page.splitlines() if line.startswith(f"| 1/{number} |") and "[" in line)
+    assert row[6].strip() == f"{volume(post(f'1/{number}'), 20) * number**2:.3f}"
 
 
 class TestProofs:

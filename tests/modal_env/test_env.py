@@ -257,8 +257,9 @@ def test_steps_after_the_end():
         env.step(0)
     env.step(None)
     env.step(None)
-    with pytest.raises(ActionError, match="reset"):
-        env.step(None)
+    for wrong in (lambda: env.step(None), env.last):
+        with pytest.raises(ActionError, match="reset"):
+            wrong()
 
 
 @pytest.mark.parametrize("actions", MODES)

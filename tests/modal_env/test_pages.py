@@ -95,7 +95,7 @@ class TestEvolution:
             found.append(basins(Game(POST, epsilon), starts, seed=0))
             row, share = cells(EVOLUTION, str(epsilon), f"{starts:,}"), found[-1].share("DefectBot")
             assert row[2] == f"{found[-1].ends['DefectBot']:,}"
-            assert row[3] == f"{share.value:.4g} [{share.low:.4g}, {share.high:.4g}]".replace("e-05", "")
+            assert row[3] == f"{share.value:#.4g} [{share.low:#.4g}, {share.high:#.4g}]"
             scaled = [value / float(epsilon) ** 2 for value in (share.value, share.low, share.high)]
             assert row[4] == f"{scaled[0]:.3f} [{scaled[1]:.3f}, {scaled[2]:.3f}]"
         self.check_laws(found)

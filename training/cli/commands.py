@@ -214,11 +214,15 @@ def _options(given: dict, variant: str, coalition: str, opponents: dict[str, flo
     from training.board.seats import Lineup
 
     powers = load_board(given["map_name"]).powers
+    try:
+        size = Size(given["width"], given["layers"])
+    except ValueError as error:
+        raise TrainingError(str(error)) from error
     play = Play(
         map_name=given["map_name"],
         rules=Rules(variant=variant, years=given["years"], **_press(given)),
         lineup=Lineup(read_coalitions(coalition, powers), tuple(opponents), tuple(opponents.values())),
-        size=Size(given["width"], given["layers"]),
+        size=size,
         reward=Reward.parse(given["reward"]),
         num_games=given["games"],
         seed=given["seed"],

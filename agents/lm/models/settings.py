@@ -23,7 +23,8 @@ _NAME = re.compile(r"[\w*.-]+")
 _MASK = "***"
 _ANY_USER = re.compile(r"//[^/\s@]+@")
 _BEFORE_USER = re.compile(r"//|base_url\s*=")
-_QUERY = re.compile(r"(base_url\s*=[^?#,()]*[?#])[^,()]*")
+_SERVER = re.compile(r"base_url\s*=[^,()]*")
+_QUERY = re.compile(r"([?#]).*", re.DOTALL)
 _KEY_OPTION = re.compile(r"(key_variable\s*=\s*)([^,()]*)")
 
 
@@ -99,7 +100,7 @@ def hide_secrets(text: str) -> str:
     end = text.rfind("@")
     if start := _BEFORE_USER.search(text, 0, max(0, end)):
         text = f"{text[: start.end()]}[hidden]{text[end:]}"
-    text = _QUERY.sub(r"\1[hidden]", text)
+    text = _SERVER.sub(lambda option: _QUERY.sub(r"\1[hidden]", option[0]), text)  # in linear time
     return _KEY_OPTION.sub(_named, text)
 
 

@@ -57,11 +57,11 @@ SOURCES = (ISLE, toy_map("clique:3"))
 WORDS = (
     "LAND", "COAST", "WATER", "PORT", "SHUT", "AMEND", "ABUTS", "PAR", "bel", "SPA/NC", "spa", "LONG", "=",
     "->", "A", "F", "UNOWNED", "DROP", "OWNS", "CENTERS", "HOME", "INHABITS", "UNITS", "DUMMY", "DUMMIES",
-    "ALL", "EXCEPT", "UNPLAYED", "ALBION", "RULE", "BUILD_ANY", "VICTORY", "BEGIN", "MAP", "USE", "standard",
+    "ALL", "EXCEPT", "UNPLAYED", "ALBION", "RULE", "BUILD_ANY", "VICTORY", "BEGIN", "MAP", "USE", "pure",
     "/dev/zero", "9999999999", "-", "-PAR", "(", ")", "(X:Y)", "#", "%s", "NEUTRAL", "OCE",
 )  # fmt: skip
 NAMES = (
-    "standard",
+    "purest",
     "pure",
     "clique:4",
     "shared-clique:3",

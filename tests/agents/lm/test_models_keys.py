@@ -171,10 +171,10 @@ class TestQuoting:
     )
     def test_long_texts_take_no_longer_than_their_length_needs(self, said: str) -> None:
         """Of 100,000 characters a search that begins anew at every one takes minutes."""
-        begun = time.perf_counter()
+        begun = time.process_time()
         assert len(redacted(said, KEY)) <= len(said)
         assert hide_secrets(said) == said
-        assert time.perf_counter() - begun < 10
+        assert time.process_time() - begun < 10
 
 
 class TestNowhereElse:
