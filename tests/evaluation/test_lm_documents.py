@@ -28,10 +28,10 @@ def server(tmp_path, monkeypatch):
 
 
 def commands(text, *words):
-    """What follows `python -m evaluation` in the lines of shell that have all these words."""
+    """What follows `welfare-env` or `python -m evaluation` in the lines of shell that have all these words."""
     lines = [line for block in re.findall(r"```bash\n(.*?)```", text, re.DOTALL) for line in block.splitlines()]
-    found = [line.partition("python -m evaluation ")[2] for line in lines if all(word in line for word in words)]
-    return [shlex.split(line, comments=True) for line in found if line]
+    ours = [re.match(r"(?:welfare-env|python -m evaluation) (.*)", line) for line in lines]
+    return [shlex.split(line[1], comments=True) for line in ours if line and all(word in line[0] for word in words)]
 
 
 def run(arguments, server):
@@ -53,9 +53,9 @@ def test_the_example_with_a_key_and_what_was_said(server):
     (command,) = commands(README, "self-play", "lm:openai/MODEL")
     table = run(command, server)
     assert "Language models" in table
-    ((listing, *_),) = commands(README, "evaluation games")
+    ((listing, *_),) = commands(README, "welfare-env games")
     assert "lm:openai/MODEL" in run([listing], server)
-    ((analysis, *_),) = commands(README, "evaluation messages")
+    ((analysis, *_),) = commands(README, "welfare-env messages")
     assert "Who writes to whom" in run([analysis], server)
 
 
@@ -96,4 +96,4 @@ def test_every_command_is_explained():
     help_text = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "200"}).output
     commands_there = re.findall(r"│ ([a-z-]+)  +[A-Z]", help_text)
     assert {"self-play", "exploitability", "games", "messages"} <= set(commands_there)
-    assert all(f"evaluation {name}" in README or name == "demo" for name in commands_there)
+    assert all(f"welfare-env {name}" in README or name == "demo" for name in commands_there)

@@ -303,7 +303,7 @@ def test_foreign_text_is_shown_as_it_is():
 
 
 def test_long_work_tells_how_far_it_is_without_a_terminal(monkeypatch):
-    monkeypatch.setattr("modal_env.cli.progress.EVERY", 0.02)
+    monkeypatch.setattr("modal_env.cli.progress.EVERY", 0.001)
     commands = {
         "following random starts": ["evolve", "--model", "basins", "--starts", "3000"],
         "following the population": ["evolve", "--time", "10000"],
