@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import typer
@@ -201,7 +201,7 @@ def report(
     return "\n".join(lines)
 
 
-def _full(by_power: object) -> dict:
+def _full(by_power: Any) -> dict[str, Any]:
     """Without powers that have nothing."""
     return {power: dict(some) if hasattr(some, "items") else list(some) for power, some in by_power.items() if some}
 

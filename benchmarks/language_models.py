@@ -24,6 +24,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+import agents
 import welfare_env
 from agents.lm.models.cache import ResponseCache
 from agents.lm.models.shared_models import SharedModels
@@ -50,7 +51,8 @@ def game_spec(provider: str, url: str, years: int, rounds: int, summariser: str)
     """The game that is played."""
     policy = f"lm:{provider}/stub,base_url={url}{PROVIDERS[provider]},summariser={summariser}"
     rules = welfare_env.Rules(years=years, message_rounds=rounds)
-    seats = tuple((power, policy) for power in welfare_env.load_board("standard").powers)
+    spec = agents.specs.read(policy)
+    seats = tuple((power, spec) for power in welfare_env.load_board("standard").powers)
     return GameSpec(seats, 0, rules, "standard", "fast", simultaneous=True)
 
 

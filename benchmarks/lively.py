@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-import agents
+from agents.scripted.dumbbot import DumbBotPolicy
 from benchmarks.situations import routes_of
 from welfare_env import Board
 from welfare_env.board.orders import BUILD, CONVOY, DISBAND, GIVE, HOLD, MOVE, RETREAT, SUPPORT_HOLD, SUPPORT_MOVE, VIA
@@ -190,7 +190,7 @@ def by_power(board: Board, chosen: Sequence[tuple[int, int]], rng: np.random.Gen
 
 def dumbbot(board: Board, seed: int) -> Chooser:
     """A table of players that know what they want."""
-    policies = {power: agents.make("dumbbot") for power in board.powers}
+    policies = {power: DumbBotPolicy() for power in board.powers}
     for power, policy in policies.items():
         policy.reset(agent=power, seed=seed)
 

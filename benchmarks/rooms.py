@@ -7,7 +7,6 @@ tests/test_architecture.py compares the page with the code, and finds import cir
 from __future__ import annotations
 
 import ast
-import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -153,4 +152,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -34,7 +34,7 @@ from rich.table import Table
 
 import welfare_env
 from welfare_env import Game, Rules, load_board
-from welfare_env.engine import State, initial_state, kernels
+from welfare_env.engine import State, initial_state, kernels, layout_of
 from welfare_env.engine.fast import FastEngine, Scratch, rules_array
 from welfare_env.engine.tables import tables_of
 from welfare_env.envs.observation import num_features
@@ -462,7 +462,7 @@ def memory(num_games: int) -> Memory:
     """Measured in a process of its own, whose memory nothing has touched before."""
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
         grown = pool.submit(resident_growth, num_games).result()
-    return Memory(4 * load_board().layout.size, num_games, None if grown is None else grown / num_games)
+    return Memory(4 * layout_of(load_board()).size, num_games, None if grown is None else grown / num_games)
 
 
 def resident_growth(num_games: int) -> int | None:

@@ -34,7 +34,6 @@ from ray.rllib.core.rl_module.multi_rl_module import MultiRLModuleSpec
 from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 from ray.rllib.env.multi_agent_env import MultiAgentEnv
 from ray.rllib.env.multi_agent_env_runner import MultiAgentEnvRunner
-from ray.rllib.env.single_agent_episode import SingleAgentEpisode
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
@@ -79,7 +78,7 @@ class Packed(MultiAgentEnv):
         self._game.reset()
         return self._seen(self._game.rows, np.unique(self._game.legal.powers)), {}
 
-    def step(self, action_dict: dict[str, np.ndarray]) -> tuple[dict, dict, dict, dict, dict]:
+    def step(self, action_dict: Any) -> Any:
         owners = self._game.legal.powers
         choices = np.empty(len(owners), np.int32)
         winter = self._game.rows[0, PHASE] == WINTER  # there the first candidate is "no order"
@@ -153,7 +152,8 @@ def rows(map_name: str, years: int, games: int) -> list[Row]:
     chosen = options(map_name, years, games)
     ours, default, many = batched(chosen), stock(chosen.play, 1), stock(chosen.play, games)
     for other in (default, many):
-        check_equal(ours.network, other.module[SHARED].unwrapped().network)
+        module: Any = other.module
+        check_equal(ours.network, module[SHARED].unwrapped().network)
     return [
         Row(f"{BATCHED}, {games} games", lambda: steps(ours.sample())),
         Row("RLlib's MultiAgentEnvRunner, 1 game (its default)", lambda: stock_steps(default, 1)),
@@ -172,7 +172,7 @@ def check_equal(one: BoardNetwork, other: BoardNetwork) -> None:
         raise SystemExit("the runners' networks differ: this would be no comparison")
 
 
-def steps(episodes: Sequence[SingleAgentEpisode]) -> int:
+def steps(episodes: Sequence[Any]) -> int:
     return sum(len(episode) for episode in episodes)
 
 
@@ -186,7 +186,7 @@ def learning(chosen: Options, runner: BatchedEnvRunner) -> Callable[[], int]:
     config = make_config(chosen)
     space = spaces(Reader(runner.board, runner.rules))
     learner: Learner = config.build_learner(spaces={DEFAULT_MODULE_ID: space})
-    episodes = runner.sample()[:LEARNT]
+    episodes: list[Any] = runner.sample()[:LEARNT]
 
     def learn() -> int:
         learner.update(episodes=episodes, num_epochs=EPOCHS, minibatch_size=MINIBATCH)

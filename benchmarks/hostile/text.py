@@ -93,7 +93,7 @@ def nested(rng: np.random.Generator, opening: str, closing: str, core: str) -> s
 
 def junk(rng: np.random.Generator) -> object:
     """A value of any other kind than the one that is asked for."""
-    values = (
+    values: tuple[object, ...] = (
         None,
         True,
         False,

@@ -95,7 +95,7 @@ def _warm_up() -> None:
     games = welfare_env.vector_env(2, "clique:2", threads=2)
     games.reset()
     games.step(games.sample())
-    games.observe([0], [0])
+    games.observe(np.array([0]), np.array([0]))
 
 
 # Making.

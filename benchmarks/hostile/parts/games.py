@@ -14,7 +14,7 @@ from benchmarks.hostile.doors import Broken, Door
 from benchmarks.hostile.text import junk, mangled, nested, nonsense, pick
 from welfare_env import Game, Rules
 from welfare_env.errors import RecordError, RulesError, YearError
-from welfare_env.game.record import digest_of, from_record
+from welfare_env.game.record import digest_of
 
 FOLDER = Path(tempfile.mkdtemp(prefix="welfare-env-hostile-"))
 
@@ -101,7 +101,7 @@ def _replay(given: tuple[Any, bool]) -> None:
             record["welfare_env"]["sha256"] = digest_of(record)
         except (TypeError, ValueError, RecursionError):
             raise RecordError("no JSON") from None
-    from_record(record, allow_edited=not anew).record()
+    Game.from_record(record, allow_edited=not anew).record()
 
 
 def _odd_file(rng: np.random.Generator) -> tuple[Any, Any, Any]:

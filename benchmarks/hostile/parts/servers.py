@@ -100,9 +100,9 @@ def model_of(api: str) -> tuple[RemoteModel, list[Sent]]:
         "retries": 0,
         "prices": PRICE,
     }
-    if api == "messages":
-        return _mocked(AnthropicModel, sending)("any", **settings), sending
-    return _mocked(OpenAIModel, sending)("any", api=api, **settings), sending
+    if api != "messages":
+        settings["api"] = api
+    return _mocked(AnthropicModel if api == "messages" else OpenAIModel, sending)("any", **settings), sending
 
 
 @functools.cache
@@ -131,7 +131,7 @@ def _mocked(kind: type[RemoteModel], sending: list[Sent]) -> type[RemoteModel]:
 def _body(http: Any, content: bytes) -> Any:
     """A body in two pieces, as it comes from a network."""
 
-    class Stream(http.AsyncByteStream):  # type: ignore[misc, name-defined]
+    class Stream(http.AsyncByteStream):
         async def __aiter__(self) -> Any:
             half = len(content) // 2
             for piece in (content[:half], content[half:]):

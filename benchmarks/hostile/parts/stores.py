@@ -17,6 +17,7 @@ from unittest import mock
 
 import numpy as np
 
+import agents
 import evaluation
 from agents.lm.models import Block, Reply, Request, ScriptedModel
 from agents.lm.models.cache import ResponseCache, reply_key
@@ -38,7 +39,7 @@ from welfare_env import Rules, WelfareEnvError, load_board
 
 RULES = Rules(years=1, press=None)
 BOARD = load_board("clique:3")
-SPEC = GameSpec(tuple((power, "hold") for power in BOARD.powers), 0, RULES, "clique:3", "fast")
+SPEC = GameSpec(tuple((power, agents.specs.read("hold")) for power in BOARD.powers), 0, RULES, "clique:3", "fast")
 KEPT = [
     ({"seed": number, "players": {"FRANCE": "dove"}}, {"n": number, "noise": "x" * (number * 199)})
     for number in range(12)
@@ -403,7 +404,7 @@ GAME = {
     "engine": "fast",
     "simultaneous": False,
 }
-EXACT = {"map_name": "clique:3", "profile": "hold", "power": "PLAYERA", "years": 1, "rules": RULES}
+EXACT: dict[str, Any] = {"map_name": "clique:3", "profile": "hold", "power": "PLAYERA", "years": 1, "rules": RULES}
 
 
 @functools.cache
@@ -441,7 +442,9 @@ def _exploited(rng: np.random.Generator) -> dict[str, Any]:
 
 @functools.cache
 def _record() -> str:
-    return json.dumps(evaluation.play(replace(SPEC, players=tuple((power, "random") for power in BOARD.powers))))
+    return json.dumps(
+        evaluation.play(replace(SPEC, players=tuple((power, agents.specs.read("random")) for power in BOARD.powers)))
+    )
 
 
 def _odd_record(rng: np.random.Generator) -> Any:
