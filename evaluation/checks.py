@@ -23,23 +23,25 @@ class EvaluationError(welfare_env.WelfareEnvError, ValueError):
     """An evaluation cannot be done as asked: wrong games, seed, workers, coalitions or players."""
 
 
-def check_options(
-    *, games: int, seed: int, rules: welfare_env.Rules | None, map_name: str, engine: str, workers: int | Workers
-) -> tuple[welfare_env.Board, welfare_env.Rules]:
-    """The board and the rules of an evaluation.
+def check_rules(rules: welfare_env.Rules | None) -> welfare_env.Rules:
+    """The rules of an evaluation: the paper's for None.
 
     Raises:
-        EvaluationError: a number of games, workers or a seed out of range.
-        UnknownMapError, MapFormatError, RulesError: as their names say.
+        RulesError: something else.
     """
-    check_games(games, seed)
-    check_workers(workers)
-    played = welfare_env.Rules() if rules is None else rules
-    if not isinstance(played, welfare_env.Rules):
+    if rules is not None and not isinstance(rules, welfare_env.Rules):
         raise welfare_env.RulesError(f"rules={told(rules)}: give welfare_env.Rules(...)")
+    return welfare_env.Rules() if rules is None else rules
+
+
+def check_engine(engine: str) -> None:
+    """That there is such an engine.
+
+    Raises:
+        RulesError: there is not.
+    """
     if not isinstance(engine, str) or engine not in ENGINES:
         raise welfare_env.RulesError(f"engine={told(engine)}: choose one of {', '.join(map(repr, ENGINES))}")
-    return board_of(map_name), played
 
 
 def board_of(map_name: str) -> welfare_env.Board:
@@ -53,13 +55,21 @@ def board_of(map_name: str) -> welfare_env.Board:
     return welfare_env.load_board(map_name)
 
 
-def check_games(games: int, seed: int) -> None:
-    """How many games, with which seed.
+def check_games(games: int) -> None:
+    """How many games.
 
     Raises:
         EvaluationError: a number out of range.
     """
     check_whole("games", games, 1, MOST_GAMES)
+
+
+def check_seed(seed: int) -> None:
+    """The seed of an evaluation.
+
+    Raises:
+        EvaluationError: it is out of range.
+    """
     check_whole("seed", seed, 0, MOST_SEED)
 
 

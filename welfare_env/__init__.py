@@ -12,7 +12,7 @@ from pathlib import Path
 
 runpy.run_path(str(Path(__file__).parents[1] / "agents" / "_shadow.py"))["check"]("welfare_env")
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 from pettingzoo import AECEnv, ParallelEnv
 from pettingzoo import register as _register
@@ -20,8 +20,7 @@ from pettingzoo import register as _register
 from welfare_env import errors
 from welfare_env.board.board import Board
 from welfare_env.board.loading import load_board, map_names
-from welfare_env.engine.engines import DEFAULT_ENGINE
-from welfare_env.envs.setting import UNSET, make_setting
+from welfare_env.envs.setting import UNSET, Options, make_setting
 from welfare_env.errors import (
     ActionError,
     GameOverError,
@@ -44,6 +43,7 @@ from welfare_env.game.history import PhaseRecord, Void
 from welfare_env.game.position import Position
 from welfare_env.game.press import Message
 from welfare_env.game.view import View
+from welfare_env.options import takes_options
 from welfare_env.rules import Rules
 
 if TYPE_CHECKING:
@@ -86,50 +86,16 @@ __all__ = [
 ]
 
 
-def raw_env(
-    map_name: str = "standard",
-    rules: Rules | None = None,
-    *,
-    press: str | None = UNSET,
-    message_rounds: int = UNSET,
-    years: int = UNSET,
-    variant: str = UNSET,
-    engine: str = DEFAULT_ENGINE,
-    strict: bool = False,
-    max_cycles: int | None = None,
-    render_mode: str | None = None,
-) -> AECEnv:
+@takes_options(make_setting)
+def raw_env(map_name: str = "standard", rules: Rules | None = None, **options: Unpack[Options]) -> AECEnv:
     """The environment of `make` without the wrapper that reports a turn without a step. Same arguments and errors."""
     from welfare_env.envs.aec import DiplomacyEnv
 
-    setting = make_setting(
-        map_name,
-        rules,
-        press=press,
-        message_rounds=message_rounds,
-        years=years,
-        variant=variant,
-        engine=engine,
-        strict=strict,
-        max_cycles=max_cycles,
-        render_mode=render_mode,
-    )
-    return DiplomacyEnv(setting)
+    return DiplomacyEnv(make_setting(map_name, rules, **options))
 
 
-def make(
-    map_name: str = "standard",
-    rules: Rules | None = None,
-    *,
-    press: str | None = UNSET,
-    message_rounds: int = UNSET,
-    years: int = UNSET,
-    variant: str = UNSET,
-    engine: str = DEFAULT_ENGINE,
-    strict: bool = False,
-    max_cycles: int | None = None,
-    render_mode: str | None = None,
-) -> AECEnv:
+@takes_options(make_setting)
+def make(map_name: str = "standard", rules: Rules | None = None, **options: Unpack[Options]) -> AECEnv:
     """Welfare Diplomacy as a PettingZoo AEC environment; see `welfare_env.envs.aec` for actions and observations.
 
     Args:
@@ -146,53 +112,18 @@ def make(
     """
     from welfare_env.envs.aec import OrderedEnv
 
-    bare = raw_env(
-        map_name,
-        rules,
-        press=press,
-        message_rounds=message_rounds,
-        years=years,
-        variant=variant,
-        engine=engine,
-        strict=strict,
-        max_cycles=max_cycles,
-        render_mode=render_mode,
-    )
-    return OrderedEnv(bare)
+    return OrderedEnv(raw_env(map_name, rules, **options))
 
 
 env = make
 
 
-def parallel_env(
-    map_name: str = "standard",
-    rules: Rules | None = None,
-    *,
-    press: str | None = UNSET,
-    message_rounds: int = UNSET,
-    years: int = UNSET,
-    variant: str = UNSET,
-    engine: str = DEFAULT_ENGINE,
-    strict: bool = False,
-    max_cycles: int | None = None,
-    render_mode: str | None = None,
-) -> ParallelEnv:
+@takes_options(make_setting)
+def parallel_env(map_name: str = "standard", rules: Rules | None = None, **options: Unpack[Options]) -> ParallelEnv:
     """The game as a PettingZoo ParallelEnv: all powers act at once. Arguments and errors as for `make`."""
     from welfare_env.envs.parallel import ParallelDiplomacyEnv
 
-    setting = make_setting(
-        map_name,
-        rules,
-        press=press,
-        message_rounds=message_rounds,
-        years=years,
-        variant=variant,
-        engine=engine,
-        strict=strict,
-        max_cycles=max_cycles,
-        render_mode=render_mode,
-    )
-    return ParallelDiplomacyEnv(setting)
+    return ParallelDiplomacyEnv(make_setting(map_name, rules, **options))
 
 
 def vector_env(

@@ -1,6 +1,7 @@
 """Policies from one line of text: "random", "dove:share=0.5", "exploiter:nice=prosocial,attack=dumbbot"."""
 
 from agents.specs.kinds import AGENTS, LM_OPTIONS
+from agents.specs.profiles import SEATINGS, Profile, ProfileError, ProfileLike, profile_as_given, read_profile
 from agents.specs.reading import (
     PolicyLike,
     as_given,
@@ -17,7 +18,11 @@ from agents.specs.spec import Spec
 __all__ = [
     "AGENTS",
     "LM_OPTIONS",
+    "SEATINGS",
     "PolicyLike",
+    "Profile",
+    "ProfileError",
+    "ProfileLike",
     "Spec",
     "as_given",
     "asks_language_models",
@@ -25,6 +30,8 @@ __all__ = [
     "make",
     "named_files",
     "named_models",
+    "profile_as_given",
     "read",
+    "read_profile",
     "usages",
 ]

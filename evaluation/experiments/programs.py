@@ -15,7 +15,7 @@ import modal_env
 from agents.modal.players import expected_payoff
 from agents.specs import PolicyLike, Spec, as_given, read
 from agents.wording import told
-from evaluation.checks import EvaluationError, check_games, check_means
+from evaluation.checks import EvaluationError, check_games, check_means, check_seed
 from evaluation.measures.coalitions import all_coalitions, choose_coalitions
 from evaluation.measures.intervals import Coalition, Estimate, ExploitabilityEstimate, exploitability_estimate
 from evaluation.play.games import Report, game_seed
@@ -106,7 +106,8 @@ def program_exploitability(
     setting = getattr(getattr(environment, "unwrapped", None), "setting", None)
     if not isinstance(setting, modal_env.Setting):
         raise EvaluationError(f"environment={told(environment)}: give modal_env.make(...)")
-    check_games(games, seed)
+    check_games(games)
+    check_seed(seed)
     check_means(store=None, report=report)
     spec = read(policy)
     if deviator is None and not spec.is_named:

@@ -1,22 +1,19 @@
-"""Self-play: one policy in every seat (paper, section 5.1)."""
+"""Self-play: one policy in every seat (paper, section 5.1), or a profile of several."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
-from agents.specs import PolicyLike, as_given, read
-from evaluation.checks import check_means, check_options
+from agents.specs import ProfileLike, Spec, profile_as_given, read_profile
 from evaluation.measures.intervals import Estimate, mean_estimate
 from evaluation.measures.lm_usage import LMUsage, usage_of
 from evaluation.measures.metrics import GameMeasures, measure
-from evaluation.play.games import Report, common_games, play_all, profile
-from evaluation.play.store import GameStore
-from evaluation.play.workers import Workers
+from evaluation.play.setting import Options, Setting
 from welfare_env import Rules
-from welfare_env.engine.engines import DEFAULT_ENGINE
+from welfare_env.options import takes_options
 
 if TYPE_CHECKING:
     from agents.lm.models.shared_models import SharedModels
@@ -24,14 +21,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SelfPlayResult:
-    """Games of a policy with itself; every measure is an `Estimate`: mean over games, 95% interval, value per game.
+    """Games of a profile. Every measure is an `Estimate`: mean over games, 95% interval, value per game.
 
     Attributes:
-        policy: the policy's spec as it was given; of an object without a name, what it is.
+        policy: the spec or profile as it was given; of an object without a name, what it is.
         seed: of the evaluation.
         rules, map_name: what was played.
         measures: of each game.
         records: of each game.
+        seats: of each game: power -> the text of its policy.
     """
 
     policy: str
@@ -40,6 +38,7 @@ class SelfPlayResult:
     map_name: str
     measures: tuple[GameMeasures, ...]
     records: tuple[dict[str, Any], ...]
+    seats: tuple[dict[str, str], ...]
 
     @cached_property
     def root_nash_welfare(self) -> Estimate:
@@ -82,6 +81,16 @@ class SelfPlayResult:
         return {power: self._mean(lambda game, p=power: game.scores[p]) for power in self._powers}  # type: ignore[misc]
 
     @cached_property
+    def welfare_by_policy(self) -> dict[str, Estimate]:
+        """Policy -> mean welfare points a year of its seats."""
+        return self._by_policy(lambda game: game.welfare_per_year)
+
+    @cached_property
+    def scores_by_policy(self) -> dict[str, Estimate]:
+        """Policy -> mean score of its seats under the rules' scoring."""
+        return self._by_policy(lambda game: game.scores)
+
+    @cached_property
     def units_by_year(self) -> dict[int, Estimate]:
         """Year -> mean units of a power after its Winter, over the games that went on so long."""
         return self._by_year("units")
@@ -108,6 +117,21 @@ class SelfPlayResult:
     def _mean(self, of: Callable[[GameMeasures], float]) -> Estimate:
         return mean_estimate([of(game) for game in self.measures], self.seed)
 
+    def _by_policy(self, of: Callable[[GameMeasures], Mapping[str, float]]) -> dict[str, Estimate]:
+        """Over the games in which a policy plays."""
+        values: dict[str, list[float]] = {}
+        for game, seats in zip(self.measures, self.seats, strict=True):
+            paid = of(game)
+            for policy in dict.fromkeys(seats[power] for power in paid):
+                mine = [points for power, points in paid.items() if seats[power] == policy]
+                values.setdefault(policy, []).append(sum(mine) / len(mine))
+        return {policy: mean_estimate(values[policy], self.seed) for policy in values}
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether several policies play."""
+        return len(self.welfare_by_policy) > 1
+
     def _by_year(self, what: Literal["units", "centers", "welfare"]) -> dict[int, Estimate]:
         values: dict[int, list[float]] = {}
         for curves in (game.yearly_curves for game in self.measures):
@@ -125,6 +149,7 @@ class SelfPlayResult:
             "rules": self.rules.to_dict(),
             **{name: getattr(self, name).to_dict() for name in MEASURES},
             **{name: _told(getattr(self, name)) for name in (*BY_POWER, *BY_YEAR)},
+            **({name: _told(getattr(self, name)) for name in BY_POLICY} if self.is_mixed else {}),
             **({} if self.usage is None else {"language_models": asdict(self.usage)}),
         }
 
@@ -138,6 +163,7 @@ MEASURES = (
     "conflicts",
 )
 BY_POWER = ("welfare_per_year", "scores")
+BY_POLICY = ("welfare_by_policy", "scores_by_policy")
 BY_YEAR = ("units_by_year", "centers_by_year", "welfare_by_year")
 
 
@@ -145,47 +171,37 @@ def _told(estimates: Mapping[Any, Estimate]) -> dict[str, Any]:
     return {str(key): estimate.to_dict() for key, estimate in estimates.items()}
 
 
-def self_play(
-    policy: PolicyLike,
-    games: int = 5,
-    *,
-    seed: int = 0,
-    rules: Rules | None = None,
-    map_name: str = "standard",
-    engine: str = DEFAULT_ENGINE,
-    workers: int | Workers = 1,
-    store: GameStore | None = None,
-    report: Report | None = None,
-    simultaneous: bool = False,
-    models: SharedModels | None = None,
-) -> SelfPlayResult:
-    """Play a policy against itself and measure the games.
+@takes_options(Setting)
+def self_play(policy: ProfileLike, games: int = 5, **options: Unpack[Options]) -> SelfPlayResult:
+    """Play a policy, or a profile of several, and measure the games.
 
     Args:
-        policy: a spec as `agents.make` takes it, a class, a function that makes a policy, or an instance, of which each
-            seat of each game gets a copy. What has no name (see `play_all`) is played, but not stored.
+        policy: for all seats: a spec as `agents.make` takes it, a class, a function that makes a policy, or an
+            instance, of which each seat of each game gets a copy. Or a profile: "4*dove + 3*hold", or a mapping from
+            powers to policies (`agents.specs.profiles`). What has no name (see `play_all`) is played, but not stored.
         games: how many; the paper plays five.
-        seed: the same seed gives the same result, whatever the number of workers.
-        rules: the paper's by default.
-        store: where finished games are kept and found again; None keeps them nowhere.
-        report: is told how many more games are there (for progress bars).
-        simultaneous: whether all players speak at the same time in a round; see `GameSpec`.
-        models: where language models come from; None for those without budget and cache.
+        options: what is played and with what: the fields of `evaluation.Setting`.
 
     Raises:
-        UnknownAgentError, UnknownMapError, RulesError: as their names say.
+        UnknownAgentError, ProfileError, UnknownPowerError, UnknownMapError, RulesError: as their names say.
         EvaluationError: a number or a seed out of range, or a store, report or models of another kind.
         LMError: a budget is used up, a model cannot be asked, or a prompt does not fit the game.
     """
-    board, played = check_options(
-        games=games, seed=seed, rules=rules, map_name=map_name, engine=engine, workers=workers
-    )
-    check_means(store=store, report=report, simultaneous=simultaneous, models=models)
-    spec = read(policy)
-    spec.make(models)  # says at once what is wrong with it
-    players = profile(board, played, spec)
-    common: dict[str, Any] = {"rules": played, "map_name": map_name, "engine": engine, "simultaneous": simultaneous}
-    specs = common_games(players, games, seed=seed, **common)
-    records = play_all(specs, workers=workers, store=store, report=report, models=models)
+    setting = Setting(**options)
+    profile = read_profile(policy)
+    specs = setting.games(profile, games)
+    make_all(profile.policies, setting.models)
+    records = setting.play(specs)
     measures = tuple(measure(record) for record in records)
-    return SelfPlayResult(as_given(policy, spec), seed, played, map_name, measures, tuple(records))
+    name, seats = profile_as_given(policy), tuple(game.written for game in specs)
+    return SelfPlayResult(name, setting.seed, setting.played, setting.map_name, measures, tuple(records), seats)
+
+
+def make_all(policies: Iterable[Spec], models: SharedModels | None) -> None:
+    """Make every policy once, so that what is wrong with one is told before any game.
+
+    Raises:
+        UnknownAgentError: as `agents.make`.
+    """
+    for policy in policies:
+        policy.make(models)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import as_completed
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -18,7 +18,7 @@ import numpy as np
 import agents
 import welfare_env
 from agents.modal.players import ProgramPolicy
-from agents.specs import PolicyLike, Spec, named_files
+from agents.specs import Spec, named_files
 from agents.wording import told
 from evaluation.checks import MOST_SEED, EvaluationError, check_means, check_whole, check_workers
 from evaluation.play import turns as loops
@@ -27,8 +27,6 @@ from evaluation.play.store import GameStore, StoreError
 from evaluation.play.turns import GameStopped, conversation, play_at_once, play_in_turn
 from evaluation.play.workers import Workers
 from welfare_env.board.loading import map_digest
-from welfare_env.engine.engines import DEFAULT_ENGINE
-from welfare_env.game.press import MEDIATOR
 
 if TYPE_CHECKING:
     from agents.lm.models.shared_models import SharedModels
@@ -348,31 +346,3 @@ def _cause(errors: Sequence[BaseException]) -> BaseException:
 def _play_task(spec: GameSpec) -> tuple[Record, str]:
     """A game, and the digest of the code that played it, which in a worker may not be ours."""
     return play(spec), CODE_DIGEST
-
-
-def profile(
-    board: welfare_env.Board,
-    rules: welfare_env.Rules,
-    policy: PolicyLike,
-    others: Mapping[str, PolicyLike] | None = None,
-) -> tuple[tuple[str, PolicyLike], ...]:
-    """Every player with its policy: `policy`, but for those named in `others`. A mediator says nothing by default."""
-    everybody: dict[str, PolicyLike] = dict.fromkeys(board.powers, policy)
-    everybody |= {MEDIATOR: "hold"} if rules.mediator else {}
-    return tuple((everybody | dict(others or {})).items())
-
-
-def common_games(
-    players: Iterable[tuple[str, PolicyLike]],
-    games: int,
-    *,
-    seed: int,
-    rules: welfare_env.Rules,
-    map_name: str,
-    engine: str = DEFAULT_ENGINE,
-    simultaneous: bool = False,
-) -> list[GameSpec]:
-    """`games` games of one profile, with the seeds that every profile gets."""
-    seats = tuple((power, agents.specs.read(policy)) for power, policy in players)
-    seeds = [game_seed(seed, game) for game in range(games)]
-    return [GameSpec(seats, each, rules, map_name, engine, simultaneous) for each in seeds]

@@ -16,11 +16,12 @@ import pytest
 import agents
 import evaluation
 import welfare_env
-from evaluation import EvaluationError, GameSpec, GameStore, StoreError, Workers, play, play_all
+from agents.specs import read_profile
+from evaluation import EvaluationError, GameSpec, GameStore, Setting, StoreError, Workers, play, play_all
 from evaluation.play import games
-from evaluation.play.games import CODE_DIGEST, code_digest, common_games, game_seed, profile
+from evaluation.play.games import CODE_DIGEST, code_digest, game_seed
 from evaluation.play.workers import WorkerError
-from welfare_env import Rules, RulesError, UnknownAgentError, UnknownMapError, load_board
+from welfare_env import Rules, RulesError, UnknownAgentError, UnknownMapError
 from welfare_env.board.toy_boards import toy_map
 from welfare_env.engine.engines import DEFAULT_ENGINE, ENGINES
 from welfare_env.game.press import MEDIATOR
@@ -34,8 +35,7 @@ POWERS = ("AUSTRIA", "ENGLAND", "FRANCE", "GERMANY", "ITALY", "RUSSIA", "TURKEY"
 def specs_of(
     policy: str, count: int = 1, rules: Rules = QUICK, map_name: str = "pure", **others: str
 ) -> list[GameSpec]:
-    players = profile(load_board(map_name), rules, policy, others)
-    return common_games(players, count, seed=0, rules=rules, map_name=map_name)
+    return Setting(rules=rules, map_name=map_name).games(read_profile(policy), count, others)
 
 
 # What decides a game
@@ -66,11 +66,12 @@ def test_a_specification_tells_all_that_decides_a_game() -> None:
 
 
 def test_profiles_name_every_player() -> None:
-    board = load_board()
-    assert profile(board, QUICK, "hold") == tuple((power, "hold") for power in POWERS)
-    assert dict(profile(board, QUICK, "hold", {"ITALY": "random"}))["ITALY"] == "random"
-    assert dict(profile(board, MEDIATED, "random"))[MEDIATOR] == "hold"
-    assert dict(profile(board, MEDIATED, "hold", {MEDIATOR: "dove"}))[MEDIATOR] == "dove"
+    assert specs_of("hold")[0].written == dict.fromkeys(POWERS, "hold")
+    assert specs_of("hold", ITALY="random")[0].written["ITALY"] == "random"
+    assert specs_of("random", rules=MEDIATED)[0].written[MEDIATOR] == "hold"
+    assert specs_of("hold", rules=MEDIATED, **{MEDIATOR: "dove"})[0].written[MEDIATOR] == "dove"
+    named = f"{MEDIATOR}*dove + 7*hold"
+    assert specs_of(named, rules=MEDIATED)[0].written == dict.fromkeys(POWERS, "hold") | {MEDIATOR: "dove"}
 
 
 def test_two_ways_to_write_a_policy_are_one_game(kept: GameStore, played: list[GameSpec]) -> None:
@@ -259,7 +260,7 @@ def test_a_store_serves_only_the_same_game(kept: GameStore, played: list[GameSpe
         *specs_of("hold", rules=SHORT),
         *specs_of("hold", map_name="standard"),
         *specs_of("hold", FRANCE="random"),
-        *common_games(profile(load_board("pure"), QUICK, "hold"), 1, seed=1, rules=QUICK, map_name="pure"),
+        *Setting(rules=QUICK, map_name="pure", seed=1).games(read_profile("hold"), 1),
     ]
     play_all(others, store=kept)
     assert len(played) == kept.count() == 5
@@ -311,10 +312,9 @@ def test_a_changed_map_file_plays_anew(kept: GameStore, tmp_path: Path, monkeypa
         return {"phases": []}
 
     monkeypatch.setattr(games, "play", note)
-    players = (("PLAYERA", "hold"), ("PLAYERB", "hold"), ("PLAYERC", "hold"))
     for text in (toy_map("clique:3"), toy_map("clique:3").replace("UNOWNED CAX CBX CCX", "UNOWNED CAX")):
         path.write_text(text)
-        play_all(common_games(players, 1, seed=0, rules=QUICK, map_name=str(path)), store=kept)
+        play_all(Setting(rules=QUICK, map_name=str(path)).games(read_profile("hold"), 1), store=kept)
     assert len(set(played_on)) == 2
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 
@@ -93,14 +93,27 @@ class Setting:
         return None
 
 
+class Options(TypedDict, total=False):
+    """The options of `make_setting` by name, for type checkers."""
+
+    press: str | None
+    message_rounds: int
+    years: int
+    variant: str
+    engine: str
+    strict: bool
+    max_cycles: int | None
+    render_mode: str | None
+
+
 def make_setting(
     map_name: str = "standard",
     rules: Rules | None = None,
     *,
-    press: Any = UNSET,
-    message_rounds: Any = UNSET,
-    years: Any = UNSET,
-    variant: Any = UNSET,
+    press: str | None = UNSET,
+    message_rounds: int = UNSET,
+    years: int = UNSET,
+    variant: str = UNSET,
     engine: str = DEFAULT_ENGINE,
     strict: bool = False,
     max_cycles: int | None = None,
@@ -112,7 +125,7 @@ def make_setting(
         RulesError, UnknownMapError, MapFormatError: as their names say.
     """
     given = {"press": press, "message_rounds": message_rounds, "years": years, "variant": variant}
-    changes = {name: value for name, value in given.items() if value is not UNSET}
+    changes: dict[str, Any] = {name: value for name, value in given.items() if value is not UNSET}
     base = Rules() if rules is None else rules
     if not isinstance(base, Rules):
         raise RulesError(f"rules={checks.shown(rules)}: give welfare_env.Rules(...)")

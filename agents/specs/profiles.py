@@ -1,0 +1,182 @@
+"""Profiles: who sits where. One policy for all seats, counts of seats ("4*dove + 3*hold"), or power by power.
+
+A profile's text is terms joined by " + ", each ``SEATS*SPEC``: a number of seats, or a power's name. "FRANCE*random +
+6*(exploiter:nice=dove,attack=dumbbot)" gives France to one policy and the others to another. A spec may stand in
+parentheses, and must where it has " + N*" of its own. A text without ``*`` is one policy for all seats.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from agents.specs.kinds import read_part
+from agents.specs.reading import PolicyLike, read
+from agents.specs.spec import Spec
+from agents.specs.text_span import Part
+from welfare_env.errors import UnknownPowerError, WelfareEnvError, did_you_mean
+
+SEATINGS = ("rotated", "fixed", "drawn")
+"""How counted seats are dealt: one seat further in every game, always in the board's sequence, or at random."""
+
+Seats = int | str | None  # a number of seats, a power, or all that are left
+_TERM = re.compile(r"\s*(\w+)\s*\*")
+
+
+class ProfileError(WelfareEnvError, ValueError):
+    """A profile that does not fit the board: too many or too few seats, or a power without a policy."""
+
+
+@dataclass(frozen=True)
+class Profile:
+    """Which policies play, and how many seats or which power each has.
+
+    Attributes:
+        terms: seats and policy, in the sequence in which seats are dealt: a number of seats, a power's name, or None
+            for all seats that are left.
+    """
+
+    terms: tuple[tuple[Seats, Spec], ...]
+
+    @cached_property
+    def policies(self) -> tuple[Spec, ...]:
+        """The different policies, in the sequence of the terms."""
+        return tuple(dict.fromkeys(policy for _, policy in self.terms))
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether more than one policy plays."""
+        return len(self.policies) > 1
+
+    @cached_property
+    def text(self) -> str:
+        """As `read_profile` reads it."""
+        return " + ".join(_written(seats, policy) for seats, policy in self.terms)
+
+    def seats(self, powers: Sequence[str], game: int = 0, seed: int = 0, seating: str = "rotated") -> dict[str, Spec]:
+        """Power -> its policy in one game of an evaluation.
+
+        Args:
+            game: the number of the game, from 0. seed: of the evaluation; only drawn seats depend on it.
+            seating: one of `SEATINGS`.
+
+        Raises:
+            ProfileError: seats that are not as many as the powers, or no such seating.
+            UnknownPowerError: a power that the board does not have.
+        """
+        if seating not in SEATINGS:
+            raise ProfileError(f"seats {seating!r:.80}{did_you_mean(seating, SEATINGS)}: give {', '.join(SEATINGS)}")
+        named = {seats: policy for seats, policy in self.terms if isinstance(seats, str)}
+        for power in named:
+            if power not in powers:
+                near = did_you_mean(power, powers)
+                raise UnknownPowerError(
+                    f"profile {self.text!r:.200}: unknown power {power!r:.80}{near}; the powers are {', '.join(powers)}"
+                )
+        rest = [power for power in powers if power not in named]
+        dealt = self._dealt(len(rest), powers)
+        if seating == "drawn":
+            sequence = np.random.default_rng([seed, game]).permutation(len(dealt)).tolist()
+        else:
+            shift = game if seating == "rotated" else 0
+            sequence = [(place - shift) % len(dealt) for place in range(len(dealt))]
+        policies = named | dict(zip(rest, (dealt[place] for place in sequence), strict=True))
+        return {power: policies[power] for power in powers}
+
+    def _dealt(self, seats: int, powers: Sequence[str]) -> list[Spec]:
+        """The policies of the seats that no term names.
+
+        Raises:
+            ProfileError: not as many as there are.
+        """
+        dealt = [policy for count, policy in self.terms if isinstance(count, int) for _ in range(count)]
+        rest = [policy for count, policy in self.terms if count is None]
+        dealt += rest * max(0, seats - len(dealt))
+        if len(dealt) != seats:
+            total = len(dealt) + len(powers) - seats
+            wished = f"give {len(powers)}, one for each of {', '.join(powers)}"
+            raise ProfileError(f"profile {self.text!r:.200}, seats for {total}: {wished}")
+        return dealt
+
+
+ProfileLike = PolicyLike | Profile | Mapping[str, PolicyLike]
+"""One policy for all, the text of a profile, a `Profile`, or a mapping from powers to policies."""
+
+
+def read_profile(profile: ProfileLike) -> Profile:
+    """The profile that a text, a mapping or a policy stands for.
+
+    Raises:
+        UnknownAgentError: as `agents.specs.read`, for any of its policies.
+        ProfileError: a number of seats out of range, or a power that is named twice.
+    """
+    if isinstance(profile, Profile):
+        return profile
+    if isinstance(profile, Mapping):
+        return Profile(_of_mapping(profile))
+    if isinstance(profile, str) and _TERM.match(profile):
+        return Profile(tuple(_terms(Part.whole(profile))))
+    return Profile(((None, read(profile)),))
+
+
+def profile_as_given(profile: ProfileLike) -> str:
+    """How results quote a profile: a text as the caller wrote it, anything else as its `Profile.text`."""
+    return profile if isinstance(profile, str) else read_profile(profile).text
+
+
+def _of_mapping(profile: Mapping[str, PolicyLike]) -> tuple[tuple[Seats, Spec], ...]:
+    if not profile or not all(isinstance(power, str) for power in profile):
+        raise ProfileError(f"profile {dict(profile)!r:.200}: give power -> policy, such as {{'FRANCE': 'dove', ...}}")
+    found = {id(policy): read(policy) for policy in profile.values()}
+    return tuple((power, found[id(policy)]) for power, policy in profile.items())
+
+
+def _terms(whole: Part) -> Iterator[tuple[Seats, Spec]]:
+    """The terms of a text, each policy read once.
+
+    Raises:
+        UnknownAgentError, ProfileError: as `read_profile`.
+    """
+    known: dict[str, Spec] = {}
+    named: set[str] = set()
+    for part in _split(whole):
+        match = _TERM.match(part.text)
+        if match is None:
+            raise part.fault("give SEATS*SPEC, such as 4*dove")
+        policy = part.cut(match.end(), len(part.text))
+        spec = known.get(policy.text) or known.setdefault(policy.text, read_part(policy))
+        yield _checked_seats(match[1], part, named), spec
+
+
+def _checked_seats(word: str, part: Part, named: set[str]) -> int | str:
+    if re.fullmatch("[0-9]+", word):
+        if not re.fullmatch("[1-9][0-9]?", word):
+            raise ProfileError(str(part.fault("give 1 to 99 seats")))
+        return int(word)
+    power = word.upper()
+    if power in named:
+        raise ProfileError(str(part.fault(f"{power} is named twice")))
+    named.add(power)
+    return power
+
+
+def _split(whole: Part) -> Iterator[Part]:
+    """The pieces around each + that is in no parentheses, and between blanks or before another term."""
+    text, start, depth = whole.text, 0, 0
+    for place, sign in enumerate(text):
+        depth += (sign == "(") - (sign == ")")
+        is_apart = text[place - 1 : place + 2] == " + "
+        if sign == "+" and depth == 0 and (is_apart or _TERM.match(text[place + 1 : place + 100])):
+            yield whole.cut(start, place)
+            start = place + 1
+    yield whole.cut(start, len(text))
+
+
+def _written(seats: Seats, policy: Spec) -> str:
+    if seats is None:
+        return policy.text
+    return f"{seats}*({policy.text})" if ":" in policy.text else f"{seats}*{policy.text}"

@@ -1,0 +1,119 @@
+"""What all evaluations of Welfare Diplomacy take besides the policies, checked once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypedDict
+
+import agents
+from agents.specs import PolicyLike, Profile
+from evaluation.checks import (
+    EvaluationError,
+    board_of,
+    check_engine,
+    check_games,
+    check_means,
+    check_rules,
+    check_seed,
+    check_workers,
+)
+from evaluation.play.games import GameSpec, Record, Report, game_seed, play_all
+from evaluation.play.store import GameStore
+from evaluation.play.workers import Workers
+from welfare_env import Board, Rules
+from welfare_env.engine.engines import DEFAULT_ENGINE
+from welfare_env.game.press import MEDIATOR, players
+
+if TYPE_CHECKING:
+    from agents.lm.models.shared_models import SharedModels
+
+
+class Options(TypedDict, total=False):
+    """The fields of `Setting` by name, for type checkers."""
+
+    seed: int
+    rules: Rules | None
+    map_name: str
+    engine: str
+    seats: str
+    simultaneous: bool
+    workers: int | Workers
+    store: GameStore | None
+    report: Report | None
+    models: SharedModels | None
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What is played, and with what.
+
+    Attributes:
+        seed: the same seed gives the same result, whatever the number of workers.
+        rules: the paper's by default (None).
+        map_name, engine: as for `welfare_env.make`.
+        seats: who sits where when a profile counts its seats ("4*dove + 3*hold"): "rotated" moves everybody one seat
+            further in every game, "fixed" deals in the board's sequence, "drawn" at random.
+        simultaneous: whether all players speak at the same time in a round; see `GameSpec`.
+        workers: processes that play, or `Workers` that several calls share. 1 plays in this process.
+        store: where finished games are kept and found again; None keeps them nowhere.
+        report: is called with the number of games that have come in since the last call (for progress bars).
+        models: where language models come from; None for those without budget and cache.
+
+    Raises:
+        EvaluationError: a number out of range, or a store, report or models of another kind.
+        RulesError, UnknownMapError, MapFormatError: as their names say.
+    """
+
+    seed: int = 0
+    rules: Rules | None = None
+    map_name: str = "standard"
+    engine: str = DEFAULT_ENGINE
+    seats: str = "rotated"
+    simultaneous: bool = False
+    workers: int | Workers = 1
+    store: GameStore | None = None
+    report: Report | None = None
+    models: SharedModels | None = None
+    played: Rules = field(init=False)
+    board: Board = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        check_seed(self.seed)
+        check_workers(self.workers)
+        check_engine(self.engine)
+        check_means(store=self.store, report=self.report, simultaneous=self.simultaneous, models=self.models)
+        object.__setattr__(self, "played", check_rules(self.rules))
+        object.__setattr__(self, "board", board_of(self.map_name))
+        if self.seats not in agents.specs.SEATINGS:
+            raise EvaluationError(f"seats={self.seats!r:.80}: choose one of {', '.join(agents.specs.SEATINGS)}")
+
+    def seated(self, profile: Profile, game: int) -> dict[str, PolicyLike]:
+        """Player -> policy in the `game`-th game of a profile. A mediator says nothing by default.
+
+        Raises:
+            ProfileError, UnknownPowerError: a profile that does not fit the board.
+        """
+        if self.played.mediator and all(seats != MEDIATOR for seats, _ in profile.terms):
+            profile = Profile(((MEDIATOR, agents.specs.read("hold")), *profile.terms))
+        return dict(profile.seats(players(self.board, self.played), game, self.seed, self.seats))
+
+    def games(self, profile: Profile, games: int, others: Mapping[str, PolicyLike] | None = None) -> list[GameSpec]:
+        """`games` games of a profile, but for the powers in `others`, with the seeds that every profile gets.
+
+        Raises:
+            EvaluationError: a number of games out of range.
+            ProfileError, UnknownPowerError: a profile that does not fit the board.
+        """
+        check_games(games)
+        found = []
+        for game in range(games):
+            seats = self.seated(profile, game) | dict(others or {})
+            policies = tuple((player, agents.specs.read(policy)) for player, policy in seats.items())
+            seed = game_seed(self.seed, game)
+            found.append(GameSpec(policies, seed, self.played, self.map_name, self.engine, self.simultaneous))
+        return found
+
+    def play(self, games: Sequence[GameSpec]) -> list[Record]:
+        """The records of games; see `play_all`."""
+        return play_all(games, workers=self.workers, store=self.store, report=self.report, models=self.models)

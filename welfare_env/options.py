@@ -1,0 +1,44 @@
+"""Options that several functions take, written once."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar
+
+from welfare_env.errors import did_you_mean
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def takes_options(of: Callable[..., Any]) -> Callable[[_F], _F]:
+    """For a function that passes its `**options` on to `of`: its signature shows each of them with its default.
+
+    An option that `of` does not have raises a TypeError that names the nearest one.
+    """
+
+    def decorate(function: _F) -> _F:
+        own = inspect.signature(function)
+        names = [name for name, parameter in own.parameters.items() if parameter.kind is not parameter.VAR_KEYWORD]
+        options = {
+            name: parameter.replace(kind=parameter.KEYWORD_ONLY)
+            for name, parameter in inspect.signature(of).parameters.items()
+            if name not in names
+        }
+        known = (*names, *options)
+
+        @wraps(function)
+        def checked(*args: Any, **given: Any) -> Any:
+            for name in given:
+                if name not in known:
+                    near = did_you_mean(name, known)
+                    message = f"{function.__name__}() got an unexpected keyword argument {name!r}{near}"
+                    raise TypeError(f"{message}: it takes {', '.join(known)}")
+            return function(*args, **given)
+
+        parameters = [*(own.parameters[name] for name in names), *options.values()]
+        vars(checked)["__signature__"] = own.replace(parameters=parameters)
+        return checked  # type: ignore[return-value]
+
+    return decorate
