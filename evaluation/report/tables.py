@@ -50,12 +50,24 @@ def self_play_table(results: Sequence[SelfPlayResult], width: int = WIDE) -> Tab
 
 def power_table(result: SelfPlayResult) -> Table:
     """A row a power: welfare points a year, or the score of the standard game."""
+    return _paid("Per power", "power", result, result.welfare_per_year, result.scores)
+
+
+def policy_table(result: SelfPlayResult) -> Table:
+    """A row a policy of a mixed profile: the mean of its seats."""
+    title = f"Per policy: mean of its seats in {result.policy}"
+    return _paid(title, "policy", result, result.welfare_by_policy, result.scores_by_policy)
+
+
+def _paid(
+    title: str, who: str, result: SelfPlayResult, welfare: Mapping[str, Estimate], scores: Mapping[str, Estimate]
+) -> Table:
     points = result.rules.is_welfare
-    table = titled("Per power")
-    table.add_column("power")
+    table = titled(title)
+    table.add_column(who, overflow="fold")
     table.add_column("WP a year" if points else f"score ({result.rules.scoring})", justify="right", no_wrap=True)
-    for power, estimate in (result.welfare_per_year if points else result.scores).items():
-        _add_row(table, power, cell(estimate))
+    for name, estimate in (welfare if points else scores).items():
+        _add_row(table, name, cell(estimate))
     return table
 
 

@@ -339,7 +339,7 @@ def test_help_explains_every_option(cli: Callable[..., Outcome], command: str) -
         expected |= {"--seed", "--workers"}
     expected |= {"--save"} if command == "games" else set()
     if command in ("self-play", "exploitability"):
-        expected |= {"--games", "--years", "--map", "--press", "--message-rounds", "--retreat-welfare"}
+        expected |= {"--games", "--seats", "--years", "--map", "--press", "--message-rounds", "--retreat-welfare"}
         expected |= {"--simultaneous", "--lm-cache", "--budget-tokens", "--budget-dollars"}
         expected |= {"--variant"} if command == "self-play" else {"--deviator", "--coalitions"}
     assert {word for word in outcome.out.split() if word.startswith("--")} == expected

@@ -1,0 +1,150 @@
+"""Options that commands which play games share."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Optional
+
+import typer
+
+import evaluation
+from agents.progress import metered
+from agents.specs import ProfileLike, read_profile
+from evaluation.measures.lm_usage import spent
+from evaluation.play.store import DEFAULT_PATH, GameStore
+from welfare_env import Rules
+
+if TYPE_CHECKING:
+    from agents.lm.models.shared_models import SharedModels
+
+CORES = os.cpu_count() or 1
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON in place of tables.")]
+Kept = Annotated[Path, typer.Option("--store", help="Where finished games are kept.")]
+Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same table, with any number of workers.")]
+Store = Annotated[Path, typer.Option(help="Finished games are kept here; an interrupted command goes on from them.")]
+Processes = Annotated[
+    int,
+    typer.Option(
+        min=1,
+        help="Games that go on side by side: each in a process, or with language models in a thread of this one.",
+        show_default="the machine's cores",
+    ),
+]
+
+
+@dataclass(frozen=True)
+class GameOptions:
+    """What is played."""
+
+    games: Annotated[int, typer.Option(min=1, help="Games a condition. More games, narrower intervals.")] = 5
+    seed: Seed = 0
+    seats: Annotated[
+        str,
+        typer.Option(
+            metavar="rotated|fixed|drawn",
+            help="How a profile's seats are dealt: one further in every game, in the map's sequence, or at random.",
+        ),
+    ] = "rotated"
+    years: Annotated[int, typer.Option(min=1, help="Length of a game.")] = 10
+    map_name: Annotated[str, typer.Option("--map", help="A map's name, or the path of a .map file.")] = "standard"
+    press: Annotated[
+        str,
+        typer.Option(
+            metavar="text|tokens", help="Messages are any text, or one of five words that learned players know."
+        ),
+    ] = "text"
+    message_rounds: Annotated[int, typer.Option(min=0, help="Message rounds a phase; 0 is no press.")] = 3
+    retreat_welfare: Annotated[
+        bool, typer.Option("--retreat-welfare", help="Points after retreats too, as in the published experiments.")
+    ] = False
+    simultaneous: Annotated[
+        bool,
+        typer.Option("--simultaneous", help="In a round all speak at once, and language models are asked at once."),
+    ] = False
+
+    def setting(self, variant: str = "welfare") -> dict[str, Any]:
+        """As the options of `evaluation.self_play` and its siblings.
+
+        Raises:
+            RulesError: no such variant or press.
+        """
+        rules = Rules(
+            variant=variant,
+            years=self.years,
+            press=self.press,
+            message_rounds=self.message_rounds,
+            retreat_welfare=self.retreat_welfare,
+        )
+        return {
+            "seed": self.seed,
+            "seats": self.seats,
+            "rules": rules,
+            "map_name": self.map_name,
+            "simultaneous": self.simultaneous,
+        }
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """With what it is played."""
+
+    workers: Processes = CORES
+    store: Store = DEFAULT_PATH
+    lm_cache: Annotated[
+        Path,
+        typer.Option("--lm-cache", help="Replies of language models are kept here, so that none is paid for twice."),
+    ] = Path("runs", "replies.sqlite")
+    budget_tokens: Annotated[
+        Optional[int],  # noqa: UP045 (typer reads it)
+        typer.Option(min=1, help="Tokens that this run may spend.", show_default="any number"),
+    ] = None
+    budget_dollars: Annotated[
+        Optional[float],  # noqa: UP045 (typer reads it)
+        typer.Option(help="Dollars that this run may spend.", show_default="any amount"),
+    ] = None
+
+    @contextmanager
+    def playing(self, profiles: Sequence[ProfileLike], total: int) -> Iterator[dict[str, Any]]:
+        """What evaluations play with: workers, a store, language models, and the report to a bar on stderr.
+
+        Args:
+            profiles: all that plays; each policy is made once, so that wrong ones are told before any game.
+            total: games.
+
+        Raises:
+            UnknownAgentError, ConfigError: a policy or a budget that makes no sense.
+            EvaluationError: a budget for policies that use none.
+            CacheError: the file of replies cannot be used.
+        """
+        models = self._models(profiles)
+        try:
+            pool = evaluation.Workers(self.workers, tell_compiling=True)
+            with GameStore(self.store) as store, pool, metered("playing", total, "games") as meter:
+                yield {"workers": pool, "store": store, "report": meter.advance, "models": models}
+        finally:
+            if models is not None and models.budget is not None:
+                print(spent(models.budget.spent), file=sys.stderr)
+
+    def _models(self, profiles: Sequence[ProfileLike]) -> SharedModels | None:
+        """What language models share; None where none plays."""
+        policies = dict.fromkeys(policy for profile in profiles for policy in read_profile(profile).policies)
+        models = None
+        if any(policy.models for policy in policies):
+            from agents.lm.models.budget import Budget
+            from agents.lm.models.cache import ResponseCache
+            from agents.lm.models.shared_models import SharedModels
+
+            models = SharedModels(ResponseCache(self.lm_cache), Budget(self.budget_tokens, self.budget_dollars))
+        elif self.budget_tokens is not None or self.budget_dollars is not None:
+            raise evaluation.EvaluationError("a budget is for language models, and none of these policies is one")
+        for policy in policies:
+            policy.make(models)
+        if models is not None and models.cache is not None:
+            models.cache.count()  # a file that cannot be used is told before anything is played
+        return models

@@ -1,0 +1,102 @@
+"""Evaluations of mixed profiles: who sits where in each game, payoffs by policy, and gains by leaving them."""
+
+import json
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+import evaluation
+from agents import DovePolicy
+from agents.specs import ProfileError
+from evaluation import EvaluationError, GameStore
+from evaluation.cli.commands import app
+from welfare_env import Rules
+
+QUICK = Rules(years=2, press=None)
+POWERS = ("AUSTRIA", "ENGLAND", "FRANCE", "GERMANY", "ITALY", "RUSSIA", "TURKEY")
+
+
+def test_seats_go_round_and_payoffs_are_told_by_policy() -> None:
+    result = evaluation.self_play("3*dove + 4*hold", 7, rules=QUICK)
+    for power in POWERS:
+        assert sorted(seats[power] for seats in result.seats) == ["dove"] * 3 + ["hold"] * 4
+    dove, hold = result.welfare_by_policy["dove"], result.welfare_by_policy["hold"]
+    for game, measures in enumerate(result.measures):
+        mine = [points for power, points in measures.welfare_per_year.items() if result.seats[game][power] == "dove"]
+        assert dove.per_game[game] == pytest.approx(sum(mine) / 3)
+    assert dove.value != hold.value
+    assert result.to_dict()["welfare_by_policy"].keys() == {"dove", "hold"}
+    assert "welfare_by_policy" not in evaluation.self_play("hold", 1, rules=QUICK).to_dict()
+
+
+def test_a_mapping_a_text_and_objects_are_one_profile(tmp_path: Any) -> None:
+    with GameStore(tmp_path / "games.sqlite") as store:
+        common: dict[str, Any] = {"rules": QUICK, "store": store, "seats": "fixed"}
+        by_text = evaluation.self_play("1*dove + 6*hold", 2, **common)
+        by_name = evaluation.self_play(dict.fromkeys(POWERS, "hold") | {"AUSTRIA": "dove"}, 2, **common)
+        assert by_text.records == by_name.records
+        assert store.count() == 2
+        own = evaluation.self_play(dict.fromkeys(POWERS, "hold") | {"AUSTRIA": DovePolicy()}, 2, **common)
+        assert store.count() == 2  # an instance has no name
+    assert [game.scores for game in own.measures] == [game.scores for game in by_text.measures]
+
+
+def test_the_default_deviator_exploits_the_policy_in_whose_seat_it_sits() -> None:
+    result = evaluation.exploitability(
+        "FRANCE*dove + 6*hold", 1, coalitions=["FRANCE", "ITALY"], rules=QUICK, seats="fixed"
+    )
+    assert result.deviator == "exploiter:nice=(POLICY),attack=dumbbot"
+    assert result.profile == "FRANCE*dove + 6*hold"
+    for power, nice in (("FRANCE", "dove"), ("ITALY", "hold")):
+        alone = evaluation.self_play(
+            {each: "dove" if each == "FRANCE" else "hold" for each in POWERS}
+            | {power: f"exploiter:nice={nice},attack=dumbbot"},
+            1,
+            rules=QUICK,
+        )
+        assert result.deviating[(power,)][0].welfare_per_year == alone.measures[0].welfare_per_year
+
+
+def test_baseline_and_deviation_have_the_same_seats() -> None:
+    result = evaluation.exploitability("3*dove + 4*hold", 7, deviator="dove", coalitions="all-singles", rules=QUICK)
+    for power in POWERS:
+        gains = result.estimate.coalitions
+        mine = next(gain for gain in gains if gain.coalition == (power,))
+        same = [
+            game
+            for game in range(7)
+            if result.deviating[(power,)][game].welfare_per_year == result.baseline[game].welfare_per_year
+        ]
+        assert len(same) >= 3  # where dove sits anyway, nothing changes
+        assert len(mine.gain.per_game) in (0, 7)
+
+
+@pytest.mark.parametrize(
+    ("profile", "options", "error", "words"),
+    [
+        ("4*dove + 4*hold", {}, ProfileError, "seats for 8"),
+        ("dove", {"seats": "around"}, EvaluationError, "seats='around'"),
+        ("dove", {"simultanous": True}, TypeError, "did you mean .simultaneous"),
+    ],
+)
+def test_what_does_not_fit_is_told_before_any_game(
+    profile: str, options: dict[str, Any], error: type[Exception], words: str
+) -> None:
+    with pytest.raises(error, match=words):
+        evaluation.self_play(profile, **options)
+    with pytest.raises(error, match=words):
+        evaluation.exploitability(profile, **options)
+
+
+def test_commands_take_profiles(tmp_path: Any) -> None:
+    common = ["--years", "1", "--message-rounds", "0", "--games", "1", "--workers", "1"]
+    store = ["--store", str(tmp_path / "games.sqlite")]
+    shown = CliRunner().invoke(app, ["self-play", "3*dove + 4*hold", *common, *store])
+    assert shown.exit_code == 0, shown.output
+    assert "Per policy" in shown.output
+    told = CliRunner().invoke(app, ["exploitability", "3*dove + 4*hold", *common, *store, "--json"])
+    assert json.loads(told.stdout)["profile"] == "3*dove + 4*hold"
+    wrong = CliRunner().invoke(app, ["self-play", "3*dove", *common, *store])
+    assert wrong.exit_code == 2
+    assert "seats for 3" in wrong.output
