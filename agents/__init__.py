@@ -18,7 +18,9 @@ then ``policy.act(observation, info)`` in any PettingZoo loop. A policy sees onl
 | ``rl:PATH`` | a trained network, from the folder of its checkpoint: ``rl:runs/small``, ``rl:attacker,greedy=no`` |
 | ``import:MODULE.CLASS`` | a player of your own: a class of an importable module |
 
-and, in `modal_env`:
+and several in one game by a profile, ``"4*dove + 3*random"``: see docs/players.md.
+
+In `modal_env`:
 
 | spec | player |
 |---|---|

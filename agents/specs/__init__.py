@@ -1,7 +1,15 @@
 """Policies from one line of text: "random", "dove:share=0.5", "exploiter:nice=prosocial,attack=dumbbot"."""
 
 from agents.specs.kinds import AGENTS, LM_OPTIONS
-from agents.specs.profiles import SEATINGS, Profile, ProfileError, ProfileLike, profile_as_given, read_profile
+from agents.specs.profiles import (
+    SEATINGS,
+    Profile,
+    ProfileError,
+    ProfileLike,
+    is_profile,
+    profile_as_given,
+    read_profile,
+)
 from agents.specs.reading import (
     PolicyLike,
     as_given,
@@ -27,6 +35,7 @@ __all__ = [
     "as_given",
     "asks_language_models",
     "canonical",
+    "is_profile",
     "make",
     "named_files",
     "named_models",

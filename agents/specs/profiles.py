@@ -107,6 +107,11 @@ ProfileLike = PolicyLike | Profile | Mapping[str, PolicyLike]
 """One policy for all, the text of a profile, a `Profile`, or a mapping from powers to policies."""
 
 
+def is_profile(text: str) -> bool:
+    """Whether a text counts or names seats; else it is one policy's spec."""
+    return _TERM.match(text) is not None
+
+
 def read_profile(profile: ProfileLike) -> Profile:
     """The profile that a text, a mapping or a policy stands for.
 
@@ -118,7 +123,7 @@ def read_profile(profile: ProfileLike) -> Profile:
         return profile
     if isinstance(profile, Mapping):
         return Profile(_of_mapping(profile))
-    if isinstance(profile, str) and _TERM.match(profile):
+    if isinstance(profile, str) and is_profile(profile):
         return Profile(tuple(_terms(Part.whole(profile))))
     return Profile(((None, read(profile)),))
 

@@ -22,6 +22,7 @@ import numpy as np
 import agents
 import welfare_env
 from agents import Policy, RandomPolicy
+from agents.specs import read_profile
 from agents.wording import told
 from evaluation.checks import EvaluationError, board_of, check_whole
 from evaluation.exact.planner import Given, Planner
@@ -80,13 +81,14 @@ def best_response(
 
     Args:
         map_name: a board on which no army can be convoyed, such as "clique:4".
-        profile: the spec that everybody plays, or power -> spec or policy, for all but `power` at least.
+        profile: the spec that everybody plays, a profile such as "2*dove + 1*hold" (dealt in the board's sequence), or
+            power -> spec or policy, for all but `power` at least.
         power: who deviates.
         years: of the game; those of `rules` by default.
         rules: welfare, without press, transfers and `retreat_welfare`; by default ten years of that.
 
     Raises:
-        UnknownMapError, UnknownPowerError, UnknownAgentError, RulesError: as their names say.
+        UnknownMapError, UnknownPowerError, UnknownAgentError, ProfileError, RulesError: as their names say.
         EvaluationError: rules or a board that this cannot be computed for, or a policy that is refused.
     """
     board = board_of(map_name)
@@ -144,7 +146,10 @@ def _policies(board: Board, profile: Profile, power: str) -> dict[str, Policy]:
     Raises:
         EvaluationError, UnknownPowerError, UnknownAgentError: as `best_response` says.
     """
-    parts = dict.fromkeys(board.powers, profile) if isinstance(profile, str) else profile
+    if isinstance(profile, str):
+        seats = read_profile(profile).seats(board.powers, seating="fixed")
+        return {who: policy.make() for who, policy in seats.items()}
+    parts = profile
     if not isinstance(parts, Mapping) or not all(isinstance(part, str | Policy) for part in parts.values()):
         raise EvaluationError(f"profile={told(profile)}: give a spec such as 'prosocial', or power -> spec or policy")
     for given in parts:

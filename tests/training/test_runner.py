@@ -10,6 +10,7 @@ from ray.rllib.core.columns import Columns
 
 import welfare_env
 from agents.rl.network import Size
+from agents.specs import ProfileError
 from training.board.ppo import Options, make_config
 from training.board.rewards import Reward
 from training.board.runner import ADVANTAGES, VALUE_TARGETS, BatchedEnvRunner, Play, estimate
@@ -144,9 +145,29 @@ def test_a_policy_that_needs_arrays_is_refused(monkeypatch):
 def test_lineups():
     rng = np.random.default_rng(0)
     lineup = Lineup(SINGLES, ("random", "learner"), (1.0, 3.0))
-    seats, coalition = lineup.seats(rng, 400, 3)
+    seats, coalition, _ = lineup.seats(rng, 400, ("A", "B", "C"))
     learning = (seats == -1).sum(axis=1)
     assert set(learning.tolist()) == {1, 3}
     assert 0.68 < (learning == 3).mean() < 0.82
     assert all(seats[game, coalition[game]] == -1 for game in range(400))
     assert np.abs(np.bincount(coalition) - 400 / 3).max() < 1
+
+
+def test_opponents_can_be_profiles():
+    lineup = Lineup(SINGLES, ("2*random + 1*hold", "PLAYERB*hold + 2*random"), (1.0, 1.0))
+    assert lineup.players == ("random", "hold")
+    seats, coalition, drawn = lineup.seats(np.random.default_rng(0), 600, ("PLAYERA", "PLAYERB", "PLAYERC"))
+    assert all(seats[game, coalition[game]] == -1 for game in range(600))
+    others = seats[seats >= 0].reshape(600, 2)
+    assert set(map(tuple, np.sort(others[drawn == 0]).tolist())) == {(0, 0), (0, 1)}
+    assert 0.25 < (others[drawn == 0] == 1).mean() < 0.42  # one seat in three holds, whichever the learner has
+    named = seats[(drawn == 1) & (coalition != 1)]
+    assert (named[:, 1] == 1).all()
+    runner = runner_of(("2*random + 1*hold",))
+    runner.sample()
+    assert {result.opponent for result in runner.take_results()} == {"2*random + 1*hold"}
+
+
+def test_a_profile_that_does_not_fit_is_told():
+    with pytest.raises(ProfileError, match="seats for 4: give 3"):
+        runner_of(("2*random + 2*hold",)).sample()

@@ -128,7 +128,7 @@ class BatchedEnvRunner(EnvRunner, Checkpointable):
         self.env = welfare_env.vector_env(play.num_games, play.map_name, play.rules)
         self.board, self.rules = self.env.board, play.rules
         self.said = Said(self.board, self.rules, play.num_games)
-        self._opponents = [self._opponent(spec) for spec in play.lineup.opponents]
+        self._opponents = [self._opponent(spec) for spec in play.lineup.players]
 
     def set_years(self, years: int) -> None:
         """Games of another length from now on (a curriculum)."""
@@ -167,7 +167,7 @@ class BatchedEnvRunner(EnvRunner, Checkpointable):
         self.samples += 1
         self._choose_past_self(rng)
         env, powers = self.env, len(self.board.powers)
-        seats, coalition = self.play.lineup.seats(rng, env.num_games, powers)
+        seats, coalition, drawn = self.play.lineup.seats(rng, env.num_games, self.board.powers)
         for number, opponent in enumerate(self._opponents):
             games, played = np.nonzero(seats == number)
             opponent.begin(games, played, rng.integers(2**31, size=len(games)))
@@ -190,7 +190,7 @@ class BatchedEnvRunner(EnvRunner, Checkpointable):
             ended = done & live
             final[ended] = after[ended]
             live &= ~done
-        self._tell(seats, coalition, final, returns, phases)
+        self._tell(seats, coalition, drawn, final, returns, phases)
         return self._episodes(tape, final)
 
     def _talk(self, rng: np.random.Generator, seats: np.ndarray, live: np.ndarray, tape: Tape, greedy: bool) -> None:
@@ -256,7 +256,13 @@ class BatchedEnvRunner(EnvRunner, Checkpointable):
         return answers
 
     def _tell(
-        self, seats: np.ndarray, coalition: np.ndarray, final: np.ndarray, returns: np.ndarray, phases: np.ndarray
+        self,
+        seats: np.ndarray,
+        coalition: np.ndarray,
+        drawn: np.ndarray,
+        final: np.ndarray,
+        returns: np.ndarray,
+        phases: np.ndarray,
     ) -> None:
         points, owned = holdings(self.board, self.rules, final), centers(self.board, final)
         lineup = self.play.lineup
@@ -266,7 +272,7 @@ class BatchedEnvRunner(EnvRunner, Checkpointable):
                 GameResult(
                     lineup.coalitions[coalition[game]],
                     tuple(np.flatnonzero(seats[game] == -1).tolist()),
-                    lineup.opponents[others[0]] if len(others) else LEARNER,
+                    lineup.opponents[drawn[game]] if len(others) else LEARNER,
                     tuple(points[game].tolist()),
                     tuple(owned[game].tolist()),
                     tuple(returns[game].tolist()),
@@ -321,7 +327,7 @@ class BatchedEnvRunner(EnvRunner, Checkpointable):
 
     def _choose_past_self(self, rng: np.random.Generator) -> None:
         """Each sample plays against one past self; before there is any, against the network as it is."""
-        for spec, opponent in zip(self.play.lineup.opponents, self._opponents, strict=True):
+        for spec, opponent in zip(self.play.lineup.players, self._opponents, strict=True):
             if spec == LEAGUE and isinstance(opponent, Frozen):
                 past = self.league[int(rng.integers(len(self.league)))] if self.league else self.weights()
                 opponent.load(past)

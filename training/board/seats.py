@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
+
+from agents.specs import is_profile, read_profile
 
 LEARNER, LEAGUE = "learner", "league"  # opponents by name: the network in training, and its past selves
 
@@ -15,7 +19,8 @@ class Lineup:
 
     Attributes:
         coalitions: the seats that learn, as power numbers; the games take them in turn.
-        opponents: specs of `agents.make`, or "learner" or "league"; a game draws one for all its other seats.
+        opponents: specs, or profiles such as "4*dove + 3*hold" whose seats go round from game to game, or "learner" or
+            "league"; a game draws one for all its other seats.
         shares: how often each opponent is drawn.
     """
 
@@ -26,18 +31,46 @@ class Lineup:
     @property
     def is_fixed(self) -> bool:
         """Whether no opponent learns: then some player without chance does as well as any."""
-        return not {LEARNER, LEAGUE} & set(self.opponents)
+        return not {LEARNER, LEAGUE} & set(self.players)
 
-    def seats(self, rng: np.random.Generator, games: int, powers: int) -> tuple[np.ndarray, np.ndarray]:
-        """Who plays: int64 [games, powers], -1 for the learner, else an index into `opponents`; and each game's
-        coalition, int64 [games]. A seat that "learner" plays learns, too.
+    @cached_property
+    def players(self) -> tuple[str, ...]:
+        """Every opponent by itself: the policies of profiles one by one."""
+        texts = [[policy.text for policy in read_profile(text).policies] if is_profile(text) else [text]
+                 for text in self.opponents]  # fmt: skip
+        return tuple(dict.fromkeys(player for each in texts for player in each))
+
+    def seats(
+        self, rng: np.random.Generator, games: int, powers: Sequence[str]
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Who plays: int64 [games, powers], -1 for the learner, else an index into `players`; each game's coalition and
+        the opponent it drew, int64 [games] each. A seat that "learner" plays learns, too.
+
+        Raises:
+            ProfileError, UnknownPowerError: a profile that does not fit the board.
         """
         shares = np.array(self.shares, np.float64)
         drawn = rng.choice(len(self.opponents), size=games, p=shares / shares.sum())
         coalition = (np.arange(games) + rng.integers(len(self.coalitions))) % len(self.coalitions)
-        seats = np.repeat(drawn[:, None], powers, axis=1)
+        tables = [self._table(text, powers) for text in self.opponents]
+        starts = rng.integers(len(powers), size=games) if any(map(is_profile, self.opponents)) else np.zeros(games, int)
+        seats = np.array(
+            [tables[number][start % len(tables[number])] for number, start in zip(drawn, starts, strict=True)]
+        )
         for game, number in enumerate(coalition.tolist()):
             seats[game, list(self.coalitions[number])] = -1
-        if LEARNER in self.opponents:
-            seats[seats == self.opponents.index(LEARNER)] = -1
-        return seats, coalition
+        if LEARNER in self.players:
+            seats[seats == self.players.index(LEARNER)] = -1
+        return seats, coalition, drawn
+
+    def _table(self, text: str, powers: Sequence[str]) -> np.ndarray:
+        """Who plays all seats: int64 [rotations, powers]."""
+        if not is_profile(text):
+            return np.full((1, len(powers)), self.players.index(text))
+        profile = read_profile(text)
+        return np.array(
+            [
+                [self.players.index(policy.text) for policy in profile.seats(powers, shift).values()]
+                for shift in range(len(powers))
+            ]
+        )
