@@ -87,7 +87,7 @@ __all__ = [
 
 
 @takes_options(make_setting)
-def raw_env(map_name: str = "standard", rules: Rules | None = None, **options: Unpack[Options]) -> AECEnv:
+def raw_env(map_name: str | Board = "standard", rules: Rules | None = None, **options: Unpack[Options]) -> AECEnv:
     """The environment of `make` without the wrapper that reports a turn without a step. Same arguments and errors."""
     from welfare_env.envs.aec import DiplomacyEnv
 
@@ -95,11 +95,12 @@ def raw_env(map_name: str = "standard", rules: Rules | None = None, **options: U
 
 
 @takes_options(make_setting)
-def make(map_name: str = "standard", rules: Rules | None = None, **options: Unpack[Options]) -> AECEnv:
+def make(map_name: str | Board = "standard", rules: Rules | None = None, **options: Unpack[Options]) -> AECEnv:
     """Welfare Diplomacy as a PettingZoo AEC environment; see `welfare_env.envs.aec` for actions and observations.
 
     Args:
-        map_name: a map's name (`map_names()` lists them), a toy board ("clique:4"), or the path of a `.map` file.
+        map_name: a map's name (`map_names()` lists them), a toy board ("clique:4"), the path of a `.map` file, or a
+            `Board` from `load_board`.
         rules: see `Rules`; the default is the paper's: welfare variant, ten years, text press in three rounds.
         press, message_rounds, years, variant: change these of the rules; press is None, "tokens" or "text".
         engine: which engine adjudicates: "fast", or "reference", the `diplomacy` package.
@@ -119,7 +120,9 @@ env = make
 
 
 @takes_options(make_setting)
-def parallel_env(map_name: str = "standard", rules: Rules | None = None, **options: Unpack[Options]) -> ParallelEnv:
+def parallel_env(
+    map_name: str | Board = "standard", rules: Rules | None = None, **options: Unpack[Options]
+) -> ParallelEnv:
     """The game as a PettingZoo ParallelEnv: all powers act at once. Arguments and errors as for `make`."""
     from welfare_env.envs.parallel import ParallelDiplomacyEnv
 
@@ -128,7 +131,7 @@ def parallel_env(map_name: str = "standard", rules: Rules | None = None, **optio
 
 def vector_env(
     num_games: int,
-    map_name: str = "standard",
+    map_name: str | Board = "standard",
     rules: Rules | None = None,
     *,
     years: int = UNSET,

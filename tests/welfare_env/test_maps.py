@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import welfare_env
 from welfare_env import (
     Game,
     MapFormatError,
@@ -361,3 +362,22 @@ def test_a_damaged_map_is_refused_or_playable(tmp_path_factory: pytest.TempPathF
         for power in game.powers:
             assert all(game.legal_orders(power).values())
         game.advance()
+
+
+def test_a_board_stands_for_its_map() -> None:
+    board = load_board("clique:3")
+    assert load_board(board) is board
+    for engine in ("fast", "reference"):
+        assert Game(board, engine=engine).board is board
+        assert welfare_env.make(board, engine=engine).unwrapped.game is not None
+    assert welfare_env.vector_env(1, board).board is board
+    assert Game.from_position("S1901M", {}, {}, map_name=board).board is board
+
+
+def test_the_reference_engine_refuses_a_map_that_has_changed(tmp_path: Path) -> None:
+    path = tmp_path / "isle.map"
+    path.write_text(ISLE)
+    board = load_board(str(path))
+    path.write_text(ISLE.replace("VICTORY 4", "VICTORY 3"))
+    with pytest.raises(MapFormatError, match="has changed"):
+        Game(board, engine="reference")

@@ -129,7 +129,7 @@ def test_a_file_in_the_working_folder_does_not_stand_for_an_installed_map(
     (tmp_path / "standard.map").write_text(OURS, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     load_source.__globals__["_load_source"].cache_clear()
-    assert len(load_source("standard").powers) == 7
+    assert len(load_source(load_board("standard")).powers) == 7
     assert len(load_board(write("MAP standard.map\n")).powers) == 7
 
 

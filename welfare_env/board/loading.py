@@ -37,8 +37,10 @@ LARGEST_FILE = 2**18  # bytes of a .map file; the largest installed one has a te
 MOST_FAULTS = 20  # that an error tells
 
 
-def load_board(name: str = "standard") -> Board:
+def load_board(name: str | Board = "standard") -> Board:
     """The board of a map: a map of the `diplomacy` package by name, a toy board, or the path of a `.map` file.
+
+    A board is returned as it is.
 
     The same content gives the same object. Boards are kept in the user's cache folder (`welfare_env.board.cache`):
     the first time a large map takes up to a minute.
@@ -47,7 +49,7 @@ def load_board(name: str = "standard") -> Board:
         UnknownMapError: neither a known name nor a file.
         MapFormatError: the file has faults, or a sequence of phases that is not Spring, Fall, Winter.
     """
-    return _load_board(name, _map_text(name))
+    return name if isinstance(name, Board) else _load_board(name, _map_text(name))
 
 
 def reload_board(name: str, digest: str) -> Board:
@@ -99,13 +101,14 @@ def is_known(name: str) -> bool:
     return is_toy(name) or name in _installed()
 
 
-def load_source(name: str) -> Any:
-    """The `diplomacy` package's own reading of a map, which finds and checks adjacencies and convoy routes.
+def load_source(board: Board) -> Any:
+    """The `diplomacy` package's own reading of a board's map, which finds and checks adjacencies and convoy routes.
 
     Raises:
-        UnknownMapError, MapFormatError: as `load_board` does.
+        UnknownMapError, MapFormatError: as `reload_board` does.
     """
-    return _load_source(name, _map_text(name))
+    reload_board(board.name, board.digest)
+    return _load_source(board.name, _map_text(board.name))
 
 
 def _map_text(name: str) -> str:

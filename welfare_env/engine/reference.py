@@ -37,7 +37,7 @@ class ReferenceEngine:
     """`welfare_env.engine.Engine` on the `diplomacy` package: about 300 phases a second."""
 
     def __init__(self, board: Board, rules: Rules) -> None:
-        source = load_source(board.name)
+        source = load_source(board)
         package = import_package()
         package.engine.map.MAP_CACHE[source.name] = source  # where the package's game finds it
 

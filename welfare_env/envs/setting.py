@@ -107,7 +107,7 @@ class Options(TypedDict, total=False):
 
 
 def make_setting(
-    map_name: str = "standard",
+    map_name: str | Board = "standard",
     rules: Rules | None = None,
     *,
     press: str | None = UNSET,

@@ -55,7 +55,9 @@ class Game:
         UnknownMapError, MapFormatError, RulesError: as their names say.
     """
 
-    def __init__(self, map_name: str = "standard", rules: Rules | None = None, engine: str = DEFAULT_ENGINE) -> None:
+    def __init__(
+        self, map_name: str | Board = "standard", rules: Rules | None = None, engine: str = DEFAULT_ENGINE
+    ) -> None:
         board = load_board(map_name)
         self._start(make_engine(engine, board, rules if rules is not None else Rules()))
 
@@ -79,7 +81,7 @@ class Game:
         dislodged: Mapping[str, Mapping[str, Sequence[str]]] | None = None,
         welfare: Mapping[str, int] | None = None,
         rules: Rules | None = None,
-        map_name: str = "standard",
+        map_name: str | Board = "standard",
         engine: str = DEFAULT_ENGINE,
     ) -> Game:
         """A game that begins in any position: critical moments, test cases.

@@ -4,12 +4,16 @@
 >>> model = make_model("scripted/stub")
 >>> model.complete(Request(system=(), user=(Block("What has been said?"),))).finish
 'stop'
+
+Other distributions add providers by entry points of the group "welfare_env.models": ``mine = "package.module:MyModel"``
+makes "mine/NAME" `MyModel(NAME, **settings)`, a `agents.lm.models.Model`. A name of ours stays ours.
 """
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from importlib.metadata import entry_points
 from typing import Any
 
 from agents.lm.errors import ConfigError
@@ -18,6 +22,8 @@ from agents.lm.models.openai import OpenAIModel
 from agents.lm.models.protocol import Model
 from agents.lm.models.remote import RemoteModel
 from agents.lm.models.scripted import ReplayModel, ScriptedModel
+
+GROUP = "welfare_env.models"
 
 
 def make_model(name: str, **settings: Any) -> Model:
@@ -34,9 +40,10 @@ def make_model(name: str, **settings: Any) -> Model:
         ConfigError: no such model, or settings that it does not have or that make no sense.
     """
     provider, _, rest = name.partition("/")
-    if provider not in _MAKERS or not rest:
-        raise ConfigError(f"model {name!r}: give one of {', '.join(f'{known}/NAME' for known in _MAKERS)}")
-    maker = _MAKERS[provider]
+    maker = _MAKERS[provider] if provider in _MAKERS else _installed(provider)
+    if maker is None or not rest:
+        others = sorted({point.name for point in entry_points(group=GROUP)} - _MAKERS.keys())
+        raise ConfigError(f"model {name!r}: give one of {', '.join(f'{known}/NAME' for known in (*_MAKERS, *others))}")
     known = _settings(maker)
     unknown = sorted(settings.keys() - known)
     if unknown:
@@ -58,6 +65,24 @@ _MAKERS: dict[str, Callable[..., Model]] = {
     "scripted": _stub,
     "replay": ReplayModel,
 }
+
+
+def _installed(provider: str) -> Callable[..., Model] | None:
+    """What makes the models of a provider from another distribution; None if there is no such provider.
+
+    Raises:
+        ConfigError: several distributions have it, or it cannot be loaded.
+    """
+    points = list(entry_points(group=GROUP, name=provider))
+    if len(points) > 1:
+        raise ConfigError(f"model provider {provider!r}: {len(points)} distributions have it: uninstall all but one")
+    if not points:
+        return None
+    try:
+        maker: Callable[..., Model] = points[0].load()
+    except (ImportError, AttributeError) as error:
+        raise ConfigError(f"model provider {provider!r}: {points[0].value} cannot be loaded: {error}") from error
+    return maker
 
 
 def _settings(maker: Callable[..., Model]) -> list[str]:
