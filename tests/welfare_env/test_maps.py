@@ -369,7 +369,9 @@ def test_a_board_stands_for_its_map() -> None:
     assert load_board(board) is board
     for engine in ("fast", "reference"):
         assert Game(board, engine=engine).board is board
-        assert welfare_env.make(board, engine=engine).unwrapped.game is not None
+        env = welfare_env.make(board, engine=engine)
+        env.reset()
+        assert env.unwrapped.game.board is board
     assert welfare_env.vector_env(1, board).board is board
     assert Game.from_position("S1901M", {}, {}, map_name=board).board is board
 
