@@ -13,7 +13,9 @@ from pathlib import Path
 runpy.run_path(str(Path(__file__).parents[1] / "agents" / "_shadow.py"))["check"]("evaluation")
 
 from evaluation.checks import EvaluationError  # noqa: E402
+from evaluation.experiments.experiment import ExperimentResult, experiment  # noqa: E402
 from evaluation.experiments.exploitability import ExploitabilityResult, exploitability  # noqa: E402
+from evaluation.experiments.files import ExperimentError  # noqa: E402
 from evaluation.experiments.programs import ProgramExploitabilityResult  # noqa: E402
 from evaluation.experiments.self_play import SelfPlayResult, self_play  # noqa: E402
 from evaluation.measures.coalitions import COALITIONS  # noqa: E402 (after the check)
@@ -28,6 +30,8 @@ __all__ = [
     "COALITIONS",
     "Estimate",
     "EvaluationError",
+    "ExperimentError",
+    "ExperimentResult",
     "ExploitabilityResult",
     "GameMeasures",
     "GameSpec",
@@ -38,6 +42,7 @@ __all__ = [
     "StoreError",
     "WorkerError",
     "Workers",
+    "experiment",
     "exploitability",
     "measure",
     "play",

@@ -1,0 +1,158 @@
+"""An experiment: every condition of a file played and measured, resumable through the store."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Unpack
+
+from agents.specs import read, read_profile
+from evaluation.checks import EvaluationError, check_games
+from evaluation.experiments.exploitability import ExploitabilityResult, exploitability, resolve_coalitions
+from evaluation.experiments.files import BY_YEAR, MEASURES, Condition, Experiment, load_experiment
+from evaluation.experiments.self_play import SelfPlayResult, make_all, self_play
+from evaluation.measures.intervals import Estimate
+from evaluation.play.setting import Options, Setting
+from welfare_env.options import takes_options
+
+Result = SelfPlayResult | ExploitabilityResult
+
+
+@dataclass(frozen=True)
+class ConditionResult:
+    """A condition, and what was measured."""
+
+    condition: Condition
+    result: Result
+
+    @property
+    def measures(self) -> dict[str, Estimate]:
+        """Measure -> its estimate, one value for the condition."""
+        if isinstance(self.result, ExploitabilityResult):
+            return {"exploitability": self.result.value}
+        return {name: getattr(self.result, name) for name in MEASURES["self-play"]}
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain JSON types: what was played, every measure, and the whole result."""
+        condition = self.condition
+        told: dict[str, Any] = {
+            "profile": condition.profile,
+            "played": condition.played,
+            "coalitions": condition.coalitions,
+            "swept": {name: _plain(value) for name, value in condition.swept.items()},
+            "measures": {name: estimate.to_dict() for name, estimate in self.measures.items()},
+        }
+        if isinstance(self.result, SelfPlayResult):
+            told["by_year"] = {
+                name: {year: estimate.to_dict() for year, estimate in getattr(self.result, name).items()}
+                for name in BY_YEAR
+            }
+        return told | {"result": self.result.to_dict()}
+
+
+@dataclass(frozen=True)
+class ExperimentResult:
+    """An experiment with the results of all its conditions.
+
+    Attributes:
+        seed: of the evaluation; each condition has the same games' seeds.
+        conditions: in the order of the file: swept values first, profiles within them.
+    """
+
+    experiment: Experiment
+    seed: int
+    conditions: tuple[ConditionResult, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain JSON types: what the report and the figures are made from."""
+        experiment = self.experiment
+        return {
+            "experiment": experiment.name,
+            "title": experiment.title,
+            "question": experiment.question,
+            "measure": experiment.measure,
+            "games": experiment.games,
+            "seed": self.seed,
+            "swept": {name: [_plain(value) for value in values] for name, values in experiment.sweep.items()},
+            "figures": [asdict(figure) | {"y": list(figure.y)} for figure in experiment.figures],
+            "conditions": [each.to_dict() for each in self.conditions],
+        }
+
+
+@takes_options(Setting)
+def experiment(
+    source: str | Path | Experiment,
+    *,
+    profiles: Sequence[str] = (),
+    games: int | None = None,
+    **options: Unpack[Options],
+) -> ExperimentResult:
+    """Play and measure every condition of an experiment.
+
+    Args:
+        source: the name of a shipped experiment, the path of a TOML file (`evaluation.experiments.files`), or an
+            `Experiment`.
+        profiles: the players in place of the file's.
+        games: in place of the file's.
+        options: as for `self_play`, but for rules, map_name and seats, which are the experiment's.
+
+    Raises:
+        ExperimentError: no such experiment, or the faults of the file.
+        UnknownAgentError, ProfileError, UnknownMapError, LMError: as `self_play` does. All policies of all conditions
+            are made before the first game.
+    """
+    if fixed := sorted(options.keys() & {"rules", "map_name", "seats"}):
+        raise EvaluationError(f"{', '.join(fixed)}: an experiment has its own; change them in its file")
+    chosen = source if isinstance(source, Experiment) else load_experiment(source)
+    chosen = chosen.with_profiles(tuple(profiles))
+    if games is not None:
+        check_games(games)
+        chosen = Experiment(**{**vars(chosen), "games": games})
+    setting = Setting(**options)
+    conditions = chosen.conditions
+    _check_all(chosen, conditions, setting)
+    results = tuple(ConditionResult(each, _measured(chosen, each, options)) for each in conditions)
+    return ExperimentResult(chosen, setting.seed, results)
+
+
+def count_games(chosen: Experiment) -> int:
+    """How many games an experiment plays.
+
+    Raises:
+        UnknownMapError, EvaluationError: as `experiment` does.
+    """
+    if chosen.measure == "self-play":
+        return chosen.games * len(chosen.conditions)
+    sets = [
+        len(resolve_coalitions(Setting(map_name=each.map_name).board, each.coalitions)) for each in chosen.conditions
+    ]
+    return chosen.games * sum(1 + len(chosen.deviators or ("",)) * count for count in sets)
+
+
+def _check_all(chosen: Experiment, conditions: Sequence[Condition], setting: Setting) -> None:
+    """Whether every policy of every condition can be made, and every profile has its seats."""
+    policies = [read(deviator) for deviator in chosen.deviators]
+    for each in conditions:
+        own = Setting(seed=setting.seed, rules=each.rules, map_name=each.map_name, seats=each.seats)
+        profile = read_profile(each.played)
+        own.games(profile, 1)
+        policies += profile.policies
+    make_all(dict.fromkeys(policies), setting.models)
+
+
+def _measured(chosen: Experiment, condition: Condition, options: Options) -> Result:
+    common: dict[str, Any] = {
+        **options,
+        "rules": condition.rules,
+        "map_name": condition.map_name,
+        "seats": condition.seats,
+    }
+    if chosen.measure == "self-play":
+        return self_play(condition.played, chosen.games, **common)
+    deviators: Any = list(chosen.deviators) if len(chosen.deviators) > 1 else (*chosen.deviators, None)[0]
+    return exploitability(condition.played, chosen.games, deviator=deviators, coalitions=condition.coalitions, **common)
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value

@@ -1,0 +1,389 @@
+"""Experiments as files: what is played, what is swept, what is measured and drawn, as a short TOML.
+
+    title = "Message rounds"
+    question = "Does talking more raise welfare?"
+    measure = "self-play"                   # or "exploitability"
+    profiles = ["dove", "4*dove + 3*random"]
+    games = 5
+
+    [rules]                                 # of all games: any field of welfare_env.Rules
+    years = 10
+
+    [sweep]                                 # every combination is a condition, for every profile
+    message_rounds = [0, 1, 3]              # a rule, map_name, or a word of the template
+
+    [[figures]]
+    kind = "lines"                          # points, lines, years or scatter
+    x = "message_rounds"
+    y = "root_nash_welfare"
+    published = "message_rounds"            # the authors' points (evaluation.experiments.published)
+
+Also: ``template = "{profile},ablate={ablate}"`` makes each policy of a condition from its profile and the swept words;
+``coalitions`` (a list of sets) and ``deviators`` belong to exploitability.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from agents.specs import SEATINGS, read_profile
+from evaluation.checks import MOST_GAMES, EvaluationError
+from evaluation.experiments.published import TABLES
+from evaluation.measures.coalitions import COALITIONS
+from welfare_env import Rules, WelfareEnvError
+from welfare_env.errors import did_you_mean
+
+SHIPPED = Path(__file__).parent / "shipped"
+MOST_CONDITIONS = 10_000
+MOST_BYTES = 1_000_000
+
+MEASURES = {
+    "self-play": (
+        "root_nash_welfare",
+        "root_nash_welfare_smoothed",
+        "nash_welfare",
+        "proficiency",
+        "stolen_centers",
+        "conflicts",
+    ),
+    "exploitability": ("exploitability",),
+}
+BY_YEAR = ("units_by_year", "centers_by_year", "welfare_by_year")
+KINDS = ("points", "lines", "years", "scatter")
+RULES = tuple(each.name for each in fields(Rules))
+WORD = r"\{(\w+)\}"
+
+
+class ExperimentError(EvaluationError):
+    """A file that describes no experiment: all its faults, each with its line and what is allowed there."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure of an experiment.
+
+    Attributes:
+        kind: "points" (a category on x), "lines" (numbers on x), "years" (curves over the game) or "scatter" (two
+            measures against each other).
+        y: the measures, a panel each.
+        x: "profile", "coalitions", a swept name, or, of a scatter, a measure.
+        published: the authors' points that are drawn beside ours; "" for none.
+        title: above it.
+    """
+
+    kind: str
+    y: tuple[str, ...]
+    x: str = "profile"
+    published: str = ""
+    title: str = ""
+
+
+@dataclass(frozen=True)
+class Condition:
+    """One point of an experiment.
+
+    Attributes:
+        profile: as given. played: what the template made of it.
+        swept: the swept values.
+        rules, map_name, seats: what is played.
+        coalitions: the set of coalitions, of exploitability; else "".
+    """
+
+    profile: str
+    played: str
+    swept: Mapping[str, Any]
+    rules: Rules
+    map_name: str
+    seats: str
+    coalitions: str = ""
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """What is played, swept, measured and drawn."""
+
+    name: str
+    title: str
+    profiles: tuple[str, ...]
+    question: str = ""
+    measure: str = "self-play"
+    template: str = "{profile}"
+    games: int = 5
+    coalitions: tuple[str, ...] = ("singles",)
+    deviators: tuple[str, ...] = ()
+    rules: Mapping[str, Any] = field(default_factory=dict)
+    sweep: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    figures: tuple[Figure, ...] = ()
+
+    @property
+    def conditions(self) -> tuple[Condition, ...]:
+        """Every profile with every combination of swept values.
+
+        Raises:
+            RulesError: values that make no sense together.
+        """
+        return tuple(self._conditions())
+
+    def _conditions(self) -> Iterator[Condition]:
+        sets = self.coalitions if self.measure == "exploitability" else ("",)
+        for values in product(*self.sweep.values()):
+            swept = dict(zip(self.sweep, values, strict=True))
+            chosen = {name: _plain(value) for name, value in swept.items() if name in RULES}
+            rules = Rules(**{**self.rules, **chosen})
+            for profile, coalitions in product(self.profiles, sets):
+                words = {name: str(value) for name, value in swept.items()} | {"profile": profile}
+                played = re.sub(WORD, lambda match, words=words: words[match[1]], self.template)  # type: ignore[misc]
+                map_name, seats = str(swept.get("map_name", "standard")), str(swept.get("seats", "rotated"))
+                yield Condition(profile, played, swept, rules, map_name, seats, coalitions)
+
+    def with_profiles(self, profiles: tuple[str, ...]) -> Experiment:
+        """The same experiment on other players."""
+        return replace(self, profiles=profiles) if profiles else self
+
+
+def shipped_experiments() -> tuple[str, ...]:
+    """The names of the experiments that come with the package."""
+    return tuple(sorted(file.stem for file in SHIPPED.glob("*.toml")))
+
+
+def load_experiment(source: str | Path) -> Experiment:
+    """The experiment of a file, or a shipped one by name.
+
+    Raises:
+        ExperimentError: no such file or name, no TOML, or the faults in it, all at once.
+    """
+    if not isinstance(source, str | Path):
+        raise ExperimentError(f"experiment {source!r:.80}: give a name or the path of a .toml file")
+    path = SHIPPED / f"{source}.toml" if str(source) in shipped_experiments() else Path(source)
+    try:
+        if path.stat().st_size > MOST_BYTES or not path.is_file():
+            raise ExperimentError(f"experiment {str(source)!r:.200}: no file of at most {MOST_BYTES:,} bytes")
+        text = path.read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        names = shipped_experiments()
+        near = did_you_mean(str(source), names)
+        known = f"shipped are {', '.join(names)}"
+        raise ExperimentError(f"experiment {str(source)!r:.200}: no such name or file{near}; {known}") from error
+    return read_experiment(text, path.stem)
+
+
+def read_experiment(text: str, name: str = "experiment") -> Experiment:
+    """The experiment that a TOML text describes.
+
+    Raises:
+        ExperimentError: no TOML, or the faults in it, all at once.
+    """
+    try:
+        given = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise ExperimentError(f"experiment {name}: no TOML: {error}") from error
+    reader = _Reader(text, given)
+    experiment = reader.read(name)
+    if reader.faults:
+        listed = "".join(f"\n  {fault}" for fault in reader.faults)
+        raise ExperimentError(
+            f"experiment {name}: {len(reader.faults)} faults{listed}".replace(" 1 faults", " 1 fault")
+        )
+    return experiment
+
+
+class _Reader:
+    """Reads one file, and collects its faults."""
+
+    def __init__(self, text: str, given: Mapping[str, Any]) -> None:
+        self.lines, self.given = text.splitlines(), given
+        self.faults: list[str] = []
+
+    def fault(self, message: str, key: str, table: str = "", number: int = 0) -> None:
+        """Notes a fault at a key of a table; `number` counts tables of the same name."""
+        self.faults.append(f"line {self._line(key, table, number)}: {message}")
+
+    def _line(self, key: str, table: str, number: int) -> int:
+        inside, seen, header = not table, -1, 1
+        for place, line in enumerate(self.lines, 1):
+            if match := re.match(r"\s*\[+\s*([\w.-]+)\s*\]+", line):
+                seen += match[1] == table
+                inside = match[1] == table and seen == number
+                header = place if inside else header
+            elif inside and re.match(rf"""\s*["']?{re.escape(key)}["']?\s*=""", line):
+                return place
+        return header
+
+    def read(self, name: str) -> Experiment:
+        """The experiment, which makes sense only if no fault was found."""
+        known = {each.name for each in fields(Experiment)} - {"name"}
+        for key in self.given:
+            if key not in known:
+                near = did_you_mean(key, known)
+                self.fault(f"no key {key!r:.80}{near}: known are {', '.join(sorted(known))}", key)
+        measure = self._choice("measure", "self-play", tuple(MEASURES))
+        experiment = Experiment(
+            name=name,
+            title=self._text("title", None),
+            question=self._text("question", ""),
+            measure=measure,
+            profiles=self._texts("profiles", None),
+            template=self._text("template", "{profile}"),
+            games=self._games(),
+            coalitions=self._texts("coalitions", ["singles"]),
+            deviators=self._texts("deviators", []),
+            rules=self._table("rules"),
+            sweep=self._sweep(),
+        )
+        figures = tuple(self._figures(experiment))
+        experiment = replace(experiment, figures=figures)
+        self._check(experiment)
+        return experiment
+
+    def _text(self, key: str, default: str | None) -> str:
+        value = self.given.get(key, default)
+        if not isinstance(value, str):
+            self.fault(f"{key} is missing: give a text" if value is None else f"{key}={value!r:.80}: give a text", key)
+            return default or ""
+        return value
+
+    def _choice(self, key: str, default: str, choices: tuple[str, ...]) -> str:
+        value = self._text(key, default)
+        if value not in choices:
+            near = did_you_mean(value, choices)
+            self.fault(f"{key}={value!r:.80}{near}: choose one of {', '.join(choices)}", key)
+            return default
+        return value
+
+    def _texts(self, key: str, default: list[str] | None) -> tuple[str, ...]:
+        value = self.given.get(key, default)
+        is_list = isinstance(value, list) and all(isinstance(each, str) for each in value)
+        if not is_list or (not value and default != []):
+            self.fault(f'{key}={value!r:.80}: give a list of texts, such as ["dove"]', key)
+            return tuple(default or ())
+        return tuple(value)
+
+    def _games(self) -> int:
+        value = self.given.get("games", 5)
+        if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MOST_GAMES:
+            self.fault(f"games={value!r:.80}: give a whole number from 1 to {MOST_GAMES:,}", "games")
+            return 1
+        return value
+
+    def _table(self, key: str) -> dict[str, Any]:
+        value = self.given.get(key, {})
+        if not isinstance(value, dict):
+            self.fault(f"{key}: give a table [{key}]", key)
+            return {}
+        chosen = {}
+        for name, each in value.items():
+            if name not in RULES:
+                near = did_you_mean(name, RULES)
+                self.fault(f"no rule {name!r:.80}{near}: known are {', '.join(RULES)}", name, key)
+                continue
+            chosen[name] = _plain(each)
+            self._try_rules({name: chosen[name]}, name, key)
+        return chosen
+
+    def _try_rules(self, rules: Mapping[str, Any], name: str, table: str) -> None:
+        """Notes what is wrong with rules by themselves; a weight a year needs its years."""
+        if name == "progressive":
+            return
+        try:
+            Rules(**rules)
+        except WelfareEnvError as error:
+            self.fault(str(error), name, table)
+
+    def _sweep(self) -> dict[str, tuple[Any, ...]]:
+        value = self.given.get("sweep", {})
+        words = set(re.findall(WORD, str(self.given.get("template", "")))) - {"profile"}
+        if not isinstance(value, dict):
+            self.fault("sweep: give a table [sweep]", "sweep")
+            return {}
+        known = (*RULES, "map_name", "seats", *sorted(words))
+        chosen = {}
+        for name, values in value.items():
+            if name not in known:
+                near = did_you_mean(name, known)
+                self.fault(f"nothing to sweep called {name!r:.80}{near}: known are {', '.join(known)}", name, "sweep")
+            elif not isinstance(values, list) or not values:
+                self.fault(f"{name}={values!r:.80}: give a list of values", name, "sweep")
+            else:
+                chosen[name] = tuple(values)
+                for each in values if name in RULES else ():
+                    self._try_rules({name: _plain(each)}, name, "sweep")
+        for word in sorted(words - set(chosen)):
+            self.fault(f"template: nothing is swept that is called {word!r}: add it to [sweep]", "template")
+        return chosen
+
+    def _figures(self, experiment: Experiment) -> Iterator[Figure]:
+        given = self.given.get("figures", [])
+        if not isinstance(given, list) or not all(isinstance(each, dict) for each in given):
+            self.fault("figures: give tables [[figures]]", "figures")
+            return
+        measures = MEASURES[experiment.measure]
+        for number, each in enumerate(given):
+
+            def choose(key: str, value: object, choices: tuple[str, ...], number: int = number) -> None:
+                if value not in choices:
+                    near = did_you_mean(str(value), choices)
+                    message = f"{key}={value!r:.80}{near}: choose one of {', '.join(choices)}"
+                    self.fault(message, key, "figures", number)
+
+            for key in each.keys() - {one.name for one in fields(Figure)}:
+                choose(key, key, tuple(one.name for one in fields(Figure)))
+            kind, y, x = each.get("kind", "points"), each.get("y"), each.get("x", "profile")
+            panels = tuple(y) if isinstance(y, list) else (y,)
+            choose("kind", kind, KINDS)
+            for panel in panels:
+                choose("y", panel, BY_YEAR if kind == "years" else measures)
+            choose("x", x, measures if kind == "scatter" else ("profile", "coalitions", *experiment.sweep))
+            if kind == "lines" and not all(_is_number(value) for value in experiment.sweep.get(x, ("",))):
+                self.fault(f"x={x!r:.80}: lines need a swept name with numbers; use points", "x", "figures", number)
+            choose("published", each.get("published", ""), ("", *TABLES))
+            title = each.get("title", "")
+            yield Figure(str(kind), tuple(map(str, panels)), str(x), str(each.get("published", "")), str(title))
+
+    def _check(self, experiment: Experiment) -> None:
+        """What only shows when all is put together: policies, seats, rules that do not go together."""
+        for profile in experiment.profiles:
+            if "{profile}" in experiment.template:
+                self._try(lambda profile=profile: read_profile(profile), "profiles")
+        for deviator in experiment.deviators:
+            self._try(lambda deviator=deviator: read_profile(deviator), "deviators")
+        for each in experiment.coalitions:
+            if each not in (*COALITIONS, "all-singles", "all-pairs"):
+                known = ", ".join((*COALITIONS, "all-singles", "all-pairs"))
+                self.fault(f"coalitions {each!r:.80}: choose of {known}", "coalitions")
+        for seats in experiment.sweep.get("seats", ()):
+            if seats not in SEATINGS:
+                self.fault(f"seats={seats!r:.80}: choose of {', '.join(SEATINGS)}", "seats", "sweep")
+        if self.faults:
+            return
+        count = len(experiment.profiles) * len(experiment.coalitions)
+        for values in experiment.sweep.values():
+            count *= len(values)
+        if count > MOST_CONDITIONS:
+            self.fault(f"{count:,} conditions: give {MOST_CONDITIONS:,} at most", "sweep")
+            return
+        self._try(lambda: experiment.conditions, "sweep")
+        if self.faults or experiment.measure == "self-play":
+            return
+        if not all(condition.rules.is_welfare for condition in experiment.conditions):
+            self.fault("exploitability is measured in welfare points: use variant = 'welfare'", "measure")
+
+    def _try(self, what: Any, key: str) -> None:
+        try:
+            what()
+        except WelfareEnvError as error:
+            self.fault(str(error), key)
+
+
+def _plain(value: Any) -> Any:
+    """TOML has no None: "none" stands for it, as press = "none"."""
+    return None if value == "none" else tuple(value) if isinstance(value, list) else value
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
