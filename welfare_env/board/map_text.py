@@ -1,8 +1,8 @@
-"""The text of a `.map` file before the `diplomacy` package reads it: what it includes, what is wrong with its lines.
+"""The text of a `.map` file before the `diplomacy` package reads it: expands includes and reports malformed lines.
 
-The package trusts its files: it stops with errors of Python's own at malformed lines, takes a place of four letters
-for a coast of another, follows includes to any file, and reads for hours what is far too large. Here each line is
-compared with the forms that there are, so that a fault is told with its line.
+The package trusts its files: malformed lines raise Python's own errors, a place of four letters is taken for a coast of
+another, any file may be included, and a file that is too large takes hours. Here each line is compared with the known
+forms, so that a fault is reported with its line number.
 """
 
 from __future__ import annotations
@@ -13,22 +13,22 @@ from collections.abc import Callable, Iterator
 from welfare_env.errors import MapFormatError
 
 MOST_PLACES = 400  # the largest installed map has 298
-MOST_WORDS = 200  # in a line
-MOST_DIGITS = 4  # of a number: years and centres
+MOST_WORDS = 200  # per line
+MOST_DIGITS = 4  # of a year or a number of centres
 PLACE = re.compile(r"[A-Za-z][A-Za-z0-9]{2}(/[NSEWnsew][Cc])?")
 POWER = re.compile(r"[A-Z][A-Z0-9_'-]{0,39}")
 PEOPLE = re.compile(r"\([A-Z0-9_+' -]{0,39}(:[A-Z]?)?\)")
 INCLUDES = ("USE", "USES", "MAP")
 TERRAIN = ("WATER", "LAND", "COAST", "PORT", "SHUT", "AMEND")
-OF_POWERS = ("OWNS", "CENTERS", "INHABITS", "HOME", "HOMES", "DROP")  # and places behind it
-BY_NAME = ("UNITS", "DUMMY", "DUMMIES", "UNPLAYED", "RULE", "RULES")  # and words behind it
+OF_POWERS = ("OWNS", "CENTERS", "INHABITS", "HOME", "HOMES", "DROP")  # followed by places
+BY_NAME = ("UNITS", "DUMMY", "DUMMIES", "UNPLAYED", "RULE", "RULES")  # followed by words
 
 
 def expanded(name: str, text: str, installed: Callable[[str], str | None]) -> str:
-    """A map's text with the installed maps that it includes in place of its lines MAP and USE.
+    """A map's text with its MAP and USE lines replaced by the installed maps that they include.
 
     Args:
-        installed: the text of an installed map, None if there is none of that name.
+        installed: returns the text of the installed map of a name, or None.
 
     Raises:
         MapFormatError: it includes something else, or the same map twice.
@@ -52,7 +52,7 @@ def _lines(name: str, text: str, installed: Callable[[str], str | None], seen: s
 
 
 def line_faults(text: str) -> list[str]:
-    """What is wrong with the lines of a map, each fault with the number of its line."""
+    """The faults in the lines of a map, each with its line number."""
     faults: list[str] = []
     places = 0
     for number, line in enumerate(text.split("\n"), 1):
@@ -127,8 +127,8 @@ def _power_fault(words: list[str]) -> str:
     return _place_fault([place.lstrip("-") for place in rest])
 
 
-# What the package finds wrong with a map as a whole: number of its error -> the fault in our words, {} in place of what
-# the package names.
+# The package's errors about a map as a whole: number of its error -> the fault in our words, with {} in place of the
+# names that the package gives.
 WHOLE_FAULTS = {
     0: "has fewer than two powers",
     1: "{} has a name, but no line says what it is: LAND, COAST, WATER, PORT or SHUT",
@@ -162,7 +162,7 @@ WHOLE_FAULTS = {
 
 
 def told(number: int, template: str, message: str) -> str:
-    """A fault that the package found, in our words.
+    """A fault found by the package, in our words.
 
     Args:
         number, template: of the package's error; the template has "%s" in place of names.

@@ -1,4 +1,4 @@
-"""Positions given by hand, checked and turned into a state."""
+"""Positions set up by hand, checked and turned into a state."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from welfare_env.engine import PHASE_TYPES, RETREATS, Engine, State, layout_of
 from welfare_env.errors import PositionError
 from welfare_env.game.position import parse_phase
 
-WELFARE_LIMIT = 10**9  # far from where int32 ends
+WELFARE_LIMIT = 10**9  # well within int32
 
 
 def position_state(
@@ -22,10 +22,10 @@ def position_state(
     dislodged: Mapping[str, Mapping[str, Sequence[str]]],
     welfare: Mapping[str, int],
 ) -> State:
-    """The state of a position given in strings (see `Game.from_position`).
+    """The state of a position given as strings (see `Game.from_position`).
 
     Raises:
-        PositionError, UnknownPowerError: with the fault and what would be right.
+        PositionError, UnknownPowerError: the position is impossible; the message says what would be right.
     """
     board = engine.board
     number, year = parse_phase(phase, board, engine.rules.years)
