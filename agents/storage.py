@@ -129,7 +129,7 @@ class Layout:
             told = _advice(error, self.seconds, self.damaged, self.safe)
             raise self.error(f"{shown(path)}: {error}. {told}") from error
         except UnicodeDecodeError as error:  # from a damaged name that SQLite quotes
-            raise self.error(f"{shown(path)}: a name in it is no text. {self.damaged}") from error
+            raise self.error(f"{shown(path)}: a name in it is not text. {self.damaged}") from error
 
     def _make_room(self, path: Path) -> None:
         """Creates folder and file if missing; the file, and so SQLite's logs, readable only by the owner.
@@ -152,7 +152,7 @@ class Layout:
         if wrong:  # before SQLite writes a journal next to a device
             raise self.error(f"{path}: it {wrong}; choose another path")
         if 0 < path.stat().st_size < _SMALLEST:  # SQLite would overwrite it
-            raise self.error(f"{path}: no SQLite database. {self.damaged}")
+            raise self.error(f"{path}: not an SQLite database. {self.damaged}")
 
     def _prepare(self, connection: sqlite3.Connection, path: Path) -> None:
         """Checks that the file is ours before anything is written to it; sets up a new one."""

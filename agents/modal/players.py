@@ -37,8 +37,8 @@ def read_share(text: str) -> Fraction:
         ValueError: not such a number, longer than `LONGEST_SHARE`, or with more than two digits after the e.
     """
     if len(text) > LONGEST_SHARE or not _SHARE.fullmatch(text):
-        most = f"in at most {LONGEST_SHARE} characters, and with at most two digits behind an e"
-        raise ValueError(f"{text!r:.80} is no share: give a number such as 1/20 or 0.05, {most}")
+        most = f"in at most {LONGEST_SHARE} characters, and with at most two digits after an e"
+        raise ValueError(f"{text!r:.80} is not a share: give a number such as 1/20 or 0.05, {most}")
     return Fraction(text)
 
 

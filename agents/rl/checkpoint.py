@@ -198,12 +198,12 @@ def load(folder: str | os.PathLike[str]) -> Checkpoint:
         about = parse_json(read_file(path / ABOUT, LARGEST_ABOUT))
         content = read_file(path / WEIGHTS)
     except (OSError, ValueError) as error:
-        raise CheckpointError(f"{shown(path)}: no checkpoint ({ABOUT} and {WEIGHTS}): {_told(error)}") from error
+        raise CheckpointError(f"{shown(path)}: not a checkpoint ({ABOUT} and {WEIGHTS}): {_told(error)}") from error
     if not isinstance(about, dict) or about.get("format") != FORMAT:
         told = about.get("format") if isinstance(about, dict) else None
         raise CheckpointError(f"{path / ABOUT}: format {told!r:.80}")
     if hashlib.sha256(content).hexdigest() != about.get("weights"):
-        raise CheckpointError(f"{path / WEIGHTS}: not the file that {ABOUT} speaks of: it is damaged or was exchanged")
+        raise CheckpointError(f"{path / WEIGHTS}: not the file that {ABOUT} describes: it is damaged or was replaced")
     try:
         return _checkpoint(about, safetensors.load(content))
     except (KeyError, TypeError, ValueError, AttributeError, SafetensorError) as error:
@@ -230,7 +230,7 @@ def _checkpoint(about: dict[str, Any], weights: dict[str, np.ndarray]) -> Checkp
         raise TypeError("map and vocabulary are texts, origin is an object")
     for name, values in weights.items():
         if values.dtype != np.float32 or not np.isfinite(values).all():
-            raise ValueError(f"{name!r:.80} holds what is no finite float32")
+            raise ValueError(f"{name!r:.80} holds values that are not finite float32")
     if sum(values.size for values in weights.values()) < size.layers * size.width**2:  # before allocating as much
         raise ValueError(f"the weights do not fit a network of {size}")
     return Checkpoint(

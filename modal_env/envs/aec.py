@@ -158,7 +158,7 @@ class ModalCombatEnv(AECEnv):
         agent = self.agent_selection
         if self.terminations[agent]:
             if action is not None:
-                raise ActionError(f"{agent} is terminated: step(None) takes it off, reset() begins anew")
+                raise ActionError(f"{agent} is terminated: call step(None) to remove it, or reset()")
             self._was_dead_step(action)
             return
         player = self.possible_agents.index(agent)

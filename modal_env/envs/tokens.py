@@ -121,7 +121,7 @@ class Vocabulary:
     def _reason(self, written: Sequence[int]) -> str:
         """Why a token is not allowed."""
         return (
-            "it is not open here: every X(.) and me stands under a [] or <>, and the formula must come to its end "
+            "it is not allowed here: every X(.) and me stands under a [] or <>, and the formula must end "
             "within the budget (see the action mask)"
             if self.places(written)
             else "the formula has ended before it"

@@ -123,13 +123,13 @@ class _Atoms:
 
     def _coin(self, reader: Reader, token: Token) -> Formula:
         if len(reader.tokens) > 2:
-            reader.fail(token.start, "a coin is no part of a formula", "'coin' alone is RandomBot")
+            reader.fail(token.start, "a coin cannot be part of a formula", "'coin' alone is RandomBot")
         return Formula(Op.COIN)
 
     def _fail_name(self, reader: Reader, token: Token) -> NoReturn:
         name = self.names.meant(token.text)
         hint = f"write X({name})" if name else "write X(me), X(Name), me, true or false"
-        reader.fail(token.start, f"{token.text[:60]!r} is no formula", hint)
+        reader.fail(token.start, f"{token.text[:60]!r} is not a formula", hint)
 
 
 def _move(reader: Reader, call: Formula) -> Formula:
@@ -138,5 +138,5 @@ def _move(reader: Reader, call: Formula) -> Formula:
         return call
     token = reader.expect("NAME", "a move is C or D")
     if token.text.casefold() not in ("c", "d"):
-        reader.fail(token.start, f"{token.text[:60]!r} is no move", "a move is C or D")
+        reader.fail(token.start, f"{token.text[:60]!r} is not a move", "a move is C or D")
     return call if token.text.casefold() == "c" else Formula(Op.NOT, (call,))

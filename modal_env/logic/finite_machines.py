@@ -78,7 +78,7 @@ def machine(agent: Agent | str, calls: Sequence[Agent | str] | None = None) -> M
     letters = agent.called if calls is None else _letters(calls)
     if coins := [one for one in (agent, *letters) if one.is_random]:
         raise GameError(
-            f"{coins[0].name[:60]!r} is RandomBot, which is no machine, and none of {agent.name[:60]!r}'s calls"
+            f"{coins[0].name[:60]!r} is RandomBot, which is not a machine, and none of {agent.name[:60]!r}'s calls"
         )
     if missing := [call.name for call in agent.called if call not in letters]:
         raise GameError(f"{agent.name[:60]!r} calls {missing[0]!r}, which is not among the calls given")
@@ -184,9 +184,9 @@ def check_machines(name: str, agents: Sequence[Agent]) -> None:
     """
     for agent in agents:
         if agent.is_random:
-            raise GameError(f"{name}: {agent.name!r:.60} is RandomBot, which is no machine: leave it out")
+            raise GameError(f"{name}: {agent.name!r:.60} is RandomBot, which is not a machine: leave it out")
         if any(called.is_random for called in closure([agent])):
-            raise GameError(f"{name}: {agent.name!r:.60} calls X on RandomBot, which is no machine: leave it out")
+            raise GameError(f"{name}: {agent.name!r:.60} calls X on RandomBot, which is not a machine: leave it out")
 
 
 def check_names(calls: Sequence[Agent]) -> None:

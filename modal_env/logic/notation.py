@@ -84,7 +84,7 @@ def as_agent(given: object) -> Agent:
     if isinstance(given, str):
         return find(given)
     if not isinstance(given, Agent):
-        raise GameError(f"{shown(given)} is no agent: give one of the library, its name, or a formula like '[]X(me)'")
+        raise GameError(f"{shown(given)} is not an agent: give one, a name, or a formula like '[]X(me)'")
     return given
 
 

@@ -85,7 +85,7 @@ class Reader:
             found = TOKEN.match(self.text, start)
             if found is None:
                 wrong = len(self.text) - len(self.text[start:].lstrip())
-                self.fail(wrong, f"{self.text[wrong]!r} is no sign of a formula", f"these are: {SIGNS}")
+                self.fail(wrong, f"{self.text[wrong]!r} is not a sign of formulas", f"these are: {SIGNS}")
             kind = str(found.lastgroup)
             tokens.append(Token(kind, found[kind], found.start(kind)))
             start = found.end()
@@ -111,7 +111,7 @@ class Reader:
         """Return the current token, which must be of this kind, and move on."""
         token = self.next()
         if token.kind != kind:
-            self.fail(token.start, f"{_shown(token)} is not what belongs here", hint)
+            self.fail(token.start, f"{_shown(token)} does not belong here", hint)
         return token
 
     def push(self, token: Token) -> None:

@@ -58,7 +58,7 @@ def code_of(agent: Agent | str, depth: int = MAX_DEPTH) -> int:
     agent, depth = as_agent(agent), whole("depth", depth, 0, MAX_DEPTH)
     if agent.depth > depth or agent.is_random or agent.called or Op.ME in agent.program:
         raise GameError(
-            f"{agent.name[:60]!r} is no direct agent of depth {depth}: it is deeper, or says more than X(me)"
+            f"{agent.name[:60]!r} is not a direct agent of depth {depth}: it is deeper, or contains more than X(me)"
         )
     own = machine(agent)
     return sum(int(own.outputs[own.run(word)]) << number for number, word in enumerate(types(depth).words))

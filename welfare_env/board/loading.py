@@ -201,7 +201,7 @@ def _read_map(name: str, path: str) -> Any:
     try:
         source = package.Map(path, use_cache=False)
     except (AssertionError, AttributeError, IndexError, KeyError, TypeError, UnicodeDecodeError, ValueError) as error:
-        fault = f"its lines do not go together ({type(error).__name__}: {error})"
+        fault = f"its lines are inconsistent ({type(error).__name__}: {error})"
         raise _map_error(name, [fault]) from error
     templates = {found.code: found.message for found in vars(errors).values() if isinstance(found, errors.MapError)}
     found = [told(fault.code - errors.MAP_ERROR_OFFSET, templates[fault.code], fault.message) for fault in source.error]
@@ -238,7 +238,7 @@ def _unsupported_places(source: Any) -> Iterator[str]:
             yield f"{place} borders nothing: give its neighbours, as in LAND PAR ABUTS BUR GAS"
     for center in source.scs:
         if kinds.get(center) not in KINDS:
-            yield f"the centre {center} is no province that can be entered"
+            yield f"the centre {center} is not a province that can be entered"
 
 
 @functools.lru_cache(maxsize=32)

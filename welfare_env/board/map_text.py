@@ -45,7 +45,7 @@ def _lines(name: str, text: str, installed: Callable[[str], str | None], seen: s
         for included in words[1:]:
             found = installed(included.removesuffix(".map"))
             if found is None or included in seen:
-                why = "is included twice" if included in seen else "is no installed map: only those can be included"
+                why = "is included twice" if included in seen else "is not an installed map: only those can be included"
                 raise MapFormatError(f"map {name!r} has faults:\n- line {number}: {included!r:.80} {why}")
             seen.add(included)
             yield from _lines(included, found, installed, seen)
@@ -102,7 +102,7 @@ def _name_fault(line: str) -> str:
 def _place_fault(places: list[str]) -> str:
     wrong = [place for place in places if not PLACE.fullmatch(place)]
     told = "three letters or digits, with /NC and the like for a coast"
-    return f"{wrong[0]!r:.40} is no place: give {told}" if wrong else ""
+    return f"{wrong[0]!r:.40} is not a place: give {told}" if wrong else ""
 
 
 def _terrain_fault(first: str, words: list[str]) -> str:
@@ -119,10 +119,10 @@ def _power_fault(words: list[str]) -> str:
     """A power and its homes: AUSTRIA (AUSTRIAN) BUD TRI VIE."""
     power, rest = words[0].upper(), words[1:]
     if not POWER.fullmatch(power):
-        return f"{words[0]!r:.40} is no name for a power: letters, digits, - and _"
+        return f"{words[0]!r:.40} is not a valid name for a power: letters, digits, - and _"
     if rest and rest[0].startswith("("):
         if not PEOPLE.fullmatch(rest[0].upper()):
-            return f"{rest[0]!r:.40} is no name for the people of {power}"
+            return f"{rest[0]!r:.40} is not a valid name for the people of {power}"
         del rest[0]
     return _place_fault([place.lstrip("-") for place in rest])
 
@@ -135,28 +135,28 @@ WHOLE_FAULTS = {
     2: "the places {} are neighbours twice",
     3: "{} has no name: give one, as in Paris = par",
     4: "{} borders {}, but not the other way round",
-    5: "{} has the home {}, which is no place",
-    6: "{} owns {}, which is no place",
+    5: "{} has the home {}, which is not a place",
+    6: "{} owns {}, which is not a place",
     7: "{} begins with {}, which cannot stand there",
     8: "{} has more than one owner, or is listed twice",
     9: "begins in {!r}: a game begins with SPRING <year> MOVEMENT",
     17: "{} has more than one arrow",
-    18: "{} is no code for a place: it means something in orders",
-    19: "{} is no name for a place: it means something in orders",
+    18: "{} is not a valid code for a place: it means something in orders",
+    19: "{} is not a valid name for a place: it means something in orders",
     20: "the name {} stands for two things",
     21: "the alias {} stands for two things",
-    22: "{} stands before any power: {}",
-    23: "INHABITS stands before any power: {}",
-    24: "{} stands before any power: {}",
-    25: "UNITS stands before any power",
-    26: "a unit stands before any power",
+    22: "{} comes before any power: {}",
+    23: "INHABITS comes before any power: {}",
+    24: "{} comes before any power: {}",
+    25: "UNITS comes before any power",
+    26: "a unit comes before any power",
     28: "DUMMIES takes a list of powers",
-    29: "DUMMY stands before any power",
-    32: "AMEND changes {}, which is no place yet",
-    34: "UNPLAYED stands before any power",
-    37: "{} is no power that could be removed",
-    41: "{} is no name for a power: it means something in orders",
-    42: "{} is no name for a power: one or three letters are taken for a place or an order",
+    29: "DUMMY comes before any power",
+    32: "AMEND changes {}, which is not a place yet",
+    34: "UNPLAYED comes before any power",
+    37: "{} is not a power that could be removed",
+    41: "{} is not a valid name for a power: it means something in orders",
+    42: "{} is not a valid name for a power: one or three letters are taken for a place or an order",
     44: "{} has coasts that border {}, so it has to border it, too",
 }
 

@@ -136,7 +136,7 @@ def _read_legal(order: str, board: Board) -> Reading:
     """The reading of a legal order, which is always understood."""
     reading = _read(order.split(), board)
     if reading is None:
-        raise OrderSyntaxError(f"{order!r} is no order")
+        raise OrderSyntaxError(f"{order!r} is not an order")
     return replace(reading, via="VIA" if order.endswith(" VIA") else "")
 
 

@@ -110,7 +110,7 @@ def refuse_messages(player: str, messages: Mapping[str, str], strict: bool) -> l
     Raises:
         PressError: if strict and there are any.
     """
-    refused = [f"message from {player} to {checks.shown(to)}: this is no message round" for to in messages]
+    refused = [f"message from {player} to {checks.shown(to)}: this is not a message round" for to in messages]
     if strict and refused:
         raise PressError(refused[0])
     return refused

@@ -186,7 +186,7 @@ class DiplomacyEnv(AECEnv):
         agent = self.agent_selection
         if self.terminations[agent] or self.truncations[agent]:
             if action is not None:
-                raise GameOverError(f"{agent} is terminated or truncated: step(None) takes it off, reset() begins anew")
+                raise GameOverError(f"{agent} is terminated or truncated: call step(None) to remove it, or reset()")
             self._was_dead_step(action)
             return
         turn = self._turns[0]
@@ -241,7 +241,7 @@ class DiplomacyEnv(AECEnv):
         """Submit one order in addition to those given before."""
         if not self._is_open(turn, number):
             text = self.board.orders.texts[number]
-            reason = f"{text!r} (order {number}) is not open to {turn.agent} now: see the action mask"
+            reason = f"{text!r} (order {number}) is not allowed for {turn.agent} now: see the action mask"
             if self.setting.strict:
                 raise IllegalOrderError(reason)
             self._turns.popleft()

@@ -139,7 +139,7 @@ def _check_text(where: str, text: object) -> None:
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise PressError(f"{where} is no valid Unicode text: {error}") from error
+        raise PressError(f"{where} is not valid Unicode: {error}") from error
 
 
 def messages_space(board: Board, rules: Rules) -> spaces.Box:

@@ -158,7 +158,7 @@ def save_record(record: dict[str, Any], path: str | os.PathLike[str]) -> None:
     draft = target.with_name(f".{target.name[:40]}.{os.getpid()}.draft")
     try:
         if target.exists() and not target.is_file():  # a folder, or a device or pipe, which would be replaced
-            raise RecordError(f"cannot write {str(target)!r:.300}: it is no regular file")
+            raise RecordError(f"cannot write {str(target)!r:.300}: it is not a regular file")
         with open(draft, "w", encoding="utf-8") as file:
             json.dump(record, file, ensure_ascii=False)
             file.flush()
@@ -173,7 +173,7 @@ def save_record(record: dict[str, Any], path: str | os.PathLike[str]) -> None:
 def _reason(error: Exception) -> str:
     if isinstance(error, OSError):
         return error.strerror or str(error)
-    return "the name or the text is no valid Unicode"
+    return "the name or the text is not valid Unicode"
 
 
 def _path(path: object) -> Path:
@@ -198,15 +198,15 @@ def load_record(path: str | os.PathLike[str]) -> dict[str, Any]:
     try:
         record = json.loads(content.decode())
     except (ValueError, RecursionError) as error:
-        raise RecordError(f"{shown} is damaged or no saved game (JSON expected): {error!s:.200}") from error
+        raise RecordError(f"{shown} is damaged or not a saved game (JSON expected): {error!s:.200}") from error
     if not isinstance(record, dict) or not isinstance(record.get("phases"), list) or not record["phases"]:
-        raise RecordError(f'{shown} is no saved game: it has no list of "phases"')
+        raise RecordError(f'{shown} is not a saved game: it has no list of "phases"')
     return record
 
 
 def _content(source: Path, shown: str) -> bytes:
     if not stat.S_ISREG(source.stat().st_mode):  # checked before opening: a pipe would wait for a writer
-        raise RecordError(f"cannot read {shown}: it is no regular file")
+        raise RecordError(f"cannot read {shown}: it is not a regular file")
     with source.open("rb") as file:
         content = file.read(LARGEST_FILE + 1)
     if len(content) > LARGEST_FILE:
@@ -253,7 +253,7 @@ def _check_digest(record: dict[str, Any]) -> None:
         return
     if extra.get("sha256") != digest_of(record):
         raise RecordError(
-            "saved game was edited or is damaged: it is not what its SHA-256 says. To load it all the same, and play "
+            "saved game was edited or is damaged: it does not match its SHA-256. To load it nevertheless, and replay "
             "what it says, pass allow_edited=True"
         )
 
@@ -314,7 +314,7 @@ def compare(position: Position, phase: dict[str, Any], number: int) -> None:
         if _sorted(theirs) != _sorted(ours[key]):
             raise RecordError(
                 f"saved game is damaged: {key} of {phase['name']} do not follow from the orders before: "
-                f"recorded {theirs!s:.300}, played again {ours[key]!s:.300}"
+                f"recorded {theirs!s:.300}, replayed {ours[key]!s:.300}"
             )
 
 
@@ -336,7 +336,7 @@ def _compare_parts(ours: dict[str, Any], theirs: dict[str, Any], where: str) -> 
     for key, value in ours.items():
         if json.loads(json.dumps(theirs[key])) != value:
             raise RecordError(
-                f"saved game is damaged: {key} of {where}: recorded {theirs[key]!r:.200}, played again {value!r:.200}"
+                f"saved game is damaged: {key} of {where}: recorded {theirs[key]!r:.200}, replayed {value!r:.200}"
             )
 
 

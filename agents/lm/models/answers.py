@@ -35,7 +35,7 @@ def parsed(content: bytes) -> Any:
     try:
         return json.loads(content, parse_int=_integer)
     except (ValueError, RecursionError) as error:
-        raise Fault("malformed", f"the answer of {len(content)} bytes is no JSON: {clean(str(error))}") from None
+        raise Fault("malformed", f"the answer of {len(content)} bytes is not JSON: {clean(str(error))}") from None
 
 
 def texts(content: Any) -> Iterator[str]:

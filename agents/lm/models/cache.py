@@ -45,7 +45,7 @@ _LAYOUT = Layout(
     version=1,
     create=_CREATE,
     error=CacheError,
-    damaged="The file is damaged or keeps no replies: move it away or restore it from a copy, and run this again",
+    damaged="The file is damaged or has no replies: move it away or restore it from a copy, and run this again",
     safe="the replies kept so far",
     seconds=60.0,
     is_durable=False,  # a killed process loses nothing, a power cut the last replies; syncing would cost more time
@@ -198,7 +198,7 @@ class ResponseCache:
         try:
             return _outcome(parse_json(text))
         except (ValueError, KeyError, TypeError) as error:
-            raise CacheError(f"{self.path}: {key} is no reply, though its checksum is right. {_CURE}") from error
+            raise CacheError(f"{self.path}: {key} is not a reply, though its checksum is right. {_CURE}") from error
 
     def _run(self, statement: str, *values: str) -> list[Any]:
         """The rows returned by a statement."""

@@ -172,10 +172,10 @@ class Connection:
         if not key:
             raise ConfigError(
                 f"{self._who}: the environment variable {self._key_variable} holds no key: "
-                f"export {self._key_variable}=...; all can be tried without one against python -m agents.lm.stub"
+                f"export {self._key_variable}=...; or try everything without one against python -m agents.lm.stub"
             )
         if not (key.isascii() and key.isprintable()) or " " in key:
-            raise ConfigError(f"{self._who}: what the environment variable {self._key_variable} holds is no key")
+            raise ConfigError(f"{self._who}: the environment variable {self._key_variable} does not hold a valid key")
         return key
 
     @cached_property

@@ -129,7 +129,7 @@ def load_prices(path: str | os.PathLike[str]) -> dict[str, Price]:
     try:
         table = json.loads(_content(Path(path)))
     except (OSError, ValueError, RecursionError) as error:
-        raise ConfigError(f"{path}: no table of prices: {error}") from error
+        raise ConfigError(f"{path}: not a table of prices: {error}") from error
     if not isinstance(table, dict):
         raise ConfigError(f"{path}: give an object of models and their prices, not {type(table).__name__}")
     return {model: _price(entry, f"{path}: {model!r}") for model, entry in table.items()}
@@ -137,7 +137,7 @@ def load_prices(path: str | os.PathLike[str]) -> dict[str, Price]:
 
 def _content(path: Path) -> bytes:
     if path.exists() and not path.is_file():  # a device may be endless
-        raise ValueError("it is no file")
+        raise ValueError("it is not a file")
     with path.open("rb") as file:
         content = file.read(_LONGEST_FILE + 1)
     if len(content) > _LONGEST_FILE:

@@ -79,7 +79,7 @@ class Request:
 
 def _check_text(text: str, where: str) -> None:
     if not text.isascii() and (found := _SURROGATES.search(text)):
-        raise PromptError(f"{where} holds {found.group()!r} at {found.start()}: half a surrogate pair is no text")
+        raise PromptError(f"{where} holds {found.group()!r} at {found.start()}: half a surrogate pair is not text")
 
 
 def _check_settings(request: Request) -> None:

@@ -85,7 +85,7 @@ class ReplayModel:
 
     def __init__(self, path: str | os.PathLike[str], name: str | None = None) -> None:
         if not os.path.exists(path):
-            raise ConfigError(f"{path}: there is no such file of kept replies")
+            raise ConfigError(f"{path}: there is no such file of cached replies")
         self._cache = ResponseCache(path)
         kept = [model for model in self._cache.models() if name in (None, model["name"])]
         if len(kept) != 1:

@@ -371,7 +371,7 @@ class _Messages:
     def _sendable(self, recipient: str, text: str) -> str:
         clean = without_surrogates(text)
         if clean != text:
-            lose(self.losses, "message text", text, "half a surrogate pair is no character")
+            lose(self.losses, "message text", text, "half a surrogate pair is not a character")
         if len(clean) > MAX_MESSAGE_LENGTH:
             reason = f"{len(clean)} characters to {recipient}, {MAX_MESSAGE_LENGTH} are sent"
             lose(self.losses, "message too long", clean, reason)

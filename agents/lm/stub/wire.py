@@ -59,7 +59,7 @@ def read(path: str, body: Any) -> Asked:
     """
     interface = INTERFACES[path.rpartition("/v1/")[2]]
     if not isinstance(body, dict):
-        raise WireError("the body is no JSON object")
+        raise WireError("the body is not a JSON object")
     if unknown := sorted(body.keys() - interface.fields):
         raise WireError(f"Unknown parameter: '{unknown[0]}'.")
     try:
