@@ -4,7 +4,7 @@
 >>> policy = agents.make("exploiter:nice=prosocial,attack=dumbbot")
 >>> policy.reset(agent="FRANCE", seed=0)
 
-then ``policy.act(observation, info)`` in any PettingZoo loop. A policy sees only what its power may see.
+then ``policy.act(observation, info)`` in any PettingZoo loop. A policy sees only what its power is allowed to see.
 
 | spec | player |
 |---|---|
@@ -12,11 +12,11 @@ then ``policy.act(observation, info)`` in any PettingZoo loop. A policy sees onl
 | ``hold`` | holds every unit and builds nothing |
 | ``prosocial`` | the paper's Optimal Prosocial: a fair peaceful partition, then no units at all |
 | ``dumbbot`` | a heuristic attacker without press |
-| ``dove:share=0.25`` | takes open centres, disarms step by step, sends peaceful messages |
-| ``exploiter:nice=SPEC,attack=SPEC`` | nice, then attack, then nice and disarmed |
+| ``dove:share=0.25`` | takes free centres, disarms step by step, sends peaceful messages |
+| ``exploiter:nice=SPEC,attack=SPEC`` | plays `nice`, then `attack`, then `nice` again, disarmed |
 | ``lm:PROVIDER/MODEL`` | a language model: ``lm:openai/NAME,temperature=0.7``; see docs/language-models.md |
 | ``rl:PATH`` | a trained network, from the folder of its checkpoint: ``rl:runs/small``, ``rl:attacker,greedy=no`` |
-| ``import:MODULE.CLASS`` | a player of your own: a class of an importable module |
+| ``import:MODULE.CLASS`` | your own player: a class of an importable module |
 
 and several in one game by a profile, ``"4*dove + 3*random"``: see docs/players.md.
 
@@ -30,7 +30,7 @@ In `modal_env`:
 
 A language model (``lm:...``) writes programs, too.
 
-An exploiter also takes its thresholds: ``units=10,years=3,centers=10,last_years=2`` (a ten-year game's defaults).
+An exploiter also takes its thresholds: ``units=10,years=3,centers=10,last_years=2`` (defaults for ten-year games).
 """
 
 # ruff: noqa: E402 (first of all, the check of whose package this is)

@@ -1,12 +1,12 @@
-"""Tells whether the names of our packages still lead to them, and raises one clear error where one does not.
+"""Checks that the names of our packages are not shadowed by others, and raises one clear error if one is.
 
-The names are not ours alone: the OpenAI Agents SDK (`openai-agents`) installs a top-level `agents`, too, and a folder
-or a script called `training` or `evaluation` stands beside many a program. Where there are two, one hides the other or
-they are written into the same folder, and which one Python finds depends on `sys.path`.
+The names are not only ours: the OpenAI Agents SDK (`openai-agents`) also installs a top-level `agents`, and many a
+program has a folder or script called `training` or `evaluation` beside it. If there are two, one hides the other or
+both are written into the same folder, and which one Python finds depends on `sys.path`.
 
-Each of the five packages runs `check` first of all, on itself and on those that it imports: a script of one's own
-called training.py may import welfare_env. When a name leads elsewhere, our `__init__` of that name never runs; so this
-file uses the standard library alone, and is run by its place instead of its name:
+Each of the five packages runs `check` first, on itself and on those that it imports: your own script called training.py
+may import welfare_env. If a name is shadowed, our `__init__` of that name never runs; so this file uses only the
+standard library, and is run by its path instead of its name:
 `runpy.run_path(str(Path(__file__).parents[1] / "agents" / "_shadow.py"))["check"]("evaluation")`.
 """
 
@@ -29,11 +29,11 @@ NEEDS = {
 
 
 def check(package: str) -> None:
-    """Makes sure that a package and those that it imports are ours and nobody else's; takes a few milliseconds.
+    """Checks that a package and those that it imports are ours; takes a few milliseconds.
 
     Raises:
-        ImportError: a name leads to another package or module (it is first on `sys.path`), or another installed
-            distribution has put its package into the same folder as ours. The message names it and what to do.
+        ImportError: a name leads to another package or module (which is first on `sys.path`), or another installed
+            distribution has put its package into the same folder as ours. The message names it and says what to do.
     """
     if _is_checked(package):
         return
@@ -45,7 +45,7 @@ def check(package: str) -> None:
 
 
 def _check_place(name: str) -> None:
-    """Raises ImportError where a name does not lead to our package."""
+    """Raises ImportError if a name does not lead to our package."""
     ours = _FOLDER / name / "__init__.py"
     spec = find_spec(name)
     found = Path(spec.origin).resolve() if spec and spec.origin else None
@@ -54,7 +54,7 @@ def _check_place(name: str) -> None:
 
 
 def _is_checked(package: str) -> bool:
-    """Whether another package of ours that needs this one is imported, and so has looked at it already."""
+    """Whether another package of ours that imports this one has been imported, and so has checked it already."""
     for other, needed in NEEDS.items():
         file = getattr(sys.modules.get(other), "__file__", None)
         if other != package and package in needed and file and Path(file).resolve() == _FOLDER / other / "__init__.py":
@@ -65,8 +65,8 @@ def _is_checked(package: str) -> bool:
 def _other_owners(folder: Path, names: tuple[str, ...]) -> dict[str, str]:
     """Name -> the distributions installed in `folder`, other than ours, that list files below that name.
 
-    Their RECORD files are searched as bytes: `importlib.metadata.packages_distributions` parses every line of every
-    one and takes twenty times as long.
+    Their RECORD files are searched as bytes: `importlib.metadata.packages_distributions` parses every line of each and
+    takes twenty times as long.
     """
     owners: dict[str, list[str]] = {}
     for info in sorted(entry for entry in os.listdir(folder) if entry.endswith(".dist-info")):

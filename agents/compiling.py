@@ -1,4 +1,4 @@
-"""Says in a line on stderr that functions are being compiled. Loads numba, so it is imported when a command runs."""
+"""Prints a line on stderr while functions are being compiled. Imports numba, so commands import it lazily."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ COMPILES = "compiling for this machine: a minute or two, the first time only"
 
 
 class CompilingTold(event.Listener):
-    """Says once that a function of ours is compiled: numba tells of none that it has kept from an earlier run.
+    """Prints once that a function is being compiled; numba sends no event for functions in its cache.
 
     Args:
-        may_tell: whether nobody else has said so already.
+        may_tell: whether to print, e.g. because nothing was printed so far.
     """
 
     def __init__(self, may_tell: Callable[[], bool] = lambda: True) -> None:
@@ -30,16 +30,16 @@ class CompilingTold(event.Listener):
                 print(COMPILES, file=sys.stderr, flush=True)
 
     def on_end(self, seen: event.Event) -> None:
-        """Nothing to say."""
+        """Does nothing."""
 
 
 @contextmanager
 def compiling_told() -> Iterator[None]:
-    """Says in a line on stderr that functions are being compiled, where that is so."""
+    """Prints a line on stderr when functions are compiled within the block."""
     with event.install_listener("numba:compile", CompilingTold()):
         yield
 
 
 def tell_compiling(may_tell: Callable[[], bool]) -> None:
-    """The same from now on, for a worker process."""
+    """The same from now on, for worker processes."""
     event.register("numba:compile", CompilingTold(may_tell))

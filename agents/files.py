@@ -1,7 +1,7 @@
-"""Files that somebody may have damaged, or put something else in the place of: read whole, or refused.
+"""Safe reading of files that may be damaged, or be something else than files.
 
-A pipe would keep its reader waiting, a device has no end, and a small file can hold JSON that is nested too deeply to
-read. Here all of that is an OSError or a ValueError, as a missing file and broken JSON are.
+A pipe would make its reader wait, a device has no end, and a small file can hold JSON that is nested too deeply. Here
+all of that is an OSError or a ValueError, like a missing file or invalid JSON.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ _SHOWN = 200  # characters of a path in an error
 
 
 def irregular(path: str | os.PathLike[str]) -> str:
-    """What is wrong with a path where a file is wanted; "" for a regular file, and where there is nothing yet.
+    """Why a path cannot be a file; "" for a regular file, or if nothing is there yet.
 
     Raises:
-        OSError: it cannot be looked at, or is no path at all.
+        OSError: it cannot be inspected, or is not a valid path.
     """
     try:
         mode = os.stat(path).st_mode
@@ -37,7 +37,7 @@ def read_file(path: str | os.PathLike[str], most: int = LARGEST) -> bytes:
     """The contents of a file.
 
     Raises:
-        OSError: it cannot be read, is no regular file, or is larger than `most` bytes.
+        OSError: it cannot be read, is not a regular file, or is larger than `most` bytes.
     """
     if wrong := irregular(path):
         raise OSError(f"it {wrong}")
@@ -47,10 +47,10 @@ def read_file(path: str | os.PathLike[str], most: int = LARGEST) -> bytes:
 
 
 def parse_json(text: str | bytes) -> Any:
-    """What JSON says.
+    """Parse JSON.
 
     Raises:
-        ValueError: it is no JSON, or is nested too deeply.
+        ValueError: it is not JSON, or is nested too deeply.
     """
     try:
         return json.loads(text)
@@ -59,7 +59,7 @@ def parse_json(text: str | bytes) -> Any:
 
 
 def shown(path: str | os.PathLike[str]) -> str:
-    """A path as errors tell it: the end of a very long one is left out."""
+    """A path for an error message; very long ones are cut off."""
     text = os.fspath(path)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 

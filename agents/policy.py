@@ -22,19 +22,19 @@ class Policy(Protocol):
         """Prepares for a new game as `agent` (a power's name). The same seed replays the same game."""
 
     def act(self, observation: Any, info: Mapping[str, Any]) -> Any:
-        """The action for what the environment asks now, given its `observation` and `info` (with ``info["view"]``)."""
+        """The action in the current turn, given the environment's `observation` and `info` (with ``info["view"]``)."""
 
 
 class ScriptedPolicy:
     """Base of policies that read the view and answer with order strings and messages.
 
     A subclass implements `movement` and `winter`, optionally `retreat_to` or `retreats`, or all of `orders`; and
-    `messages` if it speaks. Orders are computed once per phase and messages once per message round, so repeated
-    questions about a phase or round get the same answer.
+    `messages` if it speaks. Orders are computed once per phase and messages once per message round, so repeated calls
+    in a phase or round get the same answer.
 
     Attributes:
         agent: the power it plays, from `reset`.
-        rng: its own generator, seeded by the seed and the power, so that powers reset with one seed differ.
+        rng: its own generator, seeded by the seed and the power, so that powers reset with the same seed differ.
     """
 
     agent: str
@@ -70,7 +70,7 @@ class ScriptedPolicy:
         raise NotImplementedError
 
     def retreats(self, view: View) -> list[str]:
-        """Sends the dislodged units to different places, picked one by one by `retreat_to`."""
+        """Retreats the dislodged units to different places, chosen one by one by `retreat_to`."""
         orders, taken = [], set()
         for unit, legal in view.legal_orders.items():
             places = [order.split()[-1] for order in legal if " R " in order]
@@ -80,7 +80,7 @@ class ScriptedPolicy:
         return orders
 
     def retreat_to(self, view: View, unit: str, places: list[str]) -> str | None:
-        """Which of `places` (locations no other unit of ours retreats to) the unit takes; None disbands it.
+        """The place that a unit retreats to, of `places` (which exclude retreats of our other units); None disbands it.
 
         The default is the first one.
         """
@@ -91,7 +91,7 @@ class ScriptedPolicy:
         raise NotImplementedError
 
     def messages(self, view: View) -> list[tuple[str, str]]:
-        """What to say in this message round: (recipient, text), a recipient being a power or ``"GLOBAL"``."""
+        """The messages of this round: (recipient, text) pairs; a recipient is a power or ``"GLOBAL"``."""
         return []
 
     def own_units(self, view: View) -> list[str]:

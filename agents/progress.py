@@ -1,7 +1,7 @@
-"""How far long work is, shown by commands on stderr, so that stdout can be piped.
+"""Progress of long work, shown by commands on stderr, so that stdout can be piped.
 
-Where somebody looks on there is a bar, and elsewhere a line every ten seconds. The library itself stays silent: only
-commands use this.
+On a terminal there is a bar, elsewhere a line every ten seconds. The library itself stays silent: only commands use
+this.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from rich.progress import (
 )
 
 EVERY = 10.0  # seconds between two lines
-MEMORY = 600.0  # seconds whose pace is taken for that of the rest
+MEMORY = 600.0  # seconds over which the speed is averaged for the time left
 
 
 def plain_console(stderr: bool = False, width: int | None = None) -> Console:
-    """A console that shows all text as it is: in rich's own, brackets are markup, and what colons enclose an emoji."""
+    """A console that shows text as it is: by default rich interprets brackets as markup, and :names: as emoji."""
     return Console(stderr=stderr, width=width, markup=False, emoji=False, highlight=False)
 
 
 class Meter:
-    """How far some work is. It may have several stages, one after the other; see `metered`."""
+    """The progress of some work, which may have several stages in sequence; see `metered`."""
 
     def __init__(self, is_watched: bool) -> None:
         columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
@@ -47,23 +47,23 @@ class Meter:
         self._task: TaskID | None = None
 
     def stage(self, what: str, total: int, unit: str) -> None:
-        """Another stage begins, in place of the one before."""
+        """Begins another stage, which replaces the one before."""
         if self._task is not None:
             self.bar.remove_task(self._task)
         self._task = self.bar.add_task(what, total=total, unit=unit)
 
     def advance(self, count: int) -> None:
-        """So many more are done."""
+        """Adds to the number done."""
         if self._task is not None:
             self.bar.advance(self._task, count)
 
     def reach(self, done: int, what: str | None = None) -> None:
-        """So many are done in all."""
+        """Sets the number done."""
         if self._task is not None:
             self.bar.update(self._task, completed=done, description=what)
 
     def line(self) -> str:
-        """How far it is, in words: "playing: 12 of 60 games, 0:35 so far, about 2:20 left"."""
+        """The progress in words: "playing: 12 of 60 games, 0:35 so far, about 2:20 left"."""
         return "".join(map(_line, self.bar.tasks))
 
 
@@ -82,7 +82,7 @@ def _clock(seconds: float) -> str:
 
 @contextmanager
 def metered(what: str, total: int, unit: str) -> Iterator[Meter]:
-    """Shows how far some work is, as long as the block lasts."""
+    """Shows the progress of some work for the duration of the block."""
     meter, is_over = Meter(sys.stderr.isatty()), Signal()
     meter.stage(what, total, unit)
 

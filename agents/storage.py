@@ -1,4 +1,4 @@
-"""What files of SQLite that several processes write to at once have in common: replies of models, finished games."""
+"""SQLite files that several processes write at once: replies of models, finished games."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from pathlib import Path
 from agents.files import irregular, reason, shown
 from welfare_env.errors import WelfareEnvError
 
-_SMALLEST = 512  # bytes of an SQLite database that holds anything
-_PRIVATE = 0o600  # what players and models said is for the owner, who may let others read it
+_SMALLEST = 512  # bytes of the smallest SQLite database that is not empty
+_PRIVATE = 0o600  # only the owner may read what players and models said, unless the owner permits others
 _DAMAGED = frozenset(
     {
-        sqlite3.SQLITE_ERROR,  # our statements are right: the tables are not
+        sqlite3.SQLITE_ERROR,  # our statements are right, so the tables are wrong
         sqlite3.SQLITE_CORRUPT,
         sqlite3.SQLITE_NOTADB,
         sqlite3.SQLITE_FORMAT,
@@ -26,17 +26,17 @@ _DAMAGED = frozenset(
         sqlite3.SQLITE_TOOBIG,
     }
 )
-_UNREADABLE = "Could not decode to UTF-8"  # of Python's own, without a code of SQLite
+_UNREADABLE = "Could not decode to UTF-8"  # Python's own error, without an SQLite code
 
 
 def _use_write_ahead_log(connection: sqlite3.Connection, seconds: float) -> None:
-    """Readers and a writer do not wait for each other then. The change itself does not heed SQLite's busy timeout.
+    """Readers and a writer then do not wait for each other. The change itself ignores SQLite's busy timeout.
 
     Args:
-        seconds: how long to wait for other processes.
+        seconds: time to wait for other processes.
 
     Raises:
-        sqlite3.Error: they have kept the file locked, or it cannot be used.
+        sqlite3.Error: the file stayed locked, or cannot be used.
     """
     deadline = time.monotonic() + seconds
     while True:
@@ -53,9 +53,9 @@ def _advice(error: sqlite3.Error, seconds: float, damaged: str, safe: str) -> st
     """What to do about an error.
 
     Args:
-        seconds: how long other processes were waited for.
-        damaged: what to do about a file that is none of ours, or is broken.
-        safe: what a full disk does not endanger.
+        seconds: time that other processes were waited for.
+        damaged: advice for a file that is not ours, or is damaged.
+        safe: what is safe even if the disk is full.
     """
     if _is_busy(error):
         return f"Another process has kept it locked for {seconds:.0f} s: end that process and run this again"
@@ -72,23 +72,23 @@ def _is_busy(error: sqlite3.Error) -> bool:
 
 
 def _kind(error: sqlite3.Error) -> int:
-    """The low byte is the kind of error, the rest its variety."""
+    """The kind of an error: the low byte of SQLite's extended code."""
     return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
 
 
 @dataclass(frozen=True)
 class Layout:
-    """What a kind of file of ours looks like.
+    """The layout of one kind of our files.
 
     Attributes:
-        application: tells our files from other programs' databases: the number in SQLite's application_id.
-        version: of the tables, in SQLite's user_version.
-        create: the statement that makes the table.
-        error: what is raised about a file. Its message names the file and says what to do.
-        damaged: what to do about a file that is none of ours, or is broken.
-        safe: what a full disk does not endanger.
-        seconds: how long to wait for other processes.
-        is_durable: whether what was written outlasts a power cut, too, and not only the end of the process.
+        application: SQLite's application_id, which distinguishes our files from other programs' databases.
+        version: version of the tables, in SQLite's user_version.
+        create: the statement that creates the table.
+        error: the error class for the file. Messages name the file and say what to do.
+        damaged: advice for a file that is not ours, or is damaged.
+        safe: what is safe even if the disk is full.
+        seconds: time to wait for other processes.
+        is_durable: whether writes survive a power cut, not just the end of the process.
     """
 
     application: int
@@ -101,14 +101,14 @@ class Layout:
     is_durable: bool
 
     def connect(self, path: Path, same_thread: bool = True) -> sqlite3.Connection:
-        """Opens a file, in autocommit: each statement is a transaction. A new one is made, and its folder, too.
+        """Opens a file, in autocommit: each statement is a transaction. A missing file is created, with its folder.
 
         Args:
-            path: of the file.
-            same_thread: whether only the thread that opens it may use it; else the caller has threads take turns.
+            path: path of the file.
+            same_thread: whether only the thread that opens it may use it; otherwise the caller must serialise access.
 
         Raises:
-            error: it is another program's or of another version, no file, or cannot be made.
+            error: it is another program's or of another version, not a file, or cannot be created.
             sqlite3.Error: it cannot be used.
         """
         self._make_room(path)
@@ -122,20 +122,20 @@ class Layout:
 
     @contextmanager
     def guard(self, path: Path) -> Iterator[None]:
-        """Raises `error` for whatever goes wrong with a file while it is used."""
+        """Turns all errors in the use of a file into `error`."""
         try:
             yield
         except sqlite3.Error as error:
             told = _advice(error, self.seconds, self.damaged, self.safe)
             raise self.error(f"{shown(path)}: {error}. {told}") from error
-        except UnicodeDecodeError as error:  # of a damaged name that SQLite quotes
-            raise self.error(f"{shown(path)}: a name in it is no text. {self.damaged}") from error
+        except UnicodeDecodeError as error:  # from a damaged name that SQLite quotes
+            raise self.error(f"{shown(path)}: a name in it is not text. {self.damaged}") from error
 
     def _make_room(self, path: Path) -> None:
-        """Makes folder and file where there are none, the file readable for its owner only; SQLite's logs follow it.
+        """Creates folder and file if missing; the file, and so SQLite's logs, readable only by the owner.
 
         Raises:
-            error: that cannot be done, or something else is there.
+            error: that fails, or something else is there.
         """
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -149,16 +149,16 @@ class Layout:
                 os.close(os.open(path, os.O_CREAT | os.O_RDWR, _PRIVATE))
         except OSError as error:
             raise self.error(f"{shown(path)}: it cannot be made ({reason(error)}); choose another path") from error
-        if wrong:  # before SQLite writes a journal beside a device
+        if wrong:  # before SQLite writes a journal next to a device
             raise self.error(f"{path}: it {wrong}; choose another path")
-        if 0 < path.stat().st_size < _SMALLEST:  # SQLite would begin it anew
-            raise self.error(f"{path}: no SQLite database. {self.damaged}")
+        if 0 < path.stat().st_size < _SMALLEST:  # SQLite would overwrite it
+            raise self.error(f"{path}: not an SQLite database. {self.damaged}")
 
     def _prepare(self, connection: sqlite3.Connection, path: Path) -> None:
-        """Checks that the file is ours before anything is written to it; lays out a new one."""
+        """Checks that the file is ours before anything is written to it; sets up a new one."""
         if self._is_new(connection, path):
             connection.execute("BEGIN IMMEDIATE")
-            if self._is_new(connection, path):  # still, now that no other process can write to it
+            if self._is_new(connection, path):  # checked again, now that no other process can write to it
                 connection.execute(self.create)
                 connection.execute(f"PRAGMA application_id = {self.application}")
                 connection.execute(f"PRAGMA user_version = {self.version}")

@@ -1,10 +1,10 @@
-"""How errors quote a value that is wrong."""
+"""How errors quote a wrong value."""
 
 from __future__ import annotations
 
 
 def told(value: object) -> str:
-    """A value as errors quote it: Python refuses to write down numbers of thousands of digits."""
+    """A value as quoted in errors: Python refuses to print numbers of thousands of digits."""
     if isinstance(value, int) and value.bit_length() > 1000:
         return f"{'-' * (value < 0)}2**{value.bit_length() - 1} or more"
     try:

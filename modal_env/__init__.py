@@ -1,6 +1,6 @@
 """Modal combat: open-source games between agents that are formulas of provability logic.
 
-An agent is a formula about what its opponent X does: ``[]X(me)``, "it is provable that X cooperates with me", is
+An agent is a formula about its opponent X: ``[]X(me)``, "it is provable that X cooperates with me", is
 FairBot. Two agents that read each other's formulas play the prisoner's dilemma, and modelling the opponent has a cost
 (Garrabrant, "Prisoners' Dilemma with Costs to Modeling", 2018).
 
@@ -21,7 +21,7 @@ FairBot. Two agents that read each other's formulas play the prisoner's dilemma,
 {'player_0': 1.9, 'player_1': 1.8}
 
 Agents: `parse`, `Agent`, `LIBRARY` (by name) with `SOURCES`, and each as an attribute: `FairBot`, `PrudentBot` ...
-Plays: `play`, `tournament`, `fixed_point`, and `replies` (every possible outcome against given agents).
+Plays: `play`, `tournament`, `fixed_point`, and `replies` (all possible outcomes against given agents).
 The game: `Game`, `equilibria`, `ranges`, `exploitability`, `survives`, `survival_range`.
 Populations: `replicator`, `growth`, `basins`.
 Environments: `make`, `parallel_env`, described in `modal_env.envs.aec`. Command line: ``python -m modal_env --help``.
@@ -156,22 +156,22 @@ def make(
     """Modal combat as a PettingZoo AEC environment; see `modal_env.envs.aec` for actions and observations.
 
     Args:
-        epsilon: what a unit of cost takes from the payoff. A float stands for the decimal number that it prints as.
+        epsilon: the price of one unit of cost. Floats are read as the decimal number they print as: 0.1 is 1/10.
         actions: how players choose programs: "library", by number; "formula", as text; "tokens", token by token.
-        agents: agents, names of the library's or formulas. The programs to choose from; under "formula" and "tokens"
-            those that formulas may call the opponent on, which need names.
-        rounds: how many rounds a game has, at most 100,000.
-        players: how many players, an even number up to 1000, and fewer where they see many tokens of each other. More
-            than two are paired at random in every round.
+        agents: the programs to choose from: agents, names in the library, or formulas. Under "formula" and "tokens" the
+            agents that formulas may call the opponent on, which need names.
+        rounds: number of rounds of a game, at most 100,000.
+        players: number of players, even, at most 1000 (fewer if they see many tokens of each other). More than two are
+            paired at random in every round.
         cost: what modelling costs: "depth" (the post's), "size", "opponent", "sum" or "worlds", see
         `modal_env.games.game`.
-        budget: the longest formula: in characters under "formula" (1,000; at most 10,000), in tokens under "tokens"
-            (16; at most 500).
-        strict: raise on programs that cannot be read instead of playing DefectBot.
+        budget: maximal length of a formula: in characters under "formula" (1,000; at most 10,000), in tokens under
+            "tokens" (16; at most 500).
+        strict: raise an error for invalid programs instead of playing DefectBot.
         render_mode: "human" (prints), "ansi" (returns text) or None.
 
     Raises:
-        GameError, FormulaError: with what was given and what would be right.
+        GameError, FormulaError: an argument is invalid; the message says what would be right.
     """
     from modal_env.envs.aec import ModalCombatEnv, OrderedEnv
 
@@ -219,7 +219,7 @@ def parallel_env(
 
 
 def replies(opponents: Iterable[Agent | str], calls: Iterable[Agent | str] = (), *, depth: int = 2) -> list[Reply]:
-    """All that agents of a depth can do against some opponents; see `modal_env.search.best_replies.replies`."""
+    """All outcomes of agents of a depth against some opponents; see `modal_env.search.best_replies.replies`."""
     from modal_env.search.best_replies import replies  # which loads numba
 
     return replies(opponents, calls, depth=depth)

@@ -1,4 +1,4 @@
-"""What callers give: lists and numbers of any kind, checked at the door, and told in messages."""
+"""Checks of input: lists and numbers of any type, and how they are shown in error messages."""
 
 from __future__ import annotations
 
@@ -16,42 +16,42 @@ from modal_env.errors import GameError
 Number = Fraction | int | float | str
 
 SIZES = (-330, 330)
-"""Powers of ten between which numbers are read; every float but 0 lies there."""
+"""Allowed sizes of numbers, as powers of ten; they include all floats but 0."""
 EPSILONS = (-30, 6)
-"""The same for epsilon."""
+"""Allowed sizes of epsilon, as powers of ten."""
 MAX_DIGITS = 400
-"""Of the text of a number, and about as many of the numerator and the denominator of a fraction."""
+"""Of the text of a number; numerators and denominators are bounded by about the same."""
 MAX_BITS = 4 * MAX_DIGITS
 MAX_SEED = 1 << 128
 _EXPONENT = re.compile(r"e([-+]?[\d_]+)\s*\Z", re.IGNORECASE)
 
 
 def shown(value: object) -> str:
-    """What was given, for a message."""
+    """A value of any type as a short text for an error message."""
     try:
         return f"{value!r:.80}"
     except (
         ValueError,
         RecursionError,
-    ):  # Python prints no integers of more than 4300 digits, and no lists in lists in ...
+    ):  # Python does not print integers of more than 4300 digits, or very deeply nested lists
         return f"of type {type(value).__name__}, too long to print"
 
 
 def items(given: object, most: int | None = None) -> tuple[object, ...] | None:
-    """What a sequence or another iterable has, the first `most` of it; None of a text and of what is no iterable."""
+    """The first `most` items of an iterable (default: all); None for strings and anything that is not iterable."""
     if isinstance(given, (str, bytes)):
         return None
     try:
-        return tuple(islice(given, most))  # type: ignore[call-overload]  # which raises TypeError if it is no iterable
+        return tuple(islice(given, most))  # type: ignore[call-overload]  # raises TypeError if it is not iterable
     except TypeError:
         return None
 
 
 def whole(name: str, value: object, least: int, most: int | None = None) -> int:
-    """A whole number within bounds, of Python or numpy.
+    """Check a whole number, of Python or numpy, against bounds.
 
     Raises:
-        GameError: something else.
+        GameError: it is not a whole number within bounds.
     """
     found = integer(value)
     if found is None or found < least or (most is not None and found > most):
@@ -61,15 +61,15 @@ def whole(name: str, value: object, least: int, most: int | None = None) -> int:
 
 
 def _short(number: int) -> str:
-    """1,000,000, and 10^400 for that."""
+    """A number with separators, or as 10^400 if it is long."""
     return f"{number:,}" if number < 10**15 else f"10^{len(str(number)) - 1}"
 
 
 def seed_of(value: object) -> int:
-    """A seed of random numbers.
+    """Check a random seed.
 
     Raises:
-        GameError: no whole number from 0 to 2^128.
+        GameError: it is not a whole number from 0 to 2^128.
     """
     found = integer(value)
     if found is None or not 0 <= found <= MAX_SEED:
@@ -78,12 +78,12 @@ def seed_of(value: object) -> int:
 
 
 def integer(value: object) -> int | None:
-    """A whole number, of Python or numpy; None of anything else. True and False are no numbers."""
+    """A Python or numpy integer as an int; None for anything else, booleans included."""
     return None if isinstance(value, bool) or not isinstance(value, Integral) else int(value)
 
 
 def real(value: object) -> float:
-    """A number as a float: nan if it is none (a text, a truth value), or beyond all floats."""
+    """A number as a float; nan if it is not a number (a text, a boolean) or too large for a float."""
     try:
         return math.nan if isinstance(value, bool) or not isinstance(value, Real) else float(value)
     except OverflowError:
@@ -91,10 +91,10 @@ def real(value: object) -> float:
 
 
 def choice(name: str, value: object, choices: Iterable[str]) -> str:
-    """One of some words.
+    """Check that a value is one of some words.
 
     Raises:
-        GameError: something else.
+        GameError: it is not one of them.
     """
     if not isinstance(value, str) or value not in choices:
         raise GameError(f"{name}={shown(value)}: choose one of {', '.join(map(repr, choices))}")
@@ -102,15 +102,15 @@ def choice(name: str, value: object, choices: Iterable[str]) -> str:
 
 
 def exact(value: object, name: str, sizes: tuple[int, int] = SIZES) -> Fraction:
-    """A number as a Fraction; a float stands for the decimal number that it prints as, so 0.1 is 1/10.
+    """A number as a Fraction. Floats are read as the decimal number they print as, so 0.1 is 1/10.
 
     Args:
-        value: a whole number, a fraction or a float, of Python or numpy, or the text of one, of `MAX_DIGITS` at most.
-        name: what it is, for the message.
-        sizes: powers of ten between which its size lies, unless it is 0.
+        value: a whole number, a fraction or a float, of Python or numpy, or a text of one with at most `MAX_DIGITS`.
+        name: what the number is, for the error message.
+        sizes: powers of ten that bound its size, unless it is 0.
 
     Raises:
-        GameError: no finite number, or one that is too small, too large, or has too many digits.
+        GameError: it is not a finite number, or is too small, too large, or has too many digits.
     """
     is_far = _is_far(value)
     found = None if is_far else _fraction(value)
@@ -124,7 +124,7 @@ def exact(value: object, name: str, sizes: tuple[int, int] = SIZES) -> Fraction:
 
 
 def _is_far(value: object) -> bool:
-    """Whether a number is too large, too small or too long to be worked with."""
+    """Whether a number is too large, too small or too long to compute with."""
     if isinstance(value, Rational):
         return max(int(value.numerator).bit_length(), int(value.denominator).bit_length()) > MAX_BITS
     if not isinstance(value, str):
@@ -132,12 +132,12 @@ def _is_far(value: object) -> bool:
     found = _EXPONENT.search(value[-MAX_DIGITS:])
     try:
         return len(value) > MAX_DIGITS or (found is not None and abs(int(found[1])) > MAX_DIGITS)
-    except ValueError:  # 1e__5 is no number
+    except ValueError:  # e.g. 1e__5
         return False
 
 
 def _fraction(value: object) -> Fraction | None:
-    """The number that something stands for; None of what is no number."""
+    """The value as a Fraction; None if it is not a number."""
     if isinstance(value, bool):
         return None
     if isinstance(value, Rational):

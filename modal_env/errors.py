@@ -1,15 +1,15 @@
-"""Errors that the public edge raises. Every message says what came in, where, and what would be right."""
+"""Errors raised for bad input. Every message says what was given, where, and what would be right."""
 
 
 class ModalError(Exception):
-    """Base of all errors raised on purpose by this package."""
+    """Base of all errors that this package raises on purpose."""
 
 
 class FormulaError(ModalError, ValueError):
-    """A text or a tree that is no formula, or no agent.
+    """A text or a tree is not a formula, or not an agent.
 
     Attributes:
-        text: what was read; "" where there was no text.
+        text: the text that was read, or "".
         position: index into `text` of the first character that is wrong; the message counts from 1.
     """
 
@@ -20,8 +20,8 @@ class FormulaError(ModalError, ValueError):
 
 
 class GameError(ModalError, ValueError):
-    """A parameter of a game, a play or a tournament that makes no sense."""
+    """An invalid argument of a game, a play or a tournament."""
 
 
 class ActionError(ModalError, ValueError):
-    """Something given to an environment is no action at all, or for an agent that does not exist."""
+    """What was given to an environment is not an action, or is for an agent that does not exist."""

@@ -1,4 +1,4 @@
-"""Long work tells how far it has come: it calls a report with the share that is done, from 0 to 1, again and again."""
+"""Progress reports: long computations call a `Report` repeatedly with the share of work done, from 0 to 1."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ Report = Callable[[float], object]
 
 
 def unheard(share: float) -> None:
-    """The report of who does not want to know."""
+    """A report that is ignored."""
 
 
 def part(report: Report, low: float, high: float) -> Report:
-    """The report of a part of the work, which takes it from one share to another."""
+    """The report of one part of the work, which takes it from share `low` to `high`."""
     return lambda share: report(low + share * (high - low))

@@ -1,6 +1,6 @@
-"""Tables for the terminal and as plain text, which fit the width that there is.
+"""Tables for the terminal and as plain text, fitted to the available width.
 
-Formulas hold brackets: all that tables show is `Text`, in which rich looks for no markup.
+Formulas contain brackets, so all cells are `Text`, in which rich does not interpret markup.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 WIDE = 124  # columns of a table that goes to a file or a pipe
-HEAD = 6  # characters of a name that heads a column, at least
+HEAD = 6  # characters of a name in a column head, at least
 BETWEEN = 3  # characters between the contents of two columns
 
 
@@ -28,7 +28,7 @@ def as_text(shown: Group) -> str:
 
 @dataclass(frozen=True)
 class Square:
-    """A row and a column an agent; where not all columns fit side by side, several tables, one below the other."""
+    """A square table with a row and a column per agent; split into several tables if it is too wide."""
 
     title: str
     labels: Sequence[str]
@@ -57,10 +57,10 @@ class Square:
 
 @dataclass(frozen=True)
 class Rows:
-    """A table; where it is too narrow for its columns, a list with a line for each cell.
+    """A table; if the columns do not fit, a list with one line per cell.
 
     Attributes:
-        columns: names; those that begin with > are flush right, with = in the middle.
+        columns: names; a leading > aligns right, a leading = centres.
         rows: cells.
     """
 
@@ -70,7 +70,7 @@ class Rows:
 
     @property
     def heads(self) -> list[str]:
-        """What stands above the columns."""
+        """The column heads."""
         return [column[1:] if column[:1] in (">", "=") else column for column in self.columns]
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
@@ -81,7 +81,7 @@ class Rows:
             yield from self._as_list()
 
     def as_table(self) -> Table:
-        """With lines around the cells, however narrow they become."""
+        """As a table with borders, however narrow the cells become."""
         table = Table(title=Text(self.title, style="table.title"), title_justify="left")
         for column, head in zip(self.columns, self.heads, strict=True):
             justify: JustifyMethod = {">": "right", "=": "center"}.get(column[:1], "left")  # type: ignore[assignment]
@@ -104,10 +104,10 @@ def new_table(title: str, *columns: str) -> Rows:
 
 
 def add_row(table: Rows, *cells: str) -> None:
-    """One cell a column."""
+    """Add a row, with one cell per column."""
     table.rows.append(cells)
 
 
 def with_legend(table: Rows | Square, legend: str = "") -> Group:
-    """A table, and what is to be said about it."""
+    """A table with a legend below it."""
     return Group(table, Text(legend, style="table.caption")) if legend else Group(table)

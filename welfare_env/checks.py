@@ -1,7 +1,7 @@
-"""Checks of what comes from outside: whole numbers, seeds, words of a closed list, indices.
+"""Checks of input: whole numbers, seeds, words of a closed list, indices.
 
-Each returns the value in the form that the code behind it works with, or raises the error of whoever asks, which says
-what was given and what would be right.
+Each returns the value in the form that the code uses, or raises the error class of the caller with what was given and
+what would be right.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from welfare_env.errors import ActionError, RulesError, did_you_mean
 
-SEED_BITS = 128  # what numpy's seed sequences keep
+SEED_BITS = 128  # the size of numpy's seed sequences
 
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 80
@@ -22,15 +22,15 @@ _SHORT.maxlevel = 3
 
 
 def shown(value: object) -> str:
-    """A value as it stands in a message: short, and whatever it is."""
+    """A value of any type as a short text for an error message."""
     try:
         return _SHORT.repr(value)
-    except ValueError:  # Python prints no integer of more than 4300 digits
+    except ValueError:  # Python does not print integers of more than 4300 digits
         return f"{type(value).__name__} with thousands of digits"
 
 
 def choice(name: str, value: Any, choices: Iterable[Any], error: type[Exception] = RulesError) -> Any:
-    """A value that is one of some choices, and of the same type.
+    """Check that a value is one of the choices, and of the same type.
 
     Raises:
         error: it is not.
@@ -42,14 +42,14 @@ def choice(name: str, value: Any, choices: Iterable[Any], error: type[Exception]
 
 
 def is_whole(value: object) -> bool:
-    """Whether a value is a whole number, of Python or of numpy; truth values and spans of time are none."""
+    """Whether a value is a Python or numpy integer; booleans and timedeltas are not."""
     if isinstance(value, np.integer):
         return value.dtype.kind in "iu"
     return isinstance(value, int) and not isinstance(value, bool)
 
 
 def whole(name: str, value: Any, low: int, high: int | None = None, error: type[Exception] = RulesError) -> int:
-    """A whole number within bounds, both included.
+    """Check a whole number against inclusive bounds.
 
     Raises:
         error: it is not.
@@ -61,10 +61,10 @@ def whole(name: str, value: Any, low: int, high: int | None = None, error: type[
 
 
 def seed(value: Any, error: type[Exception] = RulesError) -> int:
-    """A seed as numpy takes them.
+    """Check a seed for numpy.
 
     Raises:
-        error: it is no whole number from 0, or has more than SEED_BITS bits.
+        error: it is not a whole number from 0, or has more than SEED_BITS bits.
     """
     if is_whole(value) and 0 <= value < 2**SEED_BITS:
         return int(value)
@@ -72,14 +72,14 @@ def seed(value: Any, error: type[Exception] = RulesError) -> int:
 
 
 def indices(name: str, values: Any, most: int, error: type[Exception] = ActionError) -> np.ndarray:
-    """Numbers from 0 to most - 1: int64 [k], C-contiguous.
+    """Check numbers from 0 to most - 1 and return them: int64 [k], C-contiguous.
 
     Raises:
-        error: no list of whole numbers, or one that is out of bounds.
+        error: not a list of whole numbers, or one is out of bounds.
     """
     try:
         given = np.asarray(values)
-    except (TypeError, ValueError):  # lists of different lengths, for one
+    except (TypeError, ValueError):  # e.g. lists of different lengths
         given = np.array(None)
     is_list = given.ndim == 1 and (given.dtype.kind in "iu" or not given.size)
     if not is_list or (given.size and not 0 <= given.min() <= given.max() < most):

@@ -1,4 +1,4 @@
-"""Errors that the public edge raises. Every message says what came in, where, and what would be right."""
+"""Errors raised for bad input. Every message says what was given, where, and what would be right."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from difflib import get_close_matches
 
 
 def did_you_mean(word: object, known: Iterable[object]) -> str:
-    """What an error adds about a word that is none of a closed list: " (did you mean 'hold'?)", or nothing."""
+    """A suggestion for a word that is not in a closed list: " (did you mean 'hold'?)", or ""."""
     if not isinstance(word, str):
         return ""
     folded = {str(other).casefold(): other for other in known}
@@ -16,15 +16,15 @@ def did_you_mean(word: object, known: Iterable[object]) -> str:
 
 
 class WelfareEnvError(Exception):
-    """Base of all errors raised on purpose by this distribution."""
+    """Base of all errors that this distribution raises on purpose."""
 
 
 class RulesError(WelfareEnvError, ValueError):
-    """An option of the rules is unknown, out of range, or at odds with another."""
+    """An option of the rules is unknown, out of range, or conflicts with another."""
 
 
 class UnknownMapError(WelfareEnvError, ValueError):
-    """No board has this name, and no map file lies at this path."""
+    """There is no board of this name, and no map file at this path."""
 
 
 class MapFormatError(WelfareEnvError, ValueError):
@@ -36,19 +36,19 @@ class UnknownPowerError(WelfareEnvError, ValueError):
 
 
 class PositionError(WelfareEnvError, ValueError):
-    """A position given by hand is not possible on its board."""
+    """A position set up by hand is impossible on its board."""
 
 
 class YearError(WelfareEnvError, ValueError):
-    """A year that a game has not played, or not finished."""
+    """A year that the game has not played or not finished."""
 
 
 class OrderError(WelfareEnvError, ValueError):
-    """Base of what can be wrong with an order."""
+    """Base of all errors in orders."""
 
 
 class OrderSyntaxError(OrderError):
-    """The text is no order at all."""
+    """The text is not an order."""
 
 
 class IllegalOrderError(OrderError):
@@ -56,15 +56,15 @@ class IllegalOrderError(OrderError):
 
 
 class ActionError(WelfareEnvError, ValueError):
-    """Something given to an environment is no action at all, or for an agent that does not exist."""
+    """What was given to an environment is not an action, or is for an agent that does not exist."""
 
 
 class PressError(WelfareEnvError, ValueError):
-    """A message that cannot be sent: wrong recipient, wrong phase, too long, no token, or no press in this game."""
+    """A message that cannot be sent: wrong recipient, wrong phase, too long, not a token, or no press in this game."""
 
 
 class GameOverError(WelfareEnvError, RuntimeError):
-    """Something was done to a game that has ended, or to an environment before its reset."""
+    """A call on a game that has ended, or on an environment before its reset."""
 
 
 class RecordError(WelfareEnvError, ValueError):

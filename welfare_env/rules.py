@@ -1,4 +1,4 @@
-"""The rules of a game: frozen, checked once, hashable, and written into every record."""
+"""The rules of a game: immutable, checked on creation, hashable, and part of every record."""
 
 from __future__ import annotations
 
@@ -19,29 +19,30 @@ MAX_WEIGHT = 1000
 
 @dataclass(frozen=True)
 class Rules:
-    """What is played and how it is scored.
+    """The variant that is played, and how it is scored.
 
     The defaults are Welfare Diplomacy as in the paper's section 2.2: ten years, full press in three rounds.
 
     Attributes:
         variant: ``"welfare"`` (welfare points, voluntary disbands, a Winter every year, no victory) or ``"standard"``
             (Calhamer's game, which also ends when a power owns more than half of the centres).
-        years: the game ends after the Winter of this year, counted from 1.
+        years: number of years; the game ends after the Winter of the last.
         press: ``"text"`` (free messages), ``"tokens"`` (each message is one word of `welfare_env.game.press.TOKENS`) or
             ``None``.
-        message_rounds: rounds of messages before the orders of each movement and adjustment phase. 0 is no press.
+        message_rounds: rounds of messages before the orders of each movement and adjustment phase. 0 means no press.
         scoring: how the final position is scored. Welfare: ``"welfare"``, the welfare points themselves. Standard
             (paper, appendix A): ``"sum-of-squares"`` (default), ``"draw-size"`` or ``"concave"``. The last one is the
             paper's SD': no victory, fixed length, score sqrt(centres).
-        progressive: one whole number a year by which that year's gain is multiplied (``None``: all 1).
-        transfers: powers may give welfare points away in Winter with the order ``GIVE RECIPIENT``, a point an order.
+        progressive: one whole number a year, the weight of that year's gain (``None``: all 1).
+        transfers: powers may give away welfare points in Winter, one with each order ``GIVE RECIPIENT``.
         overmilitarise: a power may hold more units than centres; the difference is subtracted from its points.
-        retreat_welfare: compatibility with the published experiments, whose program added welfare points at the end of
-            every retreat phase too. Raises totals whenever there are retreats. Off in the paper's text and here.
+        retreat_welfare: compatibility with the published experiments, whose program also added welfare points at the
+            end of every retreat phase. Raises totals whenever there are retreats. Off in the paper's text and by
+            default.
         mediator: an eighth player without units who only speaks, and whose reward is the sum of all gains.
 
     Raises:
-        RulesError: an option is unknown, out of range, or makes no sense together with another.
+        RulesError: an option is unknown, out of range, or conflicts with another.
     """
 
     variant: str = "welfare"
@@ -92,7 +93,7 @@ class Rules:
 
     @property
     def is_welfare(self) -> bool:
-        """Whether welfare points are played for."""
+        """Whether powers play for welfare points."""
         return self.variant == "welfare"
 
     @property
@@ -111,20 +112,20 @@ class Rules:
         return self.variant == "standard" and self.scoring != "concave"
 
     def weight(self, year_index: int) -> int:
-        """By how much the gain of year ``year_index`` (from 0) counts."""
+        """The weight of the gain in year ``year_index`` (from 0)."""
         return 1 if self.progressive is None else self.progressive[year_index]
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain JSON types."""
+        """The rules as plain JSON types."""
         values = asdict(self)
         return values | {"progressive": None if self.progressive is None else list(self.progressive)}
 
     @classmethod
     def from_dict(cls, values: object) -> Rules:
-        """From what `to_dict` gave.
+        """The rules from the dict of `to_dict`.
 
         Raises:
-            RulesError: no dict, an unknown key, or a bad value.
+            RulesError: not a dict, an unknown key, or a bad value.
         """
         if not isinstance(values, Mapping):
             raise RulesError(f"rules {checks.shown(values)}: give a dict such as Rules().to_dict()")

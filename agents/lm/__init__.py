@@ -1,12 +1,12 @@
-"""Language models as players: what asks them, what they are told, and what is made of their replies.
+"""Language models as players: clients, prompts, and the parsing of replies.
 
-`agents.lm.player` is the policy, `style` how it plays, `making` makes it from the options of a spec, and `ledger`
-counts its calls; `program` and `modal` are the same for `modal_env`. The rooms:
+`agents.lm.player` is the policy, `player_settings` how it plays, `from_options` makes it from the options of a spec,
+and `ledger` counts its calls; `program_writer` and `program_prompts` are the same for `modal_env`. Subpackages:
 
-    models/   what answers: providers' SDKs, made-up models, kept replies; retries, limits, prices, budgets
-    prompts/  what a model is told
-    reading/  what is made of its reply
-    stub/     a server for trying all this without a key: python -m agents.lm.stub
+    models/   the models: providers' SDKs, made-up models, cached replies; retries, limits, prices, budgets
+    prompts/  the prompts
+    reading/  the parsing of replies
+    stub/     a local server for trying all this without a key: python -m agents.lm.stub
 
 The SDKs are the extra `lm` (in the clone, ``pip install -e '.[lm]'``) and are imported when the first
 question is asked.
@@ -33,7 +33,7 @@ __all__ = sorted(_HOMES)
 
 
 def __getattr__(name: str) -> Any:
-    """Imports a name's module when the name is first used."""
+    """Imports a name's module on first use."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)

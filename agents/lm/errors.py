@@ -1,4 +1,4 @@
-"""Errors of language-model players. None of their texts holds a key or a header."""
+"""Errors of language-model players. Their texts never contain a key or a header."""
 
 from __future__ import annotations
 
@@ -7,39 +7,39 @@ from typing import Any
 from welfare_env.errors import WelfareEnvError
 
 FAULT_KINDS = (
-    "bad request",  # the server will not take the request: a wrong parameter
+    "bad request",  # the server rejects the request, e.g. a wrong parameter
     "authentication",  # no key, a wrong one, or one that may not use the model
-    "not found",  # an unknown model, or a path that the server does not have
-    "quota",  # the account's money or quota is used up
-    "unreachable",  # no connection: nobody listens, or there is no such host
+    "not found",  # an unknown model, or an unknown path
+    "quota",  # the account's money or quota is exhausted
+    "unreachable",  # no connection: nothing listens there, or there is no such host
     "rate limit",  # too many requests
-    "server",  # the server failed, or has too much to do
-    "timeout",  # no whole answer in the time allowed
-    "connection",  # a connection that broke off
-    "malformed",  # an answer that is not what the interface promises
-    "empty",  # an answer without text, and no reason given
+    "server",  # the server failed or is overloaded
+    "timeout",  # no complete answer in time
+    "connection",  # the connection broke off
+    "malformed",  # an answer that violates the interface
+    "empty",  # an answer without text, and without a reason
     "too long",  # a prompt or an answer longer than allowed
 )
-"""Everything that can be wrong with a call."""
+"""All kinds of faults of a call."""
 
 ENDING_KINDS = frozenset({"authentication", "not found", "quota", "unreachable"})
-"""Those that every further call would meet with, too: they end the run (`AccessError`)."""
+"""Kinds that every further call would also meet: they end the run (`AccessError`)."""
 
 PASSING_KINDS = frozenset({"rate limit", "server", "timeout", "connection"})
-"""Those that say nothing about the question: asked another day, it may be answered."""
+"""Transient kinds, which say nothing about the question: later it may be answered."""
 
 
 class LMError(WelfareEnvError):
-    """Base of what can go wrong with language-model players."""
+    """Base of all errors of language-model players."""
 
 
 class ModelError(LMError):
-    """A call that failed for good. The game can go on: the player has no reply this time.
+    """A call that failed for good. The game can go on; the player has no reply this time.
 
     Attributes:
         kind: one of `FAULT_KINDS`.
-        faults: the kind of every try, the last one included.
-        usage: what the tries may have cost all the same (`agents.lm.models.Usage`); None for nothing.
+        faults: the kinds of all tries, including the last.
+        usage: what the tries may have cost nevertheless (`agents.lm.models.Usage`); None for nothing.
     """
 
     def __init__(self, kind: str, text: str, faults: tuple[str, ...] = (), usage: Any = None) -> None:
@@ -51,10 +51,10 @@ class ModelError(LMError):
 
 
 class AccessError(LMError):
-    """A server cannot be used: every further call would fail, too. Nothing is kept of this one; the run has to end.
+    """A server cannot be used: every further call would fail, too. The call is not cached; the run has to end.
 
     Attributes:
-        kind: one of `ENDING_KINDS`, or of a server that answers nothing at all, the last question's.
+        kind: one of `ENDING_KINDS`; for a server that answers nothing at all, the kind of the last fault.
     """
 
     def __init__(self, kind: str, text: str) -> None:
@@ -66,7 +66,7 @@ class AccessError(LMError):
 
 
 class StoppedError(LMError):
-    """A call was given up because the run ends: another call cannot go on, or somebody has interrupted it."""
+    """A call was given up because the run ends: another call failed for good, or the run was interrupted."""
 
 
 class BudgetError(LMError):
@@ -74,12 +74,12 @@ class BudgetError(LMError):
 
 
 class CacheError(LMError):
-    """The file of kept replies cannot be used as asked. The message names the file and says what to do."""
+    """The file of cached replies cannot be used. The message names the file and says what to do."""
 
 
 class PromptError(LMError, ValueError):
-    """A prompt, or a part of one, that cannot be sent."""
+    """A prompt, or part of one, cannot be sent."""
 
 
 class ConfigError(LMError, ValueError):
-    """A model, or an option of one, that does not exist or makes no sense."""
+    """A model or an option of one does not exist or is invalid."""

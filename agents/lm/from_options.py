@@ -23,20 +23,20 @@ def make_player(
     summariser: str = "self",
     **options: Any,
 ) -> LMPolicy:
-    """A player.
+    """Makes a player.
 
     Args:
         name: of the model: "openai/NAME".
-        models: where models come from.
+        models: the source of models.
         flavour, ablate: see `Style.flavour`, `agents.lm.prompts.ablation.parse_ablation`.
-        summariser: "self" for the same model, "none", or the name of another one. That of the same provider is asked
-            with the same settings.
-        **options: those of `Style`, where "none" leaves a parameter of sampling to the server; all others are settings
+        summariser: "self" for the same model, "none", or the name of another one; another model of the same provider
+            has the same settings.
+        **options: those of `Style`, where "none" leaves a sampling parameter to the server; all others are settings
             of the model.
 
     Raises:
-        ConfigError, PromptError: no such model, or an option that it does not have or that makes no sense.
-        CacheError: a file of kept replies cannot be read.
+        ConfigError, PromptError: no such model, or an unknown or invalid option.
+        CacheError: a file of cached replies cannot be read.
     """
     kept = default_models() if models is None else models
     given: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""What the calls of a player came to in one game: replies, tokens, dollars, faults and losses."""
+"""The account of a player's calls in one game: replies, tokens, dollars, faults and losses."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ if TYPE_CHECKING:
     from agents.lm.reading.parsing import Loss
 
 EMPTY_NOTE = "empty note"
-"""The kind of loss of a note on a phase's messages that has no text: the messages themselves are told, shortened."""
+"""Kind of loss: the summary of a phase's messages was empty, so the shortened messages are used instead."""
 
 
 @dataclass
 class Ledger:
-    """Kept call by call; `to_dict` is what goes into a game's record.
+    """Updated call by call; `to_dict` goes into the game's record.
 
     Attributes:
-        calls: questions of all kinds. Of them, `failed` have no reply.
-        attempts: requests sent for them, repeated ones included.
-        usage: of all of them.
-        faults: kind -> how often, over all attempts.
-        endings: how replies ended that did not end by themselves ("length", "refusal", "other") -> how often.
-        turns: an entry for each question about a turn: where, the private reasoning, what was lost.
-        parsed: of these questions, those with a reply that was in the form asked for.
-        losses: kind -> how often something in a reply could not be used; `EMPTY_NOTE`, too.
-        refused: phase -> orders of its last reply that could not be used; those of earlier rounds were drafts.
-        summaries: phase -> what the player noted about its messages.
+        calls: number of calls of all kinds, of which `failed` have no reply.
+        attempts: number of requests sent for them, including retries.
+        usage: total usage.
+        faults: kind -> count, over all attempts.
+        endings: ending of replies that did not end normally ("length", "refusal", "other") -> count.
+        turns: an entry for each question about a turn: phase and round, private reasoning, losses.
+        parsed: number of these questions with a reply in the requested form.
+        losses: kind -> how often a part of a reply could not be used; includes `EMPTY_NOTE`.
+        refused: phase -> unusable orders in its last reply (those of earlier rounds are drafts).
+        summaries: phase -> the player's summary of its messages.
     """
 
     calls: int = 0
@@ -47,10 +47,10 @@ class Ledger:
     summaries: dict[str, str] = field(default_factory=dict)
 
     def ask(self, model: Model, request: Request) -> Reply | ModelError:
-        """Asks a model, and notes what it came to.
+        """Asks a model, and records the outcome.
 
         Returns:
-            The reply, or, of a call that failed for good, the error.
+            The reply, or the error if the call failed for good.
 
         Raises:
             AccessError, BudgetError, CacheError, ConfigError, StoppedError: the game cannot go on.
@@ -73,21 +73,21 @@ class Ledger:
         self.usage += usage
 
     def note_turn(self, where: dict[str, Any], reasoning: str, losses: Sequence[Loss], is_valid: bool) -> None:
-        """Keeps what the player thought in a turn, and what of its reply was lost."""
+        """Records the player's reasoning in a turn, and the losses of its reply."""
         self.parsed += is_valid
         self.losses.update(loss.kind for loss in losses)
         told = [[loss.kind, loss.what] for loss in losses]
         self.turns.append(where | {"reasoning": reasoning, "losses": told})
 
     def note_summary(self, phase: str, text: str) -> None:
-        """Keeps what the player noted about a phase's messages; counts a note without a text, which was paid for."""
+        """Records the summary of a phase's messages; an empty one is counted, as it was paid for."""
         if text:
             self.summaries[phase] = text
         else:
             self.losses[EMPTY_NOTE] += 1
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain JSON types; "dollars" is None where a price was not known."""
+        """As plain JSON types; "dollars" is None if a price was unknown."""
         return {
             "calls": self.calls,
             "failed": self.failed,
@@ -105,7 +105,7 @@ class Ledger:
 
 
 def reply_counts(ledgers: Iterable[Ledger]) -> dict[str, int]:
-    """What `metrics.proficiency` of evaluation wants to know of a power: questions, good replies, refused orders."""
+    """The counts of a power for `metrics.proficiency` of evaluation: questions, good replies, refused orders."""
     kept = list(ledgers)
     return {
         "asked": sum(len(ledger.turns) for ledger in kept),

@@ -1,8 +1,8 @@
-"""A language model as a player: the paper's agents (Mukobi et al. 2023, section 4 and appendix H).
+"""A language-model player: the paper's agents (Mukobi et al. 2023, section 4 and appendix H).
 
-In every message round one call gives private reasoning, messages and orders; the orders of a phase's last reply count.
-Where there are no messages, one call gives the orders. What was said in a phase is condensed by another call when the
-next one begins, so that prompts stay short.
+In every message round one call returns private reasoning, messages and orders; the orders of a phase's last reply
+count. Without messages, one call returns the orders. When the next phase begins, another call summarises the messages
+of the previous one, so that prompts stay short.
 """
 
 from __future__ import annotations
@@ -31,20 +31,21 @@ if TYPE_CHECKING:
 
 
 class LMPolicy:
-    """A player that asks a language model; of `welfare_env`, and in `modal_env` one that writes programs.
+    """A player that asks a language model: for messages and orders in `welfare_env`, for programs in `modal_env`.
 
-    A call that fails for good is counted, and the player does without: it says nothing, and the orders of its last
-    reply in this phase stand; if there are none, its units hold. The seed of a game is the number of the sample, so
-    that games of different seeds draw different replies to the same question, and games of one seed the same ones.
+    If a call fails for good, it is counted, and the player goes on without a reply: it sends nothing, and the orders of
+    its last reply in this phase stand; if there are none, its units hold. The seed of a game is the number of the
+    sample, so that games of different seeds draw different replies to the same question, and games of one seed the same
+    ones.
 
     Args:
-        model: to ask.
+        model: the model to ask.
         style: see `Style`.
-        summariser: condenses the messages of a phase; None tells the messages themselves, shortened.
+        summariser: model that summarises the messages of a phase; None quotes the messages, shortened.
 
     Attributes:
-        agent: the player it is, from `reset`.
-        ledger: of this game's calls; empty before the first.
+        agent: the player's name, from `reset`.
+        ledger: the account of this game's calls; empty before the first.
     """
 
     agent: str
@@ -55,7 +56,7 @@ class LMPolicy:
         self._writer = ProgramWriter(model, self.style)
 
     def reset(self, agent: str, seed: int = 0) -> None:
-        """Starts clean for a new game.
+        """Clears all state for a new game.
 
         Raises:
             ValueError: a negative seed.
@@ -67,7 +68,7 @@ class LMPolicy:
         self._writer.reset(agent, seed, self.ledger)
         self._moment: tuple[str, int] = ("", 0)  # phase and round of the last turn
         self._turn = Parsed()
-        self._noted: set[str] = set()  # phases whose messages were condensed, or could not be
+        self._noted: set[str] = set()  # phases whose messages were summarised, or could not be
 
     def act(self, observation: Any, info: Mapping[str, Any]) -> Any:
         """The messages and orders of this round, or the orders of this phase; in `modal_env` a program.
@@ -95,7 +96,7 @@ class LMPolicy:
         return player | self.ledger.to_dict()
 
     def _turn_of(self, view: View) -> Parsed:
-        """What the model says now, asked once a round; the orders of the last round are those of the phase."""
+        """The model's reply for this round, asked once; the orders of the last round are those of the phase."""
         phase, message_round = self._moment
         if view.phase == phase and view.asked != MESSAGES:
             return self._turn
@@ -106,7 +107,7 @@ class LMPolicy:
         return self._turn
 
     def _asked(self, view: View, orders: list[str]) -> Parsed:
-        """The reply; without one, or without orders in one that is cut off, the `orders` from before."""
+        """The reply; the earlier `orders` if there is none, or if it is cut off before its orders."""
         self._remember(view)
         where = {"phase": view.phase, "round": view.message_round}
         reply = self.ledger.ask(self.model, self._request(view))
@@ -114,7 +115,7 @@ class LMPolicy:
             self.ledger.note_turn(where | {"fault": reply.kind}, "", (), is_valid=False)
             return Parsed(orders=orders)
         turn = parse(reply.text, view, is_cut_off(reply.finish))
-        if not turn.orders and (reply.finish != "stop" or not turn.is_valid):  # cut off: not a change of mind
+        if not turn.orders and (reply.finish != "stop" or not turn.is_valid):  # cut off, so not a change of mind
             turn.orders[:] = orders
         self.ledger.note_turn(where | {"finish": reply.finish}, turn.reasoning, turn.losses, turn.is_valid)
         self.ledger.refused[view.phase] = turn.refused_orders
@@ -128,7 +129,7 @@ class LMPolicy:
         return style.request(prompt, self.agent, self.seed, schema, style.max_tokens)
 
     def _remember(self, view: View) -> None:
-        """Condenses what was said in the phases before this one, each once."""
+        """Summarises the messages of earlier phases, each once."""
         if self.summariser is None or not view.rules.has_press or Ablation.NO_SUMMARIES in self.style.ablation:
             return
         for record in view.history:
@@ -138,7 +139,7 @@ class LMPolicy:
 
     def _summarise(self, summariser: Model, record: PhaseRecord) -> None:
         prompt = summarise(record, self.agent)
-        most = self.style.max_tokens  # a note is short, but the thinking before it counts, too
+        most = self.style.max_tokens  # a summary is short, but the thinking before it counts, too
         reply = self.ledger.ask(summariser, self.style.request(prompt, self.agent, self.seed, None, most))
         if not isinstance(reply, ModelError):
             self.ledger.note_summary(record.phase, without_thinking(reply.text).text.strip())
@@ -148,14 +149,14 @@ def _is_asked(view: View) -> bool:
     """Whether there is anything to say or to order."""
     if view.legal_orders:
         return True
-    if view.asked == MESSAGES:  # the eliminated are not heard, but for a mediator
+    if view.asked == MESSAGES:  # eliminated powers are not asked, but a mediator is
         return view.power == MEDIATOR or bool(view.units[view.power] or view.centers[view.power])
     can_give = view.rules.transfers and view.phase_type == ADJUSTMENTS and view.power != MEDIATOR
     return bool(can_give and view.welfare[view.power])
 
 
 def language_models(policy: Any) -> Iterator[LMPolicy]:
-    """The language models in a policy: itself, or the parts of an exploiter."""
+    """The language-model players in a policy: itself, or the parts of an exploiter."""
     if isinstance(policy, LMPolicy):
         yield policy
     elif isinstance(policy, ExploiterPolicy):

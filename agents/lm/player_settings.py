@@ -1,4 +1,4 @@
-"""How a language model plays: what its prompts are like, and how its replies are drawn."""
+"""How a language model plays: its prompts, and the sampling of its replies."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ _QUESTION = (Block("?"),)
 
 @dataclass(frozen=True)
 class Style:
-    """How a language model plays.
+    """The prompts and sampling of a language-model player.
 
     Attributes:
-        flavour: see `Flavour`; None for the player's own: "mediator" for the mediator, "sd" in games without welfare
+        flavour: see `Flavour`; None for the default: "mediator" for the mediator, "sd" in games without welfare
             points, else "wd".
-        ablation: what is left out of the prompt.
-        temperature, top_p: of sampling, the paper's by default; None leaves it to the server.
-        max_tokens: of a reply.
-        schema: "orders" sends the form of the reply with each unit's legal orders; "form" without the orders, so that
-            it is the same in the whole game; "none" sends none.
+        ablation: parts left out of the prompt.
+        temperature, top_p: sampling parameters, by default the paper's; None leaves them to the server.
+        max_tokens: limit of a reply.
+        schema: "orders" sends a schema of the reply with each unit's legal orders; "form" one without the orders, which
+            is the same in the whole game; "none" sends none.
 
     Raises:
         ConfigError: no such schema, or a number out of range.
@@ -47,10 +47,10 @@ class Style:
     def __post_init__(self) -> None:
         if self.schema not in SCHEMAS:
             raise ConfigError(f"schema {self.schema!r:.80}: give one of {', '.join(SCHEMAS)}")
-        self.request(Prompt((), _QUESTION), "", 0, None, self.max_tokens)  # which checks the numbers
+        self.request(Prompt((), _QUESTION), "", 0, None, self.max_tokens)  # checks the numbers
 
     def flavour_of(self, view: View) -> Flavour:
-        """What kind of player it is in this game."""
+        """The flavour in this game."""
         if self.flavour is not None:
             return self.flavour
         if view.power == MEDIATOR:
@@ -60,7 +60,7 @@ class Style:
     def request(
         self, prompt: Prompt, player: str, seed: int, schema: Mapping[str, Any] | None, max_tokens: int
     ) -> Request:
-        """A question of a player. The seed of the game is the number of the sample."""
+        """A request of the player. The seed of the game is the number of the sample."""
         return Request(
             prompt.system,
             prompt.user,

@@ -1,4 +1,4 @@
-"""Modal combat for language models: the prompt that asks for a program, and what the reply means.
+"""Modal combat for language models: the prompt that asks for a program, and the parsing of the reply.
 
 A program is a formula of provability logic about the opponent (`modal_env.logic.notation`). The prompt begins with the
 rules, which stay the same, goes on with the rounds played, which only grow, and ends with the question.
@@ -43,12 +43,12 @@ For example, []X(me) cooperates with whoever provably cooperates with it, and so
 
 @dataclass(frozen=True)
 class ProgramReply:
-    """What a reply means.
+    """A parsed reply.
 
     Attributes:
         reasoning: private thoughts.
         program: None if there is none that can be played.
-        losses: what could not be used: of kind "program", and as in `agents.lm.reading.fields.FORM_LOSSES`.
+        losses: what could not be used: of kind "program", or of `agents.lm.reading.fields.FORM_LOSSES`.
     """
 
     reasoning: str
@@ -61,7 +61,7 @@ def program_prompt(player: str, info: Mapping[str, Any]) -> Prompt:
 
     Args:
         player: "player_0".
-        info: what the environment tells it: ``info["setting"]`` and ``info["history"]``, see `modal_env.envs.aec`.
+        info: the info of the environment: ``info["setting"]`` and ``info["history"]``, see `modal_env.envs.aec`.
     """
     setting: Setting = info["setting"]
     rounds = [_round(setting, number, played) for number, played in enumerate(info["history"], start=1)]
@@ -129,7 +129,7 @@ Reply with one JSON object and nothing before or after it:
 
 
 def _round(setting: Setting, number: int, played: Round) -> str:
-    """A round as everybody may know it. Programs are printed by us, from what was understood of the players' texts."""
+    """A round, public information. Programs are printed from their parsed form, not quoted from the players' texts."""
     lines = [f"## Round {number}\n"]
     for index, name in enumerate(setting.names):
         text = played.programs[index].text
@@ -141,18 +141,18 @@ def _round(setting: Setting, number: int, played: Round) -> str:
 
 
 def program_schema(setting: Setting) -> dict[str, Any]:
-    """JSON schema of a reply; where programs are chosen from a library, with their names."""
+    """JSON schema of a reply; with the names of the programs if they are chosen from a library."""
     names = {"enum": [agent.name for agent in setting.agents]} if setting.actions == "library" else {}
     return object_schema({"reasoning": {"type": "string"}, "program": {"type": "string", **names}})
 
 
 def read_program(text: str, setting: Setting, is_cut: bool = False) -> ProgramReply:
-    """The program of a reply, and what of the reply could not be used. Never raises, whatever the text is.
+    """Parses the program of a reply, and records what could not be used. Never raises, whatever the text is.
 
     Args:
         text: the reply.
-        setting: of the contest.
-        is_cut: whether the reply is known to be cut off, by `max_tokens` for instance.
+        setting: the setting of the game.
+        is_cut: whether the reply is known to be cut off, e.g. by `max_tokens`.
     """
     from modal_env.envs.action_modes import find
     from modal_env.errors import ModalError

@@ -1,4 +1,4 @@
-"""A language model as a player of `modal_env`: one call a round gives private reasoning and a program."""
+"""A language model as a player of `modal_env`: one call per round returns private reasoning and a program."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from modal_env.envs.action_modes import Turn
 
 
 class ProgramWriter:
-    """Writes a program in whatever way the environment asks for; without one of its own it plays DefectBot.
+    """Writes programs in the form that the environment asks for; without a usable reply it plays DefectBot.
 
     Args:
-        model: to ask.
-        style: how; of flavours and ablations there are none here.
+        model: the model to ask.
+        style: how it is sampled; flavours and ablations do not apply here.
     """
 
     def __init__(self, model: Model, style: Style) -> None:
         self.model, self.style = model, style
 
     def reset(self, agent: str, seed: int, ledger: Ledger) -> None:
-        """Starts clean for a new game."""
+        """Clears all state for a new game."""
         self.agent, self.seed, self.ledger = agent, seed, ledger
         self._round = -1
 
@@ -43,7 +43,7 @@ class ProgramWriter:
         return self._actions[written] if written < len(self._actions) else 0
 
     def _written(self, info: Mapping[str, Any]) -> tuple[Any, ...]:
-        """The actions of the program that the model wants, or of the one in its place."""
+        """The actions of the model's program, or of the fallback."""
         setting: Setting = info["setting"]
         where = {"round": self._round + 1}
         reply = self.ledger.ask(self.model, self._request(info))
@@ -77,7 +77,7 @@ def _actions(setting: Setting, program: Agent) -> tuple[Any, ...]:
     """The actions that write a program.
 
     Raises:
-        ModalError: there are none, or the environment would not take them.
+        ModalError: there are none, or the environment would reject them.
     """
     mode = setting.mode()
     actions = mode.actions(program)
@@ -87,6 +87,6 @@ def _actions(setting: Setting, program: Agent) -> tuple[Any, ...]:
 
 
 def _instead(setting: Setting) -> Agent:
-    """What is played without a program: DefectBot, or the first that can be chosen where that is not among them."""
+    """The fallback program: DefectBot, or the first that can be chosen if DefectBot cannot."""
     is_open = setting.actions != "library" or DefectBot in setting.agents
     return DefectBot if is_open else setting.agents[0]

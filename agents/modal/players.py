@@ -1,6 +1,6 @@
 """Players of `modal_env`: a fixed program, a mix of programs, and the best reply to either.
 
-They write their program in whatever way the environment asks for: as a number, as a formula, or token by token.
+They write their programs in the form that the environment asks for: as a number, as a formula, or token by token.
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ from modal_env.envs.tokens import NOTHING
 from modal_env.games.game import meet
 
 Share = tuple[modal_env.Agent, Fraction]
-MOST_PROGRAMS = 100  # of a mix
+MOST_PROGRAMS = 100  # in a mix
 LONGEST_SHARE = 40  # characters
 _SHARE = re.compile(r"[-+]?(?:[0-9]+/0*[1-9][0-9]*|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]{1,2})?)")
 
 
 def expected_payoff(mine: Sequence[Share], other: Sequence[Share], setting: modal_env.Setting) -> Fraction:
-    """What a mix is paid on average against another one, cost deducted."""
+    """The expected payoff of a mix against another one, cost deducted."""
     meetings = [(p * q, meet(a, b, setting.cost)) for a, p in mine for b, q in other]
     return sum((share * meeting.paid(setting.epsilon) for share, meeting in meetings), Fraction(0))
 
 
 def read_share(text: str) -> Fraction:
-    """A share as it is written: "17/20", "0.05", "1e-3".
+    """Parses a share: "17/20", "0.05", "1e-3".
 
     Raises:
-        ValueError: no such number, or one that is longer than `LONGEST_SHARE` or has more digits behind the e than two.
+        ValueError: not such a number, longer than `LONGEST_SHARE`, or with more than two digits after the e.
     """
     if len(text) > LONGEST_SHARE or not _SHARE.fullmatch(text):
-        most = f"in at most {LONGEST_SHARE} characters, and with at most two digits behind an e"
-        raise ValueError(f"{text!r:.80} is no share: give a number such as 1/20 or 0.05, {most}")
+        most = f"in at most {LONGEST_SHARE} characters, and with at most two digits after an e"
+        raise ValueError(f"{text!r:.80} is not a share: give a number such as 1/20 or 0.05, {most}")
     return Fraction(text)
 
 
@@ -54,7 +54,7 @@ class ProgramPolicy(ABC):
     _round: int | None = None  # the round that the actions are for
 
     def reset(self, agent: str, seed: int = 0) -> None:
-        """Gets ready for a new game. Chance depends on the seed and the player.
+        """Prepares for a new game. Randomness depends on the seed and the player.
 
         Raises:
             ValueError: a negative seed.
@@ -63,7 +63,7 @@ class ProgramPolicy(ABC):
         self._round = -1
 
     def act(self, observation: Mapping[str, Any], info: Mapping[str, Any]) -> Any:
-        """The next action that writes this round's program; `NOTHING` once it is written and others are waited for.
+        """The next action that writes this round's program; `NOTHING` once it is written, while others are not done.
 
         Raises:
             ValueError: before `reset`, or not in modal_env.
@@ -84,14 +84,14 @@ class ProgramPolicy(ABC):
 
 
 class MixPolicy(ProgramPolicy):
-    """Draws a program for every round, each with its share.
+    """Draws a program for every round, with its share as probability.
 
     Args:
         shares: (program, share) pairs: a name or a formula (`modal_env.parse`), and a Fraction, a whole number, a text
-            such as "17/20", or a float, which stands for the decimal number that it prints as.
+            such as "17/20", or a float, which is read as the decimal number it prints as.
 
     Raises:
-        ValueError: a program that cannot be read, a share that is no number from 0 (`read_share`), more than
+        ValueError: a program that cannot be parsed, a share that is not a number from 0 (`read_share`), more than
             `MOST_PROGRAMS`, or shares that do not add up to 1.
     """
 
@@ -110,13 +110,13 @@ class MixPolicy(ProgramPolicy):
 
 
 class BestReplyPolicy(ProgramPolicy):
-    """Plays, of the programs that the environment lists, the one that is paid most against a mix; ties: the first.
+    """Plays the best reply to a mix among the programs of the environment; of equally good ones the first.
 
     Args:
         to: the mix.
 
     Raises:
-        ValueError: no mix.
+        ValueError: `to` is not a mix.
     """
 
     def __init__(self, to: MixPolicy) -> None:
@@ -126,7 +126,7 @@ class BestReplyPolicy(ProgramPolicy):
         self._replies: dict[modal_env.Setting, modal_env.Agent] = {}
 
     def program(self, setting: modal_env.Setting) -> modal_env.Agent:
-        """The best reply, computed exactly, once a setting."""
+        """The best reply, computed exactly, once per setting."""
         if setting not in self._replies:
             self._replies[setting] = max(setting.agents, key=lambda agent: self._paid(agent, setting))
         return self._replies[setting]

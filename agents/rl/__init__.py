@@ -1,8 +1,8 @@
-"""Learned players: what they read, the network, checkpoints, and the policy that plays one.
+"""Learned players: their inputs, the network, checkpoints, and the policy that plays a checkpoint.
 
-- `inputs`: states as the arrays a network reads (numba; no torch). `words`: what was said, in games with tokens.
+- `inputs`: states as input arrays (numba; no torch). `token_press`: messages in games with tokens.
 - `network`: the network itself, plain torch; works on every map.
-- `checkpoint`: weights as safetensors and a JSON that says what they fit.
+- `checkpoint`: weights as safetensors, and a JSON file that describes the games they fit.
 - `player`: `agents.make("rl:PATH")`.
 - `trained/`: the checkpoints that come with the package, by name.
 
@@ -20,16 +20,16 @@ WEIGHTS, ABOUT = "weights.safetensors", "checkpoint.json"  # the files of a chec
 
 def folder_of(name: str) -> Path:
     """The folder of a checkpoint: the path `name`, or else one that comes with the package ("attacker")."""
-    # os.path takes a name that no file can have for one that is not there; pathlib raises.
+    # os.path treats impossible file names as missing; pathlib raises.
     ours = name in trained_names() and not os.path.exists(name)
     return TRAINED / name if ours else Path(name)
 
 
 def files_of(name: str) -> list[Path]:
-    """The files of a checkpoint, those that there are."""
+    """The files of a checkpoint that exist."""
     return [path for path in (folder_of(name) / ABOUT, folder_of(name) / WEIGHTS) if os.path.isfile(path)]
 
 
 def trained_names() -> list[str]:
-    """The checkpoints that come with the package."""
+    """The names of the checkpoints that come with the package."""
     return sorted(path.name for path in TRAINED.iterdir() if path.is_dir())

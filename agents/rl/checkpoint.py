@@ -1,8 +1,8 @@
 """Checkpoints of networks: a folder with ``weights.safetensors`` and ``checkpoint.json``.
 
-The JSON says what the weights fit: the map and the digest of its order vocabulary, the rules, the size of the network,
-the version of the message vocabulary where they speak it, whether they play their most probable orders or draw, and how
-they came about (command, seed, git revision).
+The JSON says which games the weights fit: the map and the digest of its order vocabulary, the rules, the size of the
+network, the version of the message vocabulary if it speaks, whether it plays its most probable orders or samples, and
+the origin of the checkpoint (command, seed, git revision).
 Nothing in a checkpoint is executed when it is read.
 """
 
@@ -35,25 +35,25 @@ from welfare_env.rules import Rules
 
 FORMAT = 1
 LARGEST_ABOUT = 1 << 20  # bytes
-TALK = "talk."  # what hears and speaks, by name
+TALK = "talk."  # prefix of the weights that hear and speak
 
 
 class CheckpointError(WelfareEnvError, ValueError):
-    """A checkpoint that cannot be read, or does not fit; the message says why."""
+    """A checkpoint cannot be read or does not fit; the message says why."""
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A network's weights and what they fit.
+    """A network's weights, and the games that they fit.
 
     Attributes:
         weights: name -> float32 array.
         map_name, rules: the games it was trained on.
         vocabulary: digest of the map's order vocabulary and provinces.
-        origin: how it came about; for people.
-        digest: SHA-256 of the weights' file; "" before there is one.
-        words: version of the message vocabulary; of no account where the rules have no tokens.
-        greedy: whether it plays its most probable orders and words where nobody says how; else it draws them.
+        origin: how it was made; for people.
+        digest: SHA-256 of the weights' file; "" if there is none yet.
+        words: version of the message vocabulary; irrelevant if the rules have no tokens.
+        greedy: default way to play: the most probable orders and words if true, else sampled ones.
     """
 
     weights: Mapping[str, np.ndarray]
@@ -83,18 +83,18 @@ class Checkpoint:
         return network.eval()
 
     def warm_start(self, network: BoardNetwork, board: Board, rules: Rules) -> None:
-        """Give a network for games on `board` with `rules` these weights, to learn on.
+        """Loads these weights into a network for games on `board` with `rules`, to go on learning.
 
-        Only one of the two may be for games with tokens: what hears and speaks is then left as it is.
+        If only one of the two is for games with tokens, the parts that hear and speak are left as they are.
 
         Raises:
-            CheckpointError: as `network_for`; or another size of network.
+            CheckpointError: as `network_for`; or a different size of network.
         """
         self.check(board, rules)
         self._load(network, TALK if (network.talk is None) != (word_rounds(self.rules) == 0) else "")
 
     def _load(self, network: BoardNetwork, without: str) -> None:
-        """Load the weights but those whose names begin with `without`."""
+        """Load the weights, except those whose names begin with `without`."""
         now, given = network.state_dict(), dict(self.weights)
         if without:
             given = {name: value for name, value in given.items() if not name.startswith(without)}
@@ -107,7 +107,7 @@ class Checkpoint:
         network.load_state_dict({name: torch.from_numpy(np.array(value)) for name, value in given.items()})
 
     def check(self, board: Board, rules: Rules) -> None:
-        """Whether it can play on `board` with `rules`.
+        """Checks that it can play on `board` with `rules`.
 
         Raises:
             CheckpointError: it cannot.
@@ -122,7 +122,7 @@ class Checkpoint:
             self._check_words(rules)
 
     def _check_words(self, rules: Rules) -> None:
-        """Whether it speaks as a game with tokens does. Where there are no tokens, or it has none, it is silent."""
+        """Checks that its vocabulary is that of a game with tokens. If either has no tokens, it is silent."""
         if self.words != VOCABULARY_VERSION:
             raise CheckpointError(
                 f"speaks version {self.words} of the message vocabulary, this is version {VOCABULARY_VERSION}: "
@@ -136,7 +136,7 @@ class Checkpoint:
 
 
 def vocabulary(board: Board) -> str:
-    """Digest of what a network's inputs mean on a board: provinces, powers and orders. Hexadecimal, 16 digits."""
+    """Digest of the meaning of a network's inputs on a board: provinces, powers and orders. 16 hexadecimal digits."""
     digest = hashlib.sha256()
     for name in (*board.provinces, *board.powers, *board.orders.texts):
         digest.update(name.encode() + b"\n")
@@ -144,10 +144,10 @@ def vocabulary(board: Board) -> str:
 
 
 def save(folder: str | os.PathLike[str], checkpoint: Checkpoint) -> None:
-    """Write a checkpoint; each file appears whole or not at all, the JSON last.
+    """Write a checkpoint. Writes of each file are atomic; the JSON comes last.
 
     Raises:
-        CheckpointError: it cannot be written. What was there before is still there.
+        CheckpointError: it cannot be written. Existing files are unchanged.
     """
     path = Path(folder)
     drafts = {name: path / f"{name}.{os.getpid()}" for name in (WEIGHTS, ABOUT)}
@@ -182,7 +182,7 @@ def _about(checkpoint: Checkpoint, digest: str) -> dict[str, Any]:
 
 
 def load(folder: str | os.PathLike[str]) -> Checkpoint:
-    """Read a checkpoint: a folder, or the name of one that comes with the package.
+    """Read a checkpoint, given its folder or the name of one that comes with the package.
 
     Raises:
         CheckpointError: there is none, it is damaged, far too large, or of a later format.
@@ -198,12 +198,12 @@ def load(folder: str | os.PathLike[str]) -> Checkpoint:
         about = parse_json(read_file(path / ABOUT, LARGEST_ABOUT))
         content = read_file(path / WEIGHTS)
     except (OSError, ValueError) as error:
-        raise CheckpointError(f"{shown(path)}: no checkpoint ({ABOUT} and {WEIGHTS}): {_told(error)}") from error
+        raise CheckpointError(f"{shown(path)}: not a checkpoint ({ABOUT} and {WEIGHTS}): {_told(error)}") from error
     if not isinstance(about, dict) or about.get("format") != FORMAT:
         told = about.get("format") if isinstance(about, dict) else None
         raise CheckpointError(f"{path / ABOUT}: format {told!r:.80}")
     if hashlib.sha256(content).hexdigest() != about.get("weights"):
-        raise CheckpointError(f"{path / WEIGHTS}: not the file that {ABOUT} speaks of: it is damaged or was exchanged")
+        raise CheckpointError(f"{path / WEIGHTS}: not the file that {ABOUT} describes: it is damaged or was replaced")
     try:
         return _checkpoint(about, safetensors.load(content))
     except (KeyError, TypeError, ValueError, AttributeError, SafetensorError) as error:
@@ -230,8 +230,8 @@ def _checkpoint(about: dict[str, Any], weights: dict[str, np.ndarray]) -> Checkp
         raise TypeError("map and vocabulary are texts, origin is an object")
     for name, values in weights.items():
         if values.dtype != np.float32 or not np.isfinite(values).all():
-            raise ValueError(f"{name!r:.80} holds what is no finite float32")
-    if sum(values.size for values in weights.values()) < size.layers * size.width**2:  # before so much is made
+            raise ValueError(f"{name!r:.80} holds values that are not finite float32")
+    if sum(values.size for values in weights.values()) < size.layers * size.width**2:  # before allocating as much
         raise ValueError(f"the weights do not fit a network of {size}")
     return Checkpoint(
         weights=weights,
@@ -247,7 +247,7 @@ def _checkpoint(about: dict[str, Any], weights: dict[str, np.ndarray]) -> Checkp
 
 
 def _is_greedy(about: Mapping[str, Any]) -> bool:
-    """Checkpoints of earlier versions do not say it: they draw, as they did then."""
+    """Checkpoints of earlier versions lack the field: they sample, as they did then."""
     greedy = about.get("greedy", False)
     if not isinstance(greedy, bool):
         raise TypeError(f"greedy={greedy!r:.80}: give true or false")
@@ -258,7 +258,7 @@ def git_revision() -> str:
     """The revision of this code, or "unknown" (an installed package)."""
     try:
         told = subprocess.run(  # noqa: S603  a fixed command
-            ["git", "-C", str(Path(__file__).parent), "rev-parse", "HEAD"],  # noqa: S607  git as the user has it
+            ["git", "-C", str(Path(__file__).parent), "rev-parse", "HEAD"],  # noqa: S607  the user's git
             capture_output=True,
             text=True,
             timeout=10,

@@ -1,13 +1,13 @@
-"""What a network reads: boards, and the legal orders of the powers that decide, as flat arrays.
+"""The inputs of a network: boards, and the legal orders of the deciding powers, as flat arrays.
 
-A *decision* is all a power orders in one phase: a *row* for each unit (dislodged unit; in Winter each unit that may be
-disbanded, then each centre where a unit may be built), in the order of `welfare_env.envs.vector.LegalLists`. A row's
-*candidates* are its legal orders; in Winter WAIVE, no order, comes before them. A decision is answered by one index
-into the candidates a row.
+A *decision* is all that a power orders in one phase: a *row* for each unit (dislodged unit; in Winter each unit that
+may be disbanded, then each centre where a unit may be built), in the order of `welfare_env.envs.vector.LegalLists`. A
+row's *candidates* are its legal orders; in Winter WAIVE (no order) comes first. The answer to a decision is one index
+into the candidates per row.
 
-Where messages are tokens, what a power says in a message round is a decision, too, *of words*: a row for each other
-power, in the sequence of seats from its own, then one for GLOBAL; each with the candidates silence and `TOKENS`. Rounds
-are simultaneous, as in `welfare_env.envs.parallel`: a power hears what was said in earlier rounds of the phase.
+If messages are tokens, what a power says in a message round is also a decision, *of words*: a row for each other power,
+in the sequence of seats from its own, then one for GLOBAL; the candidates are silence and `TOKENS`. Rounds are
+simultaneous, as in `welfare_env.envs.parallel`: a power hears the words of earlier rounds of the phase.
 """
 
 from __future__ import annotations
@@ -29,24 +29,25 @@ from welfare_env.envs.vector import LegalLists
 from welfare_env.game.press import COLUMNS
 from welfare_env.rules import Rules
 
-FEATURES = 5  # of a candidate, beside the places it names: see `coordinate`
+FEATURES = 5  # of a candidate, besides the places it names: see `coordinate`
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Inputs:
     """A batch of B decisions with R rows of orders and M candidates.
 
-    Decisions of words have none of these rows. Their own come behind all others: as many as there are powers for each.
+    Decisions of words have none of these rows; their own, one per power, come after all others.
 
     Attributes:
-        boards: float32 [B, provinces, features], what the deciding powers see (`welfare_env.envs.observation`).
+        boards: float32 [B, provinces, features], the observations of the deciding powers
+            (`welfare_env.envs.observation`).
         first_rows: int64 [B + 1], where each decision's rows begin.
         starts: int64 [R + 1], where each row's candidates begin.
         orders: int64 [M], order numbers.
-        provinces: int64 [R], where what a row orders stands.
+        provinces: int64 [R], the province of a row's unit or centre.
         heard: int8 [B, powers, 3 * message rounds], the words of the phase (`welfare_env.game.press.observe_messages`,
-            without the mediator); None where there are none.
-        rounds: int64 [B], the message round that a decision of words is for; 0 where orders are asked for.
+            without the mediator); None if there are no words.
+        rounds: int64 [B], the message round that a decision of words is for; 0 for orders.
     """
 
     boards: np.ndarray
@@ -73,13 +74,13 @@ class Inputs:
 
 
 class Reader:
-    """Turns states into `Inputs`, for one board and set of rules. For one thread at a time.
+    """Turns states into `Inputs`, for one board and set of rules. Not thread-safe.
 
     Attributes:
         message_rounds: rounds of words before orders (`word_rounds`).
-        slots: rows that are enough for any decision.
-        observation_size: numbers in a packed observation: a state's row, where there are words those heard in the phase
-            and the message round (0 where orders are asked for), and the power that looks at it.
+        slots: enough rows for any decision.
+        observation_size: numbers in a packed observation: a state's row; with words, those heard in the phase and the
+            message round (0 for orders); and the observing power.
     """
 
     def __init__(self, board: Board, rules: Rules) -> None:
@@ -142,14 +143,14 @@ class Reader:
         powers: np.ndarray,
         heard: np.ndarray | None = None,
     ) -> Inputs:
-        """The inputs of what `powers` [B] order in `games` [B], of states with these legal lists."""
+        """The inputs for orders of `powers` [B] in `games` [B], given states with these legal lists."""
         boards = self._boards(states, games, powers)
         return Inputs(boards, *self._rows(states, legal, games, powers), heard)
 
     def words(
         self, states: np.ndarray, games: np.ndarray, powers: np.ndarray, heard: np.ndarray, message_round: int
     ) -> Inputs:
-        """The inputs of what `powers` [B] say in a message round of `games` [B]."""
+        """The inputs for words of `powers` [B] in a message round of `games` [B]."""
         none = np.zeros(0, np.int64)
         first_rows, rounds = np.zeros(len(games) + 1, np.int64), np.full(len(games), message_round, np.int64)
         boards = self._boards(states, games, powers)
@@ -202,13 +203,13 @@ class Reader:
         return LegalLists(orders[: starts[rows]], starts[: rows + 1], games[:rows], powers[:rows], slots[:rows])
 
     def choices(self, inputs: Inputs, answers: np.ndarray) -> np.ndarray:
-        """Answers int [R] as order numbers, int64 [R]; WAIVE is no order."""
+        """Answers int [R] as order numbers, int64 [R]; WAIVE means no order."""
         return inputs.orders[inputs.starts[:-1] + answers]
 
 
 @njit(cache=True, nogil=True)
 def count(first, owners, starts, winter, games, powers):  # type: ignore[no-untyped-def]
-    """Rows of each decision: where they begin [B + 1], which they are [R], and how many candidates there are."""
+    """Rows of each decision: their starts [B + 1], their numbers [R], and the number of candidates."""
     rows = 0
     for d in range(len(games)):
         for r in range(first[games[d]], first[games[d] + 1]):
@@ -227,7 +228,7 @@ def count(first, owners, starts, winter, games, powers):  # type: ignore[no-unty
 
 @njit(cache=True, nogil=True)
 def lists(rows, first_rows, winter, starts, orders, size):  # type: ignore[no-untyped-def]
-    """The candidates of rows: where each row's begin [R + 1], and order numbers [size]."""
+    """The candidates of rows: the start of each row's [R + 1], and order numbers [size]."""
     begin, found = np.zeros(len(rows) + 1, np.int64), np.zeros(size, np.int64)
     n = 0
     for d in range(len(first_rows) - 1):
@@ -243,10 +244,10 @@ def lists(rows, first_rows, winter, starts, orders, size):  # type: ignore[no-un
 
 
 def order_places(board: Board) -> np.ndarray:
-    """What each order names: int64 [orders, 4]: kind, province ordered, province aimed at, province helped or -1.
+    """The places that each order names, int64 [orders, 4]: kind, province ordered, destination, province helped or -1.
 
-    The kind tells the unit's type and a coast aimed at apart: 6 * kind + 3 * type + coast. WAIVE and GIVE name no
-    province: they are 0, and a row puts its own province there.
+    The kind includes the unit's type and the destination's coast: 6 * kind + 3 * type + coast. WAIVE and GIVE name no
+    province: they have 0, which a row replaces by its own province.
     """
     table = board.orders
     piece, other, dest = table.piece.astype(np.int64), table.other.astype(np.int64), table.dest.astype(np.int64)
@@ -274,17 +275,18 @@ def _coasts(board: Board) -> np.ndarray:
 
 @njit(cache=True, nogil=True)
 def coordinate(step, places, starts, orders, first_rows, answers, going, helping, features):  # type: ignore[no-untyped-def]
-    """How the candidates of every decision's row number `step` fit the orders given to the rows before it.
+    """Features of the candidates in row number `step` of each decision: how they fit the orders of earlier rows.
 
-    Call it with step = 0, 1, 2 ...; it notes the answers of row step - 1 first.
+    Call it with step = 0, 1, 2 ...; it first records the answers of row step - 1.
 
     Args:
         places: int64 [orders, 4], see `order_places`.
         answers: int64 [R]; those of rows before `step` are read.
-        going: int64 [B, provinces], where the own unit of a province goes (-1: not ordered yet).
-        helping: int64 [B, provinces], where an own order helps the unit of a province to go (-1: nowhere).
-        features: float32 [M, FEATURES], written: an own unit goes to where this order goes; one stays there; own help
-            is given to just this order; this order helps just what was ordered; it helps what was ordered otherwise.
+        going: int64 [B, provinces], the destination of the own unit in a province (-1: not ordered yet).
+        helping: int64 [B, provinces], the destination to which an own order helps the unit in a province (-1: none).
+        features: float32 [M, FEATURES], written: an own unit goes to this order's destination; one stays there; own
+            help is given to exactly this order; this order helps exactly what was ordered; it helps what was ordered
+            otherwise.
     """
     for d in range(len(first_rows) - 1):
         row = first_rows[d] + step
@@ -311,7 +313,7 @@ def coordinate(step, places, starts, orders, first_rows, answers, going, helping
 
 @njit(cache=True, nogil=True)
 def _note(places, order, going, helping):  # type: ignore[no-untyped-def]
-    """Note an order."""
+    """Record an order."""
     if order == WAIVE:
         return
     kind, source, target, helped = places[order, 0] // 6, places[order, 1], places[order, 2], places[order, 3]
@@ -326,11 +328,11 @@ def _note(places, order, going, helping):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def draw(step, logits, starts, first_rows, chances, answers, logps):  # type: ignore[no-untyped-def]
-    """Draw an answer for every decision's row number `step`, and its log probability.
+    """Draw an answer for row number `step` of each decision, and its log probability.
 
     Args:
-        logits: float32 [M]; those of the rows in question are read.
-        chances: float64 [R], uniform in [0, 1); a chance below 0 takes the most probable answer.
+        logits: float32 [M]; only those of the rows in question are read.
+        chances: float64 [R], uniform in [0, 1); a value below 0 takes the most probable answer.
         answers: int64 [R]; logps: float32 [R]; both written.
     """
     for d in range(len(first_rows) - 1):

@@ -1,10 +1,10 @@
 """The network of learned players: plain torch, for any map.
 
-A graph network over provinces reads the board. A power's units are answered one after the other: each legal order is
-scored from what it is (kind, unit, coast) and from the provinces it names, given the orders already chosen for the
-power's other units. A value head estimates the points still to come.
+A graph network over provinces reads the board. A power's units are answered in sequence: each legal order is scored
+from its features (kind, unit, coast) and the provinces it names, given the orders already chosen for the power's other
+units. A value head estimates the points still to come.
 
-In games with tokens a network also hears and speaks: see `Talk`. Without words it is the same network.
+In games with tokens a network also hears and speaks: see `Talk`. Otherwise the network is the same.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from welfare_env.envs.observation import num_features
 from welfare_env.game.press import COLUMNS, TOKENS
 
 Encoded = tuple[Tensor, Tensor]  # provinces and whole positions as vectors, see `BoardNetwork.encode`
-CHUNK = 128  # boards at a time: what is computed in between stays in the processor's cache
+CHUNK = 128  # boards at a time, so that intermediate results stay in the CPU cache
 KINDS = 6 * (GIVE + 1)
-WORDS = 1 + len(TOKENS)  # silence is one
+WORDS = 1 + len(TOKENS)  # including silence
 WIDEST, MOST_LAYERS = 1024, 16
 
 
 @dataclass(frozen=True)
 class Size:
-    """How large a network is.
+    """The size of a network.
 
     Attributes:
-        width: numbers that stand for a province.
-        layers: rounds of exchange between neighbouring provinces.
+        width: length of a province's vector.
+        layers: rounds of message passing between neighbouring provinces.
 
     Raises:
-        ValueError: no whole number from 1, or more than `WIDEST` and `MOST_LAYERS`.
+        ValueError: not a whole number from 1, or more than `WIDEST` or `MOST_LAYERS`.
     """
 
     width: int = 32
@@ -55,7 +55,7 @@ class Size:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What a network says of answered decisions; see `BoardNetwork.judge`."""
+    """Probabilities and values of answered decisions; see `BoardNetwork.judge`."""
 
     logp: Tensor
     entropy: Tensor
@@ -63,7 +63,7 @@ class Judged:
 
 
 class Exchange(nn.Linear):
-    """A linear map of a province's vector and the mean of its neighbours'; without writing both beside each other."""
+    """A linear map of a province's vector and the mean of its neighbours', without concatenating them."""
 
     def __init__(self, width: int) -> None:
         super().__init__(2 * width, width)
@@ -74,12 +74,12 @@ class Exchange(nn.Linear):
 
 
 class BoardNetwork(nn.Module):
-    """Scores legal orders, and positions. One network plays every power of its board.
+    """Scores legal orders and positions. One network plays every power of its board.
 
     Args:
-        board: gives the neighbours of provinces and the order vocabulary. Neither is learned.
+        board: source of adjacencies and the order vocabulary, which are not learned.
         size: see `Size`.
-        message_rounds: of the games with tokens that it can speak in; 0: it is deaf and silent.
+        message_rounds: message rounds of the games with tokens that it can play; 0: it neither hears nor speaks.
     """
 
     neighbours: Tensor
@@ -108,7 +108,7 @@ class BoardNetwork(nn.Module):
         self.value = nn.Sequential(hidden, nn.ReLU(), points)
         nn.init.normal_(self.kind.weight, std=0.3)
         with torch.no_grad():
-            self.score.weight *= 0.1  # nearly uniform play to begin with
+            self.score.weight *= 0.1  # nearly uniform play at first
             points.weight *= 0.1
         self.talk = Talk(len(board.powers), message_rounds, width) if message_rounds else None
 
@@ -128,21 +128,21 @@ class BoardNetwork(nn.Module):
         return x, torch.relu(self.whole(torch.cat([x.mean(dim=1), x.amax(dim=1)], dim=-1)))
 
     def values(self, boards: Tensor) -> Tensor:
-        """Points still to come, in the unit of training, where nothing is said: float32 [B]."""
+        """Points still to come, in units of training, for boards without words: float32 [B]."""
         return self.value(self.encode(boards)[1])[:, 0]
 
     def values_of(self, inputs: Inputs) -> Tensor:
-        """Points still to come, with what was said in the phase: float32 [B]."""
+        """Points still to come, given the words of the phase: float32 [B]."""
         return self.value(self._seen(inputs, None)[1])[:, 0]
 
     def _seen(self, inputs: Inputs, encoded: Encoded | None) -> Encoded:
-        """Boards as vectors, and what was said about them with it."""
+        """Encoded boards, including the words of the phase."""
         boards = torch.from_numpy(inputs.boards)
         x, whole = self.encode(boards) if encoded is None else encoded
         return (x, whole) if self.talk is None or inputs.heard is None else self.talk.hear(inputs, boards, x, whole)
 
     def judge(self, inputs: Inputs, answers: np.ndarray) -> Judged:
-        """How probable answers int [R] are; differentiable.
+        """Probabilities of answers int [R]; differentiable.
 
         Returns:
             logp and entropy float32 [R] (of each row given the rows before it), values float32 [B].
@@ -166,11 +166,11 @@ class BoardNetwork(nn.Module):
     def answer(
         self, inputs: Inputs, chances: np.ndarray, encoded: Encoded | None = None
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Decide.
+        """Draw answers.
 
         Args:
             chances: float64 [R], uniform in [0, 1); below 0: the most probable order.
-            encoded: what `encode` made of these boards, where it is known.
+            encoded: the result of `encode` for these boards, if known.
 
         Returns:
             Answers int64 [R], their log probabilities float32 [R], values float32 [B].
@@ -231,9 +231,9 @@ class BoardNetwork(nn.Module):
         return keys, units, row_of
 
     def _context(self, inputs: Inputs, chosen: Tensor) -> Tensor:
-        """What a row hears of the orders given before it by its power: [R, width]."""
+        """A row's summary of its power's orders before it: [R, width]."""
         told = torch.relu(chosen)
-        before = torch.cumsum(told, dim=0, dtype=torch.float64) - told  # single precision would lose in long batches
+        before = torch.cumsum(told, dim=0, dtype=torch.float64) - told  # float32 is too inaccurate for long batches
         first = np.repeat(inputs.first_rows[:-1], np.diff(inputs.first_rows))
         return self.given((before - before[torch.from_numpy(first)]).float()) if len(told) else told
 
@@ -251,12 +251,12 @@ class BoardNetwork(nn.Module):
 class Talk(nn.Module):
     """Hears the words of a phase, and chooses words.
 
-    What was said by and to a power becomes one vector, the power's voice. It is added to the vectors of the provinces
+    The words said by and to a power become one vector, the power's voice. It is added to the vectors of the provinces
     where the power's units stand, and to that of the whole position. Silence is zero, so that a phase without words is
-    a board without press. A word for each recipient is drawn by itself, from the whole position, the recipient's units
-    and its voice; in the row of GLOBAL the speaker's own stand for the recipient's.
+    like a board without press. The word for each recipient is drawn independently, from the whole position, the
+    recipient's units and its voice; for GLOBAL, the speaker's own units and voice are used.
 
-    It comes after the encoding of the board, which is so the same in all message rounds of a phase.
+    It comes after the encoding of the board, which is therefore the same in all message rounds of a phase.
 
     Args:
         powers: of the board. message_rounds: of the games. width: of the network's vectors.
@@ -266,7 +266,7 @@ class Talk(nn.Module):
         super().__init__()
         self.voice = nn.Linear(COLUMNS * message_rounds * len(TOKENS), width, bias=False)
         self.told = nn.Linear(powers * width, width, bias=False)
-        self.round = nn.Embedding(message_rounds + 1, width, padding_idx=0)  # 0: orders are asked for
+        self.round = nn.Embedding(message_rounds + 1, width, padding_idx=0)  # 0: orders
         self.speaker = nn.Linear(width, width)
         self.recipient = nn.Linear(width, width, bias=False)
         self.seat = nn.Parameter(torch.zeros(powers, width))
@@ -274,12 +274,12 @@ class Talk(nn.Module):
         nn.init.normal_(self.voice.weight, std=0.3)
         with torch.no_grad():
             self.round.weight *= 0.3
-            self.word.weight *= 0.1  # nearly every word is as likely to begin with
+            self.word.weight *= 0.1  # nearly uniform words at first
 
     def hear(self, inputs: Inputs, boards: Tensor, x: Tensor, whole: Tensor) -> Encoded:
         """Encoded boards with the words of the phase: float32 [B, provinces, width] and [B, width]."""
         voices = self._voices(inputs)
-        heard = x + torch.matmul(boards[:, :, : voices.shape[1]], voices)  # the first columns: whose unit stands here
+        heard = x + torch.matmul(boards[:, :, : voices.shape[1]], voices)  # first columns: owner of the unit here
         whole = whole + self.told(voices.flatten(1))
         return heard, whole if inputs.rounds is None else whole + self.round(torch.from_numpy(inputs.rounds))
 
@@ -287,7 +287,7 @@ class Talk(nn.Module):
         """Log probabilities of silence and words, for each row of the decisions of words: float32 [rows, words].
 
         Args:
-            x, whole: what `hear` made.
+            x, whole: the result of `hear`.
         """
         speaking = torch.from_numpy(inputs.speaking)
         stand = torch.from_numpy(inputs.boards)[speaking, :, : len(self.seat)].transpose(1, 2)
@@ -297,7 +297,7 @@ class Talk(nn.Module):
         return torch.log_softmax(self.word(states), dim=-1).flatten(0, 1)
 
     def _voices(self, inputs: Inputs) -> Tensor:
-        """What was said by and to each power: float32 [B, powers, width]."""
+        """The words said by and to each power, as vectors: float32 [B, powers, width]."""
         heard = torch.from_numpy(inputs.heard)
         spoken = heard[..., None] == torch.arange(1, WORDS, dtype=torch.int8)
         return torch.relu(self.voice(spoken.flatten(2).float()))
@@ -313,7 +313,7 @@ class Fitting:
         self._helping = np.full((len(inputs), provinces), -1, np.int64)
 
     def step(self, step: int, answers: np.ndarray) -> None:
-        """Those of each decision's row number `step`."""
+        """The features of row number `step` of each decision."""
         at = self.inputs
         coordinate(
             step,
@@ -338,14 +338,14 @@ def row_statistics(logits: Tensor, row_of: Tensor, rows: int) -> tuple[Tensor, T
 
 
 def ranges(first: np.ndarray, last: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The numbers of several ranges one behind the other, and which range each is of."""
+    """The numbers of several ranges, concatenated, and the range that each belongs to."""
     lengths = last - first
     owner = np.repeat(np.arange(len(lengths)), lengths)
     return np.arange(len(owner)) - np.repeat(np.cumsum(lengths) - lengths - first, lengths), owner
 
 
 def neighbours(board: Board) -> np.ndarray:
-    """Who borders whom, by army or fleet, each row summing to one: float32 [provinces, provinces]."""
+    """Adjacency by army or fleet, each row summing to one: float32 [provinces, provinces]."""
     table = np.zeros((len(board.provinces), len(board.provinces)), np.float32)
     index = {province: number for number, province in enumerate(board.provinces)}
     for piece, places in board.moves.items():

@@ -26,21 +26,21 @@ if TYPE_CHECKING:
 
 
 class LearnedPolicy:
-    """Plays a checkpoint's network: greedily its most probable orders, or draws each with the network's probability.
+    """Plays a checkpoint's network: its most probable orders (greedy), or sampled ones.
 
-    It plays in every environment of its map and variant. Where messages are tokens and it has learned to, it hears and
-    speaks; else it is deaf and silent, with free text, too. It answers what was said in the rounds before, as in the
-    games it was trained on, where all speak at once: where others have spoken first (`welfare_env.make`), it hears that
-    in the next round. The same seed replays the same game.
+    It plays in every environment of its map and variant. If messages are tokens and it was trained with them, it hears
+    and speaks; otherwise, also with free text, it does neither. It answers the words of earlier rounds, as in training,
+    where all speak at once: if others have spoken earlier in the same round (`welfare_env.make`), it hears them in the
+    next round. The same seed replays the same game.
 
     Args:
         path: a folder that `training` wrote.
-        greedy: whether it takes the most probable orders and words; None for the way the checkpoint is best played.
-            Those that come with the package are greedy, as are those trained against players that do not learn; those
-            of self-play draw, as they did in training.
+        greedy: whether it takes the most probable orders and words; None for the checkpoint's default. Those that come
+            with the package are greedy, as are those trained against fixed players; those of self-play sample, as they
+            did in training.
 
     Raises:
-        CheckpointError: at once if the folder is no checkpoint; when it is first asked, if it does not fit the game.
+        CheckpointError: at once if the folder is not a checkpoint; with the first action if it does not fit the game.
     """
 
     def __init__(self, path: str, greedy: bool | None = None) -> None:
@@ -49,7 +49,7 @@ class LearnedPolicy:
         self.greedy = self._checkpoint.greedy if greedy is None else greedy
 
     def network_for(self, board: Board, rules: Rules) -> BoardNetwork:
-        """A network of one's own, for games on `board` with `rules`.
+        """A new network for games on `board` with `rules`.
 
         Raises:
             CheckpointError: it does not fit.
@@ -88,14 +88,14 @@ class LearnedPolicy:
         return _consistent(view, orders) if view.phase_type == ADJUSTMENTS else orders
 
     def _say(self, view: View) -> list[tuple[str, str]]:
-        """Words for the others; none where it has not learned to speak."""
+        """Words for the others; none if it has not learned to speak."""
         if view.power == MEDIATOR or not view.rules.has_tokens or not self._checkpoint.rules.has_tokens:
             return []
         _, _, words = self._answers(view)
         return to_send(view.board, view.board.power_index[view.power], words)
 
     def _answers(self, view: View) -> tuple[Reader, Inputs, np.ndarray]:
-        """The answers to what is asked."""
+        """The answers for the current turn."""
         reader, network = _made(Path(self.path), self._checkpoint, view.board, view.rules)
         power = np.array([view.board.power_index[view.power]])
         packed = reader.pack(view.state.row[None], power, _heard(view), view.message_round)
@@ -106,9 +106,9 @@ class LearnedPolicy:
 
 
 def _consistent(view: View, orders: list[str]) -> list[str]:
-    """The orders of a Winter that count where it was trained (`welfare_env.vector_env`).
+    """The Winter orders that would count in training (`welfare_env.vector_env`).
 
-    The first one says whether it builds or disbands; those of the other kind, and more than it may give, are dropped.
+    The first one decides whether it builds or disbands; orders of the other kind, and excess ones, are dropped.
     """
     if not orders:
         return []
@@ -132,7 +132,7 @@ def _made(path: Path, made_from: Checkpoint, board: Board, rules: Rules) -> tupl
 
 
 class _Key:
-    """A checkpoint, equal to another read from the same files."""
+    """A cache key: a checkpoint, equal to another read from the same files."""
 
     def __init__(self, made_from: Checkpoint, path: Path) -> None:
         self.checkpoint, self._name = made_from, (path.resolve(), made_from.digest)

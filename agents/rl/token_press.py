@@ -1,4 +1,4 @@
-"""Words in many games at once: who speaks, what was said in a phase, and who heard it.
+"""Messages of words in many games at once: speakers, words of a phase, and hearers.
 
 For games with ``press="tokens"``. Message rounds are simultaneous, as in `welfare_env.envs.parallel`.
 """
@@ -18,12 +18,12 @@ _HAS_ROUNDS = np.array([kind != RETREATS for kind in PHASE_TYPES])
 
 
 def word_rounds(rules: Rules) -> int:
-    """Message rounds in which words of `press.TOKENS` are said; 0 without press, and with free text."""
+    """Message rounds with words of `press.TOKENS`; 0 without press, and with free text."""
     return rules.message_rounds if rules.has_tokens else 0
 
 
 def speakers(board: Board, states: np.ndarray) -> np.ndarray:
-    """Who speaks: in phases with message rounds all powers with a unit or a centre. bool [games, powers].
+    """The speakers: in phases with message rounds all powers with a unit or a centre. bool [games, powers].
 
     Args:
         states: int32 [games, state size].
@@ -40,7 +40,7 @@ def speakers(board: Board, states: np.ndarray) -> np.ndarray:
 
 
 def recipients(powers: int) -> np.ndarray:
-    """To whom the rows of a power's decisions of words are: int64 [powers, powers].
+    """The recipients of the rows of a power's decisions of words: int64 [powers, powers].
 
     First the other powers, in the sequence of seats from its own, then GLOBAL, whose number is `powers`.
     """
@@ -49,7 +49,7 @@ def recipients(powers: int) -> np.ndarray:
 
 
 def to_send(board: Board, power: int, words: np.ndarray) -> list[tuple[str, str]]:
-    """The answers int [powers] of a decision of words as (recipient, word) pairs, silences left out."""
+    """The answers int [powers] of a decision of words as (recipient, word) pairs, without silences."""
     names, order = (*board.powers, GLOBAL), recipients(len(board.powers))[power]
     return [
         (names[to], TOKENS[word - 1]) for to, word in sorted(zip(order.tolist(), words.tolist(), strict=True)) if word
@@ -59,7 +59,7 @@ def to_send(board: Board, power: int, words: np.ndarray) -> list[tuple[str, str]
 def as_words(board: Board, power: int, spoken: Mapping[str, str]) -> np.ndarray:
     """Words by recipient as the answers of a decision of words: int64 [powers]. The inverse of `to_send`.
 
-    What is no word, and what is for nobody of these, counts as silence.
+    Anything that is not a word, or for another recipient, counts as silence.
     """
     names, order = (*board.powers, GLOBAL), recipients(len(board.powers))[power]
     said = [spoken.get(names[to]) for to in order.tolist()]
@@ -69,10 +69,10 @@ def as_words(board: Board, power: int, spoken: Mapping[str, str]) -> np.ndarray:
 
 
 class Said:
-    """The words that were said in the present phase of many games.
+    """The words said in the current phase of many games.
 
     Attributes:
-        words: int8 [games, rounds, powers, powers + 1], what a sender said to a recipient: 0 is silence, i + 1 is
+        words: int8 [games, rounds, powers, powers + 1], [game, round, sender, recipient]: 0 is silence, i + 1 is
             ``TOKENS[i]``. The last recipient is GLOBAL.
     """
 
@@ -84,7 +84,7 @@ class Said:
         self._recipients = recipients(powers)
 
     def clear(self) -> None:
-        """Another phase begins."""
+        """Begin another phase."""
         self.words[:] = 0
 
     def say(self, message_round: int, games: np.ndarray, powers: np.ndarray, words: np.ndarray) -> None:

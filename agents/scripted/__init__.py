@@ -1,1 +1,1 @@
-"""Players by rules."""
+"""Scripted players."""

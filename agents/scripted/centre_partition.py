@@ -1,4 +1,4 @@
-"""Who takes which neutral centre in the first year, so that nobody is ever in anybody's way (paper, appendix B.2)."""
+"""A conflict-free assignment of neutral centres to units in the first year (paper, appendix B.2)."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ if TYPE_CHECKING:
     from welfare_env.board.board import Board
 
 TURNS = 2  # Spring and Fall
-EMPTY_LOG = -20.0  # stands for the logarithm of no centres at all
-TOLERANCE = 1e-5  # by how much a later programme may undercut an earlier one: far less than any two plans differ
-GOLDEN = 0.6180339887498949  # its multiples modulo 1 are all different and spread evenly
+EMPTY_LOG = -20.0  # used as the logarithm of zero centres
+TOLERANCE = 1e-5  # slack of earlier objectives in later programmes: far less than any two plans differ
+GOLDEN = 0.6180339887498949  # its multiples modulo 1 are distinct and evenly spread
 
 
 class PartitionError(WelfareEnvError, RuntimeError):
-    """The solver found no best partition of a board's centres, or cannot show that it is the best."""
+    """The solver found no optimal partition of a board's centres, or cannot prove that it is optimal."""
 
 
 @dataclass(frozen=True)
 class Route:
-    """A unit's way through the first year.
+    """A unit's route through the first year.
 
     Attributes:
-        power: whose unit it is.
+        power: the unit's owner.
         unit: the unit where it starts, "A MAR".
         stops: its locations at the start, after Spring and after Fall, ("MAR", "SPA", "SPA").
     """
@@ -40,7 +40,7 @@ class Route:
     stops: tuple[str, ...]
 
     def touches(self, turn: int) -> set[str]:
-        """Provinces it stands in or orders itself into in Spring (0) or Fall (1)."""
+        """Provinces that it occupies or moves to in Spring (0) or Fall (1)."""
         return {self.stops[turn][:3], self.stops[turn + 1][:3]}
 
 
@@ -48,11 +48,11 @@ class Route:
 def partition(board: Board) -> dict[tuple[str, str], Route]:
     """The fairest peaceful partition of a board's neutral centres, from its opening position.
 
-    Each unit keeps its place or ends the year on a neutral centre, reached in at most two steps without a convoy and
-    without entering another power's centre. In no turn do two units stand in or order themselves into the same
-    province, so nothing can bounce. Among all such plans: the largest minimum of the powers' final centre counts, then
-    the largest geometric mean, then the fewest steps. On the standard map that is five centres for every power and four
-    for Italy. Solved exactly, as three integer programmes.
+    Each unit stays where it is or ends the year on a neutral centre, reached in at most two steps without a convoy and
+    without entering another power's centre. In no turn do two units occupy or move to the same province, so nothing can
+    bounce. Among all such plans: the largest minimum of the powers' final centre counts, then the largest geometric
+    mean, then the fewest steps. On the standard map that is five centres for every power and four for Italy. Solved
+    exactly, as three integer programmes.
 
     Returns:
         (power, unit) -> its route, for every unit of the opening position. The same board gives the same plan.
@@ -76,7 +76,7 @@ def _gains(board: Board, route: Route) -> bool:
 
 
 def _routes(board: Board, power: str, unit: str) -> list[Route]:
-    """The routes of one unit: staying where it is, then all that end on a neutral centre."""
+    """The routes of one unit: staying, then all that end on a neutral centre."""
     foreign = {center for other, centers in board.start_centers.items() if other != power for center in centers}
     routes = [Route(power, unit, (unit[2:],))]
     for _ in range(TURNS):
@@ -91,7 +91,7 @@ def _routes(board: Board, power: str, unit: str) -> list[Route]:
 
 
 def _choose(board: Board, routes: list[Route]) -> np.ndarray:
-    """bool [routes]: the best set of routes, by one integer programme after another, each kept by the next."""
+    """bool [routes]: the best set of routes, by a sequence of integer programmes that keep earlier optima."""
     program = _Program(board, routes)
     program.maximise(program.minimum)
     program.maximise(program.logarithms)
@@ -102,7 +102,8 @@ class _Program:
     """The integer programme: its constraints, and three objectives as vectors over the variables.
 
     Variables: for each route whether it is taken; for each power and each number of centres it may gain (1, 2, ...)
-    whether it gains that many; the smallest final count of a power.
+        whether
+    it gains that many; the smallest final count of a power.
     """
 
     def __init__(self, board: Board, routes: list[Route]) -> None:
@@ -120,12 +121,12 @@ class _Program:
         self.effort = self._vector({i: _effort(i, route) for i, route in enumerate(routes)})
 
     def maximise(self, objective: np.ndarray) -> np.ndarray:
-        """float64 [variables]: the best point; from now on no point that is worse by this objective is allowed.
+        """float64 [variables]: the best point; adds the constraint that later points are not worse by this objective.
 
         Raises:
-            PartitionError: the solver gave up. There always is a plan: all units can stay where they are.
+            PartitionError: the solver gave up. (A plan always exists: all units stay.)
         """
-        from scipy.optimize import Bounds, LinearConstraint, milp  # here: scipy takes long to import
+        from scipy.optimize import Bounds, LinearConstraint, milp  # lazy: scipy is slow to import
 
         most = np.ones(self.size)
         most[-1] = np.inf
@@ -135,7 +136,7 @@ class _Program:
             integrality=np.ones(self.size),
             bounds=Bounds(0, most),
             constraints=constraints,
-            options={"mip_rel_gap": 0},  # by default a plan that is almost the best would do
+            options={"mip_rel_gap": 0},  # by default a nearly optimal plan would be accepted
         )
         if not found.success:
             raise PartitionError(f"no fairest partition of map {self.board.name!r}: the solver says {found.message!r}")
@@ -164,7 +165,7 @@ class _Program:
         return float(np.log(before + 1) - (np.log(before) if before else EMPTY_LOG))
 
     def _by(self, keys: Callable[[Route], Iterable[Hashable]]) -> list[np.ndarray]:
-        """For every key, the vector that counts the routes that have it."""
+        """For every key, the vector that counts the routes with it."""
         members: dict[Hashable, dict[int, float]] = {}
         for i, route in enumerate(self.routes):
             for key in keys(route):
@@ -183,6 +184,6 @@ class _Program:
 
 
 def _effort(index: int, route: Route) -> float:
-    """Steps, rather in Spring than in Fall; a last part that no two routes share makes the best plan unique."""
+    """Steps, cheaper in Spring than in Fall; a small term that differs for all routes makes the best plan unique."""
     moved = np.not_equal(route.stops[1:], route.stops[:-1])
     return float(moved @ (1.0, 1.1)) + 1e-3 * ((index + 1) * GOLDEN % 1)

@@ -12,8 +12,8 @@ from welfare_env.game.press import GLOBAL
 if TYPE_CHECKING:
     from welfare_env.game.view import View
 
-PROPOSAL, AGREEMENT = "propose demilitarisation", "accept"  # where messages are words
-Way = tuple[str, ...]  # locations from where a unit stands to where it is going, both included
+PROPOSAL, AGREEMENT = "propose demilitarisation", "accept"  # if messages are words
+Way = tuple[str, ...]  # locations from a unit's place to its destination, both included
 
 WISHES = (
     "May peace last to the end of the game.",
@@ -28,20 +28,20 @@ REPLIES = (
 
 
 class DovePolicy(PeacefulPolicy):
-    """Takes open centres, disarms step by step, and believes in peace whatever happens.
+    """Takes free centres, disarms step by step, and believes in peace whatever happens.
 
-    - Movement: each neutral centre falls to the unit nearest to it, whosever that is. Every dove shares them out alike,
-      so doves seldom meet. A unit walks to its centre by a shortest way around other powers' centres and all units;
-      one that has none, or whose way is shut, holds. A centre that falls to a nearer unit stays that unit's, even if
-      it never comes.
-    - Winter: disbands each unit with probability `share`, and all of them in the last Winter; those that have a centre
-      to go to last. Never builds. In the standard variant it disbands only what it must.
-    - Messages: in the first round it tells all what it is about to do; it answers everybody who writes to it, once a
-      phase, with good wishes. What they write makes no difference. Where messages are words (``press="tokens"``), it
-      proposes demilitarisation to all, and accepts whatever it is told.
+    - Movement: each neutral centre is assigned to the nearest unit of any power. Every dove computes the same
+      assignment, so doves seldom meet. A unit walks to its centre by a shortest path around other powers' centres and
+      all units; a unit without a centre, or whose path is blocked, holds. A centre assigned to a nearer unit stays that
+      unit's, even if it never comes.
+    - Winter: disbands each unit with probability `share`, and all of them in the last Winter; units on their way to a
+      centre go last. Never builds. In the standard variant it disbands only what it must.
+    - Messages: in the first round it announces its plans to all; it answers everybody who writes to it, once a phase,
+      with good wishes. Messages of others do not change its play. If messages are words (``press="tokens"``), it
+      proposes demilitarisation to all, and accepts whatever others propose.
 
     Args:
-        share: the part of its units that it disbands in an average Winter, above 0 and up to 1.
+        share: the fraction of its units that it disbands in an average Winter, above 0 and up to 1.
 
     Raises:
         ValueError: a share out of range.
@@ -66,7 +66,7 @@ class DovePolicy(PeacefulPolicy):
         return news + [(sender, _reply(view, sender)) for sender in _unanswered(view)]
 
     def _steps(self, view: View) -> dict[str, str]:
-        """unit -> location it steps to. Of two claimants that would enter the same province only the first goes."""
+        """unit -> location it steps to. If two units would enter the same province, only the first goes."""
         entered: set[str] = set()
         steps = {}
         for (power, unit), way in share_out(view).items():
@@ -77,7 +77,7 @@ class DovePolicy(PeacefulPolicy):
         return steps
 
     def _count(self, view: View) -> int:
-        """How many units to disband this Winter."""
+        """Number of units to disband this Winter."""
         if not view.rules.is_welfare:
             return view.must_disband
         units = len(self.own_units(view))
@@ -96,7 +96,7 @@ class DovePolicy(PeacefulPolicy):
 
 
 def _others(view: View) -> str:
-    """The other powers that own anything: "England, France or Italy"."""
+    """The other powers that have units or centres: "England, France or Italy"."""
     *names, last = [
         power.title() for power in view.powers if power != view.power and (view.units[power] or view.centers[power])
     ] or ["anybody"]
@@ -108,21 +108,21 @@ def _reply(view: View, sender: str) -> str:
 
 
 def _words(view: View, choices: tuple[str, ...]) -> str:
-    """One of the texts, in turn; without chance, so that speaking does not change what a seed plays."""
+    """One of the texts, in turn; not random, so that speaking does not change the play of a seed."""
     return choices[(view.year_index + len(view.power)) % len(choices)]
 
 
 def _unanswered(view: View) -> list[str]:
-    """Who has written to the view's power this phase and not had a reply, in the order of their first messages."""
+    """The senders of this phase without a reply yet, in the order of their first messages."""
     writers = [message.sender for message in view.messages if message.recipient == view.power]
     answered = {message.recipient for message in view.messages if message.sender == view.power}
     return [writer for writer in dict.fromkeys(writers) if writer not in answered]
 
 
 def share_out(view: View) -> dict[tuple[str, str], Way]:
-    """(power, unit) -> its way to the neutral centre that falls to it; a unit that stands there has a way of one.
+    """(power, unit) -> its path to the neutral centre assigned to it; of length one if it is there.
 
-    Pairs of units and centres are matched greedily: the shortest way first, among equals the power with fewer centres,
+    Pairs of units and centres are matched greedily: the shortest path first, among equals the power with fewer centres,
     then the first in the board's order.
     """
     offers = [
@@ -142,10 +142,10 @@ def share_out(view: View) -> dict[tuple[str, str], Way]:
 
 
 def _ways(view: View, power: str, unit: str) -> list[Way]:
-    """Shortest ways of a unit to every neutral centre it can reach around other powers' centres and other units."""
+    """Shortest paths of a unit to all neutral centres it can reach around other powers' centres and other units."""
     neutral = set(view.board.centers).difference(*view.centers.values())
     closed = foreign_centers(view, power) | occupied(view)
-    found: dict[str, Way] = {unit[2:5]: (unit[2:],)}  # province -> the first way into it
+    found: dict[str, Way] = {unit[2:5]: (unit[2:],)}  # province -> the first path into it
     queue = deque(found.values())
     while queue:
         way = queue.popleft()

@@ -1,7 +1,7 @@
 """DumbBot: David Norman's heuristic attacker for no-press Diplomacy.
 
-Written anew from the description in words that the DAIDE project publishes ("Summaries - DumbBot Algorithm",
-daide.org.uk/s0003.html, 2003), with the original's weights; orders are found in a way of our own.
+Reimplemented from the published description of the DAIDE project ("Summaries - DumbBot Algorithm",
+daide.org.uk/s0003.html, 2003), with the original's weights; the search for orders is our own.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 
     from welfare_env.game.view import View
 
-ALTERNATIVE = 0.5  # chance of taking the next best choice when it is as good
-SLOPE = 5  # that chance falls to 0 when the next best is worse by 1/SLOPE
+ALTERNATIVE = 0.5  # probability of taking the next best choice if it is equally good
+SLOPE = 5  # that probability falls to 0 if the next best is worse by 1/SLOPE
 
 
 class DumbBotPolicy(ScriptedPolicy):
     """Moves every unit towards the most valuable place, by `agents.scripted.dumbbot_values`, and supports where rivals
     are near.
 
-    Units decide in random order. Each goes to its best place, or now and then to one that is nearly as good. Where a
-    unit of its own stays or is going already, it supports that one if rivals could beat it, and else looks further.
-    Units that would only hold lend support wherever it is most wanted. Retreats, builds and disbands follow the same
+    Units decide in random order. Each goes to its best place, or sometimes to one that is nearly as good. If another
+    own unit stays or goes there, it supports that unit if rivals could beat it, and otherwise tries the next place.
+    Units that would only hold give support where it is needed most. Retreats, builds and disbands follow the same
     values.
 
     It builds as many units as it may, disbands only what it must in both variants, never speaks and never convoys.
@@ -63,10 +63,10 @@ class DumbBotPolicy(ScriptedPolicy):
 
 
 def choose(rng: np.random.Generator, values: Sequence[float]) -> int:
-    """Index of the best value, or by chance of one that is nearly as good.
+    """Index of the best value, or at random of one that is nearly as good.
 
-    Goes down the ranking and takes each next one with a probability of 1/2 if it is equal to the one before, of 0 if it
-    is worse by a fifth or more, and linear in between.
+    Goes down the ranking and takes the next one with probability 1/2 if it is equal to the one before, 0 if it is worse
+    by a fifth or more, and linear in between.
     """
     ranking = sorted(range(len(values)), key=lambda index: -values[index])
     for better, worse in pairwise(ranking):
@@ -78,7 +78,7 @@ def choose(rng: np.random.Generator, values: Sequence[float]) -> int:
 
 
 class _Plan:
-    """The orders of one movement phase, as they are being decided unit by unit."""
+    """The orders of one movement phase, decided unit by unit."""
 
     def __init__(self, view: View, values: Valuation, rng: np.random.Generator) -> None:
         self.view, self.values, self.rng = view, values, rng
@@ -109,7 +109,7 @@ class _Plan:
         self.open.remove(unit)
 
     def _order(self, unit: str, place: str) -> str | None:
-        """An order that brings the unit to `place`, or helps the own unit that has it; None if neither makes sense."""
+        """An order that moves the unit to `place`, or supports the own unit there; None if neither makes sense."""
         if place == unit[2:]:
             return f"{unit} H"
         province = place[:3]
@@ -122,7 +122,7 @@ class _Plan:
         return f"{unit} - {place}"
 
     def _stays(self, occupant: str, follower: str) -> bool:
-        """Whether `follower` cannot count on the place: the occupant holds, is undecided, or wants to change places."""
+        """Whether `follower` cannot count on the place: the occupant holds, is undecided, or wants to swap places."""
         return self.going.get(follower[2:5]) == occupant or not self._move_of(occupant)
 
     def _move_of(self, unit: str) -> str:
@@ -131,7 +131,7 @@ class _Plan:
         return order if order.split()[2:3] == ["-"] else ""
 
     def _support(self, unit: str, province: str) -> str | None:
-        """The order to support what is ours in the province next turn, if that is legal and still wanted."""
+        """The order to support the own unit in the province next turn, if that is legal and still needed."""
         friend = self.going.get(province) or self.units.get(province)
         if friend not in self.decided or self._wanted(province) <= 0:
             return None
@@ -143,12 +143,12 @@ class _Plan:
         return order
 
     def _wanted(self, province: str) -> int:
-        """Supports that are missing to beat (when going there) or to match (when staying) the strongest rival."""
+        """Number of supports missing to beat (when moving in) or to match (when staying) the strongest rival."""
         rivals = self.values.threat(province)
         return rivals - (province not in self.going) - self.helped.get(province, 0)
 
     def _lend(self, unit: str) -> None:
-        """Turns a hold into the support that is worth most."""
+        """Turns a hold into the most valuable support."""
         staying = [place for place, other in self.units.items() if not self._move_of(other) and place not in self.going]
         places = sorted({*self.going, *staying} - {unit[2:5]}, key=self._worth, reverse=True)
         order = next(filter(None, (self._support(unit, place) for place in places)), None)

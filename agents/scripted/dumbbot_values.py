@@ -1,4 +1,4 @@
-"""What every place on the board is worth to a power, by David Norman's DumbBot heuristic (see `scripted.dumbbot`)."""
+"""The value of every place on the board to a power, by David Norman's DumbBot heuristic (see `scripted.dumbbot`)."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ NEIGHBOURS = 5  # the published divisor: a place has about five neighbours
 
 @dataclass(frozen=True)
 class Weights:
-    """How much each consideration counts in one season.
+    """The weights of one season.
 
-    The numbers are DumbBot's. Winter is the one difference: DumbBot adds a little for centres in danger, which is too
-    small against the rest to matter and is left out here.
+    The numbers are DumbBot's. The only difference is in Winter: DumbBot adds a little for centres in danger, which is
+    too small to matter and is left out here.
 
     Attributes:
-        attack: of a foreign centre's value.
-        defence: of an own centre's value.
-        proximity: of the value that reaches a place in 0, 1, 2 ... steps.
-        strength: of an own unit that can step into the province.
-        competition: of a unit of the strongest rival that can step into the province.
+        attack: weight of a foreign centre's value.
+        defence: weight of an own centre's value.
+        proximity: weights of the value that reaches a place in 0, 1, 2 ... steps.
+        strength: weight of each own unit that can move into the province.
+        competition: weight of each unit of the strongest rival that can move into the province.
     """
 
     attack: float
@@ -100,7 +100,7 @@ def _center_values(view: View, near: dict[str, np.ndarray], weights: Weights) ->
 
 
 def _size(centers: int) -> int:
-    """How large a power with so many centres is felt to be."""
+    """The size that the heuristic assigns to a power with so many centres."""
     return centers**2 + 4 * centers + 16
 
 

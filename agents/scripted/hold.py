@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 class HoldPolicy(ScriptedPolicy):
     """Keeps what it has and does nothing else.
 
-    Every unit holds. A dislodged unit retreats to the first place open to it, by name, and is disbanded only if there
-    is none. In Winter it builds nothing and disbands only what the rules take: the first units by name. It never
-    speaks and uses no chance.
+    Every unit holds. A dislodged unit retreats to the first place by name, and is disbanded only if there is none. In
+    Winter it builds nothing and disbands only what it must: the first units by name. It never speaks, and nothing in it
+    is random.
     """
 
     def movement(self, view: View) -> list[str]:

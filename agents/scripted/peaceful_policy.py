@@ -1,4 +1,4 @@
-"""What the peaceful policies share: they leave other powers' centres and units alone, and never build."""
+"""Base of the peaceful policies, which leave other powers' centres and units alone, and never build."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ def foreign_centers(view: View, power: str) -> set[str]:
 
 
 def occupied(view: View) -> set[str]:
-    """Provinces in which any unit stands."""
+    """Provinces occupied by any unit."""
     return {unit[2:5] for units in view.units.values() for unit in units}
 
 
 class PeacefulPolicy(ScriptedPolicy):
     """Base of `ProsocialPolicy` and `DovePolicy`.
 
-    Retreats go to the first place, by name, that is nobody else's centre; a unit that finds none is disbanded.
+    Retreats go to the first place by name that is not another power's centre; without one the unit disbands.
     """
 
     def retreat_to(self, view: View, unit: str, places: list[str]) -> str | None:

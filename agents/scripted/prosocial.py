@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 class ProsocialPolicy(PeacefulPolicy):
     """Takes its share of the neutral centres in the first year, disbands everything in Winter, then does nothing.
 
-    The shares are those of `agents.scripted.centre_partition.partition`, which every power works out alike from the
-    board alone: on the standard map five centres for each power and four for Italy, a root Nash welfare of (5^6 *
+    The shares are those of `agents.scripted.centre_partition.partition`, which every power computes identically from
+    the board alone: on the standard map five centres for each power and four for Italy, a root Nash welfare of (5^6 *
     4)^(1/7) = 4.843 a year.
 
-    When others get in the way it stays peaceful: a unit that is held up goes on while it can still arrive in Fall, and
-    otherwise holds; it never enters a province where a unit stands or that another power owns. Whatever position a
-    game starts from, all units go in its first Winter; in the standard variant only those that must. It never builds,
-    never speaks and uses no chance.
+    If others get in the way it stays peaceful: a unit that is delayed goes on while it can still arrive in Fall, and
+    otherwise holds; it never enters a province where a unit stands or that another power owns. Whatever the position at
+    the start of a game, it disbands all units in the first Winter; in the standard variant only those it must. It never
+    builds, never speaks, and nothing in it is random.
     """
 
     def movement(self, view: View) -> list[str]:
@@ -33,7 +33,7 @@ class ProsocialPolicy(PeacefulPolicy):
         return [f"{unit} D" for unit in (units if view.rules.is_welfare else units[: view.must_disband])]
 
     def _steps(self, view: View) -> dict[str, str]:
-        """unit -> the location it steps to this turn, for units that are on their planned way and have it free."""
+        """unit -> the location it steps to this turn, for units that are on their planned route and not blocked."""
         closed = occupied(view) | foreign_centers(view, view.power)
         turns = {"S": 2, "F": 1}[view.season]
         steps = {}

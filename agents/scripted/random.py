@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 class RandomPolicy(ScriptedPolicy):
     """Draws every unit's order uniformly from its legal ones, independently of the other units.
 
-    So in retreats, too, where disbanding is one of the draws. In Winter:
+    The same in retreats, where disbanding is one of the options. In Winter:
 
-    - welfare variant: each unit is disbanded or kept with probability 1/2 (paper); further units, drawn uniformly, go
-      where the rules take more than that. If none is disbanded, it may build.
-    - standard variant: the units that the rules take are drawn uniformly. If none is due, it may build.
-    - Builds: in random order, each empty home centre draws uniformly from its builds and from no build, until the
-      number allowed is reached.
+    - welfare variant: each unit is disbanded or kept with probability 1/2 (paper); if the rules require more disbands,
+      further units are drawn uniformly. If none is disbanded, it may build.
+    - standard variant: the required disbands are drawn uniformly. If none is required, it may build.
+    - Builds: in random order, each empty home centre draws uniformly from its builds and no build, until the number
+      allowed is reached.
 
     It never speaks.
     """

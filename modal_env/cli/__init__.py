@@ -1,1 +1,1 @@
-"""The commands of ``python -m modal_env``, their tables and their pictures."""
+"""The commands of ``python -m modal_env``, their tables and plots."""

@@ -1,4 +1,4 @@
-"""Agents, shares and numbers as they are written on the command line."""
+"""Agents, shares and numbers as written on the command line."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NAMED = re.compile(r"\s*([^\W\d]\w*)\s*=(?!>)(.*)", re.DOTALL)
 
 
 def read_agents(texts: Sequence[str] | None) -> list[Agent]:
-    """The agents of a command line: names, formulas and NAME=FORMULA; none are the four of the post.
+    """The agents of a command line: names, formulas and NAME=FORMULA; by default the four of the post.
 
     Raises:
         FormulaError: a name with two meanings, or as `modal_env.parse`.
@@ -35,12 +35,12 @@ def read_agents(texts: Sequence[str] | None) -> list[Agent]:
 
 
 def _check_name(name: str, text: str, defined: Mapping[str, str]) -> None:
-    """That a name may be given to a formula.
+    """Check that a name may be given to a formula.
 
     Raises:
-        FormulaError: it is a word of formulas, or has another meaning in the library or in those defined before.
+        FormulaError: the name is a word of formulas, or already means another agent.
     """
-    if name.casefold() in OWN_WORDS and len(name) > 1:  # letters are words, too, but not confused with names
+    if name.casefold() in OWN_WORDS and len(name) > 1:  # single letters are words, too, but are not confused with names
         raise FormulaError(f"{name!r} is a word of formulas: choose another name")
     alike = [other for other in defined if other.casefold() == name.casefold()]
     if alike and (alike[0], defined[alike[0]].split()) != (name, text.split()):
@@ -53,15 +53,15 @@ def _check_name(name: str, text: str, defined: Mapping[str, str]) -> None:
 def _means(text: str, agent: Agent) -> bool:
     try:
         return parse(text) == agent
-    except FormulaError:  # a formula that calls agents of this command line, or none at all
+    except FormulaError:  # it calls agents of this command line, or is not a formula
         return False
 
 
 def all_different(agents: list[Agent]) -> list[Agent]:
-    """The agents.
+    """Check that all agents are different, and return them.
 
     Raises:
-        GameError: one of them comes twice; by any names, it is the same choice.
+        GameError: an agent is given twice, even if under different names.
     """
     for number, agent in enumerate(agents):
         if agent in agents[:number]:
@@ -72,19 +72,19 @@ def all_different(agents: list[Agent]) -> list[Agent]:
 
 
 def read_shares(game: Game, text: str | None) -> Mix:
-    """The shares that a text gives; the same of all, where there is none.
+    """Read shares; by default all are equal.
 
     Raises:
-        GameError: no shares that add up to 1.
+        GameError: they are not shares that add up to 1.
     """
     return game.mix(read_numbers(game, text) or [Fraction(1, len(game.agents))] * len(game.agents))
 
 
 def read_numbers(game: Game, text: str | None) -> dict[str, str] | None:
-    """NAME=NUMBER,... as a mapping of the game's names.
+    """Read NAME=NUMBER,... as a mapping from the game's names.
 
     Raises:
-        GameError: something else.
+        GameError: the text has another form.
     """
     if text is None:
         return None
@@ -98,15 +98,15 @@ def read_numbers(game: Game, text: str | None) -> dict[str, str] | None:
 
 
 def _full(game: Game, name: str) -> str:
-    """FairBot of FB."""
+    """The full name of an agent: FairBot for FB."""
     return SHORT[name.upper()].name if name not in game.names and name.upper() in SHORT else name
 
 
 def read_whole(name: str, number: str) -> int:
-    """A number of members.
+    """Read a number of members.
 
     Raises:
-        GameError: no whole number.
+        GameError: it is not a whole number.
     """
     if not (number.isdecimal() and len(number) <= MAX_DIGITS):
         raise GameError(f"{name}={number:.80}: give a whole number of members, of {MAX_DIGITS} digits at most")

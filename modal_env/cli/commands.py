@@ -50,8 +50,8 @@ from modal_env.text_tables import WIDE
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-POINTS = 5001  # of a trajectory: enough for a smooth picture
-MEMBERS = 10  # of each agent, where growth begins
+POINTS = 5001  # of a trajectory: enough for a smooth plot
+MEMBERS = 10  # of each agent at the start of growth
 MAX_WORLDS = 10_000
 ENDINGS = (".png", ".svg", ".pdf")
 
@@ -78,7 +78,7 @@ class Model(StrEnum):
 
 
 class View(StrEnum):
-    """What a picture of the replicator dynamics shows."""
+    """What a plot of the replicator dynamics shows."""
 
     shares = "shares"
     logs = "logs"
@@ -86,19 +86,19 @@ class View(StrEnum):
 
 
 OPTIONS = {Model.replicator: ["time", "view"], Model.growth: ["steps"], Model.basins: ["starts", "seed"]}
-CORNERS = 3  # of a simplex that hold one agent each
+CORNERS = 3  # of a simplex that stand for one agent each
 
 Agents = Annotated[
     Optional[list[str]],  # noqa: UP045 (typer reads it)
     typer.Argument(help=AGENTS, show_default="the four of the post", metavar="AGENT"),
 ]
-Epsilon = Annotated[str, typer.Option(metavar="NUMBER", help="What a unit of cost takes: 1/10 or 0.1.")]
-Cost = Annotated[str, typer.Option(help=f"What is paid for: {', '.join(COSTS)}.")]
+Epsilon = Annotated[str, typer.Option(metavar="NUMBER", help="Price of one unit of cost: 1/10 or 0.1.")]
+Cost = Annotated[str, typer.Option(help=f"What modelling costs: {', '.join(COSTS)}.")]
 Plot = Annotated[
     Optional[Path],  # noqa: UP045
     typer.Option(metavar="FILE", help="Draw a picture: .png, .svg or .pdf. Needs the extra plot."),
 ]
-Formulas = Annotated[bool, typer.Option("--formulas", help="List the agents' formulas even if all are of the library.")]
+Formulas = Annotated[bool, typer.Option("--formulas", help="List the agents' formulas even if all are in the library.")]
 
 
 @app.command()
@@ -107,12 +107,10 @@ def play(
     second: Annotated[str, typer.Argument(help="Its opponent.", metavar="AGENT")],
     worlds: Annotated[
         Optional[int],  # noqa: UP045
-        typer.Option(
-            min=1, max=MAX_WORLDS, help="How many worlds to show.", show_default="until nothing changes any more"
-        ),
+        typer.Option(min=1, max=MAX_WORLDS, help="How many worlds to show.", show_default="until nothing changes"),
     ] = None,
 ) -> None:
-    """What two agents do against each other, world by world."""
+    """Play two agents against each other, and show every world."""
     with _errors_told():
         a, b = read_agents([first, second])
         outcome = play_pair(a, b, worlds)
@@ -124,15 +122,15 @@ def play(
 def tournament(
     context: typer.Context,
     agents: Agents = None,
-    worlds: Annotated[bool, typer.Option("--worlds", help="Also when each play has settled.")] = False,
+    worlds: Annotated[bool, typer.Option("--worlds", help="Also show when each play settles.")] = False,
     epsilon: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Option(metavar="NUMBER", help="Also what everybody is paid, at this price of a unit of cost."),
+        typer.Option(metavar="NUMBER", help="Also show the payoffs, at this price of one unit of cost."),
     ] = None,
     cost: Cost = "depth",
     formulas: Formulas = False,
 ) -> None:
-    """What everybody does against everybody."""
+    """Play every agent against every other."""
     with _errors_told():
         if epsilon is None:
             _refuse(context, ["cost"], "goes with --epsilon, such as --epsilon 1/10")
@@ -150,11 +148,11 @@ def equilibria(
     agents: Agents = None,
     epsilon: Epsilon = "1/10",
     cost: Cost = "depth",
-    symmetric: Annotated[bool, typer.Option("--symmetric", help="Only where both players do the same.")] = False,
-    ranges: Annotated[bool, typer.Option("--ranges", help="At every epsilon, as formulas and exact ranges.")] = False,
+    symmetric: Annotated[bool, typer.Option("--symmetric", help="Only if both players use the same mix.")] = False,
+    ranges: Annotated[bool, typer.Option("--ranges", help="For all epsilon, as formulas with exact ranges.")] = False,
     formulas: Formulas = False,
 ) -> None:
-    """All Nash equilibria of the game of choosing a program, exactly."""
+    """Find all Nash equilibria of the game of choosing a program, exactly."""
     with _errors_told():
         library = all_different(read_agents(agents))
         if ranges:
@@ -177,14 +175,14 @@ def evolve(
     model: Annotated[
         Model,
         typer.Option(
-            help="replicator: shares grow with what is paid; growth: a best reply is added at each step; basins: where "
+            help="replicator: shares grow with their payoff; growth: a best reply is added at each step; basins: where "
             "random starts of the replicator dynamics end."
         ),
     ] = Model.replicator,
     epsilon: Annotated[
         Optional[list[str]],  # noqa: UP045
         typer.Option(
-            metavar="NUMBER", help="What a unit of cost takes: 1/10 or 0.1; basins take several.", show_default="1/10"
+            metavar="NUMBER", help="Price of one unit of cost: 1/10 or 0.1; basins takes several.", show_default="1/10"
         ),
     ] = None,
     cost: Cost = "depth",
@@ -193,18 +191,18 @@ def evolve(
         typer.Option(
             metavar="NAME=NUMBER,...",
             help="Shares, or numbers of members (growth): FB=0.5,CB=1/4,PB=1/4.",
-            show_default="the same of all; 10 each",
+            show_default="equal shares; 10 each",
         ),
     ] = None,
-    time: Annotated[float, typer.Option(help="How long (replicator).")] = 1000.0,
-    steps: Annotated[int, typer.Option(help="How many to add (growth).")] = 10_000,
-    starts: Annotated[int, typer.Option(help="How many random starts (basins).")] = 10_000,
-    seed: Annotated[int, typer.Option(min=0, help="Of the random starts.")] = 0,
+    time: Annotated[float, typer.Option(help="Duration (replicator).")] = 1000.0,
+    steps: Annotated[int, typer.Option(help="Number of steps (growth).")] = 10_000,
+    starts: Annotated[int, typer.Option(help="Number of random starts (basins).")] = 10_000,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the random starts.")] = 0,
     plot: Plot = None,
-    view: Annotated[View, typer.Option(help="Of --plot, --model replicator.")] = View.shares,
+    view: Annotated[View, typer.Option(help="What --plot shows (replicator).")] = View.shares,
     formulas: Formulas = False,
 ) -> None:
-    """How a population of agents changes that play each other."""
+    """Evolve a population of agents that play each other."""
     with _errors_told():
         library, prices = read_agents(agents), epsilon or ["1/10"]
         for other in Model:
@@ -236,17 +234,19 @@ def search(
         Optional[list[str]],  # noqa: UP045
         typer.Argument(help=AGENTS, show_default="none: the post's questions", metavar="AGENT"),
     ] = None,
-    depth: Annotated[int, typer.Option(min=0, max=3, help="Of the agents searched.")] = 2,
+    depth: Annotated[int, typer.Option(min=0, max=3, help="Maximal depth of the agents.")] = 2,
     call: Annotated[
         Optional[list[str]],  # noqa: UP045
-        typer.Option(metavar="AGENT", help="Whom they may call X on, besides themselves.", show_default="DefectBot"),
+        typer.Option(
+            metavar="AGENT", help="Agents that they may call X on, besides themselves.", show_default="DefectBot"
+        ),
     ] = None,
     mix: Annotated[
         Optional[str],  # noqa: UP045
         typer.Option(
             metavar="NAME=NUMBER,...",
-            help="How often each opponent is met: FB=17/20,CB=1/10,PB=1/20.",
-            show_default="the same of all",
+            help="Share of each opponent: FB=17/20,CB=1/10,PB=1/20.",
+            show_default="equal shares",
         ),
     ] = None,
     epsilon: Epsilon = "1/10",
@@ -255,12 +255,12 @@ def search(
     ] = 2,
     formulas: Formulas = False,
 ) -> None:
-    """All that agents of a depth can do against some opponents; without any, the post's questions about all agents.
+    """Find all that agents of a depth can do against some opponents; without any, answer the post's questions.
 
-    Searched are agents without `me` ("what I do"), as in the post; with `me` more is possible. Against opponents the
-    search is complete: every such agent up to the depth that calls X on itself and on those given with --call does one
-    of the things listed. Of those that do the same, one of least depth is shown. Without opponents, three classes of
-    agents are searched for pure equilibria and for what beats the post's mix; half a minute.
+    The search covers agents without `me` ("what I do"), as in the post; with `me` more is possible. Against opponents
+    it is complete: every such agent up to the depth that calls X on itself and on those given with --call does one of
+    the things listed. Of agents that do the same, one of least depth is shown. Without opponents, three classes of
+    agents are searched for pure equilibria and for agents that beat the post's mix; this takes half a minute.
     """
     from modal_env.search.findings import findings, least_replies
 
@@ -321,10 +321,10 @@ def _basins(games: Sequence[Game], who: Sequence[Group], starts: int, seed: int,
 
 
 def _drawn(games: Sequence[Game]) -> str:
-    """The agent whose basin a picture shows: the first that is a strict pure equilibrium at every epsilon.
+    """The agent whose basin is plotted: the first that is a strict pure equilibrium at every epsilon.
 
     Raises:
-        GameError: there is none, or one epsilon alone.
+        GameError: there is none, or only one epsilon is given.
     """
     if len({game.epsilon for game in games}) < 2:
         raise GameError("--plot draws shares over epsilon: give --epsilon twice at least")
@@ -337,10 +337,10 @@ def _drawn(games: Sequence[Game]) -> str:
 
 
 def _refuse(context: typer.Context, options: Sequence[str], reason: str) -> None:
-    """That none of these options was given.
+    """Check that none of these options was given.
 
     Raises:
-        GameError: one was, with the reason.
+        GameError: one was; the message gives the reason.
     """
     for option in options:
         source = context.get_parameter_source(option)
@@ -349,11 +349,11 @@ def _refuse(context: typer.Context, options: Sequence[str], reason: str) -> None
 
 
 def _check_picture(path: Path) -> None:
-    """That a picture can be drawn, before anything is computed.
+    """Check that a plot can be written, before anything is computed.
 
     Raises:
-        GameError: another ending, no such folder, or a file that may not be written.
-        ModuleNotFoundError: no matplotlib.
+        GameError: unknown file ending, missing folder, or a file that cannot be written.
+        ModuleNotFoundError: matplotlib is not installed.
     """
     if path.suffix.lower() not in ENDINGS:
         raise GameError(f"--plot {path}: end the name in {', '.join(ENDINGS)}")
@@ -373,20 +373,20 @@ def _save(figure: Figure, path: Path) -> None:
 
 
 def _who(agents: Sequence[Agent], formulas: bool) -> list[Group]:
-    """The table of the agents, where it tells something: agents of the library need no introduction."""
+    """The table of the agents' formulas; empty if all are in the library, unless it is asked for."""
     known = all(LIBRARY.get(agent.name) == agent for agent in agents)
     return [] if known and not formulas else [agents_table(agents)]
 
 
 def _show(*tables: Group) -> None:
-    """On the terminal; a file or a pipe gets wide tables, or as wide as COLUMNS says."""
+    """Print tables; to a file or pipe they are wide, or as wide as COLUMNS says."""
     fitted = sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdecimal()
     Console(width=max(Console().width, NARROW) if fitted else WIDE).print(*tables, sep="\n")
 
 
 @contextmanager
 def _errors_told() -> Iterator[None]:
-    """Our own errors on stderr, and exit code 2."""
+    """Print our own errors to stderr and exit with code 2."""
     try:
         yield
     except ModalError as error:

@@ -1,8 +1,8 @@
-"""Pictures of evolving populations (matplotlib, from the extra `plot`): each function returns a figure to save or show.
+"""Plots of evolving populations (matplotlib, from the extra `plot`); each function returns a figure to save or show.
 
-figure.savefig("cycle.png") writes it. Nothing here touches pyplot or a display. Colours are those of Okabe and Ito,
-which colour-blind readers can tell apart, and lines of agents differ in their dashes, too. Titles, where none is given,
-tell the model, epsilon and the cost.
+figure.savefig("cycle.png") writes it. Neither pyplot nor a display is needed. Colours are those of Okabe and Ito, which
+colour-blind readers can distinguish, and lines of agents also differ in their dashes. The default title names the
+model, epsilon and the cost.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
 _COLOURS = ("#0072B2", "#000000", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#E69F00", "#999999")
 _DASHES = ("-", "--", "-.", ":")
-# Dashes of lines that lie on each other: each shows in the gaps of those drawn over it.
+# Dashes of coinciding lines: each is visible in the gaps of those drawn over it.
 _GAPS = ("-", (0, (4.5, 1.5)), (0, (3, 3)), (0, (1.5, 4.5)))
 _HATCHES = ("", "//", "..", "xx")
-# Left, right, top, and the fourth corner of the tetrahedron, below: a shadow of it in which no two corners meet.
+# Left, right, top, and the fourth corner below: a projection of the tetrahedron that keeps the corners apart.
 _CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, 0.8], [0.5, -0.6]])
 _POINTS_A_RUN = 20
 
@@ -44,21 +44,21 @@ def simplex(
     marks: Mapping[str, Sequence[Fraction | float]] | None = None,
     title: str | None = None,
 ) -> Figure:
-    """Paths of populations in the shadow of a tetrahedron: three agents in the upper corners, all others in the lower.
+    """Paths of populations in a projected tetrahedron: three agents in the upper corners, all others in the lower.
 
-    A population stands at the mean of the corners, weighted with the shares. A path has a dot at its beginning and an
-    arrow on its way; paths that one agent takes over look different from the others.
+    A population is drawn at the mean of the corners, weighted by the shares. A path has a dot at its start and an arrow
+    in the middle; paths that one agent takes over are drawn differently.
 
     Args:
-        trajectories: of the same agents. Lines are straight between their `times`.
+        trajectories: all of the same agents. Points at their `times` are joined by straight lines.
         corners: which agents stand left, right and on top, by name or short name. Where there are more than four
             agents, the others share the lower corner.
-        marks: label -> [n] shares of a point to mark, such as an equilibrium; five at most.
-        title: in place of the model, epsilon and cost.
+        marks: label -> [n] shares of a point to mark, e.g. an equilibrium; at most five.
+        title: default: the model, epsilon and cost.
 
     Raises:
-        GameError: no trajectory, other agents in one than in another, corners that are not three different agents of
-            theirs, too many marks, or one that has not a share for each agent.
+        GameError: no trajectories, or of different agents; corners that are not three different agents of theirs; too
+            many marks, or a mark without a share for each agent.
     """
     names = _common_names(trajectories)
     shown_names = _checked_corners(corners, names)
@@ -83,20 +83,20 @@ def shares_over_time(
     least: float = 1e-12,
     title: str | None = None,
 ) -> Figure:
-    """The share of every agent over time: bands that add up to 1, or lines on a logarithmic axis of shares.
+    """The share of every agent over time: stacked bands, or lines on a logarithmic axis of shares.
 
-    Lines that lie on each other, of agents that do the same, are told apart by their dashes.
+    Coinciding lines, of agents that do the same, differ in their dashes.
 
     Args:
         trajectory: values between its `times` are joined by straight lines.
-        log_shares: lines of log10 of the shares, without the agents that were never there.
-        log_time: a logarithmic axis of time; it begins at the first time above 0.
-        least: where a logarithmic axis of shares ends below, as a share of 10^-300 would leave no room for the others;
-            0 for an axis that shows all.
-        title: in place of the model, epsilon and cost.
+        log_shares: plot log10 of the shares, without the agents that were never present.
+        log_time: a logarithmic axis of time, which begins at the first time above 0.
+        least: lower end of a logarithmic axis of shares (a share of 10^-300 would leave no room for the others); 0
+            shows all.
+        title: default: the model, epsilon and cost.
 
     Raises:
-        GameError: a least share that is no number from 0 to 0.1; a logarithmic axis of time without a time above 0.
+        GameError: `least` is not a number from 0 to 0.1; a logarithmic axis of time without a time above 0.
     """
     if not 0 <= real(least) <= 0.1:
         raise GameError(f"least={shown(least)}: give a share from 0 to 0.1")
@@ -128,11 +128,11 @@ def basin_over_epsilon(
     Args:
         epsilons: [points]
         shares: [points]
-        law: fitted to them.
-        curves: label -> a function of epsilon to draw as well, such as a theory.
+        law: the power law fitted to them.
+        curves: label -> a function of epsilon to draw as well, e.g. a prediction.
 
     Raises:
-        GameError: no points, or another number of epsilons than of shares.
+        GameError: no points, or different numbers of epsilons and shares.
     """
     if not epsilons or len(epsilons) != len(shares):
         raise GameError(f"{len(epsilons)} epsilons and {len(shares)} shares: give one or more of each, as many")
@@ -152,7 +152,7 @@ def basin_over_epsilon(
     axes.set(
         xscale="log",
         yscale="log",
-        xlabel="ε, what a unit of cost takes from the payoff",
+        xlabel="ε, the price of one unit of cost",
         ylabel="share of starts",
         title=title,
     )
@@ -162,11 +162,11 @@ def basin_over_epsilon(
 
 
 def growth_shares(growth: Growth, *, title: str | None = None) -> Figure:
-    """Shares in a population under best-reply growth against its size, which is on a logarithmic axis.
+    """Shares in a population under best-reply growth against its size, on a logarithmic axis.
 
     Args:
         growth: the population.
-        title: in place of the model, epsilon and cost.
+        title: default: the model, epsilon and cost.
     """
     figure, axes = _new_figure(8.0, 4.0)
     sizes, shares = _along_runs(growth)
@@ -178,7 +178,7 @@ def growth_shares(growth: Growth, *, title: str | None = None) -> Figure:
 
 
 def _plain(name: str) -> str:
-    """A name as a label: without matplotlib's mathematics, not left out for the _ that it begins with, and not long."""
+    """A name as a label: shortened, without matplotlib's mathematics, and not hidden for a leading _."""
     written = f"{name:.40}".encode("utf-8", "replace").decode("utf-8")  # without halves of surrogate pairs
     return ("\N{THIN SPACE}" if name.startswith("_") else "") + written.replace("$", r"\$")
 
@@ -191,7 +191,7 @@ def _new_figure(width: float, height: float) -> tuple[Figure, Axes]:
 
 
 def _title(given: str | None, model: str, runs: Sequence[Trajectory | Growth]) -> str:
-    """The title that was given, or the model and what modelling costs in it."""
+    """The given title, or the model, epsilon and cost."""
     if given is not None:
         return given
     terms = dict.fromkeys(run.terms for run in runs if run.terms)
@@ -199,13 +199,13 @@ def _title(given: str | None, model: str, runs: Sequence[Trajectory | Growth]) -
 
 
 def _line(agent: int) -> dict[str, Any]:
-    """How the lines of an agent look, everywhere: the ninth has the first one's colour, but other dashes."""
+    """The style of an agent's lines in all plots: the ninth has the first one's colour, but other dashes."""
     dashes = _DASHES[(agent + agent // len(_COLOURS)) % len(_DASHES)]
     return {"color": _COLOURS[agent % len(_COLOURS)], "linestyle": dashes, "linewidth": 1.6}
 
 
 def _log_lines(axes: Axes, trajectory: Trajectory, least: float) -> None:
-    """A line for every agent that is there, of log10 of its share. Of those that coincide, the later have more gaps."""
+    """A line of log10 of the share for every agent present. Of coinciding lines, later ones have more gaps."""
     logs = trajectory.log_shares / np.log(10)
     there = [i for i in range(len(trajectory.names)) if np.isfinite(logs[:, i]).all()]
     for i in there:
@@ -264,7 +264,7 @@ def _checked_marks(
 
 
 def _path(axes: Axes, limit: Limit, points: Floats) -> None:
-    """One line through [T, 2] points, with a dot at its beginning and an arrow at half its length."""
+    """One line through [T, 2] points, with a dot at its start and an arrow at half its length."""
     is_taken = limit.kind == "taken over"
     colour, label = (
         (_COLOURS[6], f"taken over by {_plain(limit.agents[0])}") if is_taken else (_COLOURS[0], "not taken over")
@@ -291,11 +291,11 @@ def _frame_tetrahedron(axes: Axes, names: Sequence[str], title: str) -> None:
 
 
 def _along_runs(growth: Growth) -> tuple[Floats, Floats]:
-    """[points] log10 of the size and [points, n] shares, some points a run; sizes may be beyond any float."""
+    """[points] log10 of the size and [points, n] shares, several points a run; sizes may be too large for floats."""
     sizes, shares = [], []
     for before, after in pairwise(growth.populations):
         for part in range(_POINTS_A_RUN + 1):
-            # Closer together at the beginning of a run, where shares change fastest.
+            # More points at the beginning of a run, where shares change fastest.
             done, left = part**2, _POINTS_A_RUN**2 - part**2
             counts = [a * left + b * done for a, b in zip(before, after, strict=True)]
             size = sum(counts)

@@ -1,4 +1,4 @@
-"""What long commands tell on stderr: a bar on a terminal; elsewhere, such as in a log, a line every ten seconds."""
+"""Progress of long commands on stderr: a bar on a terminal; elsewhere, e.g. in a log, a line every ten seconds."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ EVERY = 10.0  # seconds between lines
 
 @contextmanager
 def watched(doing: str) -> Iterator[Report]:
-    """Tell how long some work has taken and may still take, while it does; it must call the report that comes out."""
+    """Show elapsed and remaining time of some work, which must call the yielded report."""
     if sys.stderr.isatty():
         with Progress(
             TextColumn(doing, markup=False),
@@ -41,7 +41,7 @@ def watched(doing: str) -> Iterator[Report]:
 
 
 class _Lines(Thread):
-    """Prints a line now and then, whatever the work is at; most of it lets other threads run."""
+    """Prints a line at intervals while the work runs, most of which releases the GIL."""
 
     def __init__(self, doing: str) -> None:
         super().__init__(daemon=True)
@@ -49,7 +49,7 @@ class _Lines(Thread):
         self.done = Event()
 
     def report(self, share: float) -> None:
-        """Remember how far the work is."""
+        """Record the share of the work that is done."""
         self.share = share
 
     def run(self) -> None:
@@ -57,7 +57,7 @@ class _Lines(Thread):
             print(_line(self.doing, monotonic() - self.begun, self.share), file=sys.stderr, flush=True)
 
     def stop(self) -> None:
-        """No more lines."""
+        """Stop printing."""
         self.done.set()
         self.join()
 

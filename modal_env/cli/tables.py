@@ -25,20 +25,20 @@ if TYPE_CHECKING:
 
 Row = TypeVar("Row")
 
-NARROW = 30  # columns of a table at least, however narrow the terminal is
-LONG = 16  # characters of a name that may head a column
-SHOWN = 20  # rows at either end of a long table
-LONG_GAP = 0.1  # of a run: for so long nobody has more than half, and the table tells it
+NARROW = 30  # columns of a table at least, even on a narrower terminal
+LONG = 16  # characters of the longest name used as a column head
+SHOWN = 20  # rows shown at either end of a long table
+LONG_GAP = 0.1  # fraction of a run: shortest time without a majority that gets a row of its own
 MOVES = {0.0: "D", 0.5: "?", 1.0: "C"}
 
 
 def labels(agents: Sequence[Agent]) -> list[str]:
-    """What agents are called in a table: by name, or by number where the name is a formula too long for it."""
+    """The labels of agents in a table: names, or numbers where the name is too long a formula."""
     return [agent.name if len(agent.name) <= LONG else f"#{number}" for number, agent in enumerate(agents, start=1)]
 
 
 def agents_table(agents: Sequence[Agent]) -> Group:
-    """A row an agent: its formula, and what it may pay for."""
+    """One row per agent: its formula and its possible costs."""
     table = new_table("Agents", "agent", "formula", ">depth", ">size")
     for label, agent in zip(labels(agents), agents, strict=True):
         add_row(table, label, agent.unicode, str(agent.depth), str(agent.size))
@@ -46,7 +46,7 @@ def agents_table(agents: Sequence[Agent]) -> Group:
 
 
 def trace_table(a: Agent, b: Agent, outcome: Outcome) -> Group:
-    """A row a world: who cooperates there. Below, what becomes of it."""
+    """One row per world: who cooperates there. The legend gives the outcome."""
     table = new_table("World by world", ">world", *("=" + label for label in labels([a, b])))
     for world, values in enumerate(outcome.trace):
         add_row(table, str(world), *("?" if value is None else "DC"[value] for value in values))
@@ -56,7 +56,7 @@ def trace_table(a: Agent, b: Agent, outcome: Outcome) -> Group:
 
 
 def moves_table(result: Tournament) -> Group:
-    """What the row's agent does against the column's."""
+    """The moves of the row's agent against the column's."""
     cells = [[MOVES[float(value)] for value in row] for row in result.cooperates]
     random = any(agent.is_random for agent in result.agents)
     legend = "the row's move against the column's: C cooperates, D defects" + (", ? tosses a coin" if random else "")
@@ -64,13 +64,13 @@ def moves_table(result: Tournament) -> Group:
 
 
 def worlds_table(result: Tournament) -> Group:
-    """When the play of two agents has settled."""
+    """The world at which each play settles."""
     cells = [[str(value) for value in row] for row in result.worlds]
     return with_legend(Square("Worlds", labels(result.agents), cells), "the first world from which nothing changes")
 
 
 def payoffs_table(game: Game) -> Group:
-    """What the row's agent is paid against the column's."""
+    """The payoffs of the row's agent against the column's."""
     cells = [[str(value) for value in row] for row in game.utilities]
     title = f"Payoffs, epsilon {game.epsilon}, cost: {game.cost}"
     return with_legend(
@@ -79,7 +79,7 @@ def payoffs_table(game: Game) -> Group:
 
 
 def equilibria_table(game: Game, found: Sequence[Equilibrium]) -> Group:
-    """A row a set of equilibria."""
+    """One row per set of equilibria."""
     title = f"Equilibria, epsilon {game.epsilon}, cost: {game.cost}"
     table = new_table(title, ">component", "one player", "the other", "paid")
     for one in found:
@@ -92,7 +92,7 @@ def equilibria_table(game: Game, found: Sequence[Equilibrium]) -> Group:
 
 
 def ranges_table(found: Ranges, cost: str) -> Group:
-    """A row a family of equilibria."""
+    """One row per family of equilibria."""
     table = new_table(f"Equilibria at every epsilon, cost: {cost}", "for", "one player", "the other", "paid")
     for family in found.families:
         sides = [[show(family.names, path.shares) for path in paths] for paths in (family.rows, family.columns)]
@@ -104,13 +104,13 @@ def ranges_table(found: Ranges, cost: str) -> Group:
 
 
 def _profile(sides: Sequence[Sequence[str]], paid: Sequence[str]) -> tuple[str, str, str]:
-    """Cells of what two players do and what they are paid, told once where it is the same."""
+    """Cells with the mixes and payoffs of two players, given once if they are the same."""
     rows, columns = ("\n".join(side) for side in sides)
     return (rows, "the same", paid[0]) if rows == columns else (rows, columns, "; ".join(paid))
 
 
 def stays_table(game: Game, trajectory: Trajectory) -> Group:
-    """A row a time during which one agent has more than half of the population, or for long nobody has."""
+    """One row per period in which one agent has a majority, or (if long) nobody has."""
     title = f"Replicator dynamics: who has more than half, epsilon {game.epsilon}, cost: {game.cost}"
     table = new_table(title, "agent", ">from", ">to", ">length")
     rows = _stays_and_gaps(trajectory)
@@ -124,7 +124,7 @@ def stays_table(game: Game, trajectory: Trajectory) -> Group:
 
 
 def _stays_and_gaps(trajectory: Trajectory) -> list[tuple[str, float, float]]:
-    """Who, from when, to when: the stays, and between them the long times in which nobody has more than half."""
+    """(who, start, stop) of the stays and of the long periods between them without a majority."""
     rows, now, end = [], 0.0, float(trajectory.times[-1])
     for agent, start, stop in [*((stay.agent, stay.start, stay.stop) for stay in trajectory.stays), ("", end, end)]:
         if start - now > LONG_GAP * end:
@@ -136,7 +136,7 @@ def _stays_and_gaps(trajectory: Trajectory) -> list[tuple[str, float, float]]:
 
 
 def _largest(trajectory: Trajectory, start: float, stop: float) -> str:
-    """The agent with the largest mean share in a stretch of time."""
+    """The agent with the largest mean share in a period."""
     times = trajectory.times
     means = trajectory.shares[(start <= times) & (times <= stop)].mean(axis=0)
     largest = int(means.argmax())
@@ -144,7 +144,7 @@ def _largest(trajectory: Trajectory, start: float, stop: float) -> str:
 
 
 def _twins(names: Sequence[str], game: Game) -> str:
-    """Agents whose shares keep their proportion, told behind a legend."""
+    """Agents whose shares keep their proportion, as a text to append to a legend."""
     alike: dict[tuple[Fraction, ...], list[str]] = {}
     for name, row in zip(names, game.utilities, strict=True):
         alike.setdefault(row, []).append(name)
@@ -153,7 +153,7 @@ def _twins(names: Sequence[str], game: Game) -> str:
 
 
 def growth_table(game: Game, grown: Growth) -> Group:
-    """A row a run of equal best replies."""
+    """One row per run of equal best replies."""
     title = f"Best-reply growth: what is added, epsilon {game.epsilon}, cost: {game.cost}"
     table = new_table(title, "agent", ">how many", ">size then")
     sizes = [sum(counts) for counts in grown.populations[1:]]
@@ -165,12 +165,12 @@ def growth_table(game: Game, grown: Growth) -> Group:
 
 
 def _ends(rows: Sequence[Row]) -> list[Row | None]:
-    """The first and the last rows of many, and None between them."""
+    """The first and last rows; None stands for those between."""
     return list(rows) if len(rows) <= 2 * SHOWN else [*rows[:SHOWN], None, *rows[-SHOWN:]]
 
 
 def basins_table(games: Sequence[Game], found: Sequence[Basins]) -> Group:
-    """A row an epsilon: which share of random starts ends where."""
+    """One row per epsilon: the share of random starts that ends at each agent."""
     ends = list(dict.fromkeys(agent for one in found for agent in one.ends))
     title = f"Basins of attraction of the replicator dynamics, cost: {games[0].cost}, {found[0].starts} starts"
     table = new_table(title, ">epsilon", *(f">{name}" for name in (*ends, "elsewhere", "undecided")))
@@ -182,7 +182,7 @@ def basins_table(games: Sequence[Game], found: Sequence[Basins]) -> Group:
 
 
 def replies_table(game: Game, mix: Mix, found: Sequence[Reply]) -> Group:
-    """A row a reply, the best one first."""
+    """One row per reply, the best first."""
     columns = [f"={label}" for label in labels(game.agents)]
     table = new_table(f"Replies, epsilon {game.epsilon}", *columns, ">paid", ">depth", "agent")
     names = {agent: name for name, agent in LIBRARY.items()}

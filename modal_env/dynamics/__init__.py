@@ -1,1 +1,1 @@
-"""Populations of programs: replicator dynamics, basins of attraction, best-reply growth."""
+"""Evolution of populations of programs: replicator dynamics, basins of attraction, best-reply growth."""

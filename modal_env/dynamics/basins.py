@@ -1,15 +1,15 @@
-"""Basins of attraction of the replicator dynamics: which share of random starts ends at which pure equilibrium.
+"""Basins of attraction of the replicator dynamics: the share of random starts that ends at each pure equilibrium.
 
-Starts are uniform over all populations (Dirichlet with all parameters 1). All are integrated at once in the logarithms
-of the shares, each with steps of its own size (Dormand and Prince's pair of order 5 and 4), and each is dropped as soon
-as its fate is known:
+Starts are uniform over all populations (Dirichlet with all parameters 1). All are integrated together in the logarithms
+of the shares, each with its own step size (Dormand and Prince's pair of order 5 and 4), and each is dropped as soon as
+its limit is known:
 
 * It ends at a strict pure equilibrium once `populations.is_trapped` says so; that is proven.
 * In the post's game (CooperateBot, DefectBot, FairBot, PrudentBot at a cost of epsilon < 1/4 a level of depth) it does
   not end at DefectBot once it is in the region of `_escaped_the_post`; that is proven, too.
 
-In other games a start that no agent takes over stays open until the time is up, however small the shares of the pure
-equilibria have become: in larger libraries a share of 1e-100 does grow again during a long stay of others.
+In other games a start that no agent takes over stays undecided until the time is up, however small the shares of the
+pure equilibria are: in larger libraries a share of 1e-100 can grow again while others dominate for a long time.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Z95 = 1.959963984540054
 """97.5% quantile of the normal distribution."""
 
 MAX_STARTS = 10**9
-_CHUNK = 1 << 15  # starts integrated together, so few that they stay in the cache; the draws do not depend on it
+_CHUNK = 1 << 15  # starts integrated together: few enough for the CPU cache; results do not depend on it
 _ELSEWHERE = -1
 _UNDECIDED = -2
 
@@ -67,13 +67,13 @@ class Interval:
 
 @dataclass(frozen=True)
 class Basins:
-    """Where random starts ended.
+    """The limits of random starts.
 
     Attributes:
-        starts: how many there were.
-        ends: agent that is a strict pure equilibrium -> how many starts it takes over.
-        elsewhere: how many are proven to end at none of these; 0 but for the game of the post.
-        undecided: how many had not been taken over when the time was up, and may be later, or never.
+        starts: number of starts.
+        ends: agent that is a strict pure equilibrium -> number of starts that it takes over.
+        elsewhere: number of starts proven to end at none of these; nonzero only for the game of the post.
+        undecided: number of starts that were not taken over when the time was up.
     """
 
     starts: int
@@ -83,14 +83,14 @@ class Basins:
 
     @property
     def is_proven(self) -> bool:
-        """Whether the fate of every start is known."""
+        """Whether the limit of every start is known."""
         return self.undecided == 0
 
     def share(self, agent: str) -> Interval:
-        """The share of all starts that `agent` takes over, as far as that could be told before the time was up.
+        """The share of all starts that `agent` is known to take over.
 
         Raises:
-            GameError: the agent is no strict pure equilibrium of the game.
+            GameError: the agent is not a strict pure equilibrium of the game.
         """
         if not isinstance(agent, str) or agent not in self.ends:
             raise GameError(f"agent {shown(agent)}: strict pure equilibria are {', '.join(self.ends) or 'none'}")
@@ -114,19 +114,19 @@ def basins(
     tolerance: float = 1e-6,
     report: Report = unheard,
 ) -> Basins:
-    """Let uniformly random populations evolve, and count at which strict pure equilibrium they end.
+    """Evolve uniformly random populations, and count how many end at each strict pure equilibrium.
 
     Args:
         game: a `Game`, or a square matrix of exact payoffs.
-        starts: how many, at most 10^9.
-        seed: or a Generator.
+        starts: number of starts, at most 10^9.
+        seed: a seed or a Generator.
         time: after which a start counts as undecided.
         tolerance: absolute error of the logarithms of shares in one step.
         report: see `modal_env.progress`.
 
     Raises:
-        GameError: payoffs that are not square and exact, or have no strict pure equilibrium; no number of starts, no
-            seed, a time that is no number above 0, or a tolerance outside [1e-13, 0.1].
+        GameError: payoffs that are not square and exact, or have no strict pure equilibrium; an invalid number of
+            starts or seed; a time that is not above 0; or a tolerance outside [1e-13, 0.1].
     """
     payoffs = payoffs_of(game)
     if not payoffs.strict_pure:
@@ -143,10 +143,10 @@ def basins(
 def _counted(
     payoffs: Payoffs, starts: int, generator: np.random.Generator, time: float, tolerance: float, report: Report
 ) -> Basins:
-    """The basins, a chunk of starts after the other."""
+    """The basins, computed in chunks of starts."""
     epsilon = epsilon_of_the_post(payoffs)
     is_elsewhere = _nowhere if epsilon is None else _escaped_the_post(float(epsilon))
-    counts = np.zeros(payoffs.size + 2, np.int64)  # of the two fates below 0, and of the agents
+    counts = np.zeros(payoffs.size + 2, np.int64)  # of the two negative codes and of the agents
     for done in range(0, starts, _CHUNK):
         count = min(_CHUNK, starts - done)
         logs = np.log(np.ascontiguousarray(generator.standard_exponential((count, payoffs.size)).T))
@@ -157,7 +157,7 @@ def _counted(
 
 
 def wilson(count: int, total: int) -> tuple[float, float]:
-    """Ends of the 95% score interval of a probability after `count` of `total` (Wilson, 1927)."""
+    """The 95% score interval of a probability, given `count` of `total` (Wilson, 1927)."""
     share, spread = count / total, Z95**2 / total
     middle = share + spread / 2
     half = math.sqrt(share * (1 - share) * spread + spread**2 / 4)
@@ -167,11 +167,11 @@ def wilson(count: int, total: int) -> tuple[float, float]:
 def power_law(epsilons: Sequence[Fraction | float], counts: Sequence[int], starts: Sequence[int]) -> PowerLaw:
     """Fit share = factor * epsilon ** exponent to counts by weighted least squares in logarithms.
 
-    ln share has the variance (1 - share) / count to first order; the interval holds if the law does.
+    ln share has the variance (1 - share) / count to first order; the interval is valid if the law is.
 
     Raises:
-        GameError: fewer than two different epsilons above 0, other numbers of counts and starts, or a count of 0 or of
-            all.
+        GameError: fewer than two different epsilons above 0, different numbers of epsilons, counts and starts, or a
+            count of 0 or of all starts.
     """
     x, hits, totals = (np.array([real(value) for value in items(given) or ()]) for given in (epsilons, counts, starts))
     if not len(x) == len(hits) == len(totals) or len(set(x.tolist())) < 2 or not ((x > 0) & (x < math.inf)).all():
@@ -212,8 +212,8 @@ def _escaped_the_post(epsilon: float) -> Callable[[Floats], Bools]:
     c (1 + p) - s (1 - d) + e (s + p). Where d = 1 - q, s <= q, c <= k p^2 / d <= k s q / (1 - q), so d'/d <=
     c (1 + s) - s (q - 2 e) <= s (k q (1 + q) / (1 - q) - q (1 - q)) = 0, and d' < 0 as s < q where c > 0.
 
-    And there d tends to 0: by (1) c d / p^2 does, so wherever d is above some bound b > 0, c tends to 0, and d'/d <=
-    c (1 + s) - s (1 - d - 2 e) with 1 - d - 2 e >= q - q^2 > 0 and s >= q - c comes to lie below a negative number.
+    There d tends to 0: by (1) c d / p^2 does, so while d is above some bound b > 0, c tends to 0, and d'/d <=
+    c (1 + s) - s (1 - d - 2 e) with 1 - d - 2 e >= q - q^2 > 0 and s >= q - c is eventually below a negative number.
     """
     q = math.sqrt(2 * epsilon)
     k = (1 - q) ** 2 / (1 + q)
@@ -226,7 +226,7 @@ def _escaped_the_post(epsilon: float) -> Callable[[Floats], Bools]:
 
 
 def _nowhere(shares: Floats) -> Bools:
-    """What is known of other games."""
+    """For other games no such region is known."""
     return np.zeros(shares.shape[1], dtype=np.bool_)
 
 
@@ -257,7 +257,7 @@ def _fates(
 
 
 def _seen(payoffs: Payoffs, shares: Floats, is_elsewhere: Callable[[Floats], Bools]) -> NDArray[np.int64]:
-    """[starts] the fate of each, as far as [n, starts] shares tell it."""
+    """[starts] the limit of each, if [n, starts] shares determine it."""
     fates = np.where(is_elsewhere(shares), _ELSEWHERE, _UNDECIDED)
     for agent in payoffs.strict_pure:
         fates[is_trapped(payoffs.floats, shares, agent)] = agent
@@ -276,6 +276,6 @@ def _stepped(matrix: Floats, logs: Floats, slopes: Floats, step: Floats) -> tupl
 
 
 def _slopes(matrix: Floats, logs: Floats) -> Floats:
-    """[n, starts] how fast the logarithms change, against that of agent 0: only their differences matter."""
+    """[n, starts] the rates of the logarithms relative to agent 0's: only differences matter."""
     paid = matrix @ shares_of(logs)
     return paid - paid[0]

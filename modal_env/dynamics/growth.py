@@ -1,9 +1,9 @@
-"""Best-reply growth: a finite population to which, step by step, the best reply to it is added for good.
+"""Best-reply growth: a finite population to which the best reply to it is added, step by step.
 
-This is the post's second evolutionary model (and fictitious play by another name). Payoffs are scaled to integers and
-populations are counted in integers of any size, so nothing is rounded. While the same agent is added, every payoff
-changes linearly: the step at which another becomes the best reply is solved for, and whole runs are done at once, so
-10**30 steps take a few hundred runs.
+This is the post's second evolutionary model (a form of fictitious play). Payoffs are scaled to integers and populations
+are counted in integers of any size, so nothing is rounded. While the same agent is added, every payoff changes
+linearly, so we solve for the step at which another agent becomes the best reply and do whole runs at once: 10**30 steps
+take a few hundred runs.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ MAX_STARTS = 1_000_000  # of a census
 
 @dataclass(frozen=True)
 class Run:
-    """Steps one after another in which the same agent is added.
+    """Consecutive steps in which the same agent is added.
 
     Attributes:
         agent: its name.
-        steps: how many.
-        is_endless: whether it would go on for ever, however many steps were asked for.
+        steps: number of steps.
+        is_endless: whether it would go on for ever.
     """
 
     agent: str
@@ -43,13 +43,13 @@ class Run:
 
 @dataclass(frozen=True)
 class Growth:
-    """A population that grew.
+    """The growth of a population.
 
     Attributes:
         names: [n] the agents.
-        start: [n] how many of each there were.
-        runs: what was added, in sequence. The last run may have been cut off by the number of steps.
-        terms: of the game, see `Game.terms`; "" of a bare matrix.
+        start: [n] how many of each there were at the start.
+        runs: the runs in sequence. The last run may have been cut off by the number of steps.
+        terms: of the game, see `Game.terms`; "" for a bare matrix.
     """
 
     names: tuple[str, ...]
@@ -62,7 +62,7 @@ class Growth:
 
     @property
     def steps(self) -> int:
-        """How many agents were added."""
+        """Number of agents added."""
         return sum(run.steps for run in self.runs)
 
     @cached_property
@@ -87,10 +87,10 @@ class Growth:
         return tuple(name for name in self.names if name in ever)
 
     def lengths(self, agent: str) -> tuple[int, ...]:
-        """How many steps each run of `agent` took, but for the last run of all, which may have been cut off.
+        """The number of steps of each run of `agent`, except the last run of all, which may have been cut off.
 
         Raises:
-            GameError: no agent of this name.
+            GameError: there is no agent of this name.
         """
         name = self.names[position(self.names, agent)]
         return tuple(run.steps for run in self.runs[:-1] if run.agent == name)
@@ -98,14 +98,14 @@ class Growth:
 
 @dataclass(frozen=True)
 class Census:
-    """Every population of one size, and whether its growth ever adds one agent.
+    """All populations of one size, and whether the growth of each ever adds a given agent.
 
     Attributes:
         agent: its name.
         names: [n] the agents.
         starts: [starts, n] how many of each there are.
         adds: [starts] whether `agent` is ever added.
-        is_endless: [starts] whether the growth came to add one agent for ever within the steps asked for.
+        is_endless: [starts] whether the growth ends with an endless run within the given steps.
     """
 
     agent: str
@@ -126,18 +126,18 @@ class Census:
 def growth(
     game: Game | Matrix, counts: Numbers, steps: int, *, max_runs: int = 10_000, report: Report = unheard
 ) -> Growth:
-    """Add the best reply to the population `steps` times. Of equally good ones the first in the sequence is added.
+    """Add the best reply to the population `steps` times. Of equally good replies the first in the sequence is added.
 
     Args:
         game: a `Game`, or a square matrix of exact payoffs.
-        counts: [n] how many of each agent there are, or name -> how many; one at least altogether.
+        counts: [n] how many of each agent there are, or name -> how many; at least one in total.
         steps: how many agents to add; 10**30 is fine.
-        max_runs: stop after so many runs, however many steps are left; `Growth.steps` tells how many were done.
+        max_runs: stop after so many runs; `Growth.steps` is the number of steps done.
         report: see `modal_env.progress`.
 
     Raises:
-        GameError: payoffs that are not square and exact, counts that are no integers from 0 or all 0, steps or max_runs
-            that are not whole or below 1; counts or steps above 10^400.
+        GameError: payoffs that are not square and exact; counts that are not integers from 0, or all 0; steps or
+            max_runs that are not whole numbers from 1; counts or steps above 10^400.
     """
     payoffs = payoffs_of(game)
     start = read_counts(payoffs, counts)
@@ -146,12 +146,12 @@ def growth(
 
 
 def census(game: Game | Matrix, agent: str, size: int, steps: int = 10**9) -> Census:
-    """For every population of `size` members: is `agent` ever added within `steps` steps?
+    """For every population of `size` members, whether `agent` is added within `steps` steps.
 
     There are (size + n - 1 choose n - 1) of them.
 
     Raises:
-        GameError: as for `growth`; no agent of this name, a size below 1, or more than `MAX_STARTS` populations.
+        GameError: as for `growth`; an unknown agent, a size below 1, or more than `MAX_STARTS` populations.
     """
     payoffs = payoffs_of(game)
     name = payoffs.names[payoffs.index(agent)]
@@ -176,7 +176,7 @@ def compositions(total: int, parts: int) -> Iterator[tuple[int, ...]]:
 
 
 def scaled(payoffs: Payoffs) -> list[list[int]]:
-    """[n][n] the payoffs times the least number that makes them all integers."""
+    """[n][n] the payoffs times the least factor that makes them integers."""
     scale = lcm(*(value.denominator for row in payoffs.exact for value in row))
     return [[int(value * scale) for value in row] for row in payoffs.exact]
 
@@ -204,7 +204,7 @@ def _grown(
 
 
 def _run_length(matrix: list[list[int]], scores: list[int], best: int) -> int | None:
-    """How often `best` is added before another agent is the best reply; None if for ever.
+    """How often `best` is added before another agent is the best reply; None if there is none.
 
     Agent i catches up by `gain` with every step. It takes over when it is ahead, or level if it comes first.
     """

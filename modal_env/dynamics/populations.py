@@ -1,7 +1,7 @@
-"""A population whose members play a game at random pairs: its payoffs, its shares, and who surely takes it over.
+"""A population whose members play a game in random pairs: its payoffs, its shares, and who is sure to take it over.
 
-The dynamics (`evolution`, `basins`, `growth`) read what they are given through this module, so they work for every
-library of agents: a `Game`, or a square matrix of exact payoffs.
+The dynamics (`replicator`, `basins`, `growth`) read their arguments through this module, so they work for every library
+of agents: a `Game`, or a square matrix of exact payoffs.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Matrix = Sequence[Sequence[Fraction | int]]
 Numbers = Sequence[Number] | Mapping[str, Number]
-"""One for every agent, in their sequence; or name -> number (see `game.position`), and 0 for the others."""
+"""A number for every agent in sequence, or name -> number (see `game.position`); agents left out have 0."""
 
 MOST = 10**MAX_DIGITS
-"""Members of a population."""
+"""Largest number of members of a population."""
 
-_SUM_SLACK = 1e-9  # how far from 1 the shares of a start given as floats may add up
+_SUM_SLACK = 1e-9  # how far the sum of shares given as floats may be from 1
 
 
 @dataclass(frozen=True)
 class Payoffs:
-    """What every agent is paid against every other, costs deducted.
+    """The payoffs of every agent against every other, costs deducted.
 
     Attributes:
-        names: [n] the agents; where a bare matrix was given, their positions.
+        names: [n] the agents' names; for a bare matrix, their positions.
         exact: [n][n] the row agent's payoff against the column agent.
-        terms: of the game, see `Game.terms`; "" of a bare matrix.
+        terms: of the game, see `Game.terms`; "" for a bare matrix.
     """
 
     names: tuple[str, ...]
@@ -47,7 +47,7 @@ class Payoffs:
 
     @cached_property
     def floats(self) -> Floats:
-        """[n, n] the same, rounded."""
+        """[n, n] the payoffs as floats."""
         return np.array([[float(value) for value in row] for row in self.exact])
 
     @cached_property
@@ -59,14 +59,14 @@ class Payoffs:
 
     @property
     def size(self) -> int:
-        """How many agents there are."""
+        """Number of agents."""
         return len(self.names)
 
     def index(self, agent: str) -> int:
         """The agent's position, see `game.position`.
 
         Raises:
-            GameError: no agent of this name.
+            GameError: there is no agent of this name.
         """
         return position(self.names, agent)
 
@@ -75,8 +75,8 @@ def payoffs_of(game: Game | Matrix) -> Payoffs:
     """The payoffs of a game, or of a square matrix of integers and fractions.
 
     Raises:
-        GameError: what is neither game nor matrix, a matrix that is empty or not square, or an entry that is not exact
-            (a float).
+        GameError: it is neither a game nor a matrix, the matrix is empty or not square, or an entry is not exact (a
+            float).
     """
     if isinstance(game, Game):
         return Payoffs(game.names, game.utilities, game.terms)
@@ -92,10 +92,10 @@ def payoffs_of(game: Game | Matrix) -> Payoffs:
 
 
 def read_shares(payoffs: Payoffs, shares: Numbers) -> Floats:
-    """[n] shares as floats, of which each is 0 or more and all add up to 1.
+    """[n] shares as floats, from 0, with sum 1.
 
     Raises:
-        GameError: unknown agents, another number of shares, one that is no finite number or below 0, or another sum.
+        GameError: unknown agents, wrong number of shares, a share that is not a number from 0, or wrong sum.
     """
     values = np.array([float(exact(share, "a share")) for share in _in_sequence(payoffs, shares)])
     if not ((values >= 0).all() and abs(values.sum() - 1) <= _SUM_SLACK):
@@ -105,10 +105,10 @@ def read_shares(payoffs: Payoffs, shares: Numbers) -> Floats:
 
 
 def read_mix(payoffs: Payoffs, mix: Numbers) -> tuple[Fraction, ...]:
-    """[n] exact shares, of which each is 0 or more and all add up to 1; a float stands for what it prints as.
+    """[n] exact shares, from 0, with sum 1; floats are read as the decimal number they print as.
 
     Raises:
-        GameError: unknown agents, another number of shares, one that is no finite number or below 0, or another sum.
+        GameError: unknown agents, wrong number of shares, a share that is not a number from 0, or wrong sum.
     """
     shares = tuple(exact(share, "a share") for share in _in_sequence(payoffs, mix))
     if min(shares) < 0 or sum(shares) != 1:
@@ -117,10 +117,10 @@ def read_mix(payoffs: Payoffs, mix: Numbers) -> tuple[Fraction, ...]:
 
 
 def read_counts(payoffs: Payoffs, counts: Numbers) -> tuple[int, ...]:
-    """[n] numbers of members, one at least altogether.
+    """[n] numbers of members, at least one in total.
 
     Raises:
-        GameError: unknown agents, another number of counts, one that is no integer from 0 to `MOST`, or nobody at all.
+        GameError: unknown agents, wrong number of counts, a count that is not an integer from 0 to `MOST`, or all 0.
     """
     given = _in_sequence(payoffs, counts)
     found = [count for count in map(integer, given) if count is not None and 0 <= count <= MOST]
@@ -130,7 +130,7 @@ def read_counts(payoffs: Payoffs, counts: Numbers) -> tuple[int, ...]:
 
 
 def shares_of(logs: Floats) -> Floats:
-    """[n, ...] shares, from their logarithms up to a constant common to all agents."""
+    """[n, ...] shares, from their logarithms up to a common constant."""
     weights = np.exp(logs - logs.max(axis=0))
     return weights / weights.sum(axis=0)
 
@@ -139,9 +139,9 @@ def is_trapped(payoffs: Floats, shares: Floats, agent: int) -> Bools:
     """Where `agent` is sure to take over the population under replicator dynamics, up to rounding.
 
     Write r_k = x_k / x_agent and let i be another agent. Its ratio r_i falls at the relative rate
-    u_agent - u_i = sum_k x_k (U[agent, k] - U[i, k]) >= x_agent (gap_i - sum_k r_k more_ik), where gap_i is what i
-    gets less than `agent` against `agent`, and more_ik what it gets more than `agent` against k, if anything. Where the
-    bracket is positive for every i, all ratios fall; then the brackets rise, so this remains so: all ratios tend to 0.
+    u_agent - u_i = sum_k x_k (U[agent, k] - U[i, k]) >= x_agent (gap_i - sum_k r_k more_ik), where gap_i is how much
+    less i gets than `agent` against `agent`, and more_ik is how much more it gets against k, or 0. If the bracket is
+    positive for every i, all ratios fall; then the brackets rise, so this stays true, and all ratios tend to 0.
 
     Args:
         payoffs: [n, n]
@@ -158,7 +158,7 @@ def is_trapped(payoffs: Floats, shares: Floats, agent: int) -> Bools:
 
 
 def _in_sequence(payoffs: Payoffs, given: Numbers) -> list[object]:
-    """[n] the numbers of all agents; of those that a mapping does not name, 0."""
+    """[n] the numbers of all agents; 0 for those that a mapping leaves out."""
     if isinstance(given, Mapping):
         return list(arranged(payoffs.names, given, 0))
     numbers = items(given)

@@ -1,12 +1,12 @@
 """Replicator dynamics: how the shares of agents change when each grows in proportion to what it is paid.
 
 x_i' = x_i (u_i - mean u), where u_i is agent i's payoff against a random member (the post's first evolutionary model).
-`replicator` follows one population, `jacobian` tells whether a rest point is stable. `basins` draws many starts and
-`growth` is the post's second model; they live in files of their own.
+`replicator` follows one population. Stability of rest points (`stability`), many random starts (`basins`) and the
+post's second model (`growth`) have modules of their own.
 
-Everything is computed in the logarithms of the shares. There the equations are (ln x_i)' = u_i - mean u: their right
-side is bounded by the spread of the payoffs and so is its derivative, so they are not stiff, a share can neither become
-negative nor vanish, and one of exp(-100,000) is as good as any other.
+Everything is computed in the logarithms of the shares, where the equations are (ln x_i)' = u_i - mean u. The right-hand
+side and its derivative are bounded by the spread of the payoffs, so they are not stiff; a share can neither become
+negative nor vanish, and exp(-100,000) is as accurate as any other.
 """
 
 from __future__ import annotations
@@ -40,25 +40,25 @@ from modal_env.progress import Report, unheard
 __all__ = ["Basins", "Growth", "Limit", "Stability", "Stay", "Trajectory", "basins", "growth", "jacobian", "replicator"]
 
 REST = 1e-9
-"""Where no agent is paid more than the mean by more than this, the population is called at rest."""
+"""A population is at rest if no agent is paid more than the mean by more than this."""
 
 MAX_RATES = 5_000_000
-"""Evaluations of the rates in one run: minutes, and gigabytes."""
+"""Evaluations of the rates in one run: takes minutes and gigabytes."""
 
 _BISECTIONS = 60
-_PARTS = 8  # of each of the solver's steps, so that straight lines between them look like the curve
-_ROUNDS = 3  # how often the same sequence of stays must come before it is called a cycle
+_PARTS = 8  # per step of the solver, so that straight lines between them look like the curve
+_ROUNDS = 3  # repetitions of a sequence of stays that make a cycle
 
 
 @dataclass(frozen=True)
 class Stay:
-    """A time during which one agent has more than half of the population.
+    """A period in which one agent has more than half of the population.
 
     Attributes:
         agent: its name.
         start: when its share passed 1/2, or the beginning of the run.
         stop: when its share fell below 1/2, or the end of the run.
-        is_whole: whether both ends were seen.
+        is_whole: whether both ends lie within the run.
     """
 
     agent: str
@@ -68,21 +68,21 @@ class Stay:
 
     @property
     def length(self) -> float:
-        """How long it lasts."""
+        """Its duration."""
         return self.stop - self.start
 
 
 @dataclass(frozen=True)
 class Limit:
-    """What a trajectory was seen to do, as far as it was followed.
+    """The behaviour of a trajectory, as far as it was followed.
 
     Attributes:
         kind: "taken over": one agent tends to share 1, by the argument of `populations.is_trapped`.
             "at rest": over the last tenth of the time nobody was paid more than the mean by more than `REST`. The point
             may be unstable: a start at an equilibrium stays there until rounding errors have grown.
-            "cycle": the same two or more agents had more than half each, in the same sequence, three times at the end.
+            "cycle": at the end two or more agents had a majority in turn, in the same sequence, three times.
             "undecided": none of these.
-        agents: the winner; those with a share above `REST` at rest; the sequence of the cycle; nobody.
+        agents: the winner; at rest, those with a share above `REST`; the sequence of the cycle; or empty.
     """
 
     kind: str
@@ -100,10 +100,10 @@ class Trajectory:
     Attributes:
         names: [n] the agents.
         times: [T] from 0 on.
-        log_shares: [T, n] natural logarithms of the shares; -inf for an agent that was not there at the start.
-        stays: in the sequence of their beginnings.
-        limit: what became of it.
-        terms: of the game, see `Game.terms`; "" of a bare matrix.
+        log_shares: [T, n] natural logarithms of the shares; -inf for an agent that was absent at the start.
+        stays: sorted by start.
+        limit: how it ends.
+        terms: of the game, see `Game.terms`; "" for a bare matrix.
     """
 
     names: tuple[str, ...]
@@ -122,10 +122,10 @@ class Trajectory:
         return np.exp(self.log_shares)
 
     def lengths(self, agent: str) -> Floats:
-        """[stays] how long each whole stay at `agent` lasted.
+        """[stays] the durations of the whole stays at `agent`.
 
         Raises:
-            GameError: no agent of this name.
+            GameError: there is no agent of this name.
         """
         name = self.names[position(self.names, agent)]
         return np.array([stay.length for stay in self.stays if stay.agent == name and stay.is_whole])
@@ -144,16 +144,16 @@ def replicator(
 
     Args:
         game: a `Game`, or a square matrix of exact payoffs, the row agent's against the column agent.
-        start: [n] shares, or name -> share. An agent with share 0 stays away for ever.
-        time: how long. One unit is what it takes an agent paid 1 above the mean to grow e-fold.
-        times: when to report; by default at the solver's own steps and seven times between each two of them.
+        start: [n] shares, or name -> share. An agent with share 0 never appears.
+        time: duration. In one unit an agent paid 1 above the mean grows e-fold.
+        times: times to report; by default the solver's steps and seven times between any two.
         tolerance: of the logarithms of shares in one step, absolute and relative.
         report: see `modal_env.progress`.
 
     Raises:
         GameError: payoffs that are not square and exact; shares that are negative or do not add up to 1; a time that is
-            no number above 0; times outside [0, time] or not in order; a tolerance outside [1e-13, 1e-3]; a solver that
-            does not come to an end within `MAX_RATES` evaluations.
+            not above 0; times outside [0, time] or not in order; a tolerance outside [1e-13, 1e-3]; more than
+            `MAX_RATES` evaluations.
     """
     payoffs = payoffs_of(game)
     shares = read_shares(payoffs, start)
@@ -191,7 +191,7 @@ def _finer(steps: Floats) -> Floats:
 
 
 def _solve(matrix: Floats, start: Floats, time: float, tolerance: float, report: Report) -> Any:
-    """scipy's solution for the logarithms of shares, which can be asked for any time."""
+    """scipy's dense solution for the logarithms of shares."""
     from scipy.integrate import solve_ivp
 
     left = iter(range(MAX_RATES))
@@ -217,7 +217,7 @@ def _normalised(log_shares: Floats) -> Floats:
 
 
 def _stays(names: tuple[str, ...], solution: Any) -> tuple[Stay, ...]:
-    """Pairs of moments at which a share rises above 1/2 and falls below it again, with the ends of the run."""
+    """The periods in which a share is above 1/2, cut off at the ends of the run."""
     above = shares_of(solution.y) > 0.5
     found = []
     for agent, name in enumerate(names):
@@ -231,7 +231,7 @@ def _stays(names: tuple[str, ...], solution: Any) -> tuple[Stay, ...]:
 
 
 def _moment(solution: Any, agent: int, step: int) -> float:
-    """When the agent's share passes 1/2 in a step of the solver, by bisection."""
+    """The time at which the agent's share crosses 1/2 in a step of the solver, by bisection."""
     low, high = float(solution.t[step]), float(solution.t[step + 1])
     rises = shares_of(solution.y[:, step + 1])[agent] > 0.5
     for _ in range(_BISECTIONS):
@@ -256,7 +256,7 @@ def _limit(payoffs: Payoffs, solution: Any, stays: tuple[Stay, ...]) -> Limit:
 
 
 def _cycle(names: tuple[str, ...], visits: tuple[str, ...]) -> Limit:
-    """The shortest sequence that ends the visits `_ROUNDS` times over, told from its first agent in `names` on."""
+    """The shortest sequence that ends the visits `_ROUNDS` times over, starting at its first agent in `names`."""
     for period in range(2, len(visits) // _ROUNDS + 1):
         around = visits[-period:]
         if around * _ROUNDS == visits[-period * _ROUNDS :]:

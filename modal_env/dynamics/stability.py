@@ -1,8 +1,8 @@
-"""Whether a rest point of the replicator dynamics is stable: its Jacobian, exactly.
+"""Whether a rest point of the replicator dynamics is stable: its exact Jacobian.
 
 At a rest point x the Jacobian of x_i' = x_i (u_i - mean u) is d_ij (u_i - mean u) + x_i (U_ij - u_j - (x U)_j). On the
-directions that keep the sum of shares (one agent's share is replaced by what the others leave) it falls apart: an agent
-with share 0 has the eigenvalue u_i - mean u, the rate at which it invades; the others have those of their own block.
+directions that keep the sum of shares (one agent's share is 1 minus the others) it is block triangular: an agent with
+share 0 has the eigenvalue u_i - mean u, the rate at which it invades; the others have the eigenvalues of their block.
 (Hofbauer and Sigmund, Evolutionary Games and Population Dynamics, 1998, chapter 7.)
 """
 
@@ -31,7 +31,7 @@ class Stability:
         names: [n] the agents.
         mix: [n] the rest point.
         jacobian: [n - 1][n - 1] rows and columns are the agents without `left_out`, in their sequence.
-        left_out: whose share is what the others leave: the last agent of the mix.
+        left_out: the agent whose share is 1 minus the others: the last of the mix.
         inner: [m - 1][m - 1] the block of the m agents of the mix without `left_out`.
         invasion: agent with share 0 -> the rate at which it grows there, an eigenvalue.
     """
@@ -45,17 +45,17 @@ class Stability:
 
     @property
     def trace(self) -> Fraction:
-        """Of the inner block: the sum of its eigenvalues; twice the real part of a conjugate pair."""
+        """The trace of the inner block: the sum of its eigenvalues, or twice the real part of a conjugate pair."""
         return sum((row[i] for i, row in enumerate(self.inner)), Fraction(0))
 
     @property
     def determinant(self) -> Fraction:
-        """Of the inner block: the product of its eigenvalues."""
+        """The determinant of the inner block: the product of its eigenvalues."""
         return characteristic(self.inner)[-1] * (-1) ** len(self.inner)
 
     @cached_property
     def eigenvalues(self) -> NDArray[np.complex128]:
-        """[n - 1] all of them, as floats, the largest real part first."""
+        """[n - 1] all eigenvalues, as floats, the largest real part first."""
         inner = np.linalg.eigvals(np.array(self.inner, dtype=np.float64)) if self.inner else np.array([])
         values = np.concatenate([inner, [float(rate) for rate in self.invasion.values()]]).astype(np.complex128)
         return values[np.lexsort((-values.imag, -values.real))]
@@ -64,8 +64,8 @@ class Stability:
     def kind(self) -> str:
         """ "stable" if all eigenvalues have real parts below 0, "unstable" if one is above 0, else "undecided".
 
-        Found in fractions, so that a real part of 1e-30 counts for what it is. Undecided is what the linear part does
-        not tell: the largest real part is 0, or the Routh array breaks off before it tells.
+        Computed in fractions, so that even a real part of 1e-30 counts. "undecided" means that the linear part does not
+        decide: the largest real part is 0, or the Routh array breaks off first.
         """
         signs = [*routh(characteristic(self.inner)), *(-rate for rate in self.invasion.values())]
         if any(sign < 0 for sign in signs):
@@ -78,11 +78,11 @@ def jacobian(game: Game | Matrix, mix: Numbers) -> Stability:
 
     Args:
         game: a `Game`, or a square matrix of exact payoffs.
-        mix: [n] shares, or name -> share; a float stands for the decimal number that it prints as.
+        mix: [n] shares, or name -> share; floats are read as the decimal number they print as.
 
     Raises:
-        GameError: payoffs that are not square and exact, shares that are negative or do not add up to 1, or no rest
-            point: two agents of the mix are paid differently.
+        GameError: payoffs that are not square and exact, shares that are negative or do not add up to 1, or the mix is
+            not a rest point: two of its agents are paid differently.
     """
     payoffs = payoffs_of(game)
     shares = read_mix(payoffs, mix)
@@ -90,7 +90,7 @@ def jacobian(game: Game | Matrix, mix: Numbers) -> Stability:
     inside = [i for i, share in enumerate(shares) if share]
     if len({paid[i] for i in inside}) > 1:
         told = ", ".join(f"{payoffs.names[i]} {paid[i]}" for i in inside)
-        raise GameError(f"mix {[str(share) for share in shares]} is no rest point: its agents are paid {told}")
+        raise GameError(f"mix {[str(share) for share in shares]} is not a rest point: its agents are paid {told}")
     last = inside[-1]
     full = _full_jacobian(payoffs, shares, paid, mean=paid[last])
     others = [i for i in range(payoffs.size) if i != last]
@@ -133,7 +133,7 @@ def characteristic(matrix: Square) -> list[Fraction]:
 def routh(coefficients: Sequence[Fraction]) -> list[Fraction]:
     """First column of the Routh array of a polynomial with leading coefficient 1; it ends at the first 0.
 
-    If no entry is 0, as many roots have a real part above 0 as the column changes its sign, and none has 0.
+    If no entry is 0, the number of sign changes is the number of roots with positive real part, and none has 0.
     """
     upper, lower = list(coefficients[::2]), list(coefficients[1::2])
     column = [upper[0]]

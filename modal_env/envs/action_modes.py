@@ -1,6 +1,6 @@
-"""The three ways to choose a program: by number from a list, as text, and token by token.
+"""The three ways to choose a program: by its number in a list, as text, or token by token.
 
-A mode is the same for all players and holds no state; what a player has chosen so far is its `Turn`.
+A mode is shared by all players and stateless; a player's choice so far is its `Turn`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from modal_env.checks import shown
 from modal_env.envs.tokens import NOTHING, Vocabulary
 from modal_env.errors import ActionError, FormulaError
 from modal_env.logic.library import DefectBot
-from modal_env.logic.notation import find as find  # where policies look for it
+from modal_env.logic.notation import find as find  # policies import it from here
 from modal_env.logic.provability import MAX_COINS
 from modal_env.logic.syntax import UNICODE, Agent
 
@@ -29,13 +29,13 @@ SHOWN = 12  # programs named in an error
 
 @dataclass(frozen=True)
 class Turn:
-    """What a player has chosen in this round.
+    """A player's choice in this round.
 
     Attributes:
-        program: the agent; None while the player has not come to an end.
+        program: the agent; None while the choice is incomplete.
         written: the choice in numbers: [1 + number of the agent], or [tokens so far]; [] where programs are texts, or
-            none could be read.
-        refused: what was wrong with the player's last action.
+            the program is invalid.
+        refused: the error of the player's last action.
     """
 
     program: Agent | None = None
@@ -44,35 +44,35 @@ class Turn:
 
 
 class Mode(Protocol):
-    """How programs are chosen.
+    """A way of choosing programs.
 
     Attributes:
-        width: numbers that a choice is written in, at most.
-        largest: the largest of them.
+        width: the largest count of numbers in a choice.
+        largest: the largest of these numbers.
     """
 
     width: int
     largest: int
 
     def action_space(self) -> spaces.Space:
-        """A new space of one player's actions."""
+        """A new action space for one player."""
 
     def mask(self, turn: Turn) -> NDArray[np.int8] | None:
-        """Which actions are open: int8 [actions]. None where actions are texts."""
+        """The allowed actions: int8 [actions]. None where actions are texts."""
 
     def actions(self, program: Agent) -> tuple[Any, ...]:
         """The actions of a turn that chooses a program.
 
         Raises:
-            ActionError, FormulaError: there are none.
+            ActionError, FormulaError: there are no such actions.
         """
 
     def take(self, turn: Turn, action: Any) -> Turn:
         """The turn after an action.
 
         Raises:
-            ActionError: it is no action.
-            FormulaError: it makes no program.
+            ActionError: it is not an action.
+            FormulaError: it does not make a program.
         """
 
 
@@ -89,7 +89,7 @@ class LibraryMode:
         return spaces.Discrete(len(self.agents))
 
     def mask(self, turn: Turn) -> NDArray[np.int8]:
-        """Every program is open in every round."""
+        """All programs are allowed in every round."""
         return np.ones(len(self.agents), np.int8)
 
     def actions(self, program: Agent) -> tuple[int]:
@@ -99,7 +99,7 @@ class LibraryMode:
 
     @property
     def _choices(self) -> str:
-        """Which programs there are, and how to have others."""
+        """The programs there are, and how to get others, as a text."""
         names = [f"{number} {agent.name:.40}" for number, agent in enumerate(self.agents[:SHOWN])]
         more = [f"and {len(self.agents) - SHOWN} more"] if len(self.agents) > SHOWN else []
         return (
@@ -128,7 +128,7 @@ class FormulaMode:
         return spaces.Text(self.budget, charset=CHARACTERS)
 
     def mask(self, turn: Turn) -> None:
-        """Nobody can list the texts that are open."""
+        """None: the allowed texts cannot be listed."""
 
     def actions(self, program: Agent) -> tuple[str]:
         return (program.text,)
@@ -152,7 +152,7 @@ class TokenMode:
         return spaces.Discrete(len(self.vocabulary))
 
     def mask(self, turn: Turn) -> NDArray[np.int8]:
-        """What may come next; `NOTHING` for a player who has come to an end and waits for others."""
+        """The tokens that may come next; `NOTHING` for a player who is done and waits for others."""
         if turn.program is None:
             return self.vocabulary.open(turn.written, self.width)
         return (np.arange(len(self.vocabulary)) == NOTHING).astype(np.int8)
@@ -177,15 +177,15 @@ class TokenMode:
 
 
 def refuse(turn: Turn, reason: str) -> Turn:
-    """The turn after an action that makes no program: DefectBot plays, unless there is a program already."""
+    """The turn after an invalid action: the program is DefectBot, unless there is one already."""
     return replace(turn, refused=(reason,)) if turn.program else Turn(DefectBot, refused=(reason,))
 
 
 def check_calls(agent: Agent) -> Agent:
-    """The agent, which RandomBot can play: so can all agents that it calls the opponent on.
+    """Check that an agent, and all agents that it calls, can play RandomBot; return it.
 
     Raises:
-        FormulaError: one of them calls the opponent on more agents than there can be coins for.
+        FormulaError: one of them calls the opponent on more agents than there can be coins.
     """
     todo, seen = [agent], {agent}
     while todo:
@@ -199,10 +199,10 @@ def check_calls(agent: Agent) -> Agent:
 
 
 def check_number(action: Any, count: int) -> int:
-    """An action as a number.
+    """Check an action that is a number.
 
     Raises:
-        ActionError: it is no whole number from 0 to count - 1.
+        ActionError: it is not a whole number from 0 to count - 1.
     """
     if isinstance(action, np.ndarray) and action.shape == ():
         action = action[()]

@@ -1,8 +1,8 @@
 """Modal combat as a PettingZoo AEC environment: players choose programs that can reason about each other.
 
-Each player writes an agent of `modal_env`, a formula about what its opponent does. The agents then play the prisoner's
-dilemma, each reading the other's formula, and the players are paid what their agents won, less a cost for modelling the
-opponent (Garrabrant, "Prisoners' Dilemma with Costs to Modeling", 2018).
+Each player writes an agent of `modal_env`, a formula about its opponent. The agents then play the prisoner's dilemma,
+each reading the other's formula, and the players get their agents' payoffs, less a cost for modelling the opponent
+(Garrabrant, "Prisoners' Dilemma with Costs to Modeling", 2018).
 
 Creation
     ``env = modal_env.make()``, or ``pettingzoo.make("aec", "ModalCombat-v0")``. Arguments: `modal_env.make`.
@@ -112,29 +112,29 @@ class ModalCombatEnv(AECEnv):
         self.action_spaces = {agent: self.contest.mode.action_space() for agent in self.possible_agents}
 
     def __copy__(self) -> ModalCombatEnv:
-        return copy.deepcopy(self)  # or both would play the same game
+        return copy.deepcopy(self)  # a shallow copy would share the game
 
     def observation_space(self, agent: str) -> spaces.Space:
-        """What a player may see.
+        """The observation space of a player.
 
         Raises:
-            ActionError: no player of this name.
+            ActionError: there is no player of this name.
         """
         return self.observation_spaces[self.possible_agents[number_of(agent, self.possible_agents)]]
 
     def action_space(self, agent: str) -> spaces.Space:
-        """What a player may do.
+        """The action space of a player.
 
         Raises:
-            ActionError: no player of this name.
+            ActionError: there is no player of this name.
         """
         return self.action_spaces[self.possible_agents[number_of(agent, self.possible_agents)]]
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
-        """Begin a new game. A seed fixes pairs and coins of this and all later games; there are no options.
+        """Begin a new game. The seed determines the pairs and coins of this and all later games; there are no options.
 
         Raises:
-            GameError: the seed is no whole number from 0, or an option is given. Nothing has changed then.
+            GameError: the seed is not a whole number from 0, or an option is given. Nothing has changed then.
         """
         check_reset(seed, options)
         self.contest.begin(seed)
@@ -150,15 +150,15 @@ class ModalCombatEnv(AECEnv):
         """Take the action of `agent_selection`.
 
         Raises:
-            ActionError: it is no action, or the game is over.
-            FormulaError: strict, and it makes no program. After any error nothing has changed.
+            ActionError: it is not an action, or the game is over.
+            FormulaError: strict, and it does not make a program. After any error nothing has changed.
         """
         if not self.agents:
             raise ActionError("the game is over, or has not begun: call reset()")
         agent = self.agent_selection
         if self.terminations[agent]:
             if action is not None:
-                raise ActionError(f"{agent} is terminated: step(None) takes it off, reset() begins anew")
+                raise ActionError(f"{agent} is terminated: call step(None) to remove it, or reset()")
             self._was_dead_step(action)
             return
         player = self.possible_agents.index(agent)
@@ -174,7 +174,7 @@ class ModalCombatEnv(AECEnv):
         self._deads_step_first()
 
     def _play(self) -> None:
-        """All have chosen."""
+        """Play the round: all have chosen."""
         self.rewards = dict(zip(self.possible_agents, self.contest.play(), strict=True))
         if self.contest.is_over:
             self.terminations = dict.fromkeys(self.agents, True)
@@ -186,15 +186,15 @@ class ModalCombatEnv(AECEnv):
         """``{"observation": int32 [1 + players, 2 + width], "action_mask": int8 [actions]}``.
 
         Raises:
-            ActionError: no player of this name.
+            ActionError: there is no player of this name.
         """
         return self.contest.observe(number_of(agent, self.possible_agents))
 
     def last(self, observe: bool = True) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """What the player at turn sees: observation, reward, whether it is terminated or truncated, and info.
+        """Observation, reward, termination, truncation and info of the player whose turn it is.
 
         Raises:
-            ActionError: nobody is left, or the game has not begun.
+            ActionError: the game is over or has not begun.
         """
         if not self.agents:
             raise ActionError("the game is over, or has not begun: call reset()")
@@ -205,11 +205,11 @@ class ModalCombatEnv(AECEnv):
         return render(self.contest)
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """Does nothing: there are no resources to release."""
 
 
 class OrderedEnv(OrderEnforcingWrapper):
-    """PettingZoo's wrapper, which refuses what comes before reset(); steps are refused with our own error."""
+    """PettingZoo's wrapper, which refuses calls before reset(); for steps with our own error."""
 
     def __copy__(self) -> OrderedEnv:
         return copy.deepcopy(self)

@@ -5,7 +5,7 @@ Creation
 
 Steps
     actions="library" and "formula": one step a round. actions="tokens": every player writes one token a step, and the
-    round ends with the longest formula; who has come to an end before waits with token 0, all that its mask leaves.
+    round ends with the longest formula; players who are done wait with token 0, the only one their mask allows.
 
 Everything else (actions, observations, infos, rewards, illegal actions, copies, end) is as in `modal_env.envs.aec`. The
 same programs and the same seed give the same game there and here.
@@ -44,21 +44,21 @@ class ParallelModalCombatEnv(ParallelEnv):
         self.action_spaces = {agent: self.contest.mode.action_space() for agent in self.possible_agents}
 
     def __copy__(self) -> ParallelModalCombatEnv:
-        return copy.deepcopy(self)  # or both would play the same game
+        return copy.deepcopy(self)  # a shallow copy would share the game
 
     def observation_space(self, agent: str) -> spaces.Space:
-        """What a player may see; ActionError if there is no player of this name."""
+        """The observation space of a player; ActionError if there is no such player."""
         return self.observation_spaces[self.possible_agents[number_of(agent, self.possible_agents)]]
 
     def action_space(self, agent: str) -> spaces.Space:
-        """What a player may do; ActionError if there is no player of this name."""
+        """The action space of a player; ActionError if there is no such player."""
         return self.action_spaces[self.possible_agents[number_of(agent, self.possible_agents)]]
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[dict, dict]:
-        """Begin a new game. A seed fixes pairs and coins of this and all later games; there are no options.
+        """Begin a new game. The seed determines the pairs and coins of this and all later games; there are no options.
 
         Raises:
-            GameError: the seed is no whole number from 0, or an option is given.
+            GameError: the seed is not a whole number from 0, or an option is given.
         """
         check_reset(seed, options)
         self.contest.begin(seed)
@@ -66,11 +66,11 @@ class ParallelModalCombatEnv(ParallelEnv):
         return self._observations(), self._infos()
 
     def step(self, actions: Mapping[str, Any]) -> tuple[dict, dict, dict, dict, dict]:
-        """Take everybody's action; play the round when all have chosen.
+        """Take all players' actions; play the round when all have chosen.
 
         Raises:
-            ActionError: the game is over, an action is missing or is none, or a player does not exist.
-            FormulaError: strict, and an action makes no program. After any error nothing has changed.
+            ActionError: the game is over, an action is missing or malformed, or a player does not exist.
+            FormulaError: strict, and an action does not make a program. After any error nothing has changed.
         """
         if not self.agents:
             raise ActionError("the game is over, or has not begun: call reset()")
@@ -103,4 +103,4 @@ class ParallelModalCombatEnv(ParallelEnv):
         return render(self.contest)
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """Does nothing: there are no resources to release."""

@@ -1,4 +1,4 @@
-"""What the environments show: the last round as a table, a row a player."""
+"""Rendering of the environments: the last round as a table, one row per player."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rounds that both environments play: who has chosen what, who meets whom, who is paid what, who sees what."""
+"""The rounds that both environments play: choices, pairs, payoffs and observations."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ MOVE_CODES = {"D": 1, "C": 2}
 
 @dataclass(frozen=True)
 class Round:
-    """A round that was played, as everybody may know it afterwards. One entry a player, in the sequence of players.
+    """A round that was played; public knowledge afterwards. All fields have one entry per player, in their sequence.
 
     Attributes:
         programs: the agents that played.
         partners: the number of the player that each was paired with.
         moves: "C" or "D"; coins have been tossed.
-        payoffs: what each was paid, cost deducted.
+        payoffs: payoffs, cost deducted.
         written: the programs in numbers, see `Turn`.
     """
 
@@ -39,7 +39,7 @@ class Round:
 
 
 class Contest:
-    """A game of some rounds, without PettingZoo's ceremonies. Players are numbers here.
+    """A game of some rounds, independent of PettingZoo. Players are numbers here.
 
     Attributes:
         mode: how programs are chosen.
@@ -54,7 +54,7 @@ class Contest:
         self.begin(None)
 
     def begin(self, seed: int | None) -> None:
-        """A new game; without a seed the generator goes on."""
+        """Begin a new game; without a seed the generator goes on."""
         if seed is not None:
             self._rng = np.random.default_rng(seed)
         self.history: tuple[Round, ...] = ()
@@ -67,7 +67,7 @@ class Contest:
 
     @property
     def all_ready(self) -> bool:
-        """Whether everybody has chosen."""
+        """Whether all players have chosen."""
         return all(turn.program for turn in self.turns)
 
     def is_ready(self, player: int) -> bool:
@@ -78,8 +78,8 @@ class Contest:
         """Carry out the actions of some players.
 
         Raises:
-            ActionError: one is no action.
-            FormulaError: strict, and one makes no program. After any error nothing has changed.
+            ActionError: one is not an action.
+            FormulaError: strict, and one does not make a program. After any error nothing has changed.
         """
         turns = {player: self._after(self.turns[player], action) for player, action in actions.items()}
         for player, turn in turns.items():
@@ -94,7 +94,7 @@ class Contest:
             return refuse(turn, str(error))
 
     def play(self) -> list[float]:
-        """Draw pairs, let them play, and begin the next round. Returns what every player is paid."""
+        """Draw pairs, let them play, and begin the next round. Returns every player's payoff."""
         number = self.setting.players
         programs = tuple(turn.program for turn in self.turns if turn.program)
         partners, moves, payoffs = [0] * number, [""] * number, [0.0] * number
@@ -107,7 +107,7 @@ class Contest:
         return payoffs
 
     def _meet(self, a: Agent, b: Agent) -> tuple[list[str], list[float]]:
-        """What two programs do, and what they are paid."""
+        """The moves and payoffs of two programs."""
         meeting = _meeting(a, b, self.setting.cost)
         moves = ["CD"[self._rng.integers(2)] if move == "?" else move for move in meeting.moves]
         won = PAYOFFS[moves[0] + moves[1]], PAYOFFS[moves[1] + moves[0]]
@@ -123,7 +123,7 @@ class Contest:
             self._last[player, : len(seen)] = seen
 
     def observation_space(self) -> spaces.Space:
-        """A new space of one player's observations."""
+        """A new observation space for one player."""
         players, width = self.setting.players, self.mode.width
         high = np.empty((1 + players, 2 + width), np.int32)
         high[0, :2], high[1:, :2], high[:, 2:] = self.setting.rounds, (players, 2), self.mode.largest
@@ -134,7 +134,7 @@ class Contest:
         return spaces.Dict(seen)
 
     def observe(self, player: int) -> dict[str, np.ndarray]:
-        """What a player sees; see `modal_env.envs.aec`."""
+        """The observation of a player, see `modal_env.envs.aec`."""
         turn, players = self.turns[player], self.setting.players
         now = np.zeros((1, self._last.shape[1]), np.int32)
         now[0, : 2 + len(turn.written)] = len(self.history), self.setting.rounds, *turn.written
@@ -146,11 +146,11 @@ class Contest:
         return seen if mask is None else {**seen, "action_mask": mask}
 
     def info(self, player: int) -> dict[str, Any]:
-        """What a player is told in words."""
+        """The info of a player."""
         return {"history": self.history, "setting": self.setting, "refused": self.turns[player].refused}
 
 
 @lru_cache(maxsize=10_000)
 def _meeting(a: Agent, b: Agent, cost: str) -> Meeting:
-    """Most programs meet again and again."""
+    """Two programs meet; cached, as the same pairs meet often."""
     return meet(a, b, cost)

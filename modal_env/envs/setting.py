@@ -16,7 +16,7 @@ from modal_env.logic.library import POST
 from modal_env.logic.notation import as_agents
 from modal_env.logic.syntax import MAX_NESTING, Agent
 
-CONFORMANCE_OPTION = "options"  # which PettingZoo's conformance tests give to every environment
+CONFORMANCE_OPTION = "options"  # which PettingZoo's conformance tests pass to every environment
 RENDER_MODES = ("human", "ansi")
 ACTIONS = ("library", "formula", "tokens")
 BUDGETS = {"formula": 1000, "tokens": 16}
@@ -24,12 +24,12 @@ MAX_BUDGETS = {"formula": 10_000, "tokens": MAX_NESTING}
 MAX_ROUNDS = 100_000
 MAX_PLAYERS = 1000
 MAX_AGENTS = 10_000
-MAX_NUMBERS = 20_000_000  # in the observations of all players together
+MAX_NUMBERS = 20_000_000  # in the observations of all players in total
 
 
 @dataclass(frozen=True)
 class Setting:
-    """What an environment plays and how it behaves at its edges; see `modal_env.make` for each."""
+    """The checked arguments of an environment; see `modal_env.make` for each."""
 
     epsilon: Fraction
     actions: str
@@ -47,7 +47,7 @@ class Setting:
         return [f"player_{number}" for number in range(self.players)]
 
     def mode(self) -> Mode:
-        """How programs are chosen."""
+        """The way programs are chosen."""
         if self.budget is None:
             return LibraryMode(self.agents)
         return (FormulaMode if self.actions == "formula" else TokenMode)(self.agents, self.budget)
@@ -68,7 +68,7 @@ def make_setting(
     """Check the arguments of `modal_env.make`.
 
     Raises:
-        GameError, FormulaError: as their names say.
+        GameError, FormulaError: an argument is invalid.
     """
     choice("actions", actions, ACTIONS)
     if render_mode is not None:
@@ -91,7 +91,7 @@ def make_setting(
 
 
 def _check_players(setting: Setting) -> None:
-    """That players come in pairs, and that what they see fits into memory.
+    """Check that the number of players is even, and that observations fit into memory.
 
     Raises:
         GameError: it does not.
@@ -106,10 +106,10 @@ def _check_players(setting: Setting) -> None:
 
 
 def check_reset(seed: Any, options: Any) -> None:
-    """The arguments of reset().
+    """Check the arguments of reset().
 
     Raises:
-        GameError: a seed that is no whole number from 0 to 2^128, or an option; there are none.
+        GameError: the seed is not a whole number from 0 to 2^128, or an option is given.
     """
     if seed is not None:
         seed_of(seed)
@@ -124,7 +124,7 @@ def number_of(player: object, names: Sequence[str]) -> int:
     """The number of a player.
 
     Raises:
-        ActionError: there is none of this name.
+        ActionError: there is no player of this name.
     """
     if not isinstance(player, str) or player not in names:
         raise ActionError(f"player {shown(player)}: there are {', '.join(names):.300}")
@@ -132,7 +132,7 @@ def number_of(player: object, names: Sequence[str]) -> int:
 
 
 def _checked_agents(agents: Iterable[Agent | str], actions: str) -> tuple[Agent, ...]:
-    """The agents, given as such, by name, or as text.
+    """Check the agents, given as objects, by name or as formulas.
 
     Raises:
         GameError, FormulaError: as `make_setting`.
@@ -144,15 +144,15 @@ def _checked_agents(agents: Iterable[Agent | str], actions: str) -> tuple[Agent,
     if actions == "library" and not found:
         raise GameError("agents: give one at least for players to choose from")
     if actions != "library":
-        Vocabulary(found)  # which refuses names that cannot be called, or are not all different
+        Vocabulary(found)  # refuses names that cannot be called or are not all different
     return found
 
 
 def _checked_budget(budget: int | None, actions: str) -> int | None:
-    """The budget, by default one that fits the kind of actions; None for a library.
+    """Check the budget; the default depends on the kind of actions, None for a library.
 
     Raises:
-        GameError: out of bounds, or given for a library.
+        GameError: it is out of bounds, or given for a library.
     """
     if actions not in BUDGETS:
         if budget is not None:

@@ -1,4 +1,4 @@
-"""Formulas as tokens in prefix form, and which token may come next.
+"""Formulas as tokens in prefix form, and the rule for which token may come next.
 
 An operator comes before its parts: PrudentBot, ``[](X(me) & (X(DefectBot) -> []false))``, is
 
@@ -6,15 +6,15 @@ An operator comes before its parts: PrudentBot, ``[](X(me) & (X(DefectBot) -> []
 
 The vocabulary, by number:
 
-    0        nothing: fills what lies behind a formula's end, is never part of one
+    0        nothing: padding after a formula's end, never part of one
     1 .. 9   ``true false ~ [] <> & | -> <->``
     10, 11   ``me`` (what I do) and ``X(me)`` (what the opponent does against me)
     12 ..    ``X(Name)`` of every agent that formulas may call the opponent on
 
 The grammar: a formula begins with one open place; a token fills one and opens as many as its operator has parts. A
-token is open to the writer if the places that are open after it can be filled within the budget, one token each;
-``me`` and ``X(.)`` only under a ``[]`` or ``<>``. So ``true`` and ``false`` fit every place, some token is open until
-the formula ends, and what is written to its end is an agent.
+token is allowed if the places that are open after it can be filled within the budget, one token each; ``me`` and
+``X(.)`` only under a ``[]`` or ``<>``. So ``true`` and ``false`` fit every place, some token is allowed until the
+formula ends, and every complete formula is an agent.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from modal_env.logic.syntax import ASCII, PARTS, Agent, Formula, Op
 NOTHING = 0
 OPERATORS = (Op.TRUE, Op.FALSE, Op.NOT, Op.BOX, Op.DIAMOND, Op.AND, Op.OR, Op.IMPLIES, Op.IFF)
 MODAL = (Op.BOX, Op.DIAMOND)
-TALKING = (Op.ME, Op.CALL)  # what needs a box above it
+TALKING = (Op.ME, Op.CALL)  # tokens that need a box above them
 
 
 class Vocabulary:
@@ -40,10 +40,10 @@ class Vocabulary:
         agents: those that formulas may call the opponent on.
 
     Attributes:
-        texts: [tokens] the token of every number.
+        texts: [tokens] the text of every token.
 
     Raises:
-        GameError: two agents of one name.
+        GameError: two agents have the same name.
         FormulaError: a name that cannot stand in X(.).
     """
 
@@ -65,14 +65,14 @@ class Vocabulary:
         return len(self.texts)
 
     def text(self, written: Sequence[int]) -> str:
-        """Tokens in words, with blanks between them."""
+        """The texts of tokens, joined by spaces."""
         return " ".join(self.texts[number] for number in written)
 
     def places(self, written: Sequence[int]) -> list[bool]:
-        """The places still open, the next one last: whether it stands under a box. Empty once the formula has ended.
+        """For each open place, the next one last, whether it is under a box. Empty once the formula has ended.
 
         Raises:
-            FormulaError: a number that is no token of a formula, or a token behind the formula's end.
+            FormulaError: a number is not a token of a formula, or a token follows the formula's end.
         """
         places = [False]
         for count, number in enumerate(written, start=1):
@@ -85,28 +85,28 @@ class Vocabulary:
         return places
 
     def open(self, written: Sequence[int], budget: int) -> NDArray[np.int8]:
-        """Which tokens may come next: int8 [tokens]; only `NOTHING` once the formula has ended.
+        """The tokens that may come next: int8 [tokens]; only `NOTHING` once the formula has ended.
 
         Args:
-            written: the formula so far, legal.
-            budget: how many tokens a whole formula may have.
+            written: the formula so far, which must be legal.
+            budget: maximal number of tokens of a whole formula.
         """
         places = self.places(written)
         mask = np.zeros(len(self), np.int8)
         if not places:
             mask[NOTHING] = 1
             return mask
-        spare = budget - len(written) - len(places)  # tokens that are left beside one for each open place
+        spare = budget - len(written) - len(places)  # tokens left after one for each open place
         mask[1:] = np.array(self._parts[1:]) <= spare
         if not places[-1]:
             mask[self._talks] = 0
         return mask
 
     def add(self, written: Sequence[int], number: int, budget: int) -> tuple[int, ...]:
-        """The formula with one token more.
+        """The formula with one more token.
 
         Raises:
-            FormulaError: the token is not open.
+            FormulaError: the token is not allowed here.
         """
         after = (*written, number)
         if not self.open(written, budget)[number]:
@@ -119,19 +119,19 @@ class Vocabulary:
         return after
 
     def _reason(self, written: Sequence[int]) -> str:
-        """Why a token is not open."""
+        """Why a token is not allowed."""
         return (
-            "it is not open here: every X(.) and me stands under a [] or <>, and the formula must come to its end "
+            "it is not allowed here: every X(.) and me stands under a [] or <>, and the formula must end "
             "within the budget (see the action mask)"
             if self.places(written)
             else "the formula has ended before it"
         )
 
     def agent(self, written: Sequence[int]) -> Agent:
-        """The agent that a formula in tokens stands for, named by its text.
+        """The agent of a formula in tokens, named by its text.
 
         Raises:
-            FormulaError: no formula, or an X(.) or me that stands under no box.
+            FormulaError: it is not a formula, or an X(.) or me is under no box.
         """
         if self.places(written):
             raise FormulaError(f"{self.text(written)!r}: the formula does not end here")
@@ -146,7 +146,7 @@ class Vocabulary:
         """The tokens of an agent's formula.
 
         Raises:
-            FormulaError: it calls the opponent on an agent that the vocabulary does not have, or is a coin.
+            FormulaError: it calls the opponent on an agent that is not in the vocabulary, or is a coin.
         """
         written = []
         todo = [agent.formula]

@@ -1,1 +1,1 @@
-"""The game of choosing a program: payoffs, all equilibria, how they change with epsilon, what survives more agents."""
+"""The game of choosing a program: payoffs, all equilibria, their ranges of epsilon, survival against more agents."""

@@ -1,7 +1,7 @@
 """Polynomials in one variable with exact coefficients, their quotients, and their real roots as exact numbers.
 
-A root that is no fraction is told by a polynomial and an interval in which it has no other (Sturm's theorem; see Basu,
-Pollack and Roy, Algorithms in Real Algebraic Geometry, 2006, chapter 2). Signs at it are exact: nothing is rounded.
+An irrational root is given by a polynomial and an interval in which it has no other root (Sturm's theorem; see Basu,
+Pollack and Roy, Algorithms in Real Algebraic Geometry, 2006, chapter 2). Signs at roots are exact: nothing is rounded.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from itertools import pairwise, zip_longest
 from math import gcd, isqrt, lcm
 
 VARIABLE = "eps"
-NARROW = 30  # bits by which roots are told at first, so that most comparisons need no more
+NARROW = 30  # bits of the first intervals of roots, enough for most comparisons
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Polynomial:
 
     @classmethod
     def of(cls, coefficients: Iterable[Fraction | int]) -> Polynomial:
-        """From coefficients that may end in zeros."""
+        """The polynomial of coefficients that may end in zeros."""
         found = [Fraction(value) for value in coefficients]
         while found and not found[-1]:
             found.pop()
@@ -33,7 +33,7 @@ class Polynomial:
 
     @property
     def degree(self) -> int:
-        """The degree; -1 of the polynomial 0."""
+        """The degree; -1 for the polynomial 0."""
         return len(self.coefficients) - 1
 
     @property
@@ -138,7 +138,7 @@ class Ratio:
 
     @classmethod
     def of(cls, top: Polynomial, bottom: Polynomial) -> Ratio:
-        """From any two polynomials, the second one not 0."""
+        """The quotient of two polynomials, the second not 0."""
         common = top.gcd(bottom)
         top, bottom = top // common, bottom // common
         return cls(top * (1 / bottom.lead), bottom * (1 / bottom.lead))
@@ -191,7 +191,7 @@ class Root:
     high: Fraction
 
     def halved(self) -> Root:
-        """The same root, told by an interval of half the width."""
+        """The same root with an interval of half the width."""
         middle = (self.low + self.high) / 2
         at_middle, at_high = self.polynomial(middle), self.polynomial(self.high)
         if at_high and at_middle * at_high >= 0:  # the one root of (low, high] is not in (middle, high]
@@ -199,7 +199,7 @@ class Root:
         return Root(self.polynomial, middle, self.high)
 
     def narrowed(self, width: Fraction) -> Root:
-        """The same root, told by an interval of at most this width."""
+        """The same root with an interval of at most this width."""
         here = self
         while here.high - here.low > width:
             here = here.halved()
@@ -214,7 +214,7 @@ class Root:
         low, high = max(self.low, other.low), min(self.high, other.high)
         return common(low) * common(high) < 0
 
-    __hash__ = None  # type: ignore[assignment]  # one number may be told by different polynomials
+    __hash__ = None  # type: ignore[assignment]  # one number may have different polynomials
 
     def __lt__(self, other: Algebraic | int) -> bool:
         if self == other:
@@ -254,7 +254,7 @@ Algebraic = Fraction | Root
 
 
 def sign(polynomial: Polynomial, x: Algebraic) -> int:
-    """The sign of a polynomial's value at a number from 0: -1, 0 or 1."""
+    """The sign of a polynomial at a number >= 0: -1, 0 or 1."""
     if not isinstance(x, Root):
         value = polynomial(x)
         return (value > 0) - (value < 0)
@@ -270,7 +270,7 @@ def sign(polynomial: Polynomial, x: Algebraic) -> int:
 
 
 def _plain_sign(polynomial: Polynomial, x: Root) -> int:
-    """The sign all over the interval of a root, from bounds of the rising and the falling terms; 0 if undecided."""
+    """The sign throughout a root's interval, from bounds of the positive and negative terms; 0 if undecided."""
     rising = Polynomial(tuple(max(value, Fraction(0)) for value in polynomial.coefficients))
     falling = rising - polynomial
     if rising(x.low) > falling(x.high):
@@ -284,7 +284,7 @@ def without_double_roots(polynomial: Polynomial) -> Polynomial:
 
 
 def positive_roots(polynomial: Polynomial) -> list[Algebraic]:
-    """The roots above 0 in ascending sequence, each once; none of the polynomial 0."""
+    """The roots above 0, ascending, each once; none for the polynomial 0."""
     if polynomial.degree < 1:
         return []
     simple = without_double_roots(polynomial)
@@ -315,7 +315,7 @@ def _isolated(simple: Polynomial) -> Iterator[Root]:
 
 
 def _as_fraction(root: Root) -> Fraction | None:
-    """The root as a fraction, if it is one: its denominator divides the lead, and such fractions lie far apart."""
+    """The root as a fraction, if it is one: its denominator divides the lead, and such fractions are far apart."""
     largest = int(root.polynomial.lead)
     root = root.narrowed(Fraction(1, 2 * largest**2 + 1))
     nearest = ((root.low + root.high) / 2).limit_denominator(largest)

@@ -1,8 +1,8 @@
 """All Nash equilibria of the game of choosing a program, exactly.
 
-The method is that of `vertices`, in integers, for the smaller game that `reduction` makes. Games here are small but
-degenerate: many agents do the same against many others, and at some epsilon two are paid the same. What comes out are
-therefore sets of equilibria, most of them points.
+The method is that of `vertices`, in integers, for the smaller game of `reduction`. Games here are small but degenerate:
+many agents do the same against many others, and at some epsilon two are paid the same. The results are therefore sets
+of equilibria, most of them points.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ class Equilibrium:
 
     Attributes:
         names: [n] the agents.
-        rows: the extreme mixes of the row player; one, where the set is a point.
+        rows: the extreme mixes of the row player; a single one if the set is a point.
         columns: those of the column player.
-        payoffs: of the row player, and of the column player: lowest and highest in the set. What a player is paid
-            depends on what the other one does, not on its own mix.
+        payoffs: (lowest, highest) in the set, of the row player and of the column player. A player's payoff in
+            equilibrium depends on the other's mix, not on its own.
         component: number of the connected component of all equilibria that this set lies in.
     """
 
@@ -42,12 +42,12 @@ class Equilibrium:
 
     @property
     def row(self) -> Mix:
-        """[n] what the row player does; where the set is no point, in one of its equilibria."""
+        """[n] the row player's mix; if the set is not a point, in one of its equilibria."""
         return self.rows[0]
 
     @property
     def column(self) -> Mix:
-        """[n] what the column player does; where the set is no point, in one of its equilibria."""
+        """[n] the column player's mix; if the set is not a point, in one of its equilibria."""
         return self.columns[0]
 
     @property
@@ -57,12 +57,12 @@ class Equilibrium:
 
     @property
     def is_symmetric(self) -> bool:
-        """Whether both players have the same mixes: for a point, whether both do the same."""
+        """Whether both players have the same mixes."""
         return self.rows == self.columns
 
     @property
     def is_pure(self) -> bool:
-        """Whether this is a single equilibrium without chance."""
+        """Whether this is a single equilibrium in pure strategies."""
         return self.is_point and max(self.row) == max(self.column) == 1
 
     def __str__(self) -> str:
@@ -100,9 +100,9 @@ def equilibria(
 
     Args:
         agents, epsilon, cost, payoffs: as of `Game`.
-        symmetric_only: only equilibria (x, x) in which both players do the same. Each set then stands for all (x, x)
-            with x a mixture of its `rows`.
-        report: see `modal_env.progress`; how far the vertices are, of which the last constraints make most.
+        symmetric_only: only equilibria (x, x) in which both players use the same mix. Each set then stands for all (x,
+            x) with x a mixture of its `rows`.
+        report: see `modal_env.progress`; the share of vertices found, most of which come with the last constraints.
 
     Raises:
         GameError, FormulaError: as `Game`.
@@ -117,7 +117,7 @@ def solve(
     symmetric_only: bool,
     report: Report = unheard,
 ) -> list[Equilibrium]:
-    """The equilibria of a symmetric game, of what the row's agent is paid against the column's, [n][n]."""
+    """The equilibria of a symmetric game, given the payoffs of the row's agent against the column's, [n][n]."""
     alike = classes(utilities, [[ZERO] * len(names)] * len(names))
     found = vertices(smaller(utilities, alike), report)
     labels = [vertex.labels for vertex in found]
@@ -130,12 +130,12 @@ def solve(
 
 
 def _placed(side: Sequence[int], whole: Sequence[Sequence[Vertex]], place: Mapping[Mix, int]) -> tuple[int, ...]:
-    """The numbers of all mixes that some vertices of the smaller game stand for."""
+    """The numbers of all mixes of the whole game for some vertices of the smaller one."""
     return tuple(sorted(place[vertex.mix] for number in side for vertex in whole[number]))
 
 
 def spanned(names: tuple[str, ...], found: Sequence[Vertex], sets: Sequence[Sides]) -> list[Equilibrium]:
-    """The sets of equilibria that some vertices span, each told by their numbers."""
+    """The sets of equilibria spanned by vertices, given by their numbers."""
     return [
         Equilibrium(
             names,
@@ -154,14 +154,14 @@ def _span(values: Iterable[Fraction]) -> tuple[Fraction, Fraction]:
 
 
 def exploitability(game: Game, mix: Shares, against: Shares | None = None) -> Fraction:
-    """What the player gains who gains most by leaving a profile: 0 if and only if it is an equilibrium.
+    """The larger of the two players' gains from a best response: 0 if and only if the profile is an equilibrium.
 
     Args:
-        mix: what the row player does, see `Game.mix`.
-        against: what the column player does; by default the same.
+        mix: the row player's mix, see `Game.mix`.
+        against: the column player's mix; by default the same.
 
     Raises:
-        GameError: shares that are no mix of the game's agents.
+        GameError: the shares are not a mix of the game's agents.
     """
     pairs = [(mix, mix)] if against is None else [(mix, against), (against, mix)]
     return max(max(game.replies(other)) - game.utility(own, other) for own, other in pairs)

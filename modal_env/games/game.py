@@ -1,21 +1,21 @@
-"""The game of choosing a program: the prisoner's dilemma, in which modelling the other player costs something.
+"""The game of choosing a program: the prisoner's dilemma, in which modelling the opponent has a cost.
 
 Garrabrant, Prisoners' Dilemma with Costs to Modeling (2018): two players choose agents, these play each other, and each
 player is paid 2 for mutual cooperation, 1 for mutual defection, 3 for exploiting and 0 for being exploited, less
-epsilon times the cost of its agent. All numbers are Fractions; where RandomBot plays they are expectations.
+epsilon times the cost of its agent. All numbers are Fractions; expectations if RandomBot plays.
 
-Agents may be given as such, by name ("FairBot", short "FB", in any case) or as formulas, see
-`modal_env.logic.notation.find`. All agents of a game have names of their own. Numbers are 0 or of a size from 10^-330
-to 10^330, which covers all floats, in at most 400 digits; an epsilon is 0 or from 10^-30 to 10^6.
+Agents may be given as objects, by name ("FairBot", short "FB", in any case) or as formulas, see
+`modal_env.logic.notation.find`. All agents of a game have different names. Numbers are 0 or of a size from 10^-330 to
+10^330, which covers all floats, in at most 400 digits; an epsilon is 0 or from 10^-30 to 10^6.
 
 Costs, `COSTS`. The post's is the depth; the others follow the comments to it.
 
-* "depth": of the agent.
-* "size": of its formula, in nodes.
-* "opponent": the size of the opponent's formula, for an agent that says X(.) of it at all; 0 for others.
-* "sum": of the last two. Two agents that model each other pay the same.
-* "worlds": how many worlds of the chain have to be looked at, which stands for the length of proofs: 1 + the world at
-  which the play settles, for an agent with a box; 0 for others, which look for no proof.
+* "depth": the depth of the agent.
+* "size": the size of its formula, in nodes.
+* "opponent": the size of the opponent's formula, for an agent whose formula contains an X(.); 0 for others.
+* "sum": the sum of the last two. Two agents that model each other pay the same.
+* "worlds": the number of worlds of the chain that have to be looked at, a proxy for the length of proofs: 1 + the world
+  at which the play settles, for an agent with a box; 0 for others, which search for no proof.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ COSTS = ("depth", "size", "opponent", "sum", "worlds")
 PAYOFFS: Mapping[str, Fraction] = MappingProxyType(
     {"CC": Fraction(2), "DD": Fraction(1), "DC": Fraction(3), "CD": Fraction(0)}
 )
-"""A player's moves and then its opponent's -> what the player is paid, cost not deducted."""
+"""A player's move and its opponent's -> the player's payoff, cost not deducted."""
 
 Mix = tuple[Fraction, ...]
 Matrix = tuple[tuple[Fraction, ...], ...]
@@ -50,12 +50,12 @@ Given = TypeVar("Given")
 
 @dataclass(frozen=True)
 class Meeting:
-    """Two agents that have played.
+    """The outcome of two agents' play.
 
     Attributes:
         moves: "C", "D" or "?" of each.
-        points: what each is paid, cost not deducted; expected where one tosses a coin.
-        costs: of each, to be multiplied by epsilon.
+        points: payoff of each, cost not deducted; expected values if one tosses a coin.
+        costs: cost of each, to be multiplied by epsilon.
     """
 
     moves: tuple[str, str]
@@ -63,24 +63,24 @@ class Meeting:
     costs: tuple[int, int]
 
     def paid(self, epsilon: Fraction) -> Fraction:
-        """What the first of them is paid, cost deducted."""
+        """The payoff of the first agent, cost deducted."""
         return self.points[0] - epsilon * self.costs[0]
 
 
 @dataclass(frozen=True, init=False)
 class Game:
-    """A library of agents to choose from, and what is paid for each choice against each.
+    """A library of agents to choose from, and the payoffs of each against each.
 
     Attributes:
         agents: the n programs.
-        epsilon: what a unit of cost takes from the payoff: 0, or from 10^-30 to 10^6. A float stands for the decimal
-            number that it prints as.
+        epsilon: the price of one unit of cost: 0, or from 10^-30 to 10^6. Floats are read as the decimal number they
+            print as.
         cost: one of `COSTS`.
-        payoffs: as `PAYOFFS`.
+        payoffs: in the form of `PAYOFFS`.
 
     Raises:
         GameError: no agents, or two of one name; an epsilon below 0, too small or too large; an unknown cost; payoffs
-            that make no prisoner's dilemma.
+            that are not a prisoner's dilemma.
         FormulaError: a text that is neither the name of an agent nor a formula.
     """
 
@@ -110,17 +110,17 @@ class Game:
 
     @property
     def terms(self) -> str:
-        """What modelling costs, in words."""
+        """Epsilon and cost, in words."""
         return f"epsilon {self.epsilon}, cost {self.cost!r}"
 
     @property
     def names(self) -> tuple[str, ...]:
-        """[n] what the agents are called."""
+        """[n] the agents' names."""
         return tuple(agent.name for agent in self.agents)
 
     @cached_property
     def affine(self) -> tuple[Matrix, Matrix]:
-        """The matrices base and slope, [n][n] each, of which the utilities are base - epsilon * slope."""
+        """The matrices base and slope, [n][n] each: the utilities are base - epsilon * slope."""
         played = tournament(self.agents)
         chances = [[Fraction(chance) for chance in row] for row in played.cooperates.astype(float).tolist()]
         settles = played.worlds.tolist() if self.cost == "worlds" else [[0] * len(chances)] * len(chances)
@@ -133,7 +133,7 @@ class Game:
 
     @cached_property
     def utilities(self) -> Matrix:
-        """[n][n] what the row's agent is paid against the column's, cost deducted."""
+        """[n][n] the payoff of the row's agent against the column's, cost deducted."""
         base, slope = self.affine
         return tuple(
             tuple(points - self.epsilon * cost for points, cost in zip(*rows, strict=True))
@@ -150,8 +150,8 @@ class Game:
         """[n] the share of every agent, as Fractions.
 
         Args:
-            shares: a number for every agent; or name -> share of those that have one, see `position`; or an agent or
-                its name, which has it all.
+            shares: a number for every agent; or name -> share (see `position`), 0 for those left out; or an agent or
+                its name, for share 1.
 
         Raises:
             GameError: an agent that is not in the game, a share below 0, a sum that is not 1.
@@ -180,16 +180,16 @@ class Game:
         raise GameError(f"mix: {name!r:.80} is not one of {', '.join(self.names):.300}")
 
     def replies(self, mix: Shares) -> Mix:
-        """[n] what every agent is paid against a mix."""
+        """[n] the payoff of every agent against a mix."""
         shares = self.mix(mix)
         return tuple(dot(row, shares) for row in self.utilities)
 
     def utility(self, mix: Shares, against: Shares) -> Fraction:
-        """What a player with one mix is paid against another."""
+        """The payoff of one mix against another."""
         return dot(self.mix(mix), self.replies(against))
 
     def best_replies(self, mix: Shares) -> tuple[Agent, ...]:
-        """The agents that are paid most against a mix."""
+        """The agents with the highest payoff against a mix."""
         paid = self.replies(mix)
         return tuple(agent for agent, points in zip(self.agents, paid, strict=True) if points == max(paid))
 
@@ -208,7 +208,7 @@ def meet(a: Agent, b: Agent, cost: str = "depth", payoffs: Mapping[str, Fraction
 
 
 def expected(payoffs: Mapping[str, Fraction], own: Fraction, other: Fraction) -> Fraction:
-    """What a player is paid on average, of the probabilities with which it and its opponent cooperate."""
+    """A player's expected payoff, given the probabilities with which it and its opponent cooperate."""
     chances = {"C": (own, other), "D": (1 - own, 1 - other)}
     return sum((chances[i][0] * chances[j][1] * payoffs[i + j] for i in "CD" for j in "CD"), Fraction(0))
 
@@ -219,7 +219,7 @@ def dot(left: Iterable[Fraction], right: Iterable[Fraction]) -> Fraction:
 
 
 def _cost(cost: str, agent: Agent, opponent: Agent, settles: int) -> int:
-    """What an agent's player pays, in units of epsilon; see the module."""
+    """The cost of an agent, in units of epsilon; see the module."""
     modelled = opponent.size if agent.calls_itself or agent.helpers else 0
     if cost == "depth":
         return agent.depth
@@ -229,14 +229,14 @@ def _cost(cost: str, agent: Agent, opponent: Agent, settles: int) -> int:
 
 
 def position(names: Sequence[str], agent: object) -> int:
-    """Where an agent stands in a game or a population.
+    """The index of an agent in a game or a population.
 
     Args:
-        names: [n] what its agents are called.
-        agent: one of them; or another name of it, as `modal_env.logic.notation.find` knows them: "FB", "fairbot".
+        names: [n] the names of its agents.
+        agent: one of them; or another name that `modal_env.logic.notation.find` accepts: "FB", "fairbot".
 
     Raises:
-        GameError: no agent of this name.
+        GameError: there is no agent of this name.
     """
     if isinstance(agent, str) and agent not in names:
         alike = [name for name in names if name.casefold() == agent.strip().casefold()]
@@ -248,10 +248,10 @@ def position(names: Sequence[str], agent: object) -> int:
 
 
 def arranged(names: Sequence[str], given: Mapping[str, Given], absent: Given) -> list[Given]:
-    """[n] what a mapping has for each agent, see `position`; `absent` for those that it does not name.
+    """[n] the values of a mapping for each agent, see `position`; `absent` for those left out.
 
     Raises:
-        GameError: it names an agent that is not there, or one of them twice.
+        GameError: it names an unknown agent, or one twice.
     """
     found: dict[int, Given] = {}
     for agent, value in given.items():
@@ -263,10 +263,10 @@ def arranged(names: Sequence[str], given: Mapping[str, Given], absent: Given) ->
 
 
 def check_epsilon(epsilon: object) -> Fraction:
-    """The price of a unit of cost: 0, or from 10^-30 to 10^6.
+    """Check the price of one unit of cost: 0, or from 10^-30 to 10^6.
 
     Raises:
-        GameError: no number, or one out of bounds.
+        GameError: it is not a number, or out of bounds.
     """
     found = exact(epsilon, "epsilon", EPSILONS)
     if found < 0:
@@ -275,19 +275,19 @@ def check_epsilon(epsilon: object) -> Fraction:
 
 
 def check_cost(cost: str) -> str:
-    """The name of a cost.
+    """Check the name of a cost.
 
     Raises:
-        GameError: an unknown one.
+        GameError: there is no such cost.
     """
     return choice("cost", cost, COSTS)
 
 
 def check_names(agents: tuple[Agent, ...]) -> tuple[Agent, ...]:
-    """The agents, each of which has a name of its own, as all results are told by name.
+    """Check that agents have different names, since all results are given by name.
 
     Raises:
-        GameError: two are called the same.
+        GameError: two have the same name.
     """
     counts = Counter(agent.name for agent in agents)
     if twice := [name for name, count in counts.items() if count > 1]:
@@ -296,10 +296,10 @@ def check_names(agents: tuple[Agent, ...]) -> tuple[Agent, ...]:
 
 
 def check_payoffs(payoffs: Mapping[str, Number]) -> Mapping[str, Fraction]:
-    """The payoffs, as Fractions.
+    """Check payoffs and return them as Fractions.
 
     Raises:
-        GameError: not those of CC, CD, DC and DD, or DC > CC > DD > CD does not hold.
+        GameError: the keys are not CC, CD, DC and DD, or DC > CC > DD > CD does not hold.
     """
     if not isinstance(payoffs, Mapping) or set(payoffs) != set(PAYOFFS):
         raise GameError(f"payoffs={shown(payoffs)}: give those of CC, CD, DC and DD, own move first")

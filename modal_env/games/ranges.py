@@ -1,10 +1,10 @@
-"""For which epsilon which equilibria exist: every equilibrium of a library as a function of epsilon, with exact bounds.
+"""The equilibria of a library for every epsilon: each as a function of epsilon, on an exact range.
 
-Between the events of `paths` the vertices move, but which of them are equilibria with which does not change. At an
-event the vertices are limits of those nearby, and what equilibria these make up is looked at anew.
+Between the events of `vertex_paths` the vertices move, but the pairs that are equilibria do not change. At an event the
+vertices are limits of those nearby, and their equilibria are computed anew.
 
-Equilibria cannot end abruptly: the limit of equilibria is one. So bounds of ranges always belong to them, though there
-the mix may have lost an agent, or be part of a larger set of equilibria.
+Equilibria cannot end abruptly: a limit of equilibria is one. So the bounds of ranges always belong to them, though
+there the mix may have lost an agent, or be part of a larger set of equilibria.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from modal_env.progress import Report, unheard
 
 
 class Interval(NamedTuple):
-    """All epsilon from `low` to `high`, both included; to infinity, where `high` is None."""
+    """All epsilon from `low` to `high`, both included; to infinity if `high` is None."""
 
     low: Algebraic
     high: Algebraic | None
 
     @property
     def is_point(self) -> bool:
-        """Whether it is one number only."""
+        """Whether it is a single number."""
         return self.high is not None and self.low == self.high
 
     def covers(self, epsilon: Algebraic) -> bool:
@@ -49,7 +49,7 @@ class Interval(NamedTuple):
 
 
 Span = tuple[Paths, Paths]
-"""A set of equilibria that moves: its extreme mixes of the row player, and of the column player."""
+"""A moving set of equilibria: the extreme mixes of the row player, and of the column player."""
 
 
 @dataclass(frozen=True)
@@ -58,10 +58,10 @@ class Family:
 
     Attributes:
         names: [n] the agents.
-        rows: the extreme mixes of the row player; one, where the set is a point.
+        rows: the extreme mixes of the row player; a single one if the set is a point.
         columns: those of the column player.
-        interval: the epsilons for which these are equilibria. Inside, the set is maximal, and no share is 0 but those
-            that always are. At the bounds the formulas still give equilibria.
+        interval: the epsilons for which these are equilibria. Inside, the set is maximal, and no share is 0 except
+            those that always are. At the bounds the formulas still give equilibria.
     """
 
     names: tuple[str, ...]
@@ -76,7 +76,7 @@ class Family:
 
     @property
     def is_symmetric(self) -> bool:
-        """Whether both players have the same mixes: for a point, whether both do the same."""
+        """Whether both players have the same mixes."""
         return self.rows == self.columns
 
     def __str__(self) -> str:
@@ -90,7 +90,7 @@ class Family:
 
 @dataclass(frozen=True)
 class Piece:
-    """Epsilons for which the equilibria are told by the same formulas: one number, or all strictly between two."""
+    """Epsilons with the same formulas of equilibria: a single number, or an open interval."""
 
     interval: Interval
     spans: tuple[Span, ...]
@@ -102,9 +102,9 @@ class Ranges:
 
     Attributes:
         names: [n] the agents.
-        families: the equilibria as functions of epsilon, with their ranges. Those at one epsilon only are of the sets
-            that are no limits of others.
-        pieces: the same, epsilon after epsilon: numbers at which they change and the open intervals between them.
+        families: the equilibria as functions of epsilon, with their ranges. Families at a single epsilon are the sets
+            that are not limits of others.
+        pieces: the same in ascending epsilon: the numbers at which they change and the open intervals between.
     """
 
     names: tuple[str, ...]
@@ -119,14 +119,14 @@ class Ranges:
 
     @property
     def breakpoints(self) -> tuple[Algebraic, ...]:
-        """The epsilons at which the equilibria change, ascending; 0 only if there are others there than just above."""
+        """The epsilons at which the equilibria change, ascending; 0 only if they differ there from those just above."""
         return tuple(piece.interval.low for piece in self.pieces if piece.interval.is_point)
 
     def at(self, epsilon: Number) -> list[Equilibrium]:
-        """The equilibria at an epsilon: what `equilibria` finds there, from the formulas.
+        """The equilibria at an epsilon: evaluated from the formulas, the same as by `equilibria`.
 
         Raises:
-            GameError: no number from 0.
+            GameError: it is not a number from 0.
         """
         value = check_epsilon(epsilon)
         points = [piece for piece in self.pieces if piece.interval.is_point and piece.interval.low == value]
@@ -149,8 +149,8 @@ def ranges(
     """All equilibria of a library as functions of epsilon, with the exact range of each.
 
     Args:
-        agents, cost, payoffs, symmetric_only: as of `equilibria`.
-        report: see `modal_env.progress`; how much of all epsilon is done, where 1 is half of it.
+        agents, cost, payoffs, symmetric_only: as for `equilibria`.
+        report: see `modal_env.progress`; the share of epsilon done, of which 1 is the middle.
 
     Raises:
         GameError, FormulaError: as `Game`.
@@ -173,13 +173,13 @@ def follow(
 
 
 def _spread(span: Span, whole: Callable[[Path], Paths]) -> Span:
-    """A set of the smaller game as one of the whole game."""
+    """A set of the smaller game as a set of the whole game."""
     rows, columns = (tuple(one for path in paths for one in whole(path)) for paths in span)
     return rows, columns
 
 
 def _whole(path: Path, alike: Sequence[Class], base: Matrix, slope: Matrix) -> Paths:
-    """All paths of the whole game that one of the smaller game stands for."""
+    """All paths of the whole game for one path of the smaller game."""
     rows = [list(zip(*pair, strict=True)) for pair in zip(base, slope, strict=True)]
     return tuple(
         Path(shares, path.value, tuple(gap(path.value, shares, row) for row in rows))
@@ -202,7 +202,7 @@ def _pieces(cells: Sequence[Cell], spanning: Spanning) -> list[Piece]:
 
 
 def _spans(paths: Paths, epsilon: Algebraic, spanning: Spanning) -> tuple[Span, ...]:
-    """The sets of equilibria at an epsilon, of the paths of all vertices there or nearby."""
+    """The sets of equilibria at an epsilon, given the paths of all vertices there or nearby."""
     found: dict[Labels, Path] = {}
     for path in paths:
         found.setdefault(path.labels(epsilon), path)
@@ -212,12 +212,12 @@ def _spans(paths: Paths, epsilon: Algebraic, spanning: Spanning) -> tuple[Span, 
 
 
 def _lies_in(label: Labels, other: Labels) -> bool:
-    """Whether a limit of vertices is no vertex, as the other lies in a smaller face."""
+    """Whether a limit of vertices is not a vertex, because the other lies in a smaller face."""
     return label != other and other.played & ~label.played == 0 == label.replies & ~other.replies
 
 
 def _image(span: Span, epsilon: Algebraic) -> tuple[frozenset[Labels], ...]:
-    """Where the vertices of a set arrive at an event."""
+    """The limits at an event of the vertices of a set."""
     return tuple(frozenset(path.labels(epsilon) for path in paths) for paths in span)
 
 
@@ -226,7 +226,7 @@ def _same(span: Span, other: Span) -> bool:
 
 
 def _merged(pieces: Sequence[Piece]) -> list[Piece]:
-    """The pieces without the events at which no equilibrium changes."""
+    """The pieces without events at which no equilibrium changes."""
     start, first = pieces[:2]
     begins_there = len(start.spans) == len(first.spans) and _arrives(start, first)
     merged = [first] if begins_there else [start, first]
@@ -242,14 +242,14 @@ def _merged(pieces: Sequence[Piece]) -> list[Piece]:
 
 
 def _arrives(point: Piece, beside: Piece) -> bool:
-    """Whether all sets at an event are where those beside it arrive."""
+    """Whether all sets at an event are limits of those beside it."""
     epsilon = point.interval.low
     arrive = [_image(span, epsilon) for span in beside.spans]
     return all(_image(span, epsilon) in arrive for span in point.spans)
 
 
 def _families(names: tuple[str, ...], pieces: Sequence[Piece]) -> list[Family]:
-    """Every set with its range; of those at one epsilon only, the ones that are no limits."""
+    """Every set with its range; sets at a single epsilon only if they are not limits of others."""
     families: list[Family] = []
     for number, piece in enumerate(pieces):
         if piece.interval.is_point:
@@ -267,7 +267,7 @@ def _families(names: tuple[str, ...], pieces: Sequence[Piece]) -> list[Family]:
 
 
 def _alone(names: tuple[str, ...], point: Piece, nearby: Sequence[Piece]) -> list[Family]:
-    """The sets at one epsilon that are no limits of sets nearby."""
+    """The sets at one epsilon that are not limits of sets nearby."""
     epsilon = point.interval.low
     limits = [_image(span, epsilon) for piece in nearby for span in piece.spans]
     return [

@@ -1,9 +1,9 @@
-"""Smaller games with the same equilibria: agents that nobody plays are left out, and agents that are alike are one.
+"""Smaller games with the same equilibria: dominated agents are left out, and equivalent agents merged.
 
-A strictly dominated agent is played in no equilibrium; so are those that are strictly dominated once it is gone, and so
-on (Osborne and Rubinstein, A Course in Game Theory, 1994, section 4.2). Two agents with equal rows and equal columns of
-payoffs can take each other's share in every mix, and nobody is paid anything else for it. So an extreme mix gives the
-share of such a class to one of its members.
+A strictly dominated agent is played in no equilibrium; nor are those that are strictly dominated once it is gone, and
+so on (Osborne and Rubinstein, A Course in Game Theory, 1994, section 4.2). Two agents with equal rows and equal columns
+of payoffs are interchangeable in every mix without any effect on payoffs. So an extreme mix gives the share of such a
+class to one of its members.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ Share = TypeVar("Share")
 
 
 def classes(base: Matrix, slope: Matrix) -> list[Class]:
-    """The agents that may be played at some epsilon from 0, in classes of those that are alike at every epsilon.
+    """The agents that may be played at some epsilon >= 0, in classes of agents equivalent at every epsilon.
 
     Args:
-        base, slope: [n][n] each; what the row's agent is paid against the column's is base - epsilon * slope.
+        base, slope: [n][n] each; the row agent's payoff against the column's is base - epsilon * slope.
     """
     left = _undominated(base, slope)
     found: dict[object, list[int]] = {}
@@ -33,7 +33,7 @@ def classes(base: Matrix, slope: Matrix) -> list[Class]:
 
 
 def _undominated(base: Matrix, slope: Matrix) -> list[int]:
-    """The agents that are left when the strictly dominated ones have been taken out, one after the other."""
+    """The agents that survive iterated removal of strictly dominated ones."""
     left = list(range(len(base)))
 
     def beats(i: int, j: int) -> bool:
@@ -50,7 +50,7 @@ def smaller(matrix: Matrix, found: Sequence[Class]) -> list[list[Fraction]]:
 
 
 def spread(shares: Sequence[Share], found: Sequence[Class], size: int, nothing: Share) -> Iterator[tuple[Share, ...]]:
-    """[size] every way to give the share of each class, [classes], to one of its members."""
+    """[size] every way to assign the shares of the classes, [classes], to one member each."""
     played = [(members, share) for members, share in zip(found, shares, strict=True) if share]
     for chosen in product(*(members for members, _ in played)):
         whole = [nothing] * size

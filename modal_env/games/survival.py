@@ -1,7 +1,7 @@
-"""Whether a mix stays an equilibrium when further agents may be played, and for which epsilon.
+"""Whether a mix remains an equilibrium when more agents may be played, and for which epsilon.
 
-A mix survives a deviant if that is not paid more against the mix than the mix is itself. Garrabrant's post claims it of
-its good mix against all modal agents; here it is computed for those that are given.
+A mix survives a deviant if the deviant's payoff against the mix is not larger than the mix's own. Garrabrant's post
+claims this of its good mix against all modal agents; here it is computed for given deviants.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from modal_env.logic.notation import as_agents
 from modal_env.logic.syntax import Agent
 
 Row = tuple[tuple[Fraction, Fraction | int], ...]
-"""What an agent is paid against each agent of a library: points, and costs in units of epsilon."""
+"""An agent's payoffs against each agent of a library: points, and costs in units of epsilon."""
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,8 @@ class Survival:
     """How a mix does against deviants.
 
     Attributes:
-        deviant: the one that is paid most against the mix; the first of equals.
-        gain: how much more than the mix itself.
+        deviant: the one with the highest payoff against the mix; the first of equals.
+        gain: its payoff less that of the mix.
     """
 
     deviant: Agent
@@ -45,11 +45,11 @@ class Survival:
 
 @dataclass(frozen=True)
 class Threat:
-    """A deviant and where it is paid more than a mix.
+    """A deviant, and the epsilons at which its payoff exceeds that of a mix.
 
     Attributes:
-        deviant: the first of those given that are paid the same at every epsilon.
-        intervals: where it gains: between the bounds of each. At a bound inside the family's range it gains nothing.
+        deviant: the first of the deviants with the same payoff at every epsilon.
+        intervals: where it gains: strictly inside each. At a bound inside the family's range its gain is 0.
     """
 
     deviant: Agent
@@ -58,11 +58,11 @@ class Threat:
 
 @dataclass(frozen=True)
 class SurvivalRange:
-    """Where a family of equilibria survives deviants.
+    """The epsilons at which a family of equilibria survives deviants.
 
     Attributes:
-        intervals: the epsilons at which it does, ascending; bounds belong to them.
-        threats: the deviants that gain anywhere.
+        intervals: the epsilons at which it does, ascending; bounds included.
+        threats: the deviants that gain somewhere.
     """
 
     intervals: tuple[Interval, ...]
@@ -78,12 +78,12 @@ def survives(
     *,
     payoffs: Mapping[str, Number] = PAYOFFS,
 ) -> Survival:
-    """The best of some deviants against a mix that both players play.
+    """The best deviant against a mix that both players play.
 
     Args:
         mix: of `agents`, see `Game.mix`.
-        agents, epsilon, cost, payoffs: as of `Game`.
-        deviants: any agents, one at least.
+        agents, epsilon, cost, payoffs: as for `Game`.
+        deviants: any agents, at least one.
 
     Raises:
         GameError: as `Game` and `Game.mix`; no deviants.
@@ -106,12 +106,12 @@ def survival_range(
     *,
     payoffs: Mapping[str, Number] = PAYOFFS,
 ) -> SurvivalRange:
-    """For which epsilon a family of equilibria survives some deviants; a set of equilibria, if all of it does.
+    """The epsilons at which a family of equilibria survives deviants: for a set, at which all of it does.
 
     Args:
-        family: of what `ranges` finds for these agents, this cost and these payoffs.
-        agents, cost, payoffs: as of `ranges`.
-        deviants: any agents, one at least.
+        family: one of the families of `ranges` for these agents, cost and payoffs.
+        agents, cost, payoffs: as for `ranges`.
+        deviants: any agents, at least one.
 
     Raises:
         GameError: as `Game`; no deviants, or a family of another game.
@@ -130,7 +130,7 @@ def survival_range(
 
 
 def _is_path_of(game: Game, path: Path, interval: Interval) -> bool:
-    """Whether the game's agents are paid against a mix as it says."""
+    """Whether a path is right about the payoffs of the game's agents against its mix."""
     rows = (tuple(zip(points, units, strict=True)) for points, units in zip(*game.affine, strict=True))
     wrong = [_gain(path, row) + gap for row, gap in zip(rows, path.gaps, strict=True)]
     return not any(ratio.sign(interval.low) if interval.is_point else ratio for ratio in wrong)
@@ -141,7 +141,7 @@ def _gains(each: Iterable[Ratio], epsilon: Algebraic) -> bool:
 
 
 def _rows(game: Game, deviants: Iterable[Agent | str]) -> dict[Row, Agent]:
-    """What deviants are paid against the agents of a game, with the first deviant that is paid so."""
+    """The payoffs of deviants against the agents of a game -> the first deviant with these payoffs."""
     found: dict[Row, Agent] = {}
     for deviant in as_agents(deviants, "deviants"):
         meetings = [meet(deviant, agent, game.cost, game.payoffs) for agent in game.agents]
@@ -150,12 +150,12 @@ def _rows(game: Game, deviants: Iterable[Agent | str]) -> dict[Row, Agent]:
 
 
 def _gain(path: Path, row: Row) -> Ratio:
-    """How much more a deviant is paid against a moving mix than a best reply of the library."""
+    """A deviant's payoff against a moving mix, less that of a best reply of the library."""
     return -gap(path.value, path.shares, row)
 
 
 def _parts(interval: Interval, gains: Iterable[Ratio]) -> list[tuple[Interval, Algebraic]]:
-    """An interval in parts, each with an epsilon in it.
+    """An interval in parts, each with a sample epsilon.
 
     These are its bounds, the numbers inside at which a gain may change its sign, and the open intervals in between.
     """
@@ -172,11 +172,11 @@ def _parts(interval: Interval, gains: Iterable[Ratio]) -> list[tuple[Interval, A
 
 
 def _from(low: Algebraic, high: Algebraic | None) -> list[tuple[Interval, Algebraic]]:
-    """A number, and what lies between it and the next one."""
+    """A number, and the open interval up to the next."""
     return [(Interval(low, low), low), (Interval(low, high), between(low, high))]
 
 
 def _where(parts: Sequence[tuple[Interval, Algebraic]], holds: Callable[[Algebraic], bool]) -> tuple[Interval, ...]:
-    """The parts in which something holds, neighbours joined."""
+    """The parts in which a condition holds, adjacent ones joined."""
     runs = [list(run) for truth, run in groupby(parts, lambda part: holds(part[1])) if truth]
     return tuple(Interval(run[0][0].low, run[-1][0].high) for run in runs)

@@ -1,10 +1,10 @@
 """How the vertices of `modal_env.games.vertices` move with epsilon.
 
-The payoffs are affine in epsilon, so a vertex moves along quotients of polynomials (Cramer's rule) for as long as its
-agents and best replies stay the same. Where a share or the disadvantage of another reply becomes 0, or a quotient has a
-pole, something may change: between such events, which are roots of polynomials, the structure of the game is constant.
+The payoffs are affine in epsilon, so a vertex moves along quotients of polynomials (Cramer's rule) as long as its
+agents and best replies stay the same. Something may change where a share, or the disadvantage of another reply, becomes
+0 or a quotient has a pole: between such events, which are roots of polynomials, the structure of the game is constant.
 The events are found from inside: take any epsilon, follow all vertices there to the nearest events on both sides, and
-go on beyond these. No vertex comes into being in between: if the polyhedron touches a further face, a vertex does.
+go on beyond these. No vertex appears in between: if the polyhedron touched another face, a vertex would.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ class Path:
     """A vertex that moves with epsilon.
 
     Attributes:
-        shares: [n] what it plays.
-        value: what a best reply to it is paid.
-        gaps: [n] how much less every agent is paid against it.
+        shares: [n] the mix.
+        value: the payoff of a best reply to it.
+        gaps: [n] how much less than that each agent gets against it.
     """
 
     shares: tuple[Ratio, ...]
@@ -43,12 +43,12 @@ class Path:
         return Labels(played, sum(1 << i for i, gap in enumerate(self.gaps) if not gap.sign(epsilon)))
 
     def at(self, epsilon: Fraction) -> Vertex:
-        """Where it is."""
+        """The vertex at an epsilon."""
         mix = tuple(share(epsilon) for share in self.shares)
         return Vertex(mix, self.value(epsilon), self.labels(epsilon))
 
     def halted(self, epsilon: Algebraic) -> Path:
-        """Where it is at a fraction, as a path that does not move; at another number the same path."""
+        """The vertex at a rational epsilon, as a constant path; at an irrational one this path itself."""
         if isinstance(epsilon, Root):
             return self
         shares, gaps = (
@@ -78,12 +78,12 @@ class Cell(NamedTuple):
 
 
 def _part(epsilon: Algebraic | None) -> float:
-    """The share of all epsilon that lies below one, where 1 is in the middle."""
+    """The share of epsilon that lies below a number, for progress reports; 1 is in the middle."""
     return 1.0 if epsilon is None else float(epsilon) / (1 + float(epsilon))
 
 
 class Walk:
-    """The way through all epsilon, from event to event."""
+    """Visits all epsilon, from event to event."""
 
     def __init__(self, base: Matrix, slope: Matrix) -> None:
         self.base, self.slope = base, slope
@@ -93,7 +93,7 @@ class Walk:
         self._known: dict[tuple[tuple[int, ...], tuple[int, ...]], Path] = {}
 
     def cells(self, report: Report = unheard) -> list[Cell]:
-        """All intervals between events, in ascending sequence."""
+        """All intervals between events, ascending."""
         found: list[Cell] = []
         todo: list[tuple[Algebraic, Algebraic | None]] = [(ZERO, None)]
         while todo:
@@ -115,7 +115,7 @@ class Walk:
         return sorted(found, key=lambda cell: cell.low)
 
     def _paths(self, epsilon: Fraction) -> Paths:
-        """All vertices at an epsilon, as they move near it."""
+        """All vertices at an epsilon, as paths."""
         utilities = [
             [points - epsilon * cost for points, cost in zip(*rows, strict=True)]
             for rows in zip(self.base, self.slope, strict=True)
@@ -123,7 +123,7 @@ class Walk:
         return tuple(self._path(utilities, vertex.labels) for vertex in vertices(utilities))
 
     def _path(self, utilities: Sequence[Sequence[Fraction]], labels: Labels) -> Path:
-        """The vertex with these labels: its agents are those played, its value what these best replies are paid."""
+        """The path of the vertex with these labels."""
         played, replies = (
             tuple(i for i in range(len(utilities)) if mask >> i & 1) for mask in (labels.played, labels.replies)
         )
@@ -146,12 +146,12 @@ class Walk:
 
 
 def gap(value: Ratio, shares: Sequence[Ratio], row: Sequence[tuple[Fraction, Fraction | int]]) -> Ratio:
-    """How much less an agent is paid against a moving mix than a best reply.
+    """How much less than a best reply an agent gets against a moving mix.
 
     Args:
-        value: what a best reply is paid.
-        shares: [n] what the mix plays.
-        row: [n] what the agent is paid: points, and costs in units of epsilon.
+        value: the payoff of a best reply.
+        shares: [n] the mix.
+        row: [n] the agent's payoffs: points, and costs in units of epsilon.
     """
     for share, (points, units) in zip(shares, row, strict=True):
         if share:
@@ -175,10 +175,10 @@ def _independent(rows: Sequence[Sequence[Fraction]], number: int) -> list[int]:
 
 
 def _solved(rows: list[list[Polynomial]]) -> list[Polynomial]:
-    """The solution of linear equations, whose last column is the right side: numerators and, last, their denominator.
+    """Solve linear equations (last column: right side). Returns the numerators and, last, their denominator.
 
     Elimination without fractions (Bareiss, Sylvester's identity and multistep integer-preserving Gaussian elimination,
-    1968): all divisions here come out even.
+    1968): all divisions here are exact.
     """
     previous = Polynomial.of([1])
     for column in range(len(rows)):

@@ -1,12 +1,12 @@
-"""The polyhedron of mixes and what they allow, and the sets of equilibria that its vertices span.
+"""The best-response polyhedron, and the sets of equilibria that its vertices span.
 
-A symmetric game is one matrix U of what the row's agent is paid against the column's. Against a mix x every agent is
-paid at most max U x. In {(x, v): x a mix, U x <= v} a vertex is told by the agents that x plays and its best replies,
+A symmetric game is a matrix U of the payoffs of the row's agent against the column's. Against a mix x every agent gets
+at most max U x. A vertex of {(x, v): x a mix, U x <= v} is labelled by the agents that x plays and its best replies,
 and two vertices x and y are an extreme equilibrium if each plays only best replies to the other (Mangasarian,
 Equilibrium points of bimatrix games, 1964). All equilibria are mixtures of these: they are a union of products of
 faces, the maximal Nash subsets, and those are the maximal bicliques of the extreme equilibria (Avis, Rosenberg, Savani
-and von Stengel, Enumeration of Nash equilibria for two-player games, 2010). The symmetric ones (x, x) make up faces as
-well: the maximal cliques among the vertices that are equilibria with themselves.
+and von Stengel, Enumeration of Nash equilibria for two-player games, 2010). The symmetric ones (x, x) form faces, too:
+the maximal cliques among the vertices that are equilibria with themselves.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Sides = tuple[tuple[int, ...], tuple[int, ...]]
 
 
 class Labels(NamedTuple):
-    """What tells a vertex: the agents that it plays, and its best replies, as bits."""
+    """The labels of a vertex: the agents that it plays, and its best replies, as bits."""
 
     played: int
     replies: int
@@ -33,7 +33,7 @@ class Labels(NamedTuple):
 
 @dataclass(frozen=True)
 class Vertex:
-    """A vertex: its mix, [n], what a best reply to it is paid, and its labels."""
+    """A vertex: its mix, [n], the payoff of a best reply to it, and its labels."""
 
     mix: Mix
     value: Fraction
@@ -41,10 +41,10 @@ class Vertex:
 
 
 def vertices(utilities: Sequence[Sequence[Fraction]], report: Report = unheard) -> list[Vertex]:
-    """The vertices of {(x, v): x a mix, U x <= v}, first those that play the first agents most.
+    """The vertices of {(x, v): x a mix, U x <= v}, sorted: those that play the first agents most come first.
 
-    In z = x / v, for payoffs above 0, they are those of {z >= 0: U z <= 1} other than 0. Random games of 8, 10 and 12
-    agents have some 250, 1,500 and 5,000.
+    With z = x / v, for payoffs above 0, they are the vertices of {z >= 0: U z <= 1} other than 0. Random games of 8, 10
+    and 12 agents have some 250, 1,500 and 5,000.
 
     Args:
         utilities: [n][n]
@@ -70,24 +70,24 @@ Ray = tuple[tuple[int, ...], int]
 def _double_description(rows: Sequence[Sequence[int]], report: Report) -> list[Ray]:
     """The extreme rays of {(t, z): z >= 0, row z <= t for every row}, for entries above 0.
 
-    Constraint after constraint, the rays outside go, and every edge that leads outside is cut (Fukuda and Prodon,
+    With each constraint, the rays outside are removed, and every edge that leads outside is cut (Fukuda and Prodon,
     Double description method revisited, 1996).
 
     Returns:
-        Each ray (t, z_0, ..., z_n-1) with the constraints that it meets with equality, as bits: those of z first.
+        Each ray (t, z_0, ..., z_n-1) with the constraints that are tight on it, as bits: those of z first.
     """
     size = len(rows)
     units = [tuple(int(i == j) for j in range(size + 1)) for i in range(size + 1)]
-    all_zero, level = (1 << size) - 1, 1 << 2 * size  # `level`: t = 0, which holds for no ray in the end
+    all_zero, level = (1 << size) - 1, 1 << 2 * size  # `level`: t = 0, which holds for no ray at the end
     rays = [(units[0], all_zero), *((units[j + 1], (all_zero ^ 1 << j) | level) for j in range(size))]
     for number, row in enumerate(rows):
         rays = _cut(rays, row, 1 << (size + number))
-        report(2.0 ** (number + 1 - size))  # there may be twice as many rays after each
+        report(2.0 ** (number + 1 - size))  # each may double the number of rays
     return rays
 
 
 def _cut(rays: Sequence[Ray], row: Sequence[int], mark: int) -> list[Ray]:
-    """The extreme rays of what is left of a cone after one more constraint, whose bit is `mark`."""
+    """The extreme rays of a cone after one more constraint, whose bit is `mark`."""
     kept: list[Ray] = []
     inside: list[tuple[tuple[int, ...], int, int]] = []
     outside: list[tuple[tuple[int, ...], int, int]] = []
@@ -101,8 +101,8 @@ def _cut(rays: Sequence[Ray], row: Sequence[int], mark: int) -> list[Ray]:
     for ray, tight, weight in inside:
         for other, others_tight, others_weight in outside:
             common = tight & others_tight
-            # Rays are joined by an edge if no third one meets all constraints that they have in common. The dimension
-            # is len(row) + 1, so there are two fewer of these at least; to count them is much quicker.
+            # Two rays are joined by an edge if no third one meets all constraints that they share. The dimension is
+            # len(row) + 1, so they share at least two fewer than that; checking this first is much quicker.
             if common.bit_count() >= len(row) - 1 and sum(mask & common == common for mask in masks) == 2:
                 kept.append((_between(ray, others_weight, other, weight), common | mark))
     return kept
@@ -116,14 +116,14 @@ def _between(ray: Sequence[int], weight: int, other: Sequence[int], others_weigh
 
 
 def _partners(labels: Sequence[Labels]) -> list[int]:
-    """Per vertex, the vertices with which it is an equilibrium, as bits. The relation is symmetric."""
+    """For each vertex, the vertices with which it is an equilibrium, as bits. The relation is symmetric."""
     return [
         sum(1 << j for j, b in enumerate(labels) if a.played & ~b.replies == 0 == b.played & ~a.replies) for a in labels
     ]
 
 
 def bicliques(labels: Sequence[Labels]) -> list[Sides]:
-    """The maximal Nash subsets: vertices of one side are equilibria with all of the other, and none can be added."""
+    """The maximal Nash subsets: each vertex of one side is an equilibrium with all of the other, none can be added."""
     partners = _partners(labels)
     closed: set[int] = set()
     for mask in filter(None, partners):
@@ -134,7 +134,7 @@ def bicliques(labels: Sequence[Labels]) -> list[Sides]:
 
 
 def cliques(labels: Sequence[Labels]) -> list[Sides]:
-    """The maximal sets of vertices of which all are equilibria with each other and with themselves, as both sides."""
+    """The maximal sets of vertices that are all equilibria with each other and themselves, as both sides."""
     graph = {i: mask & ~(1 << i) for i, mask in enumerate(_partners(labels)) if mask >> i & 1}
     everybody = sum(1 << i for i in graph)
     return sorted((_numbers(clique), _numbers(clique)) for clique in _grow(0, everybody, 0, graph))
@@ -154,7 +154,7 @@ def _grow(clique: int, candidates: int, excluded: int, graph: dict[int, int]) ->
 
 
 def connected(sets: Sequence[Sides]) -> list[int]:
-    """Per set, the number of the connected component that it lies in; two that meet have a vertex in common."""
+    """For each set, the number of its connected component; sets that meet share a vertex."""
     component = list(range(len(sets)))
     for i, (rows, columns) in enumerate(sets):
         for j, (others_rows, others_columns) in enumerate(sets[:i]):
@@ -165,5 +165,5 @@ def connected(sets: Sequence[Sides]) -> list[int]:
 
 
 def _numbers(mask: int) -> tuple[int, ...]:
-    """The bits that are set."""
+    """The positions of the set bits."""
     return tuple(number for number in range(mask.bit_length()) if mask >> number & 1)

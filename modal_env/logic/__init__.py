@@ -1,1 +1,1 @@
-"""Formulas of provability logic, how they are written, the library of agents, and what agents do against each other."""
+"""Formulas of provability logic: notation, the library of agents, and the play of agents against each other."""

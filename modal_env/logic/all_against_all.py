@@ -1,9 +1,9 @@
-"""What everybody does against everybody, world by world: the values against all opponents are the bits of an integer.
+"""All agents against all, world by world: the values against all opponents are the bits of an integer.
 
-The worlds are those of `modal_env.logic.provability`, whose `play` must agree with this. A box holds at a world iff it
-held at the world before and what stands in it held there; <> is ~[]~. So boxes are all that is kept from world to
-world, and the first world at which no box changes is final. X(H) needs the opponents' plays against H: whoever is
-called takes part. At each world the square of values is transposed, which shows what opponents do.
+The worlds are those of `modal_env.logic.provability`, whose `play` must agree with this. A box holds at a world iff at
+the world before both it and its content held; <> is ~[]~. So only boxes are kept from world to world, and the first
+world at which no box changes is final. X(H) needs the opponents' plays against H, so every agent that is called takes
+part. At each world the square of values is transposed, which gives the opponents' moves.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ Square = NDArray[np.bool_]
 
 
 class Parts(NamedTuple):
-    """An agent's formula, cut at its boxes. Codes are those of `Agent.program`, and ~k stands for box k.
+    """An agent's formula, split at its boxes. Codes are those of `Agent.program`, and ~k stands for box k.
 
     Attributes:
-        above: what stands above all boxes.
-        bodies: what stands in each box.
-        letters: numbers of the agents that X is said of: 0 (itself, if it is) and those it calls, in their sequence.
+        above: the part above all boxes.
+        bodies: the content of each box.
+        letters: the agents that X is called on: 0 (itself, if it is) and those it calls, in their sequence.
     """
 
     above: list[int]
@@ -39,11 +39,11 @@ class Parts(NamedTuple):
 
 @dataclass(frozen=True)
 class Played:
-    """What agents do in the end, and when that is settled.
+    """The final moves of agents, and when they settle.
 
     Attributes:
-        agents: the number of each agent in the squares: first the players, then all that somebody calls.
-        cooperates: [n, n], of the row's agent against the column's; false in rows of RandomBot.
+        agents: the index of each agent in the squares: first the players, then all agents called.
+        cooperates: [n, n], whether the row's agent cooperates with the column's; false in rows of RandomBot.
         settles: [n, n] int64, the first world from which no box of the row's agent changes against the column's.
     """
 
@@ -53,7 +53,7 @@ class Played:
 
 
 def play_all(players: Sequence[Agent], report: Report = unheard) -> Played:
-    """Play everybody against everybody, also against a copy of itself; agents that are equal count once.
+    """Play all agents against all, including themselves; equal agents count once.
 
     Raises:
         GameError: as `modal_env.logic.provability.play`.
@@ -83,12 +83,12 @@ def _numbered(players: Sequence[Agent]) -> dict[Agent, int]:
 
 
 class _Coins:
-    """What everybody does against RandomBot, from the plain evaluator.
+    """All plays against RandomBot, by the plain evaluator.
 
     Attributes:
-        number: RandomBot's; -1 where it does not take part.
-        solutions: of the plays against it.
-        impossible: agents that call RandomBot on too many others, each with the error to raise if that play is needed.
+        number: RandomBot's index; -1 if it does not take part.
+        solutions: the solutions of the plays against it.
+        impossible: agents that call it on too many others -> the error to raise if that play is needed.
         last: the last world at which anything changes.
     """
 
@@ -105,22 +105,22 @@ class _Coins:
         self.last = max((solution.settles for solution in self.solutions), default=0)
 
     def moves(self, world: int) -> list[bool]:
-        """Who cooperates with RandomBot."""
+        """Which agents cooperate with RandomBot."""
         return [bool(solution.words) and solution.value(0, world) for solution in self.solutions]
 
     def write_settles(self, settles: NDArray[np.int64]) -> None:
-        """Fill in the column of RandomBot, and its row."""
+        """Fill in the column and the row of RandomBot."""
         if self.number >= 0:
             settles[self.number] = 0
             settles[:, self.number] = [solution.settles for solution in self.solutions]
 
 
 class _Game:
-    """The values at one world after the other. Integers have a bit for each opponent, and may be negative.
+    """The values, world after world. Integers have a bit for each opponent, and may be negative.
 
     Attributes:
-        values: what each agent does, at `world`. boxes: those of each agent, at the next world.
-        seen: what is done against each agent.
+        values: each agent's moves at `world`. boxes: each agent's boxes at the next world.
+        seen: the moves against each agent.
         moved: agents with a box that has changed.
     """
 
@@ -133,7 +133,7 @@ class _Game:
         self.moved = set(range(len(numbers))) - {coins.number}
 
     def next_world(self) -> None:
-        """Find the values at the next world, and the boxes that follow from them."""
+        """Compute the values at the next world, and the resulting boxes."""
         self.world += 1
         for number in self.moved:
             self.values[number] = _evaluate(self.parts[number].above, self.boxes[number], 0, ())
@@ -151,7 +151,7 @@ class _Game:
             self.settles[row, where] = self.world + 1
 
     def _new_boxes(self, number: int) -> int:
-        """Let an agent's boxes fall; tell against whom any did."""
+        """Update an agent's boxes; returns the opponents against whom any box fell."""
         parts, boxes = self.parts[number], self.boxes[number]
         calls = [self.seen[letter] for letter in parts.letters]
         bodies = [_evaluate(body, boxes, self.values[number], calls) for body in parts.bodies]
@@ -212,7 +212,7 @@ def _evaluate(program: Sequence[int], boxes: Sequence[int], own: int, calls: Seq
 
 
 def _unpacked(words: Sequence[int], count: int | None = None) -> Square:
-    """A row a word, with `count` bits (by default as many as there are words), the lowest first."""
+    """One row per word, with `count` bits (by default the number of words), the lowest first."""
     count = len(words) if count is None else count
     size, full = -(-count // 8), (1 << count) - 1
     packed = np.frombuffer(b"".join((word & full).to_bytes(size, "little") for word in words), np.uint8)
@@ -225,7 +225,7 @@ def _packed(square: Square) -> list[int]:
 
 
 def _needed(numbers: dict[Agent, int], players: set[Agent]) -> Square:
-    """Which plays those of the players depend on: [n, n], of the row's agent against the column's."""
+    """The plays that those of the players depend on: [n, n], of the row's agent against the column's."""
     is_player = np.array([agent in players for agent in numbers])
     needed = is_player[:, None] & is_player
     before = -1
@@ -238,7 +238,7 @@ def _needed(numbers: dict[Agent, int], players: set[Agent]) -> Square:
 
 
 def settled(played: Played) -> NDArray[np.int64]:
-    """[n, n] int64, symmetric: when each play has settled, counting every box of every play that it depends on."""
+    """[n, n] int64, symmetric: when each play settles, counting all boxes of all plays that it depends on."""
     found = played.settles.copy()
     coins = [number for agent, number in played.agents.items() if agent.is_random]
     others = np.delete(np.arange(len(found)), coins)

@@ -1,4 +1,4 @@
-"""`parse_agents`: agents defined by texts that may call X on each other, see `modal_env.logic.notation`."""
+"""`parse_agents`: agents from texts that may call X on each other, see `modal_env.logic.notation`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import NoReturn
 from modal_env.logic.parser import CONSTANTS, Reader, Token, nearest, read
 from modal_env.logic.syntax import Agent, Formula, Op
 
-THIS = "formula of the agent"  # has blanks, so that no X(.) can name it
+THIS = "formula of the agent"  # contains spaces, so that no X(.) can name it
 OPPONENT = {"x", "them"}
 LISTED = "modal_env.LIBRARY"  # where a reader finds the names of agents
 OWN_WORDS = {*OPPONENT, "me", "a", "b", "coin", *(word.casefold() for word in CONSTANTS)}
@@ -17,10 +17,10 @@ WORDS = {word.casefold(): op for word, op in CONSTANTS.items()}
 
 
 def parse_agents(given: Mapping[str, Agent | str], known: Mapping[str, Agent]) -> dict[str, Agent]:
-    """All agents of a mapping whose texts may call each other, and besides those that are known.
+    """The agents of a mapping, whose texts may call each other and the known agents.
 
     Raises:
-        FormulaError: no formula, an X(.) or `me` under no box, an unknown name, texts that call each other in a
+        FormulaError: not a formula, an X(.) or `me` under no box, an unknown name, texts that call each other in a
             circle, a formula too long or too deep.
     """
     readers = {name: Reader(text, _title(name)) for name, text in given.items() if not isinstance(text, Agent)}
@@ -45,7 +45,7 @@ class _Names:
             self._folded.setdefault(name.casefold(), []).append(name)
 
     def meant(self, name: str) -> str | None:
-        """This one, or the only one that differs in case alone."""
+        """This name, or the only one that differs in case alone."""
         if name in self.all:
             return name
         alike = self._folded.get(name.casefold(), [])
@@ -80,7 +80,7 @@ def _called(reader: Reader) -> Iterator[Token]:
 
 
 class _Atoms:
-    """Reads X(.), `me` and constants; `agents` has all that stand before it in sequence."""
+    """Reads X(.), `me` and constants; `agents` has all agents that precede it in sequence."""
 
     def __init__(self, agents: Mapping[str, Agent], names: _Names) -> None:
         self.agents, self.names = agents, names
@@ -99,7 +99,7 @@ class _Atoms:
         return _move(reader, self._own(reader) if word == "me" else self._call(reader))
 
     def _call(self, reader: Reader) -> Formula:
-        """What stands behind X."""
+        """Read what follows X."""
         reader.expect("OPEN", "write X(me), or X(Name) with the name of an agent")
         token = reader.expect("NAME", "write X(me), or X(Name) with the name of an agent")
         name = self.names.meant(token.text)
@@ -113,7 +113,7 @@ class _Atoms:
         return Formula(Op.CALL, agent=self.agents[name] if name else None)
 
     def _own(self, reader: Reader) -> Formula:
-        """What stands behind `me`: nothing, or (X)."""
+        """Read what follows `me`: nothing, or (X)."""
         if reader.take("OPEN"):
             token = reader.expect("NAME", "write me or Me(Them)")
             if token.text.casefold() not in OPPONENT:
@@ -123,20 +123,20 @@ class _Atoms:
 
     def _coin(self, reader: Reader, token: Token) -> Formula:
         if len(reader.tokens) > 2:
-            reader.fail(token.start, "a coin is no part of a formula", "'coin' alone is RandomBot")
+            reader.fail(token.start, "a coin cannot be part of a formula", "'coin' alone is RandomBot")
         return Formula(Op.COIN)
 
     def _fail_name(self, reader: Reader, token: Token) -> NoReturn:
         name = self.names.meant(token.text)
         hint = f"write X({name})" if name else "write X(me), X(Name), me, true or false"
-        reader.fail(token.start, f"{token.text[:60]!r} is no formula", hint)
+        reader.fail(token.start, f"{token.text[:60]!r} is not a formula", hint)
 
 
 def _move(reader: Reader, call: Formula) -> Formula:
-    """The call with a =C or =D behind it, if there is one."""
+    """The call, with =C or =D if that follows."""
     if not reader.take("EQUALS"):
         return call
     token = reader.expect("NAME", "a move is C or D")
     if token.text.casefold() not in ("c", "d"):
-        reader.fail(token.start, f"{token.text[:60]!r} is no move", "a move is C or D")
+        reader.fail(token.start, f"{token.text[:60]!r} is not a move", "a move is C or D")
     return call if token.text.casefold() == "c" else Formula(Op.NOT, (call,))

@@ -1,23 +1,23 @@
 """Agents as finite machines, and when two of them behave alike.
 
-An agent's move at a world follows from what its opponent did at the worlds before: X(me), X(B) for the agents B that it
-calls. So an agent is a Moore machine that reads one symbol a world, namely the values of those letters. Its states
-are the values of its boxes, each of which changes once at most.
+An agent's move at a world follows from its opponent's moves at the worlds before: X(me), and X(B) for the agents B that
+it calls. So an agent is a Moore machine that reads one symbol per world, the values of these letters. Its states are
+the values of its boxes, each of which changes at most once.
 
 Two agents whose machines give the same output after every word behave alike: they have the same values at every world
-against every agent, and so no third agent can tell them apart. Words that no opponent produces do not count:
+against every agent, and so no third agent can distinguish them. Words that no opponent produces do not count:
 
-1. At world 0 an opponent does the same against everybody, so all letters are equal.
-2. At world 1 it has seen one move of each. So the letters of agents with the same move at world 0 are equal, X(me)
-   among them.
-3. If the agent behaves like one that it calls, B, then X(me) and X(B) are equal at every world. That may be assumed
-   to find out whether it does: as long as the two have made the same moves, no opponent has told them apart. So
-   []X(FairBot) is FairBot.
+1. At world 0 an opponent makes the same move against all agents, so all letters are equal.
+2. At world 1 it has seen one move of each agent. So the letters of agents with the same move at world 0 are equal;
+   X(me) is among them.
+3. If the agent behaves like an agent B that it calls, then X(me) and X(B) are equal at every world. This may be assumed
+   in testing it: as long as the two have made the same moves, no opponent has distinguished them. So []X(FairBot) is
+   FairBot.
 
-The minimal machine on the words that are left is the canonical form. Agents with equal forms behave alike. Some with
-different forms do, too, because later worlds put further constraints on the letters. But not if X(me) is the only
-letter: every word is what some agent does, and if two agents differ at a world after it, then a third cooperates with
-one of the two alone: that which looks for a proof that they cooperate with that agent at this world.
+The minimal machine on the remaining words is the canonical form. Agents with equal forms behave alike. Some with
+different forms do, too, because later worlds put further constraints on the letters; but not if X(me) is the only
+letter: then every word is produced by some agent, and if two agents differ at a world after it, a third agent (which
+looks for a proof that they cooperate with that agent at this world) cooperates with only one of the two.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ Table = NDArray[np.int16]
 
 @dataclass(frozen=True, eq=False)
 class Machine:
-    """A Moore machine that plays as an agent does.
+    """A Moore machine with an agent's moves.
 
     Attributes:
-        calls: whom the opponent is called on, besides the agent itself. Of a symbol, bit 0 is X(me) and bit k is
-            X(calls[k - 1]).
-        outputs: [states] uint8, whether the agent cooperates. State 0 is that at world 0.
+        calls: the agents that the opponent is called on, besides the agent itself. In a symbol, bit 0 is X(me) and bit
+            k is X(calls[k - 1]).
+        outputs: [states] uint8, whether the agent cooperates. State 0 is the state at world 0.
         moves: [states, symbols] int16, the state at the next world.
     """
 
@@ -68,17 +68,17 @@ def machine(agent: Agent | str, calls: Sequence[Agent | str] | None = None) -> M
 
     Args:
         agent: any agent but RandomBot, or the name or formula of one.
-        calls: the letters that symbols have; by default those that the agent calls itself.
+        calls: the letters of the symbols; by default the agents that the agent calls.
 
     Raises:
-        GameError: RandomBot, which is no function of its opponent; an agent called that is not among `calls`; more than
-            MAX_CALLS calls or MAX_STATES states.
+        GameError: RandomBot, which is not a function of its opponent; the agent calls one that is not among `calls`;
+            more than MAX_CALLS calls or MAX_STATES states.
     """
     agent = as_agent(agent)
     letters = agent.called if calls is None else _letters(calls)
     if coins := [one for one in (agent, *letters) if one.is_random]:
         raise GameError(
-            f"{coins[0].name[:60]!r} is RandomBot, which is no machine, and none of {agent.name[:60]!r}'s calls"
+            f"{coins[0].name[:60]!r} is RandomBot, which is not a machine, and none of {agent.name[:60]!r}'s calls"
         )
     if missing := [call.name for call in agent.called if call not in letters]:
         raise GameError(f"{agent.name[:60]!r} calls {missing[0]!r}, which is not among the calls given")
@@ -95,7 +95,7 @@ def _letters(calls: object) -> tuple[Agent, ...]:
 
 
 class _Boxes:
-    """The values of an agent's boxes: a state is a tuple of them, in the sequence of the program."""
+    """The values of an agent's boxes: a state is a tuple of them, in program order."""
 
     def __init__(self, agent: Agent, letters: tuple[Agent, ...]) -> None:
         self.program = agent.program
@@ -103,7 +103,7 @@ class _Boxes:
         self.symbols = 2 << len(letters)
         self.full = (1 << self.symbols) - 1
         order = (0, *(1 + letters.index(call) for call in agent.called))
-        # A letter's values over all symbols, as bits: symbol s has letter b iff bit b of s is set.
+        # A letter's values over all symbols, as bits: letter b is true in symbol s iff bit b of s is set.
         self.letters = [sum((s >> b & 1) << s for s in range(self.symbols)) for b in order]
         self.start = tuple(code == Op.BOX for code in self.kinds)
 
@@ -123,7 +123,7 @@ class _Boxes:
         ]
 
     def _evaluate(self, state: tuple[bool, ...], own: int) -> tuple[int, list[int]]:
-        """The formula's value and what stands under each box, over all symbols as bits."""
+        """The values of the formula and of each box's content, over all symbols as bits."""
         stack: list[int] = []
         bodies: list[int] = []
         for code in self.program:
@@ -166,7 +166,7 @@ def _explored(boxes: _Boxes, letters: tuple[Agent, ...]) -> Machine:
 
 
 def closure(agents: Iterable[Agent]) -> tuple[Agent, ...]:
-    """The agents and all that they call, directly or not, each once."""
+    """The agents and all agents that they call, directly or not, each once."""
     found = list(dict.fromkeys(agents))
     for agent in found:  # grows
         found.extend(call for call in agent.called if call not in found)
@@ -174,26 +174,26 @@ def closure(agents: Iterable[Agent]) -> tuple[Agent, ...]:
 
 
 def check_machines(name: str, agents: Sequence[Agent]) -> None:
-    """Make sure that agents are machines: nobody tosses a coin.
+    """Check that agents are machines: none tosses a coin.
 
     Args:
-        name: what the agents are, for the message.
+        name: what to call the agents in the message.
 
     Raises:
         GameError: RandomBot, or one that calls X on it, itself or through others.
     """
     for agent in agents:
         if agent.is_random:
-            raise GameError(f"{name}: {agent.name!r:.60} is RandomBot, which is no machine: leave it out")
+            raise GameError(f"{name}: {agent.name!r:.60} is RandomBot, which is not a machine: leave it out")
         if any(called.is_random for called in closure([agent])):
-            raise GameError(f"{name}: {agent.name!r:.60} calls X on RandomBot, which is no machine: leave it out")
+            raise GameError(f"{name}: {agent.name!r:.60} calls X on RandomBot, which is not a machine: leave it out")
 
 
 def check_names(calls: Sequence[Agent]) -> None:
-    """Make sure that formulas can be written in which X is called on these agents.
+    """Check that X can be called on these agents in formulas.
 
     Raises:
-        GameError: two with the same name, or a name that cannot stand in X(.).
+        GameError: two have the same name, or a name cannot stand in X(.).
     """
     names = [call.name for call in calls]
     if len(set(names)) < len(names) or not all(map(can_be_called, names)):
@@ -201,10 +201,10 @@ def check_names(calls: Sequence[Agent]) -> None:
 
 
 def same_behaviour(a: Agent, b: Agent) -> bool:
-    """Whether two agents have equal canonical forms, and so do the same against every agent.
+    """Whether two agents have equal canonical forms, and so make the same moves against every agent.
 
     Raises:
-        GameError: as `machine`, for the calls of both together.
+        GameError: as `machine`, with the calls of both.
     """
     calls = closure((*a.called, *b.called))
     one, other = canonical_forms(*stacked([machine(a, calls), machine(b, calls)]), calls)
@@ -214,7 +214,7 @@ def same_behaviour(a: Agent, b: Agent) -> bool:
 def stacked(machines: Sequence[Machine]) -> tuple[NDArray[np.uint8], Table]:
     """Machines with the same calls as arrays [n, states] and [n, states, symbols].
 
-    Those with fewer states than others get some that are never reached.
+    Machines with fewer states get additional ones that are never reached.
     """
     states = max(len(machine.outputs) for machine in machines)
     more = [(0, states - len(machine.outputs)) for machine in machines]
@@ -230,7 +230,7 @@ def canonical_forms(outputs: NDArray[np.uint8], moves: Table, calls: tuple[Agent
         outputs: [n, states]. moves: [n, states, symbols]; state 0 is the first.
 
     Returns:
-        [n, length] int16; rows of different calls of this function do not compare.
+        [n, length] int16; rows from different calls of this function are not comparable.
     """
     called = [machine(call, calls) for call in calls]
     states = max([outputs.shape[1], *(len(one.outputs) for one in called)])
@@ -238,7 +238,7 @@ def canonical_forms(outputs: NDArray[np.uint8], moves: Table, calls: tuple[Agent
     moves = np.pad(moves, ((0, 0), (0, states - moves.shape[1]), (0, 0)))
     forms = _forms(outputs, moves, calls)
     if called:
-        others = stacked([*called, Machine(calls, outputs[0], moves[0])])  # the last is there for its number of states
+        others = stacked([*called, Machine(calls, outputs[0], moves[0])])  # the last one only sets the number of states
         other_forms = _forms(*others, calls)
         for number in range(len(calls)):
             twin = number + 1
@@ -262,7 +262,7 @@ def _forms(outputs: NDArray[np.uint8], moves: Table, calls: tuple[Agent, ...], t
 
 @njit(cache=True, nogil=True)
 def _classes(outputs, moves, later, classes):  # type: ignore[no-untyped-def]
-    """Number the states of one machine so that two have the same number iff no word tells them apart (Moore 1956)."""
+    """Number the states of one machine: two have the same number iff no word distinguishes them (Moore 1956)."""
     states = len(outputs)
     new = np.empty(states, np.int64)
     classes[:] = outputs
@@ -291,7 +291,7 @@ def _classes(outputs, moves, later, classes):  # type: ignore[no-untyped-def]
 def _write_forms(outputs, moves, second, later, forms):  # type: ignore[no-untyped-def]
     """World 0 (1 number), world 1 after either symbol (5 each), then the minimal machine from world 2 on.
 
-    The classes of states are numbered as they are met, and each is written as its output and where its symbols lead.
+    Classes of states are numbered in order of discovery; each is written as its output and its successors.
     """
     count, states, symbols = moves.shape
     classes = np.empty(states, np.int64)

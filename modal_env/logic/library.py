@@ -1,11 +1,11 @@
-"""Agents of the literature, and three of our own (OneBot with the four that it calls), each with its source.
+"""Agents from the literature, and three of our own (OneBot with the four that it calls), with their sources.
 
-`LIBRARY` has them by name, `SOURCES` says where each comes from, `POST` are the four of Garrabrant's post, and `SHORT`
-the letters by which some are also known in formulas: X(DB). The families `WaitFairBot(k)`, `ConFairBot(k)` and
+`LIBRARY` maps names to agents, `SOURCES` names to sources, `POST` has the four of Garrabrant's post, and `SHORT` maps
+the abbreviations of some agents in formulas, as in X(DB). The families `WaitFairBot(k)`, `ConFairBot(k)` and
 `ToughButFairBot(k)` are functions; their first members are in the library.
 
-CliqueBot ("cooperate with my own source code", Barasz et al. 2014) is missing because it cannot be here: a formula sees
-what X does, not how it is written, and two agents that do the same are treated alike.
+CliqueBot ("cooperate with my own source code", Barasz et al. 2014) is missing because it is impossible here: a formula
+sees what X does, not how it is written, and two agents that behave alike are treated alike.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def WaitFairBot(k: int) -> Agent:
     formula is LaVictoire's (2015), section 7.1; there are also versions with ~[]^k in the first part.
 
     Raises:
-        GameError: k is no whole number from 0 to 490.
+        GameError: k is not a whole number from 0 to 490.
     """
     return _family_member("WaitFairBot", k, f"~{'[]' * (_checked(k) + 1)}false & [{k}]X(me)")
 
@@ -85,7 +85,7 @@ def ConFairBot(k: int) -> Agent:
 
 
 def ToughButFairBot(k: int) -> Agent:
-    """Cooperates if for a j up to k PA + ~[]^j false proves X(me), and none before can prove ~X(me).
+    """Cooperates if for a j up to k PA + ~[]^j false proves X(me), and no earlier one proves ~X(me).
 
     From MIRI's program, Agents.hs. ToughButFairBot(0) is FairBot.
 
@@ -131,18 +131,18 @@ CUPOD = LIBRARY["CUPOD"]
 CIMCIC = LIBRARY["CIMCIC"]
 DIMCID = LIBRARY["DIMCID"]
 SlipBot = LIBRARY["SlipBot"]
-"""Cooperates with those that defect on it at one world only, which is not world 0 or 1. Against itself, an equilibrium
-for epsilon up to 1/2 among all agents without `me`."""
+"""Cooperates with those that defect on it at exactly one world, other than 0 and 1. Against itself an equilibrium for
+epsilon up to 1/2 among all agents without `me`."""
 MirrorBot = LIBRARY["MirrorBot"]
-"""Defects at world 1, and then cooperates with those that did as it did. Against itself, an equilibrium for epsilon up
-to 1 among all agents with `me`."""
+"""Defects at world 1, then cooperates with those that did the same. Against itself an equilibrium for epsilon up to 1
+among all agents with `me`."""
 FalseBot = LIBRARY["FalseBot"]
 TrueBot = LIBRARY["TrueBot"]
 AlikeBot = LIBRARY["AlikeBot"]
 LateBot = LIBRARY["LateBot"]
 OneBot = LIBRARY["OneBot"]
-"""Of depth 1. No agent of depth up to 1 without `me` exploits it. Against itself, an equilibrium for epsilon = 1 alone
-among all agents without `me`, and not a strict one: DefectBot is paid as much against it."""
+"""Of depth 1. No agent of depth up to 1 without `me` exploits it. Against itself an equilibrium only for epsilon = 1
+among all agents without `me`, and not a strict one: DefectBot gets as much against it."""
 RandomBot = LIBRARY["RandomBot"]
 
 POST = (CooperateBot, DefectBot, FairBot, PrudentBot)

@@ -1,9 +1,9 @@
-"""`parse`: agents from text, in all the notations that are in use for modal combat.
+"""`parse`: agents from text, in all notations in use for modal combat.
 
-A formula is what an agent cooperates under, said about its opponent X:
+A formula states when an agent cooperates, in terms of its opponent X:
 
     X(me), Them(Me), b      X cooperates with this agent
-    X(FairBot)              X cooperates with FairBot, or any other agent that is known by name
+    X(FairBot)              X cooperates with FairBot, or another agent known by name
     me, Me(Them), a         this agent cooperates (an extension)
     true T ⊤, false F ⊥     constants
     [] □, <> ◇              it is provable, it is consistent; [k]p is short for [](~[]^k false -> p), <k>p for ~[k]~p
@@ -14,9 +14,9 @@ A formula is what an agent cooperates under, said about its opponent X:
     ...=C, ...=D            after X(.) or Me(.): cooperates, defects
 
 ~ [] <> bind tightest, then &, |, ->, <->. & and | group to the left, -> and <-> to the right: p -> q -> r is
-p -> (q -> r). Case does not count in X, me, true, false and in names of agents, unless two names differ by nothing
-else. `a`, `b` and [k] are those of MIRI's Haskell program (github.com/machine-intelligence/provability). The
-text `coin` is RandomBot.
+p -> (q -> r). Case does not matter in X, me, true, false and names of agents, unless two names differ in case alone.
+`a`, `b` and [k] are from MIRI's Haskell program (github.com/machine-intelligence/provability). The text `coin` is
+RandomBot.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ def parse(text: str, *, name: str | None = None, helpers: Mapping[str, Agent | s
 
     Args:
         text: the formula, such as "[](X(me) & (X(DefectBot) -> []false))"; at most 100,000 characters and 500 levels.
-        name: what the agent is called; its text by default.
-        helpers: name -> agent, or the text of one, that formulas may call X on, besides the agents of
-            `modal_env.logic.library`. Texts may call each other, though not in a circle.
+        name: the agent's name; by default its text.
+        helpers: name -> agent, or its text, that formulas may call X on, besides the agents of
+            `modal_env.logic.library`. Texts may call each other, but not in a circle.
 
     Raises:
-        FormulaError: no formula, an X(.) or `me` under no box, an unknown name, helpers that call each other in a
-            circle, a formula too long or too deep. The message points at the place and tells what is possible there.
+        FormulaError: not a formula, an X(.) or `me` under no box, an unknown name, helpers that call each other in a
+            circle, a formula too long or too deep. The message points at the place and says what is possible there.
     """
     if not isinstance(text, str):
         raise FormulaError(f"formula {shown(text)}: give a text such as '[]X(me)'")
@@ -58,8 +58,8 @@ def find(text: str, helpers: Mapping[str, Agent] | None = None) -> Agent:
     """The agent of this name, or the one that the text describes.
 
     Args:
-        text: a name of `modal_env.LIBRARY`, a short one ("FB") or one of the helpers', in any case, or a formula.
-        helpers: agents known besides the library's.
+        text: a name in `modal_env.LIBRARY`, its abbreviation ("FB") or a helper's name, in any case; or a formula.
+        helpers: known agents besides the library's.
 
     Raises:
         FormulaError: as `modal_env.parse`.
@@ -75,24 +75,24 @@ def find(text: str, helpers: Mapping[str, Agent] | None = None) -> Agent:
 
 
 def as_agent(given: object) -> Agent:
-    """An agent, given as such, by name or as a formula.
+    """An agent given as an object, by name or as a formula.
 
     Raises:
-        GameError: something else.
+        GameError: it is something else.
         FormulaError: a text that is neither name nor formula, see `find`.
     """
     if isinstance(given, str):
         return find(given)
     if not isinstance(given, Agent):
-        raise GameError(f"{shown(given)} is no agent: give one of the library, its name, or a formula like '[]X(me)'")
+        raise GameError(f"{shown(given)} is not an agent: give one, a name, or a formula like '[]X(me)'")
     return given
 
 
 def as_agents(given: object, name: str = "agents") -> tuple[Agent, ...]:
-    """One agent or more, each given as such, by name or as a formula; `name` is what they are, for the message.
+    """One or more agents, each an object, a name or a formula; `name` is used in the error message.
 
     Raises:
-        GameError: none, or something else.
+        GameError: no agents, or something else.
         FormulaError: a text that is neither name nor formula, see `find`.
     """
     found = items(given)

@@ -1,7 +1,7 @@
 """Reading formulas: tokens, and an operator-precedence parser without recursion (Dijkstra's shunting yard).
 
-What an atom is (X(me), a letter) is told by who calls `read`; the operators are the same for agents and for systems
-of equations.
+Callers of `read` define the atoms (X(me), a letter); the operators are the same for agents and for systems of
+equations.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from modal_env.errors import FormulaError
 from modal_env.logic.syntax import BINDING, MAX_NESTING, PARTS, RIGHT, Formula, Op
 
 MAX_TEXT = 100_000
-MAX_PENDING = 2 * MAX_NESTING  # a printed formula never has more than a sign and a parenthesis open on each level
+MAX_PENDING = 2 * MAX_NESTING  # printed formulas have at most one sign and one parenthesis open per level
 
-# Possessive repetitions: a run of blanks or digits is read once, and never again in another way.
+# Possessive quantifiers: runs of spaces or digits are matched without backtracking.
 TOKEN = re.compile(
     r"""\s*+(?:
       (?P<NAME>    [^\W\d]\w*+)
@@ -42,14 +42,14 @@ TOKEN = re.compile(
 PREFIX = {"NOT": Op.NOT, "BOX": Op.BOX, "DIAMOND": Op.DIAMOND}
 INFIX = {"AND": Op.AND, "OR": Op.OR, "IMPLIES": Op.IMPLIES, "IFF": Op.IFF}
 MODAL = ("BOX", "DIAMOND")
-FEW = 6  # names that an error lists whole
+FEW = 6  # names up to which an error lists all
 SIGNS = "~ & | -> <-> [] <> ( ), names, true and false"
 CLOSING = {"(": ")", "⌜": "⌝"}
 CONSTANTS = {"true": Op.TRUE, "T": Op.TRUE, "false": Op.FALSE, "F": Op.FALSE}
 
 
 class Token(NamedTuple):
-    """A piece of the text: its kind, a group of `TOKEN`, and where it stands."""
+    """A piece of the text: its kind (a group of `TOKEN`), text and position."""
 
     kind: str
     text: str
@@ -57,14 +57,14 @@ class Token(NamedTuple):
 
 
 class Reader:
-    """The tokens of a text, the place reached, and the operators that still wait for what stands behind them.
+    """The tokens of a text, the current position, and the pending operators that await an operand.
 
     Args:
         text: the formula.
-        title: names it in messages: "formula", "helper 'Foo'".
+        title: how messages call it: "formula", "helper 'Foo'".
 
     Raises:
-        FormulaError: no string, empty, longer than `MAX_TEXT`, or a sign that is none of ours.
+        FormulaError: not a string, empty, longer than `MAX_TEXT`, or with an unknown sign.
     """
 
     def __init__(self, text: str, title: str) -> None:
@@ -76,7 +76,7 @@ class Reader:
         self.tokens = self._split()
         self.place = 0
         self.pending: list[Token] = []
-        self.boxes = 0  # among those pending
+        self.boxes = 0  # among the pending operators
 
     def _split(self) -> list[Token]:
         tokens: list[Token] = []
@@ -85,37 +85,37 @@ class Reader:
             found = TOKEN.match(self.text, start)
             if found is None:
                 wrong = len(self.text) - len(self.text[start:].lstrip())
-                self.fail(wrong, f"{self.text[wrong]!r} is no sign of a formula", f"these are: {SIGNS}")
+                self.fail(wrong, f"{self.text[wrong]!r} is not a sign of formulas", f"these are: {SIGNS}")
             kind = str(found.lastgroup)
             tokens.append(Token(kind, found[kind], found.start(kind)))
             start = found.end()
             opened += (kind == "OPEN") - (kind == "CLOSE")
             signs = signs + 1 if kind in PREFIX else 0
-            if opened + signs > MAX_PENDING:  # all of them will wait together
+            if opened + signs > MAX_PENDING:  # all of them would be pending at once
                 self._fail_deep(tokens[-1])
         if len(tokens) == 1:
             self.fail(0, "it is empty", "give a formula such as []X(me)")
         return tokens
 
     def next(self) -> Token:
-        """The token at hand; moves on."""
+        """Return the current token and move on."""
         token = self.tokens[self.place]
         self.place += 1
         return token
 
     def take(self, kind: str) -> Token | None:
-        """The token at hand if it is of this kind; else nothing, and it stays at hand."""
+        """Return the current token and move on if it is of this kind; else None."""
         return self.next() if self.tokens[self.place].kind == kind else None
 
     def expect(self, kind: str, hint: str) -> Token:
-        """The token at hand, which must be of this kind."""
+        """Return the current token, which must be of this kind, and move on."""
         token = self.next()
         if token.kind != kind:
-            self.fail(token.start, f"{_shown(token)} is not what belongs here", hint)
+            self.fail(token.start, f"{_shown(token)} does not belong here", hint)
         return token
 
     def push(self, token: Token) -> None:
-        """Lets an operator or a parenthesis wait for what stands behind it."""
+        """Make an operator or a parenthesis pending."""
         if len(self.pending) >= MAX_PENDING:
             self._fail_deep(token)
         self.pending.append(token)
@@ -125,31 +125,31 @@ class Reader:
         self.fail(token.start, "the formula is nested too deep", f"at most {MAX_NESTING} levels")
 
     def pop(self) -> Token:
-        """The latest of those that wait."""
+        """Pop the latest pending token."""
         token = self.pending.pop()
         self.boxes -= token.kind in MODAL
         return token
 
     def need_box(self, token: Token) -> None:
-        """Fails if no [] or <> is open around the token."""
+        """Fail if the token is under no [] or <>."""
         if not self.boxes:
             wrong = f"{token.text!r} stands under no [] or <>"
             self.fail(token.start, wrong, "only what is provable can be used: [](...) around it")
 
     def fail(self, start: int, wrong: str, hint: str) -> NoReturn:
-        """Raises FormulaError with the place marked in the text."""
+        """Raise FormulaError with the place marked in the text."""
         message = f"{self.title}, at character {start + 1}: {wrong}; {hint}\n{_marked(self.text, start)}"
         raise FormulaError(message, self.text, start)
 
 
 def read(reader: Reader, atom: Callable[[Reader, Token], Formula]) -> Formula:
-    """The formula that the reader's text is.
+    """Parse the reader's text as a formula.
 
     ~ [] <> bind tightest, then &, |, ->, <->; & and | group to the left, -> and <-> to the right. `atom` is given a
-    NAME and makes a formula of it and of what it takes from the reader.
+    NAME, and makes a formula of it and of the tokens it takes from the reader.
 
     Raises:
-        FormulaError: anything else than one formula, or one that is nested too deep.
+        FormulaError: it is not exactly one formula, or nested too deep.
     """
     done: list[Formula] = []
     while True:
@@ -175,7 +175,7 @@ def read(reader: Reader, atom: Callable[[Reader, Token], Formula]) -> Formula:
 
 
 def _operand(reader: Reader, done: list[Formula], atom: Callable[[Reader, Token], Formula]) -> None:
-    """Signs and parentheses before an atom wait; the atom is done."""
+    """Read an operand: prefix signs and parentheses become pending, the atom is pushed to `done`."""
     token = reader.next()
     while token.kind in PREFIX or token.kind == "OPEN":
         reader.push(token)
@@ -189,7 +189,7 @@ def _operand(reader: Reader, done: list[Formula], atom: Callable[[Reader, Token]
 
 
 def _reduce(reader: Reader, done: list[Formula], binding: int) -> None:
-    """Applies the waiting operators, latest first, down to a parenthesis or one that binds weaker than `binding`."""
+    """Apply pending operators, latest first, down to a parenthesis or one that binds weaker than `binding`."""
     while reader.pending and reader.pending[-1].kind != "OPEN":
         token = reader.pending[-1]
         op = PREFIX.get(token.kind) or INFIX[token.kind]
@@ -228,7 +228,7 @@ def inconsistent(times: int) -> Formula:
 
 
 def _close(reader: Reader, token: Token) -> None:
-    """Takes the waiting parenthesis, which must fit the one that closes."""
+    """Pop the pending parenthesis, which must match the closing one."""
     if not reader.pending:
         reader.fail(token.start, f"{token.text!r} closes what was not opened", "leave it out")
     opened = reader.pop()
@@ -238,7 +238,7 @@ def _close(reader: Reader, token: Token) -> None:
 
 
 def nearest(name: str, known: Iterable[str], where: str = "") -> str:
-    """ "did you mean Foo or Bar?"; if none is alike, some of the names known, and where all of them are."""
+    """ "did you mean Foo or Bar?"; if none is similar, some of the known names, and where to find all."""
     folded = {other.casefold(): other for other in known}
     near = [folded[other] for other in get_close_matches(name[:80].casefold(), folded, n=3, cutoff=0.7)]
     if near:
@@ -254,7 +254,7 @@ def _shown(token: Token) -> str:
 
 
 def _marked(text: str, start: int) -> str:
-    """The surroundings of the place on one line, and a caret below it."""
+    """The text around the place on one line, and a caret below it."""
     left, right = max(0, start - 40), start + 40
     line = re.sub(r"[^ -~\u00a0-\ud7ff\ue000-\uffff]|\s", " ", text[left:right])
     before = "..." if left else ""

@@ -1,13 +1,14 @@
 """What agents do: fixed points in the provability logic GL, evaluated on the chain of worlds 0, 1, 2, ...
 
 []p holds at world n iff p holds at every world m < n (Boolos, The Logic of Provability, chapters 4 and 8; Barasz et
-al. 2014, section 4). All that a formula says about moves stands under boxes, so the values at world n follow from
-those before it: the fixed point exists and is unique. Each box goes from true to false once at most, and the boxes at
-n + 1 are a function of those at n. The first world at which no box changes is final: with M boxes that is world M at
-the latest. What agents really do is the value that stays.
+al. 2014, section 4). In a formula all moves are under boxes, so the values at world n follow from those before it: the
+fixed point exists and is unique. Each box goes from true to false at most once, and the boxes at n + 1 are a function
+of those at n. The first world at which no box changes is final: with M boxes that is world M at the latest. An agent's
+actual move is its final value.
 
 Here the values of a formula over the first W worlds are the bits of an integer, world 0 the lowest. []p is then
-p ^ (p + 1): the true worlds before the first false one, and that one. W is enlarged until the last world is final.
+p ^ (p + 1): the true worlds before the first false one, and the false one itself. W is enlarged until the last world is
+final.
 """
 
 from __future__ import annotations
@@ -23,10 +24,10 @@ from modal_env.logic.notation import Agent, Formula, Op, as_agent
 from modal_env.logic.parser import CONSTANTS, Reader, Token, nearest, read
 from modal_env.logic.syntax import NAME
 
-WORLDS = 28  # of the first attempt: with one more bit, still one digit of Python's integers
+WORLDS = 28  # of the first attempt: with one more bit it fits into one digit of Python's integers
 MAX_COINS = 12
-MAX_PLAYS = 200_000  # that one play depends on: some ten seconds
-MAX_TRACE = 10_000  # worlds of a trace that somebody asks for
+MAX_PLAYS = 200_000  # that one play may depend on; takes some ten seconds
+MAX_TRACE = 10_000  # most worlds of a trace
 # Plain integers, which compare faster than members of an enumeration.
 ME, NOT, BOX, DIAMOND = int(Op.ME), int(Op.NOT), int(Op.BOX), int(Op.DIAMOND)
 AND, OR, IMPLIES, CALL = int(Op.AND), int(Op.OR), int(Op.IMPLIES), int(Op.CALL)
@@ -41,9 +42,9 @@ class Equation(NamedTuple):
 
     Attributes:
         program: codes; CALL + k is the k-th reference.
-        own: the number of this equation's value, which ME is.
-        references: numbers of the values that it refers to, -1 where a program makes no use of one.
-        coins: whether each of the references is a coin in place of a value.
+        own: the number of this equation's own value, for ME.
+        references: numbers of the values that it refers to, -1 if the program does not use it.
+        coins: whether each reference is a coin instead of a value.
     """
 
     program: tuple[int, ...]
@@ -54,10 +55,10 @@ class Equation(NamedTuple):
 
 @dataclass(frozen=True)
 class Solution:
-    """The fixed point of equations.
+    """The fixed point of a system of equations.
 
     Attributes:
-        words: per equation, its values over the worlds as bits.
+        words: for each equation, its values over the worlds as bits.
         settles: first world from which no box of any equation changes.
     """
 
@@ -70,7 +71,7 @@ class Solution:
 
 
 def solve(equations: Sequence[Equation]) -> Solution:
-    """The fixed point, over as many worlds as it takes to settle."""
+    """Compute the fixed point, over as many worlds as it takes to settle."""
     worlds = WORLDS
     while True:
         words, falls = _fixed_point(equations, (1 << worlds) - 1)
@@ -81,10 +82,10 @@ def solve(equations: Sequence[Equation]) -> Solution:
 
 
 def _fixed_point(equations: Sequence[Equation], full: int) -> tuple[list[int], list[int]]:
-    """The values over the worlds in the mask `full`, and when each equation's boxes have fallen.
+    """The values over the worlds in the mask `full`, and when each equation's boxes settle.
 
-    An equation is evaluated again when a value in it has changed. Every round makes one more world right at least, as
-    each value at a world follows from the worlds before it; a round without a change has found the fixed point.
+    An equation is evaluated again when a value in it has changed. Every round makes at least one more world right, as
+    each value at a world follows from the worlds before it; after a round without a change the fixed point is found.
     """
     words, falls = [full] * len(equations), [0] * len(equations)
     users: list[list[int]] = [[] for _ in equations]
@@ -123,7 +124,7 @@ def _evaluate(equation: Equation, words: Sequence[int], full: int) -> tuple[int,
         elif code in (BOX, DIAMOND):
             inner = pop() if code == BOX else pop() ^ everything
             for shift in shifts:
-                inner &= inner >> shift  # true however the coins fall
+                inner &= inner >> shift  # true for all outcomes of the coins
             box = ((inner & full) ^ ((inner & full) + 1)) & full
             if box != full:
                 falls = max(falls, box.bit_length())
@@ -139,7 +140,7 @@ def _evaluate(equation: Equation, words: Sequence[int], full: int) -> tuple[int,
 
 
 def _join(code: int, left: int, right: int, everything: int) -> int:
-    """What a connective makes of two words."""
+    """Apply a connective to two words."""
     if code == AND:
         return left & right
     if code == OR:
@@ -150,7 +151,7 @@ def _join(code: int, left: int, right: int, everything: int) -> int:
 
 
 def _tosses(references: Sequence[int], full: int) -> tuple[list[int], tuple[int, ...], int]:
-    """Coins for references: every way in which they may fall has a lane of its own, side by side in one integer.
+    """Coins for references: each combination of outcomes has its own lane, side by side in one integer.
 
     Returns:
         The words of the coins; the shifts by which a word is laid over itself so that its lowest lane is the
@@ -167,7 +168,7 @@ def _tosses(references: Sequence[int], full: int) -> tuple[list[int], tuple[int,
 
 
 class Plays:
-    """The equations of the pairs that some plays depend on: those reached from them, and no others."""
+    """The equations of the pairs that some plays depend on: only those reached from the roots."""
 
     def __init__(self, roots: Iterable[Pair]) -> None:
         self.pairs: list[Pair] = []
@@ -181,7 +182,7 @@ class Plays:
             self.equations.append(self._equation(*self.pairs[len(self.equations)]))
 
     def number(self, agent: Agent, opponent: Agent) -> int:
-        """The number of what an agent does against an opponent; -1 for a coin, which is no equation."""
+        """The number of an agent's move against an opponent; -1 for a coin, which has no equation."""
         if agent.is_random:
             return -1
         key = (agent.formula.digest, opponent.formula.digest)
@@ -205,13 +206,13 @@ class Plays:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What two agents do against each other.
+    """The outcome of two agents' play.
 
     Attributes:
-        moves: "C" or "D" of each; "?" is a fair coin, independent of everything.
-        cooperation: the probability with which each cooperates: 0, 1, or 1/2 of a coin.
-        trace: world by world from 0, whether each cooperates there; None of a coin. To the world after `settles`,
-            where not asked otherwise.
+        moves: "C" or "D" for each; "?" is an independent fair coin.
+        cooperation: the probability with which each cooperates: 0, 1, or 1/2 for a coin.
+        trace: world by world from 0, whether each cooperates there; None for a coin. By default up to the world after
+            `settles`.
         settles: the first world from which nothing changes, counting every box of every play that this one depends on.
     """
 
@@ -225,18 +226,18 @@ class Outcome:
 
 
 def play(a: Agent | str, b: Agent | str, worlds: int | None = None) -> Outcome:
-    """What two agents do against each other, after Barasz et al. 2014, section 4.
+    """Play two agents against each other (Barasz et al. 2014, section 4).
 
-    A box holds against RandomBot only if what is in it holds however coins fall: nobody proves anything about a coin.
-    RandomBot tosses anew against everybody, so X(me) and X(DefectBot) are different coins there.
+    A box holds against RandomBot only if its content holds for all outcomes of the coins: nothing is provable about a
+    coin. RandomBot tosses separately against each agent, so X(me) and X(DefectBot) are different coins there.
 
     Args:
         a, b: agents, names such as "FairBot", or formulas, see `modal_env.logic.notation.find`.
-        worlds: how many worlds the trace has, 10,000 at most; by default those up to the one after it has settled.
+        worlds: length of the trace, at most 10,000; by default it ends one world after it settles.
 
     Raises:
-        GameError: no agents; fewer worlds than one or too many; against RandomBot, an agent that calls it on twelve
-            others; a play that depends on more than `MAX_PLAYS` others.
+        GameError: not agents; fewer than one world or too many; against RandomBot, an agent that calls it on twelve or
+            more others; a play that depends on more than `MAX_PLAYS` others.
         FormulaError: a text that is neither name nor formula.
     """
     a, b = as_agent(a), as_agent(b)
@@ -256,7 +257,7 @@ def _values(solution: Solution, number: int, worlds: int) -> list[bool | None]:
 
 
 def _cooperation(solution: Solution, number: int) -> Fraction:
-    """The probability with which an agent cooperates; `number` as of `Plays.number`."""
+    """The probability with which an agent cooperates; `number` is from `Plays.number`."""
     return HALF if number < 0 else Fraction(solution.value(number, solution.settles))
 
 
@@ -265,7 +266,7 @@ class FixedPoint:
     """The solution of a system of equations.
 
     Attributes:
-        values: letter -> what it is in the end, which is whether GL with the truths about provability gives it.
+        values: letter -> its final value: whether it follows from GL and the true statements about provability.
         traces: letter -> its value at every world from 0 to the one after `settles`.
         settles: the first world from which no box in the system changes.
     """
@@ -304,8 +305,8 @@ def parse_system(system: Mapping[str, str]) -> dict[str, Formula]:
     Letters are names (case counts) in place of X(.) and me; T, F, true and false are the constants.
 
     Raises:
-        FormulaError: no equations, a letter that is no name or is a constant, no formula, a letter without an equation
-            or under no [] or <>.
+        FormulaError: no equations; a letter that is not a name or is a constant; not a formula; a letter without an
+            equation or under no [] or <>.
     """
     if not isinstance(system, Mapping) or not system:
         raise FormulaError(f"system {shown(system)}: give a mapping of letters to formulas such as {{'p': '[]p'}}")

@@ -1,12 +1,12 @@
 """Agents as formulas of provability logic (Barasz et al. 2014, section 4): the trees and their text.
 
-A formula is about what the opponent X does: X(me) "X cooperates with me", X(Name) "X cooperates with the agent Name",
-the constants true and false, ~ & | -> <->, [] "it is provable that" and <> "it is consistent that". `me` alone, "I
+A formula is about the opponent X: X(me) "X cooperates with me", X(Name) "X cooperates with the agent Name", the
+constants true and false, ~ & | -> <->, [] "it is provable that" and <> "it is consistent that". `me` alone, "I
 cooperate", is an extension (CIMCIC in Critch, Dennis and Russell 2022 needs it). An agent is a formula in which every
-X(.) and every `me` stands under a [] or <>; it cooperates where the formula holds.
+X(.) and every `me` is under a [] or <>; it cooperates where the formula holds.
 
-Trees are at most `MAX_NESTING` high and `MAX_SIZE` large. All walks here are loops, so nothing runs into Python's
-recursion limit, however long a chain of agents is that call each other.
+Trees are at most `MAX_NESTING` high and have at most `MAX_SIZE` nodes. All traversals are loops, so Python's recursion
+limit does not matter, however long a chain of agents that call each other is.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ NAME = re.compile(r"[^\W\d]\w*")
 
 
 class Op(IntEnum):
-    """What a node of a formula is; also the codes of `Agent.program`."""
+    """The kinds of nodes in a formula; also the codes of `Agent.program`."""
 
     FALSE = 0
     TRUE = 1
@@ -41,16 +41,16 @@ class Op(IntEnum):
     OR = 7
     IMPLIES = 8
     IFF = 9
-    COIN = 10  # RandomBot; stands alone
-    LETTER = 11  # p, q, ... in systems of equations; no part of an agent
+    COIN = 10  # RandomBot; only on its own
+    LETTER = 11  # p, q, ... in systems of equations; never part of an agent
     CALL = 12  # what the opponent does; in a program CALL + k
 
 
 PARTS = {Op.NOT: 1, Op.BOX: 1, Op.DIAMOND: 1, Op.AND: 2, Op.OR: 2, Op.IMPLIES: 2, Op.IFF: 2}
-"""How many parts a node has; none where it is not listed."""
+"""Number of parts of a node; 0 if not listed."""
 
 BINDING = {Op.IFF: 1, Op.IMPLIES: 2, Op.OR: 3, Op.AND: 4, Op.NOT: 5, Op.BOX: 5, Op.DIAMOND: 5}
-"""How tight an operator binds. Equal ones: & and | group to the left, -> and <-> to the right."""
+"""How tightly an operator binds. Equal ones: & and | group to the left, -> and <-> to the right."""
 
 RIGHT = frozenset({Op.IMPLIES, Op.IFF})
 
@@ -66,23 +66,23 @@ UNICODE = {
 
 @dataclass(frozen=True, eq=False, repr=False, slots=True)
 class Formula:
-    """A node with its parts. Equal formulas have equal trees and call equal agents, whatever those are named.
+    """A node with its parts. Equal formulas have equal trees and call equal agents, whatever their names.
 
     Attributes:
-        op, parts: the node and what stands below it.
-        agent: of a CALL, whom the opponent is called on; None is X(me).
+        op, parts: the kind of the node, and the nodes below it.
+        agent: of a CALL, the agent that the opponent is called on; None is X(me).
         letter: of a LETTER, its name.
-        size: nodes; a call is one, whatever it calls.
-        nesting: nodes on the longest way down, less one.
+        size: number of nodes; a call counts as one.
+        nesting: height of the tree: nodes on the longest path down, less one.
         boxes: deepest nesting of [] and <> in this formula itself.
-        called_depth: largest depth of the agents it calls, 0 without any.
-        boxed: whether every X(.), `me` and letter stands under a [] or <>.
-        digest: 16 bytes that stand for the tree: BLAKE2b of the node and the digests below. Equality and hash are
-            those of the digest, so that they take the same short time for every formula, and no run differs.
+        called_depth: largest depth of the agents it calls, 0 if there are none.
+        boxed: whether every X(.), `me` and letter is under a [] or <>.
+        digest: 16 bytes that identify the tree: BLAKE2b of the node and the digests below. Equality and hash use it, so
+            that they are fast for every formula and deterministic.
 
     Raises:
-        FormulaError: things of other kinds, wrong number of parts, an agent whose name cannot stand in X(.), higher
-            than MAX_NESTING, larger than MAX_SIZE.
+        FormulaError: wrong types or number of parts, an agent whose name cannot stand in X(.), higher than MAX_NESTING,
+            larger than MAX_SIZE.
     """
 
     op: Op
@@ -146,7 +146,7 @@ class Formula:
         return max(self.boxes, self.called_depth)
 
     def postfix(self) -> list[Formula]:
-        """All nodes, parts before what they are part of, from left to right."""
+        """All nodes, parts before their parents, from left to right."""
         found, todo = [], [self]
         while todo:
             node = todo.pop()
@@ -155,7 +155,7 @@ class Formula:
         return found[::-1]
 
     def text(self, signs: Mapping[Op, str] = ASCII) -> str:
-        """The formula with as few parentheses as possible; `parse` reads it back as it was."""
+        """The formula with as few parentheses as possible; `parse` reads it back unchanged."""
         done: list[tuple[str, int]] = []
         for node in self.postfix():
             parts = [done.pop() for _ in node.parts][::-1]
@@ -180,12 +180,12 @@ class Agent:
     `parse` makes agents of text. `str(agent)` is `agent.text`.
 
     Attributes:
-        name: what the agent is called in X(name), tables and pictures.
+        name: the agent's name in X(name), tables and plots.
         formula: when it cooperates.
 
     Raises:
-        FormulaError: an X(.) or `me` that stands under no box, a letter, a coin that does not stand alone, or two
-            different agents called by one name.
+        FormulaError: an X(.) or `me` under no box, a letter, a coin inside a formula, or two different agents with the
+            same name.
     """
 
     name: str
@@ -216,12 +216,12 @@ class Agent:
 
     @property
     def depth(self) -> int:
-        """The deepest nesting of boxes here and in the agents called; what players pay for (Garrabrant 2018)."""
+        """The deepest nesting of boxes here and in the agents called; the cost of the post (Garrabrant 2018)."""
         return self.formula.depth
 
     @property
     def size(self) -> int:
-        """Nodes of the formula; X(.) is one node, and the agents called do not count."""
+        """Nodes of the formula; X(.) is one node, agents called do not count."""
         return self.formula.size
 
     @cached_property
@@ -231,12 +231,12 @@ class Agent:
 
     @cached_property
     def unicode(self) -> str:
-        """The formula in the signs of the papers: "□(X(me) ∧ (X(DefectBot) → □⊥))"."""
+        """The formula in the notation of the papers: "□(X(me) ∧ (X(DefectBot) → □⊥))"."""
         return self.formula.text(UNICODE)
 
     @cached_property
     def helpers(self) -> Mapping[str, Agent]:
-        """Name -> agent that the formula calls X on, in the sequence of the first calls; X(me) is not among them."""
+        """Name -> agent that the formula calls X on, in the sequence of the first calls; without X(me)."""
         return MappingProxyType({agent.name: agent for agent in _calls(self.formula.postfix())})
 
     @cached_property
@@ -256,17 +256,17 @@ class Agent:
 
     @cached_property
     def program(self) -> tuple[int, ...]:
-        """The formula in postfix form, for evaluators with a stack: the codes of `Op`, left part first.
+        """The formula in postfix form, for stack machines: the codes of `Op`, left part first.
 
         CALL (12) is X(me), and CALL + k is X on the k-th agent of `called`, counted from 1. A constant, ME or call
-        pushes a value; NOT, BOX, DIAMOND replace the topmost; AND, OR, IMPLIES, IFF take two, the right one topmost,
+        pushes a value; NOT, BOX, DIAMOND replace the topmost; AND, OR, IMPLIES, IFF pop two (the right one is topmost)
         and push one. The stack never holds more than ``MAX_NESTING + 1`` values.
         """
         place = {agent: number for number, agent in enumerate(self.called, start=1)}
         return tuple(int(node.op) + (place[node.agent] if node.agent else 0) for node in self.formula.postfix())
 
     def renamed(self, name: str) -> Agent:
-        """The same agent by another name."""
+        """The same agent with another name."""
         return self if name == self.name else Agent(name, self.formula)
 
     def __str__(self) -> str:
@@ -280,12 +280,12 @@ class Agent:
 
 
 def _calls(nodes: Iterable[Formula]) -> Iterator[Agent]:
-    """The agents called, as often as they are."""
+    """The agents called, with repetitions."""
     return (node.agent for node in nodes if node.agent is not None)
 
 
 def _join(node: Formula, parts: list[tuple[str, int]], signs: Mapping[Op, str]) -> str:
-    """The text of a node from those of its parts, each with how tight it binds."""
+    """The text of a node from those of its parts, each with how tightly it binds."""
     own = BINDING.get(node.op, 6)
     if node.op is Op.CALL:
         return f"X({node.agent.name})" if node.agent else "X(me)"
@@ -294,7 +294,7 @@ def _join(node: Formula, parts: list[tuple[str, int]], signs: Mapping[Op, str]) 
     inner = [_wrap(text, binding < own) for text, binding in parts]
     if len(parts) == 1:
         return signs[node.op] + inner[0]
-    tight = 0 if node.op in RIGHT else 1  # on this side an operator of equal strength needs parentheses
+    tight = 0 if node.op in RIGHT else 1  # the side on which an operator of equal strength needs parentheses
     inner[tight] = _wrap(parts[tight][0], parts[tight][1] <= own)
     return f"{inner[0]} {signs[node.op]} {inner[1]}"
 
@@ -315,7 +315,7 @@ def _check_name(name: str) -> None:
         )
 
 
-# Pickling (and deepcopy) goes through flat rows: pickle itself recurses, and would not get to the end of a long chain
+# Pickling (and deepcopy) uses flat rows: pickle itself recurses, and would exceed the recursion limit on a long chain
 # of agents.
 Row = tuple[int, str, int]  # op, letter, place of the agent called (-1: none)
 FlatAgent = tuple[str, tuple[Row, ...]]

@@ -1,4 +1,4 @@
-"""Tournaments: what everybody does against everybody, as tables."""
+"""Tournaments: all agents against all, as tables."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ MAX_SHOWN = 40  # agents of a printed table
 
 @dataclass(frozen=True)
 class Tournament:
-    """What everybody does against everybody.
+    """The results of all agents against all.
 
     Attributes:
         agents: the n players, in the sequence given.
-        cooperates: [n, n], of the row's agent against the column's: bool, or float64 (probabilities 0, 0.5, 1) if
-            RandomBot takes part.
+        cooperates: [n, n], whether the row's agent cooperates with the column's: bool, or float64 (probabilities 0,
+            0.5, 1) if RandomBot takes part.
     """
 
     agents: tuple[Agent, ...]
@@ -40,20 +40,20 @@ class Tournament:
 
     @cached_property
     def worlds(self) -> NDArray[np.int64]:
-        """[n, n] int64, symmetric: the world at which each play has settled."""
+        """[n, n] int64, symmetric: the world at which each play settles."""
         played = play_all(self.agents)
         return settled(played)[_places(played, self.agents)]
 
 
 def tournament(agents: Iterable[Agent | str], report: Report = unheard) -> Tournament:
-    """What everybody does against everybody, also against a copy of itself.
+    """Play all agents against all, including themselves.
 
     Args:
         agents: agents, names such as "FairBot", or formulas, see `modal_env.logic.notation.find`.
         report: see `modal_env.progress`.
 
     Raises:
-        GameError, FormulaError: what is given are no agents, nobody at all, or as `play`.
+        GameError, FormulaError: not agents, no agents, or as `play`.
     """
     players = as_agents(agents)
     played = play_all(players, report)
@@ -67,13 +67,13 @@ def tournament(agents: Iterable[Agent | str], report: Report = unheard) -> Tourn
 
 
 def _places(played: Played, players: Sequence[Agent]) -> tuple[NDArray[np.intp], ...]:
-    """Where the players stand in the squares."""
+    """The indices of the players in the squares."""
     numbers = [played.agents[agent] for agent in players]
     return np.ix_(numbers, numbers)
 
 
 def listed(names: Sequence[str]) -> str:
-    """How many agents there are, and the first of their names."""
+    """The number of agents, and the first of their names."""
     more = ", ..." if len(names) > 4 else ""
     return f"{len(names)} agents: {', '.join(f'{name:.40}' for name in names[:4])}{more}"
 

@@ -1,9 +1,9 @@
-"""Behaviourally distinct agents: classes listed and told apart, and everybody played against everybody.
+"""Behaviourally distinct agents: classes of agents, reduced to distinct ones, and played all against all.
 
 `two_boxes` lists every agent that is a truth function of at most two boxes [](a | b), where a and b are X(me), X on one
 of the agents called, []false or []X(me), or the negation of one: 10,283 behaviours with CooperateBot, DefectBot and
-FairBot to call, among them those of the post. `behaviours_of` does the same to any list of agents. What agents with
-equal canonical forms (`modal_env.logic.finite_machines`) have in common is a *behaviour*; its depth is the least of
+FairBot to call, among them those of the post. `behaviours_of` does the same for any list of agents. A *behaviour* is
+the class of all agents with equal canonical forms (`modal_env.logic.finite_machines`); its depth is the least of
 theirs.
 
 The complete class of those that call nobody is in `modal_env.search.direct_agents`.
@@ -29,7 +29,7 @@ from modal_env.logic.provability import play
 from modal_env.search.best_replies import check_called
 
 MAX_WORLDS = 60
-MAX_LITERALS = 3  # which makes some 400,000 formulas
+MAX_LITERALS = 3  # gives some 400,000 formulas
 Bools = NDArray[np.bool_]
 
 
@@ -38,7 +38,7 @@ class Behaviours:
     """n behaviours, one agent of each.
 
     Attributes:
-        calls: whom the agents may call, besides themselves; all whom these call are among them.
+        calls: agents that may be called, besides the agents themselves; includes all that these call.
         outputs: [n, states] uint8. moves: [n, states, symbols] int16. See `modal_env.logic.finite_machines.Machine`.
         depths: [n] int64.
         texts: [n] the agents' formulas, in which X(Name) is one of `calls`.
@@ -57,7 +57,7 @@ class Behaviours:
         """The agent of a behaviour.
 
         Raises:
-            GameError: there is none of this number.
+            GameError: there is no behaviour of this number.
         """
         number = whole("number", number, 0, len(self) - 1)
         return parse(self.texts[number], helpers={call.name: call for call in self.calls})
@@ -91,11 +91,11 @@ class Behaviours:
         return met
 
     def _heard(self) -> tuple[NDArray[np.int64], int]:
-        """[n, calls]: what each does against the agents called, worlds as bits, and when all of that has settled."""
+        """[n, calls]: each one's moves against the agents called, worlds as bits; and when all of them settle."""
         everybody = np.arange(len(self))
         called = [machine(call, self.calls) for call in self.calls]
         mutual, until = _mutual(self.calls)
-        own = [np.zeros(len(self), np.int64) for _ in called]  # states of the machines, one pair of them for each play
+        own = [np.zeros(len(self), np.int64) for _ in called]  # states of the machines, a pair for each play
         theirs = [np.zeros(len(self), np.int64) for _ in called]
         words = np.zeros((len(self), len(called)), np.int64)
         for world in range(MAX_WORLDS):
@@ -113,12 +113,12 @@ class Behaviours:
 
 
 def _widened(array: NDArray[np.integer], states: int) -> NDArray[np.integer]:
-    """With more states, which are never reached."""
+    """The array with additional states, which are never reached."""
     return np.pad(array, [(0, 0), (0, states - array.shape[1]), *[(0, 0)] * (array.ndim - 2)])
 
 
 def _mutual(calls: Sequence[Agent]) -> tuple[list[list[int]], int]:
-    """What each of the agents called does against all of them: symbols, world by world, in which bit 0 is left open."""
+    """The moves of each agent called against all of them: symbols, world by world, without bit 0."""
     outcomes = [[play(one, other) for other in calls] for one in calls]
     until = max((outcome.settles for row in outcomes for outcome in row), default=0)
     symbols = [
@@ -132,14 +132,14 @@ def _mutual(calls: Sequence[Agent]) -> tuple[list[list[int]], int]:
 
 
 def behaviours_of(agents: Iterable[Agent], calls: Sequence[Agent] = ()) -> Behaviours:
-    """The behaviours of a list of agents; of those that behave alike the one of least depth, then size, stays.
+    """The behaviours of a list of agents; of agents that behave alike, the one of least depth, then size, is kept.
 
     Args:
         agents: any but RandomBot.
-        calls: agents that the formulas may call besides those that they do.
+        calls: agents that may be called, besides those that the formulas call.
 
     Raises:
-        GameError: no agents; two different ones that are called by the same name; otherwise as `machine`.
+        GameError: no agents; two different agents with the same name are called; or as `machine`.
     """
     given = as_agents(agents)
     letters = closure([*calls, *(call for agent in given for call in agent.called)])
@@ -153,13 +153,13 @@ def two_boxes(calls: Sequence[Agent] = (CooperateBot, DefectBot, FairBot), liter
     """All truth functions of at most two boxes, each around a disjunction of at most `literals` literals.
 
     Args:
-        calls: whom the opponent may be called on, at most depth 2.
-        literals: of X(me), X on the calls, []false, []X(me), and their negations, in one box. With the standard calls
-            1 makes 318 behaviours, 2 makes 10,283.
+        calls: agents that the opponent may be called on, of depth at most 2.
+        literals: number of literals in one box, of X(me), X on the calls, []false, []X(me), and their negations. With
+            the standard calls 1 gives 318 behaviours, 2 gives 10,283.
 
     Raises:
-        GameError: no number of literals from 1 to `MAX_LITERALS`; RandomBot, calls deeper than 2, without different
-            names, or more than machines can have.
+        GameError: `literals` is not from 1 to `MAX_LITERALS`; calls that include RandomBot, are deeper than 2, have the
+            same name, or are more than machines can have.
     """
     literals = whole("literals", literals, 1, MAX_LITERALS)
     letters = closure(check_called(calls, 2))
@@ -177,7 +177,7 @@ class _Boxes:
         self.calls = calls
         self.symbols = 2 << len(calls)
         atoms = ["X(me)", *(f"X({call.name})" for call in calls), "[]false", "[]X(me)"]
-        depths = [0, *(call.depth for call in calls), 2, 2]  # of an agent with this atom in a box; 1 for the box itself
+        depths = [0, *(call.depth for call in calls), 2, 2]  # of an agent with this atom in a box
         clauses = [
             tuple(zip(chosen, signs, strict=True))
             for count in range(literals + 1)
@@ -202,14 +202,14 @@ class _Boxes:
     def _moves(self, first: int, second: int) -> Table:
         """[16, symbols]"""
         states, symbols = np.arange(16)[:, None], np.arange(self.symbols)[None]
-        always = states >> 1 & symbols & 1  # X(me) at this world and all before
+        always = states >> 1 & symbols & 1  # X(me) at this world and all earlier ones
         boxes = [states >> bit & 1 & self.holds[box] for bit, box in ((2, first), (3, second))]
         # The first state is to be number 0, so bits are stored flipped.
         return np.asarray((always << 1 | boxes[0] << 2 | boxes[1] << 3)[::-1] ^ 15, np.int16)
 
     def behaviours(self) -> Behaviours:
-        """Those of all pairs of boxes."""
-        states = np.arange(15, -1, -1)  # what is stored as state s has the bits 15 - s
+        """The behaviours of all pairs of boxes."""
+        states = np.arange(15, -1, -1)  # stored state s has the bits 15 - s
         outputs, moves, ranks = [], [], []
         for first, second in combinations(range(len(self.texts)), 2):
             shared = self._moves(first, second)
@@ -222,7 +222,7 @@ class _Boxes:
     def _functions(
         self, first: int, second: int
     ) -> list[tuple[Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.int64]], str, tuple[int, ...]]]:
-        """All 16 truth functions of two boxes: as a function, as a text, and which boxes matter."""
+        """All 16 truth functions of two boxes: each as a function, as a text, and with the boxes that matter."""
         a, b = self.texts[first], self.texts[second]
         both, one, other = (first, second), (first,), (second,)
         return [
@@ -248,7 +248,7 @@ class _Boxes:
 def _distinct(
     calls: tuple[Agent, ...], outputs: NDArray[np.uint8], moves: Table, ranks: list[tuple[int, int, str]]
 ) -> Behaviours:
-    """One of each canonical form, the one with the first rank (depth, size, text), in the sequence of ranks."""
+    """One agent for each canonical form, the first by (depth, size, text), sorted by these."""
     order = sorted(range(len(ranks)), key=ranks.__getitem__)
     forms = canonical_forms(outputs, moves, calls)[order]
     _, first = np.unique(forms, axis=0, return_index=True)  # first: the place of each form in `order`
@@ -259,7 +259,7 @@ def _distinct(
 
 @njit(cache=True, nogil=True)
 def _meet(outputs, moves, words, until, met):  # type: ignore[no-untyped-def]
-    """Play everybody against everybody; True if one play does not settle in time."""
+    """Play all against all; True if a play does not settle in time."""
     count, calls = words.shape
     for a in range(count):
         for b in range(a, count):

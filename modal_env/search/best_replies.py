@@ -1,12 +1,12 @@
-"""What all agents up to a depth can do against given opponents: a search that leaves none out.
+"""A complete search of what agents up to a depth can do against given opponents.
 
-There are far too many agents to list: with two others to call, 2**193 truth functions of depth 1 alone. But an agent
-of depth d that calls the opponent on given agents is a function of what it can tell apart: the *types* of histories. Of
-depth 0 there is one type. The type of depth d of a history is the set of pairs (type of depth d - 1, symbol) of its
-worlds so far, where a symbol is the values of all letters at a world: a box of depth d says something about that set,
-and for every set a formula of depth d says that it is that one. So an agent is any function from types to moves. The
-search plays world by world against all opponents at once and decides the move for a type when it comes up, both ways.
-Every agent agrees with one of the branches on all types that it meets.
+There are far too many agents to list: with two others to call, 2**193 truth functions at depth 1 alone. But an agent of
+depth d that calls the opponent on given agents is a function of the histories that it can distinguish, the *types* of
+histories. At depth 0 there is one type. The type of depth d of a history is the set of pairs (type of depth d - 1,
+symbol) of its worlds so far, where a symbol is the values of all letters at a world: boxes of depth d are statements
+about that set, and every set is characterised by a formula of depth d. So an agent is any function from types to moves.
+The search plays world by world against all opponents at once, and branches on the move for a type when it first
+occurs. Every agent agrees with one of the branches on all types that it meets.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ MAX_DEPTH = 3
 
 Word = tuple[int, ...]
 Moves = tuple[tuple[str, str], ...]
-Seats = tuple[tuple[int, int], ...]  # per opponent: the state of its machine, and the type of what was seen of it
+Seats = tuple[tuple[int, int], ...]  # for each opponent: its machine's state, and the type of its history
 
 
 @dataclass(frozen=True)
 class Reply:
-    """Something that an agent of the class can do.
+    """Moves that an agent of the class can bring about.
 
     Attributes:
-        moves: per opponent, the moves "C" or "D" of the agent and of the opponent.
-        agent: one that does so, of the depth asked for at most.
+        moves: for each opponent, the moves "C" or "D" of the agent and of the opponent.
+        agent: an agent that does so, within the given depth.
     """
 
     moves: Moves
@@ -46,19 +46,19 @@ class Reply:
 def replies(
     opponents: Iterable[Agent | str], calls: Iterable[Agent | str] = (), *, depth: int = 2, report: Report = unheard
 ) -> list[Reply]:
-    """Everything that agents of a depth can do against the opponents, with an agent that does it.
+    """All outcomes of agents of a depth against the opponents, each with an agent that reaches it.
 
-    The class is complete: all agents of at most this depth that call X on themselves and on `calls`, and on no others.
+    The class is complete: all agents of at most this depth that call X only on themselves and on `calls`.
 
     Args:
-        opponents: whom to play against, all of them with the same agent: agents, names or formulas.
-        calls: whom the agents may call X on, besides themselves.
+        opponents: agents, names or formulas; the same agent plays against all of them.
+        calls: agents that may be called, besides the agents themselves.
         depth: of the agents, 0 to 3. Time and memory grow fast from 3 on.
-        report: see `modal_env.progress`. How much of the search tree is done: a branch counts half of what it leaves.
+        report: see `modal_env.progress`. The share of the search tree done, in which each branching halves the weight.
 
     Raises:
-        GameError: no opponents, RandomBot among them, among the calls or called by them, a depth out of bounds, more
-            than MAX_CALLS calls, calls of greater depth, none or without different names.
+        GameError: no opponents; RandomBot among the opponents or calls, or called by them; a depth out of bounds; more
+            than MAX_CALLS calls, of too great a depth, or with the same name.
         FormulaError: a text that is neither name nor formula.
     """
     depth = whole("depth", depth, 0, MAX_DEPTH)
@@ -68,7 +68,7 @@ def replies(
 
 
 def check_called(calls: Iterable[Agent | str], depth: int) -> tuple[Agent, ...]:
-    """The agents that others of a depth may call.
+    """Check the agents that agents of a depth may call.
 
     Raises:
         GameError, FormulaError: as `replies`.
@@ -85,10 +85,10 @@ def check_called(calls: Iterable[Agent | str], depth: int) -> tuple[Agent, ...]:
 
 
 class Types:
-    """Types of histories, numbered as they are met; 0 is that of no history. See the module.
+    """Types of histories, numbered in order of discovery; 0 is the empty history's. See the module.
 
     Attributes:
-        words: per type, a history (symbols, world by world) of this type.
+        words: for each type, a history of this type (symbols, world by world).
     """
 
     def __init__(self, depth: int) -> None:
@@ -125,7 +125,7 @@ class Types:
         return all(a <= b for a, b in zip(self._levels[number], self._levels[later], strict=True))
 
     def difference(self, one: int, other: int) -> tuple[Word, int]:
-        """A history of a lower type and a symbol that came after it in one of the two types, but not in the other."""
+        """A history, as a type one depth lower, and a symbol that followed it in only one of the two types."""
         top, else_top = self._levels[one][-1], self._levels[other][-1]
         below, symbol = min(top ^ else_top)
         return next(self._places(self.words[one if (below, symbol) in top else other], below, symbol)), symbol
@@ -140,7 +140,7 @@ class Types:
 
 
 class _Search:
-    """The opponents, those that they call, and everything about them that does not depend on the agent."""
+    """The opponents, the agents that they call, and all that does not depend on the searched agent."""
 
     def __init__(
         self, opponents: tuple[Agent, ...], calls: tuple[Agent, ...], depth: int, report: Report = unheard
@@ -152,7 +152,7 @@ class _Search:
         self.types = Types(depth)
         plays = [[play(agent, call) for call in calls] for agent in self.met]
         self.horizon = max((outcome.settles for row in plays for outcome in row), default=0) + 1
-        # What each of those met does against the calls, as a symbol in which bit 0, X(me), is left open.
+        # The moves of each opponent against the calls, as a symbol without bit 0, X(me).
         self.fixed = [[self._fixed(row, world) for world in range(self.horizon + 1)] for row in plays]
 
     def _fixed(self, outcomes: Sequence[Outcome], world: int) -> int:
@@ -195,7 +195,7 @@ class _Search:
         return tuple(following)
 
     def _needed(self, seats: Seats, decided: dict[int, bool]) -> frozenset[tuple[int, bool]]:
-        """The decisions that may still matter: two branches that differ in none of them have the same outcomes."""
+        """The decisions that may still matter: two branches with equal ones have the same outcomes."""
         now = {kind for _, kind in seats}
         return frozenset(
             (kind, move) for kind, move in decided.items() if any(self.types.may_follow(t, kind) for t in now)
@@ -212,17 +212,17 @@ class _Search:
 
 
 def agent_of(types: Types, decided: dict[int, bool], calls: tuple[Agent, ...] = ()) -> Agent:
-    """An agent that cooperates at the types decided True, defects at those decided False, and else does as it likes.
+    """An agent that cooperates at types decided True and defects at types decided False; others are arbitrary.
 
-    It is a tree of questions "is this box true?", each chosen to separate the types best, shorter ones first; so it
-    is short, but not always the shortest.
+    It is a decision tree of questions "is this box true?", each chosen to separate the types best, shorter ones first;
+    so it is short, but not always the shortest.
     """
     text = _Tree(types, calls).text(dict(sorted(decided.items())))
     return parse(text, helpers={call.name: call for call in calls})
 
 
 class _Tree:
-    """Makes formulas that tell types apart."""
+    """Makes formulas that distinguish types."""
 
     def __init__(self, types: Types, calls: tuple[Agent, ...]) -> None:
         self.types, self.calls = types, calls
@@ -239,7 +239,7 @@ class _Tree:
         return _choice(question, yes, no)
 
     def _best(self, decided: dict[int, bool]) -> tuple[str, dict[int, bool]]:
-        """The question that leaves least to be separated; one that separates two types if no listed one does."""
+        """The question that separates best; one made for two types if no listed question separates any."""
         answers = [
             (question, {kind: self._holds(asked, kind) for kind in decided}) for question, asked in self.questions
         ]
@@ -263,14 +263,14 @@ class _Tree:
         return f"<>({self._world(word, self.types.depth - 1, symbol)})"
 
     def _being(self, word: Word, depth: int) -> str:
-        """That the history has the same type of this depth as the word."""
+        """A formula: the history has the same type of this depth as the word."""
         parts = [self._world(word[:n], depth - 1, symbol) for n, symbol in enumerate(word)]
         parts = list(dict.fromkeys(parts))
         some = "".join(f" & <>({part})" for part in parts)
         return f"[]({' | '.join(f'({part})' for part in parts) or 'false'}){some}"
 
     def _world(self, word: Word, depth: int, symbol: int) -> str:
-        """That this symbol is read at a world, after a history of the same type of this depth as the word."""
+        """A formula: this symbol is read at a world after a history of the same type of this depth as the word."""
         reading = self._reading(symbol)
         return f"{reading} & {self._being(word, depth)}" if depth else reading
 
@@ -279,7 +279,7 @@ class _Tree:
 
 
 def _impurity(decided: dict[int, bool], holds: dict[int, bool]) -> float:
-    """How mixed the two halves are that a question makes: Gini's index times their sizes."""
+    """The impurity of the two halves of a question: Gini's index times their sizes."""
     total = 0.0
     for half in (True, False):
         moves = [move for kind, move in decided.items() if holds[kind] == half]
@@ -302,9 +302,9 @@ def _choice(question: str, yes: str, no: str) -> str:
 
 @lru_cache(maxsize=32)
 def _questions(letters: tuple[str, ...], calls: tuple[Agent, ...], depth: int) -> list[tuple[str, Machine]]:
-    """Boxes up to a depth: [](a | b), where a and b are letters or boxes themselves, or their negations.
+    """Boxes up to a depth: [](a | b), where a and b are letters, boxes or their negations.
 
-    With no letter but X(me) there are few enough to take three such parts as well.
+    If X(me) is the only letter, three such parts are also feasible.
     """
     if depth == 0:
         return []

@@ -1,8 +1,8 @@
-"""Claims about best replies that a reader can check by playing: no search is needed for it, and none is done here.
+"""Claims about best replies that can be checked just by playing, without any search.
 
-A certificate says that some agents are best replies to a mix of opponents, for a range of epsilon, and lists what else
-a player can do, each with an agent that does it. `faults` plays every agent in it against every opponent and does the
-sums. That the list is complete is what `modal_env.search.best_replies` says, of agents without `me`; it is not checked
+A certificate says that some agents are best replies to a mix of opponents for a range of epsilon, and lists all other
+replies, each with an agent that makes it. `faults` plays every agent in it against every opponent and does the sums.
+Completeness of the list, for agents without `me`, is the claim of `modal_env.search.best_replies`; it is not checked
 here.
 """
 
@@ -23,14 +23,14 @@ Line = tuple[Fraction, Fraction]
 
 @dataclass(frozen=True)
 class Certificate:
-    """That the agents in `support` are best replies, at cost epsilon * depth, where low <= epsilon <= high.
+    """The claim that the agents in `support` are best replies, at cost epsilon * depth, if low <= epsilon <= high.
 
     Attributes:
         title: what it is about.
-        opponents: the agents met.
-        shares: how often each is met.
+        opponents: the opponents.
+        shares: their shares.
         support: agents claimed to be best replies; all are paid the same.
-        replies: all that agents of the class, which has none with `me`, can do, each by an agent of least depth.
+        replies: all replies of agents of the class (none with `me`), each by an agent of least depth.
         low, high: the exact range; None is infinity.
     """
 
@@ -43,14 +43,14 @@ class Certificate:
     high: Fraction | None
 
     def paid(self, reply: Reply) -> Line:
-        """What an agent with these moves is paid, its cost deducted."""
+        """The payoff of a reply, cost deducted."""
         points = [PAYOFFS[own + other] for own, other in reply.moves]
         constant = sum((p * share[0] for p, share in zip(points, self.shares, strict=True)), Fraction(0))
         slope = sum((p * share[1] for p, share in zip(points, self.shares, strict=True)), Fraction(0))
         return constant, slope - reply.agent.depth
 
     def lines(self) -> Iterator[str]:
-        """As text, a line a reply."""
+        """As text, one line per reply."""
         high = "" if self.high is None else f" <= {self.high}"
         yield f"{self.title}: best replies for {self.low} <= epsilon{high}"
         for agent, share in zip(self.opponents, self.shares, strict=True):
@@ -76,7 +76,7 @@ def show(line: Line) -> str:
 
 
 def faults(certificate: Certificate) -> list[str]:
-    """What is wrong with a certificate; nothing if it holds."""
+    """The errors in a certificate; empty if it holds."""
     found = []
     for reply in certificate.replies:
         if (played := _played(reply.agent, certificate.opponents)) != reply:
@@ -85,7 +85,7 @@ def faults(certificate: Certificate) -> list[str]:
     if len(paid) != 1:
         return [*found, f"the best replies are paid differently: {sorted(paid)}"]
     best = paid.pop()
-    # What must not be negative anywhere in the range: the shares, and the disadvantages of all replies.
+    # These must be nonnegative throughout the range: the shares, and the disadvantages of all replies.
     margins = list(certificate.shares)
     margins += [(best[0] - a, best[1] - b) for a, b in map(certificate.paid, certificate.replies)]
     found += [f"{show(margin)} is negative in the range" for margin in margins if not _holds(certificate, margin)]
@@ -102,7 +102,7 @@ def _played(agent: Agent, opponents: tuple[Agent, ...]) -> Reply:
 
 
 def _holds(certificate: Certificate, margin: Line) -> bool:
-    """Whether a + b * epsilon is never negative in the range; it is enough to look at the ends."""
+    """Whether a + b * epsilon is never negative in the range; checking the ends is enough."""
     constant, slope = margin
     at_high = slope >= 0 if certificate.high is None else constant + slope * certificate.high >= 0
     return constant + slope * certificate.low >= 0 and at_high

@@ -1,11 +1,11 @@
-"""All agents of depth up to 2 whose formulas speak of X(me) and of nothing else: 2,097,152 behaviours, searched whole.
+"""All agents of depth up to 2 whose only letter is X(me): a complete search of 2,097,152 behaviours.
 
 Such a *direct* agent is a function from the types of histories (see `modal_env.search.best_replies`) to moves. There
 are 4 types of depth 1 and 21 of depth 2, so 2**4 behaviours of depth up to 1 and 2**21 of depth up to 2. Here a
 behaviour is a *code*, an integer whose bit t is the move at type t. Different codes are different behaviours: every
-history is what some agent does, and of two agents that differ after it another one can prove so. Everything that plays
-can show about everybody against everybody is found, because against one agent the other 2**21 fall into a few dozen
-groups that meet the same types.
+history is produced by some agent, and if two agents differ after it, another agent can prove so. All plays of all
+against all are covered, because against one agent the other 2**21 fall into a few dozen groups that meet the same
+types.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from modal_env.logic.finite_machines import machine
 from modal_env.logic.notation import Agent, Op, as_agent
 from modal_env.search.best_replies import Types, agent_of
 
-MAX_DEPTH = 2  # 133 types of depth 3 make 2**133 behaviours
+MAX_DEPTH = 2  # the 133 types of depth 3 would give 2**133 behaviours
 PAYOFFS = ((1, 3), (0, 2))
 """Payoff of a player by its own move (D, C) and the other's: punishment, temptation, sucker's payoff, reward."""
 
@@ -33,7 +33,7 @@ def types(depth: int) -> Types:
     """The types of depth 0, 1 or 2, numbered by the length of the shortest history, then by the history.
 
     Raises:
-        GameError: another depth.
+        GameError: the depth is not 0, 1 or 2.
     """
     return _types(whole("depth", depth, 0, MAX_DEPTH))
 
@@ -50,7 +50,7 @@ def _types(depth: int) -> Types:
 
 
 def code_of(agent: Agent | str, depth: int = MAX_DEPTH) -> int:
-    """The code of a direct agent among those of a depth.
+    """The code of a direct agent, in the numbering of a depth.
 
     Raises:
         GameError: an agent that calls others, uses `me` or has a greater depth; RandomBot.
@@ -58,7 +58,7 @@ def code_of(agent: Agent | str, depth: int = MAX_DEPTH) -> int:
     agent, depth = as_agent(agent), whole("depth", depth, 0, MAX_DEPTH)
     if agent.depth > depth or agent.is_random or agent.called or Op.ME in agent.program:
         raise GameError(
-            f"{agent.name[:60]!r} is no direct agent of depth {depth}: it is deeper, or says more than X(me)"
+            f"{agent.name[:60]!r} is not a direct agent of depth {depth}: it is deeper, or contains more than X(me)"
         )
     own = machine(agent)
     return sum(int(own.outputs[own.run(word)]) << number for number, word in enumerate(types(depth).words))
@@ -68,7 +68,7 @@ def agent_with(code: int, depth: int = MAX_DEPTH) -> Agent:
     """A direct agent with this code.
 
     Raises:
-        GameError: no such code.
+        GameError: there is no such code.
     """
     count = len(types(depth).words)
     code = whole("code", code, 0, (1 << count) - 1)
@@ -76,7 +76,7 @@ def agent_with(code: int, depth: int = MAX_DEPTH) -> Agent:
 
 
 def codes_up_to(lower: int, depth: int = MAX_DEPTH) -> NDArray[np.int64]:
-    """The codes, among those of a depth, of the agents of a lower depth: 2 of depth 0, 16 of depth 1."""
+    """The codes, in the numbering of a depth, of the agents of a lower depth: 2 of depth 0, 16 of depth 1."""
     below = [_number(types(lower), word) for word in types(depth).words]
     count = len(types(lower).words)
     moves = product((0, 1), repeat=count)
@@ -92,13 +92,13 @@ def _number(kinds: Types, word: tuple[int, ...]) -> int:
 
 @dataclass(frozen=True)
 class Survey:
-    """What every direct agent gives to others. Codes index the arrays.
+    """What every direct agent gives to its opponents. Arrays are indexed by codes.
 
     Attributes:
-        depth: of the class.
+        depth: depth of the class.
         best: [codes, depth + 1] int8, the best payoff that agents of depth d or less get against it, costs not counted.
         befriends: [codes, depth + 1] bool, whether it cooperates with one of those.
-        least: [codes] int8, the least depth of an agent that behaves so.
+        least: [codes] int8, the least depth of an agent with this behaviour.
     """
 
     depth: int
@@ -131,7 +131,7 @@ def _survey(depth: int) -> Survey:
         _meet_listed(following, payoffs, codes, best[:, lower], befriends[:, lower])
     _meet_all(following, payoffs, best[:, depth], befriends[:, depth])
     for array in (best, befriends, least):
-        array.flags.writeable = False  # the survey is kept for the next caller
+        array.flags.writeable = False  # the survey is cached
     return Survey(depth, best, befriends, least)
 
 
@@ -142,13 +142,13 @@ def _following(depth: int) -> NDArray[np.int64]:
 
 
 def partners(depth: int = MAX_DEPTH) -> NDArray[np.int64]:
-    """[pairs, 2]: all pairs of codes, the first not above the second, that cooperate with each other and where each has
-    the least depth with which an agent gets the other's cooperation, and no agent of that depth or less gets more.
+    """[pairs, 2]: all pairs of codes, the first <= the second, that cooperate with each other, where each has the least
+    depth that gets the other's cooperation, and no agent of that depth or less gets more.
 
-    These are the pure equilibria in which both cooperate, but for deeper agents that exploit one of the two.
+    These are the pure equilibria in which both cooperate, if deeper agents that exploit one are disregarded.
     """
     seen = survey(depth)
-    # The depth with which a partner is needed: below it a payoff of 1 at most, with it 2. -1: there is none.
+    # The depth required of a partner: below it the payoff is at most 1, at it 2. -1: there is none.
     needs = np.full(len(seen.best), -1)
     for d in range(depth + 1):
         needs[(seen.best[:, d] == 2) & (seen.best[:, :d] <= 1).all(axis=1)] = d
@@ -174,7 +174,7 @@ def _cooperating(
 
 @njit(cache=True, nogil=True)
 def _play(following, a, b):  # type: ignore[no-untyped-def]
-    """The moves of two codes in the end."""
+    """The final moves of two codes."""
     s = t = 0
     while True:
         x, y = a >> s & 1, b >> t & 1
@@ -194,7 +194,7 @@ def _mark_cooperating(following, rows, columns, met):  # type: ignore[no-untyped
 
 @njit(cache=True, nogil=True)
 def _meet_listed(following, payoffs, codes, best, befriends):  # type: ignore[no-untyped-def]
-    """Every code against those listed."""
+    """Play every code against the listed ones."""
     for b in range(len(best)):
         for a in codes:
             x, y = _play(following, a, b)
@@ -204,10 +204,10 @@ def _meet_listed(following, payoffs, codes, best, befriends):  # type: ignore[no
 
 @njit(cache=True, nogil=True)
 def _meet_all(following, payoffs, best, befriends):  # type: ignore[no-untyped-def]
-    """Every code against all codes: the opponent's move at a type is decided when the type comes up, both ways.
+    """Play every code against all: branches on the opponent's move at a type when the type first occurs.
 
-    A branch is the types decided (bits), the moves there (bits), and the two types at which the play stands. No more
-    branches wait than there are types, since each was put aside with one type more decided than the one before.
+    A branch is the decided types (bits), the moves there (bits), and the two types at which the play stands. There are
+    never more pending branches than types, since each has one more decided type than the one pending before it.
     """
     waiting = np.empty((len(following) + 1, 4), np.int64)
     for b in range(len(best)):

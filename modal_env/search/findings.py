@@ -8,12 +8,12 @@ lemma). `findings` looks at three classes of agents:
 * direct: depth up to 2, saying X(me) only (`modal_env.search.direct_agents`): everybody against everybody;
 * two boxes: `modal_env.search.behaviours.two_boxes`: everybody against everybody;
 * with calls: depth up to 2, calling any of `CALLS` (`modal_env.search.best_replies`): everybody against given
-opponents.
+  opponents.
 
-None of these has agents with `me` ("what I do"), which the post does not have, either: with `me` SlipBot against itself
-is no equilibrium, and MirrorBot is.
+None of these has agents with `me` ("what I do"), as in the post: with `me` SlipBot against itself is not an
+equilibrium, and MirrorBot is.
 
-The page docs/modal-search.md has the results, and what holds for all modal agents, with proofs.
+The page docs/modal-search.md has the results, and proofs of what holds for all modal agents.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from modal_env.search.best_replies import MAX_DEPTH, Reply, check_called, replie
 from modal_env.search.certificates import Certificate, Line, show
 
 CALLS = (CooperateBot, DefectBot, FairBot, parse("[]false", name="FalseBot"), parse("~[]false", name="TrueBot"))
-"""Whom agents may call in the complete searches."""
+"""Agents that may be called in the complete searches."""
 
 HARDER = 30.0
 ONE, ZERO = Fraction(1), Fraction(0)
@@ -51,7 +51,7 @@ GOOD_MIX: dict[Agent, Line] = {
 
 @dataclass(frozen=True)
 class PureEquilibrium:
-    """Two agents that are best replies to each other, in a class, where low <= epsilon <= high (None: infinity)."""
+    """Two agents that are best replies to each other within a class, for low <= epsilon <= high (None: infinity)."""
 
     first: Agent
     second: Agent
@@ -66,16 +66,16 @@ def certify(
     calls: Sequence[Agent] = (),
     depth: int = 2,
 ) -> Certificate:
-    """For which epsilon agents are best replies to a mix, among all agents up to a depth without `me` and RandomBot
-    that call only `calls`.
+    """The range of epsilon for which agents are best replies to a mix, among all agents up to a depth without `me` and
+    RandomBot that call only `calls`.
 
     Args:
         mix: opponent -> share as a line in epsilon.
-        support: agents that must be paid the same.
+        support: agents, all with the same payoff.
         calls, depth: see `replies`.
 
     Raises:
-        GameError: agents that are paid differently, or that are best replies at no epsilon.
+        GameError: the agents have different payoffs, or are best replies at no epsilon.
     """
     opponents, support = as_agents(mix, "mix"), as_agents(support, "support")
     listed = least_replies(opponents, calls, depth)
@@ -94,7 +94,7 @@ def certify(
 def least_replies(
     opponents: Iterable[Agent | str], calls: Iterable[Agent | str] = (), depth: int = 2, report: Report = unheard
 ) -> list[Reply]:
-    """As `replies`, each by an agent of the least depth with which it can be done.
+    """As `replies`, each by an agent of the least possible depth.
 
     Raises:
         GameError, FormulaError: as `replies`.
@@ -103,7 +103,7 @@ def least_replies(
     met, called = as_agents(opponents, "opponents"), check_called(calls, depth)
     found: dict[tuple[tuple[str, str], ...], Reply] = {}
     for d in range(depth + 1):
-        done = [HARDER ** (below - depth) for below in (d - 1, d)]  # each depth takes so many times the one before it
+        done = [HARDER ** (below - depth) for below in (d - 1, d)]  # time of each depth relative to the one before it
         told = part(report, done[0] if d else 0.0, done[1])
         for reply in replies(met, [call for call in called if call.depth <= d], depth=d, report=told):
             found.setdefault(reply.moves, reply)
@@ -128,15 +128,15 @@ def _nonnegative(lines: Sequence[Line]) -> tuple[Fraction, Fraction | None] | No
 
 
 def pure_equilibria(behaviours: Behaviours) -> list[PureEquilibrium]:
-    """All pure equilibria in which both players choose from a list, for all epsilon > 0; each pair once."""
+    """All pure equilibria in which both players choose from a list, at any epsilon > 0; each pair once."""
     met, depths = behaviours.cooperates, behaviours.depths
     theirs = np.ascontiguousarray(met.T)
     table = np.array(direct.PAYOFFS, np.int8)
-    # [depth, n]: the best payoff of agents up to a depth against the column's agent.
+    # [depth, n]: the best payoff of agents up to a depth against the column's agent
     best = np.full((int(depths.max()) + 1, len(behaviours)), -1, np.int8)
     for row, depth in enumerate(depths):
         best[depth:] = np.maximum(best[depth:], table[met[row].astype(np.int8), theirs[row].astype(np.int8)])
-    # Who is paid best at its depth, and more than at every smaller depth; else no epsilon > 0 will do.
+    # Agents with the best payoff at their depth, above that of all smaller depths; else no epsilon > 0 works.
     fits = np.zeros_like(met)
     for row, depth in enumerate(depths):
         payoffs = table[met[row].astype(np.int8), theirs[row].astype(np.int8)]
@@ -157,15 +157,15 @@ def _payoff(met: NDArray[np.bool_], a: int, b: int) -> int:
 
 
 def _margins(payoff: int, depth: int, best: NDArray[np.int8]) -> list[Line]:
-    """How much more an agent is paid than the best agent of each depth."""
+    """An agent's payoff less that of the best agent of each depth."""
     return [(Fraction(payoff - int(points)), Fraction(other - int(depth))) for other, points in enumerate(best)]
 
 
 def direct_equilibria(depth: int = 2) -> list[PureEquilibrium]:
-    """All pure equilibria in the class of direct agents but DefectBot against itself, for all epsilon > 0; pairs once.
+    """All pure equilibria in the class of direct agents except DefectBot against itself, for epsilon > 0.
 
-    In all others both cooperate. Who defects alone or with the other is paid 1 less a cost, or makes the other regret;
-    DefectBot is paid 1 at least. And who cooperates with an agent of depth 0 regrets it.
+    In all others both cooperate: an agent that defects, alone or with the other, gets 1 less a cost, or the
+    other has a better reply; DefectBot gets at least 1. And cooperating with an agent of depth 0 is never a best reply.
     """
     seen = direct.survey(depth)
     agents = {code: direct.agent_with(code, depth) for code in np.unique(direct.partners(depth)).tolist()}
@@ -185,8 +185,8 @@ class Lemma:
     Attributes:
         depth: n.
         agents: how many behaviours have this least depth.
-        friendly: how many of these cooperate with an agent of depth up to n, whatever that does to them.
-        counterexamples: how many of these cooperate with none of a smaller depth.
+        friendly: how many of these cooperate with an agent of depth up to n, whatever its move.
+        counterexamples: how many of the friendly ones cooperate with none of a smaller depth.
     """
 
     depth: int
@@ -196,10 +196,10 @@ class Lemma:
 
 
 def lemma(depth: int) -> Lemma:
-    """Count the direct agents of depth 1 or 2 that the post's lemma holds for, and does not hold for.
+    """Count the direct agents of depth 1 or 2 for which the post's lemma holds and fails.
 
     Raises:
-        GameError: another depth.
+        GameError: the depth is not 1 or 2.
     """
     depth = whole("depth", depth, 1, direct.MAX_DEPTH)
     seen = direct.survey(depth)
@@ -210,12 +210,12 @@ def lemma(depth: int) -> Lemma:
 
 
 def befriended(agent: Agent, calls: Sequence[Agent], depth: int) -> list[Reply]:
-    """All that agents of at most this depth do with whom the agent cooperates; see `replies`."""
+    """The replies of agents of at most this depth with which the agent cooperates; see `replies`."""
     return [reply for reply in replies([agent], calls, depth=depth) if reply.moves[0][1] == "C"]
 
 
 def trusted_by_fairbot_and_unfairbot(calls: Sequence[Agent] = CALLS, depth: int = 2) -> list[Reply]:
-    """Agents with whom both FairBot and []~X(me) cooperate: there are none."""
+    """The agents with which both FairBot and []~X(me) cooperate: there are none."""
     return [
         reply
         for reply in replies((FairBot, UnfairBot), calls, depth=depth)
@@ -224,7 +224,7 @@ def trusted_by_fairbot_and_unfairbot(calls: Sequence[Agent] = CALLS, depth: int 
 
 
 def exploits_cooperatebot_trusted_by_fairbot(calls: Sequence[Agent] = CALLS, depth: int = 1) -> list[Reply]:
-    """Agents that defect on CooperateBot and have FairBot's cooperation: none of depth up to 1."""
+    """The agents that defect on CooperateBot and get FairBot's cooperation: none of depth up to 1."""
     return [
         reply
         for reply in replies((CooperateBot, FairBot), calls, depth=depth)
@@ -234,14 +234,14 @@ def exploits_cooperatebot_trusted_by_fairbot(calls: Sequence[Agent] = CALLS, dep
 
 @dataclass(frozen=True)
 class Findings:
-    """What `findings` found.
+    """The results of `findings`.
 
     Attributes:
         behaviours: the class of two boxes.
-        told_apart: how many of them play shows to be different, in this class.
+        told_apart: how many of them are distinguished by play within the class.
         listed: the pure equilibria among them.
-        direct: the pure equilibria among direct agents, but for DefectBot against itself.
-        robust: the agents in those that cooperate with no agent of depth 1, even if it calls `CALLS`.
+        direct: the pure equilibria among direct agents, except DefectBot against itself.
+        robust: the agents in `direct` that cooperate with no agent of depth 1, even if it calls `CALLS`.
         lemmas: for depth 1 and 2.
         mix, slip: certificates that the good mix, and SlipBot against itself, are equilibria.
     """
@@ -256,7 +256,7 @@ class Findings:
     slip: Certificate
 
     def lines(self) -> Iterator[str]:
-        """As text: the answers to the post's questions, and then what they rest on."""
+        """As text: the answers to the post's questions, and then the evidence."""
         yield from self._answers()
         yield ""
         yield from self._classes()
@@ -302,7 +302,7 @@ class Findings:
 
 
 def _yes(certificate: Certificate) -> str:
-    """Whether there is an epsilon above 0 at which it holds."""
+    """Yes or No: whether it holds for some epsilon above 0."""
     return "No" if certificate.high == 0 else "Yes"
 
 

@@ -66,7 +66,7 @@ def test_specs_nest():
         ("lm:scripted/stub,max_tokens=0", "at 'max_tokens=0' (character 18)", "1 or more"),
         ("lm:scripted/stub,base_url=http://x", "at 'base_url=http://x' (character 18)", "has no setting 'base_url'"),
         ("lm:openai/x,base_url=x", "at 'x' (character 22)", "give an address"),
-        ("lm:openai/x,prices=/no/file", "at 'prices=/no/file' (character 13)", "no table of prices"),
+        ("lm:openai/x,prices=/no/file", "at 'prices=/no/file' (character 13)", "not a table of prices"),
         ("exploiter:nice=dove,units=1,attack=(lm:openai/x,timeout=0)", "at 'timeout=0' (character 49)", "timeout 0.0"),
         ("exploiter:nice=(lm:openai/x,api=soap),attack=dove", "at 'soap' (character 33)", "chat, responses"),
         ("exploiter:nice=dove,attack=gandhi", "at 'gandhi' (character 28)", "unknown agent"),
@@ -248,9 +248,9 @@ class TestLimits:
         "share", ["1e999999999", "1e-999999999", "1E+100", "9" * 41, "1/0", "1/00", "nan", "1_0", "٣"]
     )
     def test_shares_that_no_mix_needs(self, share):
-        with pytest.raises(UnknownAgentError, match=r"is no share: give a number such as 1/20 or 0\.05"):
+        with pytest.raises(UnknownAgentError, match=r"is not a share: give a number such as 1/20 or 0\.05"):
             agents.canonical(f"mix:FairBot={share}")
-        with pytest.raises(ValueError, match="is no share"):
+        with pytest.raises(ValueError, match="is not a share"):
             agents.MixPolicy([("FairBot", share)])
 
     @pytest.mark.parametrize(

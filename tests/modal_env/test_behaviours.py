@@ -156,7 +156,7 @@ def test_a_list_of_behaviours_of_different_kinds(agents: list[Agent]) -> None:
 
 
 def test_what_cannot_be_a_machine() -> None:
-    with pytest.raises(GameError, match="RandomBot, which is no machine"):
+    with pytest.raises(GameError, match="RandomBot, which is not a machine"):
         machine(RandomBot)
     with pytest.raises(GameError, match="calls 'DefectBot', which is not among"):
         machine(PrudentBot, [FairBot])

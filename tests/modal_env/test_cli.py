@@ -336,7 +336,7 @@ def test_a_single_agent_s_equilibria_change_nowhere():
 
 
 def test_help_of_search_says_whom_it_leaves_out():
-    assert "Searched are agents without `me`" in " ".join(run("search", "--help").split())
+    assert "The search covers agents without `me`" in " ".join(run("search", "--help").split())
     assert "agents without `me` can do" in run("search", "FB", "--depth", "1")
 
 

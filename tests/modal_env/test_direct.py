@@ -87,7 +87,7 @@ def test_partners_of_depth_1() -> None:
 
 @pytest.mark.parametrize("agent", [PrudentBot, parse("[][][]X(me)"), parse("[](X(me) <-> me)")])
 def test_agents_that_are_not_direct(agent: Agent) -> None:
-    with pytest.raises(GameError, match="no direct agent of depth 2"):
+    with pytest.raises(GameError, match="not a direct agent of depth 2"):
         direct.code_of(agent)
     with pytest.raises(GameError, match="RandomBot"):
         direct.code_of(RandomBot)

@@ -193,7 +193,7 @@ def test_a_token_that_is_not_open_ends_the_turn_as_defect_bot():
     env.step(tokens(env, "~")[0])
     env.step(tokens(env, "X(me)")[0])
     assert env.agent_selection == "player_1"
-    assert "not open" in env.infos["player_0"]["refused"][0]
+    assert "not allowed here" in env.infos["player_0"]["refused"][0]
     env.step(tokens(env, "true")[0])
     assert env.unwrapped.contest.history[0].programs == (DefectBot, CooperateBot)
 

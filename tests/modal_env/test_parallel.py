@@ -85,7 +85,7 @@ def test_an_error_of_one_player_leaves_the_others_as_they_were():
     env = modal_env.parallel_env(actions="tokens", strict=True)
     env.reset()
     texts = env.contest.mode.vocabulary.texts
-    with pytest.raises(FormulaError, match="not open"):
+    with pytest.raises(FormulaError, match="not allowed here"):
         env.step({"player_0": texts.index("true"), "player_1": texts.index("X(me)")})
     assert all(turn.program is None for turn in env.contest.turns)
     _, rewards, *_ = env.step({"player_0": texts.index("true"), "player_1": texts.index("true")})

@@ -455,7 +455,7 @@ def test_a_tournament_of_random_agents_is_every_play(
 
 
 def test_faults_of_plays_and_tournaments() -> None:
-    with pytest.raises(GameError, match="is no agent"):
+    with pytest.raises(GameError, match="is not an agent"):
         play(FairBot, FairBot.formula)  # type: ignore[arg-type]
     with pytest.raises(GameError, match="give a list of agents"):
         tournament("FB")

@@ -154,7 +154,7 @@ def test_floats_and_texts_stand_for_what_they_print_as() -> None:
 
 class TestErrors:
     def test_no_rest_point(self) -> None:
-        with pytest.raises(GameError, match="no rest point: its agents are paid CooperateBot 1, DefectBot 2"):
+        with pytest.raises(GameError, match="not a rest point: its agents are paid CooperateBot 1, DefectBot 2"):
             jacobian(post(Fraction(1, 10)), [Fraction(1, 2), Fraction(1, 2), 0, 0])
 
     @pytest.mark.parametrize("mix", [["half", 0.5, 0, 0], [1, 1, 0, 0], [2, -1, 0, 0], [1], [float("nan"), 0, 0, 1]])

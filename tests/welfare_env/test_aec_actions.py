@@ -75,13 +75,13 @@ class TestWrongActions:
             agent, before = env.agent_selection, snapshot(env)
             action = {"orders": ["A BUD H"], "messages": {"GLOBAL": "too late"}}
             if strict:
-                with pytest.raises(PressError, match="no message round"):
+                with pytest.raises(PressError, match="not a message round"):
                     env.step(action)
                 assert snapshot(env) == before
                 continue
             env.step(action)
             assert env.unwrapped.game.messages == ()
-            assert "no message round" in env.unwrapped._info(agent)["refused"][0]
+            assert "not a message round" in env.unwrapped._info(agent)["refused"][0]
             assert env.unwrapped.game.orders(agent) == ("A BUD H",)
 
     def test_a_number_in_a_message_round(self, snapshot: Snapshot) -> None:
@@ -120,7 +120,7 @@ class TestWrongActions:
         env, strict = made(press=None), made(press=None, strict=True)
         number = env.unwrapped.board.orders.index[order]
         before = snapshot(strict)
-        with pytest.raises(IllegalOrderError, match="not open to AUSTRIA"):
+        with pytest.raises(IllegalOrderError, match="not allowed for AUSTRIA"):
             strict.step(number)
         assert snapshot(strict) == before
         env.step(number)
@@ -166,7 +166,7 @@ class TestWrongActions:
         env = made(press=None)
         env.step(0)
         _, _, _, _, info = env.last()
-        assert "not open to AUSTRIA" in info["refused"][0]
+        assert "not allowed for AUSTRIA" in info["refused"][0]
 
     def test_a_game_with_refused_orders_can_be_saved(self, tmp_path: Path) -> None:
         env, rng = made(map_name="pure", press=None), np.random.default_rng(13)

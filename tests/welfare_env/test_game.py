@@ -318,7 +318,7 @@ class TestRefusedMessages:
             (" \n\t", "is empty"),
             ("x" * 4001, "4001 characters, at most 4000"),
             ("x" * 2**20, "1048576 characters, at most 4000"),
-            ("\ud800", "no valid Unicode"),
+            ("\ud800", "not valid Unicode"),
             (None, "NoneType: give a string"),
             (5, "int: give a string"),
             (b"hello", "bytes: give a string"),

@@ -327,12 +327,12 @@ class TestWrongActions:
             env.step({})
             before, action = snapshot(env), {"FRANCE": {"orders": ["A PAR - BUR"], "messages": {"GLOBAL": "hello"}}}
             if strict:
-                with pytest.raises(PressError, match="no message round"):
+                with pytest.raises(PressError, match="not a message round"):
                     env.step(action)
                 assert snapshot(env) == before
                 continue
             _, _, _, _, infos = env.step(action)
-            assert "no message round" in infos["FRANCE"]["refused"][0]
+            assert "not a message round" in infos["FRANCE"]["refused"][0]
             assert env.game.history[0].orders["FRANCE"] == ("A PAR - BUR",)
             assert env.game.history[0].messages == ()
 

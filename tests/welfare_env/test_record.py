@@ -254,7 +254,7 @@ class TestSaving:
 
     def test_what_is_no_regular_file_is_not_replaced(self, tmp_path: Path) -> None:
         os.mkfifo(tmp_path / "pipe")
-        with pytest.raises(RecordError, match="no regular file"):
+        with pytest.raises(RecordError, match="not a regular file"):
             Game().save(tmp_path / "pipe")
         assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
 

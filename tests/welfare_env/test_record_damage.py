@@ -103,7 +103,7 @@ class TestNoSavedGame:
             socket.socket(socket.AF_UNIX).bind(str(path))
         else:
             path.symlink_to(kind)
-        with pytest.raises(RecordError, match="no regular file"):
+        with pytest.raises(RecordError, match="not a regular file"):
             Game.load(path)
 
     def test_truncated_anywhere(self, small: Callable[[], Any], tmp_path: Path) -> None:

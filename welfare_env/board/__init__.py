@@ -1,1 +1,1 @@
-"""What a map is: provinces, orders, coasts, and the files they are read from."""
+"""Maps: provinces, coasts, legal orders, and the files they are read from."""

@@ -1,4 +1,4 @@
-"""A board: a map read once, with its order vocabulary, and shared by every game on it."""
+"""A board: a map that is read once, with its order vocabulary, and shared by all games on it."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from welfare_env.errors import UnknownPowerError, did_you_mean
 
 
 class Board(Geography):
-    """A map to play on: its names and tables (see `Geography` for the attributes), and its orders.
+    """A map with its names, tables (attributes: see `Geography`) and orders.
 
-    Boards are made by `load_board`; what an engine derives from one, the engine keeps.
+    Boards are made by `load_board`. What an engine derives from a board is kept by the engine.
     """
 
     @functools.cached_property
@@ -21,7 +21,7 @@ class Board(Geography):
         return build_orders(self)
 
     def check_power(self, power: object) -> str:
-        """The power's name.
+        """Check a power's name and return it.
 
         Raises:
             UnknownPowerError: the board has no such power.

@@ -1,9 +1,9 @@
-"""Boards kept on disk, so that a later start neither reads the map again nor imports what reads it.
+"""Boards cached on disk, so that later starts neither read the map again nor import the package that reads it.
 
-A file per board in the user's cache folder: its arrays and, as JSON, its names, behind a checksum of it all; and one of
-the arrays that the compiled engine makes from it. A file's name is a digest of all that goes into it: the map, the
-version of the `diplomacy` package and our own code, so a stale file is never read. What is damaged counts as missing,
-and is written anew; where nothing can be kept, boards are built at every start.
+Each board has a file in the user's cache folder: its arrays and, as JSON, its names, with a checksum of both; and a
+second file with the arrays that the compiled engine derives from it. File names are digests of the map, the version of
+the `diplomacy` package and our own code, so a stale file is never read. Damaged files count as missing and are
+rewritten; if nothing can be written, boards are built at every start.
 """
 
 from __future__ import annotations
@@ -25,33 +25,33 @@ import numpy as np
 
 from welfare_env.board.board import Board
 
-BUILT_BY = (  # below our package's folder
+BUILT_BY = (  # paths inside our package's folder
     *("board/board.py", "board/cache.py", "board/convoys.py", "board/geography.py", "board/loading.py"),
     *("board/map_text.py", "board/order_text.py", "board/orders.py", "board/toy_boards.py", "engine/__init__.py"),
     "engine/tables.py",
 )
-MOST_FILES = 128  # two a board; the oldest go
+MOST_FILES = 128  # two per board; the oldest are deleted
 CHECKSUM = hashlib.sha256().digest_size
 
 
 def load(name: str, text: str) -> Board | None:
-    """The board of map `name`, whose file has this text, if it has been kept."""
+    """The cached board of map `name` whose file has this text, or None."""
     arrays = _read(_file("board", (name, text)))
     return None if arrays is None else _unpacked(arrays)
 
 
 def keep(board: Board, text: str) -> None:
-    """Keep a board, if the folder can be written to. Writes are atomic."""
+    """Cache a board if the folder is writable. Writes are atomic."""
     _write(_file("board", (board.name, text)), _packed(board))
 
 
 def load_arrays(board: Board, what: str) -> dict[str, np.ndarray] | None:
-    """Arrays that were made from a board, by name, if they have been kept."""
+    """The cached arrays derived from a board, by name, or None."""
     return _read(_file(what, _content(board)))
 
 
 def keep_arrays(board: Board, what: str, arrays: dict[str, np.ndarray]) -> None:
-    """Keep arrays that were made from a board, if the folder can be written to. Writes are atomic."""
+    """Cache arrays derived from a board if the folder is writable. Writes are atomic."""
     _write(_file(what, _content(board)), arrays)
 
 
@@ -90,7 +90,7 @@ def _write(file: Path | None, arrays: dict[str, Any]) -> None:
 
 
 def _file(what: str, made_from: tuple[Any, ...]) -> Path | None:
-    """Where what was made from this is kept; None where there is no place for it."""
+    """The cache file for these inputs; None if there is no cache folder."""
     try:
         folder = _folder()
         key = repr((*made_from, _code_digest()))
@@ -100,7 +100,7 @@ def _file(what: str, made_from: tuple[Any, ...]) -> Path | None:
 
 
 def _folder() -> Path:
-    """The user's cache folder, by the habits of the system."""
+    """The user's cache folder, following the system's conventions."""
     given = os.environ.get("LOCALAPPDATA" if os.name == "nt" else "XDG_CACHE_HOME", "")
     root = Path(given) if os.path.isabs(given) else Path.home() / ".cache"
     return root / "welfare_env"
@@ -122,7 +122,7 @@ def _packed(board: Board) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """What JSON can hold; sets sorted."""
+    """The value as JSON types; sets become sorted lists."""
     if isinstance(value, MappingProxyType):
         return dict(value)
     if isinstance(value, tuple) and value and isinstance(value[0], tuple):

@@ -1,8 +1,8 @@
 """Convoy routes: which fleets can carry an army from one coast to another.
 
-The routes are those of the `diplomacy` package, in its sequence, on which quirks of adjudication depend. The package
-tries every way over sea, which takes minutes on large maps, and keeps what it finds in a pickle in the user's home;
-here only ways without shortcuts are followed, which takes seconds, and neither pickle nor home is touched.
+The routes are those of the `diplomacy` package, in its sequence, because some quirks of adjudication depend on it. The
+package tries every path over sea, which takes minutes on large maps, and pickles the result in the user's home. We
+follow only paths without shortcuts, which takes seconds, and do not touch pickles or the user's home.
 """
 
 from __future__ import annotations
@@ -13,31 +13,31 @@ from typing import NamedTuple
 from welfare_env.errors import MapFormatError
 
 LONGEST = 13  # fleets in a convoy, as in the package
-MOST_WAYS = 500_000  # that are followed; the largest installed map has half of them
+MOST_WAYS = 500_000  # followed at most; the largest installed map has half as many
 SEAS, COASTS = ("sea", "port"), ("coast", "port")  # where fleets convoy, and where armies embark and land
 
 Route = tuple[str, frozenset[str], frozenset[str]]  # from, fleets, to
 
 
 class Way(NamedTuple):
-    """Seas in the sequence of a convoy, and as bits all that borders a sea before the last."""
+    """A path of seas in the sequence of a convoy and, as a bit set, what borders its seas before the last."""
 
     seas: tuple[str, ...]
     passed: int
 
 
 def convoy_routes(kind: Mapping[str, str], near: Mapping[str, Sequence[str]]) -> tuple[Route, ...]:
-    """Every smallest set of fleets that carries an army, with the coasts it reaches from where; small sets first.
+    """Every minimal set of fleets that can carry an army, with its start and the coasts it reaches; small sets first.
 
-    A set is smallest if none of its fleets can be left out: a way over sea on which no sea borders an earlier one but
-    the last, and which begins at the only one that borders the coast it leaves.
+    A set is minimal if no fleet can be left out: a path over sea on which no sea borders an earlier one except its
+    predecessor, and only the first sea borders the coast that the army leaves.
 
     Args:
-        kind: location -> "land", "coast", "sea", "port", or anything else where nobody goes.
+        kind: location -> "land", "coast", "sea", "port", or anything else, which is impassable.
         near: location -> the locations it borders, in the map's sequence.
 
     Raises:
-        MapFormatError: there are too many ways over sea.
+        MapFormatError: there are too many paths over sea.
     """
     search = _Search(kind, near)
     routes = [route for start in kind if search.embarks(start) for route in search.routes(start)]
@@ -56,7 +56,7 @@ class _Search:
         return self.kind[place] in COASTS and "/" not in place
 
     def routes(self, start: str) -> list[Route]:
-        """The routes from one coast, in the sequence of the coasts that are found."""
+        """The routes from one coast, in the sequence in which their ends are found."""
         found: dict[str, list[frozenset[str]]] = {}
         ways = [Way((sea,), 0) for sea in dict.fromkeys(self.near[start]) if self.kind[sea] in SEAS]
         for _ in range(LONGEST):
@@ -78,13 +78,13 @@ class _Search:
             raise MapFormatError(f"the map has more than {MOST_WAYS} convoy routes, too many to list")
 
     def _steps(self, way: Way) -> Iterator[str]:
-        """Where the last sea leads that no earlier one leads to."""
+        """The neighbours of the last sea that no earlier sea borders."""
         for place in dict.fromkeys(self.near[way.seas[-1]]):
             if not way.passed & self.bit[place]:
                 yield place
 
     def _longer(self, way: Way, start: str) -> Iterator[Way]:
-        """The way, a sea on. A port where an army may land is none, but for the one it leaves, as in the package."""
+        """The path extended by one sea; ports where an army may land are left out, as in the package."""
         passed = way.passed | self.around[way.seas[-1]]
         for place in self._steps(way):
             is_landing = self.embarks(place) and place != start

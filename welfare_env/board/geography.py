@@ -1,7 +1,7 @@
-"""The names and tables of a map, as they are read; a `Board` is these with its orders.
+"""The names and tables of a map as read from its file; a `Board` adds the orders.
 
-A *province* is what a unit occupies ("STP"), a *location* also tells the coast ("STP/SC"), a *piece* is a type of unit
-at a location where it can stand ("F STP/SC"). Inside the engines all three are indices into the tuples kept here.
+A *province* is what a unit occupies ("STP"), a *location* also names the coast ("STP/SC"), a *piece* is a type of unit
+at a location where it may stand ("F STP/SC"). Inside the engines all three are indices into the tuples kept here.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ class Geography:
     """Names and tables of one map.
 
     Attributes:
-        name: the map's name, or the path of its file.
-        digest: of the map file's content, SHA-256; "" for maps known by name.
+        name: the map's name or the path of its file.
+        digest: SHA-256 of the map file's content; "" for maps known by name.
         powers: in the map's order; a power's index is its number in every array.
         provinces: three-letter names without coasts, sorted.
         locations: provinces and coasts ("STP", "STP/NC", "STP/SC"), sorted.
@@ -31,21 +31,21 @@ class Geography:
         start_units, start_centers: power -> the opening position, in the map's order.
         moves: piece -> locations it can step to without a convoy, sorted.
         supports: piece -> locations it can lend support into, sorted.
-        convoys: (province, fleet provinces, provinces reached) for every set of seas that carries an army, in the
-            package's sequence, the smallest sets first.
-        long_names: province -> its name in words.
-        names: other names that orders may use -> what they stand for: locations by name and by the aliases of the map
-            file ("GULF OF LYON", "GOL"), powers by their people ("FRENCH"). Upper case, words with single blanks.
-        build_anywhere: whether units may be built in every empty centre of their power, not only in its homes.
+        convoys: (province, fleet provinces, provinces reached) for every minimal set of seas that carries an army, in
+            the package's sequence, small sets first.
+        long_names: province -> its full name.
+        names: alternative names accepted in orders -> their meaning: locations by name and by the aliases of the map
+            file ("GULF OF LYON", "GOL"), powers by adjective ("FRENCH"). Upper case, single spaces.
+        build_anywhere: whether units may be built in every empty centre of their power, not only in its home centres.
         first_year: the year of the first Spring.
-        victory: centres that win the standard game.
+        victory: number of centres that wins the standard game.
         piece_type: int8 [pieces], 0 army, 1 fleet.
         piece_province, piece_location: int16 [pieces], indices into `provinces` and `locations`.
         location_province: int16 [locations].
         center_province: int16 [centers].
         province_center: int16 [provinces], -1 where there is no centre.
         home_power: int8 [centers], -1 where a centre is nobody's home.
-        home_distance: int32 [powers, pieces], steps to the nearest home; decides who is removed by force.
+        home_distance: int32 [powers, pieces], steps to the nearest home; decides which units are removed by force.
     """
 
     name: str

@@ -1,6 +1,6 @@
 """Reading maps: the `diplomacy` package reads and checks the file, and its tables are turned into a `Board`.
 
-Besides `welfare_env.engine.reference` this is the only place that needs the package, which is under the AGPL-3.0.
+Besides `welfare_env.engine.reference` only this file needs the package, which is under the AGPL-3.0.
 """
 
 from __future__ import annotations
@@ -32,18 +32,16 @@ SEQUENCE = ["NEWYEAR", "SPRING MOVEMENT", "SPRING RETREATS", "FALL MOVEMENT", "F
 SUPPORTED_RULES = {"BUILD_ANY"}
 RESERVED_NAMES = {"GLOBAL", "MEDIATOR"}  # recipients of messages
 KINDS = {"LAND": "land", "COAST": "coast", "WATER": "sea", "PORT": "port"}
-FAR = 99999  # steps to home where there is no way
-LARGEST_FILE = 2**18  # bytes of a .map file; the largest installed one has a tenth of that
-MOST_FAULTS = 20  # that an error tells
+FAR = 99999  # distance if no home can be reached
+LARGEST_FILE = 2**18  # bytes of a .map file; the largest installed one has a tenth of this
+MOST_FAULTS = 20  # listed in an error
 
 
 def load_board(name: str | Board = "standard") -> Board:
-    """The board of a map: a map of the `diplomacy` package by name, a toy board, or the path of a `.map` file.
+    """The board of a map: the name of a map of the `diplomacy` package, a toy board, or the path of a `.map` file.
 
-    A board is returned as it is.
-
-    The same content gives the same object. Boards are kept in the user's cache folder (`welfare_env.board.cache`):
-    the first time a large map takes up to a minute.
+    A board is returned as it is. The same content gives the same object. Boards are cached in the user's cache folder
+    (`welfare_env.board.cache`); loading a large map for the first time takes up to a minute.
 
     Raises:
         UnknownMapError: neither a known name nor a file.
@@ -53,7 +51,7 @@ def load_board(name: str | Board = "standard") -> Board:
 
 
 def reload_board(name: str, digest: str) -> Board:
-    """The board of a map whose file is known to have had this digest (`Board.digest`).
+    """The board of a map whose file must still have this digest (`Board.digest`).
 
     Raises:
         UnknownMapError: neither a known name nor a file.
@@ -69,11 +67,11 @@ def _as_reload(board: Board) -> tuple[Any, ...]:
     return reload_board, (board.name, board.digest)
 
 
-copyreg.pickle(Board, _as_reload)  # boards are sent by name, not by content
+copyreg.pickle(Board, _as_reload)  # boards are pickled by name, not by content
 
 
 def map_digest(name: str) -> str:
-    """What is in the map file of this path, as SHA-256; "" for maps known by name.
+    """SHA-256 of the map file at this path; "" for maps known by name.
 
     Raises:
         UnknownMapError: neither a known name nor a file.
@@ -82,14 +80,14 @@ def map_digest(name: str) -> str:
 
 
 def map_names() -> tuple[str, ...]:
-    """Names of all maps that are installed; toy boards come besides (see `welfare_env.board.toy_boards`)."""
+    """Names of all installed maps, without toy boards (see `welfare_env.board.toy_boards`)."""
     return tuple(_installed())
 
 
 @functools.cache
 def _installed() -> dict[str, Path]:
     """Name -> file of every map that is installed."""
-    package = importlib.util.find_spec("diplomacy")  # where it is; importing it takes a while
+    package = importlib.util.find_spec("diplomacy")  # only located: importing it is slow
     folders = package.submodule_search_locations if package else None
     if not folders:
         raise ModuleNotFoundError("the diplomacy package, which brings the maps, is not installed")
@@ -102,7 +100,7 @@ def is_known(name: str) -> bool:
 
 
 def load_source(board: Board) -> Any:
-    """The `diplomacy` package's own reading of a board's map, which finds and checks adjacencies and convoy routes.
+    """The map object of the `diplomacy` package, which finds and checks adjacencies and convoy routes.
 
     Raises:
         UnknownMapError, MapFormatError: as `reload_board` does.
@@ -116,7 +114,7 @@ def _map_text(name: str) -> str:
 
     Raises:
         UnknownMapError: neither a known name nor a file.
-        MapFormatError: too large, or no text.
+        MapFormatError: the file is too large or is not text.
     """
     if not isinstance(name, str) or not name:
         given = checks.shown(name)
@@ -141,16 +139,16 @@ def _map_text(name: str) -> str:
 
 
 def _is_file(path: Path) -> bool:
-    """Whether a regular file lies there; a path that no system can have is none."""
+    """Whether the path is a regular file; False for impossible paths."""
     try:
         return path.is_file()
-    except OSError:  # a name that is too long
+    except OSError:  # e.g. a name that is too long
         return False
 
 
 @functools.cache
 def _installed_text(name: str) -> str:
-    """The text of an installed map; boards are asked for again and again, and these do not change."""
+    """The text of an installed map; cached, as installed maps do not change."""
     return _installed()[name].read_text(encoding="utf-8")
 
 
@@ -160,11 +158,11 @@ def _digest(name: str, text: str) -> str:
 
 @functools.lru_cache(maxsize=32)
 def _load_source(name: str, text: str) -> Any:
-    """The package's reading of a text that is checked, with the convoy routes of our own search."""
+    """The package's map object for a checked text, with convoy routes from our own search."""
     whole = expanded(name, text, lambda other: _installed_text(other) if other in _installed() else None)
     if faults := line_faults(whole):
         raise _map_error(name, faults)
-    with tempfile.TemporaryDirectory() as folder:  # the package reads files; a name of its own looks for one elsewhere
+    with tempfile.TemporaryDirectory() as folder:  # the package reads files, and looks up known names elsewhere
         path = Path(folder, f"{hashlib.sha256(text.encode()).hexdigest()[:16]}.map")
         path.write_text(whole, encoding="utf-8")
         source = _read_map(name, str(path))
@@ -178,10 +176,10 @@ def _load_source(name: str, text: str) -> Any:
 
 
 def import_package() -> ModuleType:
-    """The `diplomacy` package, imported so that it does not unpickle the convoy routes in the user's home.
+    """The `diplomacy` package, imported without unpickling the convoy routes in the user's home.
 
-    It would at its import. We look for convoy routes ourselves; for others who use its maps in this process it looks
-    into its files when it first needs routes.
+    Normally it does so on import. We compute convoy routes ourselves; for other users of its maps in this process it
+    reads its files when it first needs routes.
     """
     if "diplomacy" not in sys.modules:
         name = "diplomacy.utils.convoy_paths"
@@ -204,7 +202,7 @@ def _read_map(name: str, path: str) -> Any:
     try:
         source = package.Map(path, use_cache=False)
     except (AssertionError, AttributeError, IndexError, KeyError, TypeError, UnicodeDecodeError, ValueError) as error:
-        fault = f"its lines do not go together ({type(error).__name__}: {error})"
+        fault = f"its lines are inconsistent ({type(error).__name__}: {error})"
         raise _map_error(name, [fault]) from error
     templates = {found.code: found.message for found in vars(errors).values() if isinstance(found, errors.MapError)}
     found = [told(fault.code - errors.MAP_ERROR_OFFSET, templates[fault.code], fault.message) for fault in source.error]
@@ -219,7 +217,7 @@ def _map_error(name: str, faults: list[str]) -> MapFormatError:
 
 
 def _unsupported(source: Any) -> Iterator[str]:
-    """What the package would play and we would not."""
+    """What the package supports and we do not."""
     if source.seq != SEQUENCE:
         yield f"plays {source.seq}: only {SEQUENCE} is supported"
     if not (source.phase.startswith("SPRING ") and source.phase.endswith(" MOVEMENT")):
@@ -241,7 +239,7 @@ def _unsupported_places(source: Any) -> Iterator[str]:
             yield f"{place} borders nothing: give its neighbours, as in LAND PAR ABUTS BUR GAS"
     for center in source.scs:
         if kinds.get(center) not in KINDS:
-            yield f"the centre {center} is no province that can be entered"
+            yield f"the centre {center} is not a province that can be entered"
 
 
 @functools.lru_cache(maxsize=32)

@@ -1,8 +1,8 @@
-"""The text of a `.map` file before the `diplomacy` package reads it: what it includes, what is wrong with its lines.
+"""The text of a `.map` file before the `diplomacy` package reads it: expands includes and reports malformed lines.
 
-The package trusts its files: it stops with errors of Python's own at malformed lines, takes a place of four letters
-for a coast of another, follows includes to any file, and reads for hours what is far too large. Here each line is
-compared with the forms that there are, so that a fault is told with its line.
+The package trusts its files: malformed lines raise Python's own errors, a place of four letters is taken for a coast of
+another, any file may be included, and a file that is too large takes hours. Here each line is compared with the known
+forms, so that a fault is reported with its line number.
 """
 
 from __future__ import annotations
@@ -13,22 +13,22 @@ from collections.abc import Callable, Iterator
 from welfare_env.errors import MapFormatError
 
 MOST_PLACES = 400  # the largest installed map has 298
-MOST_WORDS = 200  # in a line
-MOST_DIGITS = 4  # of a number: years and centres
+MOST_WORDS = 200  # per line
+MOST_DIGITS = 4  # of a year or a number of centres
 PLACE = re.compile(r"[A-Za-z][A-Za-z0-9]{2}(/[NSEWnsew][Cc])?")
 POWER = re.compile(r"[A-Z][A-Z0-9_'-]{0,39}")
 PEOPLE = re.compile(r"\([A-Z0-9_+' -]{0,39}(:[A-Z]?)?\)")
 INCLUDES = ("USE", "USES", "MAP")
 TERRAIN = ("WATER", "LAND", "COAST", "PORT", "SHUT", "AMEND")
-OF_POWERS = ("OWNS", "CENTERS", "INHABITS", "HOME", "HOMES", "DROP")  # and places behind it
-BY_NAME = ("UNITS", "DUMMY", "DUMMIES", "UNPLAYED", "RULE", "RULES")  # and words behind it
+OF_POWERS = ("OWNS", "CENTERS", "INHABITS", "HOME", "HOMES", "DROP")  # followed by places
+BY_NAME = ("UNITS", "DUMMY", "DUMMIES", "UNPLAYED", "RULE", "RULES")  # followed by words
 
 
 def expanded(name: str, text: str, installed: Callable[[str], str | None]) -> str:
-    """A map's text with the installed maps that it includes in place of its lines MAP and USE.
+    """A map's text with its MAP and USE lines replaced by the installed maps that they include.
 
     Args:
-        installed: the text of an installed map, None if there is none of that name.
+        installed: returns the text of the installed map of a name, or None.
 
     Raises:
         MapFormatError: it includes something else, or the same map twice.
@@ -45,14 +45,14 @@ def _lines(name: str, text: str, installed: Callable[[str], str | None], seen: s
         for included in words[1:]:
             found = installed(included.removesuffix(".map"))
             if found is None or included in seen:
-                why = "is included twice" if included in seen else "is no installed map: only those can be included"
+                why = "is included twice" if included in seen else "is not an installed map: only those can be included"
                 raise MapFormatError(f"map {name!r} has faults:\n- line {number}: {included!r:.80} {why}")
             seen.add(included)
             yield from _lines(included, found, installed, seen)
 
 
 def line_faults(text: str) -> list[str]:
-    """What is wrong with the lines of a map, each fault with the number of its line."""
+    """The faults in the lines of a map, each with its line number."""
     faults: list[str] = []
     places = 0
     for number, line in enumerate(text.split("\n"), 1):
@@ -102,7 +102,7 @@ def _name_fault(line: str) -> str:
 def _place_fault(places: list[str]) -> str:
     wrong = [place for place in places if not PLACE.fullmatch(place)]
     told = "three letters or digits, with /NC and the like for a coast"
-    return f"{wrong[0]!r:.40} is no place: give {told}" if wrong else ""
+    return f"{wrong[0]!r:.40} is not a place: give {told}" if wrong else ""
 
 
 def _terrain_fault(first: str, words: list[str]) -> str:
@@ -119,50 +119,50 @@ def _power_fault(words: list[str]) -> str:
     """A power and its homes: AUSTRIA (AUSTRIAN) BUD TRI VIE."""
     power, rest = words[0].upper(), words[1:]
     if not POWER.fullmatch(power):
-        return f"{words[0]!r:.40} is no name for a power: letters, digits, - and _"
+        return f"{words[0]!r:.40} is not a valid name for a power: letters, digits, - and _"
     if rest and rest[0].startswith("("):
         if not PEOPLE.fullmatch(rest[0].upper()):
-            return f"{rest[0]!r:.40} is no name for the people of {power}"
+            return f"{rest[0]!r:.40} is not a valid name for the people of {power}"
         del rest[0]
     return _place_fault([place.lstrip("-") for place in rest])
 
 
-# What the package finds wrong with a map as a whole: number of its error -> the fault in our words, {} in place of what
-# the package names.
+# The package's errors about a map as a whole: number of its error -> the fault in our words, with {} in place of the
+# names that the package gives.
 WHOLE_FAULTS = {
     0: "has fewer than two powers",
     1: "{} has a name, but no line says what it is: LAND, COAST, WATER, PORT or SHUT",
     2: "the places {} are neighbours twice",
     3: "{} has no name: give one, as in Paris = par",
     4: "{} borders {}, but not the other way round",
-    5: "{} has the home {}, which is no place",
-    6: "{} owns {}, which is no place",
+    5: "{} has the home {}, which is not a place",
+    6: "{} owns {}, which is not a place",
     7: "{} begins with {}, which cannot stand there",
     8: "{} has more than one owner, or is listed twice",
     9: "begins in {!r}: a game begins with SPRING <year> MOVEMENT",
     17: "{} has more than one arrow",
-    18: "{} is no code for a place: it means something in orders",
-    19: "{} is no name for a place: it means something in orders",
+    18: "{} is not a valid code for a place: it means something in orders",
+    19: "{} is not a valid name for a place: it means something in orders",
     20: "the name {} stands for two things",
     21: "the alias {} stands for two things",
-    22: "{} stands before any power: {}",
-    23: "INHABITS stands before any power: {}",
-    24: "{} stands before any power: {}",
-    25: "UNITS stands before any power",
-    26: "a unit stands before any power",
+    22: "{} comes before any power: {}",
+    23: "INHABITS comes before any power: {}",
+    24: "{} comes before any power: {}",
+    25: "UNITS comes before any power",
+    26: "a unit comes before any power",
     28: "DUMMIES takes a list of powers",
-    29: "DUMMY stands before any power",
-    32: "AMEND changes {}, which is no place yet",
-    34: "UNPLAYED stands before any power",
-    37: "{} is no power that could be removed",
-    41: "{} is no name for a power: it means something in orders",
-    42: "{} is no name for a power: one or three letters are taken for a place or an order",
+    29: "DUMMY comes before any power",
+    32: "AMEND changes {}, which is not a place yet",
+    34: "UNPLAYED comes before any power",
+    37: "{} is not a power that could be removed",
+    41: "{} is not a valid name for a power: it means something in orders",
+    42: "{} is not a valid name for a power: one or three letters are taken for a place or an order",
     44: "{} has coasts that border {}, so it has to border it, too",
 }
 
 
 def told(number: int, template: str, message: str) -> str:
-    """A fault that the package found, in our words.
+    """A fault found by the package, in our words.
 
     Args:
         number, template: of the package's error; the template has "%s" in place of names.

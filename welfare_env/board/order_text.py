@@ -1,14 +1,14 @@
 """Orders as people and language models write them.
 
-A text is turned into words of the engine's spelling (`tokens_of`), the words into a `Reading` (`read_order`), and the
-reading is compared with the legal orders of a position (`meant_by`). What is understood besides the exact form:
+A text is turned into tokens in the engine's spelling (`tokens_of`), the tokens into a `Reading` (`read_order`), and the
+reading is compared with the legal orders of a position (`meant_by`). Accepted besides the exact form:
 
-- any case and spacing; arrows and dashes; provinces by name, by the aliases of the map file, and in any notation of
-  their coasts; commands as words ("moves to", "holds position", "supports ... to", "via convoy") or in parentheses;
-- no type of unit, no coast and no VIA where only one is possible; a convoy with its way ("A LON - NTH - BEL");
-- a power's name before a unit, numbering, quotation marks, and a remark behind the order ("A PAR - BUR # west").
+- any case and spacing; arrows and dashes; provinces by name, by the aliases of the map file, and with coasts in any
+  notation; commands as words ("moves to", "holds position", "supports ... to", "via convoy") or in parentheses;
+- unit type, coast or VIA left out where only one is possible; a convoy with its route ("A LON - NTH - BEL");
+- a power's name before a unit, numbering, quotation marks, and a remark after the order ("A PAR - BUR # west").
 
-What is clear but not legal is never changed into something else, and no order is taken out of a text with two.
+A clear order that is not legal is never changed into another one, and a text with two orders is never read as one.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ FORMS = (
     "Forms: 'A PAR H', 'A PAR - BUR', 'A LON - BEL VIA', 'A PAR S A MAR - BUR', 'A PAR S F BRE', "
     "'F ENG C A LON - BEL', 'A PAR R BUR', 'A PAR D', 'A PAR B', 'WAIVE', 'GIVE FRANCE'"
 )
-LONGEST_ORDER = 200  # characters of an order with everything that is written around it
+LONGEST_ORDER = 200  # characters of an order, with everything written around it
 
 _NUMBERING = re.compile(r"^\s*(?:[-*•]+|\d{1,3}[.):])\s+")
 _COMMENT = re.compile(r"(?<=\S)\s*(?:#|//).*", re.DOTALL)
-_DASHES = re.compile("[\u2010-\u2013\u2212\u2190-\u21ff\u2794-\u27be]|[-=~]*>|--+")  # arrows and dashes but —
+_DASHES = re.compile("[\u2010-\u2013\u2212\u2190-\u21ff\u2794-\u27be]|[-=~]*>|--+")  # arrows and dashes, except —
 _COMMAND = re.compile(r"\(\s*([SCHRDBM-]|VIA|HOLDS?|SUPPORTS?|CONVOYS?|(?:VIA|BY) CONVOY)\s*\)")
 _COAST_NAME = re.compile(r"\(?\b([NSEW])(?:ORTH|OUTH|AST|EST)(?:ERN)?[ -]+COAST\b\)?")
 _COAST_OF = re.compile(r"/?\b([NSEW]C) OF (?:THE )?([A-Z0-9]{3})\b")
@@ -40,8 +40,8 @@ _PARENTHESES = re.compile(r"\([^()]*\)")
 _QUOTES = re.compile("['\u2019]S\\b|[*_`'\"\u2018-\u201f\\[\\]{}<]+")
 _MARKS = re.compile(r"[.,:;!?#|()]+")
 _TOKEN = re.compile("[-\u2014]|[^\\s\u2014-]+")
-END = "#"  # in place of a mark that may end the order: what follows may be a remark
-LONG_DASH = "\u2014"  # a move as well as the beginning of a remark
+END = "#"  # replaces a mark that may end the order; a remark may follow
+LONG_DASH = "\u2014"  # a move, or the beginning of a remark
 _STRENGTH = ("-", LONG_DASH, END)
 
 _WORDS = {
@@ -65,21 +65,21 @@ _WORDS = {
     for word in words.split()
 }
 _LEADING = {"H", "B", "D", "R", "-"}  # commands that may come before their unit: "BUILD A PAR"
-_NO_REMARK = {"OR", "IF", "UNLESS", "NOT", "THEN", "AND", "ELSE", "OTHERWISE", "EXCEPT"}  # they change the order
+_NO_REMARK = {"OR", "IF", "UNLESS", "NOT", "THEN", "AND", "ELSE", "OTHERWISE", "EXCEPT"}  # these words change the order
 _GIFT_WORDS = {"GIVE", "-", "1", "A", "ONE", "POINT", "WELFARE", "WP"}
 
 
 @dataclass(frozen=True)
 class Reading:
-    """An order as it was written; "" is what was left out.
+    """An order as it was written; parts that were left out are "".
 
     Attributes:
         command: "H", "-", "S" (hold), "S-" (move), "C", "R", "D", "B", or "WAIVE" and "GIVE", which have no unit.
-        unit, place: type and location of the unit that is ordered. GIVE: the place is the receiving power.
-        other, other_place: of the unit that is supported or convoyed.
-        dest: where somebody goes.
+        unit, place: type and location of the ordered unit. GIVE: the place is the receiving power.
+        other, other_place: type and location of the supported or convoyed unit.
+        dest: the destination.
         via: "VIA" for a move by convoy, "?" where it may be one.
-        is_loose: a support of nothing but a place ("A PAR S BUR"), which may mean to hold or to move there.
+        is_loose: a support of just a place ("A PAR S BUR"): either of the unit there or of a move there.
     """
 
     command: str
@@ -92,7 +92,7 @@ class Reading:
     is_loose: bool = False
 
     def allows(self, legal: Reading) -> bool:
-        """Whether a legal order is one that this may mean."""
+        """Whether this reading may mean a legal order."""
         return (
             self.command == legal.command
             and self.unit in ("", legal.unit)
@@ -105,7 +105,7 @@ class Reading:
 
 
 def _same(said: str, legal: str, is_free: bool = False) -> bool:
-    """Whether a place that was said may be the legal one: it is, its coast was left out, or its coast is of no account.
+    """Whether a written place may be the legal one: it is equal, its coast was left out, or the coast does not matter.
 
     Which unit is ordered is clear without its coast (DATC 6.B.10), and so is where an army goes (6.B.12).
     """
@@ -113,12 +113,12 @@ def _same(said: str, legal: str, is_free: bool = False) -> bool:
 
 
 def meant_by(reading: Reading, legal: Iterable[str], board: Board) -> list[str]:
-    """The legal orders that a reading may mean: none, one, or several where it is not clear.
+    """The legal orders that a reading may mean: none, one, or several if it is ambiguous.
 
     A move that is possible by land and by convoy is by land unless it says VIA.
     """
     meant = {order: found for order in legal if reading.allows(found := _read_legal(order, board))}
-    if len(meant) > 1:  # the one that says the same in all places, if there is one
+    if len(meant) > 1:  # prefer the one that agrees in every place
         said = reading.other_place, reading.dest
         meant = {order: found for order, found in meant.items() if (found.other_place, found.dest) == said} or meant
     by_land = [order for order, found in meant.items() if found.via != "VIA"]
@@ -133,16 +133,16 @@ def near_misses(reading: Reading, legal: Iterable[str], board: Board) -> list[st
 
 @functools.lru_cache(maxsize=20_000)
 def _read_legal(order: str, board: Board) -> Reading:
-    """A legal order, which is always understood."""
+    """The reading of a legal order, which is always understood."""
     reading = _read(order.split(), board)
     if reading is None:
-        raise OrderSyntaxError(f"{order!r} is no order")
+        raise OrderSyntaxError(f"{order!r} is not an order")
     return replace(reading, via="VIA" if order.endswith(" VIA") else "")
 
 
 @functools.lru_cache(maxsize=32)
 def _names(board: Board) -> tuple[re.Pattern[str], dict[str, str]]:
-    """What finds the names of provinces and powers, the longest first, and what they stand for."""
+    """A pattern for the names of provinces and powers, longest first, and a dict of their meanings."""
     codes = {
         name: code for name, code in board.names.items() if name not in board.location_index and name not in _WORDS
     }
@@ -153,12 +153,12 @@ def _names(board: Board) -> tuple[re.Pattern[str], dict[str, str]]:
 
 
 def squeezed(name: str) -> str:
-    """A name without the blanks, full stops and hyphens that people write in different ways."""
+    """A name without spaces, full stops and hyphens, whose use varies."""
     return re.sub(r"[ ._-]+", "", name)
 
 
 def tokens_of(text: str, board: Board) -> list[str]:
-    """The words of an order in the engine's spelling, `END` where a remark may begin."""
+    """The tokens of an order in the engine's spelling, with `END` where a remark may begin."""
     plain = _COMMAND.sub(r" \1 ", _DASHES.sub("-", _COMMENT.sub("", _NUMBERING.sub("", text)).upper()))
     plain = _COAST_NAME.sub(r"/\1C", " ".join(_QUOTES.sub(" ", plain).split()))
     pattern, codes = _names(board)
@@ -173,7 +173,7 @@ def tokens_of(text: str, board: Board) -> list[str]:
 
 
 def _one_mark_each(words: Iterable[str]) -> list[str]:
-    """The words with only the strongest mark where several stand side by side: ", to" begins a remark."""
+    """The words with adjacent marks reduced to the strongest: ", to" begins a remark."""
     kept: list[str] = []
     for word in words:
         if kept and kept[-1] in _STRENGTH and word in _STRENGTH:
@@ -184,7 +184,7 @@ def _one_mark_each(words: Iterable[str]) -> list[str]:
 
 
 def _word(word: str, board: Board) -> str:
-    """A word in the engine's spelling; the map's own names come first."""
+    """A word in the engine's spelling; names of the map take precedence."""
     if word in board.location_index or word in board.power_index:
         return word
     if len(word) == 5 and (coast := f"{word[:3]}/{word[3:]}") in board.location_index:
@@ -193,7 +193,7 @@ def _word(word: str, board: Board) -> str:
 
 
 def read_order(text: str, board: Board) -> Reading | None:
-    """What a text says; None if it is no order, or more than one."""
+    """Read a text; None if it is not an order, or more than one."""
     if len(text) > LONGEST_ORDER:
         return None
     words = tokens_of(text, board)
@@ -212,7 +212,7 @@ def is_unit(text: str, board: Board) -> bool:
 
 
 def _is_remark(mark: str, words: list[str], board: Board) -> bool:
-    """Whether what stands behind an order leaves it as it is: no further place, no order, no condition."""
+    """Whether the words after an order are a mere remark: no further place, no order, no condition."""
     said = [word for word in words if word not in _STRENGTH]
     if not said:
         return mark == END
@@ -229,7 +229,7 @@ def _is_remark(mark: str, words: list[str], board: Board) -> bool:
 
 
 def _read(words: Sequence[str], board: Board) -> Reading | None:
-    """What the words say; None if they make no order."""
+    """Read the words; None if they are not an order."""
     rest = ["-" if word == LONG_DASH else word for word in words]
     if rest in (["WAIVE"], ["WAIVE", "B"], ["B", "WAIVE"]):
         return Reading("WAIVE")
@@ -254,14 +254,14 @@ def _read(words: Sequence[str], board: Board) -> Reading | None:
 
 
 def _read_gift(words: list[str], board: Board) -> Reading | None:
-    """ "GIVE FRANCE", with whatever makes it a sentence."""
+    """ "GIVE FRANCE", with any filler words."""
     powers = [word for word in words if word in board.power_index]
     known = all(word in _GIFT_WORDS or word in board.power_index for word in words)
     return Reading("GIVE", place=powers[0]) if len(powers) == 1 and known else None
 
 
 def _order_first(rest: list[str]) -> None:
-    """Puts a command that comes before its unit behind it."""
+    """Move a command that precedes its unit behind it."""
     if len(rest) < 2 or rest[0] not in _LEADING:
         return
     command = rest.pop(0)
@@ -273,14 +273,14 @@ def _order_first(rest: list[str]) -> None:
 
 
 def _take_unit(rest: list[str], board: Board) -> tuple[str, str]:
-    """Takes the unit that comes first off the words: its type and place; "" where they are not there."""
+    """Pop the leading unit off the words: its type and place, "" for what is missing."""
     unit = rest.pop(0) if rest and rest[0] in ("A", "F") else ""
     place = rest.pop(0) if rest and rest[0] in board.location_index else ""
     return unit, place
 
 
 def _read_way(command: str, unit: str, place: str, rest: list[str], board: Board) -> Reading | None:
-    """Behind "A LON -" or "A LON R"."""
+    """Read what follows "A LON -" or "A LON R"."""
     by_convoy = "VIA" in rest or rest[-1:] == ["C"]
     at = rest.index("VIA") if "VIA" in rest else len(rest)
     stops, seas = _places(rest[:at], board), _places(rest[at + 1 :], board)
@@ -296,13 +296,13 @@ def _read_way(command: str, unit: str, place: str, rest: list[str], board: Board
 
 
 def _places(words: list[str], board: Board) -> list[str] | None:
-    """The places among words; None if others are there than those that go with them."""
+    """The places among words; None if there are other words than fillers."""
     places = [word for word in words if word not in ("-", "C", "F")]
     return places if all(place in board.location_index for place in places) else None
 
 
 def _read_help(command: str, unit: str, place: str, rest: list[str], board: Board) -> Reading | None:
-    """Behind "F ENG S" or "F ENG C"."""
+    """Read what follows "F ENG S" or "F ENG C"."""
     words = [word for word in rest if word not in ("VIA", "C")]
     if words[:1] == ["-"]:  # "supports the move of A PAR to BUR"
         del words[0]
@@ -318,11 +318,11 @@ def _read_help(command: str, unit: str, place: str, rest: list[str], board: Boar
 
 
 def read_checked(text: object, board: Board) -> Reading:
-    """What a text says, if it is an order for units that there can be.
+    """Read an order, and check that its units and places exist on the board.
 
     Raises:
-        OrderSyntaxError: not a string, no order, of a place or power the board does not have, of a unit that cannot
-            stand where it is said to, or a support that may be one of two.
+        OrderSyntaxError: not a string, not an order, names a place or power that the board does not have or a unit that
+            cannot stand where it is said to, or is a support with two meanings.
     """
     if not isinstance(text, str):
         raise OrderSyntaxError(f"order {text!r:.200}: give a string such as 'A PAR - BUR'")
@@ -347,7 +347,7 @@ def _coasts(place: str, board: Board) -> list[str]:
 
 
 def _why_not(text: str, board: Board) -> str:
-    """What is wrong with a text that is no order."""
+    """Why a text is not an order."""
     words = [word for word in tokens_of(text, board) if word != END]
     spelt = {*_WORDS.values(), *_STRENGTH, "VIA", "GIVE"}
     stand_ins = {board.locations[0]: "province", board.powers[0]: "power"}
@@ -362,13 +362,13 @@ def _why_not(text: str, board: Board) -> str:
 
 
 def _piece_fault(unit: str, place: str, board: Board) -> str:
-    """Why no unit of this type stands in a place."""
+    """Why a unit of this type cannot stand in a place."""
     options = [piece for piece in board.pieces if piece[2:5] == place[:3]]
     return f"{'an army' if unit == 'A' else 'a fleet'} cannot stand in {place} (possible: {', '.join(options)})"
 
 
 def place_names(text: str, locations: Iterable[str]) -> dict[str, str]:
-    """The names that a map file has for its locations, by name and alias, and for its powers, by their people."""
+    """Names and aliases of locations in a map file, and the adjectives of its powers, with their meanings."""
     known, names = set(locations), dict[str, str]()
     for line in text.upper().splitlines():
         name, is_name, codes = line.partition("=")
@@ -383,7 +383,7 @@ def place_names(text: str, locations: Iterable[str]) -> dict[str, str]:
 
 
 def _plain_name(text: str) -> str:
-    """A name in upper case with single blanks, its coast as "/NC"."""
+    """A name in upper case with single spaces, its coast as "/NC"."""
     plain = _COAST_NAME.sub(r"/\1C", text)
     plain = re.sub(r"[^\w/]+", " ", re.sub(r"\(([NSEW]C)\)", r"/\1", plain))
     return " ".join(plain.replace(" /", "/").split())

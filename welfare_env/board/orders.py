@@ -1,8 +1,9 @@
 """Orders: integers inside, strings at the edge.
 
-Every board has one stable vocabulary, `OrderTable`, of all orders that can ever be legal on it. An order's number in it
-is what actions, masks and engines speak; the string is the `diplomacy` package's ("A PAR S A MAR - BUR"). Number 0 is
-``WAIVE``: nothing (more) to order. `welfare_env.board.order_text` understands other ways to write them.
+Every board has one stable vocabulary, `OrderTable`, of all orders that can ever be legal on it. Actions, masks and
+engines use an order's number in this table; its string is the `diplomacy` package's ("A PAR S A MAR - BUR"). Number 0
+is
+``WAIVE``: nothing (more) to order. `welfare_env.board.order_text` reads other ways of writing orders.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class OrderTable:
         texts: order number -> string. Stable: the same map file gives the same table.
         index: string -> order number.
         kind: int8 [orders], WAIVE .. GIVE.
-        piece: int16 [orders], the piece that is ordered or built, -1 for WAIVE and GIVE.
+        piece: int16 [orders], the ordered or built piece, -1 for WAIVE and GIVE.
         other: int16 [orders], the supported or convoyed piece, -1 where there is none.
         dest: int16 [orders], destination location (moves, supported and convoyed moves, retreats), the receiving power
             (GIVE), or -1.
@@ -51,12 +52,12 @@ class OrderTable:
         return len(self.texts)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Through __init__ (a copied array could be written to), and a mapping proxy cannot be pickled.
+        # Through __init__: copied arrays would be writable, and a mapping proxy cannot be pickled.
         return _order_table, (self.texts, self.kind, self.piece, self.other, self.dest)
 
 
 def build_orders(board: Geography) -> OrderTable:
-    """All orders that can ever be legal on `board`, in a fixed sequence: WAIVE, piece by piece, GIVE."""
+    """All orders that can ever be legal on `board`, in a fixed sequence: WAIVE, the orders of each piece, GIVE."""
     rows: list[Row] = [("WAIVE", WAIVE, NOBODY, NOBODY, NOBODY)]
     convoyed = _convoyed(board)
     for piece in board.pieces:
@@ -75,7 +76,7 @@ def _order_table(
 
 
 def _sequence(board: Geography, row: Row) -> tuple[int, ...]:
-    """Where an order stands among those of its piece: by kind, then by places in the sequence of the board's tables."""
+    """Sort key among the orders of a piece: by kind, then by places in the sequence of the board's tables."""
     _, kind, _, other, dest = row
     where = int(board.piece_province[other]) if other >= 0 else -1
     return (kind, where, dest, other) if kind == CONVOY else (kind, dest, where, other)
@@ -126,7 +127,7 @@ def _supports_into(board: Geography, convoyed: Convoyed, piece: str, dest: str) 
         them = board.piece_index[other]
         if other[2:] == dest:
             yield f"{piece} S {other}", SUPPORT_HOLD, me, them, NOBODY
-        # The package looks the route up from its end; on boards with ports that is another one.
+        # The package looks the route up from its end; on boards with ports that is a different route.
         ends = ((other[2:], dest), (dest, other[2:])) if other[0] == "A" else ()
         routes = [fleets for pair in ends for fleets in convoyed.get(pair, [])]
         if dest in its_moves or any(where not in fleets for fleets in routes):

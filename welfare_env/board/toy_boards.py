@@ -1,7 +1,7 @@
 """The paper's toy boards (section 3.2, appendix G), written as map files.
 
-``clique:n`` is G_n: n cores, each bordering all others, are neutral centres; on each hangs one leaf, a player's home
-with an army. ``shared-clique:n`` is G'_n: one more leaf, and player, on the first core, which two players then share.
+``clique:n`` is G_n: n cores, all adjacent to each other, are neutral centres; each core has one leaf, a player's home
+with an army. ``shared-clique:n`` is G'_n: the first core has a second leaf, so two players share it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ SMALLEST, LARGEST = 2, 20
 
 
 def is_toy(name: str) -> bool:
-    """Whether `name` asks for a toy board."""
+    """Whether `name` is the name of a toy board."""
     return name.partition(":")[0] in SHAPES
 
 

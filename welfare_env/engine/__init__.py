@@ -1,6 +1,6 @@
-"""The engine room: what a position is, and what every engine can do with one. Arrays in, arrays out; no strings.
+"""Engines: what a position is, and the interface of every engine. Arrays in, arrays out; no strings.
 
-An engine is built for one board and one set of rules and keeps no game: `initial`, `legal` and `step` are functions of
+An engine is built for one board and one set of rules and is stateless: `initial`, `legal` and `step` are functions of
 the state they are given. Engines trust their input; `welfare_env.game.game` checks it.
 """
 
@@ -21,15 +21,15 @@ MOVEMENT, RETREATS, ADJUSTMENTS = "M", "R", "A"
 PHASE_TYPES = (MOVEMENT, RETREATS, MOVEMENT, RETREATS, ADJUSTMENTS)
 SEASONS = ("S", "S", "F", "F", "W")
 
-# What became of an order, as bit flags; 0 is success. The words are the `diplomacy` package's.
+# Results of an order as bit flags; 0 is success. The words are the `diplomacy` package's.
 RESULTS = ("no convoy", "bounce", "void", "cut", "dislodged", "disrupted", "disband")
 FLAG = {word: 1 << bit for bit, word in enumerate(RESULTS)}
 
 
 class Frozen:
-    """Base of dataclasses that hold arrays: nobody writes to these, nor to those of a copy.
+    """Base of dataclasses that hold arrays: makes the arrays read-only, also in copies.
 
-    Arrays are taken, not copied: whoever makes one gives them away.
+    Arrays are taken over, not copied: the caller must not write to them afterwards.
     """
 
     __slots__ = ()
@@ -40,7 +40,7 @@ class Frozen:
                 array.setflags(write=False)
 
     def __reduce__(self) -> tuple[type[Frozen], tuple[Any, ...]]:
-        return type(self), self._values()  # through __post_init__: a copied array could be written to
+        return type(self), self._values()  # through __post_init__: copied arrays would be writable
 
     def _values(self) -> tuple[Any, ...]:
         return tuple(getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
@@ -48,13 +48,13 @@ class Frozen:
 
 @dataclass(frozen=True)
 class Layout:
-    """Where everything lies in the row of a state: int32 [size]. The first numbers are those of PHASE .. DONE.
+    """The layout of a state's row, int32 [size]. The first entries are PHASE .. DONE.
 
     Attributes:
-        most_units, most_dislodged, most_options: how many there is room for.
+        most_units, most_dislodged, most_options: capacities.
         power, piece: of each unit.
-        lost_power, lost_piece, lost_options, lost_option: of each dislodged unit: power, piece, how many places it may
-            retreat to, and these, `most_options` a unit.
+        lost_power, lost_piece, lost_options, lost_option: of each dislodged unit: power, piece, number of places it may
+            retreat to, and these places, `most_options` per unit.
         owner: of each centre. welfare: of each power. influence: in each province.
     """
 
@@ -74,7 +74,7 @@ class Layout:
 
     @classmethod
     def of(cls, board: Board) -> Layout:
-        """The layout for a board. One unit a province; at most half the units can be dislodged by the others."""
+        """The layout for a board. One unit per province at most; at most half of the units can be dislodged."""
         units = len(board.provinces)
         dislodged = units // 2 + 1
         options = max(map(len, board.moves.values()))
@@ -96,10 +96,10 @@ HEAD = 8
 
 @dataclass(frozen=True, eq=False)
 class State(Frozen):
-    """A position: one row of numbers, never changed in place. What the properties hand out are copies.
+    """A position: one row of numbers, never changed in place. Properties return copies.
 
     Attributes:
-        layout: where everything lies in the row.
+        layout: the layout of the row.
         row: int32 [layout.size].
     """
 
@@ -121,7 +121,7 @@ class State(Frozen):
         winner: int = -1,
         done: bool = False,
     ) -> State:
-        """The state of these parts; see the properties of the same names."""
+        """A state from its parts; see the properties of the same names."""
         row = np.zeros(layout.size, np.int32)
         row[: DONE + 1] = phase, year, len(units), len(dislodged), winner, done
         for offset, rows, column in (
@@ -141,7 +141,7 @@ class State(Frozen):
         return cls(layout, row)
 
     def replaced(self, **changes: Any) -> State:
-        """The same position but for some of the parts that `pack` takes."""
+        """A copy with some of the parts that `pack` takes replaced."""
         names = ("phase", "year", "units", "dislodged", "retreats", "owners", "welfare", "influence", "winner", "done")
         return State.pack(self.layout, **({name: getattr(self, name) for name in names} | changes))
 
@@ -200,18 +200,18 @@ class State(Frozen):
 
     @property
     def influence(self) -> np.ndarray:
-        """int32 [provinces], the power that was there last, or -1."""
+        """int32 [provinces], the last power to occupy it, or -1."""
         return self.row[self.layout.influence : self.layout.size].copy()
 
     def _pairs(self, first: int, second: int, count: int) -> np.ndarray:
         return np.stack([self.row[first : first + count], self.row[second : second + count]], axis=1)
 
     def same_as(self, other: State) -> bool:
-        """Whether both are the same position to the last detail."""
+        """Whether both are exactly the same position."""
         return self is other or self._parts() == other._parts()
 
     def _parts(self) -> list[bytes]:
-        """All that counts; what lies behind the last unit does not."""
+        """The row without padding, in parts."""
         arrays = (self.units, self.dislodged, self.retreats, self.owners, self.welfare, self.influence)
         return [self.row[: DONE + 1].tobytes(), *(array.tobytes() for array in arrays)]
 
@@ -242,13 +242,13 @@ def initial_state(board: Board) -> State:
 class Legal(Frozen):
     """The legal orders of a position, sorted by slot, then by order number.
 
-    A slot is what can be ordered: the row of a unit (movement; disbands in Winter) or of a dislodged unit (retreats);
-    builds have slot ``len(units) + center``. WAIVE is legal besides in every Winter and is not listed.
+    A slot is something that can be ordered: the row of a unit (movement; disbands in Winter) or of a dislodged unit
+    (retreats); builds have slot ``len(units) + center``. WAIVE, legal in every Winter, is not listed.
 
     Attributes:
         orders: int32 [n], order numbers.
         slots: int32 [n].
-        powers: int32 [n], who may give the order.
+        powers: int32 [n], the power that may give the order.
     """
 
     orders: np.ndarray
@@ -257,7 +257,7 @@ class Legal(Frozen):
 
 
 class Engine(Protocol):
-    """What an engine offers. `board` and `rules` are those it was built for."""
+    """The interface of an engine. `board` and `rules` are those it was built for."""
 
     board: Board
     rules: Rules
@@ -274,12 +274,11 @@ class Engine(Protocol):
         """Resolve a phase.
 
         Args:
-            state: a position that is not over.
-            orders: per power its legal order numbers, int32. A unit without order holds, a dislodged unit without order
-                disbands; Winter lists do not mix builds and disbands, and do not build too much.
+            orders: per power its legal order numbers, int32. A unit without an order holds, a dislodged unit without
+                one disbands; Winter lists must not mix builds and disbands, nor build more than allowed.
 
         Returns:
-            The next position that asks for orders (or is over), and uint8 [units] flags of what became of the orders
+            The next position that asks for orders (or is over), and uint8 [units] flags of the orders' results
             (retreats: [dislodged]; Winter: [units], "disband" where a unit was removed by force).
         """
         ...

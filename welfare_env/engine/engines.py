@@ -1,4 +1,4 @@
-"""The engines there are, by name. Each is imported when it is first asked for."""
+"""The engines by name. Each is imported on first use."""
 
 from __future__ import annotations
 

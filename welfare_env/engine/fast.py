@@ -14,7 +14,7 @@ from welfare_env.rules import Rules
 
 
 def rules_array(board: Board, rules: Rules) -> np.ndarray:
-    """The rules as the kernels read them: int32 [PROGRESSIVE + years]."""
+    """The rules in the form of the kernels: int32 [PROGRESSIVE + years]."""
     numbers = np.ones(t.PROGRESSIVE + rules.years, np.int32)
     numbers[t.IS_WELFARE] = rules.is_welfare
     numbers[t.YEARS] = rules.years
@@ -28,14 +28,14 @@ def rules_array(board: Board, rules: Rules) -> np.ndarray:
 
 
 class Scratch:
-    """The working memory of the kernels for one thread. Nothing in it outlives a call.
+    """The working memory of the kernels for one thread. Its content does not outlive a call.
 
     Attributes:
         w, b, x: see `kernels`.
         row: int32, a state.
-        orders, order_slots, order_powers: int32, room for the legal orders of any position.
-        starts, slots, powers: int32, a number for everything that can be ordered, and one more.
-        flags: uint8, one for every unit.
+        orders, order_slots, order_powers: int32, large enough for the legal orders of any position.
+        starts, slots, powers: int32, one entry per slot, and one more.
+        flags: uint8, one per unit.
     """
 
     def __init__(self, tables: t.Tables) -> None:
@@ -52,14 +52,14 @@ class Scratch:
 
 
 def room_for_orders(tables: t.Tables) -> int:
-    """What the legal orders of any position fit into: what `kernels.legal` asks for before it writes."""
+    """A bound on the number of legal orders of any position; `kernels.legal` requires this much room."""
     units, centers = tables[t.N_UNITS], tables[t.N_CENTERS]
     retreats = tables[t.N_DISLODGED] * (tables[t.N_OPTIONS] + 1)
     return max(units * tables[t.MAX_LEGAL] + t.MOVES_AT_ONCE, retreats, units + centers * t.PIECES_HERE)
 
 
 class FastEngine:
-    """`welfare_env.engine.Engine` on the compiled kernels. For one thread at a time."""
+    """A `welfare_env.engine.Engine` that calls the compiled kernels. Not thread-safe."""
 
     def __init__(self, board: Board, rules: Rules) -> None:
         self.board = board
@@ -76,7 +76,7 @@ class FastEngine:
 
     def legal(self, state: State) -> Legal:
         at = self._scratch
-        at.row[:] = state.row  # a copy that may be written to, as elsewhere: or the kernels would be compiled twice
+        at.row[:] = state.row  # a writable copy, as elsewhere: else the kernels would be compiled twice
         end = kernels.legal_flat(
             self._numbers,
             self._masks,

@@ -1,8 +1,8 @@
-"""The reference engine: the `diplomacy` package adjudicates, the welfare rules of the paper are added around it.
+"""The reference engine: the `diplomacy` package adjudicates, and the paper's welfare rules are added around it.
 
-This is the oracle that any other engine is compared with. The package decides movement, retreats, captures, the
-standard Winter and who is removed by force; here are the sequence of phases, welfare points, voluntary disbands, and
-the translation between its strings and our arrays.
+All other engines are compared with it. The package decides movement, retreats, captures, the standard Winter and
+forced removals; this file adds the sequence of phases, welfare points, voluntary disbands, and the translation between
+the package's strings and our arrays.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ NO_VICTORY = 1_000_000  # centres; more than any board has
 
 
 class ReferenceEngine:
-    """`welfare_env.engine.Engine` on the `diplomacy` package: about 300 phases a second."""
+    """A `welfare_env.engine.Engine` on the `diplomacy` package: about 300 phases a second."""
 
     def __init__(self, board: Board, rules: Rules) -> None:
         source = load_source(board)
         package = import_package()
-        package.engine.map.MAP_CACHE[source.name] = source  # where the package's game finds it
+        package.engine.map.MAP_CACHE[source.name] = source  # where the package's game looks it up
 
         self.board = board
         self.rules = rules
@@ -48,7 +48,7 @@ class ReferenceEngine:
         self._texts = _texts_for_package(board)
 
     def __reduce__(self) -> tuple[type[ReferenceEngine], tuple[Board, Rules]]:
-        return ReferenceEngine, (self.board, self.rules)  # a copy needs a game of the package of its own
+        return ReferenceEngine, (self.board, self.rules)  # a copy needs its own game of the package
 
     def initial(self) -> State:
         return initial_state(self.board)
@@ -83,7 +83,7 @@ class ReferenceEngine:
         return _as_legal(found)
 
     def _stands_at(self, center: int) -> np.ndarray:
-        """Whether an order's piece stands in a centre: bool [orders]."""
+        """Whether each order's piece stands in a centre: bool [orders]."""
         orders, board = self.board.orders, self.board
         return (orders.piece >= 0) & (board.piece_province[orders.piece] == board.center_province[center])
 
@@ -96,7 +96,7 @@ class ReferenceEngine:
         return self._after_process(state), flags
 
     def _process(self, state: State, orders: Sequence[np.ndarray]) -> dict[str, Any]:
-        """Let the package play the phase; its state is then the next position."""
+        """Let the package resolve the phase; its state is then the next position."""
         self._load(state)
         texts = self._texts
         for power, numbers in zip(self.board.powers, orders, strict=True):
@@ -105,7 +105,7 @@ class ReferenceEngine:
         return self._game.process().results
 
     def _after_process(self, state: State) -> State:
-        """The position after a movement or retreat phase that the package has just played."""
+        """The position after a movement or retreat phase that the package has just resolved."""
         units, dislodged, retreats = self._read_units()
         welfare = state.welfare
         if self.rules.retreat_welfare and state.phase_type != MOVEMENT:
@@ -146,7 +146,7 @@ class ReferenceEngine:
             units, _, _ = self._read_units()
         removed = ~np.isin(kept.units[:, 1], units[:, 1])
         flags = np.where(np.isin(state.units[:, 1], kept.units[removed, 1]), FLAG["disband"], 0).astype(np.uint8)
-        after = state.replaced(units=units)  # builds leave the influence as it is, as in the package
+        after = state.replaced(units=units)  # as in the package, builds do not change influence
         if self.rules.is_welfare:
             given = self._transfers(orders)
             after = after.replaced(welfare=state.welfare + given + self._gain(after))
@@ -180,20 +180,20 @@ class ReferenceEngine:
     def _read_influence(self) -> np.ndarray:
         influence = np.full(len(self.board.provinces), -1, np.int8)
         held = [(place, n) for n, power in enumerate(self.board.powers) for place in self._game.powers[power].influence]
-        # After a retreat to a coast the package notes the coast and forgets to take the province from its last holder.
+        # After a retreat to a coast the package records the coast, but does not take the province from its last holder.
         for place, number in sorted(held, key=lambda entry: "/" in entry[0]):
             influence[self.board.provinces.index(place[:3])] = number
         return influence
 
     def _load(self, state: State) -> None:
-        """Put a position into the package's game, in its first year: years mean nothing to adjudication there."""
+        """Load a position into the package's game, in its first year: adjudication does not depend on the year."""
         if self._loaded is state:
             return
         game, board = self._game, self.board
         game.clear_units()
         game.clear_centers()
         game.set_state(self._as_reference_state(state))
-        # What the package keeps from the movement phase for the retreats that follow it.
+        # What the package remembers from the movement phase for the following retreats.
         game.dislodged = {board.pieces[piece]: "" for piece in state.dislodged[:, 1]}
         game.popped, game.error = [], []
         game.win = board.victory if self.rules.has_victory else NO_VICTORY
@@ -233,7 +233,7 @@ class ReferenceEngine:
         return np.array(units, np.int16).reshape(shape), np.array(dislodged, np.int16).reshape(shape), padded
 
     def _captured(self, owners: np.ndarray, units: np.ndarray) -> np.ndarray:
-        """A centre belongs to whoever stands on it after Fall, else to whom it belonged."""
+        """A centre belongs to the power that occupies it after Fall, else to its previous owner."""
         after = owners.copy()
         centers = self.board.province_center[self.board.piece_province[units[:, 1]]]
         after[centers[centers >= 0]] = units[centers >= 0, 0]

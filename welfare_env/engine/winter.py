@@ -1,4 +1,4 @@
-"""Winter: how many units a power may build and must disband, and which kinds of order it may still give."""
+"""Winter: how many units a power may build and must disband, and which kinds of order it may give."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def balance(board: Board, state: State) -> np.ndarray:
 
 
 def build_sites(board: Board, state: State) -> np.ndarray:
-    """Where its owner may build a unit, in empty homes (or any empty centre of some maps): bool [centers]."""
+    """Centres where the owner may build: empty homes (on some maps, any empty centre). bool [centers]."""
     occupied = np.zeros(len(board.provinces), bool)
     occupied[board.piece_province[state.units[:, 1]]] = True
     is_home = (state.owners == board.home_power) | board.build_anywhere
@@ -37,14 +37,14 @@ def adjustments(board: Board, rules: Rules, state: State) -> tuple[np.ndarray, n
 
 
 def open_kinds(rules: Rules, builds: int, disbands: int, points: int, given: Sequence[int]) -> set[int]:
-    """The kinds of order that a power may give this Winter besides those it has given: of BUILD, DISBAND and GIVE.
+    """The kinds of order (BUILD, DISBAND, GIVE) that a power may still give this Winter.
 
-    Nobody builds and disbands in one Winter. Under welfare rules any unit may go.
+    A power cannot build and disband in one Winter. Under welfare rules any unit may be disbanded.
 
     Args:
-        builds, disbands: how many units it may build and must disband (`adjustments`).
+        builds, disbands: how many units it may build and must disband, see `adjustments`.
         points: its welfare points.
-        given: the kinds of the orders it has given.
+        given: the kinds of the orders given so far.
     """
     built, disbanded, gifts = (given.count(kind) for kind in (BUILD, DISBAND, GIVE))
     found = set()

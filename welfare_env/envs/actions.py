@@ -1,4 +1,4 @@
-"""What the environments take as an action: order numbers or strings, and messages (texts or token numbers) beside."""
+"""Actions of the environments: order numbers or strings, with messages (texts or token numbers) if there is press."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from welfare_env.game.game import Game
 from welfare_env.game.press import MAX_MESSAGE_LENGTH, TOKENS, recipients
 from welfare_env.rules import Rules
 
-# Characters that a sampled message is made of; messages that players write may hold any Unicode text.
+# Characters of sampled messages; players may send any Unicode text.
 CHARACTERS = string.ascii_letters + string.digits + string.punctuation + " \n"
 
 
 class PressSpace(spaces.Dict):
-    """``{"orders": ..., "messages": {recipient: text or token number}}``; sampled with the mask of the orders."""
+    """``{"orders": ..., "messages": {recipient: text or token number}}``; `sample` takes the mask of the orders."""
 
     def __init__(self, orders: spaces.Space, board: Board, rules: Rules, player: str) -> None:
         said: dict[str, spaces.Space[Any]] = {
@@ -36,30 +36,30 @@ class PressSpace(spaces.Dict):
 
 
 class ListSpace(spaces.MultiDiscrete):
-    """One choice from a legal list per slot; sampled with a mask int8 [slots, choices]."""
+    """One choice from a legal list per slot; `sample` takes a mask int8 [slots, choices]."""
 
     def sample(self, mask: Any = None, probability: Any = None) -> np.ndarray:
-        """A random choice per slot among those that the mask leaves open."""
+        """A random choice per slot among those that the mask allows."""
         return super().sample(mask=None if mask is None else tuple(np.asarray(mask, np.int8)))
 
 
 def _message_space(rules: Rules) -> spaces.Space[Any]:
-    """What may be said to one recipient: a text, "" being silence, or a token's number, 0 being silence."""
+    """The space of a message to one recipient: a text ("" is silence) or a token's number (0 is silence)."""
     if rules.has_tokens:
         return spaces.Discrete(1 + len(TOKENS))
     return spaces.Text(MAX_MESSAGE_LENGTH, min_length=0, charset=CHARACTERS)
 
 
 def with_press(orders: spaces.Space, board: Board, rules: Rules, player: str) -> spaces.Space:
-    """The action space of a player whose orders come from `orders`."""
+    """The action space of a player with the order space `orders`."""
     return PressSpace(orders, board, rules, player) if rules.has_press else orders
 
 
 def split_action(rules: Rules, player: str, action: Any) -> tuple[Any, Mapping[str, str]]:
-    """The orders and the messages of an action: texts, numbers of tokens put into words, silences left out.
+    """The orders and messages of an action. Token numbers become words; silences are dropped.
 
     Raises:
-        ActionError: it has not the form of an action.
+        ActionError: it does not have the form of an action.
     """
     if not rules.has_press:
         return action, {}
@@ -74,7 +74,7 @@ def split_action(rules: Rules, player: str, action: Any) -> tuple[Any, Mapping[s
 
 
 def _in_words(rules: Rules, message: Any) -> Any:
-    """The word of a token's number; anything else is left as it is, for the check of messages to refuse."""
+    """The word of a token's number; anything else is returned as it is, and refused by the check of messages."""
     number = _whole(message) if rules.has_tokens else None
     return message if number is None or not 0 <= number <= len(TOKENS) else ("", *TOKENS)[number]
 
@@ -84,7 +84,7 @@ def _is_silence(text: object) -> bool:
 
 
 def send_all(game: Game, sender: str, messages: Mapping[str, str], message_round: int) -> list[str]:
-    """Send messages; what could not be sent is told."""
+    """Send messages. Returns the errors of those that could not be sent."""
     refused = []
     for recipient, text in messages.items():
         try:
@@ -105,22 +105,22 @@ def check_all(game: Game, sender: str, messages: Mapping[str, str]) -> None:
 
 
 def refuse_messages(player: str, messages: Mapping[str, str], strict: bool) -> list[str]:
-    """What is wrong with messages that come with orders: this is no message round.
+    """Errors for messages sent outside a message round.
 
     Raises:
-        PressError: strict, and there are any.
+        PressError: if strict and there are any.
     """
-    refused = [f"message from {player} to {checks.shown(to)}: this is no message round" for to in messages]
+    refused = [f"message from {player} to {checks.shown(to)}: this is not a message round" for to in messages]
     if strict and refused:
         raise PressError(refused[0])
     return refused
 
 
 def refuse_number(player: str, orders: Any, strict: bool) -> list[str]:
-    """What is wrong with orders given as numbers in a message round, where they are not asked for one by one.
+    """Errors for orders given as numbers in a message round, where only lists of strings are taken.
 
     Raises:
-        IllegalOrderError: strict, and there are any.
+        IllegalOrderError: if strict and there are any.
     """
     if not np.any(np.asarray(orders) != WAIVE):
         return []
@@ -132,10 +132,10 @@ def refuse_number(player: str, orders: Any, strict: bool) -> list[str]:
 
 
 def refuse_mediator(strict: bool) -> list[str]:
-    """What is wrong with orders of the mediator.
+    """The error for orders of the mediator.
 
     Raises:
-        IllegalOrderError: strict.
+        IllegalOrderError: if strict.
     """
     reason = "the mediator has no units to order"
     if strict:
@@ -144,10 +144,10 @@ def refuse_mediator(strict: bool) -> list[str]:
 
 
 def check_number(action: Any, count: int, player: str) -> int:
-    """An action as an order number.
+    """Check an action that is an order number.
 
     Raises:
-        ActionError: it is no whole number from 0 to count - 1.
+        ActionError: it is not a whole number from 0 to count - 1.
     """
     number = _whole(action)
     if number is not None and 0 <= number < count:
@@ -158,7 +158,7 @@ def check_number(action: Any, count: int, player: str) -> int:
 
 
 def _whole(value: Any) -> int | None:
-    """A whole number, of Python or of numpy, as an int; None if it is none."""
+    """A Python or numpy integer as an int; None for anything else."""
     number = value[()] if isinstance(value, np.ndarray) and value.shape == () else value
     return int(number) if checks.is_whole(number) else None
 

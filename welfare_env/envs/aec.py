@@ -13,22 +13,23 @@ Agents
 Turns
     A movement or adjustment phase with press begins with R rounds of messages. In each round every power that is not
     eliminated speaks once, in random order; later speakers can already read it. Then come orders, power by power: one
-    step per unit (movement: every unit; retreats: every dislodged unit). In Winter a power steps until it chooses WAIVE
-    or has nothing left to order. Orders are secret until all are in. Phases without decisions are played without steps.
+    step per unit (movement: every unit; retreats: every dislodged unit). In Winter a power is asked until it chooses
+    WAIVE or has nothing left to order. Orders are secret until all are in. Phases without decisions are played without
+    steps.
 
 Actions
     Without press ``Discrete(n)``: a number in the board's order vocabulary (``env.board.orders.texts``), 0 is WAIVE.
     With press a dict ``{"orders": number, "messages": {recipient: text}}``; recipients are the other players and
     "GLOBAL", an empty or missing text sends nothing. Both spaces' ``sample(mask)`` take the observation's mask. With
     ``press="tokens"`` a message is a number, ``Discrete(6)``: 0 sends nothing, i + 1 is ``TOKENS[i]`` of
-    `welfare_env.game.press`. The words themselves are accepted, too.
+    `welfare_env.game.press`. The words are accepted, too.
     A list of strings in place of a number gives *all* orders of the phase at once: ``["A PAR - BUR", "F BRE - MAO"]``.
     It may come with the messages of any round, and replaces earlier orders; a player that gives one in the last round
     is not asked for orders again. (In the paper players order in every round, before hearing later speakers.)
 
 Observations
     ``{"observation": float32 [provinces, features], "action_mask": int8 [n]}``, see `welfare_env.envs.observation`. In
-    a message round only WAIVE is open. The mask always has an open entry. With ``press="tokens"`` also ``"messages"``:
+    a message round only WAIVE is allowed. The mask is never empty. With ``press="tokens"`` also ``"messages"``:
     int8 [players, 3 * R], this phase's messages to and by the observer, see `welfare_env.game.press.observe_messages`.
 
 Infos
@@ -36,9 +37,9 @@ Infos
     ``info["refused"]`` lists the errors of the agent's last action, if any.
 
 Illegal actions
-    An illegal order is recorded as void and the unit holds; an invalid message is dropped. Both are reported in
+    An illegal order is recorded as void and the unit holds; an invalid message is dropped. Both are listed in
     ``info["refused"]``. With ``strict=True`` they raise `IllegalOrderError` or `PressError`, and nothing changes. An
-    illegal number ends a power's Winter turn. Anything that is not an action always raises `ActionError`.
+    illegal number ends a power's Winter turn. Malformed actions always raise `ActionError`.
 
 Rewards
     Welfare: the points that a power gained, paid at the end of each Winter; the mediator gets the sum. Standard: the
@@ -85,12 +86,12 @@ from welfare_env.errors import ActionError, GameOverError, IllegalOrderError
 from welfare_env.game.press import MEDIATOR, messages_space, observe_messages, players, speakers
 from welfare_env.game.view import MESSAGES, ORDERS
 
-WINTER_TURN = -1  # in place of a slot: the power chooses among all that it may still order
+WINTER_TURN = -1  # in place of a slot: the power chooses among all orders it may still give
 
 
 @dataclass(frozen=True)
 class Turn:
-    """Who is asked for what: messages in a round, or the order of a slot of the legal orders."""
+    """A turn: an agent is asked for the messages of a round, or for the order of one slot."""
 
     agent: str
     asked: str
@@ -129,7 +130,7 @@ class DiplomacyEnv(AECEnv):
         self._begun = False
 
     def __copy__(self) -> DiplomacyEnv:
-        return copy.deepcopy(self)  # or both would play the same game
+        return copy.deepcopy(self)  # a shallow copy would share the game
 
     def observation_space(self, agent: str) -> spaces.Space:
         """Raises ActionError for an agent that does not exist, like all methods that take one."""
@@ -146,13 +147,13 @@ class DiplomacyEnv(AECEnv):
             raise GameOverError("the game has not begun: call reset() first")
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
-        """Begin a new game. A seed fixes the order of speaking in this and all later games.
+        """Begin a new game. The seed determines the order of speaking in this and all later games.
 
         Args:
             options: ``{"game": game}`` begins in the position of that game (see `Game.from_position`).
 
         Raises:
-            RulesError: no seed (`checks.seed`), another option, or a game that does not fit. Nothing has changed then.
+            RulesError: invalid seed, unknown option, or a game that does not fit. Nothing has changed then.
         """
         game = self.setting.new_game(options)
         if seed is not None:
@@ -171,21 +172,21 @@ class DiplomacyEnv(AECEnv):
         self._move_on()
         self._tell_all()
 
-    # One step: the agent's action, then on to the next turn.
+    # A step: carry out the agent's action, then go on to the next turn.
 
     def step(self, action: Any) -> None:
         """Take the action of `agent_selection`.
 
         Raises:
-            GameOverError: the agent, or the whole game, is over; or it has not begun.
-            ActionError: it is no action.
+            GameOverError: the agent or the game is done, or the game has not begun.
+            ActionError: it is not an action.
             OrderError, PressError: strict, and an order or a message is not legal. After any error nothing has changed.
         """
         self._check_running()
         agent = self.agent_selection
         if self.terminations[agent] or self.truncations[agent]:
             if action is not None:
-                raise GameOverError(f"{agent} is terminated or truncated: step(None) takes it off, reset() begins anew")
+                raise GameOverError(f"{agent} is terminated or truncated: call step(None) to remove it, or reset()")
             self._was_dead_step(action)
             return
         turn = self._turns[0]
@@ -203,7 +204,7 @@ class DiplomacyEnv(AECEnv):
             raise GameOverError("the game is over: call reset() for another")
 
     def _take(self, turn: Turn, action: Any) -> list[str]:
-        """Carry out an action and take its turn off the list. Returns what was wrong with it."""
+        """Carry out an action and remove its turn. Returns the errors."""
         orders, messages = split_action(self.rules, turn.agent, action)
         if not is_text(orders):
             orders = check_number(orders, len(self.board.orders), turn.agent)
@@ -213,7 +214,7 @@ class DiplomacyEnv(AECEnv):
         return refused + (self._take_list(turn, orders) if is_text(orders) else self._take_number(turn, orders))
 
     def _take_messages(self, turn: Turn, orders: Any, messages: Mapping[str, str]) -> list[str]:
-        """Messages, and orders if any come with them; those of the last round stand."""
+        """Send messages, and submit orders if any come with them; orders in the last round are final."""
         if not is_text(orders):
             refused, orders = refuse_number(turn.agent, orders, self.setting.strict), []
         else:
@@ -231,16 +232,16 @@ class DiplomacyEnv(AECEnv):
         return refused
 
     def _take_list(self, turn: Turn, orders: Sequence[str]) -> list[str]:
-        """All orders of the phase at once: the power is not asked again in this phase."""
+        """Submit all orders of the phase at once: the power is not asked again in this phase."""
         void = self.game.submit(turn.agent, orders, strict=self.setting.strict)
         self._drop_turns(turn.agent)
         return [order.reason for order in void]
 
     def _take_number(self, turn: Turn, number: int) -> list[str]:
-        """One order beside those given before it."""
+        """Submit one order in addition to those given before."""
         if not self._is_open(turn, number):
             text = self.board.orders.texts[number]
-            reason = f"{text!r} (order {number}) is not open to {turn.agent} now: see the action mask"
+            reason = f"{text!r} (order {number}) is not allowed for {turn.agent} now: see the action mask"
             if self.setting.strict:
                 raise IllegalOrderError(reason)
             self._turns.popleft()
@@ -255,7 +256,7 @@ class DiplomacyEnv(AECEnv):
         return []
 
     def _given(self, turn: Turn) -> tuple[int, ...]:
-        """The orders given so far; the first one of the phase replaces those of the message rounds."""
+        """The orders given so far; the first order of the order turns replaces those of the message rounds."""
         if turn.agent in self._fresh:
             self._fresh.discard(turn.agent)
             return ()
@@ -280,7 +281,7 @@ class DiplomacyEnv(AECEnv):
     # The sequence of turns.
 
     def _move_on(self) -> None:
-        """Play phases until somebody has a turn or the game is over, and hand out rewards."""
+        """Play phases until an agent has a turn or the game is over, and pay rewards."""
         while not self._turns and not self.game.is_done and self._live_agents():
             before = self.game.position.state.welfare
             self.game.advance()
@@ -299,7 +300,7 @@ class DiplomacyEnv(AECEnv):
 
     def _plan_phase(self) -> None:
         """Queue the turns of the phase that begins."""
-        self._fresh = set(self.board.powers)  # powers whose orders of this phase, if any, are of message rounds
+        self._fresh = set(self.board.powers)  # powers that have given orders only in message rounds, if at all
         if self.game.is_done:
             return
         live = self._live_agents()
@@ -321,7 +322,7 @@ class DiplomacyEnv(AECEnv):
             self._turns.append(Turn(power, ORDERS, slot=slot))
 
     def _ask_winter(self, power: str) -> None:
-        """Ask a power again unless WAIVE is all that is left to it."""
+        """Ask a power again unless only WAIVE is left."""
         options = self._winter_options(power)
         if options.sum() > options[WAIVE]:
             self._turns.appendleft(Turn(power, ORDERS))
@@ -329,10 +330,10 @@ class DiplomacyEnv(AECEnv):
     def _number(self, power: str) -> int:
         return self.board.power_index[power]
 
-    # What is open to the agent whose turn it is.
+    # The action mask.
 
     def _options(self, turn: Turn) -> np.ndarray:
-        """Order numbers open to a turn: int8 [orders]."""
+        """Order numbers allowed in a turn: int8 [orders]."""
         if turn.slot == WINTER_TURN and turn.asked == ORDERS:
             return self._winter_options(turn.agent)
         mask = np.zeros(len(self.board.orders), np.int8)
@@ -340,7 +341,7 @@ class DiplomacyEnv(AECEnv):
         return mask
 
     def _winter_options(self, power: str) -> np.ndarray:
-        """What a power may still order this Winter beside what it has ordered: int8 [orders]."""
+        """Orders that a power may still give this Winter: int8 [orders]."""
         table, position, number = self.board.orders, self.game.position, self._number(power)
         given = () if power in self._fresh else self.game.order_numbers(power)
         kinds = table.kind[list(given)]
@@ -352,7 +353,7 @@ class DiplomacyEnv(AECEnv):
             mask[(table.kind == GIVE) & (table.dest != number)] = 1
         return mask
 
-    # What agents are told.
+    # Observations and infos.
 
     def observe(self, agent: str) -> dict[str, np.ndarray]:
         """``{"observation": float32 [provinces, features], "action_mask": int8 [orders]}``; see the module.
@@ -374,7 +375,7 @@ class DiplomacyEnv(AECEnv):
         return seen
 
     def last(self, observe: bool = True) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """What the agent that is asked now sees: observation, reward, termination, truncation and info.
+        """Observation, reward, termination, truncation and info of the agent whose turn it is.
 
         Raises:
             GameOverError: the game is over, or has not begun.
@@ -383,7 +384,7 @@ class DiplomacyEnv(AECEnv):
         return super().last(observe)
 
     def agent_iter(self, max_iter: int = 2**63) -> Any:
-        """The agents as they are asked, one after the other.
+        """Iterate over the agents in the order of their turns.
 
         Raises:
             GameOverError: before `reset`.
@@ -392,13 +393,13 @@ class DiplomacyEnv(AECEnv):
         return super().agent_iter(max_iter)
 
     def _province(self, turn: Turn) -> int:
-        """The province that a turn asks about, or -1."""
+        """The province of the unit that is to be ordered, or -1."""
         if turn.asked == MESSAGES or turn.slot == WINTER_TURN:
             return -1
         return self.game.position.slot_province(turn.slot)
 
     def state(self) -> np.ndarray:
-        """The position as the first power sees it, without orders and messages: float32 [provinces, features].
+        """The position from the first power's perspective, without orders and messages: float32 [provinces, features].
 
         Raises:
             GameOverError: before `reset`.
@@ -428,12 +429,12 @@ class DiplomacyEnv(AECEnv):
         return self.setting.render(self.game)
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """Does nothing: there are no resources to release."""
 
 
 class OrderedEnv(OrderEnforcingWrapper):
-    """PettingZoo's wrapper, which asks for a step in every turn of `agent_iter`. What comes before reset() or after the
-    end is refused by the environment in it, with our own errors.
+    """PettingZoo's wrapper, which requires a step in every turn of `agent_iter`. Calls before reset() or after the end
+    raise our own errors.
     """
 
     def __init__(self, env: DiplomacyEnv) -> None:

@@ -1,7 +1,7 @@
-"""Observations: what a power may see, as arrays for learners.
+"""Observations: what a power sees, as arrays for learners.
 
-The board is a float32 array [provinces, features] with values in [-1, 1]. Powers are rotated so that the observer is
-first: the same network plays every seat. Features, in this sequence (P powers):
+The board is a float32 array [provinces, features] with values in [-1, 1]. Powers are rotated so that the observer comes
+first: the same network can play every seat. Features, in this sequence (P powers):
 
 ====================  ========  ==========================================================================
 name                  columns   meaning
@@ -14,14 +14,14 @@ owner                 P         this power owns the centre here
 center                1         there is a supply centre
 home                  P         the province is a home of this power
 land, coast, sea      3         kind of province (a port counts as coast)
-asked                 1         the order asked for now is for the unit here (movement and retreats)
+asked                 1         the unit here is to be ordered now (movement and retreats)
 own order             9         what the observer has ordered here in this phase: hold, move, move by convoy, support
                                 of a unit, support of a move, convoy, retreat, disband, build
 own destination       1         an own unit was ordered to move or retreat to here
 own help              1         an own unit was ordered to support or convoy what stands here
 phase                 5         Spring moves, Spring retreats, Fall moves, Fall retreats, Winter; on every row
-messages              1         messages are asked for, not orders; on every row
-years left            1         share of the game's years still to play; on every row
+messages              1         this is a message round; on every row
+years left            1         fraction of the game's years still to play; on every row
 balance               P         centres less units, divided by the centres of the map; on every row
 welfare               P         welfare points a year played and centre of the map, clipped; on every row
 ====================  ========  ==========================================================================
@@ -42,7 +42,7 @@ from welfare_env.engine import tables as t
 from welfare_env.engine.tables import tables_of
 
 ORDER_COLUMNS = BUILD - HOLD + 1
-IMPORTS_DIGEST = "6964a87f4fce985c"  # of the numbers that the kernels below import; see `engine.kernels`
+IMPORTS_DIGEST = "6964a87f4fce985c"  # of the constants that the kernels below import; see `engine.kernels`
 
 
 def num_features(board: Board) -> int:

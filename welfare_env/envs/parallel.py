@@ -5,7 +5,7 @@ Creation
 
 Steps
     With press, R steps of messages and then one of orders in movement and adjustment phases; otherwise one of orders.
-    In a round all speak at the same time: messages can be read from the next step on (in the AEC environment, at once).
+    In a round all speak at the same time: messages are visible from the next step on (in the AEC environment, at once).
 
 Actions
     Orders are ``MultiDiscrete``: one choice per slot from the legal lists in the observation. Movement: a slot per
@@ -19,7 +19,7 @@ Actions
 Observations
     ``{"observation": float32 [provinces, features], "legal": int32 [slots, choices], "action_mask": int8 [slots,
     choices]}``. ``legal`` holds order numbers (``env.board.orders.texts``), padded with -1; its rows are the slots. A
-    choice is an index into its row. Empty rows and message rounds have choice 0 open. With ``press="tokens"`` also
+    choice is an index into its row. Empty rows and message rounds allow only choice 0. With ``press="tokens"`` also
     ``"messages"``: int8 [players, 3 * R], see `welfare_env.game.press.observe_messages`.
 
 Everything else (agents, infos, illegal actions, rewards, end) is as in `welfare_env.envs.aec`; ``max_cycles`` counts
@@ -65,12 +65,12 @@ from welfare_env.rules import Rules
 
 @dataclass(frozen=True)
 class Orders:
-    """The orders of an action: strings, which `Game` reads, or choices as order numbers that are legal together.
+    """The orders of an action: strings, which `Game` parses, or choices as order numbers that are jointly legal.
 
     Attributes:
         texts: orders given as strings.
         numbers: orders given as choices; without WAIVE.
-        faults: choices that are no orders: (what was given, why not).
+        faults: invalid choices: (what was given, reason).
     """
 
     texts: Sequence[str] = ()
@@ -78,12 +78,12 @@ class Orders:
     faults: Sequence[tuple[str, str]] = ()
 
     def __bool__(self) -> bool:
-        """Whether anything is ordered at all."""
+        """Whether there are any orders."""
         return bool(self.texts or self.numbers or self.faults)
 
 
 def legal_shape(board: Board, rules: Rules) -> tuple[int, int]:
-    """Slots and choices that are enough for every position of a power on this board."""
+    """Numbers of slots and choices that suffice for every position of a power on this board."""
     units = (
         len(board.provinces) if rules.overmilitarise else max(len(board.centers), *map(len, board.start_units.values()))
     )
@@ -121,7 +121,7 @@ class ParallelDiplomacyEnv(ParallelEnv):
         }
 
     def __copy__(self) -> ParallelDiplomacyEnv:
-        return copy.deepcopy(self)  # or both would play the same game
+        return copy.deepcopy(self)  # a shallow copy would share the game
 
     def observation_space(self, agent: str) -> spaces.Space:
         """Raises ActionError for an agent that does not exist, as `action_space` does."""
@@ -138,13 +138,13 @@ class ParallelDiplomacyEnv(ParallelEnv):
             raise GameOverError("the game has not begun: call reset() first")
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[dict, dict]:
-        """Begin a new game. Nothing in this environment is random; the seed is taken for the interface's sake.
+        """Begin a new game. Nothing in this environment is random; the seed is part of the interface only.
 
         Args:
             options: ``{"game": game}`` begins in the position of that game (see `Game.from_position`).
 
         Raises:
-            RulesError: no seed (`checks.seed`), another option, or a game that does not fit. Nothing has changed then.
+            RulesError: invalid seed, unknown option, or a game that does not fit. Nothing has changed then.
         """
         if seed is not None:
             checks.seed(seed)
@@ -158,13 +158,13 @@ class ParallelDiplomacyEnv(ParallelEnv):
         return self._observations(), self._infos()
 
     def step(self, actions: Mapping[str, Any]) -> tuple[dict, dict, dict, dict, dict]:
-        """Play a message round, or the phase.
+        """Play a message round or resolve the phase.
 
-        Agents left out say nothing; what they ordered in message rounds stands, else their units hold.
+        Agents left out send nothing. Orders they gave in message rounds stand, else their units hold.
 
         Raises:
-            GameOverError: nobody is left, or the game has not begun; reset first.
-            ActionError: something is no action, or for nobody who plays.
+            GameOverError: the game is over or has not begun: call reset().
+            ActionError: an action is malformed, or for an unknown agent.
             OrderError, PressError: strict, and an order or a message is not legal. After any error nothing has changed.
         """
         self._check_begun()
@@ -190,7 +190,7 @@ class ParallelDiplomacyEnv(ParallelEnv):
         return self._outcome(before)
 
     def _take(self, agent: str, orders: Orders, messages: Mapping[str, str]) -> list[str]:
-        """Send an agent's messages and submit its orders. Returns what was wrong with them."""
+        """Send an agent's messages and submit its orders. Returns the errors."""
         refused = refuse_messages(agent, messages, strict=False)
         if self._round and (agent == MEDIATOR or self.game.position.is_alive(agent)):
             refused = send_all(self.game, agent, messages, self._round)
@@ -203,7 +203,7 @@ class ParallelDiplomacyEnv(ParallelEnv):
         return refused
 
     def _submit(self, power: str, orders: Orders) -> list[str]:
-        """Submit the orders of a power. Returns what was wrong with them."""
+        """Submit the orders of a power. Returns the errors."""
         if orders.texts:
             return [void.reason for void in self.game.submit(power, orders.texts, strict=False)]
         self.game.clear_void(power)
@@ -213,7 +213,7 @@ class ParallelDiplomacyEnv(ParallelEnv):
         return [reason for _, reason in orders.faults]
 
     def _check_all(self, orders: Mapping[str, Orders], messages: Mapping[str, Mapping[str, str]]) -> None:
-        """Raise what is wrong with any action, before any is carried out."""
+        """Raise the first error in any action before any is carried out."""
         for agent, sent in messages.items():
             if self._round:
                 check_all(self.game, agent, sent)
@@ -265,9 +265,9 @@ class ParallelDiplomacyEnv(ParallelEnv):
         return self._chosen(agent, choices.tolist())
 
     def _chosen(self, agent: str, choices: list[int]) -> Orders:
-        """Choices as order numbers."""
+        """The order numbers of choices."""
         rows = self._rows(agent)
-        if any(choices[len(rows) :]):  # of slots that are not there
+        if any(choices[len(rows) :]):  # choices for unused slots
             rows += [[WAIVE]] * (len(choices) - len(rows))
         numbers, faults = [], []
         for slot, (row, choice) in enumerate(zip(rows, choices, strict=False)):
@@ -280,7 +280,7 @@ class ParallelDiplomacyEnv(ParallelEnv):
         return self._agreed(agent, numbers, faults) if is_winter else Orders((), numbers, faults)
 
     def _agreed(self, power: str, numbers: list[int], faults: list[tuple[str, str]]) -> Orders:
-        """Winter orders that go together: the first one says whether the power builds or disbands, up to its limit."""
+        """The valid Winter orders: the first one decides whether the power builds or disbands, up to its limit."""
         table, position = self.board.orders, self.game.position
         kept: list[int] = []
         surplus: list[tuple[str, str]] = []
@@ -296,7 +296,7 @@ class ParallelDiplomacyEnv(ParallelEnv):
         return Orders((), kept, [*surplus, *faults, *other])
 
     def _rows(self, agent: str) -> list[list[int]]:
-        """The legal list of every slot of a player: order numbers. In Winter each begins with WAIVE."""
+        """The legal order numbers of each slot of a player. In Winter each list begins with WAIVE."""
         position = self.game.position
         if agent == MEDIATOR:
             return []
@@ -328,7 +328,7 @@ class ParallelDiplomacyEnv(ParallelEnv):
         }
 
     def state(self) -> np.ndarray:
-        """The position as the first power sees it, without orders and messages: float32 [provinces, features].
+        """The position from the first power's perspective, without orders and messages: float32 [provinces, features].
 
         Raises:
             GameOverError: before `reset`.
@@ -346,4 +346,4 @@ class ParallelDiplomacyEnv(ParallelEnv):
         return self.setting.render(self.game)
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """Does nothing: there are no resources to release."""

@@ -1,4 +1,4 @@
-"""Many games at once, over arrays, for training.
+"""Many games at once, as arrays, for training.
 
 >>> import welfare_env
 >>> games = welfare_env.vector_env(64, years=3)
@@ -8,7 +8,7 @@
 ((64, 7), (64,))
 
 `VectorEnv` steps N games of one setting together, without press. After `reset` and every `step`, `legal` holds the
-legal orders of all games in compact form: a *row* for everything that can be ordered (a unit; a dislodged unit; in
+legal orders of all games in compact form: a *row* for each thing that can be ordered (a unit; a dislodged unit; in
 Winter a unit that may be disbanded, then a centre where a unit may be built), and each row's orders. A step takes one
 choice per row: an index into the row's orders, or -1 for no order. Games that end are reset in the same step.
 
@@ -39,9 +39,9 @@ from welfare_env.game.scoring import scores
 from welfare_env.rules import Rules
 
 INT32 = np.dtype(np.int32)
-ORDERS_A_GAME = 600  # a movement phase has about 500; there is more room when it is needed
+ORDERS_A_GAME = 600  # a movement phase has about 500; buffers grow when needed
 MAX_THREADS = 256
-MAX_WIDTH = 2**16  # of padded lists; no board that the fast engine takes has a unit with as many orders
+MAX_WIDTH = 2**16  # of padded lists; units on boards of the fast engine have fewer orders
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,7 +51,7 @@ class LegalLists(Frozen):
     Attributes:
         orders: int32 [n], order numbers, row by row.
         starts: int32 [rows + 1], where each row begins in `orders`.
-        games, powers, slots: int32 [rows], whose row it is and what it orders (see `engine.Legal`).
+        games, powers, slots: int32 [rows], game, power and slot of each row (see `engine.Legal`).
     """
 
     orders: np.ndarray
@@ -64,10 +64,10 @@ class LegalLists(Frozen):
         return len(self.games)
 
     def padded(self, width: int | None = None) -> np.ndarray:
-        """One row of order numbers per row, padded with -1: int32 [rows, width]; longer lists are cut off.
+        """The order numbers of each row, padded with -1: int32 [rows, width]; longer lists are cut off.
 
         Raises:
-            ActionError: a width that is no whole number, or above MAX_WIDTH.
+            ActionError: the width is not a whole number, or above MAX_WIDTH.
         """
         lengths = np.diff(self.starts)
         most = int(lengths.max(initial=0))
@@ -77,7 +77,7 @@ class LegalLists(Frozen):
 
 
 def _joined(parts: Sequence[LegalLists]) -> LegalLists:
-    """The lists of several chunks of games, one behind the other."""
+    """The concatenated lists of several chunks of games."""
     shifts = np.cumsum([0, *(len(part.orders) for part in parts)], dtype=np.int32)
     starts = [part.starts[:-1] + shift for part, shift in zip(parts, shifts[:-1], strict=True)]
     return LegalLists(
@@ -88,16 +88,16 @@ def _joined(parts: Sequence[LegalLists]) -> LegalLists:
 
 
 def _read_only(array: np.ndarray) -> np.ndarray:
-    """A view that cannot be written to: kernels trust what is in these arrays."""
+    """A read-only view: kernels trust these arrays."""
     view = array.view()
     view.setflags(write=False)
     return view
 
 
 def most_games(board: Board, rules: Rules) -> int:
-    """How many games at once fit into half of the machine's memory, and their legal orders into 31-bit numbers.
+    """How many games at once fit into half of the machine's memory, with indices of their legal orders below 2**31.
 
-    There are never more units than centres, or than at the opening, unless powers may hold more.
+    Unless powers may hold more, there are never more units than centres or than at the opening.
     """
     units = sum(map(len, board.start_units.values()))
     units = len(board.provinces) if rules.overmilitarise else max(units, len(board.centers))
@@ -106,20 +106,20 @@ def most_games(board: Board, rules: Rules) -> int:
 
 
 def _bytes_a_game(board: Board) -> int:
-    """Of its row, twice, its gains, its end, its stream of chance, and the buffers of its legal lists."""
+    """Bytes for its row (twice), gains, done flag, random stream, and buffers of legal lists."""
     lists = 5 * (len(board.provinces) + len(board.centers)) + ORDERS_A_GAME
     return 4 * (2 * layout_of(board).size + len(board.powers) + lists) + 9
 
 
 def _memory() -> int:
-    """The machine's, in bytes; where it cannot be asked for, so much that it is no limit."""
-    names = getattr(os, "sysconf_names", {})  # there are none on Windows
+    """The machine's memory in bytes; if unknown, a number too large to be a limit."""
+    names = getattr(os, "sysconf_names", {})  # missing on Windows
     known = "SC_PHYS_PAGES" in names and "SC_PAGE_SIZE" in names
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if known else 2**62
 
 
 class _Chunk:
-    """The games of one thread, with its working memory and the buffers of their legal lists."""
+    """The games of one thread, with their working memory and buffers of legal lists."""
 
     def __init__(self, board: Board, first: int, last: int) -> None:
         self.first, self.last = first, last
@@ -135,7 +135,7 @@ class _Chunk:
         return int(self.first_row[self.last])
 
     def lists(self) -> LegalLists:
-        """Its legal lists, numbered from its own first order."""
+        """Its legal lists; `starts` counts from its own first order."""
         rows, (orders, starts, games, powers, slots) = self.rows, self._shown
         return LegalLists(orders[: starts[rows]], starts[: rows + 1], games[:rows], powers[:rows], slots[:rows])
 
@@ -147,14 +147,14 @@ class _Chunk:
 class VectorEnv:
     """N games stepped at once. See the module's documentation.
 
-    A copy (`copy.copy`, `copy.deepcopy` or pickle) is independent of its original, and goes on as it would.
+    A copy (`copy.copy`, `copy.deepcopy` or pickle) is independent of its original and continues identically.
 
     Attributes:
-        board, rules: of all games.
+        board, rules: shared by all games.
         num_games: how many.
 
     Raises:
-        RulesError: threads or a number of games out of bounds (`most_games`), or rules with press.
+        RulesError: number of threads or games out of bounds (`most_games`), or rules with press.
     """
 
     def __init__(self, board: Board, rules: Rules, num_games: int, threads: int = 1) -> None:
@@ -178,7 +178,7 @@ class VectorEnv:
         edges = np.linspace(0, self.num_games, min(self._threads, self.num_games) + 1).astype(int).tolist()
         self._chunks = [_Chunk(board, first, last) for first, last in pairwise(edges)]
         self._begun = False
-        self._pool: tuple[int, ThreadPoolExecutor] | None = None  # and the process that has its threads
+        self._pool: tuple[int, ThreadPoolExecutor] | None = None  # with the id of the process that owns its threads
 
     def __reduce__(self) -> tuple[Any, ...]:
         arrays = [getattr(self, name).copy() for name in STATE]
@@ -205,10 +205,10 @@ class VectorEnv:
         return self._legal
 
     def reset(self, seed: int = 0) -> None:
-        """Begin all games anew. Each game's stream of chance (for `sample`) follows from the seed and its number.
+        """Restart all games. Each game's random stream (for `sample`) follows from the seed and its index.
 
         Raises:
-            RulesError: no seed (`checks.seed`).
+            RulesError: invalid seed.
         """
         self._streams = np.random.SeedSequence(checks.seed(seed)).generate_state(len(self._rows), np.uint64)
         self._rows[:] = self._final[-1]
@@ -216,13 +216,13 @@ class VectorEnv:
         self._begin()
 
     def _begin(self) -> None:
-        """List what is legal in the games as they are."""
+        """List the legal orders of the current positions."""
         self._begun = True
         self._each(self._list)
         self._show()
 
     def sample(self) -> np.ndarray:
-        """Random legal choices, as the random policy makes them: int32 [rows], the caller's to keep.
+        """Random legal choices, as by the random policy: int32 [rows], a new array.
 
         Raises:
             ActionError: before `reset`.
@@ -233,29 +233,29 @@ class VectorEnv:
         return parts[0].copy() if len(parts) == 1 else np.concatenate(parts)
 
     def step(self, choices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Play a phase of every game.
+        """Play one phase of every game.
 
         Args:
             choices: int [rows], for each row of `legal` an index into its list, or -1.
 
         Returns:
             Rewards float32 [num_games, powers] (as in the AEC environment: points gained; standard: final scores), and
-            which games ended, bool [num_games]; these have begun anew.
+            which games ended, bool [num_games]; these have been restarted.
 
         Raises:
-            ActionError: choices of another shape or type, or before `reset`. Nothing has changed.
+            ActionError: wrong shape or type of choices, or called before `reset`. Nothing has changed then.
         """
         self._check_begun()
         try:
             given = np.asarray(choices)
-        except (TypeError, ValueError):  # lists of different lengths, for one
+        except (TypeError, ValueError):  # e.g. lists of different lengths
             given = np.array(None)
         if given.shape != self._legal.games.shape or given.dtype.kind not in "iu":
             raise ActionError(
                 f"choices {given.dtype} {given.shape}: give {len(self._legal)} whole numbers, one a row of legal"
             )
         if given.dtype != INT32:
-            given = np.where((given >= 0) & (given < 2**31), given, -1)  # or a large number would become a small one
+            given = np.where((given >= 0) & (given < 2**31), given, -1)  # so that large numbers do not wrap around
         first = 0
         for chunk in self._chunks:
             rows = chunk.rows
@@ -273,11 +273,11 @@ class VectorEnv:
         """What powers see (`welfare_env.envs.observation`): float32 [k, provinces, features].
 
         Args:
-            games, powers: int [k], whose observation is wanted.
-            out: where to write it; C-contiguous.
+            games, powers: int [k], the observers.
+            out: array to write to; C-contiguous.
 
         Raises:
-            ActionError: `out` of another shape or type, or games or powers that do not exist; before `reset`.
+            ActionError: wrong shape or type of `out`, unknown games or powers, or called before `reset`.
         """
         self._check_begun()
         which = checks.indices("games", games, len(self._rows))
@@ -294,10 +294,10 @@ class VectorEnv:
         return out
 
     def state(self, game: int) -> State:
-        """The state of one game, as other parts of the package know it.
+        """The state of one game as an `engine.State`.
 
         Raises:
-            ActionError: there is no such game; before `reset`.
+            ActionError: there is no such game, or called before `reset`.
         """
         self._check_begun()
         number = checks.whole("game", game, 0, len(self._rows) - 1, ActionError)
@@ -316,10 +316,10 @@ class VectorEnv:
         self._legal = parts[0] if len(parts) == 1 else _joined(parts)
 
     def _each(self, work: Callable[[_Chunk], Any]) -> list[Any]:
-        """What `work` returns for every chunk, each in its own thread."""
+        """The results of `work` for every chunk, each run in its own thread."""
         if len(self._chunks) == 1:
             return [work(self._chunks[0])]
-        if self._pool is None or self._pool[0] != os.getpid():  # a forked process has not its parent's threads
+        if self._pool is None or self._pool[0] != os.getpid():  # a forked process does not have its parent's threads
             self._pool = os.getpid(), ThreadPoolExecutor(len(self._chunks))
         return list(self._pool[1].map(work, self._chunks))
 
@@ -364,7 +364,7 @@ class VectorEnv:
         )
 
     def _step(self, chunk: _Chunk) -> int:
-        """Play a phase and list what is legal then. Returns how many games ended."""
+        """Play a phase and list the legal orders of the next. Returns how many games ended."""
         ended = kernels.step_games(
             self._numbers,
             self._masks,
@@ -389,13 +389,13 @@ class VectorEnv:
         return int(ended)
 
 
-STATE = ("_rows", "_final", "_gains", "_done", "_streams")  # what changes in play; legal lists follow from it
+STATE = ("_rows", "_final", "_gains", "_done", "_streams")  # what changes in play; legal lists are derived from it
 
 
 def _again(
     board: Board, rules: Rules, num_games: int, threads: int, begun: bool, arrays: Sequence[np.ndarray]
 ) -> VectorEnv:
-    """A copy, from what `VectorEnv.__reduce__` gave."""
+    """Rebuild a copy from the values of `VectorEnv.__reduce__`."""
     env = VectorEnv(board, rules, num_games, threads)
     for name, array in zip(STATE, arrays, strict=True):
         getattr(env, name)[:] = array

@@ -1,1 +1,1 @@
-"""One game as people think of it: positions, orders and messages in words, records, scores."""
+"""One game in words: positions, orders, messages, records and scores."""

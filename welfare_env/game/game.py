@@ -1,4 +1,4 @@
-"""One game as a person thinks of it: orders as strings, messages, history, saving and loading.
+"""One game to play by hand: orders as strings, messages, history, saving and loading.
 
 >>> import welfare_env
 >>> game = welfare_env.Game()
@@ -40,7 +40,7 @@ from welfare_env.game.view import ORDERS, View
 from welfare_env.rules import Rules
 
 MOST_ORDERS = 1000  # of a power in a phase
-LONGEST_REASON = 10_000  # characters of why an order was refused
+LONGEST_REASON = 10_000  # characters of the reason why an order was refused
 
 
 class Game:
@@ -52,7 +52,7 @@ class Game:
         engine: which engine adjudicates.
 
     Raises:
-        UnknownMapError, MapFormatError, RulesError: as their names say.
+        UnknownMapError, MapFormatError, RulesError: see there.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class Game:
         map_name: str | Board = "standard",
         engine: str = DEFAULT_ENGINE,
     ) -> Game:
-        """A game that begins in any position: critical moments, test cases.
+        """A game that begins in any position, e.g. a critical moment or a test case.
 
         Args:
             phase: short name, e.g. "F1905M".
@@ -94,8 +94,8 @@ class Game:
             welfare: power -> welfare points so far.
 
         Raises:
-            PositionError: units that cannot stand there, two units in a province, a centre with two owners ...
-            UnknownPowerError, UnknownMapError, RulesError: as their names say.
+            PositionError: units that cannot stand where they are, two units in a province, a centre with two owners ...
+            UnknownPowerError, UnknownMapError, RulesError: see there.
         """
         game = cls.__new__(cls)
         made = make_engine(engine, load_board(map_name), rules if rules is not None else Rules())
@@ -105,13 +105,13 @@ class Game:
         return game
 
     def branch(self) -> Game:
-        """A new game that begins in this game's present position, without its history, orders and messages."""
+        """A new game that begins in this game's current position, without its history, orders and messages."""
         game = Game.__new__(Game)
         game._start(copy.copy(self._engine), self._position.state)
         return game
 
     def __copy__(self) -> Game:
-        return copy.deepcopy(self)  # or both would play the same game
+        return copy.deepcopy(self)  # a shallow copy would share its orders and messages
 
     @property
     def board(self) -> Board:
@@ -127,7 +127,7 @@ class Game:
 
     @property
     def position(self) -> Position:
-        """The present position, with its state and legal orders as arrays. Never changes; `advance` makes another."""
+        """The current position, with its state and legal orders as arrays. Immutable; `advance` makes a new one."""
         return self._position
 
     @property
@@ -180,10 +180,10 @@ class Game:
         return tuple(self._history)
 
     def after_year(self, year: int) -> Position:
-        """The position when a year was over, after its last phase: units, centres, points and scores.
+        """The position at the end of a year, after its last phase: units, centres, points and scores.
 
-        ``game.after_year(1901).welfare["FRANCE"]`` has the points of 1901; what a record of `history` calls so is what
-        there was when its phase began.
+        ``game.after_year(1901).welfare["FRANCE"]`` includes the points of 1901; a record of `history` has the points at
+        the start of its phase.
 
         Raises:
             YearError: the game did not play that year, or has not finished it.
@@ -198,11 +198,11 @@ class Game:
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """All messages of the present phase."""
+        """All messages of the current phase."""
         return tuple(self._messages)
 
     def legal_orders(self, power: str) -> dict[str, tuple[str, ...]]:
-        """What the power can order now -> the legal orders (see `View.legal_orders`)."""
+        """Unit or home centre -> its legal orders (see `View.legal_orders`)."""
         return self._position.legal_orders(self.board.check_power(power))
 
     def orders(self, power: str) -> tuple[str, ...]:
@@ -229,11 +229,11 @@ class Game:
     def submit(self, power: str, orders: Iterable[str], strict: bool = True) -> tuple[Void, ...]:
         """Set all orders of a power for this phase; they replace those it submitted before.
 
-        Units left out hold (movement), disband (retreats), or stay as they are (Winter).
+        Units without an order hold (movement), disband (retreats), or stay (Winter).
 
         Args:
-            strict: refuse the whole list at its first fault. If false, an order that is not legal is recorded as void
-                and the others count; a Winter list that both builds and disbands is void as a whole.
+            strict: raise at the first faulty order and submit nothing. If false, an order that is not legal is recorded
+                as void and the others stand; a Winter list that both builds and disbands is void as a whole.
 
         Returns:
             The void orders with reasons; always empty when strict.
@@ -247,14 +247,14 @@ class Game:
         return void
 
     def submit_numbers(self, power: str, numbers: Sequence[int]) -> None:
-        """`submit` for orders that are known to be legal together: numbers of `board.orders`, not checked again.
+        """`submit` for orders that are known to be jointly legal: numbers of `board.orders`, not checked again.
 
-        What was refused before stays noted (`clear_void`).
+        Refused orders stay recorded (see `clear_void`).
         """
         self._orders[power] = tuple(numbers)
 
     def clear_void(self, power: str) -> None:
-        """Forget the orders of a power that were refused in this phase."""
+        """Clear the orders of a power that were refused in this phase."""
         self._void.pop(power, None)
 
     def order_numbers(self, power: str) -> tuple[int, ...]:
@@ -266,10 +266,10 @@ class Game:
         self._check_orders(power, orders, strict=True)
 
     def add_void(self, power: str, order: str, reason: str) -> None:
-        """Note an order that was refused before it came to `submit`; the next `submit` of the power clears it.
+        """Record an order that was refused before `submit`; the power's next `submit` clears it.
 
         Raises:
-            UnknownPowerError, GameOverError: as their names say.
+            UnknownPowerError, GameOverError: see there.
         """
         self.board.check_power(power)
         self._check_running()
@@ -312,7 +312,7 @@ class Game:
         return (), tuple(Void(_shorten(text), reason) for text in texts)
 
     def _check_order(self, power: str, text: str, accepted: Sequence[int]) -> int:
-        """The number of an order that `power` may give beside those it has given already."""
+        """The number of an order that `power` may give in addition to the accepted ones."""
         number = self._meant(power, text)
         kind = int(self.board.orders.kind[number])
         if kind == WAIVE:
@@ -327,10 +327,10 @@ class Game:
         return number
 
     def _meant(self, power: str, text: str) -> int:
-        """The number of the order that a text means.
+        """The number of the legal order that a text means.
 
         Raises:
-            OrderSyntaxError, IllegalOrderError: it is none, not a legal one, or it is not clear which.
+            OrderSyntaxError, IllegalOrderError: it is not an order, not a legal one, or ambiguous.
         """
         index, is_winter = self.board.orders.index, self._position.state.phase_type == ADJUSTMENTS
         known = index.get(text) if isinstance(text, str) else None
@@ -349,7 +349,7 @@ class Game:
         raise IllegalOrderError(self._why_illegal(power, text, reading))
 
     def _legal_at(self, power: str, place: str) -> list[str]:
-        """The legal orders of what `power` has in a province."""
+        """The legal orders of `power` for a province."""
         texts, position = self.board.orders.texts, self._position
         return [
             texts[number]
@@ -359,7 +359,7 @@ class Game:
         ]
 
     def _slot_of(self, power: str, number: int | None) -> int | None:
-        """The slot of the power's legal orders that has this one."""
+        """The slot of the power to which this order belongs."""
         for slot in self._position.slots(self.board.power_index[power]):
             if number in self._position.slot_orders(slot):
                 return slot
@@ -397,7 +397,7 @@ class Game:
 
         Raises:
             PressError: no press in this game or this phase, unknown sender or recipient, bad text (with
-                ``press="tokens"``: no word of the vocabulary). Nothing is sent.
+                ``press="tokens"``: not a word of the vocabulary). Nothing is sent.
             GameOverError: the game is over.
         """
         self.check_send(sender, recipient, text, message_round)
@@ -411,7 +411,7 @@ class Game:
             raise PressError(f"{sender} to {recipient} in {self.phase}: there are no messages in retreat phases")
 
     def advance(self) -> None:
-        """Resolve the phase with the orders submitted, and go to the next that asks for orders.
+        """Resolve the phase with the submitted orders, and go on to the next phase with orders to give.
 
         Raises:
             GameOverError: the game is over.
@@ -443,9 +443,9 @@ class Game:
             raise GameOverError(f"the game ended with {last}: nothing can be done in it any more")
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the game as JSON, a superset of the `diplomacy` package's saved games. The file appears whole or not.
+        """Write the game as JSON, a superset of the `diplomacy` package's saved games. Writes are atomic.
 
-        With it goes a SHA-256 of its content, by which `load` notices later changes.
+        The file includes a SHA-256 of its content, with which `load` detects changes.
 
         Raises:
             RecordError: the file cannot be written.
@@ -460,15 +460,15 @@ class Game:
         map_name: str | None = None,
         allow_edited: bool = False,
     ) -> Game:
-        """Read a saved game and play it again, so that a damaged file is found out.
+        """Load a saved game by replaying it, so that damage is detected.
 
-        What does not follow from the orders (messages, refused orders, another map on which they are legal, too) is
-        compared by the SHA-256 in the file. Files of earlier versions (format 1), and those of the `diplomacy` package,
-        have none: they are played again, and the rest is taken as it stands.
+        What does not follow from the orders (messages, refused orders, another map on which the same orders are legal)
+        is verified by the SHA-256 in the file. Files of earlier versions (format 1) and of the `diplomacy` package have
+        none: they are replayed, and the rest is trusted.
 
         Args:
-            map_name: the path of the game's map, if that is a file; a saved game cannot choose one by itself.
-            allow_edited: load a file that was changed on purpose, whatever its SHA-256. It still has to play.
+            map_name: path of the game's map if that is a file; a saved game alone never opens one.
+            allow_edited: load a file that was changed on purpose, whatever its SHA-256. It must still replay.
 
         Raises:
             RecordError: no such file, truncated, damaged, edited, or not a saved game.
@@ -484,13 +484,13 @@ class Game:
         map_name: str | None = None,
         allow_edited: bool = False,
     ) -> Game:
-        """Play a record again, comparing every position with the recorded one.
+        """Replay a record, comparing every position with the recorded one.
 
-        A game that the `diplomacy` package saved becomes a standard game of up to 100 years.
+        A game saved by the `diplomacy` package becomes a standard game of up to 100 years.
 
         Args:
-            map_name: the map, where it is a file of the caller's; other files are not read, whatever the record says.
-            allow_edited: take a record that is not what its SHA-256 says (see `load`).
+            map_name: path of the map if it is a file; no other map file is read, whatever the record says.
+            allow_edited: accept a record that does not match its SHA-256 (see `load`).
 
         Raises:
             RecordError: a part is missing, malformed or edited, or a position does not follow from the orders before.
@@ -538,13 +538,13 @@ def _results(position: Position, flags: np.ndarray) -> dict[str, list[str]]:
 
 
 def _place_of(name: str) -> str:
-    """The province of what can be ordered: a unit ("F STP/SC"), or a home centre ("STP")."""
+    """The province of a unit ("F STP/SC") or of a home centre ("STP")."""
     return name.split()[-1][:3]
 
 
 def _listed(power: str, orders: object) -> list[Any]:
-    """Orders as a list, in the sequence in which they were given."""
-    # Sets come in no fixed sequence, and the keys of a dict are no orders; arrays of one number cannot be listed.
+    """Check that orders are a sequence of strings, and return them as a list."""
+    # Sets have no fixed sequence, and the keys of a dict are not orders; 0-d arrays cannot be listed.
     if (
         isinstance(orders, (str, bytes, Set, Mapping))
         or not isinstance(orders, Iterable)
@@ -558,7 +558,7 @@ def _listed(power: str, orders: object) -> list[Any]:
 
 
 def _shorten(text: object, most: int = 200) -> str:
-    """What was given as an order, as text that can be kept in a record."""
+    """What was given as an order, as a short text for the record."""
     given = text if isinstance(text, str) else repr(text)
     return given[:most].encode("utf-8", "backslashreplace").decode()[:most]
 

@@ -1,4 +1,4 @@
-"""What a game keeps of the phases that were played."""
+"""The history of a game: the phases played so far."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ class Void:
 
 
 class PhaseRecord:
-    """A phase that has been played. Read-only: what its properties hand out are copies.
+    """A phase that has been played. Read-only: properties return copies.
 
-    `units`, `centers` and `welfare` are those at its start; what it led to is in `after`.
+    `units`, `centers` and `welfare` are those at its start; the outcome is in `after`.
 
     Attributes:
         position: the position at its start.
-        after: the position that it led to: that of the next phase, or the end of the game.
+        after: the position it led to: the next phase, or the end of the game.
         messages: in the order they were sent.
     """
 
@@ -74,7 +74,7 @@ class PhaseRecord:
 
     @property
     def results(self) -> dict[str, list[str]]:
-        """Unit -> what became of its order, in the reference's words; an empty list is success.
+        """Unit -> the results of its order, in the reference's words; an empty list is success.
 
         The words are "bounce", "void", "cut", "dislodged", "disrupted", "no convoy" and "disband". In Winter only units
         removed by force have one.
@@ -82,8 +82,8 @@ class PhaseRecord:
         return {unit: list(words) for unit, words in self._results.items()}
 
     def seen_by(self, player: str) -> PhaseRecord:
-        """The record without messages and refused orders that `player` could not see."""
-        if player not in self._seen_by:  # players look at all phases again and again
+        """The record without the messages and refused orders hidden from `player`."""
+        if player not in self._seen_by:  # cached: players read the whole history in every phase
             self._seen_by[player] = self._only_for(player)
         return self._seen_by[player]
 

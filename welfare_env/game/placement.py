@@ -1,4 +1,4 @@
-"""Positions given by hand, checked and turned into a state."""
+"""Positions set up by hand, checked and turned into a state."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from welfare_env.engine import PHASE_TYPES, RETREATS, Engine, State, layout_of
 from welfare_env.errors import PositionError
 from welfare_env.game.position import parse_phase
 
-WELFARE_LIMIT = 10**9  # far from where int32 ends
+WELFARE_LIMIT = 10**9  # well within int32
 
 
 def position_state(
@@ -22,10 +22,10 @@ def position_state(
     dislodged: Mapping[str, Mapping[str, Sequence[str]]],
     welfare: Mapping[str, int],
 ) -> State:
-    """The state of a position given in strings (see `Game.from_position`).
+    """The state of a position given as strings (see `Game.from_position`).
 
     Raises:
-        PositionError, UnknownPowerError: with the fault and what would be right.
+        PositionError, UnknownPowerError: the position is impossible; the message says what would be right.
     """
     board = engine.board
     number, year = parse_phase(phase, board, engine.rules.years)
@@ -121,7 +121,7 @@ def _owners(board: Board, centers: Mapping[str, Sequence[str]]) -> np.ndarray:
     for power, owned in centers.items():
         for center in owned:
             if center not in board.center_index:
-                raise PositionError(f"centers of {power}: {center!r:.80} is no supply centre of map {board.name!r}")
+                raise PositionError(f"centers of {power}: {center!r:.80} is not a supply centre of map {board.name!r}")
             number = board.center_index[center]
             if owners[number] not in (-1, board.power_index[power]):
                 raise PositionError(f"centre {center} has two owners: {board.powers[owners[number]]} and {power}")

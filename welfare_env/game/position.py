@@ -1,4 +1,4 @@
-"""A position in words: the strings that people and policies read, made from a state's arrays when first touched."""
+"""A position in words: strings for people and policies, made lazily from a state's arrays."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ UnitsView = Mapping[str, tuple[str, ...]]  # read-only
 
 
 class Position:
-    """An engine's state seen through its board. Read-only; shared by all views of the same moment."""
+    """An engine's state with the names of its board. Read-only; shared by all views of the same moment."""
 
     def __init__(self, engine: Engine, state: State) -> None:
         self.engine = engine
         self.state = state
 
     def __getstate__(self) -> dict[str, object]:
-        return {"engine": self.engine, "state": self.state}  # the rest is cached, and read-only mappings do not copy
+        return {"engine": self.engine, "state": self.state}  # the rest is a cache, and mapping proxies cannot be copied
 
     @property
     def board(self) -> Board:
@@ -83,7 +83,7 @@ class Position:
 
     @functools.cached_property
     def influence(self) -> UnitsView:
-        """Power -> the provinces it was the last to stand in."""
+        """Power -> the provinces that it was the last to occupy."""
         held: dict[str, list[str]] = {power: [] for power in self.board.powers}
         for province, power in zip(self.board.provinces, self.state.influence.tolist(), strict=True):
             if power >= 0:
@@ -125,20 +125,20 @@ class Position:
         return self._slots[0][slot]
 
     def slots(self, power: int) -> list[int]:
-        """The slots that a power may order, sorted."""
+        """The slots for which a power may give orders, sorted."""
         return self._slots[1][power]
 
     def slot_province(self, slot: int) -> int:
-        """Where what a slot orders stands: index of a province."""
+        """The province of a slot's unit or centre, as an index."""
         return int(self.board.piece_province[self._ordered[slot, 1]])
 
     @functools.cached_property
     def _ordered(self) -> np.ndarray:
-        """What orders are for: dislodged units in retreats, else units; int32 [n, 2], power and piece."""
+        """The units to be ordered: dislodged units in retreats, else units; int32 [n, 2], power and piece."""
         return self.state.dislodged if self.state.phase_type == RETREATS else self.state.units
 
     def open_kinds(self, power: int, given: Sequence[int]) -> set[int]:
-        """The kinds of order that a power may give this Winter besides what it has given (`winter.open_kinds`)."""
+        """The kinds of order that a power may still give this Winter (see `winter.open_kinds`)."""
         builds, disbands = (int(limit[power]) for limit in self.adjustments)
         kinds = self.board.orders.kind[list(given)].tolist()
         return open_kinds(self.engine.rules, builds, disbands, int(self.state.welfare[power]), kinds)
@@ -150,19 +150,19 @@ class Position:
         return f"{power} may {what} {room} unit{'s' * (room != 1)} in {self.phase}"
 
     def winter_orders(self, power: int, given: Sequence[int]) -> np.ndarray:
-        """What a power may order this Winter beside what it has ordered; without WAIVE and transfers: int32 [n]."""
+        """The orders that a power may still give this Winter, without WAIVE and transfers: int32 [n]."""
         chosen = set(given)
         lists = [orders for orders in map(self.slot_orders, self.slots(power)) if chosen.isdisjoint(orders.tolist())]
         free = np.concatenate(lists) if lists else np.zeros(0, np.int32)
         return free[np.isin(self.board.orders.kind[free], list(self.open_kinds(power, given)))]
 
     def slot_name(self, slot: int) -> str:
-        """What a slot of the legal orders orders: a unit ("A PAR"), or an empty home centre ("PAR")."""
+        """The name of a slot: a unit ("A PAR") or an empty home centre ("PAR")."""
         rows = self._ordered
         return self.board.pieces[rows[slot, 1]] if slot < len(rows) else self.board.centers[slot - len(rows)]
 
     def legal_orders(self, power: str) -> dict[str, tuple[str, ...]]:
-        """What can be ordered -> its legal orders, for one power (see `View.legal_orders`)."""
+        """Unit or home centre -> its legal orders, for one power (see `View.legal_orders`)."""
         texts = self.board.orders.texts
         return {
             self.slot_name(slot): tuple(texts[number] for number in self.slot_orders(slot).tolist())
@@ -188,7 +188,7 @@ def parse_phase(text: object, board: Board, years: int) -> tuple[int, int]:
     """Phase number and year index of a short name such as "F1905M".
 
     Raises:
-        PositionError: not such a name, or a year outside the game.
+        PositionError: it is not a phase name, or its year is outside the game.
     """
     names = {f"{SEASONS[phase]}{kind}": phase for phase, kind in enumerate("MRMRA")}
     if isinstance(text, str) and len(text) <= LONGEST_PHASE and text[1:-1].isdecimal() and text[0] + text[-1] in names:

@@ -1,4 +1,4 @@
-"""Press: messages, who may write to whom, and who may read what.
+"""Press: messages, who may write to whom, and who may read them.
 
 Free text
     With ``press="text"`` a message is any text of up to 4,000 characters.
@@ -17,13 +17,13 @@ Tokens
     5       refuse
     ======  ========================
 
-    In arrays and actions a word is its number, everywhere else itself: a message is a `Message` as in free text, in
-    views, records and saved games. A player sends each recipient at most one word a round. Words bind nobody; what they
-    come to mean is the players' affair. `VOCABULARY_VERSION` goes up whenever a number changes its word: whatever keeps
-    numbers (a learned player's weights) should keep the version with them.
+    In arrays and actions a word is given by its number, everywhere else (views, records, saved games) by its text: a
+    message is a `Message` as with free text. A player sends each recipient at most one word a round. Words are not
+    binding; their meaning is up to the players. `VOCABULARY_VERSION` goes up whenever a number changes its word:
+    whatever stores numbers (a learned player's weights) should store the version, too.
 
-What was heard
-    Observations of games with tokens have an array of the words that the observer has heard and said in this phase, see
+Observations
+    In games with tokens observations include the words that the observer has heard and said in this phase, see
     `observe_messages`.
 """
 
@@ -46,12 +46,12 @@ MEDIATOR = "MEDIATOR"
 MAX_MESSAGE_LENGTH = 4000  # characters
 VOCABULARY_VERSION = 1
 TOKENS = ("propose peace", "propose demilitarisation", "ask for support", "accept", "refuse")
-COLUMNS = 3  # of `observe_messages`, a round
+COLUMNS = 3  # of `observe_messages`, per round
 
 
 @dataclass(frozen=True)
 class Message:
-    """A message: data, never instructions. Visible to its sender, its recipient, and to all if sent to GLOBAL.
+    """A message: data, never instructions. Visible to its sender and recipient; to all if sent to GLOBAL.
 
     Attributes:
         phase: short name of the phase in which it was sent.
@@ -69,34 +69,34 @@ class Message:
 
 
 def players(board: Board, rules: Rules) -> tuple[str, ...]:
-    """Everybody who takes part: the powers, and the mediator where the rules have one."""
+    """All players: the powers, and the mediator if the rules have one."""
     return (*board.powers, MEDIATOR) if rules.mediator else board.powers
 
 
 def recipients(board: Board, rules: Rules, sender: str) -> tuple[str, ...]:
-    """Whom `sender` may write to."""
+    """The players that `sender` may write to."""
     return (*(player for player in players(board, rules) if player != sender), GLOBAL)
 
 
 def speakers(position: Position) -> list[str]:
-    """Who is asked for messages: the mediator, and powers that are not eliminated."""
+    """The players that are asked for messages: the mediator, and powers that are not eliminated."""
     everybody = players(position.board, position.engine.rules)
     return [player for player in everybody if player == MEDIATOR or position.is_alive(player)]
 
 
 def vocabulary(rules: Rules) -> tuple[str, ...]:
-    """The words that messages are made of; empty where they are free text, or there are none."""
+    """The words of messages; empty with free text and without press."""
     return TOKENS if rules.has_tokens else ()
 
 
 def check_message(
     board: Board, rules: Rules, sender: object, recipient: object, text: object, message_round: object
 ) -> None:
-    """Refuse what must not be sent.
+    """Check that a message may be sent.
 
     Raises:
-        PressError: no press in this game, unknown sender, recipient or round, or a text that is empty, too long, no
-            text, or (in a game with tokens) no word of the vocabulary.
+        PressError: no press in this game, unknown sender, recipient or round, or the text is empty, too long, not a
+            string, or (in a game with tokens) not a word of the vocabulary.
     """
     if not rules.has_press:
         raise PressError("this game has no press: make it with press='text' or 'tokens' and message_rounds >= 1")
@@ -139,7 +139,7 @@ def _check_text(where: str, text: object) -> None:
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise PressError(f"{where} is no valid Unicode text: {error}") from error
+        raise PressError(f"{where} is not valid Unicode: {error}") from error
 
 
 def messages_space(board: Board, rules: Rules) -> spaces.Box:
@@ -148,18 +148,18 @@ def messages_space(board: Board, rules: Rules) -> spaces.Box:
 
 
 def observe_messages(board: Board, rules: Rules, player: str, messages: Iterable[Message]) -> np.ndarray:
-    """The words of one phase as `player` heard and said them: int8 [players, 3 * rounds], 0 is silence.
+    """The words that `player` heard and said in one phase: int8 [players, 3 * rounds], 0 is silence.
 
-    Rows are the players: powers as in the board's observation, so the observer first (the mediator sees them in the
-    board's sequence); the mediator, if there is one, is last. Columns are three a round, the first round first:
+    Rows are the players: powers as in the board's observation, so the observer first (for the mediator, in the board's
+    sequence); the mediator, if there is one, is last. Each round has three columns:
 
     1. what the row's player said to the observer alone,
-    2. what the row's player said to all; the observer's own row tells what it said to all itself,
+    2. what the row's player said to all (in the observer's row: what the observer itself said to all),
     3. what the observer said to the row's player alone.
 
     Args:
-        messages: all messages of the phase, whoever can see them. Of several between the same two in one round the
-            last counts.
+        messages: all messages of the phase, whoever can see them. Of several between the same two players in one round
+            the last counts.
     """
     number = len(board.powers)
     first = 0 if player == MEDIATOR else board.power_index[player]

@@ -1,10 +1,10 @@
 """Saved games: JSON, a superset of what the `diplomacy` package saves, readable by its viewers.
 
 A record is ``{"id", "map", "rules", "phases": [...], "welfare_env": {...}}``. A phase has the position at its start
-(``state``), ``orders``, ``results``, ``messages`` and, ours, ``void`` (refused orders with reasons); the last entry is
-the present position. ``welfare_env`` holds the format number, our `Rules`, centres of the map, years played, scores,
-the digest of a map file and, since format 2, the SHA-256 of all this; callers may add keys to it, which the SHA-256
-leaves out. Nothing in a record depends on the time or the machine.
+(``state``), ``orders``, ``results``, ``messages`` and, in addition to the package's format, ``void`` (refused orders
+with reasons); the last entry is the current position. ``welfare_env`` holds the format number, our `Rules`, the number
+of centres, years played, scores, the digest of a map file and, since format 2, the SHA-256 of all this; callers may add
+keys to it, which the SHA-256 leaves out. Records do not depend on the time or the machine.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ WITHOUT_DIGEST = 1  # the format of earlier versions
 OWN_KEYS = ("format", "rules", "num_centers", "years_played", "scores", "winner", "map_digest")
 UPSTREAM_RULES = ["NO_PRESS", "POWER_CHOICE"]
 LARGEST_FILE = 64 * 2**20  # bytes; ten years of full press are one or two
-DEEPEST = 20  # lists and objects in each other; a record has six
+DEEPEST = 20  # levels of nested lists and objects; a record has six
 COMPLETED = "COMPLETED"
 
 
@@ -43,13 +43,13 @@ def to_record(
     void: dict[str, tuple[Void, ...]],
     messages: tuple[Message, ...],
 ) -> dict[str, Any]:
-    """A game so far as plain JSON types.
+    """A game as plain JSON types.
 
     Args:
         history: the phases played.
-        position: the present one, with what was ordered, refused and said in it so far.
+        position: the current one, with its orders, refused orders and messages so far.
     """
-    clock = itertools.count()  # in place of times: the upstream format wants a number a message, unique in the game
+    clock = itertools.count()  # instead of times: the upstream format wants a unique number for each message
     phases = [_phase(past.position, past.orders, past.void, past.results, past.messages, clock) for past in history]
     phases.append(_phase(position, orders, void, {}, messages, clock))
     board, winner = position.board, position.state.winner
@@ -73,7 +73,7 @@ def to_record(
 
 
 def digest_of(record: dict[str, Any]) -> str:
-    """SHA-256 of what we write into a record, in one form of JSON; keys that callers added are left out."""
+    """SHA-256 of a record as canonical JSON, without keys that callers added."""
     ours = {key: record.get(key) for key in ("id", "map", "rules", "phases")}
     extra = record["welfare_env"]
     text = json.dumps([ours, {key: extra.get(key) for key in OWN_KEYS}], sort_keys=True, separators=(",", ":"))
@@ -81,7 +81,7 @@ def digest_of(record: dict[str, Any]) -> str:
 
 
 def years_played(history: Sequence[PhaseRecord], position: Position) -> int:
-    """Years that have been finished since the game began (which may be in any position)."""
+    """Years finished since the game began, which may be in any position."""
     state = position.state
     first = history[0].position.state.year if history else state.year
     return state.year - first + state.done
@@ -125,7 +125,7 @@ def _state(position: Position) -> dict[str, Any]:
 
 
 def _builds(position: Position) -> dict[str, dict[str, Any]]:
-    """What the upstream format tells of Winters: units to build (or, negative, to remove) and where."""
+    """The upstream format's entry for Winter: units to build (negative: to remove) and where."""
     builds, disbands = position.adjustments
     told = {}
     for number, power in enumerate(position.board.powers):
@@ -149,7 +149,7 @@ def _message(message: Message, number: int) -> dict[str, Any]:
 
 
 def save_record(record: dict[str, Any], path: str | os.PathLike[str]) -> None:
-    """Write a record; the file appears whole or not at all.
+    """Write a record. Writes are atomic.
 
     Raises:
         RecordError: the file cannot be written.
@@ -157,8 +157,8 @@ def save_record(record: dict[str, Any], path: str | os.PathLike[str]) -> None:
     target = _path(path)
     draft = target.with_name(f".{target.name[:40]}.{os.getpid()}.draft")
     try:
-        if target.exists() and not target.is_file():  # a folder; a device or a pipe, which would be replaced
-            raise RecordError(f"cannot write {str(target)!r:.300}: it is no regular file")
+        if target.exists() and not target.is_file():  # a folder, or a device or pipe, which would be replaced
+            raise RecordError(f"cannot write {str(target)!r:.300}: it is not a regular file")
         with open(draft, "w", encoding="utf-8") as file:
             json.dump(record, file, ensure_ascii=False)
             file.flush()
@@ -173,7 +173,7 @@ def save_record(record: dict[str, Any], path: str | os.PathLike[str]) -> None:
 def _reason(error: Exception) -> str:
     if isinstance(error, OSError):
         return error.strerror or str(error)
-    return "the name or the text is no valid Unicode"
+    return "the name or the text is not valid Unicode"
 
 
 def _path(path: object) -> Path:
@@ -187,7 +187,7 @@ def load_record(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Read a record.
 
     Raises:
-        RecordError: no such file, no regular one (a folder, a pipe, a device), too large, or no JSON of a saved game.
+        RecordError: the file is missing, not a regular file, too large, or not the JSON of a saved game.
     """
     source = _path(path)
     shown = repr(str(source))[:300]
@@ -198,15 +198,15 @@ def load_record(path: str | os.PathLike[str]) -> dict[str, Any]:
     try:
         record = json.loads(content.decode())
     except (ValueError, RecursionError) as error:
-        raise RecordError(f"{shown} is damaged or no saved game (JSON expected): {error!s:.200}") from error
+        raise RecordError(f"{shown} is damaged or not a saved game (JSON expected): {error!s:.200}") from error
     if not isinstance(record, dict) or not isinstance(record.get("phases"), list) or not record["phases"]:
-        raise RecordError(f'{shown} is no saved game: it has no list of "phases"')
+        raise RecordError(f'{shown} is not a saved game: it has no list of "phases"')
     return record
 
 
 def _content(source: Path, shown: str) -> bytes:
-    if not stat.S_ISREG(source.stat().st_mode):  # before it is opened: a pipe would wait for a writer
-        raise RecordError(f"cannot read {shown}: it is no regular file")
+    if not stat.S_ISREG(source.stat().st_mode):  # checked before opening: a pipe would wait for a writer
+        raise RecordError(f"cannot read {shown}: it is not a regular file")
     with source.open("rb") as file:
         content = file.read(LARGEST_FILE + 1)
     if len(content) > LARGEST_FILE:
@@ -216,7 +216,7 @@ def _content(source: Path, shown: str) -> bytes:
 
 @contextlib.contextmanager
 def checked(record: dict[str, Any], allow_edited: bool) -> Iterator[None]:
-    """Check a record, and name what turns out to be wrong with it while it is played again.
+    """Check a record, and turn errors while it is replayed into a `RecordError`.
 
     Raises:
         RecordError: a part is missing, malformed or (unless allowed) edited.
@@ -235,7 +235,7 @@ def checked(record: dict[str, Any], allow_edited: bool) -> Iterator[None]:
 
 
 def _check_depth(record: object) -> None:
-    """That nothing is nested so deep that to print or compare it would end in a RecursionError."""
+    """Check that nothing is nested so deeply that printing or comparing it raises RecursionError."""
     layer = [record]
     for _ in range(DEEPEST):
         layer = [part for whole in layer for part in _parts(whole)]
@@ -253,13 +253,13 @@ def _check_digest(record: dict[str, Any]) -> None:
         return
     if extra.get("sha256") != digest_of(record):
         raise RecordError(
-            "saved game was edited or is damaged: it is not what its SHA-256 says. To load it all the same, and play "
+            "saved game was edited or is damaged: it does not match its SHA-256. To load it nevertheless, and replay "
             "what it says, pass allow_edited=True"
         )
 
 
 def _map_name(record: dict[str, Any], map_name: str | None) -> str:
-    """A record's map. It may name an installed map or a toy board; a file is read only if the caller names it."""
+    """A record's map: an installed map or a toy board; a file only if the caller gives its path."""
     name = map_name if map_name is not None else record["map"]
     if map_name is None and not (isinstance(name, str) and is_known(name)):
         raise RecordError(f"saved game is on the map {name!r:.100}: to read a map file, give its path as map_name")
@@ -299,7 +299,7 @@ def _rules(record: dict[str, Any]) -> Rules:
 
 
 def compare(position: Position, phase: dict[str, Any], number: int) -> None:
-    """That a position is that at the start of a recorded phase.
+    """Check that a position is the one at the start of a recorded phase.
 
     Raises:
         RecordError: it is not.
@@ -314,18 +314,18 @@ def compare(position: Position, phase: dict[str, Any], number: int) -> None:
         if _sorted(theirs) != _sorted(ours[key]):
             raise RecordError(
                 f"saved game is damaged: {key} of {phase['name']} do not follow from the orders before: "
-                f"recorded {theirs!s:.300}, played again {ours[key]!s:.300}"
+                f"recorded {theirs!s:.300}, replayed {ours[key]!s:.300}"
             )
 
 
 def compare_all(played: dict[str, Any], record: dict[str, Any]) -> None:
-    """That our own record comes out as it went in, but for keys that callers added to "welfare_env".
+    """Check that the replayed game gives the same record, except for keys that callers added to "welfare_env".
 
     Raises:
         RecordError: it does not.
     """
     ours = json.loads(json.dumps(played))
-    for key in ("format", "sha256", "map_digest"):  # compared before
+    for key in ("format", "sha256", "map_digest"):  # already compared
         ours["welfare_env"].pop(key, None)
     for mine, theirs in zip(ours["phases"], record["phases"], strict=True):
         _compare_parts(mine, theirs, f"phase {mine['name']}")
@@ -336,7 +336,7 @@ def _compare_parts(ours: dict[str, Any], theirs: dict[str, Any], where: str) -> 
     for key, value in ours.items():
         if json.loads(json.dumps(theirs[key])) != value:
             raise RecordError(
-                f"saved game is damaged: {key} of {where}: recorded {theirs[key]!r:.200}, played again {value!r:.200}"
+                f"saved game is damaged: {key} of {where}: recorded {theirs[key]!r:.200}, replayed {value!r:.200}"
             )
 
 
@@ -345,10 +345,10 @@ def _sorted(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def text_of(value: object) -> str:
-    """A text of a record.
+    """Check that a value in a record is a string.
 
     Raises:
-        RecordError: it is none.
+        RecordError: it is not a string.
     """
     if isinstance(value, str):
         return value

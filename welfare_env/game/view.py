@@ -1,4 +1,4 @@
-"""What one player may see: a read-only snapshot in words, built only where it is touched."""
+"""What one player may see: a read-only snapshot in words, built lazily."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class View:
     """The game as `power` sees it at one moment. Later moves do not change it.
 
     Attributes:
-        power: whose view this is; "MEDIATOR" has no units and sees what all see.
-        asked: "messages" or "orders", what the player is asked for.
+        power: the player whose view this is; "MEDIATOR" has no units and sees only public information.
+        asked: "messages" or "orders": what the player is asked for.
         message_round: 1 .. R when asked for messages, else 0.
         messages: the messages of this phase that the player can see, in the order they were sent.
     """
@@ -47,11 +47,11 @@ class View:
         self.message_round = message_round
         self._pending = pending
 
-    # The position is public knowledge.
+    # The position is public.
 
     @property
     def state(self) -> State:
-        """The position as arrays: what learned players read (`welfare_env.engine.State`)."""
+        """The position as arrays, for learned players (`welfare_env.engine.State`)."""
         return self._position.state
 
     @property
@@ -124,11 +124,11 @@ class View:
         """Power -> its score under ``rules.scoring`` if the game ended now."""
         return dict(self._position.scores)
 
-    # What only this player knows or may do.
+    # What only this player knows, and what it may do.
 
     @functools.cached_property
     def legal_orders(self) -> dict[str, tuple[str, ...]]:
-        """What can be ordered -> its legal orders.
+        """Unit or home centre -> its legal orders.
 
         Movement: unit -> orders. Retreats: dislodged unit -> retreats and disband. Winter: unit -> its disband, where
         that is allowed, and empty home centre ("PAR") -> builds. Transfers (`GIVE`) are not listed.
@@ -152,12 +152,12 @@ class View:
 
     @property
     def recipients(self) -> tuple[str, ...]:
-        """Whom the player may write to; empty without press."""
+        """The players it may write to; empty without press."""
         return recipients(self.board, self.rules, self.power) if self.rules.has_press else ()
 
     @property
     def vocabulary(self) -> tuple[str, ...]:
-        """The words that a message must be one of; empty where messages are free text, and without press."""
+        """The words of messages; empty with free text and without press."""
         return vocabulary(self.rules)
 
     @functools.cached_property
@@ -176,7 +176,7 @@ class View:
         """The action that gives all orders of the phase at once, as strings.
 
         Raises:
-            ActionError: no list of strings.
+            ActionError: not a list of strings.
         """
         given = _listed(orders)
         if given is None or not all(isinstance(order, str) for order in given):
@@ -186,10 +186,10 @@ class View:
     def encode_messages(self, messages: Sequence[tuple[str, str]]) -> Any:
         """The action that sends (recipient, text) pairs in a message round; several to one recipient are joined.
 
-        Where the rules have a vocabulary, a text is one of its words, and joined ones are refused.
+        If the rules have a vocabulary, a text must be one of its words, and joined ones are refused.
 
         Raises:
-            ActionError: no list of pairs of strings.
+            ActionError: not a list of pairs of strings.
         """
         joined: dict[str, str] = {}
         for recipient, text in _pairs(self.power, messages):
@@ -201,7 +201,7 @@ class View:
         return self.board.power_index[self.power]
 
     def __getstate__(self) -> dict[str, object]:
-        """Without what the player cannot see: a copy may end up in another process."""
+        """Without what the player cannot see, since a copy may be sent to another process."""
         state = {name: value for name, value in self.__dict__.items() if name not in ("messages", "history")}
         seen = self.messages, self.history
         return state | {"_all_messages": seen[0], "_all_history": seen[1], "_lengths": (len(seen[0]), len(seen[1]))}
@@ -209,7 +209,7 @@ class View:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, View):
             return NotImplemented
-        # Not the number of all messages: it would tell that others whisper.
+        # Not the number of all messages: it would reveal private messages of others.
         mine = (self.power, self.asked, self.message_round, self._lengths[1], self.messages, self.orders)
         theirs = (other.power, other.asked, other.message_round, other._lengths[1], other.messages, other.orders)
         return mine == theirs and self._position.state.same_as(other._position.state)
@@ -221,10 +221,10 @@ class View:
 
 
 def _pairs(power: str, messages: object) -> list[tuple[str, str]]:
-    """Messages as given to `View.encode_messages`.
+    """Check the messages given to `View.encode_messages`.
 
     Raises:
-        ActionError: no list of pairs of strings.
+        ActionError: not a list of pairs of strings.
     """
     given = _listed(messages)
     if given is None or not all(map(_is_pair, given)):
@@ -233,7 +233,7 @@ def _pairs(power: str, messages: object) -> list[tuple[str, str]]:
 
 
 def _listed(values: object) -> list[Any] | None:
-    """What can be gone through, but for texts, whose letters are not meant, and mappings; None: it cannot."""
+    """The values as a list; None for strings, mappings and anything that cannot be iterated over."""
     if isinstance(values, Iterable) and not isinstance(values, (str, bytes, Mapping)):
         return list(values)
     return None

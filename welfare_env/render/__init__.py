@@ -1,1 +1,1 @@
-"""Drawings of a game. Each kind is imported only when it is asked for."""
+"""Drawings of a game. Each kind is imported on first use."""

@@ -1,9 +1,9 @@
-"""What answers: language models behind a provider's SDK, made-up ones, and kept replies.
+"""Language models: behind a provider's SDK, made-up ones, and cached replies.
 
-`make_model` makes one from its name. `protocol` says what every model can do; `openai` and `anthropic` speak with the
-providers, and have in common `remote` (what is sent), `calls` (the tries of one call), `answers` (what comes back) and
-`limits` (waiting). `scripted` has models that need no server. `settings` checks what users write; `prices` and `budget`
-are about money; `cache` keeps replies on disk, and `shared` gives out one model per name and settings.
+`make_model` makes one from its name. `protocol` is the interface of every model; `openai` and `anthropic` talk to the
+providers, and share `remote` (requests), `retries` (the tries of one call), `answers` (responses) and `limits`
+(waiting). `scripted` has models that need no server. `settings` checks user input; `prices` and `budget` are about
+money; `cache` keeps replies on disk, and `shared_models` gives out one model per name and settings.
 """
 
 from agents.lm.models.anthropic import AnthropicModel

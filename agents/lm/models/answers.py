@@ -1,4 +1,4 @@
-"""What an answer says: its text, how it ended, and what it has used."""
+"""The content of an answer: its text, how it ended, and what it used."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from agents.lm.models.protocol import Finish
 
 MOST_TOKENS = 10**9  # of one answer
 _LONGEST_NUMBER = 30  # digits
-_DIALECTS = ("text", "output_text", None)  # what parts of text are called; some servers do not name them
+_DIALECTS = ("text", "output_text", None)  # the types of text parts; some servers leave the type out
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a server has answered. `counts` is None where it does not say, or nothing that can be so."""
+    """A server's answer. `counts` is None if it reports none, or impossible ones."""
 
     text: str
     finish: Finish
@@ -30,18 +30,18 @@ def parsed(content: bytes) -> Any:
     """The JSON of an answer.
 
     Raises:
-        Fault: it is none.
+        Fault: it is not JSON.
     """
     try:
         return json.loads(content, parse_int=_integer)
     except (ValueError, RecursionError) as error:
-        raise Fault("malformed", f"the answer of {len(content)} bytes is no JSON: {clean(str(error))}") from None
+        raise Fault("malformed", f"the answer of {len(content)} bytes is not JSON: {clean(str(error))}") from None
 
 
 def texts(content: Any) -> Iterator[str]:
-    """The texts of an answer's content: it is one itself, or a list of parts, some of which are texts.
+    """The texts of an answer's content: the content is a text, or a list of parts, some of which are texts.
 
-    What a model was thinking is no part of what it says.
+    The model's thinking is left out.
 
     Raises:
         TypeError: it is neither.
@@ -56,7 +56,7 @@ def texts(content: Any) -> Iterator[str]:
 
 
 def refusals(content: Any) -> Iterator[str]:
-    """The texts of the parts of an answer's content in which the model says that it does not want to answer.
+    """The texts of the parts of an answer's content in which the model refuses to answer.
 
     Raises:
         TypeError: it is neither a text nor a list of parts.
@@ -67,25 +67,25 @@ def refusals(content: Any) -> Iterator[str]:
 
 
 def joined(said: Iterable[str]) -> str:
-    """Texts of an answer as one, with what UTF-8 cannot hold replaced, so that it can be written down and sent on."""
+    """The texts of an answer joined, with characters that UTF-8 cannot encode replaced."""
     text = "".join(said)
     return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def finish_of(reason: Any, finishes: Mapping[Any, Finish]) -> Finish:
-    """How an answer ended, in our words."""
+    """How an answer ended, as one of our `Finish` words."""
     return finishes.get(reason, "other") if reason is None or isinstance(reason, str) else "other"
 
 
 def field(value: Any, name: str) -> Any:
-    """What an object of JSON has under a name; None where it has nothing, or is none."""
+    """A field of a JSON object; None if it is missing, or the value is not an object."""
     return value.get(name) if isinstance(value, dict) else None
 
 
 def count(number: Any) -> int | None:
-    """A number of tokens; None for what is no such number."""
+    """A number of tokens; None if it is not a valid one."""
     if isinstance(number, float) and number.is_integer():
-        number = int(number)  # JSON has one kind of numbers, and some servers write 12.0
+        number = int(number)  # JSON has only one type of numbers, and some servers write 12.0
     is_one = isinstance(number, int) and not isinstance(number, bool) and 0 <= number <= MOST_TOKENS
     return number if is_one else None
 
@@ -104,5 +104,5 @@ def _text(text: Any) -> Iterator[str]:
 
 
 def _integer(digits: str) -> int | float:
-    """A whole number of any length; Python refuses to read those of thousands of digits as such."""
+    """A whole number of any length, where Python refuses to parse thousands of digits."""
     return int(digits) if len(digits) <= _LONGEST_NUMBER else float(digits)

@@ -13,7 +13,7 @@ from agents.lm.models.protocol import Block, Finish, Request
 from agents.lm.models.remote import RemoteModel
 
 MAX_CACHE_MARKS = 4
-"""The server takes no more marks of prefixes to be remembered."""
+"""Largest number of cache marks that the server accepts."""
 
 _FINISHES: dict[Any, Finish] = {
     **{"end_turn": "stop", "stop_sequence": "stop", "refusal": "refusal"},
@@ -25,11 +25,11 @@ class AnthropicModel(RemoteModel):
     """A model asked through the `anthropic` SDK.
 
     Args:
-        model: as the server calls it.
+        model: the model's name on the server.
         **options: as for `RemoteModel`; `base_url` is without "/v1" here.
 
     Raises:
-        ConfigError: an option that makes no sense, or a budget in dollars without a price.
+        ConfigError: an invalid option, or a budget in dollars without a price.
     """
 
     PROVIDER: ClassVar[str] = "anthropic"
@@ -52,16 +52,16 @@ class AnthropicModel(RemoteModel):
         schema, sampling = self.schema(request, without), self.sampling(request, without)
         if schema is not None:
             output["format"] = {"type": "json_schema", "schema": schema}
-        # The SDK has no arguments for sampling any more, which older models know; and it walks through every value of
-        # its own arguments, which takes long in a schema of 500 orders.
+        # The SDK no longer has arguments for sampling, which older models know; and it walks through every value of its
+        # own arguments, which takes long for a schema of 500 orders.
         extra = {"output_config": output, **sampling} if output else sampling
         return body | {"extra_body": extra} if extra else body
 
     def read(self, payload: Any) -> Answer:
-        """What the JSON of an answer says.
+        """Reads the JSON of an answer.
 
         Raises:
-            KeyError, IndexError, TypeError, ValueError, AttributeError: it is not what the interface promises.
+            KeyError, IndexError, TypeError, ValueError, AttributeError: it violates the interface.
         """
         text, finish = joined(texts(payload["content"])), finish_of(payload.get("stop_reason"), _FINISHES)
         return Answer(text, finish, clean(payload.get("model")), _counts(payload.get("usage")))
@@ -76,10 +76,10 @@ class AnthropicModel(RemoteModel):
 
 
 def _pieces(blocks: tuple[Block, ...]) -> Iterator[Block]:
-    """The blocks with those between two marks joined: the server takes no blank ones.
+    """The blocks, joined between marks: the server does not accept blank ones.
 
-    Every mark stays the end of a piece, even where it is not sent, since the server looks for prefixes that it
-    remembers at the ends of pieces.
+    Every mark stays the end of a piece, even if it is not sent, since the server looks up cached prefixes at the ends
+    of pieces.
     """
     text = ""
     for block in blocks:
@@ -92,7 +92,7 @@ def _pieces(blocks: tuple[Block, ...]) -> Iterator[Block]:
 
 
 def _marked(system: list[Block], user: list[Block]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Both prompts as the server wants them, with the last marks that it takes."""
+    """Both prompts in the server's format, with as many of the last marks as it accepts."""
     blocks = [*system, *user]
     kept = [number for number, block in enumerate(blocks) if block.cache][-MAX_CACHE_MARKS:]
     wire: list[dict[str, Any]] = [{"type": "text", "text": block.text} for block in blocks]
@@ -102,7 +102,7 @@ def _marked(system: list[Block], user: list[Block]) -> tuple[list[dict[str, Any]
 
 
 def _counts(usage: Any) -> Counts | None:
-    """The server counts the three kinds of tokens of a prompt apart."""
+    """The counts of an answer; the server reports the three kinds of prompt tokens separately."""
     plain, output = count(field(usage, "input_tokens")), count(field(usage, "output_tokens"))
     cached = count(field(usage, "cache_read_input_tokens")) or 0
     written = count(field(usage, "cache_creation_input_tokens")) or 0

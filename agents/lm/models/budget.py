@@ -1,4 +1,4 @@
-"""So many tokens or dollars, and not one call more."""
+"""A hard budget of tokens or dollars for all calls of a run."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from agents.lm.models.protocol import NO_USAGE, Usage
 
 
 class Hold(Turn):
-    """What a call in progress may cost, and, once it is known, what it did cost. Made by `Budget.hold`.
+    """What a call in progress may cost and, once known, what it did cost. Made by `Budget.hold`.
 
     Attributes:
-        usage: what it has used so far.
-        tokens, dollars: the most that it can use, if the server keeps to what it is asked for.
-        who: is asked; None for nobody in particular.
+        usage: usage so far.
+        tokens, dollars: the most that it can use, if the server respects the request's limits.
+        who: the model that is asked; None if it does not matter.
         ticket: done when the call may begin, or is refused.
     """
 
@@ -29,7 +29,7 @@ class Hold(Turn):
         self.ticket: Future[None] = Future()
 
     def spend(self, usage: Usage) -> None:
-        """Notes what was used."""
+        """Records usage."""
         self.usage += usage
 
     def _enter(self) -> Future[None]:
@@ -41,23 +41,22 @@ class Hold(Turn):
 
 
 class Budget:
-    """What all calls of a run together may use; shared by any number of models and threads.
+    """A limit on the total usage of a run; shared by any number of models and threads.
 
-    A call is let through when what was used, the most that the calls in progress can use, and the most that it can use
-    itself (its prompt, and a reply of full length) stay within the limits. If it only has to be seen what the calls in
-    progress use, it waits for them. If it would exceed the limits whatever they use, it is refused, and with it all
-    later ones.
+    A call is let through if past usage, the most that calls in progress can use, and the most that it can use itself
+    (its prompt, and a reply of full length) stay within the limits. If that depends on what the calls in progress
+    really use, it waits for them. If it would exceed the limits in any case, it is refused, and so are all later ones.
 
-    A prompt is taken for as many tokens as it and its schema have bytes, three to four times what it has in the end, so
-    some of a small budget stays unused. An answer that was lost counts as paid for in full. What a server reports is
-    what is paid: one that reports more than it was asked for can exceed a budget. So the first call to each is let
-    through alone, and the next ones are expected to use as many times too much as the worst before them.
+    A prompt is counted as as many tokens as it and its schema have bytes, three to four times the real number, so part
+    of a small budget stays unused. A lost answer counts as paid for in full. What a server reports counts as paid: a
+    server that reports more than it was asked for can exceed a budget. So the first call to each server is let through
+    alone, and later ones are expected to exceed their requests by the worst factor seen so far.
 
-    It counts from the moment it is made: what an earlier run has used is not in it, and replies from a cache are free.
+    It counts from its creation: usage of earlier runs is not included, and replies from a cache are free.
 
     Args:
-        max_tokens: of prompts and replies together; None for any number.
-        max_dollars: US dollars; None for any amount.
+        max_tokens: limit on tokens of prompts and replies together; None for no limit.
+        max_dollars: limit in US dollars; None for no limit.
 
     Raises:
         ConfigError: a limit that is not above 0.
@@ -70,27 +69,27 @@ class Budget:
         self.max_tokens, self.max_dollars = max_tokens, max_dollars
         self._spent = NO_USAGE
         self._waiting: deque[Hold] = deque()
-        self._held: dict[Hold, tuple[float, float]] = {}  # calls in progress: the tokens and dollars set aside for each
-        self._excess: dict[Hashable, float] = {}  # of those who have reported: how many times too much, 1 or more
+        self._held: dict[Hold, tuple[float, float]] = {}  # calls in progress -> tokens and dollars reserved
+        self._excess: dict[Hashable, float] = {}  # model -> factor by which it exceeds its requests, 1 or more
         self._refusal = ""
         self._lock = Lock()
 
     @property
     def spent(self) -> Usage:
-        """What was used so far; its dollars are None once a call had no price."""
+        """Usage so far; its dollars are None once a call had no price."""
         with self._lock:
             return self._spent
 
     def hold(self, tokens: int, dollars: float | None, who: Hashable = None) -> Hold:
-        """Sets aside what a call may use at most, while it is in progress; tell the `Hold` what it has used.
+        """Reserves what a call may use at most while it is in progress; report real usage to the `Hold`.
 
-        To be used with `with` by threads and with `async with` by tasks. Entering it waits for other calls, or raises
+        Use it with `with` in threads and `async with` in tasks. Entering it waits for other calls, or raises
         `BudgetError`: too little is left, or a call was refused before, or dollars are limited and there is no price.
 
         Args:
-            tokens: of prompt and reply.
-            dollars: None where no price is known.
-            who: is asked; of one who reports more than that, more is expected the next time.
+            tokens: tokens of prompt and reply.
+            dollars: None if no price is known.
+            who: the model that is asked; if it reports more than that, more is expected the next time.
         """
         return Hold(self, tokens, dollars, who)
 
@@ -100,7 +99,7 @@ class Budget:
             self._admit()
 
     def _end(self, hold: Hold) -> None:
-        """A call is over, or it has given up waiting."""
+        """Ends a call, or its waiting."""
         with self._lock:
             if self._held.pop(hold, None) is not None:
                 self._spent += hold.usage
@@ -115,7 +114,7 @@ class Budget:
             self._excess[hold.who] = max(times)
 
     def _admit(self) -> None:
-        """Lets in, or refuses, whoever is first and need not wait any longer."""
+        """Admits or refuses the first calls in the queue that need not wait any longer."""
         while self._waiting:
             hold = self._waiting[0]
             tokens, dollars = self._expected(hold)
@@ -133,12 +132,12 @@ class Budget:
                 hold.ticket.set_result(None)
 
     def _expected(self, hold: Hold) -> tuple[float, float]:
-        """What a call may use, in tokens and dollars, after all that was seen of whom it asks."""
+        """What a call may use, in tokens and dollars, given the excess reported by its model so far."""
         times = self._excess.get(hold.who, 1.0)
         return times * hold.tokens, times * (hold.dollars or 0.0)
 
     def _has_to_wait(self, hold: Hold, tokens: float, dollars: float) -> bool:
-        """Whether it depends on the calls in progress."""
+        """Whether the decision depends on calls in progress."""
         if not self._held or (self.max_tokens is None and self.max_dollars is None):
             return False
         if hold.who not in self._excess and any(other.who == hold.who for other in self._held):
@@ -149,7 +148,7 @@ class Budget:
         return self.max_dollars is not None and (self._spent.dollars or 0.0) + held_dollars + dollars > self.max_dollars
 
     def _objection(self, hold: Hold, tokens: float, dollars: float) -> str:
-        """Why a call is not allowed, whatever those in progress use; empty when it is."""
+        """Why a call is not allowed, whatever those in progress use; "" if it is."""
         spent = self._spent
         if self.max_tokens is not None and spent.tokens + tokens > self.max_tokens:
             return f"the budget of {self.max_tokens:,} tokens does not allow another call: " + self._taken(
@@ -166,7 +165,7 @@ class Budget:
         return ""
 
     def _taken(self, hold: Hold, spent: str, wanted: str) -> str:
-        """What is taken of the budget already; a zero is not told."""
+        """The used part of the budget as a text; left out if zero."""
         times = self._excess.get(hold.who, 1.0)
         used = f"{spent} were spent in this run, and " if spent.strip("0.") else ""
         learned = f" (its server has reported {times:.1f} times what it was asked for)" if times > 1 else ""

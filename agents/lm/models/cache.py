@@ -1,7 +1,7 @@
-"""Replies kept on disk, so that a run that was broken off goes on without paying again.
+"""Replies cached on disk, so that an interrupted run can go on without paying again.
 
-A reply is found again by the model, its settings and the whole request. One SQLite file, written by any number of
-threads and processes; nothing in it is unpickled. It holds no prompts, and no keys.
+A reply is looked up by the model, its settings and the whole request. One SQLite file, which any number of threads and
+processes may write; nothing in it is unpickled. It contains no prompts and no keys.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from agents.lm.models.protocol import Finish, Model, Reply, Request, Usage
 from agents.storage import Layout
 
 KEY_VERSION = 1
-"""Part of every key: raise it when an equal request no longer means the same reply."""
+"""Part of every key: raise it when equal requests no longer mean the same reply."""
 
 _CREATE = """
 CREATE TABLE replies (
@@ -45,17 +45,17 @@ _LAYOUT = Layout(
     version=1,
     create=_CREATE,
     error=CacheError,
-    damaged="The file is damaged or keeps no replies: move it away or restore it from a copy, and run this again",
+    damaged="The file is damaged or has no replies: move it away or restore it from a copy, and run this again",
     safe="the replies kept so far",
     seconds=60.0,
-    is_durable=False,  # a killed process loses nothing, a power cut the last replies; the disk would cost more time
+    is_durable=False,  # a killed process loses nothing, a power cut the last replies; syncing would cost more time
 )
 
 
 def reply_key(model: Model, request: Request) -> str:
-    """The key of a reply: 64 hexadecimal digits, the same on every machine.
+    """The cache key of a request: 64 hexadecimal digits, the same on every machine.
 
-    The sequence of a schema's properties is part of it, since a reply follows it.
+    The sequence of a schema's properties is part of the key, since replies follow it.
     """
     asked = {field.name: getattr(request, field.name) for field in fields(request)}
     texts = [block.text.encode() for block in (*request.system, *request.user)]
@@ -65,17 +65,17 @@ def reply_key(model: Model, request: Request) -> str:
 
 
 class ResponseCache:
-    """A file of kept replies.
+    """A file of cached replies.
 
-    It is made with its folder when first used. A write-ahead log lies beside it and needs a local disk. A reply is
-    there in full or not at all, whenever a process is killed; a power cut may lose the last ones.
+    The file and its folder are made on first use. It has a write-ahead log beside it and needs a local disk. Writes are
+    atomic, even if a process is killed; a power cut may lose the last replies.
 
     Args:
-        path: of the SQLite file.
+        path: path of the SQLite file.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = Path(path).absolute()  # the process may go to another folder before the file is opened
+        self.path = Path(path).absolute()  # the working directory may change before the file is opened
         self._open_connection: sqlite3.Connection | None = None
         self._lock = RLock()
         self._asked: dict[str, Future[Reply]] = {}
@@ -87,14 +87,14 @@ class ResponseCache:
         self.close()
 
     def close(self) -> None:
-        """Lets go of the file. The next use opens it again."""
+        """Closes the file. The next use opens it again."""
         with self._lock:
             if self._open_connection is not None:
                 self._open_connection.close()
                 self._open_connection = None
 
     def get(self, key: str) -> Reply | ModelError | None:
-        """The reply with a key, or how the call failed, or None.
+        """The reply for a key, or the error of a failed call, or None.
 
         Raises:
             CacheError: the file cannot be read, or the reply does not match its checksum.
@@ -103,7 +103,7 @@ class ResponseCache:
         return self._unpacked(key, *rows[0]) if rows else None
 
     def put(self, key: str, model: Model, outcome: Reply | ModelError) -> Reply | ModelError:
-        """Keeps a reply, or how a call failed, unless there is one with its key. Returns what all shall use.
+        """Stores a reply or a failed call, unless the key is there already. Returns the stored one.
 
         Raises:
             CacheError: the file cannot be written or read.
@@ -114,7 +114,7 @@ class ResponseCache:
         return self.get(key) or outcome
 
     def count(self) -> int:
-        """How many replies there are, failed calls included.
+        """Number of replies, including failed calls.
 
         Raises:
             CacheError: the file cannot be read.
@@ -122,7 +122,7 @@ class ResponseCache:
         return int(self._run("SELECT count(*) FROM replies")[0][0])
 
     def models(self) -> list[dict[str, Any]]:
-        """Whose replies there are: "name" and "settings" of each.
+        """The models with replies in the file: "name" and "settings" of each.
 
         Raises:
             CacheError: the file cannot be read, or is damaged.
@@ -135,7 +135,7 @@ class ResponseCache:
             raise CacheError(f"{self.path}: the name of a model cannot be read. {_LAYOUT.damaged}") from error
 
     def forget_passing(self) -> None:
-        """Forgets the failures that may pass (see `CachedModel`): for the end of a run, when its games are kept.
+        """Deletes transient failures (see `CachedModel`); called at the end of a run, when its games are stored.
 
         Raises:
             CacheError: the file cannot be written.
@@ -144,7 +144,7 @@ class ResponseCache:
             self._run("DELETE FROM replies WHERE reply LIKE ?", f'{{"failed": "{kind}"%')
 
     def forget(self, key: str) -> None:
-        """Forgets what is kept under a key, if anything is.
+        """Deletes the entry of a key, if there is one.
 
         Raises:
             CacheError: the file cannot be written.
@@ -152,9 +152,9 @@ class ResponseCache:
         self._run("DELETE FROM replies WHERE key = ?", key)
 
     def promise(self, key: str, own: Future[Reply]) -> Future[Reply]:
-        """What is there, or the promise of one who is asking, or `own`, not done: then the caller has to ask.
+        """The stored reply, another caller's pending future, or `own`, pending: then the caller has to ask.
 
-        Having asked, it calls `keep`. Whatever goes wrong, this method included, it calls `give_up`.
+        Afterwards the caller calls `keep`, or `give_up` if anything fails, including this method.
 
         Raises:
             CacheError: the file cannot be read.
@@ -166,26 +166,26 @@ class ResponseCache:
             if kept is not None:
                 _settle(own, kept)
                 return own
-            own.set_running_or_notify_cancel()  # nobody who waits for it can cancel it for the others
+            own.set_running_or_notify_cancel()  # so that no waiter can cancel it for the others
             self._asked[key] = own
             return own
 
     def keep(self, key: str, own: Future[Reply], model: Model, outcome: Reply | ModelError) -> Reply:
-        """Keeps what a promise came to, and tells it to those who wait.
+        """Stores the outcome of a promise, and passes it to the waiters.
 
         Raises:
-            ModelError: that is what it came to.
+            ModelError: the call failed.
             CacheError: the file cannot be written or read.
         """
         self._end(key, own, self.put(key, model, outcome))
         return own.result()
 
     def give_up(self, key: str, own: Future[Reply], error: BaseException) -> None:
-        """Tells those who wait for a promise why it is not kept; does nothing if it was, or was never given."""
+        """Passes an error to the waiters of a promise; does nothing if it is done, or was never made."""
         self._end(key, own, error if isinstance(error, LMError) else _Abandoned())
 
     def _end(self, key: str, own: Future[Reply], outcome: Reply | Exception) -> None:
-        """May be interrupted at any place and called again."""
+        """May be interrupted at any point and called again."""
         with self._lock:
             if self._asked.get(key) is own:
                 if not own.done():
@@ -198,34 +198,34 @@ class ResponseCache:
         try:
             return _outcome(parse_json(text))
         except (ValueError, KeyError, TypeError) as error:
-            raise CacheError(f"{self.path}: {key} is no reply, though its checksum is right. {_CURE}") from error
+            raise CacheError(f"{self.path}: {key} is not a reply, though its checksum is right. {_CURE}") from error
 
     def _run(self, statement: str, *values: str) -> list[Any]:
-        """The rows that a statement gives."""
+        """The rows returned by a statement."""
         with self._lock, _LAYOUT.guard(self.path):
             if self._open_connection is None:
-                self._open_connection = _LAYOUT.connect(self.path, same_thread=False)  # they take turns by our lock
+                self._open_connection = _LAYOUT.connect(self.path, same_thread=False)  # threads take turns by our lock
             return self._open_connection.execute(statement, values).fetchall()
 
 
 class _Abandoned(Exception):
-    """Whoever was asking has been interrupted; somebody else has to."""
+    """The caller that was asking was interrupted; another one has to ask."""
 
 
 class CachedModel:
-    """A model that asks no question twice: as the model itself, but for what it costs.
+    """A model with a cache: behaves like the model itself, but never asks a question twice.
 
-    A kept reply is the same as when it was paid for, usage, attempts and faults included. Of equal questions at the
-    same time, in one process and with one `ResponseCache`, one is sent, and the others wait for its reply.
+    A cached reply is the same as when it was paid for, including usage, attempts and faults. If equal questions are
+    asked at the same time, in one process and with one `ResponseCache`, one is sent, and the others wait for its reply.
 
-    A call that failed for good (`ModelError`) is kept, too, so that a game that is resumed takes the same course.
-    Failures that say nothing about the question (`PASSING_KINDS`) are forgotten by `ResponseCache.forget_passing`, with
-    which evaluations end; what ends a run (no such server, a wrong key, a used-up budget) is never kept. Nor are the
-    failures of a model that has to be given up (`AccessError`) before it has answered anything.
+    A call that failed for good (`ModelError`) is cached, too, so that a resumed game takes the same course. Transient
+    failures (`PASSING_KINDS`) are deleted by `ResponseCache.forget_passing` at the end of evaluations; errors that end
+    a run (no such server, a wrong key, an exhausted budget) are never cached. Nor are the failures of a model that was
+    given up (`AccessError`) before it had answered anything.
 
     Args:
-        model: to ask.
-        cache: where replies are kept; the same one for all players of a process.
+        model: the model to ask.
+        cache: the cache, shared by all players of a process.
     """
 
     def __init__(self, model: Model, cache: ResponseCache) -> None:
@@ -252,25 +252,25 @@ class CachedModel:
 
     @property
     def hits(self) -> int:
-        """Replies that were there already, or on their way."""
+        """Number of replies that were cached, or already asked for."""
         return self._count["hits"]
 
     @property
     def misses(self) -> int:
-        """Replies that were asked for."""
+        """Number of replies that had to be asked for."""
         return self._count["misses"]
 
     def complete(self, request: Request) -> Reply:
-        """Looks, or asks and waits.
+        """Looks the reply up, or asks and waits.
 
         Raises:
-            CacheError: the file of replies cannot be used.
+            CacheError: the file of cached replies cannot be used.
             ModelError, AccessError, BudgetError: as the model does.
         """
         key = reply_key(self.model, request)
         while True:
             own: Future[Reply] = Future()
-            try:  # at once: an interruption at any place hereafter must not leave others waiting
+            try:  # from here on no interruption may leave others waiting
                 promised = self.cache.promise(key, own)
                 if promised is not own or own.done():
                     return self._hit(promised.result())
@@ -323,7 +323,7 @@ class CachedModel:
         return reply
 
     def _note_failure(self, key: str) -> None:
-        """Remembers a failure before the first answer; if the model was given up meanwhile, forgets it at once."""
+        """Records a failure before the first answer; if the model was given up meanwhile, deletes it at once."""
         with self._lock:
             if self._is_given_up:
                 self.cache.forget(key)
@@ -344,18 +344,18 @@ def _model_text(model: Model) -> str:
 
 
 def _checksum(key: str, text: str) -> str:
-    """Of the key too: a reply under another one's key is found out."""
+    """Includes the key, to detect replies stored under a wrong key."""
     return hashlib.sha256(f"{key}\n{text}".encode()).hexdigest()
 
 
 def _failure(error: ModelError) -> dict[str, Any]:
-    """How a call failed, as plain JSON; the kind comes first, where `forget_passing` looks for it."""
+    """A failed call as plain JSON; the kind comes first, where `forget_passing` looks for it."""
     usage = None if error.usage is None else asdict(error.usage)
     return {"failed": error.kind, "text": str(error), "faults": list(error.faults), "usage": usage}
 
 
 def _outcome(kept: Any) -> Reply | ModelError:
-    """A reply, or how a call failed, from what was kept of it.
+    """A reply or a failed call from its JSON.
 
     Raises:
         ValueError, KeyError, TypeError: it is neither.

@@ -1,4 +1,4 @@
-"""The way to one server and back: the SDK's clients, the key, limits of time and size, what breaks on the way."""
+"""The connection to one server: the SDK's clients, the key, limits of time and size, and connection faults."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ from agents.lm.models.faults import Fault, clean, status_fault
 from agents.lm.models.settings import redacted
 
 MAX_REPLY_BYTES = 4 * 2**20
-"""Of a whole answer, several times what the longest reply of any model takes up; what goes on longer is cut off."""
+"""Limit of an answer, several times the longest reply of any model; longer answers are cut off."""
 
 MAX_ERROR_BYTES = 2**16
-"""Of an answer that is an error; what comes after them is not read."""
+"""Limit of an error's body; what follows is not read."""
 
-MAX_CODING = 200  # characters of the name of a packing that are told
-LONGEST_CONNECTING = 15.0  # seconds until nobody listens
-_CODINGS = ("", "identity", "gzip", "deflate")  # those of which a piece grows to a thousand times itself at most
+MAX_CODING = 200  # characters of the name of an encoding in an error
+LONGEST_CONNECTING = 15.0  # seconds until the server counts as unreachable
+_CODINGS = ("", "identity", "gzip", "deflate")  # those that expand a thousandfold at most
 
 
 class Connection:
-    """One server, as a provider's SDK speaks with it. Safe to be used by many threads and event loops at once.
+    """A connection to one server through a provider's SDK. Thread-safe, also with several event loops.
 
     Args:
-        sdk: the name of its package.
-        who: the model, for errors.
-        url: of the server.
-        key_variable: the environment variable that holds the key; None where none is sent.
-        timeout: seconds in which a whole answer must be there: from looking for the server to the last byte.
+        sdk: the name of the SDK's package.
+        who: the model's name, for errors.
+        url: URL of the server.
+        key_variable: the environment variable that holds the key; None to send none.
+        timeout: seconds until the whole answer must be there, from connecting to the last byte.
         new_client: makes the SDK's async client, from its module and options.
-        endpoint: the function of a client that sends a body and gives the raw answer.
+        endpoint: the function of a client that sends a body and returns the raw answer.
 
     Attributes:
         was_reached: whether the server has answered anything.
@@ -62,10 +62,10 @@ class Connection:
         self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, Any] = WeakKeyDictionary()
 
     def send(self, body: Mapping[str, Any]) -> bytes:
-        """Sends a question and waits for all of the answer.
+        """Sends a request and waits for the whole answer.
 
         Raises:
-            Fault: there is none, or not in time, or it is too long, or an error.
+            Fault: no answer, or not in time, or it is too long, or an error.
             ConfigError: the SDK is not installed, or there is no key.
         """
         return LOOP.run(self.asend(body))
@@ -82,24 +82,24 @@ class Connection:
             raise self._fault(error) from None
 
     def close(self) -> None:
-        """Lets go of the connections of threads. The next question makes new ones."""
+        """Closes the connections of threads. The next request opens new ones."""
         LOOP.run(self.aclose())
 
     async def aclose(self) -> None:
-        """Lets go of the connections of the running event loop."""
+        """Closes the connections of the running event loop."""
         client = self._clients.pop(asyncio.get_running_loop(), None)
         if client is not None:
             await client.close()
 
     def redacted(self, text: str) -> str:
-        """A server's words without the key."""
+        """A server's text without the key."""
         return redacted(text, os.environ.get(self._key_variable or "", "").strip())
 
     async def _look(self, response: Any) -> None:
-        """Looks at the head of every answer before the SDK does, which reads errors of any length and goes anywhere.
+        """Checks the head of every answer before the SDK, which would read errors of any length and follow redirects.
 
         Raises:
-            Fault: it is an error, or packed in a way that nobody has asked for.
+            Fault: it is an error, or in an encoding that was not asked for.
         """
         self.was_reached = True
         if response.status_code >= 300:
@@ -111,7 +111,7 @@ class Connection:
             raise Fault("malformed", f"the answer is packed as {packed}, which was not asked for")
 
     async def _beginning(self, response: Any) -> bytes:
-        """The first bytes of an answer's body, as many as there are before it ends or breaks off."""
+        """The first bytes of an answer's body, up to its end or to where it breaks off."""
         read = bytearray()
         try:
             async for piece in response.aiter_bytes():
@@ -119,11 +119,11 @@ class Connection:
                 if len(read) > MAX_ERROR_BYTES:
                     break
         except (self._http.HTTPError, self._http.StreamError, OSError):
-            pass  # what counts is the status, which is there
+            pass  # the status is there, and that is enough
         return bytes(read[:MAX_ERROR_BYTES])
 
     def _fault(self, error: Exception) -> Fault:
-        """What an error of the SDK, or of what it speaks HTTP with, means."""
+        """The fault for an error of the SDK or of its HTTP library."""
         cause: BaseException = (isinstance(error, self._sdk.APIError) and error.__cause__) or error
         if isinstance(cause, Fault):
             return cause
@@ -142,7 +142,7 @@ class Connection:
         return Fault("timeout", f"no whole answer within {self._timeout:g} s")
 
     def _client(self) -> Any:
-        loop = asyncio.get_running_loop()  # connections belong to the event loop in which they were opened
+        loop = asyncio.get_running_loop()  # connections belong to the event loop that opened them
         with self._lock:
             if loop not in self._clients:
                 self._clients[loop] = self._made()
@@ -150,11 +150,11 @@ class Connection:
 
     def _made(self) -> Any:
         key = self._key()
-        connecting = min(self._timeout / 2, LONGEST_CONNECTING)  # half: who is not there is told from who is slow
+        connecting = min(self._timeout / 2, LONGEST_CONNECTING)  # half, to distinguish absent servers from slow ones
         timeout = self._http.Timeout(self._timeout, connect=connecting)
         hooks = {"response": [self._look]}
         http = self._sdk.DefaultAsyncHttpxClient(timeout=timeout, event_hooks=hooks, base_url=self._url)
-        # Without a key of ours the SDK would look for one elsewhere. The one we make up is not sent.
+        # Without a key from us the SDK would look for one elsewhere. The placeholder is not sent.
         options = {"base_url": self._url, "timeout": timeout, "max_retries": 0, "http_client": http}
         return self._new_client(self._sdk, api_key=key or "none", **options)
 
@@ -165,17 +165,17 @@ class Connection:
         return {"Accept-Encoding": "gzip, deflate"} | no_key
 
     def _key(self) -> str:
-        """The key, or "" where none is to be sent."""
+        """The key, or "" to send none."""
         if self._key_variable is None:
             return ""
         key = os.environ.get(self._key_variable, "").strip()
         if not key:
             raise ConfigError(
                 f"{self._who}: the environment variable {self._key_variable} holds no key: "
-                f"export {self._key_variable}=...; all can be tried without one against python -m agents.lm.stub"
+                f"export {self._key_variable}=...; or try everything without one against python -m agents.lm.stub"
             )
         if not (key.isascii() and key.isprintable()) or " " in key:
-            raise ConfigError(f"{self._who}: what the environment variable {self._key_variable} holds is no key")
+            raise ConfigError(f"{self._who}: the environment variable {self._key_variable} does not hold a valid key")
         return key
 
     @cached_property
@@ -184,7 +184,7 @@ class Connection:
 
     @cached_property
     def _http(self) -> ModuleType:
-        """What the SDK speaks HTTP with: httpx, or in later versions httpx2."""
+        """The HTTP library of the SDK: httpx, or in later versions httpx2."""
         return self._imported(self._sdk.DefaultAsyncHttpxClient.__mro__[1].__module__.partition(".")[0])
 
     @cached_property
@@ -206,7 +206,7 @@ class Connection:
 
 
 async def _bounded(pieces: AsyncIterator[bytes]) -> bytes:
-    """A whole body.
+    """Reads a whole body.
 
     Raises:
         Fault: it is too long.

@@ -1,7 +1,7 @@
-"""The event loop in which threads have their questions answered.
+"""The event loop that answers the questions of threads.
 
-What is sent to a server is sent by the async clients of the SDKs alone: a task can be given up at any moment, whatever
-it waits for, but a thread that reads from a server cannot.
+Requests are only sent by the async clients of the SDKs: a task can be cancelled at any moment, whatever it waits for,
+but a thread that reads from a server cannot.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _T = TypeVar("_T")
 
 
 class BackgroundLoop:
-    """An event loop in a thread of its own, begun when it is first needed; in a forked process another one."""
+    """An event loop in its own thread, started on first use; a forked process starts a new one."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -24,7 +24,7 @@ class BackgroundLoop:
         self._loop: asyncio.AbstractEventLoop
 
     def run(self, coroutine: Coroutine[Any, Any, _T]) -> _T:
-        """Waits for a coroutine, and cancels it when the waiting is interrupted (Ctrl-C)."""
+        """Waits for a coroutine, and cancels it if interrupted (Ctrl-C)."""
         future = asyncio.run_coroutine_threadsafe(coroutine, self._running())
         try:
             return future.result()
@@ -42,4 +42,4 @@ class BackgroundLoop:
 
 
 LOOP = BackgroundLoop()
-"""The one of this process."""
+"""The loop of this process."""

@@ -1,4 +1,4 @@
-"""What can be wrong with a try, and what a server says about it."""
+"""The faults of a try, and what a server says about them."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 
 from agents.lm.models.prices import Counts
 
-LONGEST_RETRY_AFTER = 600.0  # seconds; a server that wants a longer pause ends the call
+LONGEST_RETRY_AFTER = 600.0  # seconds; if a server wants a longer pause, the call ends
 PAID_FOR = frozenset({"malformed", "empty", "too long"})
-"""Kinds of faults of answers that cost as much as good ones."""
+"""Faults of answers that cost as much as good ones."""
 
 LOST = PAID_FOR | {"timeout", "connection"}
-"""Kinds of faults after which the server may have answered, and charged for it, whether or not we have seen it."""
+"""Faults after which the server may have answered, and charged for it, unseen by us."""
 
 _KIND_OF_STATUS = {
     **{401: "authentication", 403: "authentication", 407: "authentication", 402: "quota", 404: "not found"},
@@ -28,27 +28,27 @@ _STATUS_OF_NAME = {
     **{"billing_error": 402, "insufficient_quota": 402, "not_found_error": 404, "model_not_found": 404},
     **{"rate_limit_error": 429, "rate_limit_exceeded": 429, "too_many_requests": 429, "overloaded_error": 529},
 }
-"""What OpenAI and Anthropic call their errors, and the statuses with which they send them."""
+"""OpenAI's and Anthropic's names of errors, and their HTTP statuses."""
 
 _MAY_PASS = {"rate limit", "server", "timeout", "connection", "unreachable", *PAID_FOR}
 _PROMPT_TOO_LONG = re.compile(r"context.length|prompt is too long|maximum context|context window", re.IGNORECASE)
 _NO_MONEY = re.compile(r"credit balance is too low|insufficient (?:credits|balance)", re.IGNORECASE)
-_FLAGGED = re.compile(r"moderation|flagged", re.IGNORECASE)  # what OpenRouter says with a 403: this prompt, not all
-_LONGEST_TEXT = 300  # characters of what a server says about an error
-_LONGEST_READ = 2000  # characters of it that are looked at
-_DEEPEST = 4  # levels of its JSON that are looked at
+_FLAGGED = re.compile(r"moderation|flagged", re.IGNORECASE)  # OpenRouter's 403 for a single prompt, not for all
+_LONGEST_TEXT = 300  # characters kept of a server's error text
+_LONGEST_READ = 2000  # characters of it that are searched
+_DEEPEST = 4  # levels of its JSON that are searched
 
 
 class Fault(Exception):
-    """What was wrong with a try. Never leaves this package: a call ends in a reply or in a `ModelError`.
+    """The fault of a try. Never leaves this package: a call ends in a reply or in a `ModelError`.
 
     Attributes:
         kind: one of `agents.lm.errors.FAULT_KINDS`.
-        text: for people.
+        text: a description for people.
         retry_after: the pause that the server wants, in seconds.
-        is_final: whether asking again is of no use.
-        used: the tokens, where the server has told them.
-        about: all that the server says, longer than `text`, the name of a wrong parameter first.
+        is_final: whether retrying is useless.
+        used: the tokens used, if the server reports them.
+        about: the server's full words, longer than `text`, starting with the name of a wrong parameter.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class Fault(Exception):
 
 
 class _Said(NamedTuple):
-    """What a server says is wrong: its words, and its names for the error and for the parameter."""
+    """A server's error: its words, and its names for the error and the parameter."""
 
     words: str
     names: tuple[str, ...]
@@ -82,13 +82,13 @@ class _Said(NamedTuple):
 def status_fault(
     status: int, headers: Mapping[str, str], body: Any, hide: Callable[[str], str] = lambda same: same
 ) -> Fault:
-    """What an answer that is no success means.
+    """The fault for an answer with an error status.
 
     Args:
-        status: of HTTP, 300 to 599.
-        headers: of the answer; names in small letters.
-        body: of the answer, JSON where it was that.
-        hide: takes what is secret out of the server's words.
+        status: HTTP status, 300 to 599.
+        headers: headers of the answer; names in lower case.
+        body: body of the answer, parsed if it was JSON.
+        hide: removes secrets from the server's words.
     """
     if status < 400:
         return _redirect(status, hide(headers.get("location", "")[:_LONGEST_READ]))
@@ -103,7 +103,7 @@ def status_fault(
 
 
 def body_fault(payload: Any, hide: Callable[[str], str] = lambda same: same) -> Fault | None:
-    """What an error means that stands in an answer of status 200; None where there is none."""
+    """The fault for an error in an answer of status 200; None if there is none."""
     error = _error_in(payload)
     if not error:
         return None
@@ -114,7 +114,7 @@ def body_fault(payload: Any, hide: Callable[[str], str] = lambda same: same) -> 
 
 
 def clean(text: Any, longest: int = _LONGEST_TEXT) -> str:
-    """A server's words in one line of ordinary length; empty for what is no text."""
+    """A server's words on one line of ordinary length; "" if they are not a text."""
     if not isinstance(text, str):
         return ""
     words = " ".join("".join(sign if sign.isprintable() else " " for sign in text[: 4 * longest]).split())
@@ -122,13 +122,13 @@ def clean(text: Any, longest: int = _LONGEST_TEXT) -> str:
 
 
 def _redirect(status: int, target: str) -> Fault:
-    """No prompt and no key goes to a server that nobody has named."""
+    """The fault for a redirect: prompts and keys only go to servers that the user has named."""
     there = f": the server sends us on to {clean(target)}; if that is right, name it in base_url" if target else ""
     return Fault("not found", f"HTTP {status}{there}")
 
 
 def _kind(status: int, said: _Said) -> str:
-    """The kind of fault: by the status, and where that says too little by the server's words."""
+    """The kind of fault, by the status and, if that is not enough, by the server's words."""
     kind = "server" if status >= 500 else _KIND_OF_STATUS.get(status, "bad request")
     if kind == "bad request" and ("context_length_exceeded" in said.names or _PROMPT_TOO_LONG.search(said.words)):
         return "too long"
@@ -138,7 +138,7 @@ def _kind(status: int, said: _Said) -> str:
 
 
 def _error_in(payload: Any) -> Any:
-    """The error in an answer: of the whole, or of its first choice; nothing, or what is as good as nothing, else."""
+    """The error in an answer, or in its first choice; a false value if there is none."""
     if not isinstance(payload, dict):
         return None
     if payload.get("object") == "error" and not payload.get("error"):
@@ -150,7 +150,7 @@ def _error_in(payload: Any) -> Any:
 
 
 def _status_in(error: Any, names: tuple[str, ...]) -> int:
-    """The status with which an error should have been sent; 500 where it does not tell."""
+    """The status that an error should have been sent with; 500 if unknown."""
     code = error.get("code") if isinstance(error, dict) else None
     for told in (code, *names):
         number = int(told) if isinstance(told, str) and re.fullmatch("[45][0-9][0-9]", told) else told
@@ -175,7 +175,7 @@ def _short(text: Any) -> str:
 
 
 def _words(told: Any, level: int = 0) -> str:
-    """The words of an error: a text, or wherever in its JSON servers put them."""
+    """The words of an error: a text, or found in its JSON, where servers put them in different places."""
     if isinstance(told, str):
         return told
     if level > _DEEPEST:
@@ -186,12 +186,12 @@ def _words(told: Any, level: int = 0) -> str:
         return ""
     names = ("message", "detail", "msg", "error")
     words = next((words for name in names if (words := _words(told.get(name), level + 1))), "")
-    place = told.get("loc")  # as pydantic tells which parameter is wrong
+    place = told.get("loc")  # pydantic's path of the wrong parameter
     return f"{'.'.join(map(_words, place))}: {words}" if words and isinstance(place, list) else words
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """The pause that a server asks for, in seconds; None for none, or none that can be read."""
+    """The pause that a server asks for, in seconds; None if there is none, or none that can be parsed."""
     for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
         try:
             seconds = float(headers.get(name, "")) / unit
@@ -201,5 +201,5 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
     try:
         date = email.utils.parsedate_tz(headers.get("retry-after", ""))
         return None if date is None else max(0.0, email.utils.mktime_tz(date) - time.time())
-    except (ValueError, OverflowError, IndexError, TypeError):  # no such day, or none that Python's own reader can read
+    except (ValueError, OverflowError, IndexError, TypeError):  # an impossible date, or one that Python cannot parse
         return None

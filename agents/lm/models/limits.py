@@ -1,4 +1,4 @@
-"""How fast a server may be asked: so many requests at once, so many a minute. And what ends all waiting."""
+"""Rate limits of a server: requests at a time and per minute; and how all waiting is ended."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ SECONDS = 60.0  # the window in which requests are counted
 
 @dataclass(frozen=True)
 class Clock:
-    """Time in seconds. Tests pass one that does not wait.
+    """Time in seconds. Tests use one that does not wait.
 
     Attributes:
-        now: what time it is.
-        sleep: for threads; None for a sleep that `Halt.stop` ends.
-        asleep: for tasks of event loops, which are cancelled to end it.
+        now: the current time.
+        sleep: sleeps in threads; None for a sleep that `Halt.stop` ends.
+        asleep: sleeps in tasks of event loops, which are cancelled to end it.
     """
 
     now: Callable[[], float] = time.monotonic
@@ -33,37 +33,37 @@ class Clock:
 
 
 class Halt:
-    """Ends the waiting of all calls in progress at once, and lets the threads of a run that has ended begin none.
+    """Ends the waiting of all calls in progress, and prevents further calls by threads of an ended run.
 
-    Calls that other threads begin later are not concerned.
+    Later calls of other threads are not affected.
 
     Attributes:
-        stops: how often it has done so; a call remembers how often it was when it, or the run of its thread, began.
+        stops: number of stops so far; a call remembers the number at its beginning, or at that of its thread's run.
     """
 
     def __init__(self) -> None:
         self.stops = 0
         self._told = Condition()
-        self._run = local()  # of a thread of a run: `since`
+        self._run = local()  # per thread of a run: `since`
         self._error: LMError = StoppedError()
 
     def stop(self, error: LMError | None = None) -> None:
-        """Has the calls in progress raise `error` before they wait or send anything again; None for `StoppedError`."""
+        """Makes calls in progress raise `error` before they wait or send again; None for `StoppedError`."""
         with self._told:
             self.stops += 1
             self._error = error or StoppedError("the call was given up, since the run ends")
             self._told.notify_all()
 
     def join(self, since: int) -> None:
-        """Makes the calling thread one of a run: what it begins after a stop is refused.
+        """Adds the calling thread to a run: calls it begins after a stop are refused.
 
         Args:
-            since: what `begin` has returned when the run began.
+            since: the result of `begin` at the start of the run.
         """
         self._run.since = since
 
     def begin(self) -> int:
-        """`stops` as it was when the call begins; in a thread of a run, when the run began.
+        """The value of `stops` at the beginning of a call or, in a thread of a run, of the run.
 
         Raises:
             LMError: the run of the thread has been stopped.
@@ -73,15 +73,15 @@ class Halt:
         return since
 
     def pause(self, seconds: float, since: int, clock: Clock) -> None:
-        """Sleeps, but not for no time at all: that would let every other thread and process go first.
+        """Sleeps, unless the time is 0: even that would let all other threads and processes go first.
 
         Args:
-            seconds: how long.
-            since: what `begin` has returned.
-            clock: what to sleep by.
+            seconds: duration.
+            since: the result of `begin`.
+            clock: the clock to use.
 
         Raises:
-            LMError: the call was stopped, before or meanwhile.
+            LMError: the call was stopped, before or during the pause.
         """
         if seconds > 0 and clock.sleep is not None:
             clock.sleep(seconds)
@@ -91,20 +91,20 @@ class Halt:
         self._check(since)
 
     async def apause(self, seconds: float, since: int, clock: Clock) -> None:
-        """As `pause`, for event loops; a stop is noticed when the time is over."""
+        """As `pause`, for event loops; a stop is noticed at the end of the pause."""
         if seconds > 0:
             await clock.asleep(seconds)
         self._check(since)
 
     def _check(self, since: int) -> None:
         if self.stops != since:
-            raise type(self._error)(*self._error.args)  # each thread one of its own, with its own traceback
+            raise type(self._error)(*self._error.args)  # a new error for each thread, with its own traceback
 
 
 class Turn(ABC):
-    """What one may have to wait for, in the sequence in which threads and tasks of event loops come.
+    """Something to wait for; threads and tasks of event loops are served in the order they come.
 
-    A context manager, with `with` for threads and `async with` for tasks.
+    A context manager: `with` in threads, `async with` in tasks.
     """
 
     def __enter__(self) -> Self:
@@ -112,7 +112,7 @@ class Turn(ABC):
         if ticket is not None:
             try:
                 ticket.result()
-            except BaseException:  # such as KeyboardInterrupt
+            except BaseException:  # e.g. KeyboardInterrupt
                 self._give_up(ticket)
                 raise
         return self
@@ -125,7 +125,7 @@ class Turn(ABC):
         if ticket is not None:
             try:
                 await asyncio.wrap_future(ticket)
-            except BaseException:  # such as CancelledError
+            except BaseException:  # e.g. CancelledError
                 self._give_up(ticket)
                 raise
         return self
@@ -134,20 +134,20 @@ class Turn(ABC):
         self._leave()
 
     def _give_up(self, ticket: Future[None]) -> None:
-        if not ticket.cancel():  # too late, the turn is ours
+        if not ticket.cancel():  # too late: the turn is ours
             self._leave()
 
     @abstractmethod
     def _enter(self) -> Future[None] | None:
-        """None when the turn has come at once, else what tells that it has."""
+        """None if it is our turn at once, else a future that is done when it is."""
 
     @abstractmethod
     def _leave(self) -> None:
-        """The turn is over."""
+        """Ends the turn."""
 
 
 class Gate(Turn):
-    """Lets so many in at a time."""
+    """Lets a fixed number in at a time."""
 
     def __init__(self, places: int) -> None:
         self._free = places
@@ -174,17 +174,17 @@ class Gate(Turn):
     def _next(self) -> Future[None] | None:
         while self._waiting:
             ticket = self._waiting.popleft()
-            if ticket.set_running_or_notify_cancel():  # from here on nobody can give it up
+            if ticket.set_running_or_notify_cancel():  # from here on it cannot be cancelled
                 return ticket
         return None
 
 
 class Pace:
-    """At most so many starts in any minute.
+    """A limit on starts in any minute.
 
     Args:
-        per_minute: None for as many as come.
-        clock: what time it is.
+        per_minute: the limit; None for no limit.
+        clock: the clock to use.
     """
 
     def __init__(self, per_minute: int | None, clock: Clock) -> None:
@@ -193,7 +193,7 @@ class Pace:
         self._lock = Lock()
 
     def wait(self) -> float:
-        """Books the next start that is free and returns how many seconds it is away."""
+        """Reserves the next free start and returns the seconds until then."""
         if self._starts is None:
             return 0.0
         with self._lock:

@@ -27,17 +27,17 @@ GROUP = "welfare_env.models"
 
 
 def make_model(name: str, **settings: Any) -> Model:
-    """A new model.
+    """Makes a new model.
 
-    Models of one name that are made apart know nothing of each other's limits: share one among the players of a game.
+    Separate models of one name do not share their limits: use one for all players of a game.
 
     Args:
-        name: "openai/NAME" or "anthropic/NAME", NAME being what the server calls the model; "scripted/stub", which
-            makes up replies that look legal; "replay/PATH", the replies in a file of kept ones.
+        name: "openai/NAME" or "anthropic/NAME", NAME being the model's name on the server; "scripted/stub", which makes
+            up replies that look legal; "replay/PATH", the replies in a cache file.
         **settings: those of `OpenAIModel`, `AnthropicModel`, `ScriptedModel` and `ReplayModel`.
 
     Raises:
-        ConfigError: no such model, or settings that it does not have or that make no sense.
+        ConfigError: no such model, or unknown or invalid settings.
     """
     provider, _, rest = name.partition("/")
     maker = _MAKERS[provider] if provider in _MAKERS else _installed(provider)
@@ -54,7 +54,7 @@ def make_model(name: str, **settings: Any) -> Model:
 def _stub(name: str, latency: float = 0.0) -> ScriptedModel:
     if name != "stub":
         raise ConfigError(f"model 'scripted/{name}': there is only scripted/stub")
-    from agents.lm.stub.replies import stub_reply  # which brings numpy's generators and the server with it
+    from agents.lm.stub.replies import stub_reply  # which imports numpy's generators and the server
 
     return ScriptedModel(lambda request: stub_reply(request.prompt, request.schema), latency, name)
 
@@ -86,6 +86,6 @@ def _installed(provider: str) -> Callable[..., Model] | None:
 
 
 def _settings(maker: Callable[..., Model]) -> list[str]:
-    """The names of a maker's settings: its parameters but the first, the name of the model."""
+    """The names of a maker's settings: its parameters except the first, the model's name."""
     own = list(inspect.signature(maker).parameters)[1:]
     return [name for name in own if name != "options"] + (_settings(RemoteModel) if "options" in own else [])

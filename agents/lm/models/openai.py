@@ -1,7 +1,7 @@
-"""Models behind the `openai` SDK: OpenAI's own, and those of any server that speaks its language.
+"""Models behind the `openai` SDK: OpenAI's, and those of any compatible server.
 
-Such servers are vLLM, Ollama, llama.cpp and OpenRouter, by their `base_url`. To them goes only what all of them know:
-no `prompt_cache_key`, and at first `max_tokens` in place of `max_completion_tokens`. A server that refuses one of these
+Such servers are vLLM, Ollama, llama.cpp and OpenRouter, given by `base_url`. They are only sent what all of them know:
+no `prompt_cache_key`, and at first `max_tokens` instead of `max_completion_tokens`. A server that rejects one of these
 two gets the other.
 """
 
@@ -22,7 +22,7 @@ from agents.lm.models.remote import RemoteModel
 APIS = ("chat", "responses")
 _FINISHES: dict[Any, Finish] = {
     **{"stop": "stop", "length": "length", "content_filter": "refusal"},  # chat
-    **{"max_output_tokens": "length", None: "stop"},  # responses: why an answer is incomplete
+    **{"max_output_tokens": "length", None: "stop"},  # responses: the reason why an answer is incomplete
 }
 
 
@@ -30,12 +30,12 @@ class OpenAIModel(RemoteModel):
     """A model asked through the `openai` SDK.
 
     Args:
-        model: as the server calls it.
-        api: "chat" for Chat Completions, which every such server has, or "responses".
+        model: the model's name on the server.
+        api: "chat" for Chat Completions, which every compatible server has, or "responses".
         **options: as for `RemoteModel`.
 
     Raises:
-        ConfigError: an option that makes no sense, or a budget in dollars without a price.
+        ConfigError: an invalid option, or a budget in dollars without a price.
     """
 
     PROVIDER: ClassVar[str] = "openai"
@@ -52,7 +52,7 @@ class OpenAIModel(RemoteModel):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What its replies depend on besides the request, as plain JSON values."""
+        """What the replies depend on besides the request, as plain JSON values."""
         return super().settings | {"api": self.api}
 
     def body(self, request: Request, without: Collection[str]) -> dict[str, Any]:
@@ -63,16 +63,16 @@ class OpenAIModel(RemoteModel):
         schema = self.schema(request, without)
         if schema is not None:
             body |= self._form(request.schema_name, schema)
-        # The SDK walks through every value of its own arguments, which takes long in a long prompt and a schema of 500
-        # orders; what goes through `extra_body` takes the place of arguments of the same names, as it is.
+        # The SDK walks through every value of its own arguments, which takes long for a long prompt and a schema of 500
+        # orders; values in `extra_body` replace arguments of the same names, unchanged.
         said = "messages" if self.api == "chat" else "input"
         return {said: [], "extra_body": body, "model": self.model, **self.sampling(request, without)}
 
     def read(self, payload: Any) -> Answer:
-        """What the JSON of an answer says.
+        """Reads the JSON of an answer.
 
         Raises:
-            KeyError, IndexError, TypeError, ValueError, AttributeError: it is not what the interface promises.
+            KeyError, IndexError, TypeError, ValueError, AttributeError: it violates the interface.
         """
         return _read_chat(payload) if self.api == "chat" else _read_responses(payload)
 
@@ -86,18 +86,18 @@ class OpenAIModel(RemoteModel):
         return sdk.AsyncOpenAI(**options)
 
     def optional(self, request: Request) -> dict[str, str]:
-        """As of every model; here the limit of a reply has two names."""
+        """As for every model; here the limit of a reply has two names."""
         return super().optional(request) | ({LIMIT: self._limits[0]} if self.api == "chat" else {})
 
     def told_without(self, name: str, fault: Fault) -> str:
-        """What the log says when a parameter is given up."""
+        """The log message when a parameter is dropped."""
         if name == LIMIT:
             return f"the server does not take {self._limits[0]}; {self._limits[1]} is sent in its place from now on"
         return super().told_without(name, fault)
 
     @property
     def _limits(self) -> tuple[str, str]:
-        """What the limit of a reply is called at first, and what where the server does not know that."""
+        """The names of the reply's limit: the first one to try, and the alternative."""
         old, new = "max_tokens", "max_completion_tokens"
         return (new, old) if self.is_own_server else (old, new)
 
@@ -155,7 +155,7 @@ def _read_responses(payload: Any) -> Answer:
 
 
 def _counts(usage: Any, prompt: str, reply: str) -> Counts | None:
-    """Both APIs count all tokens of the prompt, and say how many of them the cache had to do with."""
+    """The counts of an answer; both APIs report all prompt tokens, and how many of them were cached."""
     total, output = count(field(usage, f"{prompt}_tokens")), count(field(usage, f"{reply}_tokens"))
     if not total or output is None:
         return None

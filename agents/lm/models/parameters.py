@@ -1,7 +1,7 @@
-"""Parameters that not every server and model takes, and which of them a server has refused.
+"""Parameters that not every server and model accepts, and which of them a server has rejected.
 
-Newer models take only one of temperature and top_p, or neither; some servers know no schemas, or call the limit of a
-reply by another name. Only the server knows, and tells by an error.
+Newer models accept only one of temperature and top_p, or neither; some servers do not know schemas, or have another
+name for the limit of a reply. Only the server knows, and reports it as an error.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ _UNKNOWN = re.compile(
     r"unsupported|not support|unknown|unrecogni[sz]ed|unexpected|deprecated|not permitted|not allowed|instead",
     re.IGNORECASE,
 )
-_REFUSING = frozenset({"bad request", "not found", "server"})  # as what servers refuse a parameter
+_REFUSING = frozenset({"bad request", "not found", "server"})  # the faults by which servers reject a parameter
 
 
 def refused(fault: Fault, sent: Mapping[str, str]) -> str | None:
-    """Which parameter a server has refused; None for none.
+    """The parameter that a server has rejected, or None.
 
     Args:
-        fault: what it says.
-        sent: the parameters that could be left out, and what they are called there, in the sequence in which they are
+        fault: the server's fault.
+        sent: the parameters that could be left out -> their names on that server, in the sequence in which they are
             given up.
     """
     if fault.kind not in _REFUSING:
@@ -45,5 +45,5 @@ def _is_about(parameter: str, name: str, fault: Fault) -> bool:
         return _SCHEMAS.search(fault.about) is not None
     if re.search(rf"\b{name}\b", fault.about) is None:
         return False
-    # Of a limit the value may be wrong; it helps to leave out a parameter of sampling whatever is wrong with it.
+    # A limit may just have a wrong value; a sampling parameter is left out whatever is wrong with it.
     return _UNKNOWN.search(fault.about) is not None if parameter == LIMIT else fault.kind == "bad request"

@@ -1,12 +1,12 @@
-"""Tokens as they are billed, and what they cost: a small table, and files of one's own in its place.
+"""Tokens as they are billed, and what they cost: a small table, which your own files can replace.
 
-The table was read from the providers' pages on the day in `AS_OF`. Prices change: what a run has really cost stands on
-the provider's bill. A file of one's own is JSON, in US dollars per million tokens:
+The table was read from the providers' pages on the day in `AS_OF`. Prices change: the provider's bill says what a run
+really costs. Your own file is JSON, in US dollars per million tokens:
 
     {"my-model": {"input": 0.5, "cached": 0.05, "output": 2.0}}
 
-where "cached" (of input read from the provider's cache) and "written" (of input written to it) may be left out, and
-"up_to" is the longest prompt, in tokens, for which the prices hold.
+where "cached" (input read from the provider's cache) and "written" (input written to it) are optional, and "up_to" is
+the longest prompt, in tokens, for which the prices hold.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ AS_OF = "2026-11-21"
 
 MILLION = 1_000_000
 MOST = 10**9
-"""No price and no prompt is above that."""
+"""Upper limit of prices and prompts."""
 
 _LONGEST_FILE = 2**20  # bytes
 _VERSION = re.compile(r"-(?:\d{8}|\d{4}-\d{2}-\d{2}|latest)$")
@@ -38,11 +38,11 @@ class Price:
     """US dollars per million tokens.
 
     Attributes:
-        input: of the prompt.
-        output: of the reply.
-        cached: of prompt read from the provider's cache; None for the price of input.
-        written: of prompt written to the provider's cache; None for the price of input.
-        up_to: tokens of the longest prompt at these prices; None for any.
+        input: price of the prompt.
+        output: price of the reply.
+        cached: price of input read from the provider's cache; None for the price of input.
+        written: price of input written to the provider's cache; None for the price of input.
+        up_to: tokens of the longest prompt at these prices; None for no limit.
     """
 
     input: float
@@ -52,10 +52,10 @@ class Price:
     up_to: int | None = None
 
     def dollars(self, plain: int, cached: int, written: int, output: int) -> float | None:
-        """What a call costs, in US dollars; None for a prompt longer than the prices are for.
+        """The cost of a call in US dollars; None for prompts longer than `up_to`.
 
         Args:
-            plain: tokens of the prompt that the provider's cache had nothing to do with.
+            plain: tokens of the prompt neither read from nor written to the provider's cache.
             cached: tokens of the prompt read from it.
             written: tokens of the prompt written to it.
             output: tokens of the reply.
@@ -81,7 +81,7 @@ class Counts(NamedTuple):
     output: int  # of the reply
 
     def usage(self, price: Price | None) -> Usage:
-        """With what they cost."""
+        """The usage, with its cost."""
         dollars = None if price is None else price.dollars(*self)
         return Usage(self.plain + self.cached + self.written, self.cached, self.output, dollars)
 
@@ -101,7 +101,7 @@ PRICES: dict[str, Price] = {
     "gpt-4.1": Price(2.0, 8.0, cached=0.5),
     "gpt-4.1-mini": Price(0.4, 1.6, cached=0.1),
     "gpt-4o-mini": Price(0.15, 0.6, cached=0.075),
-    # Anthropic; written is the price of five minutes, which is how long we ask for
+    # Anthropic; written is the price for five minutes, the duration that we ask for
     "claude-fable-5-1": Price(10.0, 50.0, cached=0.25, written=12.5),
     "claude-opus-5-5": Price(4.0, 20.0, cached=0.2, written=5.0),
     "claude-opus-5": Price(5.0, 25.0, cached=0.5, written=6.25),
@@ -116,28 +116,28 @@ PRICES: dict[str, Price] = {
 
 
 def find_price(model: str, table: Mapping[str, Price]) -> Price | None:
-    """The price of a model, by its name or by its name without the version: "-20261001", "-2026-10-01" or "-latest"."""
+    """The price of a model, by its name, with or without the version: "-20261001", "-2026-10-01" or "-latest"."""
     return table.get(model, table.get(_VERSION.sub("", model)))
 
 
 def load_prices(path: str | os.PathLike[str]) -> dict[str, Price]:
-    """The prices in a file of one's own.
+    """The prices in a user's file.
 
     Raises:
-        ConfigError: no such file, no JSON, or not as the top of this module says.
+        ConfigError: no such file, not JSON, or not in the form described at the top of this module.
     """
     try:
         table = json.loads(_content(Path(path)))
     except (OSError, ValueError, RecursionError) as error:
-        raise ConfigError(f"{path}: no table of prices: {error}") from error
+        raise ConfigError(f"{path}: not a table of prices: {error}") from error
     if not isinstance(table, dict):
         raise ConfigError(f"{path}: give an object of models and their prices, not {type(table).__name__}")
     return {model: _price(entry, f"{path}: {model!r}") for model, entry in table.items()}
 
 
 def _content(path: Path) -> bytes:
-    if path.exists() and not path.is_file():  # a device may go on for ever
-        raise ValueError("it is no file")
+    if path.exists() and not path.is_file():  # a device may be endless
+        raise ValueError("it is not a file")
     with path.open("rb") as file:
         content = file.read(_LONGEST_FILE + 1)
     if len(content) > _LONGEST_FILE:
@@ -151,6 +151,6 @@ def _price(entry: Any, where: str) -> Price:
         raise ConfigError(f'{where}: give an object with "input" and "output", and no more than {", ".join(known)}')
     for name, value in entry.items():
         number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not number or not 0 <= value <= MOST:  # nor is NaN
+        if not number or not 0 <= value <= MOST:  # NaN fails, too
             raise ConfigError(f"{where}: {name} is {value!r:.40}; give a number from 0 to {MOST:,}")
     return Price(**entry)

@@ -1,4 +1,4 @@
-"""What goes into a language model and what comes out of it, whoever runs the model."""
+"""Requests to language models, their replies, and the protocol of a model, whatever the provider."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 
 @dataclass(frozen=True)
 class Block:
-    """A piece of a prompt. The pieces are joined as they are, with nothing between them.
+    """A piece of a prompt. Pieces are joined without a separator.
 
     Attributes:
-        text: the piece.
-        cache: whether the prompt up to the end of this piece comes again in later calls, so that a provider that
-            charges less for what it has read before should remember it.
+        text: its text.
+        cache: whether the prompt up to the end of this piece comes again in later calls, so that a provider with
+            cheaper cached input should cache it.
     """
 
     text: str
@@ -38,19 +38,19 @@ class Request:
     Attributes:
         system: the system prompt; may be empty.
         user: the user's prompt.
-        schema: JSON schema of the reply as plain dicts and lists, in the sequence in which the reply has its
-            properties; None for free text.
-        schema_name: what the schema is called: letters, digits, "_" and "-", at most 64.
-        max_tokens: of the reply, a model's hidden thinking included.
+        schema: JSON schema of the reply as plain dicts and lists; the reply has its properties in the schema's
+            sequence. None for free text.
+        schema_name: name of the schema: letters, digits, "_" and "-", at most 64.
+        max_tokens: limit of the reply, including a model's hidden thinking.
         temperature: 0 to 2; None leaves it to the server.
         top_p: above 0, up to 1; None leaves it to the server.
-        sample: number of this draw. Not sent: it tells equal requests apart that shall be drawn anew.
+        sample: number of this draw. Not sent: it distinguishes equal requests that should be sampled independently.
         cache_key: the same for calls that share a long prefix, so that they may be served by the same machine; at
             most 64 characters; may be empty.
 
     Raises:
-        PromptError: the user's prompt is blank, or a text holds half a surrogate pair, which UTF-8 cannot.
-        ConfigError: a number out of range, or a name of the wrong form.
+        PromptError: the user's prompt is blank, or a text contains half a surrogate pair, which UTF-8 cannot encode.
+        ConfigError: a number out of range, or an invalid name.
     """
 
     system: tuple[Block, ...]
@@ -79,7 +79,7 @@ class Request:
 
 def _check_text(text: str, where: str) -> None:
     if not text.isascii() and (found := _SURROGATES.search(text)):
-        raise PromptError(f"{where} holds {found.group()!r} at {found.start()}: half a surrogate pair is no text")
+        raise PromptError(f"{where} holds {found.group()!r} at {found.start()}: half a surrogate pair is not text")
 
 
 def _check_settings(request: Request) -> None:
@@ -103,13 +103,13 @@ def _check_settings(request: Request) -> None:
 
 @dataclass(frozen=True)
 class Usage:
-    """What a call has used, in tokens and US dollars.
+    """The usage of a call, in tokens and US dollars.
 
     Attributes:
-        input_tokens: of the prompt, those in `cached_tokens` included.
-        cached_tokens: of the prompt, read from the provider's cache.
-        output_tokens: of the reply, hidden thinking included.
-        dollars: None where no price is known.
+        input_tokens: tokens of the prompt, including `cached_tokens`.
+        cached_tokens: tokens of the prompt read from the provider's cache.
+        output_tokens: tokens of the reply, including hidden thinking.
+        dollars: cost; None if no price is known.
     """
 
     input_tokens: int
@@ -137,16 +137,16 @@ NO_USAGE = Usage(0, 0, 0, 0.0)
 
 @dataclass(frozen=True)
 class Reply:
-    """What a model has answered.
+    """A model's reply.
 
     Attributes:
-        text: the answer; may be empty where `finish` is "length" or "refusal".
-        usage: of all tries together; of those whose answer was lost, the most that they can have cost.
-        finish: why it ends there: "stop" it was done, "length" it ran into `max_tokens`, "refusal" it or the provider
-            did not want to answer, "other".
-        model: the model as the server calls it.
-        attempts: how often the request was sent, but for tries in which the server would not take a parameter; it is
-            left out from then on.
+        text: the answer; may be empty if `finish` is "length" or "refusal".
+        usage: total of all tries; a try whose answer was lost counts with the most that it can have cost.
+        finish: how it ended: "stop" normally, "length" at `max_tokens`, "refusal" if the model or the provider refused
+            to answer, or "other".
+        model: the model's name as reported by the server.
+        attempts: how often the request was sent, not counting tries in which the server rejected a parameter (which is
+            left out from then on).
         faults: the kinds (`agents.lm.errors.FAULT_KINDS`) of the tries that failed, in sequence.
     """
 
@@ -160,25 +160,25 @@ class Reply:
 
 @runtime_checkable
 class Model(Protocol):
-    """A language model, safe to be used by many threads at once."""
+    """A language model, thread-safe."""
 
     @property
     def name(self) -> str:
-        """What it is asked for by: "openai/NAME"."""
+        """Its name for `make_model`: "openai/NAME"."""
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """What its replies depend on besides the request, as plain JSON values. No keys."""
+        """What the replies depend on besides the request, as plain JSON values. No keys."""
 
     @property
     def faults(self) -> Counter[str]:
-        """How often each kind of fault has come up, over all tries of all calls."""
+        """Count of each kind of fault, over all tries of all calls."""
 
     def complete(self, request: Request) -> Reply:
-        """Asks and waits.
+        """Sends a request and waits for the reply.
 
         Raises:
-            ModelError: it failed for good.
+            ModelError: the call failed for good.
             AccessError, BudgetError: the run has to end.
         """
 

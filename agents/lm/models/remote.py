@@ -1,8 +1,8 @@
-"""Models behind a provider's SDK: what OpenAI's and Anthropic's have in common.
+"""Models behind a provider's SDK: the common part of OpenAI's and Anthropic's.
 
-Both SDKs come from one generator, so that clients, errors and raw answers look alike. We let them send and receive
-(`connection`), and do the rest ourselves: tries and their counts, waiting, limits, and what an answer means. The SDKs
-are imported when the first question is asked.
+Both SDKs come from one generator, so their clients, errors and raw answers look alike. We let them send and receive
+(`connection`), and do the rest ourselves: retries and their counts, waiting, limits, and reading answers. The SDKs are
+imported with the first question.
 """
 
 from __future__ import annotations
@@ -32,49 +32,49 @@ from agents.lm.models.protocol import Reply, Request
 from agents.lm.models.retries import Call
 from agents.lm.models.settings import check_kind, check_number, checked_url, checked_variable
 
-BETWEEN_WARNINGS = 60.0  # seconds, of one kind of fault
-FIRST_QUESTIONS = 5  # if all of them are given up, the server will not answer the rest of the run either
+BETWEEN_WARNINGS = 60.0  # seconds between warnings of one kind of fault
+FIRST_QUESTIONS = 5  # if all of them fail, the server is assumed not to answer the rest of the run either
 
 _log = logging.getLogger(__name__)
 
 
 class RemoteModel(ABC):
-    """A model asked through a provider's SDK; safe to be used by many threads and event loops at once.
+    """A model asked through a provider's SDK; thread-safe, also with several event loops.
 
-    The key is read from the environment when the first question is asked, and kept by the SDK alone. It goes to the
-    provider, or to the server that the environment names in its place; one named by `base_url` gets a key only if
-    `key_variable` says which, and the log then says who gets it.
+    The key is read from the environment with the first question, and only kept by the SDK. It goes to the provider, or
+    to the server that the environment names instead; a server named by `base_url` gets a key only if `key_variable`
+    says which, and the log then says who gets it.
 
     Args:
-        model: as the server calls it.
-        base_url: of another server that speaks the provider's language, with the path that the SDK wants there; None
-            for the environment's (`URL_VARIABLE`) or the provider's own.
-        key_variable: name of the environment variable that holds the key; None for the provider's own variable when
-            the question goes to the provider, and for no key when it goes elsewhere.
-        timeout: seconds in which a try must have its whole answer, all that comes before it included. A question may
-            take `retries` + 1 times as long, and the pauses between the tries: of a minute at most, or as long as the
-            server wants, up to ten minutes each.
-        retries: how often a question is asked again after a fault that may pass.
-        backoff: seconds before the first retry, doubled each time up to a minute, and shortened by chance by up to a
-            half. A server that says how long to wait is heeded.
-        max_concurrent: questions at a time.
-        requests_per_minute: tries begun in any minute; None for as many as there are.
-        structured: whether the schema of the reply is sent; one that the server refuses is left out in any case.
+        model: the model's name on the server.
+        base_url: another server with the provider's interface, with the path that the SDK expects; None for the one in
+            the environment (`URL_VARIABLE`) or the provider's own.
+        key_variable: name of the environment variable that holds the key; None for the provider's own variable if
+            requests go to the provider, and for no key if they go elsewhere.
+        timeout: seconds in which a try must have its whole answer, including connecting. A question may take `retries`
+            + 1 times as long, plus the pauses between the tries: at most a minute each, or as long as the server wants,
+            up to ten minutes.
+        retries: number of retries after a transient fault.
+        backoff: seconds before the first retry, doubled each time up to a minute, and randomly shortened by up to a
+            half. A server's own waiting time takes precedence.
+        max_concurrent: largest number of questions at a time.
+        requests_per_minute: largest number of tries in any minute; None for no limit.
+        structured: whether the schema of the reply is sent; one that the server rejects is left out in any case.
         effort: how much the model should think, in the provider's words ("low"); None leaves it to the model.
         prices: a table, or the path of a file as in `agents.lm.models.prices`; None for the table there, which only
             holds for the provider's own server.
-        budget: what it may use, together with other models.
-        halt: ends its calls, together with those of other models, when one of them cannot go on.
-        rng: for the waiting times.
-        clock: for the waiting times.
+        budget: a budget, which may be shared with other models.
+        halt: ends the calls of all models that share it when one of them cannot go on.
+        rng: generator for the waiting times.
+        clock: clock for the waiting times.
 
     Raises:
-        ConfigError: an option that makes no sense, or a budget in dollars without a price.
+        ConfigError: an invalid option, or a budget in dollars without a price.
     """
 
     PROVIDER: ClassVar[str]
     URL: ClassVar[str]
-    PATH: ClassVar[str]  # with which the addresses of such servers end
+    PATH: ClassVar[str]  # the path at the end of such servers' addresses
     URL_VARIABLE: ClassVar[str]
     KEY_VARIABLE: ClassVar[str]
 
@@ -121,11 +121,11 @@ class RemoteModel(ABC):
         self.halt = halt or Halt()
         self.clock = clock or Clock()
         self.has_answered = False
-        self._given_up = 0  # questions, before the first answer
+        self._given_up = 0  # questions given up before the first answer
         self.rng = rng or np.random.default_rng(0)
-        self.without: frozenset[str] = frozenset()  # parameters that the server has refused
+        self.without: frozenset[str] = frozenset()  # parameters that the server has rejected
         self._told: set[str] = set()
-        self._warned: dict[tuple[str, bool], float] = {}  # until when not to warn again
+        self._warned: dict[tuple[str, bool], float] = {}  # end of the time without further warnings
         self._faults: Counter[str] = Counter()
         self._gate, self._pace = Gate(max_concurrent), Pace(requests_per_minute, self.clock)
         self._lock = Lock()
@@ -139,17 +139,17 @@ class RemoteModel(ABC):
 
     @property
     def name(self) -> str:
-        """What it is asked for by: "openai/NAME"."""
+        """Its name for `make_model`: "openai/NAME"."""
         return f"{self.PROVIDER}/{self.model}"
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What its replies depend on besides the request, as plain JSON values."""
+        """What the replies depend on besides the request, as plain JSON values."""
         return {"base_url": self.base_url, "structured": self.structured, "effort": self.effort}
 
     @property
     def faults(self) -> Counter[str]:
-        """How often each kind of fault has come up, over all tries of all calls."""
+        """Count of each kind of fault, over all tries of all calls."""
         with self._lock:
             return Counter(self._faults)
 
@@ -165,14 +165,14 @@ class RemoteModel(ABC):
         return self._connection.was_reached
 
     def complete(self, request: Request) -> Reply:
-        """Asks and waits.
+        """Sends a request and waits for the reply.
 
         Raises:
-            ModelError: it failed for good.
-            AccessError: every other call would fail, too; or the first `FIRST_QUESTIONS` were all given up.
+            ModelError: the call failed for good.
+            AccessError: every other call would fail, too; or the first `FIRST_QUESTIONS` all failed.
             BudgetError: the budget does not allow it.
             ConfigError: the SDK is not installed, or there is no key.
-            StoppedError: another call cannot go on, which ends all that share `halt`; or the error of that call.
+            StoppedError: another call cannot go on, which ends all that share `halt`; or that call's error.
         """
         with self._in_progress() as since:
             call = Call(self, request)
@@ -184,7 +184,7 @@ class RemoteModel(ABC):
         return call.reply
 
     async def acomplete(self, request: Request) -> Reply:
-        """As `complete`, for event loops. Before a loop ends, `aclose` lets go of its connections."""
+        """As `complete`, for event loops. Before a loop ends, close its connections with `aclose`."""
         with self._in_progress() as since:
             call = Call(self, request)
             while call.reply is None:
@@ -195,39 +195,39 @@ class RemoteModel(ABC):
         return call.reply
 
     def close(self) -> None:
-        """Lets go of the connections of threads. The next question makes new ones."""
+        """Closes the connections of threads. The next question opens new ones."""
         self._connection.close()
 
     async def aclose(self) -> None:
-        """Lets go of the connections of the running event loop."""
+        """Closes the connections of the running event loop."""
         await self._connection.aclose()
 
     def note(self, fault: Fault, tries: int, wait: float | None) -> None:
-        """Counts a fault and tells of it in the log: each kind as a warning once a minute, and otherwise as INFO.
+        """Counts a fault and logs it: each kind as a warning once a minute, otherwise as INFO.
 
-        Where nobody has set up a log, Python writes warnings to stderr.
+        Without a configured log, Python writes warnings to stderr.
 
         Args:
-            fault: of a try.
-            tries: of the call so far.
-            wait: seconds until the next one; None if there is none.
+            fault: the fault of a try.
+            tries: number of tries of the call so far.
+            wait: seconds until the next try; None if there is none.
         """
         then = "given up" if wait is None else f"asked again in {wait:.0f} s"
         level = logging.WARNING if self._is_news(fault.kind, wait is None) else logging.INFO
         _log.log(level, "%s: %s: %s; try %d, %s", self.name, fault.kind, fault.text, tries, then)
 
     def _is_news(self, kind: str, is_last: bool) -> bool:
-        """Counts a fault; whether it should be told at once, since none of its kind was told lately."""
+        """Counts a fault; whether to log a warning, since none of its kind was logged lately."""
         now = self.clock.now()
         with self._lock:
             self._faults[kind] += 1
             if now < self._warned.get((kind, is_last), now) or (is_last and kind in ENDING_KINDS):
-                return False  # the error that ends the run is told anyway
+                return False  # the error that ends the run is reported anyway
             self._warned[kind, is_last] = now + BETWEEN_WARNINGS
             return True
 
     def tell_once(self, text: str) -> None:
-        """Warns in the log, the first time only."""
+        """Logs a warning, only the first time."""
         with self._lock:
             is_new = text not in self._told
             self._told.add(text)
@@ -235,14 +235,14 @@ class RemoteModel(ABC):
             _log.warning("%s: %s", self.name, text)
 
     def forgoes(self, fault: Fault, request: Request, without: frozenset[str]) -> bool:
-        """Whether the server has refused a parameter that was sent and that we can do without from now on.
+        """Whether the server has rejected a parameter that we can do without; it is dropped from now on.
 
-        The log tells. What a reply is like does not depend on who finds out.
+        This is logged. Replies do not depend on which call finds out.
 
         Args:
-            fault: what it said.
-            request: what was asked.
-            without: what it was asked without.
+            fault: the server's fault.
+            request: the request.
+            without: the parameters that were not sent.
         """
         sent = {name: called for name, called in self.optional(request).items() if name not in without}
         name = refused(fault, sent)
@@ -254,26 +254,26 @@ class RemoteModel(ABC):
         return True
 
     def optional(self, request: Request) -> dict[str, str]:
-        """The parameters of a question that we could do without, with their names on the wire.
+        """The optional parameters of a question, with their names on the wire.
 
-        They are given up in this sequence where a server refuses several together.
+        If a server rejects several together, they are dropped in this sequence.
         """
         sampling = {name: name for name in SAMPLING if getattr(request, name) is not None}
         return sampling | ({SCHEMA: SCHEMA} if request.schema is not None and self.structured else {})
 
     def told_without(self, name: str, fault: Fault) -> str:
-        """What the log says when a parameter is given up."""
+        """The log message when a parameter is dropped."""
         if name == SCHEMA:
             return f"the server does not take the schema of a reply; it is left out from now on: {fault.text}"
         return f"the model does not take {name}; it is left out from now on"
 
     def sampling(self, request: Request, without: Collection[str]) -> dict[str, float]:
-        """The parameters of sampling to be sent."""
+        """The sampling parameters to send."""
         asked = {name: getattr(request, name) for name in SAMPLING if name not in without}
         return {name: value for name, value in asked.items() if value is not None}
 
     def schema(self, request: Request, without: Collection[str]) -> Mapping[str, Any] | None:
-        """The schema to be sent."""
+        """The schema to send."""
         return request.schema if self.structured and SCHEMA not in without else None
 
     @abstractmethod
@@ -281,16 +281,16 @@ class RemoteModel(ABC):
         """The arguments for the SDK.
 
         Args:
-            request: what is asked.
-            without: parameters that the server has refused.
+            request: the request.
+            without: parameters that the server has rejected.
         """
 
     @abstractmethod
     def read(self, payload: Any) -> Answer:
-        """What the provider's JSON says.
+        """Reads the provider's JSON.
 
         Raises:
-            KeyError, IndexError, TypeError, ValueError, AttributeError: it is not what the interface promises.
+            KeyError, IndexError, TypeError, ValueError, AttributeError: it violates the interface.
         """
 
     @abstractmethod
@@ -303,7 +303,7 @@ class RemoteModel(ABC):
 
     @contextmanager
     def _in_progress(self) -> Iterator[int]:
-        """A call, with what `Halt.pause` wants to know of it. An error that ends the run stops all other calls."""
+        """Runs a call, and yields the `since` of `Halt.pause`. An error that ends the run stops all other calls."""
         since = self.halt.begin()
         try:
             yield since
@@ -319,11 +319,11 @@ class RemoteModel(ABC):
             raise
 
     def _stop(self, error: LMError, since: int) -> None:
-        if self.halt.stops == since:  # it is not the error of another call
+        if self.halt.stops == since:  # not the error of another call
             self.halt.stop(error)
 
     def _never_answering(self, last: ModelError) -> AccessError | None:
-        """Counts the questions given up before the first answer; the error to raise when these are too many."""
+        """Counts the questions given up before the first answer; returns an error if there are too many."""
         with self._lock:
             self._given_up = 0 if self.has_answered else self._given_up + 1
             if self._given_up < FIRST_QUESTIONS:
@@ -346,10 +346,10 @@ class RemoteModel(ABC):
             return self._advised(fault)
 
     def _understand(self, content: bytes) -> Answer:
-        """What the body of an answer says.
+        """Reads the body of an answer.
 
         Raises:
-            Fault: it says nothing that could be used.
+            Fault: it contains nothing usable.
         """
         payload = parsed(content)
         fault = body_fault(payload, self._connection.redacted)
@@ -374,7 +374,7 @@ class RemoteModel(ABC):
         if kind == "unreachable":
             return "; see that the server runs, and that base_url is right"
         if kind == "not found" and said.startswith("HTTP 3"):
-            return ""  # it says where to
+            return ""  # the text says what to do
         if kind == "not found" and self.model not in said and self.PATH not in self.base_url:
             return f"; see whether {self.PATH} is missing at the end of base_url: {self.base_url}{self.PATH}"
         if kind == "not found":

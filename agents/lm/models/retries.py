@@ -1,4 +1,4 @@
-"""One question on its way to a server: how often it is asked again, how long it waits, and what it has used."""
+"""The tries of one question: retries, waiting times and usage."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from agents.lm.models.protocol import NO_USAGE, Reply, Request, Usage
 
 LONGEST_BACKOFF = 60.0  # seconds
 PAID_RETRIES = 2
-"""How often a question is asked again whose answer was paid for but could not be used."""
+"""Number of retries after an answer that was paid for but could not be used."""
 
 FIRST_RETRIES = 2
-"""How often a server is tried again that has never been reached: most likely it is not there."""
+"""Number of retries if a server has never been reached: most likely it does not exist."""
 
-BESIDES = 100  # tokens that a server may put around system and user's prompt and the schema
+BESIDES = 100  # tokens that a server may add around the prompts and the schema
 
 
 class Asked(Protocol):
-    """What a call needs to know of the model that is asked, and what it tells it; see `RemoteModel`.
+    """What a call needs from the model that is asked; see `RemoteModel`.
 
     Attributes:
-        without: parameters that the server has refused so far.
+        without: parameters that the server has rejected so far.
     """
 
     price: Price | None
@@ -39,30 +39,30 @@ class Asked(Protocol):
 
     @property
     def name(self) -> str:
-        """What it is asked for by: "openai/NAME"."""
+        """Its name for `make_model`: "openai/NAME"."""
 
     @property
     def was_reached(self) -> bool:
         """Whether the server has ever answered anything."""
 
     def note(self, fault: Fault, tries: int, wait: float | None) -> None:
-        """A try has failed; the next one follows after so many seconds, or none does."""
+        """Records a failed try; the next one follows after `wait` seconds, or none."""
 
     def tell_once(self, text: str) -> None:
-        """Warns in the log, the first time only."""
+        """Logs a warning, only the first time."""
 
     def forgoes(self, fault: Fault, request: Request, without: frozenset[str]) -> bool:
-        """Whether the server has refused a parameter that was sent and that the model can do without from now on."""
+        """Whether the server has rejected a parameter that the model can do without; it is dropped from now on."""
 
 
 class Call:
-    """One question: its tries, its faults, what it has used.
+    """One question: its tries, faults and usage.
 
     Attributes:
-        without: parameters that are not sent, since the server has refused them.
+        without: parameters that are not sent, since the server has rejected them.
         reply: None until there is one.
         wait: seconds before the next try.
-        most: tokens, and dollars where there is a price, that a try can use.
+        most: the most tokens, and dollars if there is a price, that a try can use.
     """
 
     def __init__(self, model: Asked, request: Request) -> None:
@@ -77,10 +77,10 @@ class Call:
         self._faults: list[str] = []
 
     def take(self, outcome: Answer | Fault, hold: Hold) -> None:
-        """What a try came to. One in which the server would not take a parameter is none, and not counted.
+        """Records the outcome of a try. If the server rejected a parameter, the try is not counted.
 
         Raises:
-            ModelError: it failed for good.
+            ModelError: the call failed for good.
             AccessError: every other call would fail, too.
         """
         usage = self._used(outcome)
@@ -97,7 +97,7 @@ class Call:
         self.without = self._model.without
 
     def _used(self, outcome: Answer | Fault) -> Usage:
-        """What a try has cost; where the server does not say, or its answer was lost, the most that it can have."""
+        """The cost of a try; if unreported, or the answer was lost, the most that it can have cost."""
         counts: Counts | None
         if isinstance(outcome, Answer):
             counts = outcome.counts or self._counted(outcome.text)
@@ -122,14 +122,14 @@ class Call:
         return seconds
 
     def _allowed(self, kind: str) -> int:
-        """How often the question may be asked again after a fault of this kind."""
+        """Number of retries after a fault of this kind."""
         if kind in PAID_FOR:
             return min(self._model.retries, PAID_RETRIES)
         is_new = kind == "unreachable" and not self._model.was_reached
         return min(self._model.retries, FIRST_RETRIES) if is_new else self._model.retries
 
     def _pause(self, asked_for: float) -> float:
-        """Seconds until the next try. A little chance keeps many calls from coming back all at once."""
+        """Seconds until the next try, with random jitter so that calls do not all come back at once."""
         chance = float(self._model.rng.random())
         backoff = min(LONGEST_BACKOFF, self._model.backoff * 2.0 ** min(self._retries - 1, 30))
         return max(backoff * (1.0 - chance / 2.0), asked_for * (1.0 + chance / 10.0))
@@ -145,6 +145,6 @@ class Call:
 
 
 def most_tokens(request: Request) -> int:
-    """No fewer tokens than a prompt and its schema have: no tokenizer makes more of a text than it has bytes."""
+    """An upper bound on the tokens of a prompt and its schema: no text has more tokens than bytes."""
     schema = 0 if request.schema is None else len(json.dumps(request.schema))
     return len(request.prompt.encode()) + schema + BESIDES

@@ -1,4 +1,4 @@
-"""Models without a network: replies by a script, and replies kept from an earlier run."""
+"""Models without a network: scripted replies, and replies cached in an earlier run."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from agents.lm.models.cache import ResponseCache, reply_key
 from agents.lm.models.protocol import Reply, Request
 
 Line = str | Reply | LMError
-"""What a script says to a request: a text, a whole reply, or an error to raise."""
+"""A scripted reply: a text, a whole reply, or an error to raise."""
 
 
 class ScriptedModel:
-    """Says what it was told to.
+    """Gives scripted replies.
 
     Args:
-        replies: one for each request in the sequence of asking, or a function of the request. An error is raised.
+        replies: one for each request in sequence, or a function of the request. Errors are raised.
         latency: seconds that every reply takes.
-        name: after "scripted/"; give functions different names where their replies are kept.
+        name: after "scripted/"; give different functions different names if replies are cached.
 
     Attributes:
-        requests: all that were asked, in sequence.
+        requests: all requests so far, in sequence.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class ScriptedModel:
         """The next reply.
 
         Raises:
-            LMError: the script says so, or is at its end.
+            LMError: the script contains it, or is at its end.
         """
         if self._latency:
             time.sleep(self._latency)
@@ -72,20 +72,20 @@ class ScriptedModel:
 
 
 class ReplayModel:
-    """Says what another model said in an earlier run, from a file of kept replies.
+    """Repeats another model's replies from an earlier run, from a cache file.
 
     Args:
-        path: of the file, as `agents.lm.models.cache.ResponseCache` writes it.
-        name: of the model; may be left out where the file holds replies of one only.
+        path: path of the file, as written by `agents.lm.models.cache.ResponseCache`.
+        name: name of the model; may be left out if the file has replies of only one.
 
     Raises:
-        ConfigError: no such file, or it does not tell which model is meant.
+        ConfigError: no such file, or the model is ambiguous.
         CacheError: the file cannot be read.
     """
 
     def __init__(self, path: str | os.PathLike[str], name: str | None = None) -> None:
         if not os.path.exists(path):
-            raise ConfigError(f"{path}: there is no such file of kept replies")
+            raise ConfigError(f"{path}: there is no such file of cached replies")
         self._cache = ResponseCache(path)
         kept = [model for model in self._cache.models() if name in (None, model["name"])]
         if len(kept) != 1:
@@ -96,10 +96,10 @@ class ReplayModel:
         self.faults: Counter[str] = Counter()
 
     def complete(self, request: Request) -> Reply:
-        """What was replied to an equal request.
+        """The reply to an equal request.
 
         Raises:
-            ModelError: the call failed then, too.
+            ModelError: the original call failed.
             LMError: it was never asked.
         """
         reply = self._cache.get(reply_key(self, request))

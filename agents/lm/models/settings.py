@@ -1,4 +1,4 @@
-"""Settings of models: what makes sense."""
+"""Checks of the settings of models."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from urllib.parse import urlsplit
 from agents.lm.errors import ConfigError
 
 MOST = 10**9
-"""No number of a setting is above that."""
+"""Upper limit of all numbers in settings."""
 
 _VARIABLE = re.compile(r"[A-Za-z_]\w{0,63}", re.ASCII)
-_LIKE_A_KEY = re.compile(r"(?=.*[a-z])(?=.*\d).{24,}")  # nobody calls a variable gsk_1a2B3c...
-_OF_A_KEY = re.compile(r"(?:^|_)(?:API)?(?:KEY|TOKEN)\d*(?:_|$)", re.IGNORECASE)  # no other variable is sent anywhere
+_LIKE_A_KEY = re.compile(r"(?=.*[a-z])(?=.*\d).{24,}")  # no variable has a name like gsk_1a2B3c...
+_OF_A_KEY = re.compile(r"(?:^|_)(?:API)?(?:KEY|TOKEN)\d*(?:_|$)", re.IGNORECASE)  # no other variable is ever sent
 _ADDRESS = "give an address such as http://127.0.0.1:8000/v1 or https://HOST, with a path where there is one"
 _HIDDEN = "[key]"
-_SHORTEST_IN_PIECES = 12  # characters of a key; pieces of a shorter one may be any words
+_SHORTEST_IN_PIECES = 12  # characters of a key; pieces of a shorter one may be ordinary words
 _KEYS = re.compile(r"\b(?:sk|gsk|xai|pk|rk)[-_][\w*.-]{6,}")
 _WORD = re.compile(r"[^\s\"']+")
 _NAME = re.compile(r"[\w*.-]+")
@@ -32,16 +32,16 @@ def check_number(name: str, value: Any, above: float = -1.0, whole: bool = False
     """Checks that a setting is a number above a bound.
 
     Raises:
-        ConfigError: it is not, or it is not whole where it must be.
+        ConfigError: it is not, or it has to be whole and is not.
     """
     kinds = int if whole else int | float
-    if isinstance(value, bool) or not isinstance(value, kinds) or not above < value <= MOST:  # nor is NaN
+    if isinstance(value, bool) or not isinstance(value, kinds) or not above < value <= MOST:  # NaN fails, too
         bound = "from 0" if above < 0 else f"above {above:g}"
         raise ConfigError(f"{name} {value!r:.40}: give a {'whole ' if whole else ''}number {bound}, up to {MOST:,}")
 
 
 def check_kind(name: str, value: Any, kind: type) -> None:
-    """Checks that a setting is of a kind.
+    """Checks the type of a setting.
 
     Raises:
         ConfigError: it is not.
@@ -51,20 +51,20 @@ def check_kind(name: str, value: Any, kind: type) -> None:
 
 
 def checked_url(url: str, name: str = "base_url") -> str:
-    """An address that may be written down, without the slash at its end.
+    """Checks an address, which may be logged, and returns it without a trailing slash.
 
     Args:
-        url: of a server.
+        url: address of a server.
         name: of the setting or the environment variable that it comes from, for the error.
 
     Raises:
-        ConfigError: it is none, or has a password or a query. The text does not quote it, since both may be secret.
+        ConfigError: it is not an address, or has a password or a query. Not quoted, since both may be secret.
     """
     try:
         parts = urlsplit(url)
-        _ = parts.port  # which is read now, and may be none
+        _ = parts.port  # parsed only now; may be invalid
     except ValueError:
-        raise ConfigError(f"{name}: {_ADDRESS}") from None  # whose text quotes parts of it
+        raise ConfigError(f"{name}: {_ADDRESS}") from None  # its text would quote parts of the address
     if "@" in parts.netloc or parts.query or parts.fragment:
         raise ConfigError(
             f"{name} with a user, a password or a query: leave them out, and give the key by key_variable"
@@ -75,12 +75,12 @@ def checked_url(url: str, name: str = "base_url") -> str:
 
 
 def checked_variable(name: str) -> str:
-    """The name of an environment variable that holds a key, which may be written down.
+    """Checks the name of an environment variable that holds a key; the name may be logged.
 
-    KEY or TOKEN must be a word of it: a spec that somebody else has written cannot send other variables anywhere.
+    KEY or TOKEN must be a word of it, so that a spec written by others cannot leak other variables.
 
     Raises:
-        ConfigError: it is none, or none of a key, or looks like a key itself. The text does not quote it.
+        ConfigError: it is not such a name, or looks like a key itself. The text does not quote it.
     """
     if not isinstance(name, str) or not _VARIABLE.fullmatch(name) or _LIKE_A_KEY.fullmatch(name):
         raise ConfigError(
@@ -96,7 +96,7 @@ def checked_variable(name: str) -> str:
 
 
 def hide_secrets(text: str) -> str:
-    """A spec as it may be quoted: without what `checked_url` and `checked_variable` refuse to quote."""
+    """A spec that may be quoted: without what `checked_url` and `checked_variable` refuse to quote."""
     end = text.rfind("@")
     if start := _BEFORE_USER.search(text, 0, max(0, end)):
         text = f"{text[: start.end()]}[hidden]{text[end:]}"
@@ -105,11 +105,11 @@ def hide_secrets(text: str) -> str:
 
 
 def redacted(text: str, key: str = "") -> str:
-    """Words of others without the key, pieces of it, and what looks like a key or its masked form ("sk-ab***yz").
+    """A server's text without the key, pieces of it, and what looks like a key or its masked form ("sk-ab***yz").
 
     Args:
         text: of any length.
-        key: the one that was sent; "" for none.
+        key: the key that was sent; "" for none.
     """
     if key:
         text = text.replace(key, _HIDDEN)

@@ -1,4 +1,4 @@
-"""Language models that all players of a run share: one of each name and settings, with one budget and one cache."""
+"""Language models that all players of a run share: one per name and settings, with one budget and one cache."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from agents.lm.models.protocol import Model
 from agents.lm.models.remote import RemoteModel
 
 REMOTE: dict[str, type[RemoteModel]] = {"openai": OpenAIModel, "anthropic": AnthropicModel}
-"""Providers whose replies cost something."""
+"""Providers whose replies cost money."""
 
 _log = logging.getLogger(__name__)
 
 
 class SharedModels:
-    """Makes each language model once, so that its limits hold for all its players together. For any number of threads.
+    """Makes each language model once, so that its limits hold for all players together. Thread-safe.
 
     Args:
-        cache: where replies are kept and found again; None keeps none.
-        budget: what all remote models together may use; None for any amount.
+        cache: cache of replies, or None.
+        budget: budget of all remote models together; None for no limit.
 
     Example:
         models = SharedModels(ResponseCache("runs/replies.sqlite"), Budget(max_dollars=5))
@@ -48,11 +48,11 @@ class SharedModels:
     def get(self, name: str, **settings: Any) -> Model:
         """The model of this name and these settings; see `agents.lm.models.make_model`.
 
-        Where the settings name no server, that is also the one of the server that the environment names now.
+        If the settings name no server, the current one of the environment is part of the lookup.
 
         Raises:
-            ConfigError: no such model, settings that make no sense, or a budget in dollars and no known price.
-            CacheError: a file of kept replies cannot be read.
+            ConfigError: no such model, invalid settings, or a budget in dollars without a known price.
+            CacheError: a file of cached replies cannot be read.
         """
         key = (name, json.dumps(settings, sort_keys=True), _server(name, settings))
         with self._lock:
@@ -62,13 +62,13 @@ class SharedModels:
 
     @contextmanager
     def threads(self, count: int) -> Iterator[ThreadPoolExecutor]:
-        """Threads that play a run. Once the block raises anything they ask no more questions, and it waits for them.
+        """Threads that play a run. If the block raises, they ask no more questions, and it waits for them.
 
-        An error of one call ends the others by itself; this is for interruptions (Ctrl-C) and errors of other kinds. A
-        question that is on its way is still waited for, since it is paid for; only its further tries are given up.
+        An error of one call already ends the others; this is for interruptions (Ctrl-C) and other errors. A question
+        that has been sent is still waited for, since it is paid for; only its retries are given up.
 
         Raises:
-            LMError: the calling thread is one of a run that was stopped.
+            LMError: the calling thread belongs to a run that was stopped.
         """
         since = self.halt.begin()
         with ThreadPoolExecutor(count, initializer=self.halt.join, initargs=(since,)) as pool:
@@ -81,10 +81,10 @@ class SharedModels:
                 raise
 
     def forget_passing(self) -> None:
-        """For the end of a run: see `ResponseCache.forget_passing`.
+        """Call this at the end of a run: see `ResponseCache.forget_passing`.
 
         Raises:
-            CacheError: the file of replies cannot be written.
+            CacheError: the cache file cannot be written.
         """
         if self.cache is not None:
             self.cache.forget_passing()
@@ -96,12 +96,12 @@ class SharedModels:
 
 
 def _server(name: str, settings: dict[str, Any]) -> str:
-    """The address that the environment decides on; "" where it does not."""
+    """The address given by the environment, or ""."""
     maker = REMOTE.get(name.partition("/")[0])
     return "" if maker is None or settings.get("base_url") else os.environ.get(maker.URL_VARIABLE, "")
 
 
 @functools.cache
 def default_models() -> SharedModels:
-    """Those of players who are made without any: no cache, no budget."""
+    """The models of players made without `SharedModels`: no cache, no budget."""
     return SharedModels()

@@ -1,6 +1,6 @@
-"""What a model is told: `building` puts prompts together from the sentences in `wording`.
+"""Prompts: `building` assembles them from the sentences in `wording`.
 
-`describe` puts a position into words, `quoting` what others have said; `ablation` takes parts out.
+`describe` puts positions into words, `quoting` quotes messages of others; `ablation` removes parts.
 """
 
 from agents.lm.prompts.building import LONGEST_SUMMARY, Prompt, build, summarise

@@ -1,4 +1,4 @@
-"""Parts of the prompt that can be taken out or changed, one by one or together (paper, appendix C.4)."""
+"""Parts of the prompt that can be removed or changed, in any combination (paper, appendix C.4)."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ class Ablation(enum.Flag):
     """The eleven changes of the paper; all of them together are `ALL`. ``Ablation(0)`` changes nothing.
 
     Attributes:
-        NO_TRADEOFF: no sentence that every unit costs a point a year.
-        NO_REASONING: replies have no private reasoning.
-        ORDERS_LAST: replies have their orders after their messages.
+        NO_TRADEOFF: without the sentence that every unit costs a point a year.
+        NO_REASONING: no private reasoning in replies.
+        ORDERS_LAST: orders come after messages in replies.
         NO_MESSAGE_INSTRUCTIONS: no advice on what to write to others.
         NO_EXAMPLES: no example orders.
         OPPRESSION_POINTS: welfare points are called oppression points.
-        NO_SUMMARIES: nothing of what was said in earlier phases.
-        SHORT_HISTORY: the orders of the last phase only, in place of three.
-        NO_CENTERS: not who owns which supply centre.
-        NO_ADJACENCIES: not where units can go.
-        NO_PHASE_INSTRUCTIONS: not what can be ordered in this type of phase.
+        NO_SUMMARIES: without the messages of earlier phases.
+        SHORT_HISTORY: the orders of the last phase only, instead of three.
+        NO_CENTERS: without the owners of supply centres.
+        NO_ADJACENCIES: without the moves of units.
+        NO_PHASE_INSTRUCTIONS: without the orders possible in this type of phase.
     """
 
     NO_TRADEOFF = enum.auto()
@@ -42,7 +42,7 @@ ALL = ~NOTHING
 
 
 def parse_ablation(text: str) -> Ablation:
-    """Ablations by name: "no_reasoning+no_examples", "all", or "" for none.
+    """Parses ablations: "no_reasoning+no_examples", "all", or "" for none.
 
     Raises:
         PromptError: a name that does not exist.
@@ -57,5 +57,5 @@ def parse_ablation(text: str) -> Ablation:
 
 
 def ablation_text(ablation: Ablation) -> str:
-    """What `parse_ablation` reads: names in the sequence of the class."""
+    """The text that `parse_ablation` reads: names in the sequence of the class."""
     return "all" if ablation == ALL else "+".join(str(flag.name).lower() for flag in ablation)

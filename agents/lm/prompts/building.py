@@ -1,7 +1,6 @@
-"""What a language model is asked: `build` for a turn of the game, `summarise` for a phase's messages.
+"""The prompts: `build` for a turn of the game, `summarise` for a phase's messages.
 
-A prompt is written so that as much of it as possible is the beginning of the next one, which providers then read from
-their caches:
+As much as possible of each prompt is a prefix of the next one, which providers then read from their caches:
 
     rules, reply, examples, who you are         the same in the whole game
     what was said, phase by phase               grows at its end, once a phase
@@ -9,8 +8,8 @@ their caches:
     messages of this phase                      grows at its end
     phase, round, years left                    a line or two
 
-`Block.cache` marks the ends of these parts, four at most in a prompt, which is what Anthropic takes. Earlier phases and
-messages are blocks of their own, so that the end of every earlier prefix is the end of a block too.
+`Block.cache` marks the ends of these parts, at most four in a prompt, which is Anthropic's limit. Earlier phases and
+messages are blocks of their own, so that the end of every earlier prefix is the end of a block, too.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ if TYPE_CHECKING:
     from welfare_env.game.history import PhaseRecord
     from welfare_env.game.view import View
 
-ORDER_PHASES = 3  # of how many phases the orders are told (paper, appendix H)
+ORDER_PHASES = 3  # phases whose orders are included (paper, appendix H)
 LONGEST_SUMMARY = 2000  # characters; 150 words are about 900
 
 
@@ -66,13 +65,13 @@ def build(
     flavour: Flavour | str = Flavour.WD,
     ablation: Ablation = NOTHING,
 ) -> Prompt:
-    """The prompt for messages and orders in the moment of `view`.
+    """The prompt for messages and orders at the moment of `view`.
 
     Args:
-        view: of a power, or of the mediator.
-        summaries: phase ("S1901M") -> what the player remembers of its messages. Of a phase without one the messages
-            themselves are told, shortened. A summary must be there when the next phase begins and never change, or the
-            beginning of later prompts changes with it.
+        view: view of a power, or of the mediator.
+        summaries: phase ("S1901M") -> the player's summary of its messages. Without one the messages themselves are
+            quoted, shortened. A summary must be there when the next phase begins and never change, or the prefix of
+            later prompts changes with it.
         flavour: see `Flavour`.
         ablation: see `Ablation`.
 
@@ -105,13 +104,13 @@ def _checked(view: View, flavour: Flavour | str) -> Flavour:
 
 @functools.lru_cache(maxsize=64)
 def _system(board: Board, rules: Rules, player: str, flavour: Flavour, ablation: Ablation) -> tuple[Block, ...]:
-    """The part that never changes. All powers share its first block."""
+    """The constant part. All powers share its first block."""
     rules_text = rulebook(board, rules, flavour, ablation)
     return Block(rules_text, cache=True), Block(identity(board, rules, player, flavour, ablation))
 
 
 def _earlier(view: View, summaries: Mapping[str, str]) -> tuple[Block, ...]:
-    """What was said in the phases played, a block for each in which anything was."""
+    """The messages of earlier phases, a block for each phase with messages."""
     told = [_phase_said(record, view.power, summaries) for record in view.history if record.messages]
     texts = ["\n# What was said in earlier phases\n", *told]
     return tuple(Block(text, cache=0 < number == len(told)) for number, text in enumerate(texts))
@@ -124,7 +123,7 @@ def _phase_said(record: PhaseRecord, player: str, summaries: Mapping[str, str]) 
 
 
 def _position(view: View, flavour: Flavour, ablation: Ablation) -> Block:
-    """Board and options: nothing in it changes between the rounds of a phase."""
+    """Board and options: the same in all rounds of a phase."""
     points = points_of(view.rules, flavour, ablation)
     phases = 1 if Ablation.SHORT_HISTORY in ablation else ORDER_PHASES
     sections = [orders_section(view.history[-phases:])]
@@ -147,7 +146,7 @@ def _said(view: View) -> tuple[Block, ...]:
 
 
 def _now(view: View) -> str:
-    """The end of the prompt: what differs in every call."""
+    """The end of the prompt, which differs in every call."""
     lines = [f"\n# Now\nIt is {phase_title(view)}."]
     if view.asked == MESSAGES:
         lines.append(f"Message round {view.message_round} of {view.rules.message_rounds}.")
@@ -158,7 +157,7 @@ def _now(view: View) -> str:
 
 
 def summarise(record: PhaseRecord, player: str) -> Prompt:
-    """The prompt by which a model condenses what `player` wrote and read in a phase (paper, section 4).
+    """The prompt for a summary of what `player` wrote and read in a phase (paper, section 4).
 
     Raises:
         PromptError: there is nothing to summarise.

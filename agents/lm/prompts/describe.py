@@ -1,4 +1,4 @@
-"""The changing part of a prompt in words: position, past orders, and what can be ordered in this phase."""
+"""The changing part of a prompt in words: position, past orders, and the possible orders of this phase."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def phase_title(view: View) -> str:
 
 
 def centers_section(view: View) -> str:
-    """Who owns which supply centre."""
+    """The owners of the supply centres."""
     owned = {power: " ".join(sorted(centers)) or "none" for power, centers in view.centers.items()}
     free = sorted(set(view.board.centers).difference(*view.centers.values()))
     lines = [f"- {_named(view, power)}: {centers}\n" for power, centers in owned.items()]
@@ -35,7 +35,7 @@ def centers_section(view: View) -> str:
 
 
 def units_section(view: View, with_ways: bool) -> str:
-    """Every power's units, and where each can go, on its own and by the fleets that are at sea."""
+    """Every power's units, and where each can go, by itself or by convoy of the fleets at sea."""
     title = "# Units and where they can go" if with_ways else "# Units"
     lines = [title + "\n"]
     fleets = frozenset(unit[2:5] for units in view.units.values() for unit in units if unit[0] == "F")
@@ -63,14 +63,14 @@ def _ways(view: View, unit: str, fleets: frozenset[str]) -> str:
 
 
 def convoy_ends(board: Board, unit: str, fleets: frozenset[str]) -> list[str]:
-    """Where fleets in these provinces can carry a unit to, sorted; nowhere if it is no army."""
+    """Where fleets in these provinces can carry a unit to, sorted; empty if it is not an army."""
     routes = _routes(board).get(unit[2:5], ()) if unit[0] == "A" and fleets else ()
     return sorted({end for needed, ends in routes if needed <= fleets for end in ends})
 
 
 @functools.lru_cache(maxsize=32)
 def _routes(board: Board) -> dict[str, list[tuple[frozenset[str], frozenset[str]]]]:
-    """Province -> (fleets that carry an army from there, where to) of every set of seas."""
+    """Province -> (fleets that carry an army from there, where to) for every set of seas."""
     routes: dict[str, list[tuple[frozenset[str], frozenset[str]]]] = {}
     for start, fleets, ends in board.convoys:
         routes.setdefault(start, []).append((fleets, ends))
@@ -89,7 +89,7 @@ def counts_section(view: View, points: Points | None) -> str:
 
 
 def orders_section(records: Sequence[PhaseRecord]) -> str:
-    """The orders of all powers in some phases, and what became of them."""
+    """The orders of all powers in some phases, and their results."""
     if not records:
         return ""
     return "# Orders of the last phases\n" + "".join(_phase_orders(record) for record in records)
@@ -118,7 +118,7 @@ def _became(results: dict[str, list[str]], order: str) -> str:
 
 
 def instructions_section(view: View, points: Points | None) -> str:
-    """What the player can do in this phase; retreats and Winter with every legal order."""
+    """The player's options in this phase; for retreats and Winter all legal orders."""
     sections = {MOVEMENT: _movement, RETREATS: _retreats, ADJUSTMENTS: _winter}
     lines = sections[view.phase_type](view, points) if view.legal_orders or _can_give(view, points) else [_NOTHING]
     return f"# What you can order in {view.phase}\n" + "".join(f"{line}\n" for line in lines)
@@ -128,7 +128,7 @@ _NOTHING = "You have nothing to order in this phase: give no orders."
 
 
 def _can_give(view: View, points: Points | None) -> bool:
-    """Whether the player has points to give away now, and is told of points."""
+    """Whether the player has points to give away now, and the prompt mentions points."""
     is_winter = view.phase_type == ADJUSTMENTS and view.rules.transfers
     return bool(is_winter and points and view.power != MEDIATOR and view.welfare[view.power])
 

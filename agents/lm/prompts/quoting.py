@@ -1,8 +1,8 @@
-"""Text that others wrote, as data inside a prompt: always on one line of ours, in quotation marks that it cannot close.
+"""Texts of others as data in a prompt: always on one line, in quotation marks that they cannot close.
 
-A quotation is a JSON string, so line breaks, quotation marks and backslashes in it are escaped. What a reader would not
-see (control characters, zero-width and direction marks, private and unassigned code points) is removed, and ``<`` and
-``[`` are escaped too, since servers and models take ``<|im_start|>``, ``</s>`` or ``[INST]`` for marks of their own.
+A quotation is a JSON string, so line breaks, quotation marks and backslashes in it are escaped. Invisible characters
+(control characters, zero-width and direction marks, private and unassigned code points) are removed, and ``<`` and
+``[`` are escaped, too, since servers and models interpret ``<|im_start|>``, ``</s>`` or ``[INST]`` as special tokens.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ _ESCAPED = {"<": "\\u003c", "[": "\\u005b"}
 
 
 def clean(text: str, most: int) -> str:
-    """At most `most` characters of a text, without those that cannot be seen.
+    """At most `most` characters of a text, without invisible ones.
 
-    Line breaks of all kinds become ``\\n``, other blanks a space.
+    Line breaks of all kinds become ``\\n``, other white space a space.
     """
     kept = text[:most]
     for line_end in _LINE_ENDS:
@@ -58,14 +58,14 @@ def _is_unseen(char: str) -> bool:
 
 
 def quote(text: str, most: int = MAX_MESSAGE_LENGTH) -> str:
-    """A text as a quotation: one line, in quotation marks; how much of a long one is left out is told behind it."""
+    """A text as a quotation: one line, in quotation marks; followed by the number of characters cut off, if any."""
     quoted = json.dumps(clean(text, most), ensure_ascii=False)
     for char, escape in _ESCAPED.items():
         quoted = quoted.replace(char, escape)
     return quoted if len(text) <= most else f"{quoted} (cut: {len(text) - most} more characters)"
 
 
-@functools.lru_cache(maxsize=4096)  # a phase's messages are written again for every call after them
+@functools.lru_cache(maxsize=4096)  # a phase's messages are written again in every later call
 def message_line(message: Message, reader: str) -> str:
     """A message as `reader` sees it: ``- round 1, GERMANY to you (private): "..."`` and the end of the line."""
     sender = "you" if message.sender == reader else message.sender
@@ -82,9 +82,9 @@ def transcript(messages: Iterable[Message], reader: str) -> str:
 
 
 def short_transcript(messages: Sequence[Message], reader: str, most: int = LONGEST_TRANSCRIPT) -> str:
-    """The first lines of a transcript, at most `most` characters of them, and how many are left out.
+    """The first lines of a transcript, at most `most` characters, and the number of messages left out.
 
-    A message is kept whole or not at all, so that no quotation stays open.
+    Messages are included whole or not at all, so that no quotation stays open.
     """
     kept: list[str] = []
     length = 0

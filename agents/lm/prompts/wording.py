@@ -1,7 +1,7 @@
-"""The fixed part of every prompt: the rules, the form of a reply, example orders, and what the player wants.
+"""The fixed part of every prompt: the rules, the form of a reply, example orders, and the player's aim.
 
-Nothing here depends on the phase, so that it is the same text in all calls of a game. What the paper's prompts say is
-said here in other words (paper, section 4 and appendix H).
+Nothing here depends on the phase, so the text is the same in all calls of a game. It says the same as the paper's
+prompts in other words (paper, section 4 and appendix H).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from welfare_env.rules import Rules
 
 
 class Flavour(enum.StrEnum):
-    """What kind of player a prompt makes: the paper's two, one that exploits trust, and the mediator."""
+    """The kind of player that a prompt asks for: the paper's two, one that exploits trust, and the mediator."""
 
     WD = "wd"
     SD = "sd"
@@ -30,7 +30,7 @@ class Flavour(enum.StrEnum):
 
 @dataclass(frozen=True)
 class Points:
-    """What the points of a game are called."""
+    """The names of a game's points."""
 
     name: str
     short: str
@@ -54,14 +54,14 @@ ORDER_KINDS = {
 
 
 def points_of(rules: Rules, flavour: Flavour, ablation: Ablation) -> Points | None:
-    """What points are called in a prompt; None where it does not speak of any."""
+    """The names of points in a prompt; None if it does not mention points."""
     if not rules.is_welfare or flavour is Flavour.SD:
         return None
     return OPPRESSION if Ablation.OPPRESSION_POINTS in ablation else WELFARE
 
 
 def rulebook(board: Board, rules: Rules, flavour: Flavour, ablation: Ablation) -> str:
-    """What all players of a game are told alike, but the mediator, who gives no orders."""
+    """The part that all players of a game share, except the mediator, who gives no orders."""
     points = points_of(rules, flavour, ablation)
     sections = [
         _opening(rules, points, len(board.powers)),
@@ -178,7 +178,7 @@ def _options(board: Board, rules: Rules, short: str) -> Iterator[str]:
 
 
 def _map(board: Board) -> str:
-    """Names, types and homes of all provinces; not who is next to whom."""
+    """Names, types and homes of all provinces, without adjacencies."""
     lines = [f"# Map ({len(board.centers)} SCs, marked *)"]
     for kind, title in KINDS.items():
         named = [
@@ -231,7 +231,7 @@ HOW_TO_SPEAK = "Answer those who matter to you, and write nothing if there is no
 
 
 def reply_keys(rules: Rules, flavour: Flavour, ablation: Ablation) -> list[str]:
-    """The keys of a reply, in their sequence."""
+    """The keys of a reply, in sequence."""
     keys = [] if Ablation.NO_REASONING in ablation else ["reasoning"]
     parts = ["orders"] if flavour is not Flavour.MEDIATOR else []
     if rules.has_press:
@@ -265,7 +265,7 @@ Reply with one JSON object and nothing before or after it, its keys in this sequ
 
 
 def _examples(board: Board, rules: Rules, points: Points | None) -> str:
-    """An order of every kind that the board has; a hint at their form, not at what is legal or wise."""
+    """An example order of every kind on the board; shows the form, not what is legal or wise."""
     table = board.orders
     lines = []
     for kind, meaning in ORDER_KINDS.items():
@@ -281,7 +281,7 @@ def _examples(board: Board, rules: Rules, points: Points | None) -> str:
 
 
 def identity(board: Board, rules: Rules, player: str, flavour: Flavour, ablation: Ablation) -> str:
-    """Who the player is and what it wants: the last of the fixed text, the only part that differs among powers."""
+    """The player's name and aim: the last part of the fixed text, and the only one that differs among powers."""
     points = points_of(rules, flavour, ablation)
     aims = {
         Flavour.WD: _own_aim,
@@ -302,7 +302,7 @@ others count neither for you nor against you."
 
 
 def _exploiter_aim(rules: Rules, points: Points | None) -> str:
-    """What the paper's exploiters do (section 5.1), told to a language model. Games without points have none."""
+    """The strategy of the paper's exploiters (section 5.1) as a prompt. Games without points have none."""
     short = points.short if points else ""
     last = "the last year" if rules.years < 5 else "the last two years"
     return f"""\

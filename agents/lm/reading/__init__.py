@@ -1,1 +1,1 @@
-"""What is made of a reply: `parsing` reads it, `repair` finds JSON in any text, `fields` and `orders` what it says."""
+"""Reading replies: `parsing` is the entry, `repair` finds JSON in any text, `fields` and `orders` interpret it."""

@@ -1,4 +1,4 @@
-"""The fields of a reply, out of whatever text a language model has written, and what of it is lost."""
+"""The fields of a reply, extracted from any text of a language model, and what of it was lost."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from agents.lm.models.protocol import Finish
 
 MAX_LOSSES = 1000
-MAX_NESTING = 4  # of objects around the one that has the reply's keys
-SHOWN = 160  # characters of what a loss is about
+MAX_NESTING = 4  # levels of objects around the one with the reply's keys
+SHOWN = 160  # characters of the text that a loss quotes
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -30,7 +30,7 @@ FORM_LOSSES = {
     "field": "a field, or a part of one, is not of the right form",
 }
 HARMLESS = frozenset({"prose", "doubled key"})
-"""Those of `FORM_LOSSES` with which a reply parses all the same, as it did in the paper's own program."""
+"""Those of `FORM_LOSSES` with which a reply still counts as parsed, as in the paper's own program."""
 
 ORDER_LOSSES = {
     "order syntax": "the text is not understood",
@@ -56,11 +56,11 @@ MESSAGE_LOSSES = {
 
 @dataclass(frozen=True)
 class Loss:
-    """Something of a reply that could not be used.
+    """A part of a reply that could not be used.
 
     Attributes:
         kind: a key of `FORM_LOSSES`, `ORDER_LOSSES` or `MESSAGE_LOSSES`.
-        what: the beginning of the text concerned, and why.
+        what: the beginning of the text, and the reason.
     """
 
     kind: str
@@ -69,12 +69,12 @@ class Loss:
 
 @dataclass(frozen=True)
 class Fields:
-    """What a reply has under some keys.
+    """The values of a reply for some keys.
 
     Attributes:
-        values: key -> value, of the last object that has any of the keys; private thinking is taken out.
-        losses: what was wrong with the reply's form.
-        is_whole: whether the reply has its end, and so may be sent to others.
+        values: key -> value, of the last object that has any of the keys; private thinking is removed.
+        losses: faults in the reply's form.
+        is_whole: whether the reply is complete, so that it may be sent to others.
     """
 
     values: dict[str, Any]
@@ -83,20 +83,20 @@ class Fields:
 
 
 def is_cut_off(finish: Finish) -> bool:
-    """Whether a reply that ended so is only the beginning of what the model would have said."""
+    """Whether a reply with this ending was cut off."""
     return finish in ("length", "refusal")
 
 
 def read_fields(text: str, keys: Sequence[str], is_cut: bool = False) -> Fields:
     """The values of some keys in the last object of a reply that has any of them.
 
-    Of a reply that is cut off only the very object that was being written counts: whatever stands before it, or would
-    be in its place, is a draft.
+    In a reply that is cut off only the object that was being written counts: what comes before it, or would replace it,
+    is a draft.
 
     Args:
         text: the reply.
-        keys: in small letters.
-        is_cut: whether the reply is known to be cut off; that may also be seen from the text.
+        keys: in lower case.
+        is_cut: whether the reply is known to be cut off; this may also be recognised from the text.
     """
     outside, is_thinking = without_thinking(text)
     read = outside[:MAX_REPLY]
@@ -125,12 +125,12 @@ def read_fields(text: str, keys: Sequence[str], is_cut: bool = False) -> Fields:
 
 
 def is_in_form(losses: Iterable[Loss]) -> bool:
-    """Whether a reply with these losses was one JSON object, thinking and prose around it apart."""
+    """Whether a reply with these losses was one JSON object, apart from thinking and prose around it."""
     return not any(loss.kind in FORM_LOSSES and loss.kind not in HARMLESS for loss in losses)
 
 
 def _answers(value: Any, keys: Sequence[str], depth: int) -> Iterator[Pairs]:
-    """The objects that have a key of a reply; those in others, too, but for thoughts, schemas and copied examples."""
+    """The objects with a key of a reply, nested ones included, except thoughts, schemas and copied examples."""
     if isinstance(value, Pairs):
         names = {name.strip().casefold() for name, _ in value}
         if not names.isdisjoint(keys):
@@ -151,18 +151,18 @@ _PLACEHOLDERS = {"...", "\u2026"}
 
 
 def _is_example(answer: Pairs, keys: Sequence[str]) -> bool:
-    """Whether an object is the form that the prompt shows, in which all texts are dots."""
+    """Whether an object is the example in the prompt, in which all texts are dots."""
     texts = [text for key in keys if key != "reasoning" for text in texts_of(answer.value_of(key))]
     return bool(texts) and _PLACEHOLDERS.issuperset(text.strip() for text in texts)
 
 
 def _public(key: str, value: Any) -> Any:
-    """A value without the thoughts in its texts; reasoning, which nobody else reads, as it is."""
+    """A value without the thoughts in its texts; private reasoning stays as it is."""
     return value if key == "reasoning" else _without_thoughts(value)
 
 
 def _without_thoughts(value: Any) -> Any:
-    """A value without thoughts; a text in which one has no end counts as cut off."""
+    """A value without thoughts; a text with an unfinished thought counts as cut off."""
     if isinstance(value, Pairs):
         return Pairs((without_thinking(name).text, _without_thoughts(part)) for name, part in value)
     if isinstance(value, list):
@@ -180,7 +180,7 @@ def _has_doubled_key(value: Any) -> bool:
 
 
 def texts_of(value: Any) -> Iterator[str]:
-    """All texts in a value, in their sequence; a `Cut` stays one."""
+    """All texts in a value, in sequence; `Cut` texts stay `Cut`."""
     if isinstance(value, list):
         for part in value:
             yield from texts_of(part[1] if isinstance(part, tuple) else part)
@@ -189,22 +189,22 @@ def texts_of(value: Any) -> Iterator[str]:
 
 
 def joined_texts(value: Any, whole: bool = False) -> str:
-    """All texts in a value as one; if `whole`, only those that were not cut off."""
+    """All texts in a value joined; if `whole`, only those that were not cut off."""
     return without_surrogates("\n".join(text for text in texts_of(value) if not (whole and isinstance(text, Cut))))
 
 
 def lose(losses: list[Loss], kind: str, text: Any, reason: str) -> None:
-    """Notes a loss, unless there are too many already."""
+    """Records a loss, unless there are too many already."""
     if len(losses) < MAX_LOSSES:
         losses.append(loss_of(kind, text, reason))
 
 
 def loss_of(kind: str, text: Any, reason: str) -> Loss:
-    """A loss about a text, of which it shows the beginning."""
+    """A loss that quotes the beginning of a text."""
     shown = f"{str(text)[:SHOWN]!r}{'...' * (len(str(text)) > SHOWN)}: {reason}"
     return Loss(kind, without_surrogates(shown))
 
 
 def without_surrogates(text: str) -> str:
-    """The text with a sign in place of every half of a surrogate pair, which UTF-8 cannot have."""
+    """The text with lone surrogates, which UTF-8 cannot encode, replaced."""
     return _SURROGATE.sub("\ufffd", text)

@@ -1,8 +1,8 @@
 """Orders as language models write them, matched with the legal orders of a phase.
 
-What is understood is what `welfare_env.Game` understands (`welfare_env.board.order_text`), and besides a support of
-nothing but a place ("MAR S PAR") and several points given at once ("GIVE 3 FRANCE"). What is clear but not legal is
-never changed into something else.
+Accepted is everything that `welfare_env.Game` accepts (`welfare_env.board.order_text`), and in addition a support of
+just a place ("MAR S PAR") and several points given at once ("GIVE 3 FRANCE"). A clear order that is not legal is never
+changed into another one.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ class OrderFault(ValueError):
 
 
 class OrderBook:
-    """The legal orders of a view, and how to find the one that a text means."""
+    """The legal orders of a view, and a search for the one that a text means."""
 
     def __init__(self, view: View) -> None:
         self.view = view
         self.board = view.board
         self.legal = view.legal_orders
-        self._keys = {name.split()[-1][:3]: name for name in self.legal}  # province -> what can be ordered there
+        self._keys = {name.split()[-1][:3]: name for name in self.legal}  # province -> what can be ordered
 
     def is_order(self, text: str) -> bool:
-        """Whether the text is understood as an order, legal or not."""
+        """Whether the text can be read as an order, legal or not."""
         return read_order(text, self.board) is not None
 
     def is_unit(self, text: str) -> bool:
@@ -46,10 +46,10 @@ class OrderBook:
         return is_unit(text, self.board)
 
     def find(self, text: str) -> tuple[str, str]:
-        """What is ordered, and the legal order: ("A PAR", "A PAR - BUR").
+        """The unit, and the legal order that a text means: ("A PAR", "A PAR - BUR").
 
         Raises:
-            OrderFault: there is none, or it is not clear which.
+            OrderFault: there is none, or it is ambiguous.
         """
         reading = self._reading(text)
         key = self._keys.get(reading.place[:3])
@@ -71,7 +71,7 @@ class OrderBook:
         return reading
 
     def _foreign(self, reading: Reading) -> OrderFault:
-        """Why nothing can be ordered at this place."""
+        """The fault for a place where nothing can be ordered."""
         where = reading.place[:3]
         for power, units in self.view.units.items():
             if power != self.view.power and any(unit[2:5] == where for unit in units):
@@ -85,7 +85,7 @@ class OrderBook:
         return OrderFault("order not legal", f"not legal for {key} in {self.view.phase}")
 
     def gifts(self, text: str) -> list[str]:
-        """The orders of "GIVE FRANCE", "GIVE 3 FRANCE" or "GIVE FRANCE 3"; no more than the power has points.
+        """The orders of "GIVE FRANCE", "GIVE 3 FRANCE" or "GIVE FRANCE 3"; at most as many as the power has points.
 
         Raises:
             OrderFault: nothing can be given, or not to that power.

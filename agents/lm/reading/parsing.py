@@ -1,17 +1,20 @@
-"""What a language model's reply means: `reply_schema` asks for its form, `parse` makes the best of what came.
+"""The meaning of a language model's reply: `reply_schema` specifies its form, `parse` reads any text.
 
 A reply is a JSON object ``{"reasoning": text, "orders": [texts], "messages": {recipient: text}}``. `parse` never
-raises: whatever cannot be used is left out and noted as a `Loss`, and the game goes on.
+raises: unusable parts are left out and recorded as a `Loss`, and the game goes on.
 
-Which of two counts
-    Of several objects in a reply the last one that has any of the keys, and nothing of the others: models draft before
-    they decide. Of a key that comes twice the last one, too. What a model has thought between marks is no part of its
-    reply (`agents.lm.reading.thinking`), nor is a copy of the prompt's example. Of several orders for one unit the
-    first that is legal, as in the game itself. Of a Winter list that both builds and disbands, those of the kind of its
-    first legal order (the game would refuse them all). Of a reply that is cut off the orders that are complete in the
-    object that was being written, and what there is of its reasoning; nothing is sent, since what would have followed
-    may say the contrary. Of several messages to one recipient all, joined; where messages are words of a vocabulary,
-    the first.
+If something comes twice
+    - Objects: the last one with any of the keys counts, and nothing of the others: models draft before they decide. A
+      copy of the prompt's example does not count, nor do thoughts between marks (`agents.lm.reading.thinking`).
+    - Keys: the last one counts.
+    - Orders for one unit: the first legal one counts, as in the game itself.
+    - A Winter list that both builds and disbands: orders of the kind of its first legal order count (the game would
+      refuse them all).
+    - Messages to one recipient: all are joined; if messages are words of a vocabulary, the first counts.
+
+If a reply is cut off
+    The orders that are complete in the object being written count, and its reasoning so far; no messages are sent,
+    since the missing part may say the contrary.
 """
 
 from __future__ import annotations
@@ -56,8 +59,8 @@ __all__ = [
     "reply_schema",
 ]
 
-MAX_ENUM_ORDERS = 500  # in all; providers take schemas up to about this size
-MAX_ORDERS = 500  # texts in one reply
+MAX_ENUM_ORDERS = 500  # in total; providers accept schemas up to about this size
+MAX_ORDERS = 500  # texts per reply
 MAX_MESSAGES = 100
 LONGEST_NAME = 200  # characters of a key: a recipient, several, or a unit
 
@@ -71,13 +74,13 @@ _TEXTS = ("text", "message", "content", "body")
 
 @dataclass(frozen=True)
 class Parsed:
-    """What a reply means.
+    """A parsed reply.
 
     Attributes:
-        reasoning: private thoughts; "" where there are none.
-        orders: canonical, and legal together.
-        messages: (recipient, text), at most one for each recipient, all of which can be sent.
-        losses: what could not be used, in the sequence of reading.
+        reasoning: private thoughts; "" if there are none.
+        orders: canonical, and jointly legal.
+        messages: (recipient, text), at most one per recipient; all can be sent.
+        losses: what could not be used, in reading order.
     """
 
     reasoning: str = ""
@@ -87,22 +90,22 @@ class Parsed:
 
     @property
     def is_valid(self) -> bool:
-        """Whether the reply was one JSON object, but for thinking and prose ("replies that parse", paper, C.1)."""
+        """Whether the reply was one JSON object, apart from thinking and prose ("replies that parse", paper, C.1)."""
         return is_in_form(self.losses)
 
     @property
     def refused_orders(self) -> int:
-        """How many orders were lost; beside ``len(orders)`` that makes the share that was legal (paper, C.1)."""
+        """Number of lost orders; with ``len(orders)`` this gives the share of legal ones (paper, C.1)."""
         return sum(loss.kind in ORDER_LOSSES for loss in self.losses)
 
 
 def reply_schema(view: View, ablation: Ablation = NOTHING, most: int = MAX_ENUM_ORDERS) -> dict[str, Any]:
     """JSON schema of a reply to `build`'s prompt, in the subset that OpenAI and Anthropic enforce.
 
-    Every order is one of its unit's legal orders, unless these are more than `most` in all; then any text. With legal
-    orders the schema is another one in every phase, and a provider that puts it before the prompt can reuse nothing of
-    earlier phases; ``most=0`` keeps it the same in the whole game. Where messages are words of a vocabulary, each is
-    one of them, or "" for silence.
+    Every order is one of its unit's legal orders, or any text if these are more than `most` in total. With legal orders
+    the schema differs in every phase, and a provider that puts it before the prompt cannot reuse its cache of earlier
+    phases; with ``most=0`` it is the same in the whole game. If messages are words of a vocabulary, each is one of
+    them, or "" for silence.
     """
     flavour = Flavour.MEDIATOR if view.power == MEDIATOR else Flavour.WD
     texts: dict[str, Any] = {"type": "string"}
@@ -135,14 +138,14 @@ def _order_schema(view: View, most: int) -> dict[str, Any]:
 
 
 def parse(text: str, view: View, is_cut: bool = False) -> Parsed:
-    """The orders and messages of a reply, and what of it could not be used. Never raises, whatever the text is.
+    """Parses the orders and messages of a reply, and records what could not be used. Never raises.
 
-    The orders can be submitted and the messages sent as they are; in the moment of `view`.
+    At the moment of `view` the orders can be submitted and the messages sent as they are.
 
     Args:
         text: the reply.
-        view: of the player.
-        is_cut: whether the reply is known to be cut off, by `max_tokens` for instance.
+        view: the player's view.
+        is_cut: whether the reply is known to be cut off, e.g. by `max_tokens`.
     """
     fields = read_fields(text, ("reasoning", "orders", "messages"), is_cut)
     orders = _Orders(view, fields.losses)
@@ -154,7 +157,7 @@ def parse(text: str, view: View, is_cut: bool = False) -> Parsed:
 
 
 class _Orders:
-    """Takes the values that stand under "orders", text by text.
+    """Collects the values under "orders", text by text.
 
     Attributes:
         found: the orders that count.
@@ -192,7 +195,7 @@ class _Orders:
             yield from (piece for piece in pieces if piece.strip())
 
     def _keyed(self, key: str, value: Any) -> Iterator[str]:
-        """What stands behind a unit's or a power's name."""
+        """The texts under a unit's or a power's name."""
         name = key.strip().upper()
         if len(name) > LONGEST_NAME:
             lose(self.losses, "field", key, "no unit")
@@ -204,7 +207,7 @@ class _Orders:
                 yield text if is_whole else f"{key} {text}"
 
     def _is_one_order(self, value: Any) -> bool:
-        """Whether an object in a list stands for one order: a few texts, none of them behind a unit's name."""
+        """Whether an object in a list is one order: a few texts, none of them keyed by a unit's name."""
         if not isinstance(value, Pairs) or not 0 < len(value) < 6:
             return False
         return not any(isinstance(part, list) or self._is_keyed(key) for key, part in value)
@@ -221,7 +224,7 @@ class _Orders:
         yield next((text for text in texts if self.book.is_order(text)), " ".join(texts))
 
     def _take_text(self, text: str) -> None:
-        """Adds what the text orders.
+        """Adds the order of a text.
 
         Raises:
             OrderFault: it cannot be used.
@@ -242,7 +245,7 @@ class _Orders:
         self.found.append(order)
 
     def _check_room(self, order: str) -> None:
-        """That the Winter allows one more order of this kind.
+        """Checks that the Winter allows one more order of this kind.
 
         Raises:
             OrderFault: it does not.
@@ -261,7 +264,7 @@ class _Orders:
 
 
 def _without_signs(match: re.Match[str]) -> str:
-    """A remark without what would part it in two: "(to take it, maybe)"."""
+    """A remark without the signs at which it would be split: "(to take it, maybe)"."""
     return _BETWEEN_ORDERS.sub(" ", match.group())
 
 
@@ -270,7 +273,7 @@ def _winter_command(order: str) -> str:
 
 
 class _Messages:
-    """Takes the values that stand under "messages", recipient by recipient."""
+    """Collects the values under "messages", recipient by recipient."""
 
     def __init__(self, view: View, losses: list[Loss]) -> None:
         self.view, self.losses = view, losses
@@ -291,7 +294,7 @@ class _Messages:
 
     @staticmethod
     def _address(value: Pairs) -> tuple[str, Any] | None:
-        """Recipient and text of {"to": "FRANCE", "text": "..."}, if the object is of that kind."""
+        """Recipient and text of {"to": "FRANCE", "text": "..."}, if the object has that form."""
         to = [part for key in _ADDRESSES if (part := value.value_of(key)) is not None]
         text = [part for key in _TEXTS if (part := value.value_of(key)) is not None]
         return (", ".join(texts_of(to)), text) if to and text else None
@@ -315,7 +318,7 @@ class _Messages:
                 lose(self.losses, "too many messages", text, f"no more than {MAX_MESSAGES} are read")
 
     def _pieces(self, value: Any) -> Iterator[str]:
-        """The texts in a value that are whole."""
+        """The complete texts in a value."""
         for piece in texts_of(value):
             if isinstance(piece, Cut):
                 lose(self.losses, "message text", piece, "cut off")
@@ -323,7 +326,7 @@ class _Messages:
                 yield piece
 
     def _recipients(self, names: str) -> list[str]:
-        """Who is meant: a player, several, or all."""
+        """The recipients: a player, several, or all."""
         if len(names) > LONGEST_NAME:
             lose(self.losses, "recipient", names, "no name")
             return []
@@ -345,13 +348,13 @@ class _Messages:
         return known if known == self.view.power or known in self.view.recipients else None
 
     def found(self) -> list[tuple[str, str]]:
-        """A message for each recipient, in the sequence of the reply; several to one are joined."""
+        """A message for each recipient, in the sequence of the reply; several to the same one are joined."""
         if self.view.vocabulary:
             return list(self._words())
         return [(recipient, self._sendable(recipient, "\n".join(texts))) for recipient, texts in self._texts.items()]
 
     def _words(self) -> Iterator[tuple[str, str]]:
-        """For each recipient the first of its texts that is a word, whatever its case, its spaces and its full stop."""
+        """For each recipient the first of its texts that is a word, ignoring case, spaces and a full stop."""
         for recipient, texts in self._texts.items():
             said = ""
             for text in texts:
@@ -368,7 +371,7 @@ class _Messages:
     def _sendable(self, recipient: str, text: str) -> str:
         clean = without_surrogates(text)
         if clean != text:
-            lose(self.losses, "message text", text, "half a surrogate pair is no character")
+            lose(self.losses, "message text", text, "half a surrogate pair is not a character")
         if len(clean) > MAX_MESSAGE_LENGTH:
             reason = f"{len(clean)} characters to {recipient}, {MAX_MESSAGE_LENGTH} are sent"
             lose(self.losses, "message too long", clean, reason)

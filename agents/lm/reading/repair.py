@@ -1,4 +1,4 @@
-"""JSON objects in any text, however damaged: prose around them, trailing commas, single quotes, comments, a cut end.
+"""Finds JSON objects in any text, however damaged: prose, trailing commas, single quotes, comments, a missing end.
 
 `find_objects` goes through the text once, from left to right; the time is proportional to its length.
 """
@@ -10,10 +10,10 @@ import re
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-MAX_REPLY = 100_000  # characters of a reply without its thinking; what lies behind is not read
+MAX_REPLY = 100_000  # characters of a reply without its thinking; the rest is not read
 MAX_DEPTH = 20
 _DOUBLE, _SINGLE = '"\u201c\u201d', "'\u2018\u2019"
-# Opening quotation mark -> those that may close the text behind it.
+# Opening quotation mark -> marks that may close it.
 QUOTES = {'"': '"', "'": "'", "`": "`", **dict.fromkeys(_DOUBLE[1:], _DOUBLE), **dict.fromkeys(_SINGLE[1:], _SINGLE)}
 
 _BLANKS = re.compile(r"[\s\ufeff\u200b]*")
@@ -25,27 +25,27 @@ _NEXT_KEY = re.compile(r"\w{1,40}\s*[:=]")
 _HEX = re.compile(r"[0-9a-fA-F]{4}")
 _LITERAL = re.compile(r"true|false|null|-?\d+(\.\d+)?([eE][+-]?\d+)?")
 _QUOTE = f"[`{_DOUBLE}{_SINGLE}]?"
-# What begins an object, and is no brace in prose: a key follows, or the end of the text.
+# The start of an object, as opposed to a brace in prose: followed by a key, or the end of the text.
 _OPENING = re.compile(
     r"\{(?=[\s,\ufeff\u200b]*+(?>(?://|\#)[^\n]*+[\s,]*+|/\*(?>[^*]|\*(?!/)){0,80}+\*/[\s,]*+){0,9}+"
     rf"{_QUOTE}[^:=,{{}}\[\]\n`{_DOUBLE}{_SINGLE}]{{0,60}}+{_QUOTE}\s{{0,60}}+(?:[:=]|\Z))"
 )
 _FENCE = re.compile(r"```\w*|~~~\w*")
-_KEY, _VALUE, _ITEM = "key", "value", "item"  # what a text is: a key, a value behind one, or in an array
+_KEY, _VALUE, _ITEM = "key", "value", "item"  # the role of a text: a key, the value of a key, or an item of an array
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", '"': '"', "\\": "\\", "/": "/"}
 
 
 class Cut(str):
-    """A text that the end of the reply has cut off."""
+    """A text cut off by the end of the reply."""
 
     __slots__ = ()
 
 
 class Pairs(list[tuple[str, Any]]):
-    """An object's keys and values, in their sequence. Of a key that comes twice the last counts, as everywhere in JSON.
+    """An object's keys and values, in sequence. If a key comes twice, the last one counts, as usual in JSON.
 
     Attributes:
-        is_doubled: whether a key came twice; case does not count.
+        is_doubled: whether a key came twice, ignoring case.
     """
 
     def __init__(self, pairs: Iterable[tuple[str, Any]] = ()) -> None:
@@ -57,25 +57,25 @@ class Pairs(list[tuple[str, Any]]):
         self.is_doubled = len(self) < len(given)
 
     def value_of(self, key: str) -> Any:
-        """The value of a key; case does not count. None where there is none."""
+        """The value of a key, ignoring case; None if there is none."""
         return next((value for name, value in self if name.strip().casefold() == key), None)
 
 
 class Strict(NamedTuple):
-    """A proper JSON object: its value, or None where there is none; and the place behind it, or of the first fault."""
+    """The result of strict parsing: the object or None, and the position after it or of the first fault."""
 
     value: Pairs | None
     end: int
 
 
 class Found(NamedTuple):
-    """An object of a text.
+    """An object found in a text.
 
     Attributes:
-        value: what is in it.
-        end: the place behind it.
-        is_repaired: whether it is no proper JSON.
-        is_cut: whether the text ends before it does.
+        value: its content.
+        end: the position after it.
+        is_repaired: whether it is not proper JSON.
+        is_cut: whether the text ends before the object does.
     """
 
     value: Pairs
@@ -85,11 +85,11 @@ class Found(NamedTuple):
 
 
 class Objects(NamedTuple):
-    """What `find_objects` has found.
+    """The result of `find_objects`.
 
     Attributes:
         found: the outermost objects of the text. Only the last of them can be cut off.
-        has_prose: whether there is text outside them, marks of code blocks apart.
+        has_prose: whether there is text outside them, apart from code fences.
     """
 
     found: list[Found]
@@ -97,7 +97,7 @@ class Objects(NamedTuple):
 
     @property
     def is_truncated(self) -> bool:
-        """Whether the last one has no end."""
+        """Whether the last object is cut off."""
         return bool(self.found) and self.found[-1].is_cut
 
 
@@ -115,7 +115,7 @@ def find_objects(text: str) -> Objects:
 
 
 def without_fences(text: str) -> str:
-    """The text without marks of code blocks, and without blanks around it."""
+    """The text without code fences and surrounding white space."""
     return _FENCE.sub("", text).strip()
 
 
@@ -129,12 +129,12 @@ def _object_at(text: str, start: int) -> Found:
 
 
 def strict_object(text: str, start: int) -> Strict:
-    """The object that begins with the { at `start`, if it is proper JSON; in its texts lines may break as they are."""
+    """Strictly parses the object that begins with the { at `start`; only raw line breaks in texts are allowed."""
     try:
         value, end = _DECODER.raw_decode(text, start)
     except json.JSONDecodeError as error:
         return Strict(None, error.pos)
-    except (ValueError, RecursionError):  # a number of thousands of digits, and nesting that nobody means
+    except (ValueError, RecursionError):  # e.g. a number with thousands of digits, or absurd nesting
         return Strict(None, len(text))
     return Strict(None, end) if _is_deep(value) else Strict(value, end)
 
@@ -149,7 +149,7 @@ def _is_deep(value: Any) -> bool:
 
 
 class _Reader:
-    """Reads values at `at`, and leaves `at` behind them. Every step goes forward."""
+    """Reads values at `at`, and moves `at` past them. Every step goes forward."""
 
     def __init__(self, text: str, at: int) -> None:
         self.text = text
@@ -158,7 +158,7 @@ class _Reader:
         self._open_arrays = 0
 
     def object(self, depth: int) -> Pairs:
-        """From its { on."""
+        """Reads an object from its { on."""
         self.at += 1
         pairs: list[tuple[str, Any]] = []
         while (sign := self._next_sign()) not in ("", "}"):
@@ -195,7 +195,7 @@ class _Reader:
         return match.group()
 
     def array(self, depth: int) -> list[Any]:
-        """From its [ on."""
+        """Reads an array from its [ on."""
         self.at += 1
         self._open_arrays += 1
         values: list[Any] = []
@@ -224,7 +224,7 @@ class _Reader:
         self._note(not behind_value or self._next_sign() in (",", closing))
 
     def _note(self, is_wrong: bool) -> None:
-        """Notes a repair. (`|=` with a call behind it would lose what the call notes.)"""
+        """Records a repair. (`|=` with a call on its right would lose what the call records.)"""
         self.is_repaired = self.is_repaired or is_wrong
 
     def _close(self, sign: str) -> None:
@@ -232,12 +232,12 @@ class _Reader:
         self.at += len(sign)
 
     def value(self, depth: int, in_array: bool = False) -> Any:
-        """What stands next: a text, a list, `Pairs`; None for null and where nothing stands."""
+        """Reads the next value: a text, a list, `Pairs`; None for null and if there is none."""
         sign = self._next_sign()
         if sign in ("{", "["):
             if depth < MAX_DEPTH:
                 return self.object(depth + 1) if sign == "{" else self.array(depth + 1)
-            self.at, self.is_truncated = len(self.text), True  # nobody means that
+            self.at, self.is_truncated = len(self.text), True  # absurdly deep
             return None
         if sign in QUOTES:
             return self._string(sign, _ITEM if in_array else _VALUE)
@@ -248,7 +248,7 @@ class _Reader:
         return self._bare()
 
     def _bare(self) -> str | None:
-        """A number or a word without quotation marks."""
+        """Reads a number or a word without quotation marks."""
         match = _BARE_VALUE.match(self.text, self.at)
         word = match.group().strip() if match else ""
         self.at += len(match.group()) if match else 0
@@ -259,7 +259,7 @@ class _Reader:
         return None if word in ("", "null", "None", "undefined") else word
 
     def _string(self, quote: str, role: str) -> str:
-        """A text, in which quotation marks that cannot be its end count as part of it."""
+        """Reads a text; quotation marks that cannot end it count as part of it."""
         self._note(quote != '"')
         self.at += 1
         pieces: list[str] = []
@@ -282,7 +282,7 @@ class _Reader:
         return Cut("".join(pieces))
 
     def _escape(self) -> str:
-        """What a backslash and the signs behind it stand for."""
+        """Reads an escape sequence."""
         sign = self.text[self.at + 1 : self.at + 2]
         self.at += 2
         if sign != "u":
@@ -299,7 +299,7 @@ class _Reader:
         return chr(high) if high >= 0 else ""
 
     def _code(self) -> int:
-        """The four hexadecimal digits that come next; -1 without them."""
+        """Reads four hexadecimal digits; -1 if they are missing."""
         match = _HEX.match(self.text, self.at)
         if match is None:
             self.is_repaired = True
@@ -308,7 +308,7 @@ class _Reader:
         return int(match.group(), 16)
 
     def _ends(self, role: str) -> bool:
-        """Whether the quotation mark at `at` ends its text, to judge by what follows."""
+        """Whether the quotation mark at `at` ends its text, judging by what follows."""
         behind = self._blanks(self.at + 1)
         sign = self.text[behind : behind + 1]
         if sign == "" or sign in (":=" if role == _KEY else "}]"):
@@ -329,7 +329,7 @@ class _Reader:
         return match.end() if match else at
 
     def _next_sign(self) -> str:
-        """Goes over blanks and comments. Returns the sign that follows; "" at the end of the text."""
+        """Skips white space and comments. Returns the next character; "" at the end of the text."""
         while True:
             self.at = self._blanks(self.at)
             comment = next((opening for opening in _COMMENTS if self.text.startswith(opening, self.at)), None)

@@ -1,8 +1,8 @@
-"""Thinking that a model has written into its reply between marks, and the reply without it.
+"""Removes a model's thinking, written between marks, from its reply.
 
 Marks are tags (``<think>``, ``</Thinking >``, ``<seed:think>``, ``<|START_THINKING|>``, ``<|begin_of_thought|>``,
-``[THINK]`` and the like), and the channels of harmony, of which the final one alone is meant for others. Of the tags
-inside a thought only those count that could end it.
+``[THINK]`` and the like), and the channels of the harmony format, of which only the final one is meant for others.
+Inside a thought only tags that could end it count.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from agents.lm.reading.repair import MAX_REPLY, strict_object
 
-MAX_THOUGHT = 600_000  # characters of a reply with its thinking; what lies behind is not read
+MAX_THOUGHT = 600_000  # characters of a reply with its thinking; the rest is not read
 
 _NAMES = (
     r"[\w:.-]{0,20}think(?:ing)?|thoughts?|reasoning|reflections?|analysis|scratch[_-]?pad|"
@@ -33,22 +33,22 @@ _MARK = re.compile(
     re.IGNORECASE,
 )
 _BARE_ANALYSIS = re.compile(r"\s{0,9}(?:assistant)?analysis(?=[A-Z])")
-_BARE_FINAL = "assistantfinal"  # what is left of harmony's channels where a server takes its special tokens out
+_BARE_FINAL = "assistantfinal"  # what remains of harmony's channels if a server strips its special tokens
 
 _HALF_MARK = re.compile(
     r"(?:</|<\|/?|\[/|\u25c1/?)[\w:|-]{0,30}\Z"
 )  # of a mark at the end of the text, where it is cut off
 
-_FINAL = frozenset({"final", "answer", "response"})  # channels that are no thoughts
+_FINAL = frozenset({"final", "answer", "response"})  # channels that are not thoughts
 _HARMONY = "harmony"
-_MOST_FAILED = 20 * MAX_REPLY  # characters read in vain in search of whole objects
+_MOST_FAILED = 20 * MAX_REPLY  # characters read without success in search of whole objects
 
 
 class Outside(NamedTuple):
-    """What of a text is no thought.
+    """A text without its thoughts.
 
     Attributes:
-        text: all of it, joined.
+        text: the rest, joined.
         is_open: whether the text ends within a thought or a mark, or is too long to be read to its end.
     """
 
@@ -57,7 +57,7 @@ class Outside(NamedTuple):
 
 
 class _Mark(NamedTuple):
-    """A mark: "open" begins a thought, "close" ends one, "final" ends whatever was before, "none" means nothing."""
+    """A mark: "open" begins a thought, "close" ends one, "final" ends everything before it, "none" is ignored."""
 
     kind: str
     family: str
@@ -68,9 +68,9 @@ class _Mark(NamedTuple):
 def without_thinking(text: str) -> Outside:
     """The text without thoughts and their marks. Never raises; the time is proportional to the length.
 
-    A mark in a text of a proper JSON object is none: somebody is quoted. A thought may lack its beginning, which some
-    servers put into the prompt: then all that stands before its end belongs to it. A thought that lacks its end goes on
-    to the end of the text.
+    A mark within a text of a proper JSON object is a quotation and is ignored. A thought may lack its beginning, which
+    some servers put into the prompt: then everything before its end belongs to it. A thought without an end goes on to
+    the end of the text.
     """
     is_cut = bool(text[MAX_THOUGHT:].strip()) or _HALF_MARK.search(text[-40:]) is not None
     text = text[:MAX_THOUGHT]
@@ -120,7 +120,7 @@ def _meaning(match: re.Match[str]) -> tuple[str, str]:
 
 
 def _end_of_thought(text: str, opening: _Mark) -> int:
-    """Where a thought ends; -1 if it does not. A tag that is only doubled opens one thought, others nest."""
+    """The end of a thought; -1 if there is none. A tag that is merely doubled opens one thought; others nest."""
     depth, at = 1, opening.end
     while (mark := _next_mark(text, at)) is not None:
         if mark.family == opening.family == _HARMONY:
@@ -137,14 +137,14 @@ def _end_of_thought(text: str, opening: _Mark) -> int:
 
 
 class _Objects:
-    """The proper JSON objects of a text; of one longer than any reply none are looked for."""
+    """The proper JSON objects of a text; not searched for in texts longer than any reply."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self._left = _MOST_FAILED if len(text) <= MAX_REPLY else 0
 
     def end_around(self, at: int, place: int) -> int:
-        """The end of an object that begins from `at` on and has a place in it; 0 if there is none."""
+        """The end of an object that begins at or after `at` and contains `place`; 0 if there is none."""
         start = self.text.find("{", at, place)
         while start >= 0 and self._left > 0:
             found = strict_object(self.text, start)

@@ -1,6 +1,6 @@
-"""A server on this machine that speaks OpenAI's and Anthropic's interfaces: ``python -m agents.lm.stub``.
+"""A local server with OpenAI's and Anthropic's interfaces: ``python -m agents.lm.stub``.
 
-`server` is the server and its faults, `wire` the providers' JSON, `replies` what it answers.
+`server` is the server and its faults, `wire` the providers' JSON, `replies` its answers.
 """
 
 from agents.lm.stub.server import FAULTS, StubRequest, StubServer

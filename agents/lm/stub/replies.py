@@ -1,6 +1,6 @@
-"""Made-up replies that look legal: they follow the schema, or else give orders that stand in the prompt.
+"""Made-up replies that look legal: they follow the schema, or else repeat orders from the prompt.
 
-The same prompt and schema always get the same reply, whenever and by whomever they are sent.
+The same prompt and schema always get the same reply.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SENTENCES = (
 _PLACE = r"[A-Z]{3}(?:/[A-Z]{2})?"
 _ACTION = rf"- {_PLACE}(?: VIA)?|R {_PLACE}|S [AF] {_PLACE}(?: - [A-Z]{{3}})?|[HBD]"
 _ORDER = re.compile(rf"\b([AF] {_PLACE}) (?:{_ACTION})(?!\w)")
-_MOST_ITEMS = 2  # of lists whose length the schema leaves open
+_MOST_ITEMS = 2  # of lists whose length the schema does not fix
 _MOST_AT_ALL = 1000
 _DEEPEST = 20  # levels of a schema, which may contain itself
 
@@ -33,12 +33,12 @@ def stub_reply(prompt: str, schema: Mapping[str, Any] | None = None) -> str:
     """The text of a reply.
 
     Args:
-        prompt: the whole of it. If it speaks of JSON and there is no schema, the reply has "reasoning", "orders" and
-            "messages"; if it does not, the reply is a sentence.
+        prompt: the whole prompt. If it mentions JSON and there is no schema, the reply has "reasoning", "orders" and
+            "messages"; otherwise the reply is a sentence.
         schema: JSON schema of the reply.
 
     Raises:
-        ValueError: the schema is none, or nothing can follow it.
+        ValueError: the schema is invalid, or nothing satisfies it.
     """
     seed = hashlib.sha256(prompt.encode(errors="surrogatepass") + json.dumps(schema).encode("ascii")).digest()
     rng = np.random.default_rng(int.from_bytes(seed[:8], "big"))
@@ -54,7 +54,7 @@ def stub_reply(prompt: str, schema: Mapping[str, Any] | None = None) -> str:
 
 
 def _orders(prompt: str, rng: np.random.Generator) -> list[str]:
-    """For each unit that the prompt has orders of, one of them."""
+    """One order for each unit with orders in the prompt."""
     found: dict[str, list[str]] = {}
     for match in _ORDER.finditer(prompt):
         found.setdefault(match[1], []).append(match[0])
@@ -62,18 +62,18 @@ def _orders(prompt: str, rng: np.random.Generator) -> list[str]:
 
 
 class Instance:
-    """Makes values that a JSON schema allows, as far as its words are those of structured output.
+    """Makes values that satisfy a JSON schema of the keywords allowed in structured output.
 
     Args:
         root: the whole schema, for references into it.
-        rng: picks among what is allowed.
+        rng: generator that picks among the allowed values.
     """
 
     def __init__(self, root: Mapping[str, Any], rng: np.random.Generator) -> None:
         self._root, self._rng = root, rng
 
     def make(self, schema: Mapping[str, Any], depth: int = 0) -> Any:
-        """A value for `schema`, which stands so many levels deep."""
+        """A value for `schema`, which is nested `depth` levels deep."""
         if "$ref" in schema:
             return self.make(self._referred(schema["$ref"]), depth + 1)
         if "const" in schema:

@@ -1,11 +1,11 @@
-"""A server on this machine that speaks OpenAI's and Anthropic's interfaces, for demonstrations and tests without a key.
+"""A local server with OpenAI's and Anthropic's interfaces, for demonstrations and tests without a key.
 
     python -m agents.lm.stub --port 8123 --latency 0.05
 
 Then base_url is http://127.0.0.1:8123/v1 for the `openai` SDK and http://127.0.0.1:8123 for the `anthropic` one. Its
-replies (`agents.lm.stub.replies`) depend on the request alone. It fails when told to: a model named "fail-KIND" always
-does, and `--fail KIND,KIND` (`StubServer.fail`) makes the next requests do so, one kind each. `FAULTS` are the kinds.
-GET /stats tells what it has counted.
+replies (`agents.lm.stub.replies`) depend on the request alone. It fails on demand: a model named "fail-KIND" always
+fails, and `--fail KIND,KIND` (`StubServer.fail`) makes the next requests fail, one kind each. `FAULTS` are the kinds.
+GET /stats returns its counts.
 """
 
 from __future__ import annotations
@@ -50,14 +50,14 @@ _MODEL_FAULT = re.compile(r"\bfail-([a-z0-9:.]+)$")
 
 @dataclass
 class StubRequest:
-    """What came in.
+    """A request that was received.
 
     Attributes:
         path: "/v1/chat/completions", "/v1/responses" or "/v1/messages".
-        headers: with names in small letters.
-        body: the JSON.
-        fault: which of `FAULTS` it met with.
-        is_answered: whether the client was still there when a whole answer was sent.
+        headers: with names in lower case.
+        body: the parsed JSON.
+        fault: its kind of fault, of `FAULTS`.
+        is_answered: whether a whole answer was sent while the client was still connected.
     """
 
     path: str
@@ -69,7 +69,7 @@ class StubRequest:
 
 @dataclass
 class _Exchange:
-    """A request as it comes in by the wire, with the connection that the answer goes to."""
+    """A request on the wire, with the connection for the answer."""
 
     method: str
     path: str
@@ -85,17 +85,17 @@ class _Exchange:
 
 
 class StubServer:
-    """The server, in a thread of its own while the context lasts.
+    """The server, in its own thread for the duration of the context.
 
     Args:
-        port: 0 for any that is free.
+        port: 0 for any free port.
         latency: seconds between a request and its answer.
         reply: makes the answers; None for `agents.lm.stub.replies.stub_reply`. Called in the server's thread.
-        keep: whether `requests` grows.
+        keep: whether to keep `requests`.
 
     Attributes:
-        requests: what came in, in sequence.
-        peak: the most requests that were being answered at one time.
+        requests: the requests received, in sequence.
+        peak: the largest number of requests at a time.
 
     Example:
         with StubServer() as server:
@@ -130,7 +130,7 @@ class StubServer:
 
     @property
     def stats(self) -> dict[str, Any]:
-        """Counts: "requests", "answered" in whole, "twice" answered though equal, and of each fault met with."""
+        """Counts: "requests"; "answered" completely; "twice": equal requests answered again; and each kind of fault."""
         answered = self._answered.total()
         counts = {"requests": self._met.total(), "answered": answered, "twice": answered - len(self._answered)}
         return counts | {"peak": self.peak, "faults": dict(self._met - Counter(ok=self._met["ok"]))}
@@ -147,10 +147,10 @@ class StubServer:
         self._thread.join()
 
     def fail(self, *kinds: str) -> None:
-        """Makes the next requests meet with these faults, one each.
+        """Makes the next requests fail with these faults, one each.
 
         Raises:
-            ConfigError: a kind that is none of `FAULTS`.
+            ConfigError: a kind that is not in `FAULTS`.
         """
         for kind in kinds:
             _check_fault(kind)
@@ -173,14 +173,14 @@ class StubServer:
             while await self._exchange(await _received(reader, writer)):
                 pass
         except (ConnectionError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, ValueError):
-            pass  # the client left, or speaks no HTTP
+            pass  # the client left, or does not speak HTTP
         except asyncio.CancelledError:
             pass  # the server ends; nobody waits for this task
         finally:
             writer.close()
 
     async def _exchange(self, exchange: _Exchange) -> bool:
-        """Answers a request; whether the connection goes on."""
+        """Answers a request. Returns whether to keep the connection."""
         if exchange.method == "GET" and exchange.path == "/stats":
             await exchange.send(200, self.stats)
             return True
@@ -191,7 +191,7 @@ class StubServer:
         self.peak = max(self.peak, self._active)
         try:
             return await self._answer(exchange)
-        except (ValueError, RecursionError) as error:  # of the JSON, of what it asks, or of its schema
+        except (ValueError, RecursionError) as error:  # in the JSON, its content, or its schema
             await exchange.send(400, error_body(exchange.path, 400, str(error), "invalid_request_error"))
             return True
         finally:
@@ -213,7 +213,7 @@ class StubServer:
             return True
         answered = self._reply(asked)
         whole = answered if isinstance(answered, Answered) else Answered(answered)
-        request.is_answered = not exchange.reader.at_eof()  # it is, when the client has gone
+        request.is_answered = not exchange.reader.at_eof()  # true if the client has left
         if request.is_answered:
             self._answered[hashlib.sha256(exchange.content).digest()] += 1
         await exchange.send(200, write(exchange.path, asked, _CHANGES.get(kind, lambda same: same)(whole)))
@@ -238,7 +238,7 @@ async def _received(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) 
     """The next request of a connection.
 
     Raises:
-        ValueError, asyncio.IncompleteReadError, asyncio.LimitOverrunError: it is none.
+        ValueError, asyncio.IncompleteReadError, asyncio.LimitOverrunError: it is not a valid request.
     """
     first, *lines = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
     method, path, _ = first.split(" ")
@@ -254,7 +254,7 @@ def _head(status: int, length: int, headers: Mapping[str, str] | None = None) ->
 
 
 async def _refuse(exchange: _Exchange, kind: str, seconds: str) -> None:
-    """An error, in whose text the key stands, as in those of some real servers."""
+    """Sends an error whose text contains the key, as some real servers do."""
     status = 429 if kind == "quota" else int(kind)
     code = {"quota": "insufficient_quota", "400": "invalid_request_error"}.get(kind)
     text = f"stub fault {kind}; you sent {exchange.headers.get('authorization', 'no key')}"
@@ -315,13 +315,13 @@ _FAULTS_TOLD = "; ".join(f"{kind}: {meaning}" for kind, meaning in FAULTS.items(
 
 
 def main(
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port on 127.0.0.1; 0 for any that is free.")] = 8123,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port on 127.0.0.1; 0 for any free port.")] = 8123,
     latency: Annotated[float, typer.Option(min=0.0, help="Seconds before every answer.")] = 0.0,
     fail: Annotated[
         str, typer.Option(metavar="KIND,KIND", help=f"Faults of the first requests, one each. {_FAULTS_TOLD}.")
     ] = "",
 ) -> None:
-    """Answers like OpenAI's and Anthropic's servers, until interrupted. A model named fail-KIND always fails so."""
+    """Answers like OpenAI's and Anthropic's servers, until interrupted. A model named fail-KIND always fails."""
     server = StubServer(port, latency, keep=False)
     try:
         server.fail(*(kind.strip() for kind in fail.split(",") if kind.strip()))

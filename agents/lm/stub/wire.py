@@ -1,4 +1,4 @@
-"""The three JSON interfaces of the stub server: what is asked, and how an answer or an error is put."""
+"""The three JSON interfaces of the stub server: reading requests, and writing answers and errors."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ CHARACTERS_A_TOKEN = 4
 
 @dataclass(frozen=True)
 class Asked:
-    """What a request asks, whichever interface it came through."""
+    """A request, independent of the interface."""
 
     model: str
     system: str
@@ -33,13 +33,13 @@ class Answered(NamedTuple):
 
 
 class WireError(ValueError):
-    """A request that a real server would not take."""
+    """A request that a real server would reject."""
 
 
 class Interface(NamedTuple):
-    """One of the three."""
+    """One of the three interfaces."""
 
-    fields: frozenset[str]  # those that we send, and a few more; all others are refused
+    fields: frozenset[str]  # those that we send, and a few more; all others are rejected
     read: Callable[[dict[str, Any]], Asked]
     write: Callable[[Asked, Answered], dict[str, Any]]
 
@@ -52,14 +52,14 @@ def error_body(path: str, status: int, text: str, code: str | None = None) -> di
 
 
 def read(path: str, body: Any) -> Asked:
-    """What a request asks.
+    """Reads a request.
 
     Raises:
-        WireError: a real server would not take it.
+        WireError: a real server would reject it.
     """
     interface = INTERFACES[path.rpartition("/v1/")[2]]
     if not isinstance(body, dict):
-        raise WireError("the body is no JSON object")
+        raise WireError("the body is not a JSON object")
     if unknown := sorted(body.keys() - interface.fields):
         raise WireError(f"Unknown parameter: '{unknown[0]}'.")
     try:
@@ -180,4 +180,4 @@ INTERFACES = {
         frozenset(_SAMPLING | {"messages", "system", "max_tokens", "output_config"}), _read_messages, _write_messages
     ),
 }
-"""By the end of the path."""
+"""The interfaces by the end of their path."""

@@ -330,7 +330,7 @@ class TestPrices:
 
     def test_no_file(self, tmp_path: Path) -> None:
         for path in (tmp_path / "none.json", tmp_path, Path("/dev/zero")):
-            with pytest.raises(ConfigError, match="no table of prices"):
+            with pytest.raises(ConfigError, match="not a table of prices"):
                 load_prices(path)
 
 

@@ -381,7 +381,7 @@ class TestDamage:
         for number, wrong in enumerate([text, json.dumps(asdict(REPLY) | {"text": 5}), json.dumps({"usage": None})]):
             key = f"{number:064}"
             cache._run("INSERT INTO replies VALUES (?, '{}', ?, ?)", key, wrong, _checksum(key, wrong))
-            with pytest.raises(CacheError, match="is no reply, though its checksum is right"):
+            with pytest.raises(CacheError, match="is not a reply, though its checksum is right"):
                 cache.get(key)
 
     @pytest.mark.parametrize("model", ["5", "{}", "no JSON", '{"name": 5, "settings": {}}', "[" * 100_000])
@@ -453,7 +453,7 @@ class TestReplay:
                 ReplayModel(cache.path, wrong)
 
     def test_no_file(self, tmp_path: Path) -> None:
-        with pytest.raises(ConfigError, match="no such file of kept replies"):
+        with pytest.raises(ConfigError, match="no such file of cached replies"):
             ReplayModel(tmp_path / "none.sqlite")
         assert list(tmp_path.iterdir()) == []
 

@@ -77,7 +77,7 @@ class TestWhatIsNoKey:
         self, wrong: str, api: str, connect: Connect, question: Request, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("ROUTER_KEY", wrong)
-        with pytest.raises(ConfigError, match="ROUTER_KEY holds is no key") as caught:
+        with pytest.raises(ConfigError, match="ROUTER_KEY does not hold a valid key") as caught:
             connect(api, key_variable="ROUTER_KEY").complete(question)
         assert wrong not in str(caught.value)
 

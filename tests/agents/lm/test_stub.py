@@ -214,7 +214,7 @@ class TestFaults:
         ("body", "said"),
         [
             (b"{", "Expecting property name"),
-            ([], "no JSON object"),
+            ([], "not a JSON object"),
             ({"model": "m", "max_tokens": 1, "messages": [], "tempo": 1}, "Unknown parameter: 'tempo'"),
             ({"model": "m", "max_tokens": 1}, "Missing or wrong parameter: 'messages'"),
             ({"model": "m", "max_tokens": 1, "messages": [{"role": "user", "content": " "}]}, "non-whitespace"),

@@ -64,7 +64,7 @@ def test_no_checkpoint(tmp_path):
 def test_damaged_weights(folder):
     path = folder / "weights.safetensors"
     path.write_bytes(path.read_bytes()[:-3] + b"abc")
-    with pytest.raises(CheckpointError, match="damaged or was exchanged"):
+    with pytest.raises(CheckpointError, match="damaged or was replaced"):
         checkpoint.load(folder)
 
 
@@ -183,7 +183,7 @@ def test_weights_of_another_kind(folder, wrong):
     about = json.loads((folder / "checkpoint.json").read_text())
     about["weights"] = hashlib.sha256(content).hexdigest()
     (folder / "checkpoint.json").write_text(json.dumps(about))
-    with pytest.raises(CheckpointError, match="'place' holds what is no finite float32"):
+    with pytest.raises(CheckpointError, match="'place' holds values that are not finite float32"):
         checkpoint.load(folder)
 
 
