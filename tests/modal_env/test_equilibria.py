@@ -42,7 +42,7 @@ def by_gambit(utilities: Matrix) -> set[tuple[Mix, Mix]]:
     """All extreme equilibria, as Gambit finds them with exact arithmetic."""
     array = np.array(utilities, dtype=object)
     game = pygambit.StrategicGame.from_arrays(array, array.T)
-    found = pygambit.nash.enummixed_equilibria_of(game, rational=True).equilibria
+    found = pygambit.nash.enummixed_solve(game, rational=True).equilibria
     sides = [tuple(tuple(F(str(share)) for _, share in mix[player]) for player in game.players) for mix in found]
     return set(sides)
 
