@@ -1,17 +1,16 @@
-"""Progress of long work, shown by commands on stderr, so that stdout can be piped.
+"""What commands show on stderr, so that stdout can be piped: how far long work is, and errors in one line.
 
-On a terminal there is a bar, elsewhere a line every ten seconds. The library itself stays silent: only commands use
-this.
+Work has a bar on a terminal, and elsewhere a line every ten seconds. The library itself stays silent: only commands
+use this.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
-from threading import Event as Signal
-from threading import Thread
+from contextlib import contextmanager, nullcontext
 
+import typer
 from rich.console import Console
 from rich.progress import (
     BarColumn,
@@ -24,13 +23,41 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-EVERY = 10.0  # seconds between two lines
-MEMORY = 600.0  # seconds over which the speed is averaged for the time left
+from modal_env.cli.progress import EVERY, lines_every
+from modal_env.errors import ModalError
+from welfare_env.errors import WelfareEnvError
+
+MEMORY = 600.0  # seconds whose pace is taken for that of the rest
 
 
 def plain_console(stderr: bool = False, width: int | None = None) -> Console:
     """A console that shows text as it is: by default rich interprets brackets as markup, and :names: as emoji."""
     return Console(stderr=stderr, width=width, markup=False, emoji=False, highlight=False)
+
+
+def print_error(error: object) -> None:
+    """An error in one line on stderr."""
+    plain_console(stderr=True).print(f"error: {error}", style="red", soft_wrap=True)
+
+
+@contextmanager
+def errors_told(kept: str) -> Iterator[None]:
+    """Our own errors as one line, an interruption as what to do next, and a line where something has to be compiled.
+
+    Args:
+        kept: what an interruption leaves, and what the same command does then.
+    """
+    from agents.compiling import compiling_told  # which loads numba
+
+    try:
+        with compiling_told():
+            yield
+    except (ModalError, WelfareEnvError) as error:
+        print_error(error)
+        raise typer.Exit(2) from error
+    except KeyboardInterrupt as interruption:
+        print(f"interrupted: {kept}", file=sys.stderr)
+        raise typer.Exit(130) from interruption
 
 
 class Meter:
@@ -82,21 +109,8 @@ def _clock(seconds: float) -> str:
 
 @contextmanager
 def metered(what: str, total: int, unit: str) -> Iterator[Meter]:
-    """Shows the progress of some work for the duration of the block."""
-    meter, is_over = Meter(sys.stderr.isatty()), Signal()
+    """Shows how far some work is, as long as the block lasts."""
+    meter = Meter(sys.stderr.isatty())
     meter.stage(what, total, unit)
-
-    def tell() -> None:
-        while not is_over.wait(EVERY):
-            print(meter.line(), file=sys.stderr, flush=True)
-
-    teller = Thread(target=tell, daemon=True)
-    if meter.bar.disable:
-        teller.start()
-    try:
-        with meter.bar:
-            yield meter
-    finally:
-        is_over.set()
-        if meter.bar.disable:
-            teller.join()
+    with lines_every(EVERY, meter.line) if meter.bar.disable else nullcontext(), meter.bar:
+        yield meter

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from agents.wording import told
+from functools import partial
+
+from welfare_env import checks
 from welfare_env.errors import WelfareEnvError
 
 MOST_GAMES = 1_000_000  # in a sample
@@ -13,14 +15,7 @@ class TrainingError(WelfareEnvError, ValueError):
     """Options that do not fit each other, the map or the checkpoint; the message says what would."""
 
 
-def check_whole(name: str, value: object, least: int, most: int) -> None:
-    """That a value is a whole number from `least` to `most`.
-
-    Raises:
-        TrainingError: it is not.
-    """
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        raise TrainingError(f"{name}={told(value)}: give a whole number from {least} to {most:,}")
+check_whole = partial(checks.check_whole, error=TrainingError)
 
 
 def check_number(name: str, value: object, most: float) -> None:
@@ -30,4 +25,4 @@ def check_number(name: str, value: object, most: float) -> None:
         TrainingError: it is not; nan is none.
     """
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= most:
-        raise TrainingError(f"{name}={told(value)}: give a number from 0 to {most:g}")
+        raise TrainingError(f"{name}={checks.shown(value)}: give a number from 0 to {most:g}")

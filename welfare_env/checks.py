@@ -60,6 +60,16 @@ def whole(name: str, value: Any, low: int, high: int | None = None, error: type[
     raise error(f"{name}={shown(value)}: give a whole number {bounds}")
 
 
+def check_whole(name: str, value: object, low: int, high: int, error: type[Exception] = RulesError) -> None:
+    """That a value is a whole number of Python within bounds, which can be kept as JSON as it is; see `whole`.
+
+    Raises:
+        error: it is not.
+    """
+    if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
+        raise error(f"{name}={shown(value)}: give a whole number from {low} to {high:,}")
+
+
 def seed(value: Any, error: type[Exception] = RulesError) -> int:
     """Check a seed for numpy.
 

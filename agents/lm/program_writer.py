@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from agents.lm.errors import ModelError
 from agents.lm.ledger import Ledger
 from agents.lm.models.protocol import Model, Request
 from agents.lm.player_settings import Style
 from agents.lm.program_prompts import ProgramReply, program_prompt, program_schema, read_program
 from agents.lm.reading.fields import Loss, is_cut_off, is_in_form
+from agents.modal.players import RoundWriter
 from modal_env import Agent, DefectBot, ModalError, Setting
 from modal_env.envs.action_modes import Turn
 
 
-class ProgramWriter:
-    """Writes programs in the form that the environment asks for; without a usable reply it plays DefectBot.
+class ProgramWriter(RoundWriter):
+    """Writes a program in whatever way the environment asks for; without one of its own it plays DefectBot.
 
     Args:
         model: the model to ask.
@@ -33,19 +32,10 @@ class ProgramWriter:
         self.agent, self.seed, self.ledger = agent, seed, ledger
         self._round = -1
 
-    def act(self, observation: Mapping[str, Any], info: Mapping[str, Any]) -> Any:
-        """The next action that writes this round's program."""
-        now = observation["observation"][0]
-        if now[0] != self._round:
-            self._round = int(now[0])
-            self._actions = self._written(info)
-        written = int(np.count_nonzero(now[2:]))
-        return self._actions[written] if written < len(self._actions) else 0
-
-    def _written(self, info: Mapping[str, Any]) -> tuple[Any, ...]:
-        """The actions of the model's program, or of the fallback."""
+    def written(self, info: Mapping[str, Any]) -> tuple[Any, ...]:
+        """The actions of the program that the model wants, or of the one in its place."""
         setting: Setting = info["setting"]
-        where = {"round": self._round + 1}
+        where = {"round": len(info["history"]) + 1}
         reply = self.ledger.ask(self.model, self._request(info))
         if isinstance(reply, ModelError):
             self.ledger.note_turn(where | {"fault": reply.kind}, "", (), is_valid=False)

@@ -48,19 +48,10 @@ def _number(share: Fraction | int | float | str) -> Fraction:
     return share if isinstance(share, Fraction) else Fraction(str(share))
 
 
-class ProgramPolicy(ABC):
-    """Base of players that choose a program for every round: `program` says which."""
+class RoundWriter(ABC):
+    """Base of players that write a program in every round, action by action: `written` gives the actions."""
 
-    _round: int | None = None  # the round that the actions are for
-
-    def reset(self, agent: str, seed: int = 0) -> None:
-        """Prepares for a new game. Randomness depends on the seed and the player.
-
-        Raises:
-            ValueError: a negative seed.
-        """
-        self.rng = np.random.default_rng([seed, *agent.encode()])
-        self._round = -1
+    _round: int | None = None  # the round that the actions are for; -1 after `reset`
 
     def act(self, observation: Mapping[str, Any], info: Mapping[str, Any]) -> Any:
         """The next action that writes this round's program; `NOTHING` once it is written, while others are not done.
@@ -74,9 +65,30 @@ class ProgramPolicy(ABC):
         now = observation["observation"][0]
         if now[0] != self._round:
             self._round = int(now[0])
-            self._actions = info["setting"].mode().actions(self.program(info["setting"]))
+            self._actions = self.written(info)
         written = int(np.count_nonzero(now[2:]))
         return self._actions[written] if written < len(self._actions) else NOTHING
+
+    @abstractmethod
+    def written(self, info: Mapping[str, Any]) -> tuple[Any, ...]:
+        """The actions that write this round's program; asked for once a round."""
+
+
+class ProgramPolicy(RoundWriter):
+    """Base of players that choose a program for every round: `program` says which."""
+
+    def reset(self, agent: str, seed: int = 0) -> None:
+        """Gets ready for a new game. Chance depends on the seed and the player.
+
+        Raises:
+            ValueError: a negative seed.
+        """
+        self.rng = np.random.default_rng([seed, *agent.encode()])
+        self._round = -1
+
+    def written(self, info: Mapping[str, Any]) -> tuple[Any, ...]:
+        setting: modal_env.Setting = info["setting"]
+        return setting.mode().actions(self.program(setting))
 
     @abstractmethod
     def program(self, setting: modal_env.Setting) -> modal_env.Agent:
@@ -100,9 +112,9 @@ class MixPolicy(ProgramPolicy):
             raise ValueError(f"a mix of {len(shares)} programs: give {MOST_PROGRAMS} at most")
         self.shares: list[Share] = [(find(program), _number(share)) for program, share in shares]
         if any(share < 0 for _, share in self.shares) or sum(share for _, share in self.shares) != 1:
-            told = ", ".join(f"{program}={share}" for program, share in shares)
+            given = ", ".join(f"{program}={share}" for program, share in shares)
             total = sum(share for _, share in self.shares)
-            raise ValueError(f"the shares {told} add up to {total}: give shares from 0 that add up to 1")
+            raise ValueError(f"the shares {given} add up to {total}: give shares from 0 that add up to 1")
 
     def program(self, setting: modal_env.Setting) -> modal_env.Agent:
         chances = np.array([float(share) for _, share in self.shares])

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from agents.policy import ScriptedPolicy
 from agents.rl import checkpoint
 from agents.rl.checkpoint import Checkpoint
 from agents.rl.inputs import Inputs, Reader
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from welfare_env.game.view import View
 
 
-class LearnedPolicy:
-    """Plays a checkpoint's network: its most probable orders (greedy), or sampled ones.
+class LearnedPolicy(ScriptedPolicy):
+    """Plays a checkpoint's network: greedily its most probable orders, or draws each with the network's probability.
 
     It plays in every environment of its map and variant. If messages are tokens and it was trained with them, it hears
     and speaks; otherwise, also with free text, it does neither. It answers the words of earlier rounds, as in training,
@@ -56,30 +56,8 @@ class LearnedPolicy:
         """
         return self._checkpoint.network_for(board, rules)
 
-    def reset(self, agent: str, seed: int = 0) -> None:
-        """Starts a new game.
-
-        Raises:
-            ValueError: a negative seed.
-        """
-        self.agent = agent
-        self.rng = np.random.default_rng([seed, *agent.encode()])
-        self._phase, self._orders = "", list[str]()
-        self._round, self._words = ("", 0), list[tuple[str, str]]()
-
-    def act(self, observation: Any, info: Mapping[str, Any]) -> Any:
-        """All orders of the phase, or words in a message round."""
-        view: View = info["view"]
-        if view.asked == MESSAGES:
-            now = (view.phase, view.message_round)
-            if now != self._round:
-                self._round, self._words = now, self._say(view)
-            return view.encode_messages(self._words)
-        if view.phase != self._phase:
-            self._phase, self._orders = view.phase, self._decide(view)
-        return view.encode_orders(self._orders)
-
-    def _decide(self, view: View) -> list[str]:
+    def orders(self, view: View) -> list[str]:
+        """All orders of the power for this phase."""
         if view.power == MEDIATOR:
             return []
         reader, inputs, answers = self._answers(view)
@@ -87,8 +65,8 @@ class LearnedPolicy:
         orders = [texts[order] for order in reader.choices(inputs, answers).tolist() if order != WAIVE]
         return _consistent(view, orders) if view.phase_type == ADJUSTMENTS else orders
 
-    def _say(self, view: View) -> list[tuple[str, str]]:
-        """Words for the others; none if it has not learned to speak."""
+    def messages(self, view: View) -> list[tuple[str, str]]:
+        """Words for the others; none where it has not learned to speak."""
         if view.power == MEDIATOR or not view.rules.has_tokens or not self._checkpoint.rules.has_tokens:
             return []
         _, _, words = self._answers(view)

@@ -27,8 +27,7 @@ class RandomPolicy(ScriptedPolicy):
     def movement(self, view: View) -> list[str]:
         return [self._draw(legal) for legal in view.legal_orders.values()]
 
-    def retreats(self, view: View) -> list[str]:
-        return [self._draw(legal) for legal in view.legal_orders.values()]
+    retreats = movement
 
     def winter(self, view: View) -> list[str]:
         return self._disbands(view) or self._builds(view)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from modal_env.checks import items, real, shown
-from modal_env.dynamics.basins import Interval, PowerLaw
+from modal_env.dynamics.basins import Estimate, PowerLaw
 from modal_env.dynamics.growth import Growth
 from modal_env.dynamics.populations import Floats
 from modal_env.dynamics.replicator import Limit, Trajectory
@@ -117,7 +117,7 @@ def shares_over_time(
 
 def basin_over_epsilon(
     epsilons: Sequence[Fraction | float],
-    shares: Sequence[Interval],
+    shares: Sequence[Estimate],
     law: PowerLaw,
     *,
     curves: Mapping[str, Callable[[Floats], Floats]] | None = None,

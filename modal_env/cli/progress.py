@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Event, Thread
 from time import monotonic
@@ -32,34 +32,32 @@ def watched(doing: str) -> Iterator[Report]:
             task = bar.add_task("", total=1.0)
             yield lambda share: bar.update(task, completed=share)
         return
-    lines = _Lines(doing)
-    lines.start()
+    begun, done = monotonic(), 0.0
+
+    def report(share: float) -> None:
+        nonlocal done
+        done = share
+
+    with lines_every(EVERY, lambda: _line(doing, monotonic() - begun, done)):
+        yield report
+
+
+@contextmanager
+def lines_every(seconds: float, line: Callable[[], str]) -> Iterator[None]:
+    """Print a line on stderr again and again while the block lasts, whatever it is at; most work lets threads run."""
+    is_over = Event()
+
+    def tell() -> None:
+        while not is_over.wait(seconds):
+            print(line(), file=sys.stderr, flush=True)
+
+    teller = Thread(target=tell, daemon=True)
+    teller.start()
     try:
-        yield lines.report
+        yield
     finally:
-        lines.stop()
-
-
-class _Lines(Thread):
-    """Prints a line at intervals while the work runs, most of which releases the GIL."""
-
-    def __init__(self, doing: str) -> None:
-        super().__init__(daemon=True)
-        self.doing, self.share, self.begun = doing, 0.0, monotonic()
-        self.done = Event()
-
-    def report(self, share: float) -> None:
-        """Record the share of the work that is done."""
-        self.share = share
-
-    def run(self) -> None:
-        while not self.done.wait(EVERY):
-            print(_line(self.doing, monotonic() - self.begun, self.share), file=sys.stderr, flush=True)
-
-    def stop(self) -> None:
-        """Stop printing."""
-        self.done.set()
-        self.join()
+        is_over.set()
+        teller.join()
 
 
 def _line(doing: str, seconds: float, share: float) -> str:

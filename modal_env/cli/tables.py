@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from rich.console import Group
 
-from modal_env.games.equilibria import Equilibrium, show
+from modal_env.games.equilibria import Equilibrium, mix_text
 from modal_env.games.game import Game, Mix, dot
 from modal_env.logic.library import LIBRARY
 from modal_env.logic.syntax import Agent
@@ -83,7 +83,7 @@ def equilibria_table(game: Game, found: Sequence[Equilibrium]) -> Group:
     title = f"Equilibria, epsilon {game.epsilon}, cost: {game.cost}"
     table = new_table(title, ">component", "one player", "the other", "paid")
     for one in found:
-        sides = [[show(one.names, mix) for mix in mixes] for mixes in (one.rows, one.columns)]
+        sides = [[mix_text(one.names, mix) for mix in mixes] for mixes in (one.rows, one.columns)]
         paid = [str(low) if low == high else f"{low} to {high}" for low, high in one.payoffs]
         add_row(table, str(one.component), *_profile(sides, paid))
     legend = "exactly; where a cell has several mixes, any mixture of them"
@@ -95,7 +95,7 @@ def ranges_table(found: Ranges, cost: str) -> Group:
     """One row per family of equilibria."""
     table = new_table(f"Equilibria at every epsilon, cost: {cost}", "for", "one player", "the other", "paid")
     for family in found.families:
-        sides = [[show(family.names, path.shares) for path in paths] for paths in (family.rows, family.columns)]
+        sides = [[mix_text(family.names, path.shares) for path in paths] for paths in (family.rows, family.columns)]
         paid = [" or ".join(dict.fromkeys(str(p.value) for p in paths)) for paths in (family.columns, family.rows)]
         add_row(table, str(family.interval), *_profile(sides, paid))
     where = ", ".join(map(str, found.breakpoints))

@@ -50,7 +50,7 @@ _ERROR = (71 / 57600, 0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1 /
 
 
 @dataclass(frozen=True)
-class Interval:
+class Estimate:
     """A share and its 95% interval (Wilson, 1927)."""
 
     value: float
@@ -86,15 +86,15 @@ class Basins:
         """Whether the limit of every start is known."""
         return self.undecided == 0
 
-    def share(self, agent: str) -> Interval:
-        """The share of all starts that `agent` is known to take over.
+    def share(self, agent: str) -> Estimate:
+        """The share of all starts that `agent` takes over, as far as that could be told before the time was up.
 
         Raises:
             GameError: the agent is not a strict pure equilibrium of the game.
         """
         if not isinstance(agent, str) or agent not in self.ends:
             raise GameError(f"agent {shown(agent)}: strict pure equilibria are {', '.join(self.ends) or 'none'}")
-        return Interval(self.ends[agent] / self.starts, *wilson(self.ends[agent], self.starts))
+        return Estimate(self.ends[agent] / self.starts, *wilson(self.ends[agent], self.starts))
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class PowerLaw:
     """share = factor * epsilon ** exponent, and the 95% interval of the exponent."""
 
     factor: float
-    exponent: Interval
+    exponent: Estimate
 
 
 def basins(
@@ -150,8 +150,9 @@ def _counted(
     for done in range(0, starts, _CHUNK):
         count = min(_CHUNK, starts - done)
         logs = np.log(np.ascontiguousarray(generator.standard_exponential((count, payoffs.size)).T))
-        told = part(report, done / starts, (done + count) / starts)
-        counts += np.bincount(_fates(payoffs, logs, is_elsewhere, time, tolerance, told) + 2, minlength=len(counts))
+        report_part = part(report, done / starts, (done + count) / starts)
+        fates = _fates(payoffs, logs, is_elsewhere, time, tolerance, report_part)
+        counts += np.bincount(fates + 2, minlength=len(counts))
     ends = {payoffs.names[agent]: int(counts[agent + 2]) for agent in payoffs.strict_pure}
     return Basins(starts, ends, int(counts[_ELSEWHERE + 2]), int(counts[_UNDECIDED + 2]))
 
@@ -187,7 +188,7 @@ def power_law(epsilons: Sequence[Fraction | float], counts: Sequence[int], start
     spread = (weight * (x - middle_x) ** 2).sum()
     slope = (weight * (x - middle_x) * (y - middle_y)).sum() / spread
     half = Z95 / math.sqrt(spread)
-    exponent = Interval(float(slope), float(slope - half), float(slope + half))
+    exponent = Estimate(float(slope), float(slope - half), float(slope + half))
     return PowerLaw(math.exp(middle_y - slope * middle_x), exponent)
 
 

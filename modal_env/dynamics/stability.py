@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from modal_env.dynamics.populations import Matrix, Numbers, Payoffs, payoffs_of, read_mix
 from modal_env.errors import GameError
-from modal_env.games.game import Game
+from modal_env.games.game import Game, dot
 
 Square = tuple[tuple[Fraction, ...], ...]
 
@@ -86,11 +86,11 @@ def jacobian(game: Game | Matrix, mix: Numbers) -> Stability:
     """
     payoffs = payoffs_of(game)
     shares = read_mix(payoffs, mix)
-    paid = [_dot(row, shares) for row in payoffs.exact]
+    paid = [dot(row, shares) for row in payoffs.exact]
     inside = [i for i, share in enumerate(shares) if share]
     if len({paid[i] for i in inside}) > 1:
-        told = ", ".join(f"{payoffs.names[i]} {paid[i]}" for i in inside)
-        raise GameError(f"mix {[str(share) for share in shares]} is not a rest point: its agents are paid {told}")
+        payments = ", ".join(f"{payoffs.names[i]} {paid[i]}" for i in inside)
+        raise GameError(f"mix {[str(share) for share in shares]} is no rest point: its agents are paid {payments}")
     last = inside[-1]
     full = _full_jacobian(payoffs, shares, paid, mean=paid[last])
     others = [i for i in range(payoffs.size) if i != last]
@@ -109,7 +109,7 @@ def _full_jacobian(
     payoffs: Payoffs, shares: tuple[Fraction, ...], paid: list[Fraction], mean: Fraction
 ) -> list[list[Fraction]]:
     """[n][n] before it is restricted to the shares that add up to 1."""
-    columns = [_dot(column, shares) for column in zip(*payoffs.exact, strict=True)]
+    columns = [dot(column, shares) for column in zip(*payoffs.exact, strict=True)]
     agents = range(payoffs.size)
     return [
         [shares[i] * (payoffs.exact[i][j] - paid[j] - columns[j]) + (paid[i] - mean) * (i == j) for j in agents]
@@ -125,7 +125,7 @@ def characteristic(matrix: Square) -> list[Fraction]:
     for k in range(1, size + 1):
         for i in range(size):
             power[i][i] += coefficients[-1]
-        power = [[_dot(row, column) for column in zip(*power, strict=True)] for row in matrix]
+        power = [[dot(row, column) for column in zip(*power, strict=True)] for row in matrix]
         coefficients.append(-sum((power[i][i] for i in range(size)), Fraction(0)) / k)
     return coefficients
 
@@ -146,7 +146,3 @@ def routh(coefficients: Sequence[Fraction]) -> list[Fraction]:
         following = [a - factor * b for a, b in zip(upper[1:], padded, strict=False)]
         upper, lower = lower, following
     return column
-
-
-def _dot(left: Sequence[Fraction], right: Sequence[Fraction]) -> Fraction:
-    return sum((a * b for a, b in zip(left, right, strict=True)), Fraction(0))

@@ -81,17 +81,15 @@ import copy
 from typing import Any
 
 import numpy as np
-from gymnasium import spaces
 from pettingzoo import AECEnv
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
-from modal_env.envs.render import render
-from modal_env.envs.rounds import Contest
+from modal_env.envs.contest_env import ContestEnv
 from modal_env.envs.setting import RENDER_MODES, Setting, check_reset, number_of
 from modal_env.errors import ActionError
 
 
-class ModalCombatEnv(AECEnv):
+class ModalCombatEnv(ContestEnv, AECEnv):
     """The bare environment; `modal_env.make` wraps it. See the module's documentation."""
 
     metadata: dict[str, Any] = {  # noqa: RUF012 - PettingZoo's way; where players write tokens, an instance has its own
@@ -101,34 +99,9 @@ class ModalCombatEnv(AECEnv):
     }
 
     def __init__(self, setting: Setting) -> None:
-        super().__init__()
-        self.setting, self.render_mode = setting, setting.render_mode
+        super().__init__(setting)
         if setting.actions == "tokens":  # players take several steps a turn
             self.metadata = {**ModalCombatEnv.metadata, "is_parallelizable": False}
-        self.contest = Contest(setting)
-        self.possible_agents = setting.names
-        self.agents: list[str] = []
-        self.observation_spaces = {agent: self.contest.observation_space() for agent in self.possible_agents}
-        self.action_spaces = {agent: self.contest.mode.action_space() for agent in self.possible_agents}
-
-    def __copy__(self) -> ModalCombatEnv:
-        return copy.deepcopy(self)  # a shallow copy would share the game
-
-    def observation_space(self, agent: str) -> spaces.Space:
-        """The observation space of a player.
-
-        Raises:
-            ActionError: there is no player of this name.
-        """
-        return self.observation_spaces[self.possible_agents[number_of(agent, self.possible_agents)]]
-
-    def action_space(self, agent: str) -> spaces.Space:
-        """The action space of a player.
-
-        Raises:
-            ActionError: there is no player of this name.
-        """
-        return self.action_spaces[self.possible_agents[number_of(agent, self.possible_agents)]]
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
         """Begin a new game. The seed determines the pairs and coins of this and all later games; there are no options.
@@ -153,8 +126,7 @@ class ModalCombatEnv(AECEnv):
             ActionError: it is not an action, or the game is over.
             FormulaError: strict, and it does not make a program. After any error nothing has changed.
         """
-        if not self.agents:
-            raise ActionError("the game is over, or has not begun: call reset()")
+        self._check_running()
         agent = self.agent_selection
         if self.terminations[agent]:
             if action is not None:
@@ -196,16 +168,8 @@ class ModalCombatEnv(AECEnv):
         Raises:
             ActionError: the game is over or has not begun.
         """
-        if not self.agents:
-            raise ActionError("the game is over, or has not begun: call reset()")
+        self._check_running()
         return super().last(observe)
-
-    def render(self) -> str | None:
-        """A table of the programs and payoffs of the last round: returned ("ansi") or printed ("human")."""
-        return render(self.contest)
-
-    def close(self) -> None:
-        """Does nothing: there are no resources to release."""
 
 
 class OrderedEnv(OrderEnforcingWrapper):

@@ -16,43 +16,21 @@ Version history
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from gymnasium import spaces
 from pettingzoo import ParallelEnv
 
 from modal_env.checks import shown
-from modal_env.envs.render import render
-from modal_env.envs.rounds import Contest
-from modal_env.envs.setting import RENDER_MODES, Setting, check_reset, number_of
+from modal_env.envs.contest_env import ContestEnv
+from modal_env.envs.setting import RENDER_MODES, check_reset
 from modal_env.errors import ActionError
 
 
-class ParallelModalCombatEnv(ParallelEnv):
+class ParallelModalCombatEnv(ContestEnv, ParallelEnv):
     """The parallel environment. See the module's documentation."""
 
     metadata: ClassVar[dict[str, Any]] = {"name": "modal_combat_v0", "render_modes": list(RENDER_MODES)}
-
-    def __init__(self, setting: Setting) -> None:
-        self.setting, self.render_mode = setting, setting.render_mode
-        self.contest = Contest(setting)
-        self.possible_agents = setting.names
-        self.agents: list[str] = []
-        self.observation_spaces = {agent: self.contest.observation_space() for agent in self.possible_agents}
-        self.action_spaces = {agent: self.contest.mode.action_space() for agent in self.possible_agents}
-
-    def __copy__(self) -> ParallelModalCombatEnv:
-        return copy.deepcopy(self)  # a shallow copy would share the game
-
-    def observation_space(self, agent: str) -> spaces.Space:
-        """The observation space of a player; ActionError if there is no such player."""
-        return self.observation_spaces[self.possible_agents[number_of(agent, self.possible_agents)]]
-
-    def action_space(self, agent: str) -> spaces.Space:
-        """The action space of a player; ActionError if there is no such player."""
-        return self.action_spaces[self.possible_agents[number_of(agent, self.possible_agents)]]
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[dict, dict]:
         """Begin a new game. The seed determines the pairs and coins of this and all later games; there are no options.
@@ -72,8 +50,7 @@ class ParallelModalCombatEnv(ParallelEnv):
             ActionError: the game is over, an action is missing or malformed, or a player does not exist.
             FormulaError: strict, and an action does not make a program. After any error nothing has changed.
         """
-        if not self.agents:
-            raise ActionError("the game is over, or has not begun: call reset()")
+        self._check_running()
         if not isinstance(actions, Mapping) or set(actions) != set(self.agents):
             given = list(actions) if isinstance(actions, Mapping) else actions
             names = ", ".join(self.agents)
@@ -81,7 +58,7 @@ class ParallelModalCombatEnv(ParallelEnv):
         self.contest.take({player: actions[agent] for player, agent in enumerate(self.possible_agents)})
         rewards = self.contest.play() if self.contest.all_ready else [0.0] * len(self.agents)
         over = self.contest.is_over
-        told = (
+        outcome = (
             self._observations(),
             dict(zip(self.agents, rewards, strict=True)),
             dict.fromkeys(self.agents, over),
@@ -90,17 +67,10 @@ class ParallelModalCombatEnv(ParallelEnv):
         )
         if over:
             self.agents = []
-        return told
+        return outcome
 
     def _observations(self) -> dict[str, dict[str, Any]]:
         return {agent: self.contest.observe(player) for player, agent in enumerate(self.possible_agents)}
 
     def _infos(self) -> dict[str, dict[str, Any]]:
         return {agent: self.contest.info(player) for player, agent in enumerate(self.possible_agents)}
-
-    def render(self) -> str | None:
-        """A table of the programs and payoffs of the last round: returned ("ansi") or printed ("human")."""
-        return render(self.contest)
-
-    def close(self) -> None:
-        """Does nothing: there are no resources to release."""

@@ -21,9 +21,29 @@ from modal_env.progress import Report, unheard
 ZERO = Fraction(0)
 
 
-@dataclass(frozen=True)
-class Equilibrium:
-    """A maximal convex set of equilibria: any mixture of `rows` against any mixture of `columns`. Mostly one point.
+class EquilibriumSet:
+    """Any mixture of `rows` against any mixture of `columns`: a set of equilibria, mostly one point."""
+
+    rows: tuple[object, ...]
+    columns: tuple[object, ...]
+
+    @property
+    def is_point(self) -> bool:
+        """Whether this is a single equilibrium."""
+        return len(self.rows) == len(self.columns) == 1
+
+    @property
+    def is_symmetric(self) -> bool:
+        """Whether both players have the same mixes: for a point, whether both do the same."""
+        return self.rows == self.columns
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self})"
+
+
+@dataclass(frozen=True, repr=False)
+class Equilibrium(EquilibriumSet):
+    """A maximal convex set of equilibria; a point, too, may be connected to others, see `component`.
 
     Attributes:
         names: [n] the agents.
@@ -51,29 +71,16 @@ class Equilibrium:
         return self.columns[0]
 
     @property
-    def is_point(self) -> bool:
-        """Whether this is a single equilibrium. It may be connected to others, see `component`."""
-        return len(self.rows) == len(self.columns) == 1
-
-    @property
-    def is_symmetric(self) -> bool:
-        """Whether both players have the same mixes."""
-        return self.rows == self.columns
-
-    @property
     def is_pure(self) -> bool:
         """Whether this is a single equilibrium in pure strategies."""
         return self.is_point and max(self.row) == max(self.column) == 1
 
     def __str__(self) -> str:
-        rows, columns = ([show(self.names, mix) for mix in mixes] for mixes in (self.rows, self.columns))
-        return tell(rows, columns, [str(low) if low == high else f"{low} to {high}" for low, high in self.payoffs])
-
-    def __repr__(self) -> str:
-        return f"Equilibrium({self})"
+        rows, columns = ([mix_text(self.names, mix) for mix in mixes] for mixes in (self.rows, self.columns))
+        return set_text(rows, columns, [str(low) if low == high else f"{low} to {high}" for low, high in self.payoffs])
 
 
-def tell(rows: Sequence[str], columns: Sequence[str], paid: Sequence[str]) -> str:
+def set_text(rows: Sequence[str], columns: Sequence[str], paid: Sequence[str]) -> str:
     """A set of equilibria in words."""
     sides = [side[0] if len(side) == 1 else f"mixtures of ({'), ('.join(side)})" for side in (rows, columns)]
     if rows == columns:
@@ -81,7 +88,7 @@ def tell(rows: Sequence[str], columns: Sequence[str], paid: Sequence[str]) -> st
     return f"{sides[0]} against {sides[1]}; paid {paid[0]} and {paid[1]}"
 
 
-def show(names: Sequence[str], shares: Sequence[object]) -> str:
+def mix_text(names: Sequence[str], shares: Sequence[object]) -> str:
     """A mix in words: "CooperateBot 1/10, FairBot 9/10"."""
     played = [(name, str(share)) for name, share in zip(names, shares, strict=True) if share]
     return ", ".join(name if share == "1" else f"{name} {share}" for name, share in played)
@@ -108,10 +115,10 @@ def equilibria(
         GameError, FormulaError: as `Game`.
     """
     game = Game(agents, epsilon, cost, payoffs)
-    return solve(game.names, game.utilities, symmetric_only, report)
+    return equilibria_of(game.names, game.utilities, symmetric_only, report)
 
 
-def solve(
+def equilibria_of(
     names: tuple[str, ...],
     utilities: Sequence[Sequence[Fraction]],
     symmetric_only: bool,

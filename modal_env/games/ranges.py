@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from modal_env.checks import Number
 from modal_env.games.algebraic import Algebraic, Ratio, between
-from modal_env.games.equilibria import Equilibrium, show, spanned, tell
+from modal_env.games.equilibria import Equilibrium, EquilibriumSet, mix_text, set_text, spanned
 from modal_env.games.game import PAYOFFS, Game, Matrix, check_epsilon
 from modal_env.games.reduction import Class, classes, smaller, spread
 from modal_env.games.vertex_paths import Cell, Path, Paths, Walk, gap
@@ -52,9 +52,9 @@ Span = tuple[Paths, Paths]
 """A moving set of equilibria: the extreme mixes of the row player, and of the column player."""
 
 
-@dataclass(frozen=True)
-class Family:
-    """A set of equilibria as a function of epsilon: any mixture of `rows` against any of `columns`. Mostly one point.
+@dataclass(frozen=True, repr=False)
+class Family(EquilibriumSet):
+    """A set of equilibria as a function of epsilon.
 
     Attributes:
         names: [n] the agents.
@@ -69,23 +69,10 @@ class Family:
     columns: Paths
     interval: Interval
 
-    @property
-    def is_point(self) -> bool:
-        """Whether it is a single equilibrium at each epsilon."""
-        return len(self.rows) == len(self.columns) == 1
-
-    @property
-    def is_symmetric(self) -> bool:
-        """Whether both players have the same mixes."""
-        return self.rows == self.columns
-
     def __str__(self) -> str:
-        rows, columns = ([show(self.names, path.shares) for path in paths] for paths in (self.rows, self.columns))
+        rows, columns = ([mix_text(self.names, path.shares) for path in paths] for paths in (self.rows, self.columns))
         paid = [" to ".join(dict.fromkeys(str(path.value) for path in paths)) for paths in (self.columns, self.rows)]
-        return f"{tell(rows, columns, paid)}; for {self.interval}"
-
-    def __repr__(self) -> str:
-        return f"Family({self})"
+        return f"{set_text(rows, columns, paid)}; for {self.interval}"
 
 
 @dataclass(frozen=True)

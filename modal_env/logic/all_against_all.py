@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from modal_env.errors import GameError
 from modal_env.logic.provability import AND, BOX, CALL, DIAMOND, IMPLIES, ME, NOT, OR, Plays, Solution, solve
-from modal_env.logic.syntax import Agent
+from modal_env.logic.syntax import Agent, closure
 from modal_env.progress import Report, unheard
 
 Square = NDArray[np.bool_]
@@ -58,7 +58,7 @@ def play_all(players: Sequence[Agent], report: Report = unheard) -> Played:
     Raises:
         GameError: as `modal_env.logic.provability.play`.
     """
-    numbers = _numbered(players)
+    numbers = {agent: number for number, agent in enumerate(closure(players))}
     coins = _Coins([*numbers])
     for agent, error in coins.impossible:
         if _needed(numbers, set(players))[numbers[agent], coins.number]:
@@ -69,17 +69,6 @@ def play_all(players: Sequence[Agent], report: Report = unheard) -> Played:
         report(1 - 1 / (game.world + 2))
     coins.write_settles(game.settles)
     return Played(numbers, _unpacked(game.values), game.settles)
-
-
-def _numbered(players: Sequence[Agent]) -> dict[Agent, int]:
-    found = list(dict.fromkeys(players))
-    numbers = {agent: number for number, agent in enumerate(found)}
-    for agent in found:  # grows
-        for called in agent.called:
-            if called not in numbers:
-                numbers[called] = len(found)
-                found.append(called)
-    return numbers
 
 
 class _Coins:

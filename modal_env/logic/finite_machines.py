@@ -22,7 +22,7 @@ looks for a proof that they cooperate with that agent at this world) cooperates 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from modal_env.checks import items, shown
 from modal_env.errors import GameError
 from modal_env.logic.notation import Agent, Op, as_agent
-from modal_env.logic.syntax import can_be_called
+from modal_env.logic.syntax import can_be_called, closure
 
 MAX_STATES = 4096
 MAX_CALLS = 7
@@ -84,7 +84,7 @@ def machine(agent: Agent | str, calls: Sequence[Agent | str] | None = None) -> M
         raise GameError(f"{agent.name[:60]!r} calls {missing[0]!r}, which is not among the calls given")
     if len(letters) > MAX_CALLS:
         raise GameError(f"{len(letters)} calls: at most {MAX_CALLS} are possible")
-    return _explored(_Boxes(agent, letters), letters)
+    return _explored(_BoxValues(agent, letters), letters)
 
 
 def _letters(calls: object) -> tuple[Agent, ...]:
@@ -94,8 +94,8 @@ def _letters(calls: object) -> tuple[Agent, ...]:
     return tuple(map(as_agent, given))
 
 
-class _Boxes:
-    """The values of an agent's boxes: a state is a tuple of them, in program order."""
+class _BoxValues:
+    """The values of an agent's boxes: a state is a tuple of them, in the sequence of the program."""
 
     def __init__(self, agent: Agent, letters: tuple[Agent, ...]) -> None:
         self.program = agent.program
@@ -149,7 +149,7 @@ class _Boxes:
         return (left ^ self.full) | right if code == Op.IMPLIES else left ^ right ^ self.full
 
 
-def _explored(boxes: _Boxes, letters: tuple[Agent, ...]) -> Machine:
+def _explored(boxes: _BoxValues, letters: tuple[Agent, ...]) -> Machine:
     numbers = {boxes.start: 0}
     states = [boxes.start]
     moves: list[list[int]] = []
@@ -163,14 +163,6 @@ def _explored(boxes: _Boxes, letters: tuple[Agent, ...]) -> Machine:
             raise GameError(f"the agent has more than {MAX_STATES} states")
     outputs = np.array([boxes.output(state) for state in states], np.uint8)
     return Machine(letters, outputs, np.array(moves, np.int16))
-
-
-def closure(agents: Iterable[Agent]) -> tuple[Agent, ...]:
-    """The agents and all agents that they call, directly or not, each once."""
-    found = list(dict.fromkeys(agents))
-    for agent in found:  # grows
-        found.extend(call for call in agent.called if call not in found)
-    return tuple(found)
 
 
 def check_machines(name: str, agents: Sequence[Agent]) -> None:

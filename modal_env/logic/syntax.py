@@ -315,7 +315,18 @@ def _check_name(name: str) -> None:
         )
 
 
-# Pickling (and deepcopy) uses flat rows: pickle itself recurses, and would exceed the recursion limit on a long chain
+def closure(agents: Iterable[Agent]) -> tuple[Agent, ...]:
+    """The agents and all that they call, directly or not, each once."""
+    seen = dict.fromkeys(agents)
+    waiting = list(seen)
+    for agent in waiting:  # grows
+        new = [called for called in agent.called if called not in seen]
+        seen.update(dict.fromkeys(new))
+        waiting += new
+    return tuple(seen)
+
+
+# Pickling (and deepcopy) goes through flat rows: pickle itself recurses, and would not get to the end of a long chain
 # of agents.
 Row = tuple[int, str, int]  # op, letter, place of the agent called (-1: none)
 FlatAgent = tuple[str, tuple[Row, ...]]

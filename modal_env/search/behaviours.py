@@ -22,10 +22,11 @@ from numpy.typing import NDArray
 
 from modal_env.checks import whole
 from modal_env.errors import GameError
-from modal_env.logic.finite_machines import Table, canonical_forms, check_names, closure, machine, stacked
+from modal_env.logic.finite_machines import Table, canonical_forms, check_names, machine, stacked
 from modal_env.logic.library import CooperateBot, DefectBot, FairBot
 from modal_env.logic.notation import Agent, as_agents, parse
 from modal_env.logic.provability import play
+from modal_env.logic.syntax import closure
 from modal_env.search.best_replies import check_called
 
 MAX_WORLDS = 60
@@ -164,10 +165,10 @@ def two_boxes(calls: Sequence[Agent] = (CooperateBot, DefectBot, FairBot), liter
     literals = whole("literals", literals, 1, MAX_LITERALS)
     letters = closure(check_called(calls, 2))
     check_names(letters)
-    return _Boxes(letters, literals).behaviours()
+    return _BoxPairs(letters, literals).behaviours()
 
 
-class _Boxes:
+class _BoxPairs:
     """The boxes of the class, and the machines of pairs of them.
 
     A state has four bits: []false, []X(me), and the values of the two boxes. All are true at world 0: state 15.

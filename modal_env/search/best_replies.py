@@ -18,9 +18,10 @@ from itertools import combinations, product
 
 from modal_env.checks import items, shown, whole
 from modal_env.errors import GameError
-from modal_env.logic.finite_machines import MAX_CALLS, Machine, check_machines, check_names, closure, machine
+from modal_env.logic.finite_machines import MAX_CALLS, Machine, check_machines, check_names, machine
 from modal_env.logic.notation import Agent, as_agent, as_agents, parse
 from modal_env.logic.provability import Outcome, play
+from modal_env.logic.syntax import closure
 from modal_env.progress import Report, unheard
 
 MAX_DEPTH = 3

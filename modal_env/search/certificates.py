@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from modal_env.games.game import PAYOFFS
+from modal_env.games.game import PAYOFFS, dot
 from modal_env.logic.notation import Agent
 from modal_env.logic.provability import play
 from modal_env.search.best_replies import Reply
@@ -45,26 +45,29 @@ class Certificate:
     def paid(self, reply: Reply) -> Line:
         """The payoff of a reply, cost deducted."""
         points = [PAYOFFS[own + other] for own, other in reply.moves]
-        constant = sum((p * share[0] for p, share in zip(points, self.shares, strict=True)), Fraction(0))
-        slope = sum((p * share[1] for p, share in zip(points, self.shares, strict=True)), Fraction(0))
+        constant, slope = (dot(points, [share[part] for share in self.shares]) for part in (0, 1))
         return constant, slope - reply.agent.depth
 
     def lines(self) -> Iterator[str]:
-        """As text, one line per reply."""
-        high = "" if self.high is None else f" <= {self.high}"
-        yield f"{self.title}: best replies for {self.low} <= epsilon{high}"
+        """As text, a line a reply."""
+        yield f"{self.title}: best replies for {range_text(self.low, self.high)}"
         for agent, share in zip(self.opponents, self.shares, strict=True):
-            yield f"  met: {agent.name} = {agent.unicode}, share {show(share)}"
+            yield f"  met: {agent.name} = {agent.unicode}, share {line_text(share)}"
         for agent in self.support:
-            yield f"  best: {agent.name}, paid {show(self.paid(_played(agent, self.opponents)))}"
+            yield f"  best: {agent.name}, paid {line_text(self.paid(_played(agent, self.opponents)))}"
         names = ", ".join(agent.name for agent in self.opponents)
         yield f"  all that agents without `me` can do (moves against {names}; own move first):"
         for reply in sorted(self.replies, key=lambda reply: (reply.agent.depth, reply.moves)):
             moves = " ".join(own + other for own, other in reply.moves)
-            yield f"    {moves}  depth {reply.agent.depth}, paid {show(self.paid(reply))}: {reply.agent.unicode}"
+            yield f"    {moves}  depth {reply.agent.depth}, paid {line_text(self.paid(reply))}: {reply.agent.unicode}"
 
 
-def show(line: Line) -> str:
+def range_text(low: Fraction, high: Fraction | None) -> str:
+    """Bounds of epsilon in words."""
+    return f"{low} <= epsilon" if high is None else f"{low} <= epsilon <= {high}"
+
+
+def line_text(line: Line) -> str:
     """(1, -2) is "1 - 2 eps"."""
     constant, slope = line
     if not slope:
@@ -88,7 +91,7 @@ def faults(certificate: Certificate) -> list[str]:
     # These must be nonnegative throughout the range: the shares, and the disadvantages of all replies.
     margins = list(certificate.shares)
     margins += [(best[0] - a, best[1] - b) for a, b in map(certificate.paid, certificate.replies)]
-    found += [f"{show(margin)} is negative in the range" for margin in margins if not _holds(certificate, margin)]
+    found += [f"{line_text(margin)} is negative in the range" for margin in margins if not _holds(certificate, margin)]
     if certificate.low > 0 and not any(_ends(margin, certificate.low, 1) for margin in margins):
         found.append(f"it also holds below {certificate.low}")
     if certificate.high is not None and not any(_ends(margin, certificate.high, -1) for margin in margins):

@@ -34,7 +34,7 @@ from modal_env.progress import Report, part, unheard
 from modal_env.search import direct_agents as direct
 from modal_env.search.behaviours import Behaviours, two_boxes
 from modal_env.search.best_replies import MAX_DEPTH, Reply, check_called, replies
-from modal_env.search.certificates import Certificate, Line, show
+from modal_env.search.certificates import Certificate, Line, line_text, range_text
 
 CALLS = (CooperateBot, DefectBot, FairBot, parse("[]false", name="FalseBot"), parse("~[]false", name="TrueBot"))
 """Agents that may be called in the complete searches."""
@@ -82,7 +82,8 @@ def certify(
     draft = Certificate(title, opponents, tuple(mix.values()), support, tuple(listed), ZERO, None)
     paid = {draft.paid(_reply(agent, opponents)) for agent in support}
     if len(paid) != 1:
-        raise GameError(f"support: the agents are paid {', '.join(map(show, sorted(paid)))}: give some paid the same")
+        payments = ", ".join(map(line_text, sorted(paid)))
+        raise GameError(f"support: the agents are paid {payments}: give some paid the same")
     best = paid.pop()
     margins = [(best[0] - a, best[1] - b) for a, b in map(draft.paid, listed)]
     bounds = _nonnegative([*mix.values(), *margins])
@@ -266,13 +267,14 @@ class Findings:
         yield from self.mix.lines()
 
     def _answers(self) -> Iterator[str]:
-        mix = ", ".join(f"{show(share)} {agent.name}" for agent, share in GOOD_MIX.items())
+        mix = ", ".join(f"{line_text(share)} {agent.name}" for agent, share in GOOD_MIX.items())
         slip = self.slip.support[0]
-        range_, paid = _range(self.slip.low, self.slip.high), show(self.slip.paid(_reply(slip, self.slip.opponents)))
+        range_ = range_text(self.slip.low, self.slip.high)
+        paid = line_text(self.slip.paid(_reply(slip, self.slip.opponents)))
         fails = [f"{one.counterexamples:,} of {one.friendly:,} at depth {one.depth}" for one in self.lemmas]
         yield "Three questions of Garrabrant's post, about agents without `me` (what I do):"
         yield f"1. Is its mix, {mix}, an equilibrium?"
-        yield f"   {_yes(self.mix)}, for {_range(self.mix.low, self.mix.high)}."
+        yield f"   {_yes(self.mix)}, for {range_text(self.mix.low, self.mix.high)}."
         yield "2. Is DefectBot against itself the only pure equilibrium, as it conjectures?"
         if _yes(self.slip) == "Yes":
             yield f"   No, the conjecture is false: {slip.name} against itself is another, for {range_}, paid {paid}."
@@ -288,9 +290,9 @@ class Findings:
         by_depth = ", ".join(f"{count:,} of depth {depth}" for depth, count in enumerate(counts))
         yield f"Two boxes: {len(self.behaviours):,} behaviours ({by_depth}); {self.told_apart:,} told apart by play"
         yield "Pure equilibria among them:"
-        yield from map(_tell, self.listed)
+        yield from map(_pair_text, self.listed)
         agents = {agent for pair in self.direct for agent in (pair.first, pair.second)}
-        ranges = dict.fromkeys(_range(pair.low, pair.high) for pair in self.direct)
+        ranges = dict.fromkeys(range_text(pair.low, pair.high) for pair in self.direct)
         yield f"Direct agents (X(me) only): {len(self.direct)} pure equilibria besides, for {', '.join(ranges)};"
         yield f"all are pairs of {len(agents)} behaviours. {len(self.robust)} of these cooperate with no agent of"
         yield f"depth 1 that calls only {', '.join(f'{agent.name} = {agent.unicode}' for agent in CALLS)}:"
@@ -306,12 +308,8 @@ def _yes(certificate: Certificate) -> str:
     return "No" if certificate.high == 0 else "Yes"
 
 
-def _tell(pair: PureEquilibrium) -> str:
-    return f"  {pair.first.unicode}  against  {pair.second.unicode}, for {_range(pair.low, pair.high)}"
-
-
-def _range(low: Fraction, high: Fraction | None) -> str:
-    return f"{low} <= epsilon" if high is None else f"{low} <= epsilon <= {high}"
+def _pair_text(pair: PureEquilibrium) -> str:
+    return f"  {pair.first.unicode}  against  {pair.second.unicode}, for {range_text(pair.low, pair.high)}"
 
 
 def findings(literals: int = 2, report: Report = unheard) -> Findings:

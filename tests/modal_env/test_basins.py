@@ -13,7 +13,7 @@ from scipy.special import log_softmax, softmax
 from scipy.stats import binomtest
 
 from modal_env.dynamics import basins as ours
-from modal_env.dynamics.basins import Basins, Interval, basins, power_law, wilson
+from modal_env.dynamics.basins import Basins, Estimate, basins, power_law, wilson
 from modal_env.dynamics.populations import is_trapped, payoffs_of
 from modal_env.dynamics.replicator import replicator
 from modal_env.errors import GameError
@@ -167,7 +167,7 @@ class TestCounts:
         sure = found.ends["DefectBot"]
         assert found.undecided > 1000
         assert sure + found.elsewhere + found.undecided == 2000
-        assert found.share("DefectBot") == Interval(sure / 2000, *wilson(sure, 2000))
+        assert found.share("DefectBot") == Estimate(sure / 2000, *wilson(sure, 2000))
 
     def test_a_share_however_small_can_grow_again(self) -> None:
         """Agent 0 falls to 1e-58 while agent 1 gives way to agent 2; then it takes over."""
@@ -220,8 +220,8 @@ class TestStatistics:
         assert np.mean([law.low < 2 < law.high for law in laws]) == pytest.approx(0.95, abs=0.015)
 
     def test_prints_with_its_interval(self) -> None:
-        assert str(Interval(0.25, 0.2, 0.3)) == "0.25 [0.2, 0.3]"
-        assert f"{Interval(0.25, 0.2, 0.3):.2f}" == "0.25 [0.20, 0.30]"
+        assert str(Estimate(0.25, 0.2, 0.3)) == "0.25 [0.2, 0.3]"
+        assert f"{Estimate(0.25, 0.2, 0.3):.2f}" == "0.25 [0.20, 0.30]"
 
 
 class TestErrors:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from modal_env.errors import GameError
-from modal_env.logic.finite_machines import closure, machine, same_behaviour
+from modal_env.logic.finite_machines import machine, same_behaviour
 from modal_env.logic.library import (
     LIBRARY,
     POST,
@@ -23,6 +23,7 @@ from modal_env.logic.library import (
 )
 from modal_env.logic.notation import Agent, parse
 from modal_env.logic.provability import play
+from modal_env.logic.syntax import closure
 from modal_env.logic.tournaments import tournament
 from modal_env.search.behaviours import Behaviours, behaviours_of, two_boxes
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from modal_env.errors import GameError
-from modal_env.games.equilibria import Equilibrium, equilibria, exploitability, solve
+from modal_env.games.equilibria import Equilibrium, equilibria, equilibria_of, exploitability
 from modal_env.games.game import COSTS, Game
 from modal_env.games.vertices import vertices
 from modal_env.logic.library import (
@@ -97,7 +97,7 @@ def test_vertices_are_those_that_a_search_by_bases_finds(utilities: Matrix) -> N
 @given(matrices())
 @settings(max_examples=150)
 def test_random_games_have_the_extreme_equilibria_that_gambit_finds(utilities: Matrix) -> None:
-    assert extremes(solve(("",) * len(utilities), utilities, False)) == by_gambit(utilities)
+    assert extremes(equilibria_of(("",) * len(utilities), utilities, False)) == by_gambit(utilities)
 
 
 @pytest.mark.parametrize("cost", COSTS)
@@ -167,7 +167,7 @@ def test_equilibria_in_words() -> None:
 def test_sets_that_meet_are_one_component() -> None:
     """Two agents that are alike, and a third one that does as well against the second: faces that share a vertex."""
     utilities = [[F(v) for v in row] for row in ([1, 1, 0], [1, 1, 1], [0, 1, 1])]
-    found = solve(("a", "b", "c"), utilities, False)
+    found = equilibria_of(("a", "b", "c"), utilities, False)
     assert len(found) > 1
     assert {each.component for each in found} == {0}
 
@@ -181,7 +181,7 @@ def is_mixture(mix: Mix, corners: tuple[Mix, ...]) -> bool:
 @settings(max_examples=40)
 def test_a_symmetric_profile_is_an_equilibrium_where_the_sets_say_so(utilities: Matrix) -> None:
     size = len(utilities)
-    everything, symmetric = (solve(("",) * size, utilities, only) for only in (False, True))
+    everything, symmetric = (equilibria_of(("",) * size, utilities, only) for only in (False, True))
     for weights in product(range(4), repeat=size):
         if sum(weights) == 3:
             mix = tuple(F(weight, 3) for weight in weights)
@@ -195,7 +195,7 @@ def test_a_symmetric_profile_is_an_equilibrium_where_the_sets_say_so(utilities: 
 @given(matrices(), st.randoms(use_true_random=False))
 @settings(max_examples=100)
 def test_mixtures_of_a_set_are_equilibria(utilities: Matrix, random: object) -> None:
-    for each in solve(("",) * len(utilities), utilities, False):
+    for each in equilibria_of(("",) * len(utilities), utilities, False):
         sides = []
         for corners in (each.rows, each.columns):
             weights = [random.randint(1, 5) for _ in corners]

@@ -14,14 +14,14 @@ pytest.importorskip("matplotlib")
 from matplotlib.figure import Figure
 
 from modal_env.cli import plots
-from modal_env.dynamics.basins import Interval, PowerLaw
+from modal_env.dynamics.basins import Estimate, PowerLaw
 from modal_env.dynamics.replicator import Trajectory, growth, replicator
 from modal_env.errors import GameError
 from modal_env.games.game import Game
 from modal_env.logic.library import POST, JustBot
 
 FACE = ("CooperateBot", "FairBot", "PrudentBot")
-LAW = PowerLaw(3.0, Interval(2.0, 1.9, 2.1))
+LAW = PowerLaw(3.0, Estimate(2.0, 1.9, 2.1))
 
 
 @pytest.fixture(scope="module")
@@ -163,7 +163,7 @@ class TestShares:
 
 class TestBasins:
     def test_points_fit_and_theory(self) -> None:
-        epsilons, shares = [0.1, 0.01], [Interval(0.03, 0.029, 0.031), Interval(0.0003, 0.00029, 0.00031)]
+        epsilons, shares = [0.1, 0.01], [Estimate(0.03, 0.029, 0.031), Estimate(0.0003, 0.00029, 0.00031)]
         figure = plots.basin_over_epsilon(epsilons, shares, LAW, curves={"theory": lambda e: 3 * e**2})
         assert labels(figure) == ["fit: 3 ε^2.000 (exponent 1.900 to 2.100)", "theory", "counted, 95% interval"]
         fit = figure.axes[0].get_lines()[0]

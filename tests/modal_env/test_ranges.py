@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from modal_env.errors import GameError
 from modal_env.games.algebraic import Root, between
-from modal_env.games.equilibria import equilibria, exploitability, solve
+from modal_env.games.equilibria import equilibria, equilibria_of, exploitability
 from modal_env.games.game import COSTS, Game
 from modal_env.games.ranges import Interval, Ranges, follow, ranges
 from modal_env.logic.library import POST, DefectBot, FairBot, JustBot, NiceBot, PrudentBot, TrollBot
@@ -129,7 +129,7 @@ def test_random_games(game: tuple, symmetric_only: bool, somewhere: F) -> None:
     for epsilon in sorted(points):
         rows = zip(base, slope, strict=True)
         utilities = [[a - epsilon * b for a, b in zip(*row, strict=True)] for row in rows]
-        assert found.at(epsilon) == solve(names, utilities, symmetric_only), epsilon
+        assert found.at(epsilon) == equilibria_of(names, utilities, symmetric_only), epsilon
 
 
 def test_pieces_cover_every_epsilon_once(costed: tuple[str, Ranges]) -> None:

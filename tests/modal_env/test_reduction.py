@@ -5,7 +5,7 @@ from fractions import Fraction as F
 import numpy as np
 import pytest
 
-from modal_env.games.equilibria import Equilibrium, equilibria, exploitability, solve, spanned
+from modal_env.games.equilibria import Equilibrium, equilibria, equilibria_of, exploitability, spanned
 from modal_env.games.game import Game
 from modal_env.games.ranges import ranges
 from modal_env.games.reduction import classes, spread
@@ -34,7 +34,7 @@ def test_games_with_copies_and_dominated_agents(seed: int) -> None:
     places = rng.permutation(np.repeat(np.arange(size), rng.integers(1, 3, size))).tolist()
     copied = [[small[i][j] for j in places] for i in places]
     for symmetric_only in (False, True):
-        assert solve(names_of(copied), copied, symmetric_only) == whole(copied, symmetric_only)
+        assert equilibria_of(names_of(copied), copied, symmetric_only) == whole(copied, symmetric_only)
 
 
 def test_classes() -> None:

@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 
 from modal_env.errors import GameError
-from modal_env.logic.finite_machines import closure
 from modal_env.logic.library import POST, CooperateBot, DefectBot, FairBot, MirrorBot, PrudentBot, SlipBot
 from modal_env.logic.notation import Agent, parse
 from modal_env.logic.provability import play
+from modal_env.logic.syntax import closure
 from modal_env.search import direct_agents as direct
 from modal_env.search import findings as search
 from modal_env.search.behaviours import behaviours_of, two_boxes
 from modal_env.search.best_replies import replies
-from modal_env.search.certificates import Certificate, faults, show
+from modal_env.search.certificates import Certificate, faults, line_text
 from modal_env.search.findings import CALLS, GOOD_MIX, certify, direct_equilibria, pure_equilibria
 
 HALF, THIRD, ZERO, ONE = Fraction(1, 2), Fraction(1, 3), Fraction(0), Fraction(1)
@@ -225,7 +225,7 @@ def test_certificates_that_do_not_hold(good_mix: Certificate, slip: Certificate)
 
 def test_lines_of_epsilon() -> None:
     lines = [(ONE, ZERO), (Fraction(2), Fraction(-1)), (ZERO, HALF), (ZERO, -ONE), (ONE, Fraction(-3, 2))]
-    assert list(map(show, lines)) == ["1", "2 - eps", "1/2 eps", "-eps", "1 - 3/2 eps"]
+    assert list(map(line_text, lines)) == ["1", "2 - eps", "1/2 eps", "-eps", "1 - 3/2 eps"]
 
 
 def test_findings_of_a_small_class() -> None:

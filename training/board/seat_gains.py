@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.stats import bootstrap
 
 from agents.rl import checkpoint
 from training.board.ppo import Options, make_config
@@ -17,6 +18,7 @@ from training.errors import MOST_GAMES, MOST_SEED, check_whole
 from welfare_env.board.loading import load_board
 
 CONFIDENCE, RESAMPLES = 0.95, 10_000
+CHUNK = 1_000_000  # resampled values held in memory at a time
 
 
 @dataclass(frozen=True)
@@ -64,18 +66,17 @@ def gains(
     """
     check_whole("games", games, 2, MOST_GAMES)  # one has no interval
     check_whole("seed", seed, 0, MOST_SEED)
-    streams = (
-        np.random.SeedSequence([seed, 4]).generate_state(1 + len(play.lineup.coalitions)).tolist()
-    )  # not training's
+    # Not the streams of training.
+    streams = np.random.SeedSequence([seed, 4]).generate_state(1 + len(play.lineup.coalitions)).tolist()
     base = _points(play, Lineup(((),), (profile,), (1.0,)), games, streams.pop(), network)
     on_progress(1)
-    found = []
+    measured = []
     for coalition in play.lineup.coalitions:
         away = _points(play, Lineup((coalition,), (profile,), (1.0,)), games, streams.pop(), network)
         members = list(coalition)
-        found.append(_gain(play, coalition, away[:, members], base[:, members], seed))
+        measured.append(_gain(play, coalition, away[:, members], base[:, members], seed))
         on_progress(1)
-    return found
+    return measured
 
 
 def _points(play: Play, lineup: Lineup, games: int, seed: int, network: str | Path) -> np.ndarray:
@@ -98,13 +99,18 @@ def play_games(play: Play, network: str | Path, greedy: bool = True) -> list[Gam
 
 
 def _gain(play: Play, coalition: tuple[int, ...], away: np.ndarray, base: np.ndarray, seed: int) -> Gain:
-    rng, games = np.random.default_rng([seed, 3]), len(away)
-    drawn = [
-        float((away[rng.integers(games, size=games)].mean(0) - base[rng.integers(games, size=games)].mean(0)).min())
-        for _ in range(RESAMPLES)
-    ]
-    low, high = np.quantile(drawn, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2]).tolist()
+    """The gain from points a year [games, members] with and without deviating; whole games are resampled."""
+    interval = bootstrap(
+        (away.T, base.T),
+        lambda away, base, axis: (away.mean(axis) - base.mean(axis)).min(0),
+        axis=-1,
+        n_resamples=RESAMPLES,
+        batch=max(1, CHUNK // away.size),
+        confidence_level=CONFIDENCE,
+        method="percentile",
+        rng=np.random.default_rng([seed, 3]),
+    ).confidence_interval
     powers = load_board(play.map_name).powers
-    value = float((away.mean(0) - base.mean(0)).min())
     names = tuple(powers[number] for number in coalition)
-    return Gain(names, value, low, high, float(away.mean()), float(base.mean()), games)
+    value, low, high = float((away.mean(0) - base.mean(0)).min()), float(interval.low), float(interval.high)
+    return Gain(names, value, low, high, float(away.mean()), float(base.mean()), len(away))

@@ -14,9 +14,8 @@ from typing import Any
 import typer
 
 from agents.files import parse_json
-from agents.progress import Meter, metered, plain_console
-from modal_env.errors import ModalError
-from welfare_env.errors import WelfareEnvError
+from agents.progress import Meter, metered, print_error
+from agents.progress import errors_told as own_errors_told
 
 EXTRAS = {"torch": "rl", "ray": "rl", "safetensors": "rl", "tensorboardX": "rl", "matplotlib": "plot"}
 STATE = "state.safetensors"  # of training.run_folder, which loads torch
@@ -47,14 +46,14 @@ class Shown:
         self._meter.reach(done)
         self._check()
 
-    def iteration(self, told: Any) -> None:
+    def iteration(self, finished: Any) -> None:
         """An iteration is over: one with a number `iteration`.
 
         Raises:
             KeyboardInterrupt: after Ctrl-C.
         """
         self._enter("learning", self._iterations, "iterations")
-        self._meter.reach(told.iteration, self._line(told))
+        self._meter.reach(finished.iteration, self._line(finished))
         self._check()
 
     def _enter(self, stage: str, total: int, unit: str) -> None:
@@ -105,29 +104,17 @@ def saved_iterations(folder: Path) -> int | None:
         return None
 
 
-def told_error(error: object) -> None:
-    """An error in one line on stderr."""
-    plain_console(stderr=True).print(f"error: {error}", style="red", soft_wrap=True)
-
-
 @contextmanager
 def errors_told(kept: str = "the same command begins anew") -> Iterator[None]:
-    """Our own errors as one line, an interruption as what to do next, and a line where something has to be compiled."""
-    from agents.compiling import compiling_told  # which loads numba
-
+    """As `agents.progress.errors_told`; and which extra is missing."""
     logging.getLogger("ray._common.deprecation").setLevel(logging.ERROR)  # Ray's use of Ray: nothing for its users
-    try:
-        with compiling_told():
+    with own_errors_told(kept):
+        try:
             yield
-    except (ModalError, WelfareEnvError) as error:
-        told_error(error)
-        raise typer.Exit(2) from error
-    except ModuleNotFoundError as error:
-        if error.name not in EXTRAS:
-            raise
-        extra = EXTRAS[error.name]
-        told_error(f"{error}: this needs the extra {extra}: in the clone, pip install -e '.[{extra}]'")
-        raise typer.Exit(2) from error
-    except KeyboardInterrupt as interruption:
-        print(f"interrupted: {kept}", file=sys.stderr)
-        raise typer.Exit(130) from interruption
+        except ModuleNotFoundError as error:
+            if error.name not in EXTRAS:
+                raise
+            extra = EXTRAS[error.name]
+            text = f"{error}: this needs the extra {extra}: in the clone, pip install -e '.[{extra}]'"
+            print_error(text)
+            raise typer.Exit(2) from error

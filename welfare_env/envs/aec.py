@@ -78,12 +78,12 @@ from welfare_env.envs.actions import (
     refuse_number,
     send_all,
     split_action,
-    with_press,
 )
-from welfare_env.envs.observation import board_space, observe
+from welfare_env.envs.board_env import BoardEnv
+from welfare_env.envs.observation import observe
 from welfare_env.envs.setting import RENDER_MODES, Setting
-from welfare_env.errors import ActionError, GameOverError, IllegalOrderError
-from welfare_env.game.press import MEDIATOR, messages_space, observe_messages, players, speakers
+from welfare_env.errors import GameOverError, IllegalOrderError
+from welfare_env.game.press import MEDIATOR, observe_messages, speakers
 from welfare_env.game.view import MESSAGES, ORDERS
 
 WINTER_TURN = -1  # in place of a slot: the power chooses among all orders it may still give
@@ -99,7 +99,7 @@ class Turn:
     slot: int = WINTER_TURN
 
 
-class DiplomacyEnv(AECEnv):
+class DiplomacyEnv(BoardEnv, AECEnv):
     """The bare environment; `welfare_env.make` wraps it. See the module's documentation."""
 
     metadata: ClassVar[dict[str, Any]] = {
@@ -109,42 +109,10 @@ class DiplomacyEnv(AECEnv):
     }
 
     def __init__(self, setting: Setting) -> None:
-        super().__init__()
-        self.setting = setting
-        self.board, self.rules, self.render_mode = setting.board, setting.rules, setting.render_mode
-        self.possible_agents = list(players(self.board, self.rules))
-        self.agents: list[str] = []
-        number = len(self.board.orders)
-        seen: dict[str, spaces.Space[Any]] = {
-            "observation": board_space(self.board),
-            "action_mask": spaces.Box(0, 1, (number,), np.int8),
-        }
-        if self.rules.has_tokens:
-            seen["messages"] = messages_space(self.board, self.rules)
-        self.state_space = board_space(self.board)
-        self.observation_spaces = dict.fromkeys(self.possible_agents, spaces.Dict(seen))
-        self.action_spaces = {
-            agent: with_press(spaces.Discrete(number), self.board, self.rules, agent) for agent in self.possible_agents
-        }
+        number = len(setting.board.orders)
+        mask = spaces.Box(0, 1, (number,), np.int8)
+        super().__init__(setting, {"action_mask": mask}, lambda: spaces.Discrete(number))
         self._rng = np.random.default_rng()
-        self._begun = False
-
-    def __copy__(self) -> DiplomacyEnv:
-        return copy.deepcopy(self)  # a shallow copy would share the game
-
-    def observation_space(self, agent: str) -> spaces.Space:
-        """Raises ActionError for an agent that does not exist, like all methods that take one."""
-        return self.observation_spaces[self._check_agent(agent)]
-
-    def action_space(self, agent: str) -> spaces.Space:
-        return self.action_spaces[self._check_agent(agent)]
-
-    def _check_agent(self, agent: object) -> str:
-        return checks.choice("agent", agent, self.possible_agents, ActionError)
-
-    def _check_begun(self) -> None:
-        if not self._begun:
-            raise GameOverError("the game has not begun: call reset() first")
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
         """Begin a new game. The seed determines the order of speaking in this and all later games.
@@ -197,11 +165,6 @@ class DiplomacyEnv(AECEnv):
         self._move_on()
         self._accumulate_rewards()
         self._deads_step_first()
-
-    def _check_running(self) -> None:
-        self._check_begun()
-        if not self.agents:
-            raise GameOverError("the game is over: call reset() for another")
 
     def _take(self, turn: Turn, action: Any) -> list[str]:
         """Carry out an action and remove its turn. Returns the errors."""
@@ -398,15 +361,6 @@ class DiplomacyEnv(AECEnv):
             return -1
         return self.game.position.slot_province(turn.slot)
 
-    def state(self) -> np.ndarray:
-        """The position from the first power's perspective, without orders and messages: float32 [provinces, features].
-
-        Raises:
-            GameOverError: before `reset`.
-        """
-        self._check_begun()
-        return observe(self.board, self.game.position.state, self.rules.years, 0)
-
     def _info(self, agent: str) -> dict[str, Any]:
         turn = self._turns[0] if self._turns and self._turns[0].agent == agent else Turn(agent, ORDERS)
         return {"view": self.game.view(agent, turn.asked, turn.message_round), "refused": self._refused[agent]}
@@ -418,18 +372,6 @@ class DiplomacyEnv(AECEnv):
         for agent, reward in self.setting.rewards(self.game, welfare_before).items():
             if agent in self.rewards:
                 self.rewards[agent] += reward
-
-    def render(self) -> str | None:
-        """The position as text: returned ("ansi") or printed ("human").
-
-        Raises:
-            GameOverError: before `reset`.
-        """
-        self._check_begun()
-        return self.setting.render(self.game)
-
-    def close(self) -> None:
-        """Does nothing: there are no resources to release."""
 
 
 class OrderedEnv(OrderEnforcingWrapper):

@@ -31,7 +31,6 @@ Version history
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -53,12 +52,12 @@ from welfare_env.envs.actions import (
     refuse_number,
     send_all,
     split_action,
-    with_press,
 )
-from welfare_env.envs.observation import board_space, observe
+from welfare_env.envs.board_env import BoardEnv
+from welfare_env.envs.observation import observe
 from welfare_env.envs.setting import RENDER_MODES, Setting
-from welfare_env.errors import ActionError, GameOverError, IllegalOrderError
-from welfare_env.game.press import MEDIATOR, messages_space, observe_messages, players
+from welfare_env.errors import ActionError, IllegalOrderError
+from welfare_env.game.press import MEDIATOR, observe_messages
 from welfare_env.game.view import MESSAGES, ORDERS
 from welfare_env.rules import Rules
 
@@ -93,49 +92,16 @@ def legal_shape(board: Board, rules: Rules) -> tuple[int, int]:
     return units + sites, max(int(choices), 8)
 
 
-class ParallelDiplomacyEnv(ParallelEnv):
+class ParallelDiplomacyEnv(BoardEnv, ParallelEnv):
     """The parallel environment. See the module's documentation."""
 
     metadata: ClassVar[dict[str, Any]] = {"name": "welfare_diplomacy_v0", "render_modes": list(RENDER_MODES)}
 
     def __init__(self, setting: Setting) -> None:
-        self.setting = setting
-        self.board, self.rules, self.render_mode = setting.board, setting.rules, setting.render_mode
-        self.possible_agents = list(players(self.board, self.rules))
-        self.agents: list[str] = []
-        self._begun = False
-        self._shape = legal_shape(self.board, self.rules)
-        slots, choices = self._shape
-        seen: dict[str, spaces.Space[Any]] = {
-            "observation": board_space(self.board),
-            "legal": spaces.Box(-1, len(self.board.orders) - 1, self._shape, np.int32),
-            "action_mask": spaces.Box(0, 1, self._shape, np.int8),
-        }
-        if self.rules.has_tokens:
-            seen["messages"] = messages_space(self.board, self.rules)
-        self.state_space = board_space(self.board)
-        self.observation_spaces = dict.fromkeys(self.possible_agents, spaces.Dict(seen))
-        self.action_spaces = {
-            agent: with_press(ListSpace([choices] * slots), self.board, self.rules, agent)
-            for agent in self.possible_agents
-        }
-
-    def __copy__(self) -> ParallelDiplomacyEnv:
-        return copy.deepcopy(self)  # a shallow copy would share the game
-
-    def observation_space(self, agent: str) -> spaces.Space:
-        """Raises ActionError for an agent that does not exist, as `action_space` does."""
-        return self.observation_spaces[self._check_agent(agent)]
-
-    def action_space(self, agent: str) -> spaces.Space:
-        return self.action_spaces[self._check_agent(agent)]
-
-    def _check_agent(self, agent: object) -> str:
-        return checks.choice("agent", agent, self.possible_agents, ActionError)
-
-    def _check_begun(self) -> None:
-        if not self._begun:
-            raise GameOverError("the game has not begun: call reset() first")
+        self._shape = slots, choices = legal_shape(setting.board, setting.rules)
+        legal = spaces.Box(-1, len(setting.board.orders) - 1, self._shape, np.int32)
+        mask = spaces.Box(0, 1, self._shape, np.int8)
+        super().__init__(setting, {"legal": legal, "action_mask": mask}, lambda: ListSpace([choices] * slots))
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[dict, dict]:
         """Begin a new game. Nothing in this environment is random; the seed is part of the interface only.
@@ -167,9 +133,7 @@ class ParallelDiplomacyEnv(ParallelEnv):
             ActionError: an action is malformed, or for an unknown agent.
             OrderError, PressError: strict, and an order or a message is not legal. After any error nothing has changed.
         """
-        self._check_begun()
-        if not self.agents:
-            raise GameOverError("the game is over: call reset() for another")
+        self._check_running()
         if not isinstance(actions, Mapping):
             raise ActionError(f"actions {checks.shown(actions)}: give a dict, agent -> action")
         for agent in actions:
@@ -231,7 +195,7 @@ class ParallelDiplomacyEnv(ParallelEnv):
         self._cycles += 1
         done = self.game.is_done
         cut = not done and self.setting.max_cycles is not None and self._cycles >= self.setting.max_cycles
-        told = (
+        outcome = (
             self._observations(),
             self.setting.rewards(self.game, welfare_before),
             dict.fromkeys(self.agents, done),
@@ -240,7 +204,7 @@ class ParallelDiplomacyEnv(ParallelEnv):
         )
         if done or cut:
             self.agents = []
-        return told
+        return outcome
 
     def _begin_phase(self) -> None:
         speaking = self.rules.has_press and self.game.position.state.phase_type != RETREATS and not self.game.is_done
@@ -326,24 +290,3 @@ class ParallelDiplomacyEnv(ParallelEnv):
             agent: {"view": self.game.view(agent, asked, self._round), "refused": self._refused[agent]}
             for agent in self.agents
         }
-
-    def state(self) -> np.ndarray:
-        """The position from the first power's perspective, without orders and messages: float32 [provinces, features].
-
-        Raises:
-            GameOverError: before `reset`.
-        """
-        self._check_begun()
-        return observe(self.board, self.game.position.state, self.rules.years, 0)
-
-    def render(self) -> str | None:
-        """The position as text: returned ("ansi") or printed ("human").
-
-        Raises:
-            GameOverError: before `reset`.
-        """
-        self._check_begun()
-        return self.setting.render(self.game)
-
-    def close(self) -> None:
-        """Does nothing: there are no resources to release."""

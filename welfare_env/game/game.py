@@ -24,7 +24,6 @@ from typing import Any
 import numpy as np
 
 from welfare_env import checks
-from welfare_env.board.board import Board
 from welfare_env.board.loading import load_board
 from welfare_env.board.order_text import Reading, meant_by, read_checked
 from welfare_env.board.orders import GIVE, WAIVE
@@ -34,7 +33,7 @@ from welfare_env.errors import GameOverError, IllegalOrderError, OrderError, Pre
 from welfare_env.game import record as saved
 from welfare_env.game.history import PhaseRecord, Void
 from welfare_env.game.placement import position_state
-from welfare_env.game.position import Position, Units
+from welfare_env.game.position import Position, PublicPosition
 from welfare_env.game.press import Message, check_message, players
 from welfare_env.game.view import ORDERS, View
 from welfare_env.rules import Rules
@@ -43,7 +42,7 @@ MOST_ORDERS = 1000  # of a power in a phase
 LONGEST_REASON = 10_000  # characters of the reason why an order was refused
 
 
-class Game:
+class Game(PublicPosition):
     """A game of Diplomacy on one board under one set of rules.
 
     Args:
@@ -114,65 +113,15 @@ class Game:
         return copy.deepcopy(self)  # a shallow copy would share its orders and messages
 
     @property
-    def board(self) -> Board:
-        return self._engine.board
-
-    @property
-    def rules(self) -> Rules:
-        return self._engine.rules
-
-    @property
-    def powers(self) -> tuple[str, ...]:
-        return self.board.powers
-
-    @property
     def position(self) -> Position:
         """The current position, with its state and legal orders as arrays. Immutable; `advance` makes a new one."""
         return self._position
-
-    @property
-    def phase(self) -> str:
-        """Short name: season (S, F, W), year, type (Movement, Retreats, Adjustments); "COMPLETED" after the end."""
-        return self._position.phase
-
-    @property
-    def year(self) -> int:
-        return self._position.year
-
-    @property
-    def is_done(self) -> bool:
-        return self._position.state.done
 
     @property
     def winner(self) -> str | None:
         """The power that won the standard game by centres, if any."""
         winner = self._position.state.winner
         return self.powers[winner] if winner >= 0 else None
-
-    @property
-    def units(self) -> Units:
-        """Power -> its units, without dislodged ones."""
-        return dict(self._position.units)
-
-    @property
-    def dislodged(self) -> dict[str, dict[str, tuple[str, ...]]]:
-        """Power -> dislodged units -> where each may try to retreat to."""
-        return {power: dict(units) for power, units in self._position.dislodged.items()}
-
-    @property
-    def centers(self) -> Units:
-        """Power -> supply centres it owns."""
-        return dict(self._position.centers)
-
-    @property
-    def welfare(self) -> dict[str, int]:
-        """Power -> welfare points so far."""
-        return dict(self._position.welfare)
-
-    @property
-    def scores(self) -> dict[str, float]:
-        """Power -> its score under ``rules.scoring`` if the game ended now."""
-        return dict(self._position.scores)
 
     @property
     def history(self) -> tuple[PhaseRecord, ...]:

@@ -15,6 +15,7 @@ from welfare_env.engine import ADJUSTMENTS, RETREATS, SEASONS, Engine, Legal, St
 from welfare_env.engine.winter import adjustments, open_kinds
 from welfare_env.errors import PositionError
 from welfare_env.game.scoring import scores
+from welfare_env.rules import Rules
 
 LONGEST_PHASE = 12  # characters
 Units = dict[str, tuple[str, ...]]
@@ -178,6 +179,62 @@ class Position:
         for power, piece in rows.tolist():
             found[self.board.powers[power]].append(self.board.pieces[piece])
         return _frozen(found)
+
+
+class PublicPosition:
+    """What everybody may know of a position: properties of what has one. They hand out copies."""
+
+    _position: Position
+
+    @property
+    def board(self) -> Board:
+        return self._position.engine.board
+
+    @property
+    def rules(self) -> Rules:
+        return self._position.engine.rules
+
+    @property
+    def powers(self) -> tuple[str, ...]:
+        return self.board.powers
+
+    @property
+    def phase(self) -> str:
+        """Short name: season (S, F, W), year, type (Movement, Retreats, Adjustments); "COMPLETED" after the end."""
+        return self._position.phase
+
+    @property
+    def year(self) -> int:
+        return self._position.year
+
+    @property
+    def is_done(self) -> bool:
+        return self._position.state.done
+
+    @property
+    def units(self) -> Units:
+        """Power -> its units, without dislodged ones."""
+        return dict(self._position.units)
+
+    @property
+    def dislodged(self) -> dict[str, Units]:
+        """Power -> dislodged units -> where each may try to retreat to."""
+        return {power: dict(units) for power, units in self._position.dislodged.items()}
+
+    @property
+    def centers(self) -> Units:
+        """Power -> supply centres it owns."""
+        return dict(self._position.centers)
+
+    @property
+    def welfare(self) -> dict[str, int]:
+        """Power -> welfare points so far."""
+        return dict(self._position.welfare)
+
+    @property
+    def scores(self) -> dict[str, float]:
+        """Power -> its score under ``rules.scoring`` if the game ended now."""
+        return dict(self._position.scores)
 
 
 def _frozen(lists: dict[str, list[str]]) -> UnitsView:

@@ -7,18 +7,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from welfare_env import checks
-from welfare_env.board.board import Board
 from welfare_env.engine import SEASONS, State
 from welfare_env.errors import ActionError
 from welfare_env.game.history import PhaseRecord
-from welfare_env.game.position import Position
+from welfare_env.game.position import Position, PublicPosition
 from welfare_env.game.press import Message, recipients, vocabulary
-from welfare_env.rules import Rules
 
 MESSAGES, ORDERS = "messages", "orders"
 
 
-class View:
+class View(PublicPosition):
     """The game as `power` sees it at one moment. Later moves do not change it.
 
     Attributes:
@@ -55,23 +53,6 @@ class View:
         return self._position.state
 
     @property
-    def board(self) -> Board:
-        return self._position.board
-
-    @property
-    def rules(self) -> Rules:
-        return self._position.engine.rules
-
-    @property
-    def powers(self) -> tuple[str, ...]:
-        return self.board.powers
-
-    @property
-    def phase(self) -> str:
-        """Short name ("S1901M"), "COMPLETED" after the end."""
-        return self._position.phase
-
-    @property
     def season(self) -> str:
         """ "S", "F" or "W"."""
         return SEASONS[self._position.state.phase]
@@ -80,10 +61,6 @@ class View:
     def phase_type(self) -> str:
         """ "M" (movement), "R" (retreats) or "A" (adjustments)."""
         return self._position.state.phase_type
-
-    @property
-    def year(self) -> int:
-        return self._position.year
 
     @property
     def year_index(self) -> int:
@@ -95,36 +72,7 @@ class View:
         """Years still to play, this one included."""
         return self.rules.years - self.year_index
 
-    @property
-    def is_done(self) -> bool:
-        return self._position.state.done
-
-    @property
-    def units(self) -> dict[str, tuple[str, ...]]:
-        """Power -> units on the board, without dislodged ones."""
-        return dict(self._position.units)
-
-    @property
-    def dislodged(self) -> dict[str, dict[str, tuple[str, ...]]]:
-        """Power -> dislodged units -> where each may try to retreat to."""
-        return {power: dict(units) for power, units in self._position.dislodged.items()}
-
-    @property
-    def centers(self) -> dict[str, tuple[str, ...]]:
-        """Power -> supply centres it owns."""
-        return dict(self._position.centers)
-
-    @property
-    def welfare(self) -> dict[str, int]:
-        """Power -> welfare points so far."""
-        return dict(self._position.welfare)
-
-    @property
-    def scores(self) -> dict[str, float]:
-        """Power -> its score under ``rules.scoring`` if the game ended now."""
-        return dict(self._position.scores)
-
-    # What only this player knows, and what it may do.
+    # What only this player knows or may do.
 
     @functools.cached_property
     def legal_orders(self) -> dict[str, tuple[str, ...]]:

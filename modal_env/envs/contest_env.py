@@ -1,0 +1,55 @@
+"""What the AEC and the parallel environment have in common: players, spaces and the picture."""
+
+from __future__ import annotations
+
+import copy
+from typing import Self
+
+from gymnasium import spaces
+
+from modal_env.envs.render import render
+from modal_env.envs.rounds import Contest
+from modal_env.envs.setting import Setting, number_of
+from modal_env.errors import ActionError
+
+
+class ContestEnv:
+    """Base of the environments, beside PettingZoo's."""
+
+    def __init__(self, setting: Setting) -> None:
+        self.setting, self.render_mode = setting, setting.render_mode
+        self.contest = Contest(setting)
+        self.possible_agents = setting.names
+        self.agents: list[str] = []
+        self.observation_spaces = {agent: self.contest.observation_space() for agent in self.possible_agents}
+        self.action_spaces = {agent: self.contest.mode.action_space() for agent in self.possible_agents}
+
+    def __copy__(self) -> Self:
+        return copy.deepcopy(self)  # or both would play the same game
+
+    def observation_space(self, agent: str) -> spaces.Space:
+        """What a player may see.
+
+        Raises:
+            ActionError: no player of this name.
+        """
+        return self.observation_spaces[self.possible_agents[number_of(agent, self.possible_agents)]]
+
+    def action_space(self, agent: str) -> spaces.Space:
+        """What a player may do.
+
+        Raises:
+            ActionError: no player of this name.
+        """
+        return self.action_spaces[self.possible_agents[number_of(agent, self.possible_agents)]]
+
+    def _check_running(self) -> None:
+        if not self.agents:
+            raise ActionError("the game is over, or has not begun: call reset()")
+
+    def render(self) -> str | None:
+        """A table of the programs and payoffs of the last round: returned ("ansi") or printed ("human")."""
+        return render(self.contest)
+
+    def close(self) -> None:
+        """Nothing is held open."""

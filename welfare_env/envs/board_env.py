@@ -1,0 +1,90 @@
+"""What the AEC and the parallel environment have in common: players, spaces, the position as arrays and as text."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping
+from typing import Self
+
+import numpy as np
+from gymnasium import spaces
+
+from welfare_env import checks
+from welfare_env.envs.actions import with_press
+from welfare_env.envs.observation import board_space, observe
+from welfare_env.envs.setting import Setting
+from welfare_env.errors import ActionError, GameOverError
+from welfare_env.game.game import Game
+from welfare_env.game.press import messages_space, players
+
+
+class BoardEnv:
+    """Base of the environments, beside PettingZoo's.
+
+    Args:
+        setting: what is played.
+        open_orders: spaces of what an observation has besides the board and the messages.
+        orders: makes the space of a player's orders, one for each, as each space has a generator of its own.
+    """
+
+    game: Game
+
+    def __init__(
+        self, setting: Setting, open_orders: Mapping[str, spaces.Space], orders: Callable[[], spaces.Space]
+    ) -> None:
+        self.setting = setting
+        self.board, self.rules, self.render_mode = setting.board, setting.rules, setting.render_mode
+        self.possible_agents = list(players(self.board, self.rules))
+        self.agents: list[str] = []
+        self.state_space = board_space(self.board)
+        seen: dict[str, spaces.Space] = {"observation": board_space(self.board), **open_orders}
+        if self.rules.has_tokens:
+            seen["messages"] = messages_space(self.board, self.rules)
+        self.observation_spaces = dict.fromkeys(self.possible_agents, spaces.Dict(seen))
+        self.action_spaces = {
+            agent: with_press(orders(), self.board, self.rules, agent) for agent in self.possible_agents
+        }
+        self._begun = False
+
+    def __copy__(self) -> Self:
+        return copy.deepcopy(self)  # or both would play the same game
+
+    def observation_space(self, agent: str) -> spaces.Space:
+        """Raises ActionError for an agent that does not exist, as `action_space` does."""
+        return self.observation_spaces[self._check_agent(agent)]
+
+    def action_space(self, agent: str) -> spaces.Space:
+        return self.action_spaces[self._check_agent(agent)]
+
+    def _check_agent(self, agent: object) -> str:
+        return checks.choice("agent", agent, self.possible_agents, ActionError)
+
+    def _check_begun(self) -> None:
+        if not self._begun:
+            raise GameOverError("the game has not begun: call reset() first")
+
+    def _check_running(self) -> None:
+        self._check_begun()
+        if not self.agents:
+            raise GameOverError("the game is over: call reset() for another")
+
+    def state(self) -> np.ndarray:
+        """The position as the first power sees it, without orders and messages: float32 [provinces, features].
+
+        Raises:
+            GameOverError: before `reset`.
+        """
+        self._check_begun()
+        return observe(self.board, self.game.position.state, self.rules.years, 0)
+
+    def render(self) -> str | None:
+        """The position as text: returned ("ansi") or printed ("human").
+
+        Raises:
+            GameOverError: before `reset`.
+        """
+        self._check_begun()
+        return self.setting.render(self.game)
+
+    def close(self) -> None:
+        """Nothing is held open."""
