@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import welfare_env
-from agents.wording import told
 from evaluation.play.store import GameStore
 from evaluation.play.workers import Workers
+from welfare_env import checks
+from welfare_env.checks import shown
 from welfare_env.engine.engines import ENGINES
 from welfare_env.errors import UnknownMapError
 
@@ -23,6 +25,9 @@ class EvaluationError(welfare_env.WelfareEnvError, ValueError):
     """An evaluation cannot be done as asked: wrong games, seed, workers, coalitions or players."""
 
 
+check_whole = partial(checks.check_whole, error=EvaluationError)
+
+
 def check_rules(rules: welfare_env.Rules | None) -> welfare_env.Rules:
     """The rules of an evaluation: the paper's for None.
 
@@ -30,7 +35,7 @@ def check_rules(rules: welfare_env.Rules | None) -> welfare_env.Rules:
         RulesError: something else.
     """
     if rules is not None and not isinstance(rules, welfare_env.Rules):
-        raise welfare_env.RulesError(f"rules={told(rules)}: give welfare_env.Rules(...)")
+        raise welfare_env.RulesError(f"rules={shown(rules)}: give welfare_env.Rules(...)")
     return welfare_env.Rules() if rules is None else rules
 
 
@@ -41,7 +46,7 @@ def check_engine(engine: str) -> None:
         RulesError: there is not.
     """
     if not isinstance(engine, str) or engine not in ENGINES:
-        raise welfare_env.RulesError(f"engine={told(engine)}: choose one of {', '.join(map(repr, ENGINES))}")
+        raise welfare_env.RulesError(f"engine={shown(engine)}: choose one of {', '.join(map(repr, ENGINES))}")
 
 
 def board_of(map_name: str) -> welfare_env.Board:
@@ -51,7 +56,7 @@ def board_of(map_name: str) -> welfare_env.Board:
         UnknownMapError, MapFormatError: as `welfare_env.load_board`.
     """
     if not isinstance(map_name, str):
-        raise UnknownMapError(f"map_name={told(map_name)}: give a name such as 'standard', or the path of a .map file")
+        raise UnknownMapError(f"map_name={shown(map_name)}: give a name such as 'standard', or the path of a .map file")
     return welfare_env.load_board(map_name)
 
 
@@ -91,23 +96,13 @@ def check_means(
         EvaluationError: something is of another kind.
     """
     if store is not None and not isinstance(store, GameStore):
-        raise EvaluationError(f"store={told(store)}: give evaluation.GameStore(PATH), or None")
+        raise EvaluationError(f"store={shown(store)}: give evaluation.GameStore(PATH), or None")
     if report is not None and not callable(report):
-        raise EvaluationError(f"report={told(report)}: give a function of a number of games, or None")
+        raise EvaluationError(f"report={shown(report)}: give a function of a number of games, or None")
     if not isinstance(simultaneous, bool):
-        raise EvaluationError(f"simultaneous={told(simultaneous)}: give True or False")
+        raise EvaluationError(f"simultaneous={shown(simultaneous)}: give True or False")
     if models is not None:
         from agents.lm.models.shared_models import SharedModels
 
         if not isinstance(models, SharedModels):
-            raise EvaluationError(f"models={told(models)}: give agents.lm's SharedModels(...), or None")
-
-
-def check_whole(name: str, value: int, least: int, most: int) -> None:
-    """That a value is a whole number from `least` to `most`.
-
-    Raises:
-        EvaluationError: it is not.
-    """
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        raise EvaluationError(f"{name}={told(value)}: give a whole number from {least} to {most:,}")
+            raise EvaluationError(f"models={shown(models)}: give agents.lm's SharedModels(...), or None")

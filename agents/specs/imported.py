@@ -48,7 +48,7 @@ def make_imported(path: Part, options: Mapping[str, Value]) -> Policy:
         raise path.fault(f"the module {module_name} has no {name}{did_you_mean(name, names)}")
     if not is_policy:
         kind = "class without them" if inspect.isclass(found) else type(found).__name__
-        raise path.fault(f"{RIGHT}; this is a {kind}: it is no policy")
+        raise path.fault(f"{RIGHT}; this is a {kind}: it is not a policy")
     with as_fault(path.fault):
         policy = found(**options)
     return checked(policy, path.fault)
@@ -58,10 +58,10 @@ def checked(policy: object, fault: Fault) -> Policy:
     """What a class or a factory has made.
 
     Raises:
-        UnknownAgentError: it is no policy.
+        UnknownAgentError: it is not a policy.
     """
     if not isinstance(policy, Policy) or isinstance(policy, type):
-        raise fault(f"{RIGHT}; this one makes a {type(policy).__name__}: it is no policy")
+        raise fault(f"{RIGHT}; this one makes a {type(policy).__name__}: it is not a policy")
     return policy
 
 
@@ -121,7 +121,7 @@ def _check_module(path: Part, module_name: str) -> None:
         found = importlib.util.find_spec(root)
     library = Path(sysconfig.get_path("stdlib"))
     if found is None or not found.has_location or Path(str(found.origin)).is_relative_to(library):
-        raise path.fault(f"{root} is a module of Python's own: it is no policy. {RIGHT[0].upper()}{RIGHT[1:]}")
+        raise path.fault(f"{root} is a module of Python's own: it is not a policy. {RIGHT[0].upper()}{RIGHT[1:]}")
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from agents.specs.kinds import AGENTS, read_part
 from agents.specs.objects import import_path, unnamed_spec
 from agents.specs.spec import Spec
 from agents.specs.text_span import Part
-from agents.wording import told
+from welfare_env.checks import shown
 from welfare_env.errors import UnknownAgentError
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def _of_object(policy: object) -> Spec:
         return unnamed_spec(policy)
     example = "'exploiter:nice=prosocial,attack=dumbbot'"
     raise UnknownAgentError(
-        f"agent spec {told(policy)}: give a string such as {example}, or a class, a factory or an instance"
+        f"agent spec {shown(policy)}: give a string such as {example}, or a class, a factory or an instance"
     )
 
 

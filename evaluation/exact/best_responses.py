@@ -23,11 +23,11 @@ import agents
 import welfare_env
 from agents import Policy, RandomPolicy
 from agents.specs import read_profile
-from agents.wording import told
 from evaluation.checks import EvaluationError, board_of, check_whole
 from evaluation.exact.planner import Given, Planner
 from welfare_env import Board, Rules, View
 from welfare_env.board.orders import WAIVE
+from welfare_env.checks import shown
 from welfare_env.engine import ADJUSTMENTS, State
 from welfare_env.engine.engines import make_engine
 from welfare_env.errors import UnknownPowerError
@@ -119,7 +119,7 @@ def _checked_rules(rules: Rules | None, years: int | None) -> Rules:
         RulesError, EvaluationError: as `best_response` says.
     """
     if rules is not None and not isinstance(rules, Rules):
-        raise welfare_env.RulesError(f"rules={told(rules)}: give welfare_env.Rules(...)")
+        raise welfare_env.RulesError(f"rules={shown(rules)}: give welfare_env.Rules(...)")
     played = Rules(press=None) if rules is None else rules
     if years is not None:
         check_whole("years", years, 1, MOST_YEARS)
@@ -136,7 +136,7 @@ def _checked_rules(rules: Rules | None, years: int | None) -> Rules:
 
 def _check_power(board: Board, power: object) -> None:
     if not isinstance(power, str):
-        raise UnknownPowerError(f"power {told(power)}: give the name of one of {', '.join(board.powers)}")
+        raise UnknownPowerError(f"power {shown(power)}: give the name of one of {', '.join(board.powers)}")
     board.check_power(power)
 
 
@@ -151,7 +151,7 @@ def _policies(board: Board, profile: Profile, power: str) -> dict[str, Policy]:
         return {who: policy.make() for who, policy in seats.items()}
     parts = profile
     if not isinstance(parts, Mapping) or not all(isinstance(part, str | Policy) for part in parts.values()):
-        raise EvaluationError(f"profile={told(profile)}: give a spec such as 'prosocial', or power -> spec or policy")
+        raise EvaluationError(f"profile={shown(profile)}: give a spec such as 'prosocial', or power -> spec or policy")
     for given in parts:
         _check_power(board, given)
     if missing := [other for other in board.powers if other not in parts and other != power]:

@@ -14,11 +14,11 @@ import agents
 import modal_env
 from agents.modal.players import expected_payoff
 from agents.specs import PolicyLike, Spec, as_given, read
-from agents.wording import told
 from evaluation.checks import EvaluationError, check_games, check_means, check_seed
 from evaluation.measures.coalitions import all_coalitions, choose_coalitions
 from evaluation.measures.intervals import Coalition, Estimate, ExploitabilityEstimate, exploitability_estimate
 from evaluation.play.games import Report, game_seed
+from welfare_env.checks import shown
 
 Shares = tuple[tuple[modal_env.Agent, Fraction], ...]
 Points = Mapping[str, tuple[float, ...]]  # player -> [games] its payoff a round
@@ -105,7 +105,7 @@ def program_exploitability(
     """
     setting = getattr(getattr(environment, "unwrapped", None), "setting", None)
     if not isinstance(setting, modal_env.Setting):
-        raise EvaluationError(f"environment={told(environment)}: give modal_env.make(...)")
+        raise EvaluationError(f"environment={shown(environment)}: give modal_env.make(...)")
     check_games(games)
     check_seed(seed)
     check_means(store=None, report=report)

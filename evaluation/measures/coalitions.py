@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations, islice
 
-from agents.wording import told
 from evaluation.checks import EvaluationError
 from evaluation.measures.intervals import Coalition
+from welfare_env.checks import shown
 from welfare_env.errors import did_you_mean
 
 MOST = 10_000  # coalitions of a list
@@ -50,10 +50,10 @@ def choose_coalitions(
     if isinstance(coalitions, str):
         if coalitions not in sets:
             hint = did_you_mean(coalitions, [*sets, *players])
-            raise EvaluationError(f"coalitions={told(coalitions)}{hint}: choose {', '.join(sets)}, or give a list")
+            raise EvaluationError(f"coalitions={shown(coalitions)}{hint}: choose {', '.join(sets)}, or give a list")
         return list(sets[coalitions])
     if not isinstance(coalitions, Iterable) or isinstance(coalitions, (set, frozenset)):
-        raise EvaluationError(f"coalitions={told(coalitions)}: give the name of a set, or a list of coalitions")
+        raise EvaluationError(f"coalitions={shown(coalitions)}: give the name of a set, or a list of coalitions")
     found = [_coalition(players, coalition, check) for coalition in islice(coalitions, MOST + 1)]
     if not 1 <= len(found) <= MOST:
         raise EvaluationError(f"coalitions: give one at least, and {MOST:,} at most")
@@ -68,10 +68,10 @@ def _coalition(players: Sequence[str], given: object, check: Callable[[object], 
         for name in (member for member in members if isinstance(member, str)):
             check(name)
     if not all(isinstance(member, str) for member in members):
-        raise EvaluationError(f"coalition {told(given)}: give names of players as text")
+        raise EvaluationError(f"coalition {shown(given)}: give names of players as text")
     known = [member for member in members if isinstance(member, str) and member in players]
     if len(known) != len(members) or len(set(known)) != len(known) or not known:
         stranger = next((member for member in members if member not in known), None)
         hint = did_you_mean(stranger, players)
-        raise EvaluationError(f"coalition {told(given)}{hint}: name one or more of {', '.join(players)}, each once")
+        raise EvaluationError(f"coalition {shown(given)}{hint}: name one or more of {', '.join(players)}, each once")
     return tuple(player for player in players if player in known)

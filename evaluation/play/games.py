@@ -19,7 +19,6 @@ import agents
 import welfare_env
 from agents.modal.players import ProgramPolicy
 from agents.specs import Spec, named_files
-from agents.wording import told
 from evaluation.checks import MOST_SEED, EvaluationError, check_means, check_whole, check_workers
 from evaluation.play import turns as loops
 from evaluation.play.answer_sources import answered_by
@@ -27,6 +26,7 @@ from evaluation.play.store import GameStore, StoreError
 from evaluation.play.turns import GameStopped, conversation, play_at_once, play_in_turn
 from evaluation.play.workers import Workers
 from welfare_env.board.loading import map_digest
+from welfare_env.checks import shown
 
 if TYPE_CHECKING:
     from agents.lm.models.shared_models import SharedModels
@@ -88,9 +88,9 @@ class GameSpec:
     def __post_init__(self) -> None:
         check_whole("seed", self.seed, 0, MOST_SEED)
         if not (isinstance(self.rules, welfare_env.Rules) and isinstance(self.simultaneous, bool)):
-            raise EvaluationError(f"rules={told(self.rules)}, simultaneous={told(self.simultaneous)}: see GameSpec")
+            raise EvaluationError(f"rules={shown(self.rules)}, simultaneous={shown(self.simultaneous)}: see GameSpec")
         if not (isinstance(self.map_name, str) and isinstance(self.engine, str) and _are_pairs(self.players)):
-            given = f"players={told(self.players)}, map_name={told(self.map_name)}, engine={told(self.engine)}"
+            given = f"players={shown(self.players)}, map_name={shown(self.map_name)}, engine={shown(self.engine)}"
             raise EvaluationError(f"{given}: give pairs of a power and a policy, and the names of a map and an engine")
         found = {id(policy): agents.specs.read(policy) for _, policy in self.players}
         object.__setattr__(self, "players", tuple((power, found[id(policy)]) for power, policy in self.players))
@@ -102,7 +102,9 @@ class GameSpec:
             EvaluationError: one has no name.
         """
         if not self.is_named:
-            raise EvaluationError(f"players={told(self.written)}: some have no name, so no other process can play them")
+            raise EvaluationError(
+                f"players={shown(self.written)}: some have no name, so no other process can play them"
+            )
         return GameSpec, (
             tuple(self.written.items()),
             self.seed,
@@ -182,7 +184,7 @@ def play(spec: GameSpec, models: SharedModels | None = None, stop: Event | None 
         GameStopped: `stop` was set.
     """
     if not isinstance(spec, GameSpec):
-        raise EvaluationError(f"spec={told(spec)}: give evaluation.GameSpec(...)")
+        raise EvaluationError(f"spec={shown(spec)}: give evaluation.GameSpec(...)")
     make = welfare_env.parallel_env if spec.simultaneous else welfare_env.make
     env = make(spec.map_name, spec.rules, engine=spec.engine)
     seats = [power for power, _ in spec.players]
@@ -252,7 +254,7 @@ def play_all(
     check_workers(workers)
     check_means(store=store, report=report, models=models)
     if not isinstance(specs, list | tuple) or not all(isinstance(spec, GameSpec) for spec in specs):
-        raise EvaluationError(f"specs={told(specs)}: give a list of evaluation.GameSpec(...)")
+        raise EvaluationError(f"specs={shown(specs)}: give a list of evaluation.GameSpec(...)")
     if isinstance(workers, int):
         with Workers(workers) as own:
             return play_all(specs, workers=own, store=store, report=report, models=models)

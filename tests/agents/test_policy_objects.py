@@ -124,12 +124,12 @@ def test_what_has_no_name(mirror):
 @pytest.mark.parametrize(
     ("policy", "fault"),
     [
-        (lambda: 5, "makes a int: it is no policy"),
-        (lambda: HoldPolicy, "makes a type: it is no policy"),
+        (lambda: 5, "makes a int: it is not a policy"),
+        (lambda: HoldPolicy, "makes a type: it is not a policy"),
         (lambda k: HoldPolicy(), "TypeError: .*'k'"),
         (lambda: exit(2), r"SystemExit: 2 \(.*test_policy_objects.py, line"),
         (Holder(threading.Lock()), r"^agent instance of .*Holder: cannot be made: TypeError: cannot pickle"),
-        (dict, "a module of Python's own: it is no policy"),
+        (dict, "a module of Python's own: it is not a policy"),
     ],
 )
 def test_objects_that_make_no_policy(policy, fault):
@@ -188,7 +188,7 @@ def test_policies_of_other_distributions(install, mirror):
         ("no_such_module:Mirror", "cannot be loaded: ModuleNotFoundError"),
         ("mirror:Miror", "cannot be loaded: AttributeError"),
         ("mirror:__name__", "is a str: a class or a function"),
-        ("builtins:dict", "makes a dict: it is no policy"),
+        ("builtins:dict", "makes a dict: it is not a policy"),
         ("builtins:open", "cannot be made: TypeError"),
     ],
 )

@@ -316,9 +316,9 @@ class TestOwnPolicies:
         [
             ("own_players", "give a module and a class"),
             ("own_players.Yours", "has no Yours"),
-            ("own_players.other", "int: it is no policy"),
+            ("own_players.other", "int: it is not a policy"),
             ("no_such_module.Mine", "ModuleNotFoundError"),
-            ("collections.OrderedDict", "it is no policy"),
+            ("collections.OrderedDict", "it is not a policy"),
         ],
     )
     def test_faults_point_at_the_place(self, module, path, fault):
@@ -335,7 +335,7 @@ class TestOwnPolicies:
     @pytest.mark.parametrize("read", [agents.make, specs.named_files])
     def test_pythons_own_modules_are_not_even_imported(self, path, read):
         before = set(sys.modules)
-        with pytest.raises(UnknownAgentError, match=r"a module of Python's own: it is no policy\. Give a class"):
+        with pytest.raises(UnknownAgentError, match=r"a module of Python's own: it is not a policy\. Give a class"):
             read(f"import:{path}")
         assert set(sys.modules) == before
 
@@ -362,12 +362,12 @@ class TestOwnPolicies:
             ("class Mine:\n    reset = act = print\n    def __init__(self, k): pass", r"TypeError: .*'k'"),
             (
                 "class Mine:\n    reset = act = print\n    def __new__(cls): return 5",
-                r"makes a int: it is no policy",
+                r"makes a int: it is not a policy",
             ),
             ("class Mine:\n    reset = print", r"give a class that has reset.*this is a class without them"),
             ("class Mine:\n    reset = act = 5", r"give a class that has reset.*this is a class without them"),
-            ("def Mine(): raise SystemExit", r"give a class that has reset.*this is a function: it is no policy"),
-            ("Mine = exit", r"give a class that has reset.*: it is no policy"),
+            ("def Mine(): raise SystemExit", r"give a class that has reset.*this is a function: it is not a policy"),
+            ("Mine = exit", r"give a class that has reset.*: it is not a policy"),
             ("from agents import Policy as Mine", r"TypeError: Protocols cannot be instantiated"),
             ("def __getattr__(name): raise SystemExit(name)", r"SystemExit: .* \(.*broken.py, line 2\)"),
             ("class Odd(Exception):\n    def __str__(self): raise self\nraise Odd", r"Odd.* \(.*broken.py, line 4\)"),

@@ -51,9 +51,9 @@ Out = Annotated[
 def command(
     against: Against = SELF,
     actions: Actions = "library",
-    epsilon: Annotated[str, typer.Option(metavar="NUMBER", help="What a unit of cost takes: 1/10 or 0.1.")] = "1/10",
+    epsilon: Annotated[str, typer.Option(metavar="NUMBER", help="Price of one unit of cost: 1/10 or 0.1.")] = "1/10",
     agent: Programs = None,
-    cost: Annotated[str, typer.Option(help=f"What is paid for: {', '.join(COSTS)}.")] = "depth",
+    cost: Annotated[str, typer.Option(help=f"What costs: {', '.join(COSTS)}.")] = "depth",
     budget: Budget = None,
     iterations: Annotated[int, typer.Option(min=1, help="Each plays some games and learns from them.")] = 60,
     games: Annotated[int, typer.Option(min=1, help="In an iteration.")] = 256,

@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from welfare_env import checks
+from welfare_env.board.board import Board
 from welfare_env.board.loading import load_board
 from welfare_env.board.order_text import Reading, meant_by, read_checked
 from welfare_env.board.orders import GIVE, WAIVE
