@@ -18,7 +18,9 @@ from torch import Tensor, nn
 from agents.rl.inputs import FEATURES, Inputs, coordinate, draw, order_places
 from welfare_env.board.board import Board
 from welfare_env.board.orders import GIVE
+from welfare_env.checks import check_whole
 from welfare_env.envs.observation import num_features
+from welfare_env.errors import WelfareEnvError
 from welfare_env.game.press import COLUMNS, TOKENS
 
 Encoded = tuple[Tensor, Tensor]  # provinces and whole positions as vectors, see `BoardNetwork.encode`
@@ -26,6 +28,10 @@ CHUNK = 128  # boards at a time, so that intermediate results stay in the CPU ca
 KINDS = 6 * (GIVE + 1)
 WORDS = 1 + len(TOKENS)  # including silence
 WIDEST, MOST_LAYERS = 1024, 16
+
+
+class SizeError(WelfareEnvError, ValueError):
+    """A network cannot have this size."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +43,7 @@ class Size:
         layers: rounds of message passing between neighbouring provinces.
 
     Raises:
-        ValueError: not a whole number from 1, or more than `WIDEST` or `MOST_LAYERS`.
+        SizeError: not a whole number from 1, or more than `WIDEST` or `MOST_LAYERS`.
     """
 
     width: int = 32
@@ -45,9 +51,7 @@ class Size:
 
     def __post_init__(self) -> None:
         for name, most in (("width", WIDEST), ("layers", MOST_LAYERS)):
-            value = getattr(self, name)
-            if type(value) is not int or not 1 <= value <= most:
-                raise ValueError(f"{name}={value!r:.80}: give a whole number from 1 to {most}")
+            check_whole(name, getattr(self, name), 1, most, SizeError)
 
     def to_dict(self) -> dict[str, int]:
         return asdict(self)

@@ -338,3 +338,11 @@ def test_a_changed_record_is_refused_or_means_what_it_says(small: Callable[[], A
 @given(data=st.data())
 def test_many_changed_records(small: Callable[[], Any], data: st.DataObject) -> None:
     check_changed_record(small, data)
+
+
+def test_a_saved_game_without_its_own_section_is_damaged(small: Callable[[], Any], tmp_path: Path) -> None:
+    """Damage can move the section elsewhere; then the digest cannot be checked."""
+    record = small()
+    record["phases"][-1]["state"]["welfare_env"] = record.pop("welfare_env")
+    with pytest.raises(RecordError, match="its section 'welfare_env' is missing"):
+        Game.from_record(record)

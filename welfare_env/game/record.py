@@ -27,6 +27,7 @@ from welfare_env.game.position import Position
 from welfare_env.game.press import Message
 from welfare_env.rules import Rules
 
+OURS = "welfare_env"  # the id of games that we save
 FORMAT = 2
 WITHOUT_DIGEST = 1  # the format of earlier versions
 OWN_KEYS = ("format", "rules", "num_centers", "years_played", "scores", "winner", "map_digest")
@@ -54,7 +55,7 @@ def to_record(
     phases.append(_phase(position, orders, void, {}, messages, clock))
     board, winner = position.board, position.state.winner
     record: dict[str, Any] = {
-        "id": "welfare_env",
+        "id": OURS,
         "map": board.name,
         "rules": list(UPSTREAM_RULES),
         "phases": phases,
@@ -249,6 +250,8 @@ def _parts(whole: object) -> Iterable[object]:
 
 def _check_digest(record: dict[str, Any]) -> None:
     extra = record.get("welfare_env")
+    if extra is None and record.get("id") == OURS:
+        raise RecordError("saved game is damaged: it says that we saved it, but its section 'welfare_env' is missing")
     if extra is None or extra["format"] == WITHOUT_DIGEST:
         return
     if extra.get("sha256") != digest_of(record):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import tempfile
 from pathlib import Path
@@ -117,7 +118,15 @@ def _play(text: str) -> None:
 
 
 def _name(rng: np.random.Generator) -> object:
+    _warm_up()
     return mangled(rng, pick(rng, NAMES)) if rng.random() < 0.7 else junk(rng)
+
+
+@functools.cache
+def _warm_up() -> None:
+    """The first time a large map takes up to a minute, by its documentation."""
+    for name in ("world", "known_world_901"):
+        load_board(name)
 
 
 def _load(name: object) -> None:

@@ -227,7 +227,7 @@ def _step(given: tuple[str, int, list[Any]]) -> None:
             if before != (env.agent_selection, env.unwrapped.contest.history, list(env.unwrapped.contest.turns)):
                 raise Broken("a refused action changed the game") from None
         env.last()
-    env.unwrapped.contest.render()
+    env.render()
     if not all(isinstance(turn, Turn) for turn in env.unwrapped.contest.turns):
         raise Broken("the turns are no turns")
 
