@@ -91,7 +91,7 @@ def test_a_pickle_is_not_executed(folder, tmp_path):
         ({"size": {"width": 8, "depth": 1}}, "damaged"),
         ({"rules": {"years": -1}}, "years"),
         ({"rules": None}, "damaged"),
-        ({"size": {"width": 10**9, "layers": 1}}, "width=1000000000: give a whole number from 1 to 1024"),
+        ({"size": {"width": 10**9, "layers": 1}}, "width=1000000000: give a whole number from 1 to 1,024"),
         ({"size": {"width": 8, "layers": 10**9}}, "layers=1000000000: give a whole number from 1 to 16"),
         ({"size": {"width": 8.0, "layers": 1}}, "width=8.0"),
         ({"greedy": "yes"}, "greedy='yes'"),
