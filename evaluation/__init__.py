@@ -22,6 +22,7 @@ from evaluation.measures.coalitions import COALITIONS  # noqa: E402 (after the c
 from evaluation.measures.intervals import Estimate  # noqa: E402
 from evaluation.measures.metrics import GameMeasures, measure  # noqa: E402
 from evaluation.play.games import GameSpec, play, play_all  # noqa: E402
+from evaluation.play.ray_workers import RayWorkers  # noqa: E402
 from evaluation.play.setting import Setting  # noqa: E402
 from evaluation.play.store import GameStore, StoreError  # noqa: E402
 from evaluation.play.workers import WorkerError, Workers  # noqa: E402
@@ -37,6 +38,7 @@ __all__ = [
     "GameSpec",
     "GameStore",
     "ProgramExploitabilityResult",
+    "RayWorkers",
     "SelfPlayResult",
     "Setting",
     "StoreError",

@@ -1,4 +1,4 @@
-"""Command line: ``python -m evaluation self-play | exploitability | demo | games | messages``."""
+"""Commands of evaluation: ``welfare-env self-play | exploitability | experiment | plot | demo | games | messages``."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import typer
 import evaluation
 from agents.command_options import with_options
 from agents.specs import usages
+from evaluation.cli import experiments
 from evaluation.cli.console import errors_told, print_json, table_console
 from evaluation.cli.options import CORES, GameOptions, Json, Kept, Processes, RunOptions, Seed, Store
 from evaluation.experiments.exploitability import resolve_coalitions
@@ -190,6 +191,10 @@ def messages(
             table_console().print(*talk_tables(rows))
         else:
             print(f"{store} holds no games yet")
+
+
+app.command("experiment")(experiments.experiment)
+app.command("plot")(experiments.plot)
 
 
 def _coalitions(text: str, powers: Sequence[str]) -> str | list[list[str]]:

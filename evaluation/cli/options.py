@@ -96,6 +96,12 @@ class RunOptions:
 
     workers: Processes = CORES
     store: Store = DEFAULT_PATH
+    ray_address: Annotated[
+        Optional[str],  # noqa: UP045 (typer reads it)
+        typer.Option(
+            help="Play on a Ray cluster: auto, HOST:PORT, or local for one on this machine.", show_default="none"
+        ),
+    ] = None
     lm_cache: Annotated[
         Path,
         typer.Option("--lm-cache", help="Replies of language models are kept here, so that none is paid for twice."),
@@ -124,12 +130,17 @@ class RunOptions:
         """
         models = self._models(profiles)
         try:
-            pool = evaluation.Workers(self.workers, tell_compiling=True)
+            pool = self._pool()
             with GameStore(self.store) as store, pool, metered("playing", total, "games") as meter:
                 yield {"workers": pool, "store": store, "report": meter.advance, "models": models}
         finally:
             if models is not None and models.budget is not None:
                 print(spent(models.budget.spent), file=sys.stderr)
+
+    def _pool(self) -> evaluation.Workers:
+        if self.ray_address is None:
+            return evaluation.Workers(self.workers, tell_compiling=True)
+        return evaluation.RayWorkers(self.ray_address, self.workers)
 
     def _models(self, profiles: Sequence[ProfileLike]) -> SharedModels | None:
         """What language models share; None where none plays."""

@@ -1,0 +1,105 @@
+"""Commands for experiments: play one, and draw its figures anew."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+import evaluation
+from agents.command_options import with_options
+from agents.progress import plain_console
+from evaluation.cli.console import errors_told, print_json
+from evaluation.cli.options import Json, RunOptions, Seed
+from evaluation.experiments.experiment import count_games
+from evaluation.experiments.files import load_experiment, shipped_experiments
+from evaluation.report.figures import NAMES, label
+from evaluation.report.folder import read_study, write_figures, write_results
+from evaluation.report.page import written
+from evaluation.report.tables import titled
+
+
+@with_options
+def experiment(
+    run: RunOptions,
+    source: Annotated[
+        Optional[str],  # noqa: UP045 (typer reads it)
+        typer.Argument(metavar="[NAME|FILE.toml]", help="A shipped experiment, or a file.", show_default="list them"),
+    ] = None,
+    profile: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option(help="Play this in place of the experiment's profiles; several times for several."),
+    ] = None,
+    games: Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option(min=1, help="Games a condition.", show_default="the experiment's"),
+    ] = None,
+    seed: Seed = 0,
+    out: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(help="Folder for the report, its numbers and the games.", show_default="runs/NAME"),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Play an experiment and write its report; an interrupted one goes on. Without a name: list what is shipped."""
+    with errors_told():
+        if source is None:
+            _list()
+            return
+        chosen = load_experiment(source).with_profiles(tuple(profile or ()))
+        total = count_games(chosen) * (games or chosen.games) // chosen.games
+        players = [*dict.fromkeys(each.played for each in chosen.conditions), *chosen.deviators]
+        with run.playing(players, total) as means:
+            result = evaluation.experiment(chosen, games=games, seed=seed, **means)
+        command = shlex.join(["welfare-env", "experiment", *sys.argv[2:]]) if sys.argv[1:2] == ["experiment"] else ""
+        page = write_results(result, out or Path("runs", chosen.name), command)
+        if as_json:
+            print_json(result.to_dict())
+            return
+        plain_console().print(_table(result.to_dict()))
+        plain_console(stderr=True).print(f"report: {page}", soft_wrap=True)
+
+
+def plot(
+    result: Annotated[Path, typer.Argument(help="The folder of an experiment, or its results.json.")],
+    out: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(help="Folder for the pictures.", show_default="the experiment's"),
+    ] = None,
+    ending: Annotated[str, typer.Option("--format", metavar="png|svg|pdf", help="Kind of picture.")] = "png",
+) -> None:
+    """Draw the figures of an experiment that was played."""
+    with errors_told():
+        folder = out or (result if result.is_dir() else result.parent)
+        for path in write_figures(read_study(result), folder, f".{ending.removeprefix('.')}"):
+            print(path)
+
+
+def _list() -> None:
+    table = titled("Experiments", "welfare-env experiment NAME; --profile SPEC plays others in their place")
+    for name in ("name", "what is asked", "conditions"):
+        table.add_column(name, overflow="fold")
+    for name in shipped_experiments():
+        each = load_experiment(name)
+        table.add_row(Text(name), Text(each.question), str(len(each.conditions)))
+    plain_console().print(table)
+
+
+def _table(study: dict) -> Table:
+    """A row a condition."""
+    table = titled(study["title"], f"{study['games']} games a condition, seed {study['seed']}; 95% intervals")
+    measures = list(dict.fromkeys(name for figure in study["figures"] for name in figure["y"] if name in NAMES))
+    shown = [name for name in measures if name in study["conditions"][0]["measures"]]
+    shown = shown or list(study["conditions"][0]["measures"])[:1]
+    table.add_column("condition", overflow="fold")
+    for name in shown:
+        table.add_column(NAMES[name], justify="right", no_wrap=True)
+    for condition in study["conditions"]:
+        cells = [written(condition["measures"][name]) for name in shown]
+        table.add_row(Text(label(condition)), *map(Text, cells))
+    return table

@@ -1,0 +1,102 @@
+"""Games on a Ray cluster: the same specs, the same results. The store stays with the driver."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable, Iterator, Sequence
+from types import TracebackType
+from typing import Any
+
+from evaluation.play.workers import Result, Task, WorkerError, Workers
+
+LOCAL = "local"
+PATIENCE = 10.0  # seconds for a cluster to answer
+AHEAD = 4  # tasks that wait for each processor
+
+
+class RayWorkers(Workers):
+    """As `Workers`, on the processes of a Ray cluster.
+
+    The cluster's machines need the same versions of this package and its libraries: games that other code has played
+    are refused (`play_all`). Files that a policy or a map names must be there under the same path.
+
+    Args:
+        address: "auto" or "HOST:PORT" of a running cluster; "local" starts one on this machine, which ends with it.
+        count: processors of a local cluster; of another one all are used.
+
+    Raises:
+        WorkerError: Ray is not installed, or no cluster answers.
+    """
+
+    def __init__(self, address: str, count: int = 1) -> None:
+        super().__init__(count)
+        self.address = address
+        self._ray: Any = None
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if self._ray is not None:
+            self._ray.shutdown()
+            self._ray = None
+
+    def run(self, work: Callable[[Task], Result], tasks: Sequence[Task]) -> Iterator[tuple[Task, Result]]:
+        """Every task with its result, in the order in which they are finished.
+
+        Raises:
+            WorkerError: as the class says, or a process of the cluster was lost.
+        """
+        if not tasks:
+            return
+        ray = self._start()
+        remote = ray.remote(num_cpus=1, max_retries=0)(work)
+        most = AHEAD * max(1, int(ray.cluster_resources().get("CPU", 1)))
+        coming, waiting = iter(tasks), {}
+        for task in coming:
+            waiting[remote.remote(task)] = task
+            if len(waiting) >= most:
+                yield self._next(waiting)
+        while waiting:
+            yield self._next(waiting)
+
+    def _next(self, waiting: dict[Any, Task]) -> tuple[Task, Any]:
+        done, _ = self._ray.wait(list(waiting), num_returns=1)
+        try:
+            result = self._ray.get(done[0])
+        except self._ray.exceptions.RayTaskError as error:
+            raise error.cause from error
+        except self._ray.exceptions.RayError as error:
+            first = str(error).strip().splitlines()[0]
+            raise WorkerError(f"the Ray cluster lost a game: {first}. Finished games are kept in the store") from error
+        return waiting.pop(done[0]), result
+
+    def _start(self) -> Any:
+        if self._ray is not None:
+            return self._ray
+        try:
+            import ray
+        except ImportError as error:
+            raise WorkerError("Ray is not installed: in the clone, pip install -e '.[rl]'") from error
+        common: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR", "configure_logging": False}
+        try:
+            if self.address == LOCAL:
+                ray.init(address=LOCAL, num_cpus=self.count, include_dashboard=False, **common)
+            else:
+                _check_answers(self.address)
+                ray.init(address=self.address, **common)
+        except (ConnectionError, ValueError, RuntimeError, OSError) as error:
+            first = str(error).strip().splitlines()[0]
+            raise WorkerError(f"ray_address={self.address!r:.200}: no cluster answers: {first}") from error
+        self._ray = ray
+        return ray
+
+
+def _check_answers(address: str) -> None:
+    """Whether somebody listens at HOST:PORT; Ray itself would try for minutes.
+
+    Raises:
+        OSError, ValueError: nobody does, or there is no such port.
+    """
+    host, mark, port = address.removeprefix("ray://").rpartition(":")
+    if mark:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=PATIENCE).close()

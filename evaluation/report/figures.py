@@ -1,0 +1,206 @@
+"""Figures of an experiment, drawn from the plain values of `ExperimentResult.to_dict()`.
+
+Colours are Okabe and Ito's, which colour-blind readers tell apart; each series also has a marker of its own. The
+authors' published runs are hollow marks in grey, one a run.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from io import StringIO
+from typing import TYPE_CHECKING, Any
+
+from evaluation.checks import EvaluationError
+from evaluation.experiments.published import TABLES
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#F0E442")
+MARKERS = "osD^vPX*"
+PUBLISHED = "#808080"
+NAMES = {
+    "root_nash_welfare": "root Nash welfare, WP a year",
+    "root_nash_welfare_smoothed": "root Nash welfare, smoothed",
+    "nash_welfare": "Nash welfare",
+    "proficiency": "basic proficiency",
+    "stolen_centers": "stolen centres a year",
+    "conflicts": "conflicts a movement phase",
+    "exploitability": "exploitability, WP a year",
+    "units_by_year": "units a power",
+    "centers_by_year": "supply centres a power",
+    "welfare_by_year": "welfare points a power",
+}
+STUB = "lm:scripted/stub"
+
+Point = Mapping[str, Any]  # an estimate: value, low, high, n
+
+
+def draw(study: Mapping[str, Any], number: int) -> Figure:
+    """Figure `number` of an experiment's values.
+
+    Raises:
+        EvaluationError: matplotlib is not installed, or there is no such figure.
+    """
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise EvaluationError("figures need the extra plot: in the clone, pip install -e '.[plot]'") from error
+    if not 0 <= number < len(study["figures"]):
+        raise EvaluationError(f"figure {number}: {study['experiment']} has {len(study['figures'])}")
+    wished = study["figures"][number]
+    kinds = {"points": _points, "lines": _lines, "years": _years, "scatter": _scatter}
+    panels = wished["y"]
+    figure = Figure(figsize=(max(7.2, 4.6 * len(panels)), 4.6), layout="constrained")
+    axes = figure.subplots(1, len(panels), squeeze=False)[0]
+    for axis, measure in zip(axes, panels, strict=True):
+        kinds[wished["kind"]](axis, study, wished, measure)
+        axis.grid(alpha=0.25)
+        axis.spines[["top", "right"]].set_visible(False)
+    handles, labels = axes[0].get_legend_handles_labels()
+    if len(labels) > 1 or wished["published"]:
+        columns = min(3 if max(map(len, labels)) < 40 else 2, len(labels))
+        figure.legend(handles, labels, loc="outside lower center", ncols=columns, fontsize=8, frameon=False)
+    return figure
+
+
+def as_svg(figure: Figure) -> str:
+    """A figure as an SVG element, the same for the same values."""
+    import matplotlib as mpl
+
+    text = StringIO()
+    with mpl.rc_context({"svg.hashsalt": "welfare-env", "svg.fonttype": "path"}):
+        figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
+    whole = text.getvalue()
+    return whole[whole.index("<svg") :]
+
+
+def label(condition: Mapping[str, Any], axes: Sequence[str] = ()) -> str:
+    """What a condition is called: its profile, then what is swept, without what the axis shows."""
+    told = [] if "profile" in axes else [profile_label(condition["profile"])]
+    told += [condition["coalitions"]] if condition["coalitions"] and "coalitions" not in axes else []
+    told += [f"{name}={value}" for name, value in condition["swept"].items() if name not in axes]
+    return ", ".join(told)
+
+
+def profile_label(profile: str) -> str:
+    """A profile; the stub, whose replies are made up, is called so."""
+    return profile.replace(STUB, "stub")
+
+
+def _points(axis: Axes, study: Mapping[str, Any], wished: Mapping[str, Any], measure: str) -> None:
+    """A category a place on x; beside them the published ones."""
+    x, conditions = wished["x"], study["conditions"]
+    places = list(dict.fromkeys(_category(condition, x) for condition in conditions))
+    series = list(dict.fromkeys(label(condition, (x,)) for condition in conditions))
+    for number, name in enumerate(series):
+        mine = [condition for condition in conditions if label(condition, (x,)) == name]
+        shift = 0.6 * ((number + 0.5) / len(series) - 0.5)
+        at = [places.index(_category(condition, x)) + shift for condition in mine]
+        _errorbars(axis, at, [condition["measures"][measure] for condition in mine], number, name or "welfare-env")
+    published = [(name, runs[measure]) for name, runs in TABLES.get(wished["published"], {}).items() if measure in runs]
+    for name, runs in published:
+        if name not in places:
+            places.append(name)
+        axis.plot([places.index(name)] * len(runs), runs, "o", mfc="none", color=PUBLISHED, alpha=0.7, ms=4, zorder=1)
+    if published:
+        axis.plot([], [], "o", mfc="none", color=PUBLISHED, ms=4, label="published runs (one mark each)")
+    axis.set_xticks(range(len(places)), [_short(place) for place in places], rotation=38, ha="right", fontsize=8)
+    axis.set_ylabel(NAMES[measure])
+    axis.set_xlim(-0.6, len(places) - 0.4)
+
+
+def _lines(axis: Axes, study: Mapping[str, Any], wished: Mapping[str, Any], measure: str) -> None:
+    """Numbers on x, a line for each of the other conditions."""
+    x, conditions = wished["x"], study["conditions"]
+    for number, name in enumerate(dict.fromkeys(label(condition, (x,)) for condition in conditions)):
+        mine = [condition for condition in conditions if label(condition, (x,)) == name]
+        at = [condition["swept"][x] for condition in mine]
+        _errorbars(axis, at, [condition["measures"][measure] for condition in mine], number, name, line=True)
+    shown = False
+    for name, runs in TABLES.get(wished["published"], {}).items():
+        for value in runs.get(measure, ()):
+            words = None if shown else "published runs (one mark each)"
+            axis.plot([float(name)], [value], "o", mfc="none", color=PUBLISHED, alpha=0.7, ms=4, zorder=1, label=words)
+            shown = True
+    axis.set_xlabel(x.replace("_", " "))
+    axis.set_ylabel(NAMES[measure])
+
+
+def _years(axis: Axes, study: Mapping[str, Any], wished: Mapping[str, Any], measure: str) -> None:
+    """A curve a condition, with its interval as a band."""
+    from matplotlib.ticker import MaxNLocator
+
+    for number, condition in enumerate(study["conditions"]):
+        curve = condition["by_year"][measure]
+        years = [int(year) for year in curve]
+        values, low, high = (_numbers(curve.values(), part) for part in ("value", "low", "high"))
+        colour = COLOURS[number % len(COLOURS)]
+        marker = MARKERS[number % len(MARKERS)]
+        axis.plot(years, values, marker=marker, color=colour, ms=4, lw=1.5, label=label(condition))
+        axis.fill_between(years, low, high, color=colour, alpha=0.18, lw=0)
+    axis.set_xlabel("after the Winter of")
+    axis.set_ylabel(NAMES[measure])
+    axis.xaxis.set_major_locator(MaxNLocator(integer=True))
+
+
+def _scatter(axis: Axes, study: Mapping[str, Any], wished: Mapping[str, Any], measure: str) -> None:
+    """Two measures against each other, each with its interval."""
+    x = wished["x"]
+    for number, condition in enumerate(study["conditions"]):
+        across, up = condition["measures"][x], condition["measures"][measure]
+        at = [math.nan if across["value"] is None else across["value"]]
+        axis.errorbar(at, _numbers([up], "value"), yerr=_bars([up]), xerr=_bars([across]), **_style(number),
+                      label=label(condition))  # fmt: skip
+    shown = False
+    for runs in TABLES.get(wished["published"], {}).values():
+        if x in runs and measure in runs:
+            words = None if shown else "published runs (one mark each)"
+            axis.plot(runs[x], runs[measure], "o", mfc="none", color=PUBLISHED, alpha=0.7, ms=4, zorder=1, label=words)
+            shown = True
+    axis.set_xlabel(NAMES[x])
+    axis.set_ylabel(NAMES[measure])
+
+
+def _errorbars(
+    axis: Axes, at: Sequence[float], points: Sequence[Point], number: int, name: str, line: bool = False
+) -> None:
+    style = _style(number) | ({"ls": "-", "lw": 1.4} if line else {})
+    axis.errorbar(at, _numbers(points, "value"), yerr=_bars(points), label=name, **style)
+
+
+def _style(number: int) -> dict[str, Any]:
+    colour, marker = COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
+    return {"fmt": marker, "color": colour, "ms": 6, "capsize": 3, "elinewidth": 1.2, "ls": "none", "zorder": 3}
+
+
+def _bars(points: Sequence[Point]) -> list[list[float]]:
+    """How far intervals reach down and up: matplotlib's [2, points]."""
+    down, up = [], []
+    for point in points:
+        has_interval = None not in (point["value"], point["low"], point["high"])
+        down.append(max(0.0, point["value"] - point["low"]) if has_interval else 0.0)
+        up.append(max(0.0, point["high"] - point["value"]) if has_interval else 0.0)
+    return [down, up]
+
+
+def _numbers(points: Any, part: str) -> list[float]:
+    return [math.nan if point[part] is None else point[part] for point in points]
+
+
+def _category(condition: Mapping[str, Any], x: str) -> str:
+    if x == "profile":
+        return profile_label(condition["profile"])
+    return str(condition["coalitions"] if x == "coalitions" else condition["swept"][x])
+
+
+def _short(place: str) -> str:
+    return place if len(place) <= 30 else place[:29] + "…"
+
+
+def figures_of(study: Mapping[str, Any]) -> Iterator[tuple[str, Figure]]:
+    """All figures with their titles."""
+    for number, wished in enumerate(study["figures"]):
+        yield wished["title"] or study["title"], draw(study, number)

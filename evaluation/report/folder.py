@@ -1,0 +1,94 @@
+"""The folder of an experiment's results: the report, the numbers behind it, and its games."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from agents.files import parse_json, read_file, reason, shown
+from evaluation.checks import EvaluationError
+from evaluation.experiments.experiment import ExperimentResult
+from evaluation.experiments.self_play import SelfPlayResult
+from evaluation.report.figures import figures_of
+from evaluation.report.page import report_page
+from welfare_env.game.record import save_record
+
+PAGE, NUMBERS, GAMES = "report.html", "results.json", "games"
+ENDINGS = (".svg", ".png", ".pdf")
+
+
+def write_results(result: ExperimentResult, folder: Path, command: str = "") -> Path:
+    """Writes report.html, results.json and, of self-play, every game; each atomically.
+
+    Returns:
+        The path of the report.
+
+    Raises:
+        EvaluationError: a file cannot be written, or matplotlib is missing.
+        RecordError: a game cannot be written.
+    """
+    study = result.to_dict()
+    links: dict[int, list[str]] = {}
+    try:
+        (folder / GAMES).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise EvaluationError(f"{shown(folder)}: cannot be written: {reason(error)}") from error
+    for number, each in enumerate(result.conditions):
+        records = each.result.records if isinstance(each.result, SelfPlayResult) else ()
+        for place, record in enumerate(records):
+            name = f"{number:03}-{place:03}.json"
+            save_record(record, folder / GAMES / name)
+            links.setdefault(number, []).append(f"{GAMES}/{name}")
+    _write(folder / NUMBERS, json.dumps(study, indent=1, allow_nan=False) + "\n")
+    _write(folder / PAGE, report_page(study, command, links))
+    return folder / PAGE
+
+
+def read_study(path: Path) -> dict[str, Any]:
+    """The numbers of an experiment: of its folder, or of a results.json.
+
+    Raises:
+        EvaluationError: no such file, or it holds something else.
+    """
+    file = path / NUMBERS if path.is_dir() else path
+    try:
+        study = dict(parse_json(read_file(file)))
+    except (OSError, ValueError, TypeError) as error:
+        raise EvaluationError(f"{shown(file)}: no results of an experiment: {reason(error)}") from error
+    if not {"experiment", "title", "figures", "conditions", "swept", "seed", "games"} <= study.keys():
+        raise EvaluationError(f"{shown(file)}: no results of an experiment: give what `experiment` wrote")
+    return study
+
+
+def write_figures(study: Mapping[str, Any], folder: Path, ending: str = ".png") -> list[Path]:
+    """Draws every figure into a file of its own: figure-1.png ...
+
+    Raises:
+        EvaluationError: an unknown kind of file, one that cannot be written, or matplotlib is missing.
+    """
+    if ending not in ENDINGS:
+        raise EvaluationError(f"pictures end in {', '.join(ENDINGS)}, not in {ending!r:.40}")
+    written = []
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for number, (_, figure) in enumerate(figures_of(study), 1):
+            path = folder / f"figure-{number}{ending}"
+            figure.savefig(path, dpi=150)
+            written.append(path)
+    except OSError as error:
+        raise EvaluationError(f"{shown(folder)}: cannot be written: {reason(error)}") from error
+    except (KeyError, TypeError, AttributeError) as error:
+        raise EvaluationError(f"the results cannot be drawn, a part of them is missing or odd: {error}") from error
+    return written
+
+
+def _write(path: Path, text: str) -> None:
+    draft = path.with_name(f".{path.name}.{os.getpid()}.draft")
+    try:
+        draft.write_text(text, encoding="utf-8")
+        draft.replace(path)
+    except OSError as error:
+        raise EvaluationError(f"{shown(path)}: cannot be written: {reason(error)}") from error

@@ -1,0 +1,168 @@
+"""The report of an experiment: one HTML page that needs nothing else, with what was found in words, tables and figures.
+
+Everything that comes from outside (titles, specs, paths) is escaped; the page has no script.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from html import escape
+from typing import Any
+
+import welfare_env
+from evaluation.report.figures import NAMES, as_svg, figures_of, label, profile_label
+
+STYLE = """
+:root { color-scheme: light dark; --line: #8884; --soft: #8882; }
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 70rem; margin: 2rem auto; padding: 0 1rem; }
+h1 { line-height: 1.2; } h2 { margin-top: 2.2rem; }
+table { border-collapse: collapse; font-size: .9rem; margin: .8rem 0; } caption { text-align: left; color: #777; }
+th, td { padding: .3rem .7rem; border-bottom: 1px solid var(--line); text-align: right; }
+th:first-child, td:first-child { text-align: left; } td { white-space: nowrap; }
+thead th { border-bottom: 2px solid var(--line); }
+.wide { overflow-x: auto; } figure { margin: 1rem 0; } figure svg { max-width: 100%; height: auto; background: #fff; }
+figcaption, .note { color: #777; font-size: .9rem; } code, pre { background: var(--soft); padding: .1rem .3rem; }
+pre { padding: .6rem; overflow-x: auto; } .best { font-weight: 600; }
+"""
+
+FEW = 10  # games
+
+
+def report_page(study: Mapping[str, Any], command: str = "", games: Mapping[int, Sequence[str]] | None = None) -> str:
+    """The page of an experiment's values (`ExperimentResult.to_dict()`).
+
+    Args:
+        command: that made it; "" for none.
+        games: condition -> links to its games, relative to the page.
+
+    Raises:
+        EvaluationError: it has figures, and matplotlib is not installed.
+    """
+    parts = [
+        f"<h1>{escape(study['title'])}</h1>",
+        f"<p>{escape(study['question'])}</p>" if study["question"] else "",
+        "<h2>What was found</h2>",
+        *(f"<p>{escape(sentence)}</p>" for sentence in summary(study)),
+        *_figures(study),
+        "<h2>Numbers</h2>",
+        _table(study),
+        *(_coalitions(condition) for condition in study["conditions"] if "coalitions" in condition["result"]),
+        _published(study),
+        _played(study, games or {}),
+        "<h2>How it was made</h2>",
+        f"<pre>{escape(command)}</pre>" if command else "",
+        f"<p class=note>welfare-env {escape(welfare_env.__version__)}, seed {study['seed']}, {study['games']} games a "
+        "condition; the same command gives the same numbers. Intervals are 95% (docs/measures.md).</p>",
+    ]
+    body = "\n".join(part for part in parts if part)
+    return (
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" '
+        f'content="width=device-width, initial-scale=1"><title>{escape(study["title"])}</title>'
+        f'<link rel="icon" href="data:,"><style>{STYLE}</style></head><body>\n{body}\n</body></html>\n'
+    )
+
+
+def summary(study: Mapping[str, Any]) -> Iterator[str]:
+    """What the main measure says: the highest and the lowest, and whether their intervals part."""
+    names: list[str] = list(study["conditions"][0]["measures"])
+    drawn = [measure for figure in study["figures"] for measure in figure["y"] if measure in names]
+    main = (drawn or names)[0]
+    found = [(condition, condition["measures"][main]) for condition in study["conditions"]]
+    ranked = sorted((pair for pair in found if pair[1]["value"] is not None), key=lambda pair: -pair[1]["value"])
+    if not ranked:
+        yield f"No condition has a value of {NAMES[main]}."
+        return
+    (best, high), (worst, low) = ranked[0], ranked[-1]
+    yield f"{_upper(NAMES[main])}: {label(best)} has the highest, {written(high)}, of {len(found)} conditions."
+    if len(ranked) > 1:
+        yield f"The lowest is that of {label(worst)}, {written(low)}. {_parted(high, low)}"
+    if min(point["n"] for _, point in ranked) < FEW:
+        yield f"With fewer than {FEW} games a condition, intervals are too narrow: give more games where it matters."
+    if any("stub" in profile_label(condition["profile"]) for condition, _ in found):
+        yield "“stub” is no language model: its replies are made up, to show how the experiment runs."
+
+
+def _parted(high: Mapping[str, Any], low: Mapping[str, Any]) -> str:
+    if None in (high["low"], low["high"]):
+        return ""
+    if high["low"] > low["high"]:
+        return "Their intervals do not overlap."
+    return "Their intervals overlap: these games do not tell them apart."
+
+
+def _upper(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def written(point: Mapping[str, Any]) -> str:
+    """ "4.84 [4.80, 4.89]"; without an interval, where there is none; "-" for no value."""
+    if point["value"] is None or math.isnan(point["value"]):
+        return "-"
+    digits = ".2f" if abs(point["value"]) < 1000 else ",.0f"
+    if point["low"] is None or point["high"] is None:
+        return format(point["value"], digits)
+    return f"{point['value']:{digits}} [{point['low']:{digits}}, {point['high']:{digits}}]"
+
+
+def _figures(study: Mapping[str, Any]) -> Iterator[str]:
+    for title, figure in figures_of(study):
+        caption = f"{escape(title)}. Marks are means over {study['games']} games, bars 95% intervals."
+        yield f"<figure>{as_svg(figure)}<figcaption>{caption}</figcaption></figure>"
+
+
+def _table(study: Mapping[str, Any]) -> str:
+    measures = list(study["conditions"][0]["measures"])
+    swept = list(study["swept"])
+    has_sets = any(condition["coalitions"] for condition in study["conditions"])
+    head = ["profile", *(["coalitions"] if has_sets else []), *swept, *(NAMES[name] for name in measures), "games"]
+    rows = []
+    for condition in study["conditions"]:
+        cells = [profile_label(condition["profile"])] + ([condition["coalitions"]] if has_sets else [])
+        cells += [str(condition["swept"][name]) for name in swept]
+        cells += [written(condition["measures"][name]) for name in measures]
+        rows.append([*cells, str(condition["measures"][measures[0]]["n"])])
+    return _html_table(head, rows, "Means and 95% intervals.")
+
+
+def _coalitions(condition: Mapping[str, Any]) -> str:
+    """Who gains how much by leaving one profile."""
+    rows = []
+    for each in condition["result"]["coalitions"]:
+        victims, members = each["victims_root_nash_welfare"], each["members"]
+        gains = ", ".join(f"{power} {written(gain)}" for power, gain in members.items())
+        rows.append([" + ".join(each["coalition"]), written(each["gain"]), gains, written(victims)])
+    head = ["coalition", "gain of its least member, WP a year", "gain of each", "root Nash welfare of the others"]
+    return f"<h3>Leaving {escape(label(condition))}</h3>" + _html_table(head, rows, "Gain of each coalition.")
+
+
+def _published(study: Mapping[str, Any]) -> str:
+    if not any(figure["published"] for figure in study["figures"]):
+        return ""
+    return (
+        "<p class=note>Published runs: github.com/mukobi/welfare-diplomacy, experiments/results (2023), behind "
+        "arXiv 2310.08901. Their program also counts points after retreats, and their models were those of 2023.</p>"
+    )
+
+
+def _played(study: Mapping[str, Any], games: Mapping[int, Sequence[str]]) -> str:
+    """Links to the games of each condition."""
+    rows = []
+    for number, condition in enumerate(study["conditions"]):
+        links = " ".join(
+            f'<a href="{escape(link, quote=True)}">{place}</a>' for place, link in enumerate(games.get(number, ()), 1)
+        )
+        if links:
+            rows.append(f"<tr><td>{escape(label(condition))}</td><td>{links}</td></tr>")
+    if not rows:
+        return ""
+    return f"<h2>Games</h2><div class=wide><table><tbody>{''.join(rows)}</tbody></table></div>"
+
+
+def _html_table(head: Sequence[str], rows: Sequence[Sequence[str]], caption: str) -> str:
+    top = "".join(f"<th>{escape(name)}</th>" for name in head)
+    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+    return (
+        f"<div class=wide><table><caption>{escape(caption)}</caption><thead><tr>{top}</tr></thead>"
+        f"<tbody>{body}</tbody></table></div>"
+    )

@@ -1,0 +1,333 @@
+"""Experiments as files: what they read, what they play, and the reports made of it."""
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+import evaluation
+from evaluation import ExperimentError, GameStore
+from evaluation.checks import EvaluationError
+from evaluation.cli.commands import app
+from evaluation.experiments.files import load_experiment, read_experiment, shipped_experiments
+from evaluation.experiments.published import TABLES
+from evaluation.play import games
+from evaluation.report.figures import as_svg, draw
+from evaluation.report.folder import read_study, write_figures, write_results
+from evaluation.report.page import report_page, summary
+from welfare_env import Game, Rules, UnknownAgentError
+
+SMALL = """
+title = "Small"
+question = "Does it work?"
+profiles = ["dove", "4*hold + 3*random"]
+games = 2
+
+[rules]
+press = "none"
+
+[sweep]
+years = [1, 2]
+
+[[figures]]
+kind = "lines"
+x = "years"
+y = ["root_nash_welfare", "conflicts"]
+
+[[figures]]
+kind = "points"
+x = "profile"
+y = "proficiency"
+published = "self_play"
+
+[[figures]]
+kind = "years"
+y = "units_by_year"
+
+[[figures]]
+kind = "scatter"
+x = "conflicts"
+y = "root_nash_welfare"
+published = "self_play"
+"""
+ROBBED = """
+title = "Robbed"
+measure = "exploitability"
+profiles = ["hold"]
+coalitions = ["all-singles"]
+games = 1
+[rules]
+press = "none"
+years = 1
+[[figures]]
+y = "exploitability"
+published = "exploitability"
+"""
+
+
+@pytest.fixture(scope="module")
+def study() -> dict[str, Any]:
+    return evaluation.experiment(read_experiment(SMALL, "small")).to_dict()
+
+
+# Files
+
+
+def test_every_shipped_experiment_reads_and_says_what_it_asks() -> None:
+    assert {"self-play", "exploitability", "years", "ablations", "message-rounds", "variants"} <= {
+        *shipped_experiments()
+    }
+    for name in shipped_experiments():
+        each = load_experiment(name)
+        assert each.figures
+        assert each.question.endswith((".)", "?"))
+        assert len(each.conditions) <= 100
+
+
+def test_conditions_are_profiles_with_all_combinations() -> None:
+    experiment = read_experiment(SMALL, "small")
+    assert [(each.profile, each.rules) for each in experiment.conditions] == [
+        (profile, Rules(press=None, years=years)) for years in (1, 2) for profile in ("dove", "4*hold + 3*random")
+    ]
+
+
+def test_a_template_makes_the_policies() -> None:
+    text = 'title = "x"\nprofiles = ["lm:scripted/stub"]\ntemplate = "{profile},ablate={word}"\n[sweep]\nword = ["all"]'
+    assert [each.played for each in read_experiment(text).conditions] == ["lm:scripted/stub,ablate=all"]
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "words"),
+    [
+        ('titel = "x"', 1, "no key 'titel' .did you mean 'title'"),
+        ("", 1, "title is missing"),
+        ('title = "x"', 1, "profiles=None: give a list of texts"),
+        ('title = "x"\nprofiles = []', 2, "give a list of texts"),
+        ('title = "x"\nprofiles = ["dov"]', 2, "did you mean 'dove'"),
+        ('title = "x"\nprofiles = ["dove"]\ngames = 0', 3, "games=0: give a whole number from 1"),
+        ('title = "x"\nprofiles = ["dove"]\nmeasure = "selfplay"', 3, "did you mean 'self-play'"),
+        ('title = "x"\nprofiles = ["dove"]\n[rules]\nyeers = 1', 4, "no rule 'yeers' .did you mean 'years'"),
+        ('title = "x"\nprofiles = ["dove"]\n[rules]\nyears = 0', 4, "years=0"),
+        ('title = "x"\nprofiles = ["dove"]\n[sweep]\nyears = [1, 0]', 4, "years=0"),
+        ('title = "x"\nprofiles = ["dove"]\n[sweep]\nyears = 3', 4, "give a list of values"),
+        ('title = "x"\nprofiles = ["dove"]\n[sweep]\nfoo = [1]', 4, "nothing to sweep called 'foo'"),
+        ('title = "x"\nprofiles = ["dove"]\n[sweep]\nseats = ["around"]', 4, "seats='around'"),
+        ('title = "x"\nprofiles = ["dove"]\ntemplate = "{profile},{a}"', 3, "nothing is swept that is called 'a'"),
+        ('title = "x"\nprofiles = ["dove"]\n[[figures]]\nkind = "line"\ny = "conflicts"', 4, "did you mean 'lines'"),
+        ('title = "x"\nprofiles = ["dove"]\n[[figures]]\ny = "welfare"', 4, "y='welfare'"),
+        ('title = "x"\nprofiles = ["dove"]\n[[figures]]\ny = "conflicts"\n[[figures]]\ny = "no"', 6, "y='no'"),
+        ('title = "x"\nprofiles = ["dove"]\n[[figures]]\ny = "conflicts"\npublished = "no"', 5, "published='no'"),
+        ('title = "x"\nprofiles = ["dove"]\nmeasure = "exploitability"\ncoalitions = ["solo"]', 4, "'solo'"),
+        ('title = "x"\nprofiles = ["dove"]\nmeasure = "exploitability"\n[rules]\nvariant = "standard"', 3, "welfare"),
+    ],
+)  # fmt: skip
+def test_a_fault_is_told_with_its_line(text: str, line: int, words: str) -> None:
+    with pytest.raises(ExperimentError, match=rf"line {line}: .*{words}"):
+        read_experiment(text)
+
+
+def test_all_faults_are_told_at_once() -> None:
+    text = 'title = 3\nprofiles = ["dov"]\ngames = 0\n[rules]\nyears = -1\n[sweep]\nvariant = ["wellfare"]\n'
+    with pytest.raises(ExperimentError) as caught:
+        read_experiment(text)
+    assert [int(line) for line in re.findall(r"line (\d+):", str(caught.value))] == [1, 3, 5, 7, 2]
+
+
+@pytest.mark.parametrize("text", ["= 1", "a = [" * 3000, "\x00", "title = 'x"])
+def test_what_is_no_toml_is_told(text: str) -> None:
+    with pytest.raises(ExperimentError, match="no TOML"):
+        read_experiment(text)
+
+
+@pytest.mark.parametrize("source", ["self-pla", "/dev/zero", "no/such.toml", "a\0b", "x" * 5000, 7, None])
+def test_no_such_experiment(source: Any) -> None:
+    with pytest.raises(ExperimentError, match="experiment"):
+        load_experiment(source)
+
+
+# Playing
+
+
+def test_each_condition_is_what_self_play_measures(study: dict[str, Any]) -> None:
+    for condition in study["conditions"]:
+        rules = Rules(press=None, years=condition["swept"]["years"])
+        alone = evaluation.self_play(condition["profile"], 2, rules=rules)
+        assert condition["measures"]["root_nash_welfare"] == alone.root_nash_welfare.to_dict()
+        assert condition["result"] == alone.to_dict()
+
+
+def test_an_interrupted_experiment_plays_no_game_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    small, played = read_experiment(SMALL, "small"), []
+    play = games.play
+
+    def stopping(spec: Any, *rest: Any) -> Any:
+        if len(played) == 5 and not stopping.is_over:  # type: ignore[attr-defined]
+            raise KeyboardInterrupt
+        played.append(spec)
+        return play(spec, *rest)
+
+    stopping.is_over = False  # type: ignore[attr-defined]
+    monkeypatch.setattr(games, "play", stopping)
+    with GameStore(tmp_path / "games.sqlite") as store:
+        with pytest.raises(KeyboardInterrupt):
+            evaluation.experiment(small, store=store)
+        stopping.is_over = True  # type: ignore[attr-defined]
+        result = evaluation.experiment(small, store=store)
+    assert len(played) == len(set(played)) == 8
+    assert result.to_dict() == evaluation.experiment(small).to_dict()
+
+
+def test_other_players_and_games() -> None:
+    result = evaluation.experiment(read_experiment(SMALL, "small"), profiles=["hold"], games=1)
+    assert [(each.condition.profile, len(each.result.measures)) for each in result.conditions] == [("hold", 1)] * 2  # type: ignore[union-attr]
+
+
+def test_what_cannot_play_is_refused_before_the_first_game(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(games, "play", lambda *given: pytest.fail("a game was played"))
+    small = read_experiment(SMALL, "small")
+    for profile in ("rl:no/such/checkpoint", "import:no_such_module.Policy"):
+        with pytest.raises(UnknownAgentError):
+            evaluation.experiment(small, profiles=["hold", profile])
+    with pytest.raises(EvaluationError, match="an experiment has its own"):
+        evaluation.experiment(small, rules=Rules())
+
+
+@pytest.mark.slow
+def test_a_ray_cluster_gives_the_same_games(tmp_path: Path) -> None:
+    pytest.importorskip("ray")
+    small = read_experiment(SMALL, "small")
+    with GameStore(tmp_path / "games.sqlite") as store, evaluation.RayWorkers("local", 2) as workers:
+        far = evaluation.experiment(small, workers=workers, store=store)
+        assert store.count() == 8
+    assert far.to_dict() == evaluation.experiment(small).to_dict()
+
+
+def test_a_cluster_that_is_not_there() -> None:
+    pytest.importorskip("ray")
+    with (
+        evaluation.RayWorkers("127.0.0.1:1") as workers,
+        pytest.raises(evaluation.WorkerError, match=r"127\.0\.0\.1:1"),
+    ):
+        evaluation.self_play("hold", 2, rules=Rules(years=1, press=None), workers=workers)
+
+
+# Reports
+
+
+class _Page(HTMLParser):
+    """Tags, and what they fetch."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.fetched: list[str] = []
+        self.tags: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        if tag not in ("meta", "link", "br", "path", "use", "rect", "img"):
+            self.open.append(tag)
+        self.fetched += [value or "" for name, value in attrs if name in ("src", "href", "xlink:href")]
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in ("meta", "link", "br", "path", "use", "rect", "img"):
+            assert self.open.pop() == tag
+
+
+def test_the_page_stands_alone(study: dict[str, Any]) -> None:
+    page = _Page(report_page(study, "welfare-env experiment small", {0: ["games/a.json"]}))
+    assert not page.open
+    assert "script" not in page.tags
+    assert page.tags.count("svg") == 4
+    assert {link for link in page.fetched if not link.startswith("#")} == {"data:,", "games/a.json"}
+
+
+def test_nothing_from_outside_is_markup(study: dict[str, Any]) -> None:
+    evil = "<script>alert(1)</script>\"'&"
+    told = json.loads(json.dumps(study).replace("Does it work?", "x").replace('"title": "Small"', '"title": "T"'))
+    told["title"] = told["question"] = evil
+    for condition in told["conditions"]:
+        condition["profile"] = condition["played"] = evil
+    page = report_page(told, evil, {0: [evil]})
+    assert "<script" not in page
+    assert not _Page(page).open
+
+
+def test_figures_are_the_same_for_the_same_values(study: dict[str, Any]) -> None:
+    for number in range(len(study["figures"])):
+        assert as_svg(draw(study, number)) == as_svg(draw(json.loads(json.dumps(study)), number))
+
+
+def test_the_summary_names_best_and_worst(study: dict[str, Any]) -> None:
+    words = " ".join(summary(study))
+    best = max(study["conditions"], key=lambda each: each["measures"]["root_nash_welfare"]["value"])
+    assert f"{best['profile']}, years={best['swept']['years']} has the highest" in words
+    assert "fewer than 10 games" in words
+
+
+PUBLISHED = Path(__file__).resolve().parents[3] / "shared" / "data" / "published.json"
+
+
+@pytest.mark.skipif(not PUBLISHED.exists(), reason="the authors' figures are not beside this clone")
+def test_published_points_are_the_authors() -> None:
+    data = json.loads(PUBLISHED.read_text())
+    for model, runs in data["self_play"].items():
+        assert TABLES["self_play"][model]["root_nash_welfare"] == pytest.approx(runs["root_nash_welfare"])
+    for rounds, runs in data["message_rounds_gpt4"].items():
+        assert TABLES["message_rounds"][rounds]["root_nash_welfare"] == pytest.approx(runs["root_nash_welfare"])
+    assert len(TABLES["ablations"]) == len(data["prompt_ablation_claude_instant"])
+
+
+def test_a_folder_of_results(tmp_path: Path) -> None:
+    result = evaluation.experiment(read_experiment(SMALL, "small"))
+    page = write_results(result, tmp_path / "out", "x")
+    assert (
+        read_study(page.parent) == read_study(page.parent / "results.json") == json.loads(json.dumps(result.to_dict()))
+    )
+    assert len(list((page.parent / "games").iterdir())) == 8
+    assert Game.load(page.parent / "games" / "000-000.json").is_done
+    assert [path.name for path in write_figures(read_study(page.parent), tmp_path / "pictures", ".svg")] == [
+        f"figure-{number}.svg" for number in (1, 2, 3, 4)
+    ]
+
+
+@pytest.mark.parametrize("content", [b"", b"{}", b"[1]", b"\xff", b'{"experiment": 1}'])
+def test_damaged_results_are_told(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "results.json"
+    path.write_bytes(content)
+    with pytest.raises(EvaluationError, match="no results of an experiment"):
+        read_study(path)
+
+
+# Commands
+
+
+def test_the_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "small.toml").write_text(SMALL)
+    run = CliRunner()
+    listed = run.invoke(app, ["experiment"])
+    assert "self-play" in listed.stdout
+    done = run.invoke(app, ["experiment", "small.toml", "--workers", "1", "--games", "1", "--out", "out"])
+    assert done.exit_code == 0, done.output
+    assert "report: out/report.html" in done.stderr.replace("\n", "")
+    assert (tmp_path / "out" / "report.html").exists()
+    drawn = run.invoke(app, ["plot", "out", "--format", "svg"])
+    assert drawn.stdout.split() == [f"out/figure-{number}.svg" for number in (1, 2, 3, 4)]
+    wrong = run.invoke(app, ["plot", "out", "--format", "gif"])
+    assert (wrong.exit_code, "pictures end in" in wrong.stderr) == (2, True)
+    missing = run.invoke(app, ["experiment", "nope"])
+    assert (missing.exit_code, "no such name or file" in missing.stderr) == (2, True)
+
+
+def test_an_experiment_on_exploitability(tmp_path: Path) -> None:
+    result = evaluation.experiment(read_experiment(ROBBED, "robbed"))
+    alone = evaluation.exploitability("hold", 1, coalitions="all-singles", rules=Rules(press=None, years=1))
+    assert result.conditions[0].measures["exploitability"] == alone.value
+    page = write_results(result, tmp_path).read_text()
+    assert "Leaving hold, all-singles" in page
