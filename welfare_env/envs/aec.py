@@ -55,6 +55,7 @@ Version history
 from __future__ import annotations
 
 import copy
+import functools
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -113,23 +114,31 @@ class DiplomacyEnv(AECEnv):
         self.board, self.rules, self.render_mode = setting.board, setting.rules, setting.render_mode
         self.possible_agents = list(players(self.board, self.rules))
         self.agents: list[str] = []
-        number = len(self.board.orders)
-        seen: dict[str, spaces.Space[Any]] = {
-            "observation": board_space(self.board),
-            "action_mask": spaces.Box(0, 1, (number,), np.int8),
-        }
-        if self.rules.has_tokens:
-            seen["messages"] = messages_space(self.board, self.rules)
         self.state_space = board_space(self.board)
-        self.observation_spaces = dict.fromkeys(self.possible_agents, spaces.Dict(seen))
-        self.action_spaces = {
-            agent: with_press(spaces.Discrete(number), self.board, self.rules, agent) for agent in self.possible_agents
-        }
         self._rng = np.random.default_rng()
         self._begun = False
 
     def __copy__(self) -> DiplomacyEnv:
         return copy.deepcopy(self)  # or both would play the same game
+
+    # Made when first asked for: whoever plays with strings alone does not need them.
+
+    @functools.cached_property
+    def observation_spaces(self) -> dict[str, spaces.Space]:
+        seen: dict[str, spaces.Space[Any]] = {
+            "observation": board_space(self.board),
+            "action_mask": spaces.Box(0, 1, (len(self.board.orders),), np.int8),
+        }
+        if self.rules.has_tokens:
+            seen["messages"] = messages_space(self.board, self.rules)
+        return dict.fromkeys(self.possible_agents, spaces.Dict(seen))
+
+    @functools.cached_property
+    def action_spaces(self) -> dict[str, spaces.Space]:
+        number = len(self.board.orders)
+        return {
+            agent: with_press(spaces.Discrete(number), self.board, self.rules, agent) for agent in self.possible_agents
+        }
 
     def observation_space(self, agent: str) -> spaces.Space:
         """Raises ActionError for an agent that does not exist, like all methods that take one."""

@@ -358,10 +358,7 @@ class Game:
 
     def _slot_of(self, power: str, number: int | None) -> int | None:
         """The slot of the power's legal orders that has this one."""
-        for slot in self._position.slots(self.board.power_index[power]):
-            if number in self._position.slot_orders(slot):
-                return slot
-        return None
+        return None if number is None else self._position.slot_of(self.board.power_index[power], number)
 
     def _check_adjustments(self, power: str, text: str, kind: int, accepted: Sequence[int]) -> None:
         if kind not in self._position.open_kinds(self.board.power_index[power], accepted):

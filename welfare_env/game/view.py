@@ -234,6 +234,8 @@ def _pairs(power: str, messages: object) -> list[tuple[str, str]]:
 
 def _listed(values: object) -> list[Any] | None:
     """What can be gone through, but for texts, whose letters are not meant, and mappings; None: it cannot."""
+    if isinstance(values, (list, tuple)):
+        return list(values)
     if isinstance(values, Iterable) and not isinstance(values, (str, bytes, Mapping)):
         return list(values)
     return None
