@@ -108,13 +108,13 @@ class LearnedPolicy:
 def _consistent(view: View, orders: list[str]) -> list[str]:
     """The orders of a Winter that count where it was trained (`welfare_env.vector_env`).
 
-    The first one says whether it builds or disbands; those of the other kind, and more than it may give, are dropped.
+    The first one says whether it builds or disbands, unless the rules allow both; orders of the other kind, and more
+    than it may give, are dropped.
     """
-    if not orders:
-        return []
-    kind = orders[0][-1]
-    most = view.max_builds if kind == "B" else len(orders) if view.rules.is_welfare else view.must_disband
-    return [order for order in orders if order[-1] == kind][:most]
+    most = {"B": view.max_builds, "D": len(orders) if view.rules.is_welfare else view.must_disband}
+    given = orders if view.rules.build_and_disband else [order for order in orders if order[-1] == orders[0][-1]]
+    of_kind = {kind: [order for order in given if order[-1] == kind] for kind in most}
+    return [order for kind, room in most.items() for order in of_kind[kind][:room]]
 
 
 def _heard(view: View) -> np.ndarray | None:

@@ -111,7 +111,11 @@ def _strongest_other(counts: np.ndarray) -> np.ndarray:
 
 
 def _center_values(board: Board, near: np.ndarray, centers: Names, weights: Weights) -> np.ndarray:
-    """A foreign centre counts by its owner's size, an own one by its largest neighbour's: float64 [powers, provinces]."""
+    """A foreign centre counts by its owner's size, an own one by its largest neighbour's.
+
+    Returns:
+        float64 [powers, provinces].
+    """
     sizes = np.array([_size(len(owned)) for owned in centers])
     places = dict(zip(board.centers, board.center_province.tolist(), strict=True))
     values = np.zeros(near.shape)

@@ -11,10 +11,10 @@ Actions
     Orders are ``MultiDiscrete``: one choice per slot from the legal lists in the observation. Movement: a slot per
     unit; retreats: per dislodged unit; Winter: per unit (0 keeps it, 1 disbands it), then per empty home centre (0
     builds nothing). In Winter the first nonzero choice decides whether the power builds or disbands; later choices of
-    the other kind, and builds beyond the allowed number, are void. Choices for unused slots must be 0. With press a
-    dict ``{"orders": choices, "messages": {recipient: text}}``; with ``press="tokens"`` a message is a number, as in
-    `welfare_env.envs.aec`. A list of strings gives orders as text; it may also come with messages, and the last one
-    counts. Transfers (`GIVE`) are possible as text only.
+    the other kind (unless the rules have ``build_and_disband``), and builds beyond the allowed number, are void.
+    Choices for unused slots must be 0. With press a dict ``{"orders": choices, "messages": {recipient: text}}``; with
+    ``press="tokens"`` a message is a number, as in `welfare_env.envs.aec`. A list of strings gives orders as text; it
+    may also come with messages, and the last one counts. Transfers (`GIVE`) are possible as text only.
 
 Observations
     ``{"observation": float32 [provinces, features], "legal": int32 [slots, choices], "action_mask": int8 [slots,
@@ -280,14 +280,14 @@ class ParallelDiplomacyEnv(ParallelEnv):
         return self._agreed(agent, numbers, faults) if is_winter else Orders((), numbers, faults)
 
     def _agreed(self, power: str, numbers: list[int], faults: list[tuple[str, str]]) -> Orders:
-        """Winter orders that go together: the first one says whether the power builds or disbands, up to its limit."""
+        """Winter orders that go together: up to its limits, and of the first one's kind if the rules allow one only."""
         table, position = self.board.orders, self.game.position
         kept: list[int] = []
         surplus: list[tuple[str, str]] = []
         other: list[tuple[str, str]] = []
         for number in numbers:
             text, kind = table.texts[number], int(table.kind[number])
-            if kind != table.kind[numbers[0]]:
+            if kind != table.kind[numbers[0]] and not self.rules.build_and_disband:
                 other.append((text, f"{power} cannot build and disband in one Winter"))
             elif kind in position.open_kinds(self.board.power_index[power], kept):
                 kept.append(number)

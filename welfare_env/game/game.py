@@ -231,7 +231,8 @@ class Game:
 
         Args:
             strict: refuse the whole list at its first fault. If false, an order that is not legal is recorded as void
-                and the others count; a Winter list that both builds and disbands is void as a whole.
+                and the others count; a Winter list that both builds and disbands is void as a whole, unless the
+                rules have ``build_and_disband``.
 
         Returns:
             The void orders with reasons; always empty when strict.
@@ -294,8 +295,8 @@ class Game:
         return tuple(accepted), tuple(void)
 
     def _mixes(self, texts: list[str]) -> bool:
-        """Whether a Winter list both builds and disbands."""
-        if self._position.state.phase_type != ADJUSTMENTS or len(texts) < 2:
+        """Whether a Winter list both builds and disbands, which the rules do not allow."""
+        if self.rules.build_and_disband or self._position.state.phase_type != ADJUSTMENTS or len(texts) < 2:
             return False
         kinds = set()
         for text in texts:

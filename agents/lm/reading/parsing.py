@@ -8,10 +8,10 @@ Which of two counts
     they decide. Of a key that comes twice the last one, too. What a model has thought between marks is no part of its
     reply (`agents.lm.reading.thinking`), nor is a copy of the prompt's example. Of several orders for one unit the
     first that is legal, as in the game itself. Of a Winter list that both builds and disbands, those of the kind of its
-    first legal order (the game would refuse them all). Of a reply that is cut off the orders that are complete in the
-    object that was being written, and what there is of its reasoning; nothing is sent, since what would have followed
-    may say the contrary. Of several messages to one recipient all, joined; where messages are words of a vocabulary,
-    the first.
+    first legal order, unless the rules allow both (the game would refuse them all). Of a reply that is cut off the
+    orders that are complete in the object that was being written, and what there is of its reasoning; nothing is sent,
+    since what would have followed may say the contrary. Of several messages to one recipient all, joined; where
+    messages are words of a vocabulary, the first.
 """
 
 from __future__ import annotations
@@ -251,7 +251,7 @@ class _Orders:
             return
         commands = [_winter_command(given) for given in self.found]
         command = _winter_command(order)
-        if {command, *commands} >= {"B", "D"}:
+        if {command, *commands} >= {"B", "D"} and not self.view.rules.build_and_disband:
             raise OrderFault("builds and disbands", "a Winter list cannot have both; its first order decides")
         room = self.view.welfare[self.view.power] if command == "GIVE" else self.view.max_builds
         if command == "D":
