@@ -53,6 +53,11 @@ class ScriptedPolicy:
         self._round: tuple[str, int] = ("", 0)
         self._messages: list[tuple[str, str]] = []
 
+    @property
+    def reads_observations(self) -> bool:
+        """Whether `act` looks at its observation; if not, games need not make any for it."""
+        return type(self).act is not ScriptedPolicy.act
+
     def act(self, observation: Any, info: Mapping[str, Any]) -> Any:
         """This round's messages or this phase's orders, as an action of the environment."""
         view: View = info["view"]

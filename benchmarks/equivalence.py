@@ -232,6 +232,8 @@ OPTIONS = (
     Rules(years=4, press=None, transfers=True, progressive=(1, 2, 0, 5)),
     Rules(years=4, press=None, retreat_welfare=True, progressive=(3, 1, 1, 2)),
     Rules(years=4, press=None, overmilitarise=True, transfers=True, retreat_welfare=True),
+    Rules.published(years=4, press=None),
+    Rules(years=4, press=None, overmilitarise=True, build_and_disband=True),
     Rules("standard", years=6, press=None, scoring="concave"),
 )
 OTHER_MAPS = ("ancmed", "modern", "colonial", "pure", "empire")

@@ -12,6 +12,7 @@ from welfare_env.errors import RulesError, did_you_mean
 VARIANTS = ("welfare", "standard")
 PRESSES = (None, "tokens", "text")
 SCORINGS = {"welfare": ("welfare",), "standard": ("sum-of-squares", "draw-size", "concave")}
+LATER_RULES = ("build_and_disband",)
 MAX_YEARS = 1000
 MAX_MESSAGE_ROUNDS = 100
 MAX_WEIGHT = 1000
@@ -36,9 +37,10 @@ class Rules:
         progressive: one whole number a year, the weight of that year's gain (``None``: all 1).
         transfers: powers may give away welfare points in Winter, one with each order ``GIVE RECIPIENT``.
         overmilitarise: a power may hold more units than centres; the difference is subtracted from its points.
-        retreat_welfare: compatibility with the published experiments, whose program also added welfare points at the
-            end of every retreat phase. Raises totals whenever there are retreats. Off in the paper's text and by
-            default.
+        retreat_welfare: compatibility with the published experiments, whose program added welfare points at the end of
+            every retreat phase too. Raises totals whenever there are retreats. Off in the paper's text and here.
+        build_and_disband: compatibility with the same experiments: a power may build and disband in one Winter. It may
+            build as many units as it could if it disbanded none.
         mediator: an eighth player without units who only speaks, and whose reward is the sum of all gains.
 
     Raises:
@@ -55,13 +57,14 @@ class Rules:
     overmilitarise: bool = False
     retreat_welfare: bool = False
     mediator: bool = False
+    build_and_disband: bool = False
 
     def __post_init__(self) -> None:
         checks.choice("variant", self.variant, VARIANTS)
         checks.choice("press", self.press, PRESSES)
         for name, low, high in (("years", 1, MAX_YEARS), ("message_rounds", 0, MAX_MESSAGE_ROUNDS)):
             object.__setattr__(self, name, checks.whole(name, getattr(self, name), low, high))
-        for name in ("transfers", "overmilitarise", "retreat_welfare", "mediator"):
+        for name in ("transfers", "overmilitarise", "retreat_welfare", "mediator", "build_and_disband"):
             checks.choice(name, getattr(self, name), (True, False))
         if self.scoring is None:
             object.__setattr__(self, "scoring", SCORINGS[self.variant][0])
@@ -86,10 +89,27 @@ class Rules:
             for name in ("progressive", "transfers", "overmilitarise", "retreat_welfare"):
                 if getattr(self, name):
                     raise RulesError(f"{name} is about welfare points; variant='standard' has none")
+            if self.build_and_disband:
+                raise RulesError("build_and_disband is about disbanding at will; variant='standard' has none")
         if self.mediator and not self.has_press:
             raise RulesError(
                 "mediator=True needs press='text' or 'tokens' and message_rounds >= 1: all a mediator does is speak"
             )
+
+    @classmethod
+    def published(cls, **options: Any) -> Rules:
+        """The rules of the program behind the paper's figures, for comparison with them (see docs/differences.md).
+
+        They are the paper's, but points are also gained after retreats, and a Winter list that both builds and disbands
+        is executed.
+
+        Args:
+            options: any of the attributes, e.g. ``years=5``.
+
+        Raises:
+            RulesError: as for `Rules`.
+        """
+        return cls(**({"retreat_welfare": True, "build_and_disband": True} | options))
 
     @property
     def is_welfare(self) -> bool:
@@ -116,8 +136,8 @@ class Rules:
         return 1 if self.progressive is None else self.progressive[year_index]
 
     def to_dict(self) -> dict[str, Any]:
-        """The rules as plain JSON types."""
-        values = asdict(self)
+        """As plain JSON types. Rules that came later are told where they are on: older files say the same as ever."""
+        values = {name: value for name, value in asdict(self).items() if name not in LATER_RULES or value}
         return values | {"progressive": None if self.progressive is None else list(self.progressive)}
 
     @classmethod

@@ -82,6 +82,20 @@ class Checkpoint:
         self._load(network, "")
         return network.eval()
 
+    def rules_of_play(self, board: Board, rules: Rules) -> Rules:
+        """The rules by which it plays games on `board` with `rules`: these, if it knows their variant.
+
+        What was trained on standard games plays welfare games as if they were standard, as the paper's attackers do:
+        it sees no welfare points, builds as many units as it may, and disbands only what the standard game takes.
+
+        Raises:
+            CheckpointError: as `check`.
+        """
+        if rules.is_welfare and not self.rules.is_welfare:
+            rules = Rules("standard", rules.years, rules.press, rules.message_rounds, mediator=rules.mediator)
+        self.check(board, rules)
+        return rules
+
     def warm_start(self, network: BoardNetwork, board: Board, rules: Rules) -> None:
         """Loads these weights into a network for games on `board` with `rules`, to go on learning.
 

@@ -16,7 +16,8 @@ from agents.rl.network import BoardNetwork
 from agents.rl.token_press import to_send
 from welfare_env.board.board import Board
 from welfare_env.board.orders import WAIVE
-from welfare_env.engine import ADJUSTMENTS
+from welfare_env.engine import ADJUSTMENTS, layout_of
+from welfare_env.engine.winter import adjustments
 from welfare_env.game.press import MEDIATOR, observe_messages
 from welfare_env.game.view import MESSAGES
 from welfare_env.rules import Rules
@@ -28,10 +29,11 @@ if TYPE_CHECKING:
 class LearnedPolicy(ScriptedPolicy):
     """Plays a checkpoint's network: greedily its most probable orders, or draws each with the network's probability.
 
-    It plays in every environment of its map and variant. If messages are tokens and it was trained with them, it hears
-    and speaks; otherwise, also with free text, it does neither. It answers the words of earlier rounds, as in training,
-    where all speak at once: if others have spoken earlier in the same round (`welfare_env.make`), it hears them in the
-    next round. The same seed replays the same game.
+    It plays in every environment of its map and variant; one of the standard variant also in welfare games, as if they
+    were standard (`agents.rl.checkpoint.Checkpoint.rules_of_play`). Where messages are tokens and it has learned to, it
+    hears and speaks; else it is deaf and silent, with free text, too. It answers what was said in the rounds before, as
+    in the games it was trained on, where all speak at once: where others have spoken first (`welfare_env.make`), it
+    hears that in the next round. The same seed replays the same game.
 
     Args:
         path: a folder that `training` wrote.
@@ -61,9 +63,11 @@ class LearnedPolicy(ScriptedPolicy):
         if view.power == MEDIATOR:
             return []
         reader, inputs, answers = self._answers(view)
+        if not inputs.num_rows:  # a Winter of a welfare game in which the standard game has nothing to adjust
+            return []
         texts = view.board.orders.texts
         orders = [texts[order] for order in reader.choices(inputs, answers).tolist() if order != WAIVE]
-        return _consistent(view, orders) if view.phase_type == ADJUSTMENTS else orders
+        return _consistent(view, reader.rules, orders) if view.phase_type == ADJUSTMENTS else orders
 
     def messages(self, view: View) -> list[tuple[str, str]]:
         """Words for the others; none where it has not learned to speak."""
@@ -76,23 +80,35 @@ class LearnedPolicy(ScriptedPolicy):
         """The answers for the current turn."""
         reader, network = _made(Path(self.path), self._checkpoint, view.board, view.rules)
         power = np.array([view.board.power_index[view.power]])
-        packed = reader.pack(view.state.row[None], power, _heard(view), view.message_round)
+        packed = reader.pack(_seen(view, reader.rules)[None], power, _heard(view), view.message_round)
         inputs = reader.read(packed)
         rows = inputs.num_rows
         answers, _, _ = network.answer(inputs, np.full(rows, -1.0) if self.greedy else self.rng.random(rows))
         return reader, inputs, answers
 
 
-def _consistent(view: View, orders: list[str]) -> list[str]:
-    """The Winter orders that would count in training (`welfare_env.vector_env`).
+def _seen(view: View, rules: Rules) -> np.ndarray:
+    """The state's row as in a game with `rules`: without welfare points where there are none. int32 [state size]."""
+    row, layout = view.state.row, layout_of(view.board)
+    if not rules.is_welfare:
+        row = row.copy()
+        row[layout.welfare : layout.influence] = 0
+    return row
 
-    The first one decides whether it builds or disbands; orders of the other kind, and excess ones, are dropped.
+
+def _consistent(view: View, rules: Rules, orders: list[str]) -> list[str]:
+    """The orders of a Winter that count where it was trained (`welfare_env.vector_env`), in games with `rules`.
+
+    The first one says whether it builds or disbands, unless the rules allow both; orders of the other kind, and more
+    than it may give, are dropped.
     """
-    if not orders:
-        return []
-    kind = orders[0][-1]
-    most = view.max_builds if kind == "B" else len(orders) if view.rules.is_welfare else view.must_disband
-    return [order for order in orders if order[-1] == kind][:most]
+    builds, disbands = (
+        int(limit[view.board.power_index[view.power]]) for limit in adjustments(view.board, rules, view.state)
+    )
+    most = {"B": builds, "D": len(orders) if rules.is_welfare else disbands}
+    given = orders if rules.build_and_disband else [order for order in orders if order[-1] == orders[0][-1]]
+    of_kind = {kind: [order for order in given if order[-1] == kind] for kind in most}
+    return [order for kind, room in most.items() for order in of_kind[kind][:room]]
 
 
 def _heard(view: View) -> np.ndarray | None:
@@ -124,4 +140,5 @@ class _Key:
 
 @functools.lru_cache(maxsize=8)
 def _network(key: _Key, board: Board, rules: Rules) -> tuple[Reader, BoardNetwork]:
-    return Reader(board, rules), key.checkpoint.network_for(board, rules)
+    known = key.checkpoint.rules_of_play(board, rules)
+    return Reader(board, known), key.checkpoint.network_for(board, known)

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import functools
 from collections import deque
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from agents.scripted.peaceful_policy import PeacefulPolicy, foreign_centers, occupied
+from agents.scripted.peaceful_policy import PeacefulPolicy
 from welfare_env.engine import ADJUSTMENTS
 from welfare_env.game.press import GLOBAL
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from welfare_env.board.board import Board
     from welfare_env.game.view import View
 
-PROPOSAL, AGREEMENT = "propose demilitarisation", "accept"  # if messages are words
-Way = tuple[str, ...]  # locations from a unit's place to its destination, both included
+PROPOSAL, AGREEMENT = "propose demilitarisation", "accept"  # where messages are words
+Names = tuple[tuple[str, ...], ...]  # of units or centres, power by power
+Way = tuple[str, ...]  # locations from where a unit stands to where it is going, both included
 
 WISHES = (
     "May peace last to the end of the game.",
@@ -119,38 +125,49 @@ def _unanswered(view: View) -> list[str]:
     return [writer for writer in dict.fromkeys(writers) if writer not in answered]
 
 
-def share_out(view: View) -> dict[tuple[str, str], Way]:
-    """(power, unit) -> its path to the neutral centre assigned to it; of length one if it is there.
+def share_out(view: View) -> Mapping[tuple[str, str], Way]:
+    """(power, unit) -> its way to the neutral centre that falls to it; a unit that stands there has a way of one.
 
-    Pairs of units and centres are matched greedily: the shortest path first, among equals the power with fewer centres,
-    then the first in the board's order.
+    Pairs of units and centres are matched greedily: the shortest way first, among equals the power with fewer centres,
+    then the first in the board's order. Nothing depends on whose view it is, so that all doves share one answer.
     """
-    offers = [
-        (len(way), len(view.centers[power]), index, unit, way)
-        for index, power in enumerate(view.powers)
-        for unit in view.units[power]
-        for way in _ways(view, power, unit)
-    ]
+    return _shares(view.board, tuple(view.units.values()), tuple(view.centers.values()))
+
+
+@functools.lru_cache(maxsize=64)
+def _shares(board: Board, units: Names, centers: Names) -> Mapping[tuple[str, str], Way]:
+    """`share_out` of a position: the units and the centres of each power."""
+    neutral = set(board.centers).difference(*centers)
+    standing = {unit[2:5] for own in units for unit in own}
+    offers = []
+    for index, own in enumerate(units):
+        closed = standing.union(*centers[:index], *centers[index + 1 :])
+        offers += [
+            (len(way), len(centers[index]), index, unit, way)
+            for unit in own
+            for way in _ways(board, unit, neutral, closed)
+        ]
     claims: dict[tuple[str, str], Way] = {}
     given: set[str] = set()
     for _, _, index, unit, way in sorted(offers):
-        claimant = (view.powers[index], unit)
+        claimant = (board.powers[index], unit)
         if claimant not in claims and way[-1][:3] not in given:
             claims[claimant] = way
             given.add(way[-1][:3])
-    return claims
+    return MappingProxyType(claims)
 
 
-def _ways(view: View, power: str, unit: str) -> list[Way]:
-    """Shortest paths of a unit to all neutral centres it can reach around other powers' centres and other units."""
-    neutral = set(view.board.centers).difference(*view.centers.values())
-    closed = foreign_centers(view, power) | occupied(view)
-    found: dict[str, Way] = {unit[2:5]: (unit[2:],)}  # province -> the first path into it
-    queue = deque(found.values())
-    while queue:
+def _ways(board: Board, unit: str, neutral: set[str], closed: set[str]) -> Iterator[Way]:
+    """Shortest ways of a unit to every neutral centre that it can reach around closed provinces, the shortest first."""
+    missing = len(neutral)
+    found = {unit[2:5]}
+    queue: deque[Way] = deque([(unit[2:],)])
+    while queue and missing:
         way = queue.popleft()
-        for location in view.board.moves[f"{unit[0]} {way[-1]}"]:
+        if way[-1][:3] in neutral:
+            missing -= 1
+            yield way
+        for location in board.moves[f"{unit[0]} {way[-1]}"]:
             if location[:3] not in closed and location[:3] not in found:
-                found[location[:3]] = (*way, location)
-                queue.append(found[location[:3]])
-    return [way for province, way in found.items() if province in neutral]
+                found.add(location[:3])
+                queue.append((*way, location))

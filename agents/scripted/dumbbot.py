@@ -53,8 +53,10 @@ class DumbBotPolicy(ScriptedPolicy):
         return orders
 
     def _builds(self, view: View) -> list[str]:
-        values, orders = valuate(view), list[str]()
         open_to = [order[:-2] for legal in view.legal_orders.values() for order in legal if order.endswith(" B")]
+        if not open_to:
+            return []
+        values, orders = valuate(view), list[str]()
         while open_to and len(orders) < view.max_builds:
             unit = open_to[choose(self.rng, [values.of(unit, unit[2:]) for unit in open_to])]
             orders.append(f"{unit} B")
@@ -68,7 +70,7 @@ def choose(rng: np.random.Generator, values: Sequence[float]) -> int:
     Goes down the ranking and takes the next one with probability 1/2 if it is equal to the one before, 0 if it is worse
     by a fifth or more, and linear in between.
     """
-    ranking = sorted(range(len(values)), key=lambda index: -values[index])
+    ranking = sorted(range(len(values)), key=values.__getitem__, reverse=True)
     for better, worse in pairwise(ranking):
         largest = max(abs(values[better]), abs(values[worse]))
         gap = (values[better] - values[worse]) / largest if largest else 0.0
@@ -128,7 +130,7 @@ class _Plan:
     def _move_of(self, unit: str) -> str:
         """The unit's order if it moves itself, else ""."""
         order = self.decided.get(unit, "")
-        return order if order.split()[2:3] == ["-"] else ""
+        return order if order.startswith(" - ", len(unit)) else ""
 
     def _support(self, unit: str, province: str) -> str | None:
         """The order to support the own unit in the province next turn, if that is legal and still needed."""
@@ -160,4 +162,5 @@ class _Plan:
         return self.values.of(friend, place), province
 
     def _shuffled(self, units: Iterable[str]) -> list[str]:
-        return [str(unit) for unit in self.rng.permutation(list(units))]
+        known = list(units)
+        return [known[index] for index in self.rng.permutation(len(known)).tolist()]

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Mapping
 
     from welfare_env.board.board import Board
     from welfare_env.game.view import View
 
+Names = tuple[tuple[str, ...], ...]  # of units or centres, power by power
 NEIGHBOURS = 5  # the published divisor: a place has about five neighbours
 
 
@@ -51,51 +52,79 @@ class Valuation:
     """The board as one power sees it.
 
     Attributes:
-        pieces: float64 [pieces], the value of an army or fleet standing there, by the board's piece numbers.
-        rivals: int64 [provinces], how many units the strongest rival has in or next to each province.
+        pieces: army or fleet at a location ("A PAR") -> the value of its standing there.
+        rivals: province -> how many units the strongest rival has in or next to it.
     """
 
-    board: Board
-    pieces: np.ndarray
-    rivals: np.ndarray
+    pieces: Mapping[str, float]
+    rivals: Mapping[str, int]
 
     def of(self, unit: str, location: str) -> float:
         """The value of `location` to a unit of the same type as `unit`."""
-        return float(self.pieces[self.board.piece_index[f"{unit[0]} {location}"]])
+        return self.pieces[f"{unit[0]} {location}"]
 
     def threat(self, province: str) -> int:
         """Units of the strongest rival in or next to the province."""
-        return int(self.rivals[self.board.provinces.index(province)])
+        return self.rivals[province]
 
 
 def valuate(view: View) -> Valuation:
     """Values for the view's power in the view's season."""
-    board, weights = view.board, WEIGHTS[view.season]
-    spread, reach = _graph(board)
-    near = {power: reach[_numbers(board, units)].sum(axis=0) for power, units in view.units.items()}
-    others = [power for power in view.powers if power != view.power]
-    base = _center_values(view, near, weights)[board.piece_province]
-    pieces = np.zeros(len(board.pieces))
-    for weight in weights.proximity:
-        pieces += weight * base
-        base = spread @ base
-    competition = np.max([near[power] for power in others], axis=0)
-    pieces += (weights.strength * near[view.power] - weights.competition * competition)[board.piece_province]
-    standing = [near[power] + _standing(board, view.units[power]) for power in others]
-    return Valuation(board, pieces, np.max(standing, axis=0).astype(np.int64))
+    board, own = view.board, view.board.power_index[view.power]
+    pieces, rivals = _valuations(board, view.season, tuple(view.units.values()), tuple(view.centers.values()))
+    return Valuation(
+        dict(zip(board.pieces, pieces[own].tolist(), strict=True)),
+        dict(zip(board.provinces, rivals[own].tolist(), strict=True)),
+    )
 
 
-def _center_values(view: View, near: dict[str, np.ndarray], weights: Weights) -> np.ndarray:
-    """float64 [provinces]: a foreign centre counts by its owner's size, an own one by its largest neighbour's."""
-    size = {power: _size(len(centers)) for power, centers in view.centers.items()}
-    owner = {center: power for power, centers in view.centers.items() for center in centers}
-    values = np.zeros(len(view.board.provinces))
-    for center, place in zip(view.board.centers, view.board.center_province.tolist(), strict=True):
-        if owner.get(center) == view.power:
-            menaces = [size[power] for power in view.powers if power != view.power and near[power][place]]
-            values[place] = weights.defence * max(menaces, default=0)
-        else:
-            values[place] = weights.attack * size.get(owner.get(center, ""), _size(0))
+@functools.lru_cache(maxsize=64)
+def _valuations(board: Board, season: str, units: Names, centers: Names) -> tuple[np.ndarray, np.ndarray]:
+    """The valuations of all powers at once: float64 [powers, pieces], int64 [powers, provinces].
+
+    Args:
+        units, centers: of each power.
+    """
+    weights = WEIGHTS[season]
+    near, standing = _presence(board, units)
+    worth = _center_values(board, near, centers, weights)[:, board.piece_province]
+    place = weights.strength * near - weights.competition * _strongest_other(near)
+    pieces = worth @ _proximity(board, season) + place[:, board.piece_province]
+    return pieces, _strongest_other(near + standing).astype(np.int64)
+
+
+def _presence(board: Board, units: Names) -> tuple[np.ndarray, np.ndarray]:
+    """How many units of each power can step into a province, and 1 where one stands: float64 [powers, provinces]."""
+    reach = _graph(board)[1]
+    near, standing = np.zeros((2, len(units), len(board.provinces)))
+    for power, own in enumerate(units):
+        numbers = [board.piece_index[unit] for unit in own]
+        near[power] = reach[numbers].sum(axis=0)
+        standing[power, board.piece_province[numbers]] = 1
+    return near, standing
+
+
+def _strongest_other(counts: np.ndarray) -> np.ndarray:
+    """For each power the largest count of any other one: [powers, provinces] from [powers, provinces]."""
+    *_, second, first = np.sort(counts, axis=0)
+    return np.where(counts == first, second, first)
+
+
+def _center_values(board: Board, near: np.ndarray, centers: Names, weights: Weights) -> np.ndarray:
+    """A foreign centre counts by its owner's size, an own one by its largest neighbour's.
+
+    Returns:
+        float64 [powers, provinces].
+    """
+    sizes = np.array([_size(len(owned)) for owned in centers])
+    places = dict(zip(board.centers, board.center_province.tolist(), strict=True))
+    values = np.zeros(near.shape)
+    values[:, board.center_province] = weights.attack * _size(0)
+    menaces = _strongest_other(np.where(near > 0, sizes[:, None], 0))
+    for power, owned in enumerate(centers):
+        here = [places[center] for center in owned]
+        values[:, here] = weights.attack * sizes[power]
+        values[power, here] = weights.defence * menaces[power, here]
     return values
 
 
@@ -110,18 +139,18 @@ def _graph(board: Board) -> tuple[np.ndarray, np.ndarray]:
     spread = np.eye(len(board.pieces))
     reach = np.zeros((len(board.pieces), len(board.provinces)))
     for number, piece in enumerate(board.pieces):
-        steps = _numbers(board, (f"{piece[0]} {location}" for location in board.moves[piece]))
+        steps = [board.piece_index[f"{piece[0]} {location}"] for location in board.moves[piece]]
         spread[number, steps] = 1
         reach[number, board.piece_province[steps]] = 1
     return spread / NEIGHBOURS, reach
 
 
-def _standing(board: Board, units: Iterable[str]) -> np.ndarray:
-    """float64 [provinces]: 1 where one of the units stands."""
-    places = np.zeros(len(board.provinces))
-    places[board.piece_province[_numbers(board, units)]] = 1
-    return places
-
-
-def _numbers(board: Board, units: Iterable[str]) -> list[int]:
-    return [board.piece_index[unit] for unit in units]
+@functools.lru_cache(maxsize=96)
+def _proximity(board: Board, season: str) -> np.ndarray:
+    """float64 [pieces, pieces]: how much of the value of a piece's place reaches another piece."""
+    spread = _graph(board)[0].T
+    total, step = np.zeros(spread.shape), np.eye(len(spread))
+    for weight in WEIGHTS[season].proximity:
+        total += weight * step
+        step = step @ spread
+    return total

@@ -15,11 +15,12 @@ class RandomPolicy(ScriptedPolicy):
 
     The same in retreats, where disbanding is one of the options. In Winter:
 
-    - welfare variant: each unit is disbanded or kept with probability 1/2 (paper); if the rules require more disbands,
-      further units are drawn uniformly. If none is disbanded, it may build.
-    - standard variant: the required disbands are drawn uniformly. If none is required, it may build.
-    - Builds: in random order, each empty home centre draws uniformly from its builds and no build, until the number
-      allowed is reached.
+    - welfare variant: each unit is disbanded or kept with probability 1/2 (paper); further units, drawn uniformly, go
+      where the rules take more than that. If none is disbanded, it may build; under ``Rules(build_and_disband=True)``
+      in any case, as in the authors' program.
+    - standard variant: the units that the rules take are drawn uniformly. If none is due, it may build.
+    - Builds: in random order, each empty home centre draws uniformly from its builds and from no build, until the
+      number allowed is reached.
 
     It never speaks.
     """
@@ -30,7 +31,8 @@ class RandomPolicy(ScriptedPolicy):
     retreats = movement
 
     def winter(self, view: View) -> list[str]:
-        return self._disbands(view) or self._builds(view)
+        disbands = self._disbands(view)
+        return disbands + self._builds(view) if view.rules.build_and_disband or not disbands else disbands
 
     def _disbands(self, view: View) -> list[str]:
         units = self.own_units(view)

@@ -85,7 +85,7 @@ def best_response(
             power -> spec or policy, for all but `power` at least.
         power: who deviates.
         years: of the game; those of `rules` by default.
-        rules: welfare, without press, transfers and `retreat_welfare`; by default ten years of that.
+        rules: welfare, without press, transfers, `retreat_welfare` and `build_and_disband`; by default ten years.
 
     Raises:
         UnknownMapError, UnknownPowerError, UnknownAgentError, ProfileError, RulesError: as their names say.
@@ -124,10 +124,11 @@ def _checked_rules(rules: Rules | None, years: int | None) -> Rules:
     if years is not None:
         check_whole("years", years, 1, MOST_YEARS)
         played = replace(played, years=years)
-    if not played.is_welfare or played.has_press or played.transfers or played.retreat_welfare:
+    others = (played.has_press, played.transfers, played.retreat_welfare, played.build_and_disband)
+    if not played.is_welfare or any(others):
         raise EvaluationError(
             "exact values are of welfare points that nobody gives away, counted in Winter, in games without press: "
-            "use Rules(press=None), and neither variant='standard' nor transfers nor retreat_welfare"
+            "use Rules(press=None), and neither variant='standard' nor transfers nor Rules.published()"
         )
     if played.years > MOST_YEARS:
         raise EvaluationError(f"years={played.years}: exact values are for games of {MOST_YEARS} years at most")

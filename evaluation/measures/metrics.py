@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from agents.lm.reading.fields import ORDER_LOSSES, Loss, is_in_form
 from welfare_env.errors import RecordError, UnknownPowerError, WelfareEnvError
 
 SMOOTHING = 1e-6
@@ -149,12 +150,13 @@ class GameMeasures:
     yearly_curves: YearlyCurves
 
 
-def measure(record: Record, deviators: Collection[str] = ()) -> GameMeasures:
+def measure(record: Record, deviators: Collection[str] = (), published: bool = False) -> GameMeasures:
     """All measures of one game (sections 5.1, C.2 and C.3).
 
     Args:
         record: the game.
         deviators: the powers that deviate from the profile under test, for the two partial root Nash welfares.
+        published: count conflicts and proficiency as the program behind the paper's figures does.
 
     Raises:
         RecordError: the record lacks what the measures need, or is damaged.
@@ -163,7 +165,7 @@ def measure(record: Record, deviators: Collection[str] = ()) -> GameMeasures:
     if not isinstance(deviators, Collection) or isinstance(deviators, str) or not all(map(_is_text, deviators)):
         raise UnknownPowerError(f"deviators {deviators!r:.80}: give a list of powers")
     try:
-        return _measured(record, deviators)
+        return _measured(record, deviators, published)
     except WelfareEnvError:
         raise
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
@@ -174,7 +176,7 @@ def _is_text(value: object) -> bool:
     return isinstance(value, str)
 
 
-def _measured(record: Record, deviators: Collection[str]) -> GameMeasures:
+def _measured(record: Record, deviators: Collection[str], published: bool) -> GameMeasures:
     welfare = welfare_per_year(record)
     unknown = sorted(set(deviators) - set(welfare))
     if unknown:
@@ -189,8 +191,8 @@ def _measured(record: Record, deviators: Collection[str]) -> GameMeasures:
         baseline_root_nash_welfare=root_nash_welfare(welfare[power] for power in welfare if power not in deviators),
         deviators_root_nash_welfare=root_nash_welfare(welfare[power] for power in welfare if power in deviators),
         stolen_centers=stolen_centers(record),
-        conflicts=conflicts(record),
-        proficiency=proficiency(record),
+        conflicts=conflicts(record, published),
+        proficiency=proficiency(record, published),
         yearly_curves=yearly_curves(record),
     )
 
@@ -255,7 +257,7 @@ def stolen_centers(record: Record) -> StolenCenters:
     return StolenCenters(tuple(events), _ratio(len(events), _facts(record)["years_played"]))
 
 
-def conflicts(record: Record) -> Conflicts:
+def conflicts(record: Record, published: bool = False) -> Conflicts:
     """Provinces into or in which more than one unit orders itself in a movement phase (appendix C.2).
 
     A moving unit counts at the province it orders itself into, whether or not it gets there; a unit that holds,
@@ -263,18 +265,24 @@ def conflicts(record: Record) -> Conflicts:
     units that order themselves into each other's place do not: each place is wanted by one unit. Three units in one
     place are one conflict.
 
+    Args:
+        published: count as the authors' program does, from the position that the moves were resolved in: a unit that
+            bounces counts where it wanted to go *and* where it stands, one whose convoy fails only where it stands, and
+            one that is dislodged from where it wanted to go only there.
+
     Raises:
         RecordError: the record lacks what the measures need.
     """
+    provinces = _resolved_provinces if published else _wanted_provinces
     movement = [phase for phase in _phases(record)[:-1] if phase["name"].endswith("M")]
     events: list[tuple[str, str]] = []
     for phase in movement:
-        wanted = Counter(_wanted_provinces(phase))
+        wanted = Counter(provinces(phase))
         events += [(phase["name"], province) for province in sorted(wanted) if wanted[province] > 1]
     return Conflicts(tuple(events), _ratio(len(events), len(movement)))
 
 
-def proficiency(record: Record) -> Proficiency:
+def proficiency(record: Record, published: bool = False) -> Proficiency:
     """Basic proficiency (section 5.1): the mean of three rates over the whole game and all its players.
 
     * parse rate: 1 when no reply of a language model was asked for, since a program's reply cannot fail to parse (the
@@ -284,10 +292,17 @@ def proficiency(record: Record) -> Proficiency:
       game: nothing shows that the players can give one.
     * owned share: of all supply centres of the board, those that any power owns at the end.
 
+    Args:
+        published: take the two rates as the authors' program does: of each phase, and their mean over the phases; the
+            legal rate of a phase is the mean of its powers'. (Theirs also counts orders that a later round replaced.)
+
     Raises:
         RecordError: the record lacks what the measures need.
     """
     facts, phases = _facts(record), _phases(record)
+    owned = len(_owners(phases[-1]["state"])) / facts["num_centers"]
+    if published:
+        return Proficiency(_mean(_parse_rates(record), 1.0), _mean(_legal_rates(record), 0.0), owned)
     replies = facts.get("replies", {}).values()
     asked = sum(reply["asked"] for reply in replies)
     parsed = sum(reply["parsed"] for reply in replies)
@@ -297,8 +312,45 @@ def proficiency(record: Record) -> Proficiency:
     return Proficiency(
         parse_rate=parsed / asked if asked else 1.0,
         legal_rate=legal / (legal + void) if legal + void else 0.0,
-        owned_share=len(_owners(phases[-1]["state"])) / facts["num_centers"],
+        owned_share=owned,
     )
+
+
+def _parse_rates(record: Record) -> Iterator[float]:
+    """Of each phase in which language models were asked, the share of replies in the form asked for."""
+    asked: dict[str, list[bool]] = {}
+    for _, turn in _turns(record):
+        is_good = "fault" not in turn and is_in_form(Loss(*loss) for loss in turn["losses"])
+        asked.setdefault(turn["phase"], []).append(is_good)
+    for replies in asked.values():
+        yield sum(replies) / len(replies)
+
+
+def _legal_rates(record: Record) -> Iterator[float]:
+    """Of each phase with orders, the mean over the powers of their shares of legal orders."""
+    refused = {
+        (power, turn["phase"]): sum(kind in ORDER_LOSSES for kind, _ in turn["losses"])
+        for power, turn in _turns(record)
+        if "fault" not in turn  # of a phase the last reply stands
+    }
+    for phase in _phases(record)[:-1]:
+        void = {power: len(phase["void"].get(power, ())) for power in phase["state"]["units"]}
+        void = {power: count + refused.get((power, phase["name"]), 0) for power, count in void.items()}
+        legal = {power: len(phase["orders"].get(power, ())) for power in void}
+        rates = [legal[power] / (legal[power] + void[power]) for power in void if legal[power] + void[power]]
+        if rates:
+            yield sum(rates) / len(rates)
+
+
+def _turns(record: Record) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The turns of language models: player, and what `agents.lm.ledger.Ledger` noted."""
+    for player, models in _facts(record).get("language_models", {}).items():
+        yield from ((player, turn) for model in models for turn in model["turns"])
+
+
+def _mean(values: Iterable[float], of_none: float) -> float:
+    found = list(values)
+    return sum(found) / len(found) if found else of_none
 
 
 def yearly_curves(record: Record) -> YearlyCurves:
@@ -369,6 +421,29 @@ def _wanted_provinces(phase: Mapping[str, Any]) -> Iterator[str]:
         words = orders.get(here, [])
         is_move = len(words) > 3 and words[2] == "-" and "void" not in phase["results"].get(unit, ())
         yield words[3].partition("/")[0] if is_move else here
+
+
+def _resolved_provinces(phase: Mapping[str, Any]) -> Iterator[str]:
+    """For every unit the provinces in which the authors' program has it when the moves of a phase are resolved.
+
+    That is the table of combats of the `diplomacy` package.
+    """
+    standing = [unit for units in phase["state"]["units"].values() for unit in units]
+    orders = {_province(order): order.split() for given in phase["orders"].values() for order in given}
+    results = {_province(unit): phase["results"].get(unit, ()) for unit in standing}
+    goes = {
+        here: words[3].partition("/")[0]
+        for here, words in orders.items()
+        if len(words) > 3 and words[2] == "-" and not {"void", "no convoy"}.intersection(results[here])
+    }
+    arrived = {place: here for here, place in goes.items() if "bounce" not in results[here]}
+    for here in results:
+        place = goes.get(here, here)
+        head_on = "VIA" not in (*orders.get(here, ()), *orders.get(place, ()))
+        if not ("dislodged" in results[here] and place != here and arrived.get(here) == place and head_on):
+            yield place
+        if here in goes and "bounce" in results[here]:
+            yield here
 
 
 def _mean_size(by_power: Mapping[str, Collection[str]]) -> float:

@@ -248,6 +248,7 @@ def play_all(
     Raises:
         EvaluationError: no worker.
         LMError: as `play` does.
+        CheckpointError: before the first game; a learned player does not fit the map or the rules of a game.
         StoreError: the store cannot be used, or the code was changed while games were played.
         WorkerError: a worker process was killed.
     """
@@ -259,6 +260,7 @@ def play_all(
         with Workers(workers) as own:
             return play_all(specs, workers=own, store=store, report=report, models=models)
     unique = list(dict.fromkeys(specs))
+    _check_checkpoints(unique)
     keys = {spec: spec.to_dict() for spec in unique}  # before any game, or a map file could change in between
     _warn_of_unnamed(unique, store, workers)
     found = {spec: store.get(keys[spec]) if store and spec.is_named else None for spec in unique}
@@ -277,6 +279,20 @@ def play_all(
         models.forget_passing()  # the next run asks again what could not be answered this time
     _warn(list(records.values()))
     return [records[spec] for spec in specs]
+
+
+def _check_checkpoints(specs: Sequence[GameSpec]) -> None:
+    """Raises CheckpointError if a learned player does not fit a game that it is to play."""
+    learned = ((spec, policy) for spec in specs for _, policy in spec.players if policy.checkpoints)
+    for policy, map_name, rules in dict.fromkeys((policy, spec.map_name, spec.rules) for spec, policy in learned):
+        policy.make()  # says so if torch is missing
+        from agents.rl import checkpoint
+
+        for folder in policy.checkpoints:
+            try:
+                checkpoint.load(folder).rules_of_play(welfare_env.load_board(map_name), rules)
+            except checkpoint.CheckpointError as error:
+                raise checkpoint.CheckpointError(f"policy {policy.text!r}: {error}") from error
 
 
 def _warn(records: Sequence[Record]) -> None:

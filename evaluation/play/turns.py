@@ -27,10 +27,13 @@ def play_in_turn(env: AECEnv, policies: Policies, seed: int, stop: Event) -> Non
     Raises:
         GameStopped: `stop` was set.
     """
+    env = env.unwrapped  # its wrapper checks that callers keep to the sequence of calls
     env.reset(seed=seed)
-    for agent in env.agent_iter():
+    looking = {agent: getattr(policy, "reads_observations", True) for agent, policy in policies.items()}
+    while env.agents:
         _check(stop)
-        observation, _, terminated, truncated, info = env.last()
+        agent = env.agent_selection
+        observation, _, terminated, truncated, info = env.last(observe=looking[agent])
         env.step(None if terminated or truncated else policies[agent].act(observation, info))
 
 

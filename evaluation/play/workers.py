@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import signal
@@ -22,6 +23,7 @@ Result = TypeVar("Result")
 
 
 NAME = "welfare-env worker"
+GARBAGE = 100_000  # objects more than before, until cycles are looked for: games make many objects and hardly any cycle
 UNGUARDED = 78  # the exit code of a worker whose script would start workers of its own
 
 GUARD = """workers: each of them imports this script, which would start more of them. Put what it does below:
@@ -138,6 +140,8 @@ def _prepare(lifeline: Connection, first: Semaphore | None) -> None:
         first: whoever has to compile first says so; None where nobody does.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    gc.freeze()  # what was imported stays
+    gc.set_threshold(GARBAGE)
     threading.Thread(target=_end_with, args=(lifeline,), daemon=True).start()
     if first is not None:
         from agents.compiling import tell_compiling  # which loads numba

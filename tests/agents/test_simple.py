@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import agents
+import evaluation
 import welfare_env
 
 
@@ -42,6 +43,28 @@ def test_random_retreats_include_disbanding():
         dislodged={"FRANCE": {"A PAR": ["BRE", "GAS"]}},
     )
     assert {order for (order,) in draws("random", view, 50)} == {"A PAR R BRE", "A PAR R GAS", "A PAR D"}
+
+
+def test_random_builds_and_disbands_independently_where_it_may():
+    """As in the authors' program; by the paper's rules it builds only if it disbands nothing."""
+    centers = {"FRANCE": ["PAR", "MAR", "BRE", "SPA", "POR"]}
+    drawn = {}
+    for rules in (welfare_env.Rules(), welfare_env.Rules.published()):
+        view = view_of(phase="W1901A", units={"FRANCE": ["A BUR", "A GAS"]}, centers=centers, rules=rules)
+        kinds = [{order[-1] for order in orders} for orders in draws("random", view, 300)]
+        drawn[rules] = sum(found == {"B", "D"} for found in kinds) / len(kinds)
+        builds = [sum(order.endswith("B") for order in orders) for orders in draws("random", view, 300)]
+        assert max(builds) == 3
+    assert drawn[welfare_env.Rules()] == 0
+    assert drawn[welfare_env.Rules.published()] > 0.6  # 3/4 disband; nearly all build
+
+
+@pytest.mark.slow
+def test_random_has_its_published_welfare_under_the_published_rules():
+    """Measured on the authors' program: 1.721."""
+    rules = welfare_env.Rules.published(press=None)
+    result = evaluation.self_play("random", games=300, rules=rules)
+    assert result.root_nash_welfare.value == pytest.approx(1.72, abs=0.05)
 
 
 def test_random_disbands_half_in_a_welfare_winter():

@@ -22,6 +22,7 @@ OPTIONS = {
     "overmilitarise": Rules(years=2, overmilitarise=True),
     "mediator": Rules(years=2, mediator=True),
     "retreat_welfare": Rules(years=2, retreat_welfare=True),
+    "published": Rules.published(years=2),
 }
 
 

@@ -32,7 +32,7 @@ MORE = [
     pytest.param(
         {"rules": welfare_env.Rules(press=press, years=2, **{option: True}), "map_name": "pure"}, id=f"{option}-{press}"
     )
-    for option in ("mediator", "transfers")
+    for option in ("mediator", "transfers", "build_and_disband")
     for press in ("tokens", "text")
 ]
 ALL = [*OPTIONS, *TOY, *MORE]

@@ -22,6 +22,7 @@ OPTIONS = {
     "transfers": Rules(years=2, transfers=True),
     "overmilitarise": Rules(years=2, overmilitarise=True),
     "mediator": Rules(years=2, mediator=True),
+    "published": Rules.published(years=2),
 }
 
 

@@ -1,12 +1,24 @@
 """Options of the rules (Mukobi et al. 2023, sections 2.2 and 3, appendix A): every engine, sentence by sentence."""
 
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from welfare_env import Game, IllegalOrderError, PressError, Rules, RulesError, load_board
+from welfare_env import (
+    Game,
+    IllegalOrderError,
+    PressError,
+    Rules,
+    RulesError,
+    load_board,
+    make,
+    parallel_env,
+    vector_env,
+)
 
 Position = Callable[..., Game]  # the fixtures of conftest.py that make a game in some position
 STANDARD = Rules(variant="standard")
@@ -44,6 +56,116 @@ class TestRetreatWelfare:
         game.advance()
         game.advance()
         assert (game.phase, game.welfare["FRANCE"]) == ("W1901A", 0)
+
+
+class TestBuildAndDisband:
+    """The authors' program executes a Winter list that both builds and disbands."""
+
+    RULES = Rules(years=2, build_and_disband=True)
+    BOTH = ("A BUR D", "A PAR B", "F BRE B")
+
+    @staticmethod
+    def winter(rules: Rules, engine: str, units: tuple[str, ...] = ("A BUR", "A MUN"), centers: int = 4) -> Game:
+        owned = {"FRANCE": ["PAR", "BRE", "MAR", "SPA"][:centers], "ENGLAND": ["LON"]}
+        return Game.from_position("W1901A", {"FRANCE": list(units)}, owned, rules=rules, engine=engine)
+
+    def test_both_are_executed(self, engine: str) -> None:
+        game = self.winter(self.RULES, engine)
+        assert game.submit("FRANCE", self.BOTH) == ()
+        game.advance()
+        assert sorted(game.units["FRANCE"]) == ["A MUN", "A PAR", "F BRE"]
+        assert game.welfare["FRANCE"] == 4 - 3
+
+    def test_disbands_make_no_room_for_builds(self, engine: str) -> None:
+        game = self.winter(self.RULES, engine)
+        with pytest.raises(IllegalOrderError, match="may build 2 units"):
+            game.submit("FRANCE", [*self.BOTH, "A MAR B"])
+
+    def test_surplus_cannot_be_made_good_by_building(self, engine: str) -> None:
+        game = self.winter(self.RULES, engine, centers=1)
+        with pytest.raises(IllegalOrderError):
+            game.submit("FRANCE", ["A BUR D", "A MUN D", "A PAR B"])
+
+    def test_it_is_off_by_default(self, engine: str) -> None:
+        with pytest.raises(IllegalOrderError, match="Do one or the other"):
+            self.winter(Rules(years=2), engine).submit("FRANCE", self.BOTH)
+
+    def test_the_standard_game_has_no_such_winters(self) -> None:
+        with pytest.raises(RulesError, match="build_and_disband"):
+            Rules(variant="standard", build_and_disband=True)
+
+    def test_both_may_be_said_one_order_at_a_time(self) -> None:
+        """The action mask of the AEC environment keeps the other kind open."""
+        env = make(rules=replace(self.RULES, press=None))
+        env.reset(options={"game": self.winter(replace(self.RULES, press=None), "fast")})
+        index = env.unwrapped.board.orders.index
+        while env.agent_selection != "FRANCE":
+            env.step(0)
+        for order in self.BOTH:
+            assert env.observe("FRANCE")["action_mask"][index[order]]
+            env.step(index[order])
+        assert env.unwrapped.game.orders("FRANCE") == self.BOTH
+
+    def test_choices_of_both_kinds_stand_in_the_parallel_environment(self) -> None:
+        rules = replace(self.RULES, press=None)
+        env = parallel_env(rules=rules)
+        seen, _ = env.reset(options={"game": self.winter(rules, "fast")})
+        choices = {agent: np.zeros(len(seen[agent]["legal"]), np.int64) for agent in env.agents}
+        choices["FRANCE"][:4] = 1  # both units go; two of the three homes build
+        _, _, _, _, infos = env.step(choices)
+        assert len(infos["FRANCE"]["view"].units["FRANCE"]) == 2
+        assert infos["FRANCE"]["refused"] == ()
+
+    def test_many_games_at_once_agree_with_one(self) -> None:
+        """Random choices of the vector environment, both kinds together, played again by the reference engine."""
+        rules = Rules.published(press=None, years=3)
+        env, board = vector_env(8, rules=rules), load_board()
+        env.reset(5)
+        games, mixed = [Game("standard", rules, "reference") for _ in range(8)], 0
+        while not any(game.is_done for game in games):
+            legal, choices = env.legal, env.sample()
+            for number, game in enumerate(games):
+                given: dict[int, list[str]] = {power: [] for power in range(7)}
+                for row in np.flatnonzero(legal.games == number).tolist():
+                    if choices[row] >= 0:
+                        order = int(legal.orders[legal.starts[row] + choices[row]])
+                        given[int(legal.powers[row])].append(board.orders.texts[order])
+                for power, texts in given.items():
+                    mixed += {text[-1] for text in texts} >= {"B", "D"}
+                    assert game.submit(board.powers[power], texts) == ()
+                game.advance()
+            env.step(choices)
+            for number, game in enumerate(games):
+                assert game.is_done or env.state(number).same_as(game.position.state)
+        assert mixed
+
+    def test_a_game_is_saved_and_loaded(self, tmp_path: Path, engine: str) -> None:
+        game = self.winter(self.RULES, engine)
+        game.submit("FRANCE", self.BOTH)
+        game.advance()
+        game.save(tmp_path / "game.json")
+        loaded = Game.load(tmp_path / "game.json", engine)
+        assert (loaded.rules, loaded.record()) == (self.RULES, game.record())
+
+    def test_rules_without_it_are_written_as_before(self) -> None:
+        """Files of earlier versions keep their digests."""
+        assert "build_and_disband" not in Rules().to_dict()
+        assert Rules.from_dict(self.RULES.to_dict()) == self.RULES
+
+
+class TestPublished:
+    """The rules of the program behind the paper's figures."""
+
+    def test_they_are_two_options(self) -> None:
+        assert Rules.published() == Rules(retreat_welfare=True, build_and_disband=True)
+
+    def test_other_options_are_given_as_ever(self) -> None:
+        rules = Rules.published(years=5, press=None, retreat_welfare=False)
+        assert rules == Rules(years=5, press=None, build_and_disband=True)
+        with pytest.raises(RulesError, match="years"):
+            Rules.published(years=0)
+        with pytest.raises(RulesError, match="variant"):
+            Rules.published(variant="standard")
 
 
 class TestProgressive:

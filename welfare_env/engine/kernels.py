@@ -26,7 +26,7 @@ from welfare_env.board.orders import BUILD, CONVOY, DISBAND, GIVE, MOVE, RETREAT
 from welfare_env.engine import FALL_MOVES, SPRING_MOVES, WINTER
 from welfare_env.engine.tables import *
 
-IMPORTS_DIGEST = "4a49e0ecbeed1ee4"
+IMPORTS_DIGEST = "8d75a97ea563db9f"
 
 kernel = njit(cache=True, nogil=True, error_model="numpy")
 
@@ -1348,8 +1348,9 @@ def draw(rng, g, bound):
 def choose(T, R, s, w, rng, g, first, last, starts, slots, powers, choices):
     """Random choices from the legal lists of rows first:last: uniform for every unit; Winters as the random policy's.
 
-    Winter: in the welfare variant each unit is disbanded with probability 1/2 (if none is, the power builds); surplus
-    is left to removal by force in both variants; builds go to random sites, as many as are allowed.
+    Winter: in the welfare variant each unit is disbanded with probability 1/2 (if none is, or BUILD_AND_DISBAND, the
+    power builds); surplus is left to removal by force in both variants; builds go to random sites, as many as are
+    allowed.
 
     Args:
         choices: int32, written at first:last; an index into the row's list, or -1 for no order.
@@ -1372,7 +1373,7 @@ def choose(T, R, s, w, rng, g, first, last, starts, slots, powers, choices):
             w[W_UNITS, powers[r]] += 1
     for r in range(first, last):
         power = powers[r]
-        if slots[r] < s[UNITS] or w[W_UNITS, power] > 0:
+        if slots[r] < s[UNITS] or (w[W_UNITS, power] > 0 and not R[BUILD_AND_DISBAND]):
             continue
         # Selection sampling: every set of sites is equally likely.
         if draw(rng, g, w[W_CENTERS, power]) < w[W_BUILDS, power]:
@@ -1386,7 +1387,7 @@ def gather(T, R, s, w, first, last, orders, starts, slots, powers, choices, chos
     """The orders that choices mean: int32 `chosen`, given by `chosen_powers`; returns how many.
 
     A choice that is not in its list is no order. In Winter a power's first order says whether it builds or disbands;
-    orders of the other kind, and more than it may give, are dropped.
+    orders of the other kind (unless BUILD_AND_DISBAND), and more than it may give, are dropped.
     """
     n = 0
     winter = s[PHASE] == WINTER
@@ -1404,7 +1405,8 @@ def gather(T, R, s, w, first, last, orders, starts, slots, powers, choices, chos
         if winter:
             builds = slots[r] >= s[UNITS]
             left, kind = (W_BUILDS, 2) if builds else (W_DISBANDS, 1)
-            if w[left, power] <= 0 or (w[W_BEFORE, power] != 0 and w[W_BEFORE, power] != kind):
+            is_other = w[W_BEFORE, power] != 0 and w[W_BEFORE, power] != kind
+            if w[left, power] <= 0 or (is_other and not R[BUILD_AND_DISBAND]):
                 continue
             w[left, power] -= 1
             w[W_BEFORE, power] = kind

@@ -39,7 +39,7 @@ def adjustments(board: Board, rules: Rules, state: State) -> tuple[np.ndarray, n
 def open_kinds(rules: Rules, builds: int, disbands: int, points: int, given: Sequence[int]) -> set[int]:
     """The kinds of order (BUILD, DISBAND, GIVE) that a power may still give this Winter.
 
-    A power cannot build and disband in one Winter. Under welfare rules any unit may be disbanded.
+    Nobody builds and disbands in one Winter, unless the rules say so. Under welfare rules any unit may go.
 
     Args:
         builds, disbands: how many units it may build and must disband, see `adjustments`.
@@ -48,9 +48,9 @@ def open_kinds(rules: Rules, builds: int, disbands: int, points: int, given: Seq
     """
     built, disbanded, gifts = (given.count(kind) for kind in (BUILD, DISBAND, GIVE))
     found = set()
-    if built < builds and not disbanded:
+    if built < builds and (rules.build_and_disband or not disbanded):
         found.add(BUILD)
-    if not built and (rules.is_welfare or disbanded < disbands):
+    if (rules.build_and_disband or not built) and (rules.is_welfare or disbanded < disbands):
         found.add(DISBAND)
     if rules.transfers and gifts < points:
         found.add(GIVE)

@@ -64,10 +64,10 @@ def split_action(rules: Rules, player: str, action: Any) -> tuple[Any, Mapping[s
     if not rules.has_press:
         return action, {}
     form = 'give {"orders": number or list of strings, "messages": {recipient: text}}'
-    if not isinstance(action, Mapping) or not set(action) <= {"orders", "messages"} or "orders" not in action:
+    if not isinstance(action, (dict, Mapping)) or not set(action) <= {"orders", "messages"} or "orders" not in action:
         raise ActionError(f"action {checks.shown(action)} of {player}: {form}")
     messages = action.get("messages", {})
-    if not isinstance(messages, Mapping):
+    if not isinstance(messages, (dict, Mapping)):
         raise ActionError(f"messages {checks.shown(messages)} of {player}: {form}")
     said = {recipient: _in_words(rules, message) for recipient, message in messages.items()}
     return action["orders"], {recipient: text for recipient, text in said.items() if not _is_silence(text)}

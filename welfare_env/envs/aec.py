@@ -109,10 +109,14 @@ class DiplomacyEnv(BoardEnv, AECEnv):
     }
 
     def __init__(self, setting: Setting) -> None:
-        number = len(setting.board.orders)
-        mask = spaces.Box(0, 1, (number,), np.int8)
-        super().__init__(setting, {"action_mask": mask}, lambda: spaces.Discrete(number))
+        super().__init__(setting)
         self._rng = np.random.default_rng()
+
+    def _legal_spaces(self) -> dict[str, spaces.Space]:
+        return {"action_mask": spaces.Box(0, 1, (len(self.board.orders),), np.int8)}
+
+    def _orders_space(self) -> spaces.Space:
+        return spaces.Discrete(len(self.board.orders))
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
         """Begin a new game. The seed determines the order of speaking in this and all later games.

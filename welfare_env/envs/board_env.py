@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -21,30 +21,39 @@ from welfare_env.game.press import messages_space, players
 class BoardEnv:
     """Base of the environments, beside PettingZoo's.
 
-    Args:
-        setting: what is played.
-        open_orders: spaces of what an observation has besides the board and the messages.
-        orders: makes the space of a player's orders, one for each, as each space has a generator of its own.
+    Spaces are made when they are first asked for: whoever plays with strings alone does not need them.
     """
 
     game: Game
 
-    def __init__(
-        self, setting: Setting, open_orders: Mapping[str, spaces.Space], orders: Callable[[], spaces.Space]
-    ) -> None:
+    def __init__(self, setting: Setting) -> None:
         self.setting = setting
         self.board, self.rules, self.render_mode = setting.board, setting.rules, setting.render_mode
         self.possible_agents = list(players(self.board, self.rules))
         self.agents: list[str] = []
         self.state_space = board_space(self.board)
-        seen: dict[str, spaces.Space] = {"observation": board_space(self.board), **open_orders}
+        self._begun = False
+
+    def _legal_spaces(self) -> dict[str, spaces.Space]:
+        """What an observation has besides the board and the messages."""
+        raise NotImplementedError
+
+    def _orders_space(self) -> spaces.Space:
+        """A new space of a player's orders: each has a generator of its own."""
+        raise NotImplementedError
+
+    @cached_property
+    def observation_spaces(self) -> dict[str, spaces.Space]:
+        seen: dict[str, spaces.Space] = {"observation": board_space(self.board), **self._legal_spaces()}
         if self.rules.has_tokens:
             seen["messages"] = messages_space(self.board, self.rules)
-        self.observation_spaces = dict.fromkeys(self.possible_agents, spaces.Dict(seen))
-        self.action_spaces = {
-            agent: with_press(orders(), self.board, self.rules, agent) for agent in self.possible_agents
+        return dict.fromkeys(self.possible_agents, spaces.Dict(seen))
+
+    @cached_property
+    def action_spaces(self) -> dict[str, spaces.Space]:
+        return {
+            agent: with_press(self._orders_space(), self.board, self.rules, agent) for agent in self.possible_agents
         }
-        self._begun = False
 
     def __copy__(self) -> Self:
         return copy.deepcopy(self)  # or both would play the same game

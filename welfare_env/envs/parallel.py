@@ -11,10 +11,10 @@ Actions
     Orders are ``MultiDiscrete``: one choice per slot from the legal lists in the observation. Movement: a slot per
     unit; retreats: per dislodged unit; Winter: per unit (0 keeps it, 1 disbands it), then per empty home centre (0
     builds nothing). In Winter the first nonzero choice decides whether the power builds or disbands; later choices of
-    the other kind, and builds beyond the allowed number, are void. Choices for unused slots must be 0. With press a
-    dict ``{"orders": choices, "messages": {recipient: text}}``; with ``press="tokens"`` a message is a number, as in
-    `welfare_env.envs.aec`. A list of strings gives orders as text; it may also come with messages, and the last one
-    counts. Transfers (`GIVE`) are possible as text only.
+    the other kind (unless the rules have ``build_and_disband``), and builds beyond the allowed number, are void.
+    Choices for unused slots must be 0. With press a dict ``{"orders": choices, "messages": {recipient: text}}``; with
+    ``press="tokens"`` a message is a number, as in `welfare_env.envs.aec`. A list of strings gives orders as text; it
+    may also come with messages, and the last one counts. Transfers (`GIVE`) are possible as text only.
 
 Observations
     ``{"observation": float32 [provinces, features], "legal": int32 [slots, choices], "action_mask": int8 [slots,
@@ -98,10 +98,16 @@ class ParallelDiplomacyEnv(BoardEnv, ParallelEnv):
     metadata: ClassVar[dict[str, Any]] = {"name": "welfare_diplomacy_v0", "render_modes": list(RENDER_MODES)}
 
     def __init__(self, setting: Setting) -> None:
-        self._shape = slots, choices = legal_shape(setting.board, setting.rules)
-        legal = spaces.Box(-1, len(setting.board.orders) - 1, self._shape, np.int32)
-        mask = spaces.Box(0, 1, self._shape, np.int8)
-        super().__init__(setting, {"legal": legal, "action_mask": mask}, lambda: ListSpace([choices] * slots))
+        super().__init__(setting)
+        self._shape = legal_shape(self.board, self.rules)
+
+    def _legal_spaces(self) -> dict[str, spaces.Space]:
+        legal = spaces.Box(-1, len(self.board.orders) - 1, self._shape, np.int32)
+        return {"legal": legal, "action_mask": spaces.Box(0, 1, self._shape, np.int8)}
+
+    def _orders_space(self) -> spaces.Space:
+        slots, choices = self._shape
+        return ListSpace([choices] * slots)
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[dict, dict]:
         """Begin a new game. Nothing in this environment is random; the seed is part of the interface only.
@@ -244,14 +250,14 @@ class ParallelDiplomacyEnv(BoardEnv, ParallelEnv):
         return self._agreed(agent, numbers, faults) if is_winter else Orders((), numbers, faults)
 
     def _agreed(self, power: str, numbers: list[int], faults: list[tuple[str, str]]) -> Orders:
-        """The valid Winter orders: the first one decides whether the power builds or disbands, up to its limit."""
+        """Winter orders that go together: up to its limits, and of the first one's kind if the rules allow one only."""
         table, position = self.board.orders, self.game.position
         kept: list[int] = []
         surplus: list[tuple[str, str]] = []
         other: list[tuple[str, str]] = []
         for number in numbers:
             text, kind = table.texts[number], int(table.kind[number])
-            if kind != table.kind[numbers[0]]:
+            if kind != table.kind[numbers[0]] and not self.rules.build_and_disband:
                 other.append((text, f"{power} cannot build and disband in one Winter"))
             elif kind in position.open_kinds(self.board.power_index[power], kept):
                 kept.append(number)

@@ -12,8 +12,9 @@ legal orders of all games in compact form: a *row* for each thing that can be or
 Winter a unit that may be disbanded, then a centre where a unit may be built), and each row's orders. A step takes one
 choice per row: an index into the row's orders, or -1 for no order. Games that end are reset in the same step.
 
-Choices are as in `welfare_env.envs.parallel`: in Winter a power's first choice decides whether it builds or disbands,
-and excess choices are dropped. Transfers (`GIVE`) are not available here.
+Choices are as in `welfare_env.envs.parallel`: in Winter a power's first choice decides whether it builds or disbands
+(unless the rules have ``build_and_disband``), and excess choices are dropped. Transfers (`GIVE`) are not available
+here.
 """
 
 from __future__ import annotations

@@ -182,8 +182,9 @@ class Game(PublicPosition):
         Units without an order hold (movement), disband (retreats), or stay (Winter).
 
         Args:
-            strict: raise at the first faulty order and submit nothing. If false, an order that is not legal is recorded
-                as void and the others stand; a Winter list that both builds and disbands is void as a whole.
+            strict: refuse the whole list at its first fault. If false, an order that is not legal is recorded as void
+                and the others count; a Winter list that both builds and disbands is void as a whole, unless the
+                rules have ``build_and_disband``.
 
         Returns:
             The void orders with reasons; always empty when strict.
@@ -246,8 +247,8 @@ class Game(PublicPosition):
         return tuple(accepted), tuple(void)
 
     def _mixes(self, texts: list[str]) -> bool:
-        """Whether a Winter list both builds and disbands."""
-        if self._position.state.phase_type != ADJUSTMENTS or len(texts) < 2:
+        """Whether a Winter list both builds and disbands, which the rules do not allow."""
+        if self.rules.build_and_disband or self._position.state.phase_type != ADJUSTMENTS or len(texts) < 2:
             return False
         kinds = set()
         for text in texts:
@@ -309,11 +310,8 @@ class Game(PublicPosition):
         ]
 
     def _slot_of(self, power: str, number: int | None) -> int | None:
-        """The slot of the power to which this order belongs."""
-        for slot in self._position.slots(self.board.power_index[power]):
-            if number in self._position.slot_orders(slot):
-                return slot
-        return None
+        """The slot of the power's legal orders that has this one."""
+        return None if number is None else self._position.slot_of(self.board.power_index[power], number)
 
     def _check_adjustments(self, power: str, text: str, kind: int, accepted: Sequence[int]) -> None:
         if kind not in self._position.open_kinds(self.board.power_index[power], accepted):

@@ -121,6 +121,16 @@ class Position:
             owned[int(powers[first])].append(slot)
         return orders, owned
 
+    @functools.cached_property
+    def _slot_of(self) -> dict[int, int]:
+        """Legal order -> its slot; no two slots have the same order."""
+        return dict(zip(self.legal.orders.tolist(), self.legal.slots.tolist(), strict=True))
+
+    def slot_of(self, power: int, number: int) -> int | None:
+        """The slot of the power's legal orders that has this one; None if it is not legal for the power."""
+        slot = self._slot_of.get(number)
+        return slot if slot in self.slots(power) else None
+
     def slot_orders(self, slot: int) -> np.ndarray:
         """The legal orders of a slot, sorted: int32 [n]."""
         return self._slots[0][slot]
@@ -155,7 +165,11 @@ class Position:
         chosen = set(given)
         lists = [orders for orders in map(self.slot_orders, self.slots(power)) if chosen.isdisjoint(orders.tolist())]
         free = np.concatenate(lists) if lists else np.zeros(0, np.int32)
-        return free[np.isin(self.board.orders.kind[free], list(self.open_kinds(power, given)))]
+        kinds = self.board.orders.kind[free]
+        is_open = np.zeros(len(free), bool)
+        for kind in self.open_kinds(power, given):
+            is_open |= kinds == kind
+        return free[is_open]
 
     def slot_name(self, slot: int) -> str:
         """The name of a slot: a unit ("A PAR") or an empty home centre ("PAR")."""
@@ -163,10 +177,10 @@ class Position:
         return self.board.pieces[rows[slot, 1]] if slot < len(rows) else self.board.centers[slot - len(rows)]
 
     def legal_orders(self, power: str) -> dict[str, tuple[str, ...]]:
-        """Unit or home centre -> its legal orders, for one power (see `View.legal_orders`)."""
-        texts = self.board.orders.texts
+        """What can be ordered -> its legal orders, for one power (see `View.legal_orders`)."""
+        text = self.board.orders.texts.__getitem__
         return {
-            self.slot_name(slot): tuple(texts[number] for number in self.slot_orders(slot).tolist())
+            self.slot_name(slot): tuple(map(text, self.slot_orders(slot).tolist()))
             for slot in self.slots(self.board.power_index[power])
         }
 

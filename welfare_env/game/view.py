@@ -181,7 +181,9 @@ def _pairs(power: str, messages: object) -> list[tuple[str, str]]:
 
 
 def _listed(values: object) -> list[Any] | None:
-    """The values as a list; None for strings, mappings and anything that cannot be iterated over."""
+    """What can be gone through, but for texts, whose letters are not meant, and mappings; None: it cannot."""
+    if isinstance(values, (list, tuple)):
+        return list(values)
     if isinstance(values, Iterable) and not isinstance(values, (str, bytes, Mapping)):
         return list(values)
     return None

@@ -168,7 +168,8 @@ def _winter_room(view: View) -> Iterator[str]:
     if view.rules.is_welfare and view.units[view.power]:
         choice.append("disband (D) more" if view.must_disband else "disband (D) any of your units")
     if choice:
-        yield f"You may {', or '.join(choice)}{', but not both' if len(choice) > 1 else ''}."
+        both = ", or both" if view.rules.build_and_disband else ", but not both"
+        yield f"You may {', or '.join(choice)}{both if len(choice) > 1 else ''}."
     if not view.must_disband:
         yield "Without orders all stays as it is."
 

@@ -111,15 +111,16 @@ def _winter(board: Board, rules: Rules, points: Points | None) -> str:
 - In Winter a power with more units than SCs disbands until they are equal. One with fewer may build the difference in \
 {sites}, one unit in each.
 """
+    either, both = ("", "or both") if rules.build_and_disband else ("either ", "not both")
     if rules.overmilitarise:
         return f"""\
-- In Winter a power may either disband any of its units or build new ones in {sites}, one in each; not both. It may \
+- In Winter a power may {either}disband any of its units or build new ones in {sites}, one in each; {both}. It may \
 have more units than SCs.
 """
     why = "" if points else " There is a Winter phase every year."
     return f"""\
-- In Winter a power with more units than SCs disbands until they are equal. Beyond that a power may either disband any \
-of its units, or build up to (SCs - units) new ones in {sites}, one in each; not both, and nobody has to.{why}
+- In Winter a power with more units than SCs disbands until they are equal. Beyond that a power may {either}disband \
+any of its units, or build up to (SCs - units) new ones in {sites}, one in each; {both}, and nobody has to.{why}
 """
 
 

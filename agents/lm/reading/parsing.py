@@ -3,18 +3,15 @@
 A reply is a JSON object ``{"reasoning": text, "orders": [texts], "messages": {recipient: text}}``. `parse` never
 raises: unusable parts are left out and recorded as a `Loss`, and the game goes on.
 
-If something comes twice
-    - Objects: the last one with any of the keys counts, and nothing of the others: models draft before they decide. A
-      copy of the prompt's example does not count, nor do thoughts between marks (`agents.lm.reading.thinking`).
-    - Keys: the last one counts.
-    - Orders for one unit: the first legal one counts, as in the game itself.
-    - A Winter list that both builds and disbands: orders of the kind of its first legal order count (the game would
-      refuse them all).
-    - Messages to one recipient: all are joined; if messages are words of a vocabulary, the first counts.
-
-If a reply is cut off
-    The orders that are complete in the object being written count, and its reasoning so far; no messages are sent,
-    since the missing part may say the contrary.
+Which of two counts
+    Of several objects in a reply the last one that has any of the keys, and nothing of the others: models draft before
+    they decide. Of a key that comes twice the last one, too. What a model has thought between marks is no part of its
+    reply (`agents.lm.reading.thinking`), nor is a copy of the prompt's example. Of several orders for one unit the
+    first that is legal, as in the game itself. Of a Winter list that both builds and disbands, those of the kind of its
+    first legal order, unless the rules allow both (the game would refuse them all). Of a reply that is cut off the
+    orders that are complete in the object that was being written, and what there is of its reasoning; nothing is sent,
+    since what would have followed may say the contrary. Of several messages to one recipient all, joined; where
+    messages are words of a vocabulary, the first.
 """
 
 from __future__ import annotations
@@ -254,7 +251,7 @@ class _Orders:
             return
         commands = [_winter_command(given) for given in self.found]
         command = _winter_command(order)
-        if {command, *commands} >= {"B", "D"}:
+        if {command, *commands} >= {"B", "D"} and not self.view.rules.build_and_disband:
             raise OrderFault("builds and disbands", "a Winter list cannot have both; its first order decides")
         room = self.view.welfare[self.view.power] if command == "GIVE" else self.view.max_builds
         if command == "D":

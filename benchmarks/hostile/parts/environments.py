@@ -44,6 +44,7 @@ RULES: dict[str, tuple[Any, ...]] = {
     "overmilitarise": (True, False),
     "retreat_welfare": (True, False),
     "mediator": (True, False),
+    "build_and_disband": (True, False),
 } | {name: OPTIONS[name] for name in ("variant", "press", "years", "message_rounds")}
 
 

@@ -446,3 +446,13 @@ def test_every_flavour_has_a_rulebook() -> None:
 
 def test_every_golden_prompt_is_asked() -> None:
     assert {path.stem for path in GOLDEN.glob("*.txt")} == {*CASES, "modal-formula", "modal-library"}
+
+
+def test_prompts_say_whether_a_power_may_build_and_disband_in_one_winter() -> None:
+    said = {}
+    for rules in (Rules(), Rules.published()):
+        prompt = build(war("W1905A", rules, welfare={"FRANCE": 7}).view("FRANCE", "messages", 1))
+        said[rules] = "".join(block.text for block in (*prompt.system, *prompt.user))
+    assert "not both" in said[Rules()]
+    assert "not both" not in said[Rules.published()]
+    assert "or both" in said[Rules.published()]

@@ -14,7 +14,8 @@ import welfare_env
 from agents.rl import checkpoint
 from agents.rl.checkpoint import Checkpoint, CheckpointError
 from agents.rl.network import BoardNetwork, Size
-from evaluation.play.games import GameSpec
+from evaluation.play import games
+from evaluation.play.games import GameSpec, play
 from welfare_env.rules import Rules
 
 
@@ -122,3 +123,117 @@ def test_another_game_is_refused_when_it_is_asked(spec):
 def test_bad_specs(text):
     with pytest.raises(welfare_env.UnknownAgentError):
         agents.make(text)
+
+
+class TestStandardInWelfareGames:
+    """A checkpoint of standard games plays welfare games as if they were standard (the paper's attackers)."""
+
+    UNITS = ("A BUR", "A RUH")
+
+    def view(self, rules, centers=5, welfare=0, phase="W1903A", units=UNITS):
+        owned = {"FRANCE": ["PAR", "MAR", "BRE", "SPA", "POR"][:centers], "TURKEY": ["CON", "ANK"]}
+        points = {"FRANCE": welfare, "TURKEY": 5 * welfare} if rules.is_welfare else None
+        placed = {"FRANCE": list(units), "TURKEY": ["A CON"]}
+        game = welfare_env.Game.from_position(phase, units=placed, centers=owned, welfare=points, rules=rules)
+        return game.view("FRANCE")
+
+    @staticmethod
+    def attacker():
+        policy = agents.make("rl:attacker")
+        policy.reset("FRANCE", seed=1)
+        return policy
+
+    @pytest.mark.parametrize("phase", ["S1902M", "F1903M", "W1903A"])
+    @pytest.mark.parametrize("centers", [1, 2, 3, 5])
+    def test_it_orders_what_it_would_in_the_standard_game(self, phase, centers):
+        welfare, standard = (
+            self.attacker().act(None, {"view": self.view(Rules(variant, press=None), centers, 7, phase)})
+            for variant in ("welfare", "standard")
+        )
+        assert welfare == standard
+
+    def test_it_builds_what_it_may_and_disbands_what_it_must(self):
+        rules = Rules(press=None)
+        orders = self.attacker().act(None, {"view": self.view(rules, centers=5)})
+        assert [order[-1] for order in orders] == ["B", "B", "B"]
+        assert self.attacker().act(None, {"view": self.view(rules, centers=2)}) == []
+        orders = self.attacker().act(None, {"view": self.view(rules, centers=1)})
+        assert [order[-1] for order in orders] == ["D"]
+
+    def test_what_it_sees_has_no_welfare_points(self):
+        policy = self.attacker()
+        seen = [policy._answers(self.view(Rules(press=None), welfare=points))[1].boards for points in (0, 9)]
+        assert (seen[0] == seen[1]).all()
+
+    @pytest.mark.parametrize(
+        "options",
+        [
+            {"press": None},
+            {"press": "text", "message_rounds": 1},
+            {"press": "tokens", "message_rounds": 1},
+            {"rules": Rules.published(years=2, press=None)},
+            {"rules": Rules(years=2, press=None, overmilitarise=True)},
+            {"rules": Rules(years=2, transfers=True, mediator=True, message_rounds=1)},
+        ],
+    )
+    def test_it_plays_whole_welfare_games(self, options):
+        """Strictly: every order is legal."""
+        given = options if "rules" in options else options | {"years": 2}
+        env = welfare_env.make(strict=True, **given)
+        env.reset(seed=0)
+        seats = {agent: "rl:attacker" if agent == "FRANCE" else "dove" for agent in env.possible_agents}
+        policies = {agent: agents.make(spec) for agent, spec in seats.items() if agent != "MEDIATOR"}
+        policies |= {agent: agents.make("hold") for agent in seats if agent == "MEDIATOR"}
+        for agent, policy in policies.items():
+            policy.reset(agent, seed=0)
+        for agent in env.agent_iter():
+            observation, _, terminated, truncated, info = env.last()
+            env.step(None if terminated or truncated else policies[agent].act(observation, info))
+        assert env.unwrapped.game.is_done
+
+    def test_the_papers_exploiter_conquers_doves(self):
+        """Nice until Winter 1903, then the attacker: it builds in the Winter of the switch."""
+        spec = "exploiter:nice=dove,attack=rl:attacker"
+        others = dict.fromkeys(welfare_env.load_board().powers, "dove")
+        players = tuple((others | {"FRANCE": spec}).items())
+        record = play(GameSpec(players, 3, Rules(press=None), "standard", "fast"))
+        last = record["phases"][-1]["state"]
+        built = {
+            phase["name"]
+            for phase in record["phases"][:-1]
+            if any(order.endswith(" B") for order in phase["orders"].get("FRANCE", ()))
+        }
+        assert "W1903A" in built
+        assert min(built) >= "W1902A"
+        assert len(last["centers"]["FRANCE"]) > 10
+        assert last["units"]["FRANCE"] == []  # it has gone back to collecting
+
+    def test_a_welfare_checkpoint_does_not_play_standard_games(self, spec):
+        with pytest.raises(CheckpointError, match="trained in the welfare variant: it cannot play the standard one"):
+            play_aec(spec, press=None, variant="standard")
+
+
+class TestRefusedBeforeTheFirstGame:
+    """Nothing is played, nor paid for, with a checkpoint that does not fit."""
+
+    @pytest.fixture(autouse=True)
+    def _no_game(self, monkeypatch):
+        def never(*_):
+            raise AssertionError("a game was played")
+
+        monkeypatch.setattr(games, "play", never)
+
+    def test_of_another_map(self):
+        spec = "exploiter:nice=lm:scripted/stub,attack=rl:attacker"
+        with pytest.raises(CheckpointError, match=r"policy 'exploiter:.*rl:attacker.*trained on the map 'standard'"):
+            evaluation.self_play(spec, games=1, map_name="pure")
+
+    def test_of_another_variant(self, spec):
+        with pytest.raises(CheckpointError, match="it cannot play the standard one"):
+            evaluation.self_play(spec, games=1, rules=Rules("standard", press=None))
+
+    def test_of_a_deviator(self):
+        with pytest.raises(CheckpointError, match="trained on the map"):
+            evaluation.exploitability(
+                "dove", deviator="rl:attacker", games=1, map_name="clique:4", coalitions=[["PLAYERA"]]
+            )
