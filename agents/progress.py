@@ -23,8 +23,8 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from modal_env.cli.progress import EVERY, lines_every
 from modal_env.errors import ModalError
+from modal_env.progress import EVERY, lines_every
 from welfare_env.errors import WelfareEnvError
 
 MEMORY = 600.0  # seconds whose pace is taken for that of the rest

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from threading import Event, Thread
 from time import monotonic
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from modal_env.progress import Report
-
-EVERY = 10.0  # seconds between lines
+from modal_env.progress import EVERY, Report, lines_every
 
 
 @contextmanager
@@ -40,24 +37,6 @@ def watched(doing: str) -> Iterator[Report]:
 
     with lines_every(EVERY, lambda: _line(doing, monotonic() - begun, done)):
         yield report
-
-
-@contextmanager
-def lines_every(seconds: float, line: Callable[[], str]) -> Iterator[None]:
-    """Print a line on stderr again and again while the block lasts, whatever it is at; most work lets threads run."""
-    is_over = Event()
-
-    def tell() -> None:
-        while not is_over.wait(seconds):
-            print(line(), file=sys.stderr, flush=True)
-
-    teller = Thread(target=tell, daemon=True)
-    teller.start()
-    try:
-        yield
-    finally:
-        is_over.set()
-        teller.join()
 
 
 def _line(doing: str, seconds: float, share: float) -> str:

@@ -328,6 +328,6 @@ def test_the_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_an_experiment_on_exploitability(tmp_path: Path) -> None:
     result = evaluation.experiment(read_experiment(ROBBED, "robbed"))
     alone = evaluation.exploitability("hold", 1, coalitions="all-singles", rules=Rules(press=None, years=1))
-    assert result.conditions[0].measures["exploitability"] == alone.value
+    assert result.conditions[0].to_dict()["result"] == alone.to_dict()
     page = write_results(result, tmp_path).read_text()
     assert "Leaving hold, all-singles" in page
