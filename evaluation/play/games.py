@@ -23,7 +23,7 @@ from agents.wording import told
 from evaluation.checks import MOST_SEED, EvaluationError, check_means, check_whole, check_workers
 from evaluation.play import turns as loops
 from evaluation.play.answer_sources import answered_by
-from evaluation.play.store import GameStore, StoreError
+from evaluation.play.store import GameStore, StoreError, specification_key
 from evaluation.play.turns import GameStopped, conversation, play_at_once, play_in_turn
 from evaluation.play.workers import Workers
 from welfare_env.board.loading import map_digest
@@ -229,7 +229,7 @@ def play_all(
 
     Games that the store has are not played again; each new one is stored as soon as it is finished, so an interrupted
     call loses at most the games under way. A game in which a language model answered nothing is not stored. The
-    records do not depend on the number of workers.
+    records do not depend on the number of workers. They have their game's key in the section "welfare_env".
 
     Games with language models, which mostly wait, are all played in this process, in as many threads as there are
     workers, so that they share one budget. When one of them has to end, the others do too.
@@ -267,6 +267,8 @@ def play_all(
     for spec, (record, digest) in _played([spec for spec in unique if spec not in records], workers, models):
         if digest != CODE_DIGEST:
             raise StoreError("the code was changed while games were played: give the command again")
+        if spec.is_named:
+            record.setdefault("welfare_env", {})["key"] = specification_key(keys[spec])
         if store and spec.is_named and _was_answered(record):
             store.put(keys[spec], record)
         records[spec] = record

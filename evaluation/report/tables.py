@@ -34,23 +34,37 @@ def cell(estimate: Estimate, digits: int = 2, between: str = " ") -> str:
 
 
 def self_play_table(results: Sequence[SelfPlayResult], width: int = WIDE) -> Table:
-    """A row a policy: the measures of the paper's figures 3 and 5. Narrow tables have intervals below their values."""
+    """A row a policy: the measures of the paper's figures 3 and 5; of standard games the best score for welfare.
+
+    Narrow tables have intervals below their values.
+    """
     first = results[0]
     table = _table("Self-play", first, len(first.measures))
     table.add_column("policy", overflow="fold", min_width=12)
-    for name in ("root Nash welfare", "proficiency", "stolen SCs a year", "conflicts a phase"):
+    main = "root Nash welfare" if first.rules.is_welfare else "best score"
+    for name in (main, "proficiency", "stolen SCs a year", "conflicts a phase"):
         table.add_column(name, justify="right")
     between = " " if width >= WIDE else "\n"
     for result in results:
-        welfare = cell(result.root_nash_welfare, 3, between)
+        paid = cell(result.root_nash_welfare if result.rules.is_welfare else result.best_score, 3, between)
         others = (result.proficiency, result.stolen_centers, result.conflicts)
-        _add_row(table, result.policy, welfare, *(cell(estimate, 2, between) for estimate in others))
+        _add_row(table, result.policy, paid, *(cell(estimate, 2, between) for estimate in others))
     return table
 
 
-def power_table(result: SelfPlayResult) -> Table:
-    """A row a power: welfare points a year, or the score of the standard game."""
-    return _paid("Per power", "power", result, result.welfare_per_year, result.scores)
+def power_table(result: SelfPlayResult, is_only: bool = True) -> Table:
+    """A row a power: welfare points a year, or the score of the standard game.
+
+    Args:
+        is_only: whether no other policy's table stands beside it, so that the title need not name this one's.
+    """
+    return _paid(
+        "Per power" if is_only else f"Per power: {result.policy}",
+        "power",
+        result,
+        result.welfare_per_year,
+        result.scores,
+    )
 
 
 def policy_table(result: SelfPlayResult) -> Table:

@@ -168,7 +168,7 @@ def test_a_single_policy_is_told_power_by_power(cli: Callable[..., Outcome]) -> 
 def test_the_standard_variant_is_told_in_scores(cli: Callable[..., Outcome]) -> None:
     command = ("self-play", "hold", "--variant", "standard", "--games", "1", *QUICK)
     table = cli(*command)
-    assert table.rows()[0] == ["hold", "-", "1.00", "0.00", "0.00"]
+    assert table.rows()[0] == ["hold", "0.143", "1.00", "0.00", "0.00"]
     assert "score (sum-of-squares)" in table.out
     assert dict(table.rows()[1:]) == dict.fromkeys(POWERS, f"{1 / 7:.2f}")
     assert cli(*command, "--json").json[0]["root_nash_welfare"]["value"] is None
@@ -341,7 +341,8 @@ def test_help_explains_every_option(cli: Callable[..., Outcome], command: str) -
     if command in ("self-play", "exploitability"):
         expected |= {"--games", "--seats", "--years", "--map", "--press", "--message-rounds", "--retreat-welfare"}
         expected |= {"--simultaneous", "--lm-cache", "--budget-tokens", "--budget-dollars"}
-        expected |= {"--variant"} if command == "self-play" else {"--deviator", "--coalitions"}
+        expected |= {"--csv", "--parquet"}
+        expected |= {"--variant", "--scoring"} if command == "self-play" else {"--deviator", "--coalitions"}
     assert {word for word in outcome.out.split() if word.startswith("--")} == expected
 
 
