@@ -13,6 +13,7 @@ import typer
 import evaluation
 from agents.command_options import with_options
 from agents.specs import usages
+from evaluation.cli import store_commands
 from evaluation.cli.console import errors_told, print_json, table_console
 from evaluation.cli.options import CORES, GameOptions, Json, Kept, Processes, RunOptions, Seed, Store, TableOptions
 from evaluation.experiments.exploitability import resolve_coalitions
@@ -222,3 +223,6 @@ def _coalitions(text: str, powers: Sequence[str]) -> str | list[list[str]]:
         hint = did_you_mean(power, known)
         raise UnknownPowerError(f"unknown power {power!r:.80}{hint}: choose one of {', '.join(known)}")
     return found
+
+
+app.add_typer(store_commands.app, name="store")

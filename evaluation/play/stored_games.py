@@ -122,20 +122,30 @@ def choose(games: Sequence[StoredGame], keys: Sequence[str], where: Path) -> lis
     Raises:
         EvaluationError: no game, or more than one, has a key that begins so.
     """
-    found = [_only([game for game in games if game.key.startswith(key)], key, where) for key in keys]
-    return list({game.key: game for game in found}.values()) if keys else list(games)
+    found = {game.key: game for game in games}
+    return [found[key] for key in whole_keys(list(found), keys, where)] if keys else list(games)
 
 
-def _only(games: list[StoredGame], key: str, where: Path) -> StoredGame:
-    if len(key) >= SHORTEST_KEY and len(games) == 1:
-        return games[0]
-    if not is_key(key):
+def whole_keys(known: Sequence[str], beginnings: Sequence[str], where: Path) -> list[str]:
+    """The keys that begin as said, without repetition.
+
+    Raises:
+        EvaluationError: no key, or more than one, begins so.
+    """
+    found = [_only([key for key in known if key.startswith(begin)], begin, where) for begin in beginnings]
+    return list(dict.fromkeys(found))
+
+
+def _only(keys: list[str], begin: str, where: Path) -> str:
+    if len(begin) >= SHORTEST_KEY and len(keys) == 1:
+        return keys[0]
+    if not is_key(begin):
         problem = f"is no file of a saved game, and no beginning of a key ({SHORTEST_KEY} or more of 0-9 and a-f)"
-    elif games:
-        problem = f"begins the keys of {len(games)} games in {where}: give more of it"
+    elif keys:
+        problem = f"begins the keys of {len(keys)} games in {where}: give more of it"
     else:
         problem = f"begins the key of no game in {where}"
-    raise EvaluationError(f"{key!r:.80} {problem}; `python -m evaluation games` lists the keys")
+    raise EvaluationError(f"{begin!r:.80} {problem}; `python -m evaluation games` lists the keys")
 
 
 def is_key(text: str) -> bool:
