@@ -20,6 +20,7 @@ class Spec:
     Attributes:
         text: as `agents.canonical` writes it; for an unnamed policy, what it is, for people.
         maker: makes a policy, given the language models that all of them share.
+        modules: of this package, that it and the policies in it are made of.
         models: the language models in it, each by its name and the address of its server, "" for the provider's own.
         checkpoints: the folders of the learned players in it.
         sources: each gives the files of a policy from outside this package.
@@ -29,6 +30,7 @@ class Spec:
 
     text: str
     maker: Callable[[SharedModels | None], Policy] = field(repr=False)
+    modules: tuple[str, ...] = ()
     models: tuple[tuple[str, str], ...] = ()
     checkpoints: tuple[str, ...] = ()
     sources: tuple[Callable[[], list[Path]], ...] = field(default=(), repr=False)

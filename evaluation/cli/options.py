@@ -147,6 +147,10 @@ class RunOptions:
         Optional[float],  # noqa: UP045 (typer reads it)
         typer.Option(help="Dollars that this run may spend.", show_default="any amount"),
     ] = None
+    use_older_games: Annotated[
+        bool,
+        typer.Option("--use-older-games", help="Take stored games of code that has changed since; the table says so."),
+    ] = False
 
     @contextmanager
     def playing(self, profiles: Sequence[ProfileLike], total: int) -> Iterator[dict[str, Any]]:
@@ -165,7 +169,13 @@ class RunOptions:
         try:
             pool = evaluation.Workers(self.workers, tell_compiling=True)
             with GameStore(self.store) as store, pool, metered("playing", total, "games") as meter:
-                yield {"workers": pool, "store": store, "report": meter.advance, "models": models}
+                yield {
+                    "workers": pool,
+                    "store": store,
+                    "report": meter.advance,
+                    "models": models,
+                    "use_older_games": self.use_older_games,
+                }
         finally:
             if models is not None and models.budget is not None:
                 print(spent(models.budget.spent), file=sys.stderr)

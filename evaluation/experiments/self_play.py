@@ -118,6 +118,11 @@ class SelfPlayResult:
         """What language models have used; None if none played."""
         return usage_of(self.records)
 
+    @property
+    def older_games(self) -> int:
+        """How many of the games were found in the store, played by code that has changed since."""
+        return sum(game.facts.is_older for game in self.measures)
+
     def rows(self, by_year: bool = False) -> list[Row]:
         """A row a game and power, or a game, power and year; see `evaluation.measures.rows` for the columns."""
         return (year_rows if by_year else game_rows)(self.measures, self.policy)
@@ -165,6 +170,7 @@ class SelfPlayResult:
             "policy": self.policy,
             "seed": self.seed,
             "games": len(self.measures),
+            "older_games": self.older_games,
             "map": self.map_name,
             "rules": self.rules.to_dict(),
             **{name: getattr(self, name).to_dict() for name in MEASURES},

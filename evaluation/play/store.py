@@ -259,23 +259,22 @@ class GameStore:
 
     def _insert(self, rows: Sequence[tuple[Any, ...]], copied: Copied) -> None:
         """In one transaction; games that are there stay as they are."""
-        present, differing, added = [], [], []
+        batch = Copied()
         with self._connection() as connection:
             connection.execute("BEGIN IMMEDIATE")
             try:
                 for row in rows:
                     if connection.execute(_INSERT, row).rowcount:
-                        added.append(row[0])
+                        batch.added.append(row[0])
                         continue
                     (checksum,) = connection.execute("SELECT checksum FROM games WHERE key = ?", row[:1]).fetchone()
-                    (present if checksum == row[3] else differing).append(row[0])
+                    (batch.present if checksum == row[3] else batch.differing).append(row[0])
                 connection.execute("COMMIT")
             except BaseException:
                 connection.execute("ROLLBACK")
                 raise
-        copied.added.extend(added)
-        copied.present.extend(present)
-        copied.differing.extend(differing)
+        for name in ("added", "present", "differing"):
+            getattr(copied, name).extend(getattr(batch, name))
 
     def record(self, key: str) -> dict[str, Any]:
         """The record of a game, by its key.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 from collections import Counter
@@ -11,12 +12,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import agents
 from agents.files import irregular, reason, shown
 from evaluation.checks import EvaluationError
-from evaluation.play.games import CODE_DIGEST, VERSIONS
+from evaluation.play.games import VERSIONS, code_of
 from evaluation.play.store import GameStore, StoredGame
 from welfare_env import Rules
-from welfare_env.errors import RecordError
+from welfare_env.errors import RecordError, WelfareEnvError
 from welfare_env.game.press import MEDIATOR
 from welfare_env.game.record import load_record, save_record
 
@@ -41,11 +43,21 @@ class Condition:
     @classmethod
     def of(cls, specification: Mapping[str, Any]) -> Condition:
         """The condition of a stored game."""
-        code = (specification.get("code"), specification.get("versions"))
         names = [text for pair in specification["players"].items() for text in pair]
         if not isinstance(specification["seed"], int) or not all(isinstance(name, str) for name in names):
             raise TypeError("the seed is no number, or a player no text")
-        return cls(seats(specification["players"]), played(specification), code == (CODE_DIGEST, VERSIONS))
+        code = tuple(specification.get(name) for name in ("code", "own_code", "versions"))
+        current = _current_code(frozenset(specification["players"].values()))
+        return cls(seats(specification["players"]), played(specification), code == (*current, VERSIONS))
+
+
+@functools.lru_cache(maxsize=1024)
+def _current_code(policies: frozenset[str]) -> tuple[str, ...]:
+    """As `code_of`; nothing where one of the policies is not here."""
+    try:
+        return code_of(agents.specs.read(policy) for policy in policies)
+    except (WelfareEnvError, OSError):
+        return ()
 
 
 def played(facts: Mapping[str, Any]) -> str:

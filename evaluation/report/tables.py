@@ -39,7 +39,7 @@ def self_play_table(results: Sequence[SelfPlayResult], width: int = WIDE) -> Tab
     Narrow tables have intervals below their values.
     """
     first = results[0]
-    table = _table("Self-play", first, len(first.measures))
+    table = _table("Self-play", results, len(first.measures))
     table.add_column("policy", overflow="fold", min_width=12)
     main = "root Nash welfare" if first.rules.is_welfare else "best score"
     for name in (main, "proficiency", "stolen SCs a year", "conflicts a phase"):
@@ -88,7 +88,7 @@ def _paid(
 def exploitability_table(results: Sequence[ExploitabilityResult], names: Sequence[str]) -> Table:
     """A row a profile and set of coalitions: the paper's figure 4. Of several, it tells who deviated, too."""
     first = results[0]
-    table = _table("Exploitability", first, len(first.baseline), BIASED)
+    table = _table("Exploitability", results, len(first.baseline), BIASED)
     table.add_column("profile", overflow="fold")
     table.add_column("coalitions")
     several = len(results) > 1
@@ -118,7 +118,10 @@ def coalition_table(result: ExploitabilityResult) -> Table:
 
 def stored_table(groups: Mapping[Condition, Sequence[StoredGame]]) -> Table:
     """A row a condition: what was played, and the games with their seeds and the beginnings of their keys."""
-    table = titled("Stored games", "earlier code: it has changed since, so such games are played anew; times in UTC")
+    table = titled(
+        "Stored games",
+        "earlier code: what decides these games has changed since, so they are played anew; times in UTC",
+    )
     table.add_column("players", overflow="fold", min_width=12)
     table.add_column("played", overflow="fold", min_width=12)
     table.add_column("games", justify="right")
@@ -136,14 +139,18 @@ def stored_table(groups: Mapping[Condition, Sequence[StoredGame]]) -> Table:
     return table
 
 
-def _table(what: str, result: SelfPlayResult | ExploitabilityResult, games: int, remark: str = "") -> Table:
+def _table(
+    what: str, results: Sequence[SelfPlayResult] | Sequence[ExploitabilityResult], games: int, remark: str = ""
+) -> Table:
     """An empty table that tells in its title what was played, and in its caption what the numbers are."""
-    rules = result.rules
+    rules = results[0].rules
+    older = sum(result.older_games for result in results)
+    earlier = f"\ngames played by earlier code, whose results may differ from today's: {older}" if older else ""
     press = f"{rules.message_rounds} message rounds{' of tokens' * rules.has_tokens}" if rules.has_press else "no press"
     few = "; of few games it is too narrow (of 5 it covers about 84%)" if games < FEW_GAMES else ""
     return titled(
-        f"{what}: {rules.variant} rules, {result.map_name} map, years: {rules.years}, {press}, games: {games}",
-        f"mean [95% bootstrap interval]{few}{remark}",
+        f"{what}: {rules.variant} rules, {results[0].map_name} map, years: {rules.years}, {press}, games: {games}",
+        f"mean [95% bootstrap interval]{few}{remark}{earlier}",
     )
 
 

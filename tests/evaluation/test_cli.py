@@ -22,7 +22,9 @@ import evaluation
 from agents.specs import usages
 from evaluation import GameSpec
 from evaluation.cli import commands as command_line
-from evaluation.play.games import CODE_DIGEST, code_digest
+from evaluation.play import turns
+from evaluation.play.games import CODE_DIGEST
+from evaluation.play.sources import Sources
 from evaluation.report.tables import coalition_table, exploitability_table
 from welfare_env import Rules
 from welfare_env.board.toy_boards import toy_map
@@ -341,7 +343,7 @@ def test_help_explains_every_option(cli: Callable[..., Outcome], command: str) -
     if command in ("self-play", "exploitability"):
         expected |= {"--games", "--seats", "--years", "--map", "--press", "--message-rounds", "--retreat-welfare"}
         expected |= {"--simultaneous", "--lm-cache", "--budget-tokens", "--budget-dollars"}
-        expected |= {"--csv", "--parquet"}
+        expected |= {"--csv", "--parquet", "--use-older-games"}
         expected |= {"--variant", "--scoring"} if command == "self-play" else {"--deviator", "--coalitions"}
     assert {word for word in outcome.out.split() if word.startswith("--")} == expected
 
@@ -518,8 +520,8 @@ def test_a_killed_command_goes_on_where_it_was(
     resumed = launch(*command)
     out, err = resumed.communicate(timeout=PATIENCE)
     assert resumed.returncode == 0, err
-    packages = [CODE / "welfare_env", CODE / "agents"]
-    assert code_digest(*packages) == CODE_DIGEST, "the code was edited during the test, so games are played anew"
+    now = Sources([CODE / name for name in ("welfare_env", "modal_env", "agents")], Path(turns.__file__))
+    assert now.digest_of_all == CODE_DIGEST, "the code was edited during the test, so games are played anew"
     undisturbed = cli(*LONG, "--workers", "1", "--store", "undisturbed.sqlite", "--json")
     assert out == undisturbed.out
     after = stored(tmp_path / "killed.sqlite")
