@@ -71,10 +71,10 @@ class Keyed:
         return Spec(
             f"{name}:{','.join(texts)}" if texts else name,
             lambda models: self._make(given, rest, models, {}),
-            (self.module, *(module for inner in nested for module in inner.modules)),
             tuple(model for inner in nested for model in inner.models),
             tuple(folder for inner in nested for folder in inner.checkpoints),
             tuple(source for inner in nested for source in inner.sources),
+            modules=(self.module, *(module for inner in nested for module in inner.modules)),
         )
 
     def _texts(self, given: Mapping[str, Option]) -> list[str]:
@@ -154,7 +154,8 @@ class Imported:
             raise path.fault("give a module and a class in it, such as import:mymodule.MyPolicy")
         options = read_values(given)
         text = ",".join([f"{name}:{path.text}", *(f"{key}={_text(value)}" for key, value in options.items())])
-        return Spec(text, lambda models: make_imported(path, options), sources=(lambda: source_of(path),))
+        sources = (lambda: source_of(path),)
+        return Spec(text, lambda models: make_imported(path, options), sources=sources, modules=())
 
 
 class Program:
@@ -207,8 +208,8 @@ class LanguageModel(Keyed):
         return Spec(
             text,
             lambda models: self._make(given, rest, models, {"name": model.text, "models": models}),
-            (self.module,),
             tuple((each, server if _provider(each) == _provider(model.text) else "") for each in asked if "/" in each),
+            modules=(self.module,),
         )
 
 
@@ -237,8 +238,8 @@ class Learned(Keyed):
         return Spec(
             text,
             lambda models: self._make(given, rest, models, {"path": folder}),
-            (self.module,),
             checkpoints=(folder,),
+            modules=(self.module,),
         )
 
 
@@ -303,6 +304,7 @@ def _read_installed(name: Part, rest: Part) -> Spec:
         f"{name.text}:{written}" if written else name.text,
         lambda models: make_installed(point, name, options),
         sources=(lambda: source_of_installed(point, name),),
+        modules=(),
     )
 
 

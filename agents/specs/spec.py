@@ -20,21 +20,21 @@ class Spec:
     Attributes:
         text: as `agents.canonical` writes it; for an unnamed policy, what it is, for people.
         maker: makes a policy, given the language models that all of them share.
-        modules: of this package, that it and the policies in it are made of.
         models: the language models in it, each by its name and the address of its server, "" for the provider's own.
         checkpoints: the folders of the learned players in it.
         sources: each gives the files of a policy from outside this package.
         unnamed: the factory, instance or class that it was read from, where no text says how to get it again; such
             specs are equal only if this is the same object.
+        modules: of this package, that it and the policies in it are made of; the whole package where that is not told.
     """
 
     text: str
     maker: Callable[[SharedModels | None], Policy] = field(repr=False)
-    modules: tuple[str, ...] = ()
     models: tuple[tuple[str, str], ...] = ()
     checkpoints: tuple[str, ...] = ()
     sources: tuple[Callable[[], list[Path]], ...] = field(default=(), repr=False)
     unnamed: object = field(default=None, repr=False)
+    modules: tuple[str, ...] = field(default=("agents",), repr=False)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Spec) and self.text == other.text and self.unnamed is other.unnamed

@@ -10,6 +10,7 @@ import ast
 import functools
 import hashlib
 import importlib.util
+import sys
 import sysconfig
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -268,7 +269,7 @@ def _own_file(module: str, name: str, folders: Iterable[Path]) -> list[Path]:
     """The file of the user's that an import means; none, where it is ours, Python's or installed."""
     if module.partition(".")[0] in PACKAGES:
         return []
-    path = (name and _file(f"{module}.{name}")) or _file(module)
+    path = (name and _file(f"{module}.{name}", tuple(sys.path))) or _file(module, tuple(sys.path))
     if path is None or path.suffix != ".py":
         return []
     is_installed = any(path.is_relative_to(library) for library in _libraries())
@@ -280,8 +281,9 @@ def _libraries() -> tuple[Path, ...]:
     return tuple({Path(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
 
 
-def _file(module: str) -> Path | None:
-    """Where a module is, found without importing it or the packages around it."""
+@functools.lru_cache(maxsize=4096)
+def _file(module: str, path: tuple[str, ...]) -> Path | None:
+    """Where a module is while this is `sys.path`, found without importing it or the packages around it."""
     with suppress(ImportError, ValueError):
         first, *rest = module.split(".")
         spec = importlib.util.find_spec(first)

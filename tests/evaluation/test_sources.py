@@ -13,7 +13,7 @@ import agents
 import evaluation
 import modal_env
 import welfare_env
-from agents.specs import AGENTS, read
+from agents.specs import AGENTS, Spec, read
 from evaluation import EvaluationError, GameSpec, GameStore
 from evaluation.cli.commands import app
 from evaluation.play import games, turns
@@ -150,6 +150,12 @@ def test_what_running_imports_is_reached() -> None:
 
 def _says_something(name: str) -> bool:
     return bool(read_code(SOURCES._files[name][0], name).imports or SOURCES._files[name][0].count(b"\n") > 3)
+
+
+def test_a_policy_that_does_not_tell_its_modules_is_of_all() -> None:
+    plain = Spec("new", lambda models: agents.HoldPolicy())
+    reached = SOURCES.reached(*plain.modules)
+    assert {"agents.scripted.dove", "agents.lm.player", "agents.rl.player"} <= reached
 
 
 # The user's own players
