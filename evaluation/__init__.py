@@ -21,6 +21,7 @@ from evaluation.experiments.self_play import SelfPlayResult, self_play  # noqa: 
 from evaluation.measures.coalitions import COALITIONS  # noqa: E402 (after the check)
 from evaluation.measures.intervals import Estimate  # noqa: E402
 from evaluation.measures.metrics import GameMeasures, measure  # noqa: E402
+from evaluation.measures.rows import TableError  # noqa: E402
 from evaluation.play.games import GameSpec, play, play_all  # noqa: E402
 from evaluation.play.ray_workers import RayWorkers  # noqa: E402
 from evaluation.play.setting import Setting  # noqa: E402
@@ -42,6 +43,7 @@ __all__ = [
     "SelfPlayResult",
     "Setting",
     "StoreError",
+    "TableError",
     "WorkerError",
     "Workers",
     "experiment",

@@ -88,7 +88,12 @@ def check_workers(workers: int | Workers) -> None:
 
 
 def check_means(
-    *, store: GameStore | None, report: Any, simultaneous: bool = False, models: SharedModels | None = None
+    *,
+    store: GameStore | None,
+    report: Any,
+    simultaneous: bool = False,
+    models: SharedModels | None = None,
+    use_older_games: bool = False,
 ) -> None:
     """What an evaluation plays with.
 
@@ -101,6 +106,8 @@ def check_means(
         raise EvaluationError(f"report={shown(report)}: give a function of a number of games, or None")
     if not isinstance(simultaneous, bool):
         raise EvaluationError(f"simultaneous={shown(simultaneous)}: give True or False")
+    if not isinstance(use_older_games, bool) or (use_older_games and store is None):
+        raise EvaluationError(f"use_older_games={shown(use_older_games)}: give False, or with a store True")
     if models is not None:
         from agents.lm.models.shared_models import SharedModels
 

@@ -45,11 +45,18 @@ class Keyed:
     Attributes:
         constructor: is given the options by name, and raises ValueError for those that it refuses.
         required: key -> what reads its value. optional: those that may be left out.
+        home: the module that the policy is in, where the constructor imports it only when asked for.
     """
 
     constructor: Callable[..., Policy]
     required: Mapping[str, Callable[[Part], Any]] = field(default_factory=dict)
     optional: Mapping[str, Callable[[Part], Any]] = field(default_factory=dict)
+    home: str = ""
+
+    @property
+    def module(self) -> str:
+        """Where the policy is."""
+        return self.home or self.constructor.__module__
 
     @property
     def usage(self) -> str:
@@ -67,6 +74,7 @@ class Keyed:
             tuple(model for inner in nested for model in inner.models),
             tuple(folder for inner in nested for folder in inner.checkpoints),
             tuple(source for inner in nested for source in inner.sources),
+            modules=(self.module, *(module for inner in nested for module in inner.modules)),
         )
 
     def _texts(self, given: Mapping[str, Option]) -> list[str]:
@@ -146,7 +154,8 @@ class Imported:
             raise path.fault("give a module and a class in it, such as import:mymodule.MyPolicy")
         options = read_values(given)
         text = ",".join([f"{name}:{path.text}", *(f"{key}={_text(value)}" for key, value in options.items())])
-        return Spec(text, lambda models: make_imported(path, options), sources=(lambda: source_of(path),))
+        sources = (lambda: source_of(path),)
+        return Spec(text, lambda models: make_imported(path, options), sources=sources, modules=())
 
 
 class Program:
@@ -200,6 +209,7 @@ class LanguageModel(Keyed):
             text,
             lambda models: self._make(given, rest, models, {"name": model.text, "models": models}),
             tuple((each, server if _provider(each) == _provider(model.text) else "") for each in asked if "/" in each),
+            modules=(self.module,),
         )
 
 
@@ -225,7 +235,12 @@ class Learned(Keyed):
         folder, given = first.unwrapped().text, self._given(rest, options)
         path = f"({folder})" if "," in folder or is_wrapped(folder) else folder
         text = ",".join([f"{name}:{path}", *self._texts(given)])
-        return Spec(text, lambda models: self._make(given, rest, models, {"path": folder}), checkpoints=(folder,))
+        return Spec(
+            text,
+            lambda models: self._make(given, rest, models, {"path": folder}),
+            checkpoints=(folder,),
+            modules=(self.module,),
+        )
 
 
 def _make_learned(path: str, greedy: str | None = None) -> Policy:
@@ -289,6 +304,7 @@ def _read_installed(name: Part, rest: Part) -> Spec:
         f"{name.text}:{written}" if written else name.text,
         lambda models: make_installed(point, name, options),
         sources=(lambda: source_of_installed(point, name),),
+        modules=(),
     )
 
 
@@ -383,8 +399,8 @@ AGENTS: dict[str, Keyed | Imported | Program | Mix] = {
         required={"nice": read_part, "attack": read_part},
         optional=dict.fromkeys(("units", "years", "centers", "last_years"), _whole),
     ),
-    "lm": LanguageModel(_make_player, optional=LM_OPTIONS),
-    "rl": Learned(_make_learned, optional={"greedy": _one_of("yes", "no")}),
+    "lm": LanguageModel(_make_player, optional=LM_OPTIONS, home="agents.lm.from_options"),
+    "rl": Learned(_make_learned, optional={"greedy": _one_of("yes", "no")}, home="agents.rl.player"),
     "import": Imported(),
     "program": Program(),
     "mix": Mix(),

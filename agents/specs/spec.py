@@ -25,6 +25,7 @@ class Spec:
         sources: each gives the files of a policy from outside this package.
         unnamed: the factory, instance or class that it was read from, where no text says how to get it again; such
             specs are equal only if this is the same object.
+        modules: of this package, that it and the policies in it are made of; the whole package where that is not told.
     """
 
     text: str
@@ -33,6 +34,7 @@ class Spec:
     checkpoints: tuple[str, ...] = ()
     sources: tuple[Callable[[], list[Path]], ...] = field(default=(), repr=False)
     unnamed: object = field(default=None, repr=False)
+    modules: tuple[str, ...] = field(default=("agents",), repr=False)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Spec) and self.text == other.text and self.unnamed is other.unnamed

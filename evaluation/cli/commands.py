@@ -13,11 +13,12 @@ import typer
 import evaluation
 from agents.command_options import with_options
 from agents.specs import usages
-from evaluation.cli import experiments
+from evaluation.cli import experiments, store_commands
 from evaluation.cli.console import errors_told, print_json, table_console
-from evaluation.cli.options import CORES, GameOptions, Json, Kept, Processes, RunOptions, Seed, Store
+from evaluation.cli.options import CORES, GameOptions, Json, Kept, Processes, RunOptions, Seed, Store, TableOptions
 from evaluation.experiments.exploitability import resolve_coalitions
 from evaluation.measures.lm_usage import usage_table
+from evaluation.measures.rows import same_columns
 from evaluation.play.store import DEFAULT_PATH
 from evaluation.play.stored_games import choose, conditions, open_store, save, saved_games, told
 from evaluation.report.message_tables import talk_tables, talks
@@ -54,15 +55,26 @@ def self_play(
     ],
     play: GameOptions,
     run: RunOptions,
+    tables: TableOptions,
     variant: Annotated[str, typer.Option(help="welfare or standard.")] = "welfare",
+    scoring: Annotated[
+        Optional[str],  # noqa: UP045 (typer reads it)
+        typer.Option(
+            metavar="sum-of-squares|draw-size|concave",
+            help="How games of variant standard are scored.",
+            show_default="sum-of-squares",
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Welfare, proficiency, stolen centres and conflicts of policies that play themselves, or of mixed profiles."""
     with errors_told():
-        setting = play.setting(variant)
+        setting = play.setting(variant, scoring)
         load_board(play.map_name)
+        tables.check()
         with run.playing(policies, play.games * len(policies)) as means:
             results = [evaluation.self_play(policy, play.games, **setting, **means) for policy in policies]
+        tables.write(same_columns(row for result in results for row in result.rows()))
         if as_json:
             print_json([result.to_dict() for result in results])
             return
@@ -71,8 +83,8 @@ def self_play(
         for result in results:
             if result.is_mixed:
                 console.print(policy_table(result))
-        if len(results) == 1:
-            console.print(power_table(results[0]))
+        if len(results) == 1 or not setting["rules"].is_welfare:
+            console.print(*(power_table(result, len(results) == 1) for result in results))
         if used := [(result.policy, result.usage) for result in results if result.usage is not None]:
             console.print(usage_table(used))
 
@@ -83,6 +95,7 @@ def exploitability(
     policy: Annotated[str, typer.Argument(help="The profile: a policy for all seats, or as '4*dove + 3*random'.")],
     play: GameOptions,
     run: RunOptions,
+    tables: TableOptions,
     deviator: Annotated[
         Optional[str],  # noqa: UP045 (typer reads it)
         typer.Option(help="What the coalition plays.", show_default="exploiter:nice=POLICY,attack=dumbbot"),
@@ -98,11 +111,13 @@ def exploitability(
         setting = play.setting()
         board = load_board(play.map_name)
         chosen = _coalitions(coalitions, board.powers)
+        tables.check()
         total = play.games * (1 + len(resolve_coalitions(board, chosen)))
         with run.playing([policy, deviator or policy], total) as means:
             result = evaluation.exploitability(
                 policy, play.games, deviator=deviator, coalitions=chosen, **setting, **means
             )
+        tables.write(result.rows())
         if as_json:
             print_json(result.to_dict())
             return
@@ -212,3 +227,6 @@ def _coalitions(text: str, powers: Sequence[str]) -> str | list[list[str]]:
         hint = did_you_mean(power, known)
         raise UnknownPowerError(f"unknown power {power!r:.80}{hint}: choose one of {', '.join(known)}")
     return found
+
+
+app.add_typer(store_commands.app, name="store")

@@ -16,7 +16,9 @@ import evaluation
 from agents.progress import metered
 from agents.specs import ProfileLike, read_profile
 from evaluation.measures.lm_usage import spent
+from evaluation.measures.rows import Row
 from evaluation.play.store import DEFAULT_PATH, GameStore
+from evaluation.report.table_files import check_csv, check_parquet, write_csv, write_parquet
 from welfare_env import Rules
 
 if TYPE_CHECKING:
@@ -68,14 +70,15 @@ class GameOptions:
         typer.Option("--simultaneous", help="In a round all speak at once, and language models are asked at once."),
     ] = False
 
-    def setting(self, variant: str = "welfare") -> dict[str, Any]:
+    def setting(self, variant: str = "welfare", scoring: str | None = None) -> dict[str, Any]:
         """As the options of `evaluation.self_play` and its siblings.
 
         Raises:
-            RulesError: no such variant or press.
+            RulesError: no such variant, press or scoring.
         """
         rules = Rules(
             variant=variant,
+            scoring=scoring,
             years=self.years,
             press=self.press,
             message_rounds=self.message_rounds,
@@ -88,6 +91,42 @@ class GameOptions:
             "map_name": self.map_name,
             "simultaneous": self.simultaneous,
         }
+
+
+@dataclass(frozen=True)
+class TableOptions:
+    """Where the games go as tables."""
+
+    csv: Annotated[
+        Optional[Path],  # noqa: UP045 (typer reads it)
+        typer.Option(help="Write a table here: a row a game and power.", show_default="none"),
+    ] = None
+    parquet: Annotated[
+        Optional[Path],  # noqa: UP045 (typer reads it)
+        typer.Option(help="The same as a Parquet file (needs the extra tables).", show_default="none"),
+    ] = None
+
+    def check(self) -> None:
+        """That the files can be written, before anything is played.
+
+        Raises:
+            TableError: they cannot, or a package is missing.
+        """
+        if self.csv is not None:
+            check_csv(self.csv)
+        if self.parquet is not None:
+            check_parquet(self.parquet)
+
+    def write(self, rows: Sequence[Row]) -> None:
+        """Write what was asked for.
+
+        Raises:
+            TableError: it cannot be written.
+        """
+        if self.csv is not None:
+            write_csv(rows, self.csv)
+        if self.parquet is not None:
+            write_parquet(rows, self.parquet)
 
 
 @dataclass(frozen=True)
@@ -114,6 +153,10 @@ class RunOptions:
         Optional[float],  # noqa: UP045 (typer reads it)
         typer.Option(help="Dollars that this run may spend.", show_default="any amount"),
     ] = None
+    use_older_games: Annotated[
+        bool,
+        typer.Option("--use-older-games", help="Take stored games of code that has changed since; the table says so."),
+    ] = False
 
     @contextmanager
     def playing(self, profiles: Sequence[ProfileLike], total: int) -> Iterator[dict[str, Any]]:
@@ -132,7 +175,13 @@ class RunOptions:
         try:
             pool = self._pool()
             with GameStore(self.store) as store, pool, metered("playing", total, "games") as meter:
-                yield {"workers": pool, "store": store, "report": meter.advance, "models": models}
+                yield {
+                    "workers": pool,
+                    "store": store,
+                    "report": meter.advance,
+                    "models": models,
+                    "use_older_games": self.use_older_games,
+                }
         finally:
             if models is not None and models.budget is not None:
                 print(spent(models.budget.spent), file=sys.stderr)

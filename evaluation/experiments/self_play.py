@@ -11,11 +11,14 @@ from agents.specs import ProfileLike, Spec, profile_as_given, read_profile
 from evaluation.measures.intervals import Estimate, mean_estimate
 from evaluation.measures.lm_usage import LMUsage, usage_of
 from evaluation.measures.metrics import GameMeasures, measure
+from evaluation.measures.rows import Row, frame, game_rows, year_rows
 from evaluation.play.setting import Options, Setting
 from welfare_env import Rules
 from welfare_env.options import takes_options
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from agents.lm.models.shared_models import SharedModels
 
 
@@ -54,6 +57,11 @@ class SelfPlayResult:
     def nash_welfare(self) -> Estimate:
         """Product of the powers' welfare points a year (nan in the standard variant)."""
         return self._mean(lambda game: game.nash_welfare)
+
+    @cached_property
+    def best_score(self) -> Estimate:
+        """The highest score of a power, under the rules' scoring: of standard games, how far one power gets ahead."""
+        return self._mean(lambda game: max(game.scores.values()))
 
     @cached_property
     def proficiency(self) -> Estimate:
@@ -111,6 +119,23 @@ class SelfPlayResult:
         return usage_of(self.records)
 
     @property
+    def older_games(self) -> int:
+        """How many of the games were found in the store, played by code that has changed since."""
+        return sum(game.facts.is_older for game in self.measures)
+
+    def rows(self, by_year: bool = False) -> list[Row]:
+        """A row a game and power, or a game, power and year; see `evaluation.measures.rows` for the columns."""
+        return (year_rows if by_year else game_rows)(self.measures, self.policy)
+
+    def to_frame(self, by_year: bool = False) -> pd.DataFrame:
+        """The rows as a table of pandas.
+
+        Raises:
+            TableError: pandas is not installed.
+        """
+        return frame(self.rows(by_year))
+
+    @property
     def _powers(self) -> list[str]:
         return list(self.measures[0].scores)
 
@@ -145,6 +170,7 @@ class SelfPlayResult:
             "policy": self.policy,
             "seed": self.seed,
             "games": len(self.measures),
+            "older_games": self.older_games,
             "map": self.map_name,
             "rules": self.rules.to_dict(),
             **{name: getattr(self, name).to_dict() for name in MEASURES},
@@ -158,6 +184,7 @@ MEASURES = (
     "root_nash_welfare",
     "root_nash_welfare_smoothed",
     "nash_welfare",
+    "best_score",
     "proficiency",
     "stolen_centers",
     "conflicts",

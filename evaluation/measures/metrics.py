@@ -102,13 +102,13 @@ class Proficiency:
 
 @dataclass(frozen=True)
 class YearlyCurves:
-    """What a power has on average after each Winter; all tuples are as long as the game in years.
+    """What a power, or the mean power, has after each Winter; all tuples are as long as the game in years.
 
     Attributes:
         years: 1901, 1902, ...
-        units: mean units a power.
-        centers: mean supply centres a power.
-        welfare: mean welfare points a power so far; nan in variant "standard".
+        units: units.
+        centers: supply centres.
+        welfare: welfare points so far; nan in variant "standard".
     """
 
     years: tuple[int, ...]
@@ -118,10 +118,37 @@ class YearlyCurves:
 
 
 @dataclass(frozen=True)
+class GameFacts:
+    """What was played, and which game it is, as far as its record tells.
+
+    Attributes:
+        key: under which a store finds the game; "" of one that no store can find again.
+        seed: of the game; None of one that was saved by hand.
+        players: player -> the text of its policy; empty of a game that was saved by hand.
+        map_name: of the map.
+        rules: as `Rules.to_dict` gives them.
+        simultaneous: whether all spoke at the same time.
+        is_older: whether the game was found in a store, played by code that has changed since.
+    """
+
+    key: str
+    seed: int | None
+    players: dict[str, str]
+    map_name: str
+    rules: dict[str, Any]
+    simultaneous: bool
+    is_older: bool
+
+
+@dataclass(frozen=True)
 class GameMeasures:
     """Every measure of one game; see the functions of the same names.
 
     Attributes:
+        facts: what was played.
+        deviators: the powers that deviate, in the record's sequence; none in self-play.
+        units, centers: power -> how many it has at the end.
+        welfare: power -> welfare points at the end; nan in variant "standard".
         years_played: years that were played to their end.
         scores: power -> what the rules' scoring gives it; there in both variants.
         welfare_per_year: power -> welfare points a year.
@@ -134,8 +161,14 @@ class GameMeasures:
         conflicts: provinces that more than one unit orders itself into or stays in.
         proficiency: basic proficiency and its parts.
         yearly_curves: mean units, supply centres and welfare points by year.
+        power_curves: power -> its own units, supply centres and welfare points by year.
     """
 
+    facts: GameFacts
+    deviators: tuple[str, ...]
+    units: dict[str, int]
+    centers: dict[str, int]
+    welfare: dict[str, float]
     years_played: int
     scores: dict[str, float]
     welfare_per_year: dict[str, float]
@@ -148,6 +181,7 @@ class GameMeasures:
     conflicts: Conflicts
     proficiency: Proficiency
     yearly_curves: YearlyCurves
+    power_curves: dict[str, YearlyCurves]
 
 
 def measure(record: Record, deviators: Collection[str] = (), published: bool = False) -> GameMeasures:
@@ -181,7 +215,13 @@ def _measured(record: Record, deviators: Collection[str], published: bool) -> Ga
     unknown = sorted(set(deviators) - set(welfare))
     if unknown:
         raise UnknownPowerError(f"deviators {unknown}: the powers of this game are {sorted(welfare)}")
+    end = _phases(record)[-1]["state"]
     return GameMeasures(
+        facts=_game_facts(record),
+        deviators=tuple(power for power in welfare if power in deviators),
+        units={power: len(end["units"][power]) for power in welfare},
+        centers={power: len(end["centers"][power]) for power in welfare},
+        welfare={power: _points(record, end, power) for power in welfare},
         years_played=_facts(record)["years_played"],
         scores={power: float(score) for power, score in _facts(record)["scores"].items()},
         welfare_per_year=welfare,
@@ -194,6 +234,7 @@ def _measured(record: Record, deviators: Collection[str], published: bool) -> Ga
         conflicts=conflicts(record, published),
         proficiency=proficiency(record, published),
         yearly_curves=yearly_curves(record),
+        power_curves=power_curves(record),
     )
 
 
@@ -361,18 +402,55 @@ def yearly_curves(record: Record) -> YearlyCurves:
     Raises:
         RecordError: the record lacks what the measures need.
     """
-    # The position at the end of a phase is that at the start of the next.
-    ends = {
-        _year(phase["name"]): after["state"]
-        for phase, after in pairwise(_phases(record))
-        if after["name"] == "COMPLETED" or _year(after["name"]) > _year(phase["name"])
-    }
+    ends = _year_ends(record)
     states = list(ends.values())
     return YearlyCurves(
         years=tuple(ends),
         units=tuple(_mean_size(state["units"]) for state in states),
         centers=tuple(_mean_size(state["centers"]) for state in states),
         welfare=tuple(_mean_welfare(state) if _has_welfare(record) else math.nan for state in states),
+    )
+
+
+def power_curves(record: Record) -> dict[str, YearlyCurves]:
+    """Power -> its own units, supply centres and welfare points after each Winter that was played to its end.
+
+    Raises:
+        RecordError: the record lacks what the measures need.
+    """
+    ends = _year_ends(record)
+    states = list(ends.values())
+    return {
+        power: YearlyCurves(
+            years=tuple(ends),
+            units=tuple(float(len(state["units"][power])) for state in states),
+            centers=tuple(float(len(state["centers"][power])) for state in states),
+            welfare=tuple(_points(record, state, power) for state in states),
+        )
+        for power in _phases(record)[-1]["state"]["units"]
+    }
+
+
+def _year_ends(record: Record) -> dict[int, Mapping[str, Any]]:
+    """Year -> the position after its Winter."""
+    # The position at the end of a phase is that at the start of the next.
+    return {
+        _year(phase["name"]): after["state"]
+        for phase, after in pairwise(_phases(record))
+        if after["name"] == "COMPLETED" or _year(after["name"]) > _year(phase["name"])
+    }
+
+
+def _game_facts(record: Record) -> GameFacts:
+    facts = _facts(record)
+    return GameFacts(
+        key=facts.get("key", ""),
+        seed=facts.get("seed"),
+        players=dict(facts.get("players", {})),
+        map_name=record.get("map", ""),
+        rules=dict(facts["rules"]),
+        simultaneous=facts.get("simultaneous", False),
+        is_older=facts.get("older_code", False),
     )
 
 
@@ -396,6 +474,10 @@ def _phases(record: Record) -> list[Mapping[str, Any]]:
 
 def _has_welfare(record: Record) -> bool:
     return bool(_facts(record)["rules"]["variant"] == "welfare")
+
+
+def _points(record: Record, state: Mapping[str, Any], power: str) -> float:
+    return float(state["welfare"][power]) if _has_welfare(record) else math.nan
 
 
 def _year(phase_name: str) -> int:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import as_completed
 from dataclasses import dataclass
 from importlib.metadata import version
-from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
@@ -17,13 +15,13 @@ import numpy as np
 
 import agents
 import welfare_env
-from agents.modal.players import ProgramPolicy
 from agents.specs import Spec, named_files
 from evaluation.checks import MOST_SEED, EvaluationError, check_means, check_whole, check_workers
-from evaluation.play import turns as loops
 from evaluation.play.answer_sources import answered_by
-from evaluation.play.store import GameStore, StoreError
-from evaluation.play.turns import GameStopped, conversation, play_at_once, play_in_turn
+from evaluation.play.older_games import older_games, older_record, without_code
+from evaluation.play.sources import SOURCES, own_code
+from evaluation.play.store import GameStore, StoreError, specification_key
+from evaluation.play.turns import GameStopped, play_game
 from evaluation.play.workers import Workers
 from welfare_env.board.loading import map_digest
 from welfare_env.checks import shown
@@ -40,25 +38,8 @@ VERSIONS = {name: version(name) for name in ("diplomacy", "numba", "numpy", "sci
 _log = logging.getLogger(__name__)
 
 
-def code_digest(*packages: Path) -> str:
-    """SHA-256 over the sources and maps in the folders of packages, without what draws a game, and over how we play."""
-    digest = hashlib.sha256(Path(__file__).read_bytes() + Path(str(loops.__file__)).read_bytes())
-    for root in packages:
-        for path in sorted([*root.rglob("*.py"), *root.rglob("*.map")]):
-            place = path.relative_to(root)
-            if place.parts[0] != "render":
-                digest.update(f"\0{root.name}/{place.as_posix()}\0".encode() + path.read_bytes())
-    return digest.hexdigest()
-
-
-CODE_DIGEST = code_digest(*(Path(str(package.__file__)).parent for package in (welfare_env, agents)))
+CODE_DIGEST = SOURCES.digest_of_all
 """Of the code as it was when this process imported it; what is changed later is not what plays here."""
-
-
-def _own_code(policies: Iterable[Spec]) -> str:
-    """SHA-256 over the checkpoints and the modules of the user's own policies, "" if there are none."""
-    files = sorted({path for policy in policies for path in named_files(policy)})
-    return hashlib.sha256(b"\0".join(path.read_bytes() for path in files)).hexdigest() if files else ""
 
 
 @dataclass(frozen=True)
@@ -117,14 +98,16 @@ class GameSpec:
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON types, with all that is decided elsewhere: what has changed there is played anew.
 
-        That is the code that plays it, as a digest, and a map file; and of language models the address of the server
-        where the environment names it, and the replies in a file of kept ones, as a digest.
+        That is the code of the rules and of these policies (`evaluation.play.sources`), as a digest, and a map file;
+        and of language models the address of the server where the environment names it, and the replies in a file of
+        kept ones, as a digest.
 
         Raises:
             UnknownMapError: neither a known map nor a file.
             ConfigError, CacheError: no address of a server in the environment, or no file of kept replies.
         """
         policies = {policy for _, policy in self.players}
+        code, own = code_of(policies)
         asked = [answered_by(*model) for model in sorted({model for each in policies for model in each.models})]
         return {
             "players": self.written,
@@ -133,8 +116,8 @@ class GameSpec:
             "map": self.map_name,
             "map_digest": map_digest(self.map_name),
             "engine": self.engine,
-            "code": CODE_DIGEST,
-            "own_code": _own_code(policies),
+            "code": code,
+            "own_code": own,
             "versions": VERSIONS,
             **({"simultaneous": True} if self.simultaneous else {}),
             **({"language_models": asked} if asked else {}),
@@ -154,6 +137,17 @@ class GameSpec:
     def asks_language_models(self) -> bool:
         """Whether a player is a language model, or a part of it is, as far as names tell."""
         return any(policy.models for _, policy in self.players)
+
+
+def code_of(policies: Iterable[Spec]) -> tuple[str, str]:
+    """SHA-256 over our code that decides a game of these policies, and over the user's; "" if there is none.
+
+    Raises:
+        UnknownAgentError: the package that the user's module is in cannot be imported.
+    """
+    policies = list(policies)
+    own, imported = own_code({path for policy in policies for path in named_files(policy)})
+    return SOURCES.digest(imported.union(*(policy.modules for policy in policies))), own
 
 
 def _are_pairs(players: object) -> bool:
@@ -185,38 +179,8 @@ def play(spec: GameSpec, models: SharedModels | None = None, stop: Event | None 
     """
     if not isinstance(spec, GameSpec):
         raise EvaluationError(f"spec={shown(spec)}: give evaluation.GameSpec(...)")
-    make = welfare_env.parallel_env if spec.simultaneous else welfare_env.make
-    env = make(spec.map_name, spec.rules, engine=spec.engine)
-    seats = [power for power, _ in spec.players]
-    if sorted(seats) != sorted(env.possible_agents):
-        raise EvaluationError(f"players are {seats}: give a policy for each of {env.possible_agents}, once")
-    policies = {power: policy.make(models) for power, policy in spec.players}
-    for power, named in spec.written.items():
-        if isinstance(policies[power], ProgramPolicy):
-            raise EvaluationError(
-                f"policy {named!r} writes programs of modal_env; here {power} plays Welfare Diplomacy. For programs "
-                "call evaluation.exploitability(..., environment=modal_env.make(...))"
-            )
-    for power, policy in policies.items():
-        policy.reset(agent=power, seed=spec.seed)
-    if spec.simultaneous:
-        play_at_once(env, policies, spec.seed, stop or Event(), models)
-    else:
-        play_in_turn(env, policies, spec.seed, stop or Event())
-    record: Record = env.unwrapped.game.record()
-    record["welfare_env"] |= {"seed": spec.seed, "players": spec.written}
-    if spec.simultaneous:
-        record["welfare_env"]["simultaneous"] = True
-    if spec.asks_language_models or (not spec.is_named and _holds_language_models(policies.values())):
-        record["welfare_env"] |= conversation(policies)
-    return record
-
-
-def _holds_language_models(policies: Iterable[agents.Policy]) -> bool:
-    """Of policies that have been made; names tell it sooner."""
-    from agents.lm.player import language_models
-
-    return any(True for policy in policies for _ in language_models(policy))
+    stop = stop or Event()
+    return play_game(spec.players, spec.seed, spec.rules, spec.map_name, spec.engine, spec.simultaneous, models, stop)
 
 
 def play_all(
@@ -226,12 +190,13 @@ def play_all(
     store: GameStore | None = None,
     report: Report | None = None,
     models: SharedModels | None = None,
+    use_older_games: bool = False,
 ) -> list[Record]:
     """The records of many games, in the order asked for.
 
     Games that the store has are not played again; each new one is stored as soon as it is finished, so an interrupted
     call loses at most the games under way. A game in which a language model answered nothing is not stored. The
-    records do not depend on the number of workers.
+    records do not depend on the number of workers. They have their game's key in the section "welfare_env".
 
     Games with language models, which mostly wait, are all played in this process, in as many threads as there are
     workers, so that they share one budget. When one of them has to end, the others do too.
@@ -244,33 +209,38 @@ def play_all(
         store: where finished games are kept; None keeps them nowhere.
         report: is called with the number of games that have come in since the last call.
         models: as for `play`.
+        use_older_games: whether a game of the store will do that was played by code that has changed since, where
+            there is none by this code. Its record says so: "older_code" is true in the section "welfare_env".
 
     Raises:
-        EvaluationError: no worker.
+        EvaluationError: no worker, or no store for older games.
         LMError: as `play` does.
         CheckpointError: before the first game; a learned player does not fit the map or the rules of a game.
         StoreError: the store cannot be used, or the code was changed while games were played.
         WorkerError: a worker process was killed.
     """
     check_workers(workers)
-    check_means(store=store, report=report, models=models)
+    check_means(store=store, report=report, models=models, use_older_games=use_older_games)
     if not isinstance(specs, list | tuple) or not all(isinstance(spec, GameSpec) for spec in specs):
         raise EvaluationError(f"specs={shown(specs)}: give a list of evaluation.GameSpec(...)")
     if isinstance(workers, int):
         with Workers(workers) as own:
-            return play_all(specs, workers=own, store=store, report=report, models=models)
+            return play_all(
+                specs, workers=own, store=store, report=report, models=models, use_older_games=use_older_games
+            )
     unique = list(dict.fromkeys(specs))
     _check_checkpoints(unique)
     keys = {spec: spec.to_dict() for spec in unique}  # before any game, or a map file could change in between
     _warn_of_unnamed(unique, store, workers)
-    found = {spec: store.get(keys[spec]) if store and spec.is_named else None for spec in unique}
-    records: dict[GameSpec, Record] = {spec: record for spec, record in found.items() if record is not None}
+    records = _found({spec: key for spec, key in keys.items() if spec.is_named}, store, use_older_games)
     tell = report or (lambda count: None)
     tell(sum(spec in records for spec in specs))
     copies = Counter(specs)
     for spec, (record, digest) in _played([spec for spec in unique if spec not in records], workers, models):
         if digest != CODE_DIGEST:
             raise StoreError("the code was changed while games were played: give the command again")
+        if spec.is_named:
+            record.setdefault("welfare_env", {})["key"] = specification_key(keys[spec])
         if store and spec.is_named and _was_answered(record):
             store.put(keys[spec], record)
         records[spec] = record
@@ -293,6 +263,24 @@ def _check_checkpoints(specs: Sequence[GameSpec]) -> None:
                 checkpoint.load(folder).rules_of_play(welfare_env.load_board(map_name), rules)
             except checkpoint.CheckpointError as error:
                 raise checkpoint.CheckpointError(f"policy {policy.text!r}: {error}") from error
+
+
+def _found(
+    keys: Mapping[GameSpec, dict[str, Any]], store: GameStore | None, use_older_games: bool
+) -> dict[GameSpec, Record]:
+    """The games that the store has."""
+    if store is None:
+        return {}
+    older = older_games(store) if use_older_games else {}
+    records: dict[GameSpec, Record] = {}
+    for spec, specification in keys.items():
+        record = store.get(specification)
+        if record is not None:
+            record.setdefault("welfare_env", {})["key"] = specification_key(specification)  # earlier ones lack it
+            records[spec] = record
+        elif key := older.get(without_code(specification)):
+            records[spec] = older_record(store, key)
+    return records
 
 
 def _warn(records: Sequence[Record]) -> None:

@@ -42,6 +42,7 @@ class Options(TypedDict, total=False):
     store: GameStore | None
     report: Report | None
     models: SharedModels | None
+    use_older_games: bool
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,7 @@ class Setting:
         store: where finished games are kept and found again; None keeps them nowhere.
         report: is called with the number of games that have come in since the last call (for progress bars).
         models: where language models come from; None for those without budget and cache.
+        use_older_games: whether stored games of code that has changed since will do; see `play_all`.
 
     Raises:
         EvaluationError: a number out of range, or a store, report or models of another kind.
@@ -75,6 +77,7 @@ class Setting:
     store: GameStore | None = None
     report: Report | None = None
     models: SharedModels | None = None
+    use_older_games: bool = False
     played: Rules = field(init=False)
     board: Board = field(init=False, repr=False)
 
@@ -82,7 +85,13 @@ class Setting:
         check_seed(self.seed)
         check_workers(self.workers)
         check_engine(self.engine)
-        check_means(store=self.store, report=self.report, simultaneous=self.simultaneous, models=self.models)
+        check_means(
+            store=self.store,
+            report=self.report,
+            simultaneous=self.simultaneous,
+            models=self.models,
+            use_older_games=self.use_older_games,
+        )
         object.__setattr__(self, "played", check_rules(self.rules))
         object.__setattr__(self, "board", board_of(self.map_name))
         if self.seats not in agents.specs.SEATINGS:
@@ -116,4 +125,11 @@ class Setting:
 
     def play(self, games: Sequence[GameSpec]) -> list[Record]:
         """The records of games; see `play_all`."""
-        return play_all(games, workers=self.workers, store=self.store, report=self.report, models=self.models)
+        return play_all(
+            games,
+            workers=self.workers,
+            store=self.store,
+            report=self.report,
+            models=self.models,
+            use_older_games=self.use_older_games,
+        )

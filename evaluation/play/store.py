@@ -14,14 +14,14 @@ import re
 import sqlite3
 import time
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from agents.files import parse_json
+from agents.files import parse_json, reason, shown
 from agents.storage import Layout
 from welfare_env.errors import WelfareEnvError
 from welfare_env.game.record import LARGEST_FILE
@@ -52,6 +52,10 @@ _UPSERT = """
 INSERT INTO games (key, specification, record, checksum, created) VALUES (?, ?, ?, ?, ?)
 ON CONFLICT (key) DO UPDATE SET record = excluded.record, checksum = excluded.checksum, created = excluded.created
 """
+_INSERT = (
+    "INSERT INTO games (key, specification, record, checksum, created) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
+)
+_BATCH = 20  # games that are copied in one transaction: other writers wait for as long
 
 
 class StoreError(WelfareEnvError):
@@ -95,6 +99,23 @@ class StoredGame:
     key: str
     specification: dict[str, Any]
     created: float
+
+
+@dataclass(frozen=True)
+class Copied:
+    """What has become of games that were to be copied from one store to another. All keys are those of the games.
+
+    Attributes:
+        added: those that were not there.
+        present: those that were there already, the same.
+        differing: those that were there with another record, as two runs with a language model may have; it is kept.
+        damaged: key -> what is wrong with it in the store that it was to come from; none of them is copied.
+    """
+
+    added: list[str] = field(default_factory=list)
+    present: list[str] = field(default_factory=list)
+    differing: list[str] = field(default_factory=list)
+    damaged: dict[str, str] = field(default_factory=dict)
 
 
 class GameStore:
@@ -177,6 +198,84 @@ class GameStore:
             rows = connection.execute("SELECT key, specification, created FROM games ORDER BY created, key").fetchall()
         return [self._told(*row) for row in rows]
 
+    def keys(self) -> list[str]:
+        """The keys of all games, those of damaged ones included, the oldest game first.
+
+        Raises:
+            StoreError: the file cannot be read.
+        """
+        with self._connection() as connection:
+            return [str(key) for (key,) in connection.execute("SELECT key FROM games ORDER BY created, key")]
+
+    def merge(self, path: str | os.PathLike[str], keys: Sequence[str] | None = None) -> Copied:
+        """Copy games from another store into this one. Nothing that is here is changed, nothing there is.
+
+        Each game is checked against its key and its checksum, and damaged ones are left out. Games come in batches,
+        each whole or not at all, so an interrupted call is done by the same call again. Other processes may write to
+        both stores meanwhile.
+
+        Args:
+            path: of the other store's file.
+            keys: of the games; None for all.
+
+        Raises:
+            StoreError: there is no such store or game, it is this store itself, or a file cannot be used.
+        """
+        with GameStore(_existing(path)) as source:
+            return self._take(source, keys)
+
+    def export(self, path: str | os.PathLike[str], keys: Sequence[str] | None = None) -> Copied:
+        """Copy games from this store to another, which is made if need be and lies in one file then; as `merge`."""
+        with GameStore(path) as target:
+            return target._take(self, keys)
+
+    def _take(self, source: GameStore, keys: Sequence[str] | None) -> Copied:
+        there = source.keys()
+        if unknown := [key for key in keys or () if key not in there]:
+            raise StoreError(f"{shown(source.path)}: there is no game {unknown[0]!r:.80}")
+        if self.path.exists() and self.path.samefile(source.path):
+            raise StoreError(f"{shown(source.path)}: this is the store itself: give another file")
+        wanted = there if keys is None else list(dict.fromkeys(keys))
+        copied = Copied()
+        for start in range(0, len(wanted), _BATCH):
+            rows = [row for key in wanted[start : start + _BATCH] if (row := source._sound_row(key, copied))]
+            self._insert(rows, copied)
+        return copied
+
+    def _sound_row(self, key: str, copied: Copied) -> tuple[Any, ...] | None:
+        """A row as it lies in the file; None where it is damaged, which is noted, or gone."""
+        with self._connection() as connection:
+            row: tuple[Any, ...] | None = connection.execute(
+                "SELECT key, specification, record, checksum, created FROM games WHERE key = ?", (key,)
+            ).fetchone()
+        try:
+            if row is not None:
+                self._told(row[0], row[1], row[4])
+                self._unpack(key, row[2], row[3])
+        except StoreError as error:
+            copied.damaged[key] = str(error)
+            return None
+        return row
+
+    def _insert(self, rows: Sequence[tuple[Any, ...]], copied: Copied) -> None:
+        """In one transaction; games that are there stay as they are."""
+        batch = Copied()
+        with self._connection() as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                for row in rows:
+                    if connection.execute(_INSERT, row).rowcount:
+                        batch.added.append(row[0])
+                        continue
+                    (checksum,) = connection.execute("SELECT checksum FROM games WHERE key = ?", row[:1]).fetchone()
+                    (batch.present if checksum == row[3] else batch.differing).append(row[0])
+                connection.execute("COMMIT")
+            except BaseException:
+                connection.execute("ROLLBACK")
+                raise
+        for name in ("added", "present", "differing"):
+            getattr(copied, name).extend(getattr(batch, name))
+
     def record(self, key: str) -> dict[str, Any]:
         """The record of a game, by its key.
 
@@ -228,6 +327,21 @@ class GameStore:
             if self._open_connection is None:
                 self._open_connection = _LAYOUT.connect(self.path)
             yield self._open_connection
+
+
+def _existing(path: str | os.PathLike[str]) -> str | os.PathLike[str]:
+    """The path of a file that is there.
+
+    Raises:
+        StoreError: it is not, or is empty.
+    """
+    try:
+        if os.stat(path).st_size:
+            return path
+        told = "an empty file, and no store"
+    except (OSError, ValueError) as error:
+        told = f"there is no store ({reason(error)})"
+    raise StoreError(f"{shown(path)}: {told}")
 
 
 def is_whole_key(key: object) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 from collections import Counter
@@ -11,12 +12,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import agents
 from agents.files import irregular, reason, shown
 from evaluation.checks import EvaluationError
-from evaluation.play.games import CODE_DIGEST, VERSIONS
+from evaluation.play.games import VERSIONS, code_of
 from evaluation.play.store import GameStore, StoredGame
 from welfare_env import Rules
-from welfare_env.errors import RecordError
+from welfare_env.errors import RecordError, WelfareEnvError
 from welfare_env.game.press import MEDIATOR
 from welfare_env.game.record import load_record, save_record
 
@@ -41,11 +43,21 @@ class Condition:
     @classmethod
     def of(cls, specification: Mapping[str, Any]) -> Condition:
         """The condition of a stored game."""
-        code = (specification.get("code"), specification.get("versions"))
         names = [text for pair in specification["players"].items() for text in pair]
         if not isinstance(specification["seed"], int) or not all(isinstance(name, str) for name in names):
             raise TypeError("the seed is no number, or a player no text")
-        return cls(seats(specification["players"]), played(specification), code == (CODE_DIGEST, VERSIONS))
+        code = tuple(specification.get(name) for name in ("code", "own_code", "versions"))
+        current = _current_code(frozenset(specification["players"].values()))
+        return cls(seats(specification["players"]), played(specification), code == (*current, VERSIONS))
+
+
+@functools.lru_cache(maxsize=1024)
+def _current_code(policies: frozenset[str]) -> tuple[str, ...]:
+    """As `code_of`; nothing where one of the policies is not here."""
+    try:
+        return code_of(agents.specs.read(policy) for policy in policies)
+    except (WelfareEnvError, OSError):
+        return ()
 
 
 def played(facts: Mapping[str, Any]) -> str:
@@ -122,20 +134,30 @@ def choose(games: Sequence[StoredGame], keys: Sequence[str], where: Path) -> lis
     Raises:
         EvaluationError: no game, or more than one, has a key that begins so.
     """
-    found = [_only([game for game in games if game.key.startswith(key)], key, where) for key in keys]
-    return list({game.key: game for game in found}.values()) if keys else list(games)
+    found = {game.key: game for game in games}
+    return [found[key] for key in whole_keys(list(found), keys, where)] if keys else list(games)
 
 
-def _only(games: list[StoredGame], key: str, where: Path) -> StoredGame:
-    if len(key) >= SHORTEST_KEY and len(games) == 1:
-        return games[0]
-    if not is_key(key):
+def whole_keys(known: Sequence[str], beginnings: Sequence[str], where: Path) -> list[str]:
+    """The keys that begin as said, without repetition.
+
+    Raises:
+        EvaluationError: no key, or more than one, begins so.
+    """
+    found = [_only([key for key in known if key.startswith(begin)], begin, where) for begin in beginnings]
+    return list(dict.fromkeys(found))
+
+
+def _only(keys: list[str], begin: str, where: Path) -> str:
+    if len(begin) >= SHORTEST_KEY and len(keys) == 1:
+        return keys[0]
+    if not is_key(begin):
         problem = f"is no file of a saved game, and no beginning of a key ({SHORTEST_KEY} or more of 0-9 and a-f)"
-    elif games:
-        problem = f"begins the keys of {len(games)} games in {where}: give more of it"
+    elif keys:
+        problem = f"begins the keys of {len(keys)} games in {where}: give more of it"
     else:
         problem = f"begins the key of no game in {where}"
-    raise EvaluationError(f"{key!r:.80} {problem}; `python -m evaluation games` lists the keys")
+    raise EvaluationError(f"{begin!r:.80} {problem}; `python -m evaluation games` lists the keys")
 
 
 def is_key(text: str) -> bool:

@@ -1,24 +1,78 @@
-"""Games from the first turn to the last: players in turn, or all at once."""
+"""Games from the first turn to the last: players in turn, or all at once.
+
+The file is part of every game's key: here stands how a game is played, and nothing else.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
 from pettingzoo import AECEnv, ParallelEnv
 
+import welfare_env
 from agents import Policy
-from welfare_env import View, WelfareEnvError
+from agents.modal.players import ProgramPolicy
+from evaluation.checks import EvaluationError
+from welfare_env import Rules, View, WelfareEnvError
 
 if TYPE_CHECKING:
     from agents.lm.models.shared_models import SharedModels
+    from agents.specs import Spec
 
 Policies = Mapping[str, Policy]
 
 
 class GameStopped(WelfareEnvError):
     """A game was broken off, since another one had to end."""
+
+
+def play_game(
+    players: Sequence[tuple[str, Spec]],
+    seed: int,
+    rules: Rules,
+    map_name: str,
+    engine: str,
+    simultaneous: bool,
+    models: SharedModels | None,
+    stop: Event,
+) -> dict[str, Any]:
+    """The record of a game; arguments, result and errors as for `evaluation.play.games.play`."""
+    make = welfare_env.parallel_env if simultaneous else welfare_env.make
+    env = make(map_name, rules, engine=engine)
+    seats = [power for power, _ in players]
+    if sorted(seats) != sorted(env.possible_agents):
+        raise EvaluationError(f"players are {seats}: give a policy for each of {env.possible_agents}, once")
+    policies = {power: policy.make(models) for power, policy in players}
+    for power, named in players:
+        if isinstance(policies[power], ProgramPolicy):
+            raise EvaluationError(
+                f"policy {named.text!r} writes programs of modal_env; here {power} plays Welfare Diplomacy. For "
+                "programs call evaluation.exploitability(..., environment=modal_env.make(...))"
+            )
+    for power, policy in policies.items():
+        policy.reset(agent=power, seed=seed)
+    if simultaneous:
+        play_at_once(env, policies, seed, stop, models)
+    else:
+        play_in_turn(env, policies, seed, stop)
+    record: dict[str, Any] = env.unwrapped.game.record()
+    record["welfare_env"] |= {"seed": seed, "players": {power: policy.text for power, policy in players}}
+    if simultaneous:
+        record["welfare_env"]["simultaneous"] = True
+    if _ask_language_models([policy for _, policy in players], policies.values()):
+        record["welfare_env"] |= conversation(policies)
+    return record
+
+
+def _ask_language_models(specs: Sequence[Spec], made: Iterable[Policy]) -> bool:
+    """Whether a policy is a language model, or holds one. Names tell it; those without a name are looked into."""
+    if all(spec.is_named for spec in specs) or any(spec.models for spec in specs):
+        return any(spec.models for spec in specs)
+    from agents.lm.player import language_models
+
+    return any(True for policy in made for _ in language_models(policy))
 
 
 def play_in_turn(env: AECEnv, policies: Policies, seed: int, stop: Event) -> None:

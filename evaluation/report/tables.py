@@ -34,23 +34,37 @@ def cell(estimate: Estimate, digits: int = 2, between: str = " ") -> str:
 
 
 def self_play_table(results: Sequence[SelfPlayResult], width: int = WIDE) -> Table:
-    """A row a policy: the measures of the paper's figures 3 and 5. Narrow tables have intervals below their values."""
+    """A row a policy: the measures of the paper's figures 3 and 5; of standard games the best score for welfare.
+
+    Narrow tables have intervals below their values.
+    """
     first = results[0]
-    table = _table("Self-play", first, len(first.measures))
+    table = _table("Self-play", results, len(first.measures))
     table.add_column("policy", overflow="fold", min_width=12)
-    for name in ("root Nash welfare", "proficiency", "stolen SCs a year", "conflicts a phase"):
+    main = "root Nash welfare" if first.rules.is_welfare else "best score"
+    for name in (main, "proficiency", "stolen SCs a year", "conflicts a phase"):
         table.add_column(name, justify="right")
     between = " " if width >= WIDE else "\n"
     for result in results:
-        welfare = cell(result.root_nash_welfare, 3, between)
+        paid = cell(result.root_nash_welfare if result.rules.is_welfare else result.best_score, 3, between)
         others = (result.proficiency, result.stolen_centers, result.conflicts)
-        _add_row(table, result.policy, welfare, *(cell(estimate, 2, between) for estimate in others))
+        _add_row(table, result.policy, paid, *(cell(estimate, 2, between) for estimate in others))
     return table
 
 
-def power_table(result: SelfPlayResult) -> Table:
-    """A row a power: welfare points a year, or the score of the standard game."""
-    return _paid("Per power", "power", result, result.welfare_per_year, result.scores)
+def power_table(result: SelfPlayResult, is_only: bool = True) -> Table:
+    """A row a power: welfare points a year, or the score of the standard game.
+
+    Args:
+        is_only: whether no other policy's table stands beside it, so that the title need not name this one's.
+    """
+    return _paid(
+        "Per power" if is_only else f"Per power: {result.policy}",
+        "power",
+        result,
+        result.welfare_per_year,
+        result.scores,
+    )
 
 
 def policy_table(result: SelfPlayResult) -> Table:
@@ -74,7 +88,7 @@ def _paid(
 def exploitability_table(results: Sequence[ExploitabilityResult], names: Sequence[str]) -> Table:
     """A row a profile and set of coalitions: the paper's figure 4. Of several, it tells who deviated, too."""
     first = results[0]
-    table = _table("Exploitability", first, len(first.baseline), BIASED)
+    table = _table("Exploitability", results, len(first.baseline), BIASED)
     table.add_column("profile", overflow="fold")
     table.add_column("coalitions")
     several = len(results) > 1
@@ -104,7 +118,10 @@ def coalition_table(result: ExploitabilityResult) -> Table:
 
 def stored_table(groups: Mapping[Condition, Sequence[StoredGame]]) -> Table:
     """A row a condition: what was played, and the games with their seeds and the beginnings of their keys."""
-    table = titled("Stored games", "earlier code: it has changed since, so such games are played anew; times in UTC")
+    table = titled(
+        "Stored games",
+        "earlier code: what decides these games has changed since, so they are played anew; times in UTC",
+    )
     table.add_column("players", overflow="fold", min_width=12)
     table.add_column("played", overflow="fold", min_width=12)
     table.add_column("games", justify="right")
@@ -122,14 +139,18 @@ def stored_table(groups: Mapping[Condition, Sequence[StoredGame]]) -> Table:
     return table
 
 
-def _table(what: str, result: SelfPlayResult | ExploitabilityResult, games: int, remark: str = "") -> Table:
+def _table(
+    what: str, results: Sequence[SelfPlayResult] | Sequence[ExploitabilityResult], games: int, remark: str = ""
+) -> Table:
     """An empty table that tells in its title what was played, and in its caption what the numbers are."""
-    rules = result.rules
+    rules = results[0].rules
+    older = sum(result.older_games for result in results)
+    earlier = f"\ngames played by earlier code, whose results may differ from today's: {older}" if older else ""
     press = f"{rules.message_rounds} message rounds{' of tokens' * rules.has_tokens}" if rules.has_press else "no press"
     few = "; of few games it is too narrow (of 5 it covers about 84%)" if games < FEW_GAMES else ""
     return titled(
-        f"{what}: {rules.variant} rules, {result.map_name} map, years: {rules.years}, {press}, games: {games}",
-        f"mean [95% bootstrap interval]{few}{remark}",
+        f"{what}: {rules.variant} rules, {results[0].map_name} map, years: {rules.years}, {press}, games: {games}",
+        f"mean [95% bootstrap interval]{few}{remark}{earlier}",
     )
 
 

@@ -22,7 +22,9 @@ import evaluation
 from agents.specs import usages
 from evaluation import GameSpec
 from evaluation.cli import commands as command_line
-from evaluation.play.games import CODE_DIGEST, code_digest
+from evaluation.play import turns
+from evaluation.play.games import CODE_DIGEST
+from evaluation.play.sources import Sources
 from evaluation.report.tables import coalition_table, exploitability_table
 from welfare_env import Rules
 from welfare_env.board.toy_boards import toy_map
@@ -168,7 +170,7 @@ def test_a_single_policy_is_told_power_by_power(cli: Callable[..., Outcome]) -> 
 def test_the_standard_variant_is_told_in_scores(cli: Callable[..., Outcome]) -> None:
     command = ("self-play", "hold", "--variant", "standard", "--games", "1", *QUICK)
     table = cli(*command)
-    assert table.rows()[0] == ["hold", "-", "1.00", "0.00", "0.00"]
+    assert table.rows()[0] == ["hold", "0.143", "1.00", "0.00", "0.00"]
     assert "score (sum-of-squares)" in table.out
     assert dict(table.rows()[1:]) == dict.fromkeys(POWERS, f"{1 / 7:.2f}")
     assert cli(*command, "--json").json[0]["root_nash_welfare"]["value"] is None
@@ -341,7 +343,8 @@ def test_help_explains_every_option(cli: Callable[..., Outcome], command: str) -
     if command in ("self-play", "exploitability"):
         expected |= {"--games", "--seats", "--years", "--map", "--press", "--message-rounds", "--retreat-welfare"}
         expected |= {"--simultaneous", "--lm-cache", "--budget-tokens", "--budget-dollars"}
-        expected |= {"--variant"} if command == "self-play" else {"--deviator", "--coalitions"}
+        expected |= {"--csv", "--parquet", "--use-older-games"}
+        expected |= {"--variant", "--scoring"} if command == "self-play" else {"--deviator", "--coalitions"}
     assert {word for word in outcome.out.split() if word.startswith("--")} == expected
 
 
@@ -517,8 +520,8 @@ def test_a_killed_command_goes_on_where_it_was(
     resumed = launch(*command)
     out, err = resumed.communicate(timeout=PATIENCE)
     assert resumed.returncode == 0, err
-    packages = [CODE / "welfare_env", CODE / "agents"]
-    assert code_digest(*packages) == CODE_DIGEST, "the code was edited during the test, so games are played anew"
+    now = Sources([CODE / name for name in ("welfare_env", "modal_env", "agents")], Path(turns.__file__))
+    assert now.digest_of_all == CODE_DIGEST, "the code was edited during the test, so games are played anew"
     undisturbed = cli(*LONG, "--workers", "1", "--store", "undisturbed.sqlite", "--json")
     assert out == undisturbed.out
     after = stored(tmp_path / "killed.sqlite")

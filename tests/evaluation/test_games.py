@@ -3,9 +3,7 @@
 import json
 import multiprocessing
 import os
-import shutil
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -13,13 +11,13 @@ from typing import Any
 
 import pytest
 
-import agents
 import evaluation
 import welfare_env
 from agents.specs import read_profile
 from evaluation import EvaluationError, GameSpec, GameStore, Setting, StoreError, Workers, play, play_all
 from evaluation.play import games
-from evaluation.play.games import CODE_DIGEST, code_digest, game_seed
+from evaluation.play.games import game_seed
+from evaluation.play.sources import SOURCES
 from evaluation.play.workers import WorkerError
 from welfare_env import Rules, RulesError, UnknownAgentError, UnknownMapError
 from welfare_env.board.toy_boards import toy_map
@@ -59,7 +57,7 @@ def test_a_specification_tells_all_that_decides_a_game() -> None:
     assert told["players"] == dict.fromkeys(POWERS, "hold") | {"FRANCE": "random"}
     assert told["rules"] == QUICK.to_dict()
     assert (told["map"], told["engine"], told["seed"]) == ("pure", DEFAULT_ENGINE, game_seed(0, 0))
-    assert told["code"] == CODE_DIGEST
+    assert told["code"] == SOURCES.digest(["agents.scripted.hold", "agents.scripted.random"])
     assert set(told["versions"]) == {"diplomacy", "numba", "numpy", "scipy"}
     assert told["map_digest"] == ""
     json.dumps(told, allow_nan=False)
@@ -82,48 +80,6 @@ def test_two_ways_to_write_a_policy_are_one_game(kept: GameStore, played: list[G
     assert kept.get(wrapped[0].to_dict())["welfare_env"]["players"] == dict.fromkeys(POWERS, "dove") | {
         "TURKEY": "hold"
     }
-
-
-@pytest.fixture
-def copies(tmp_path: Path) -> list[Path]:
-    """Copies of the packages that the digest is made of."""
-    for package in (welfare_env, agents):
-        shutil.copytree(Path(package.__file__).parent, tmp_path / package.__name__)
-    return [tmp_path / "welfare_env", tmp_path / "agents"]
-
-
-def test_a_copy_of_the_code_has_the_same_digest(copies: list[Path]) -> None:
-    (copies[1] / "notes.txt").write_text("does not decide a game")
-    (copies[0] / "render" / "more.py").write_text("# nor does what draws it")
-    assert code_digest(*copies) == CODE_DIGEST
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda _, players: (players / "scripted" / "hold.py").write_text(
-            (players / "scripted" / "hold.py").read_text() + "#"
-        ),
-        lambda _, players: (players / "scripted" / "hold.py").rename(players / "scripted" / "held.py"),
-        lambda _, players: (players / "extra.map").write_text("VICTORY 3"),
-        lambda _, players: (players / "scripted" / "hold.py").unlink(),
-        lambda rules, _: (rules / "engine" / "more.py").write_text(""),
-        lambda rules, players: (players / "scripted" / "hold.py").rename(rules / "hold.py"),
-    ],
-    ids=["a byte more", "another name", "a map more", "a file less", "an empty file", "another package"],
-)
-def test_a_change_of_the_code_changes_the_digest(copies: list[Path], change: Callable[[Path, Path], Any]) -> None:
-    change(*copies)
-    assert code_digest(*copies) != CODE_DIGEST
-
-
-def test_the_code_that_plays_games_counts_too(
-    copies: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    changed = tmp_path / "games.py"
-    changed.write_text(Path(games.__file__).read_text() + "#")
-    monkeypatch.setattr(games, "__file__", str(changed))
-    assert code_digest(*copies) != CODE_DIGEST
 
 
 # One game
@@ -150,7 +106,7 @@ def test_a_stored_record_replays(kept: GameStore, policy: str, rules: Rules) -> 
     assert again.phase == "COMPLETED"
     assert again.record()["phases"] == record["phases"]
     assert again.record()["welfare_env"] == {
-        k: v for k, v in record["welfare_env"].items() if k not in ("players", "seed")
+        k: v for k, v in record["welfare_env"].items() if k not in ("key", "players", "seed")
     }
 
 
@@ -269,8 +225,9 @@ def test_a_store_serves_only_the_same_game(kept: GameStore, played: list[GameSpe
 def test_changed_code_plays_anew(kept: GameStore, played: list[GameSpec], monkeypatch: pytest.MonkeyPatch) -> None:
     specs = specs_of("random", 2)
     before = play_all(specs, store=kept)
-    monkeypatch.setattr(games, "CODE_DIGEST", "0" * 64)
-    assert play_all(specs, store=kept) == before
+    monkeypatch.setattr(games, "code_of", lambda policies: ("0" * 64, ""))
+    again = play_all(specs, store=kept)
+    assert [record["phases"] for record in again] == [record["phases"] for record in before]
     assert (len(played), kept.count()) == (4, 4)
 
 

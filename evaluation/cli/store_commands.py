@@ -1,0 +1,65 @@
+"""The commands ``store export`` and ``store merge``: games from one store to another."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+from evaluation.cli.console import errors_told, print_json
+from evaluation.cli.options import Json, Kept, Store
+from evaluation.play.store import DEFAULT_PATH, Copied, GameStore
+from evaluation.play.stored_games import SHOWN_KEY, open_store, whole_keys
+
+app = typer.Typer(
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    help="Copy games from one store to another: to hand them to somebody who goes on from them.",
+)
+
+
+@app.command("export")
+def export(
+    file: Annotated[Path, typer.Argument(help="A new file, or a store that the games are added to.")],
+    keys: Annotated[
+        Optional[list[str]],  # noqa: UP045 (typer reads it)
+        typer.Argument(help="Keys, or the beginnings of keys, of games.", show_default="all games"),
+    ] = None,
+    store: Kept = DEFAULT_PATH,
+    as_json: Json = False,
+) -> None:
+    """Copy games of the store to a file, which `store merge` reads."""
+    with errors_told():
+        with open_store(store) as kept:
+            copied = kept.export(file, whole_keys(kept.keys(), keys, store) if keys else None)
+        _tell(copied, file, as_json)
+
+
+@app.command("merge")
+def merge(
+    file: Annotated[Path, typer.Argument(help="A store: somebody else's, or one that `store export` wrote.")],
+    store: Store = DEFAULT_PATH,
+    as_json: Json = False,
+) -> None:
+    """Copy the games of a file to the store; what is there stays as it is, and damaged games are left out."""
+    with errors_told():
+        with GameStore(store) as kept:
+            copied = kept.merge(file)
+        _tell(copied, store, as_json)
+
+
+def _tell(copied: Copied, target: Path, as_json: bool) -> None:
+    """What has become of the games; damaged ones make the command fail."""
+    if as_json:
+        print_json(asdict(copied))
+    else:
+        print(f"{target}: games added: {len(copied.added)}, there already: {len(copied.present)}")
+    for key in copied.differing:
+        print(f"another record of {key[:SHOWN_KEY]} was there already, and is kept", file=sys.stderr)
+    for error in copied.damaged.values():
+        print(f"left out: {error}", file=sys.stderr)
+    if copied.damaged:
+        raise typer.Exit(1)

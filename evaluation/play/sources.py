@@ -1,0 +1,295 @@
+"""The code that decides how a game goes, as a digest: part of the game's key.
+
+What decides is found by following imports, those within functions, too, but not those for type checkers. A digest is
+of the syntax: docstrings, comments and layout are left out, so mending them plays no game anew.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import hashlib
+import importlib.util
+import sys
+import sysconfig
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib.machinery import PathFinder
+from pathlib import Path
+
+import agents
+import modal_env
+import welfare_env
+from evaluation.play import turns
+
+APART = (
+    "welfare_env.render",  # draws a game
+    "modal_env",  # the other game, and who plays that alone
+    "agents.modal",
+    "agents.lm.program_prompts",
+    "agents.lm.program_writer",
+    "agents.lm.models.prices",
+)
+"""What decides nothing in a game of Welfare Diplomacy, though what decides imports it."""
+GAME = "welfare_env"  # the face, and so all that a game and its environments are made of
+PACKAGES = ("welfare_env", "modal_env", "agents", "evaluation", "training")
+"""Ours. Of the last two only `evaluation.play.turns` decides anything."""
+
+Import = tuple[str, str]  # a module, and the name that is taken from it; "" for the module as a whole
+
+
+@dataclass(frozen=True)
+class Code:
+    """What a source says.
+
+    Attributes:
+        digest: SHA-256 of its syntax.
+        imports: all that it imports.
+        faces: name -> where a name that it imports comes from, for who imports it from here.
+        is_lazy: whether it looks names up by a `__getattr__`, so that anything below it may be meant.
+    """
+
+    digest: str
+    imports: tuple[Import, ...]
+    faces: Mapping[str, Import]
+    is_lazy: bool
+
+
+@functools.lru_cache(maxsize=1024)
+def read_code(source: bytes, package: str) -> Code:
+    """What a source of a package says.
+
+    Raises:
+        SyntaxError, ValueError: it is no Python.
+    """
+    tree = ast.parse(source)
+    written: list[str] = []
+    _write(tree, written, b"__doc__" in source)
+    imports = tuple(_imports(tree, package))
+    faces = {
+        alias.asname or alias.name: (_absolute(node, package), alias.name)
+        for node in tree.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    is_lazy = any(isinstance(node, ast.FunctionDef) and node.name == "__getattr__" for node in tree.body)
+    return Code(
+        hashlib.sha256("".join(written).encode("utf-8", "backslashreplace")).hexdigest(), imports, faces, is_lazy
+    )
+
+
+def _write(node: object, written: list[str], with_texts: bool) -> None:
+    """A syntax tree as text, without places and what is empty: the same with every version of Python.
+
+    Args:
+        with_texts: whether to write statements that are only a text, as docstrings are.
+    """
+    if isinstance(node, ast.AST):
+        written.append(f"{type(node).__name__}(")
+        for name, value in ast.iter_fields(node):
+            if value is not None and value != []:
+                written.append(f"{name}=")
+                _write(value, written, with_texts)
+        written.append(")")
+    elif isinstance(node, list):
+        written.append("[")
+        for each in node:
+            if with_texts or not _is_text(each):
+                _write(each, written, with_texts)
+        written.append("]")
+    else:
+        written.append(f"{node!r},")
+
+
+def _is_text(node: object) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+
+
+def _imports(node: ast.AST, package: str) -> Iterator[Import]:
+    """All that may be imported below a node."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.If) and _is_for_types(child.test):
+            yield from (found for other in child.orelse for found in _imports(other, package))
+        elif isinstance(child, ast.Import):
+            yield from ((name, "") for alias in child.names for name in _with_parents(alias.name))
+        elif isinstance(child, ast.ImportFrom):
+            yield from ((_absolute(child, package), alias.name) for alias in child.names)
+        else:
+            if isinstance(child, ast.Call) and (name := _named_import(child)):
+                yield name, ""
+            yield from _imports(child, package)
+
+
+def _is_for_types(test: ast.expr) -> bool:
+    return getattr(test, "id", getattr(test, "attr", "")) == "TYPE_CHECKING"
+
+
+def _named_import(call: ast.Call) -> str:
+    """The module of `import_module("a.b")`."""
+    called = getattr(call.func, "id", getattr(call.func, "attr", ""))
+    first = call.args[0] if call.args else None
+    is_named = called == "import_module" and isinstance(first, ast.Constant) and isinstance(first.value, str)
+    return str(first.value) if is_named and isinstance(first, ast.Constant) else ""
+
+
+def _with_parents(name: str) -> list[str]:
+    """ "a", "a.b" and "a.b.c" of ``import a.b.c``, which binds a."""
+    parts = name.split(".")
+    return [".".join(parts[: count + 1]) for count in range(len(parts))]
+
+
+def _absolute(node: ast.ImportFrom, package: str) -> str:
+    """The module of ``from MODULE import ...``, which may begin with dots."""
+    if not node.level:
+        return node.module or ""
+    above = package.split(".")[: len(package.split(".")) - node.level + 1]
+    return ".".join([*above, *([node.module] if node.module else [])])
+
+
+class Sources:
+    """The sources of packages as they are when they are read.
+
+    Args:
+        folders: of the packages.
+        playing: the file of `evaluation.play.turns`. What it imports is told by the players.
+    """
+
+    def __init__(self, folders: Iterable[Path], playing: Path) -> None:
+        self._files = {
+            ".".join(parts[:-1] if parts[-1] == "__init__" else parts): (path.read_bytes(), parts[-1] == "__init__")
+            for folder in folders
+            for path in sorted(folder.rglob("*.py"))
+            if (parts := path.relative_to(folder.parent).with_suffix("").parts)
+        }
+        self._playing = playing.read_bytes()
+        self._digests: dict[frozenset[str], str] = {}
+        self._reached: dict[str, frozenset[str]] = {}
+
+    @property
+    def digest_of_all(self) -> str:
+        """SHA-256 of all files that may decide a game, as they are: whether anything has changed."""
+        digest = hashlib.sha256(self._playing)
+        for name, (source, _) in self._files.items():
+            if not _is_apart(name):
+                digest.update(f"\0{name}\0".encode() + source)
+        return digest.hexdigest()
+
+    def digest(self, modules: Iterable[str]) -> str:
+        """SHA-256 of the code of a game in which these modules play, and of all that they import."""
+        starts = frozenset(modules)
+        if starts not in self._digests:
+            reached = sorted(self.reached(GAME).union(*map(self.reached, starts)))
+            parts = [f"{name} {self._code(name).digest}" for name in reached]
+            parts.append(read_code(self._playing, "evaluation.play").digest)
+            self._digests[starts] = hashlib.sha256("\n".join(parts).encode()).hexdigest()
+        return self._digests[starts]
+
+    def reached(self, start: str) -> frozenset[str]:
+        """A module and all modules of these packages that it imports, or what it imports does."""
+        if start not in self._reached:
+            found: set[str] = set()
+            waiting = {start} & self._files.keys()
+            while waiting:
+                name = waiting.pop()
+                found.add(name)
+                waiting |= self._imported(name) - found
+            self._reached[start] = frozenset(found)
+        return self._reached[start]
+
+    def home(self, module: str, name: str) -> str:
+        """The module of ours that a name really is in; "" if it is in none of these packages."""
+        if f"{module}.{name}" in self._files:
+            return f"{module}.{name}"
+        if module not in self._files:
+            return ""
+        is_face = self._files[module][1] and name in self._code(module).faces
+        return self.home(*self._code(module).faces[name]) or module if is_face else module
+
+    def _imported(self, name: str) -> set[str]:
+        code = self._code(name)
+        found = {self.home(*each) for each in code.imports} - {""}
+        if code.is_lazy:
+            found |= {other for other in self._files if other.startswith(f"{name}.")}
+        return {other for other in found if _is_apart(name) or not _is_apart(other)}
+
+    def _code(self, name: str) -> Code:
+        source, is_package = self._files[name]
+        return read_code(source, name if is_package else name.rpartition(".")[0])
+
+
+def _is_apart(name: str) -> bool:
+    return any(f"{name}.".startswith(f"{apart}.") for apart in APART)
+
+
+def _folder(module: object) -> Path:
+    return Path(str(getattr(module, "__file__", ""))).parent
+
+
+SOURCES = Sources(map(_folder, (welfare_env, modal_env, agents)), Path(str(turns.__file__)))
+"""The code as it was when this process imported it; what is changed later is not what plays here."""
+
+
+def own_code(files: Collection[Path]) -> tuple[str, frozenset[str]]:
+    """SHA-256 over files of the user's (checkpoints, and the modules of policies), and the modules of ours they import.
+
+    What a policy's module imports of the user's counts too: what lies beside it, and all that is not installed.
+    """
+    digests: dict[Path, str] = {}
+    ours: set[str] = set()
+    waiting = sorted(set(files))
+    folders = [path.parent for path in waiting]
+    while waiting:
+        path = waiting.pop()
+        source = path.read_bytes()
+        digests[path] = hashlib.sha256(source).hexdigest()
+        if path.suffix != ".py":
+            continue
+        with suppress(SyntaxError, ValueError):
+            code = read_code(source, _package(path))
+            digests[path] = code.digest
+            ours |= {home for each in code.imports if (home := SOURCES.home(*each))}
+            found = {other for each in code.imports for other in _own_file(*each, folders)}
+            waiting += sorted(found - digests.keys() - set(waiting))
+    told = "\n".join(digests[path] for path in sorted(digests))
+    return hashlib.sha256(told.encode()).hexdigest() if digests else "", frozenset(ours)
+
+
+def _package(path: Path) -> str:
+    """The package that a file is in, "" for none."""
+    parts: list[str] = []
+    folder = path.parent
+    while (folder / "__init__.py").exists():
+        parts.insert(0, folder.name)
+        folder = folder.parent
+    return ".".join(parts)
+
+
+def _own_file(module: str, name: str, folders: Iterable[Path]) -> list[Path]:
+    """The file of the user's that an import means; none, where it is ours, Python's or installed."""
+    if module.partition(".")[0] in PACKAGES:
+        return []
+    path = (name and _file(f"{module}.{name}", tuple(sys.path))) or _file(module, tuple(sys.path))
+    if path is None or path.suffix != ".py":
+        return []
+    is_installed = any(path.is_relative_to(library) for library in _libraries())
+    return [path] if not is_installed or any(path.is_relative_to(folder) for folder in folders) else []
+
+
+@functools.cache
+def _libraries() -> tuple[Path, ...]:
+    return tuple({Path(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
+
+
+@functools.lru_cache(maxsize=4096)
+def _file(module: str, path: tuple[str, ...]) -> Path | None:
+    """Where a module is while this is `sys.path`, found without importing it or the packages around it."""
+    with suppress(ImportError, ValueError):
+        first, *rest = module.split(".")
+        spec = importlib.util.find_spec(first)
+        for part in rest:
+            places = spec.submodule_search_locations if spec is not None else None
+            spec = PathFinder.find_spec(f"{spec.name}.{part}", places) if spec is not None and places else None
+        if spec is not None and spec.origin and spec.has_location:
+            return Path(spec.origin)
+    return None

@@ -1,0 +1,92 @@
+"""Rows of a table as files: CSV by the standard library, Parquet by pyarrow (the extra `tables`)."""
+
+from __future__ import annotations
+
+import csv
+import math
+import os
+from collections.abc import Callable, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+
+from agents.files import irregular, reason, shown
+from evaluation.measures.rows import Row, TableError, missing
+
+
+def check_csv(path: Path) -> None:
+    """That a table can be written there; its folder is made if need be. Before anything is played for it.
+
+    Raises:
+        TableError: it cannot.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        wrong = irregular(path)
+        if not wrong and not os.access(path if path.exists() else path.parent, os.W_OK):
+            wrong = "may not be written to"
+    except (OSError, ValueError) as error:
+        raise _unwritten(path, error) from error
+    if wrong:
+        raise TableError(f"{shown(path)}: it {wrong}: choose another path for the table")
+
+
+def check_parquet(path: Path) -> None:
+    """As `check_csv`, and that pyarrow is installed.
+
+    Raises:
+        TableError: it is not, or the file cannot be written.
+    """
+    if find_spec("pyarrow") is None:
+        raise TableError(missing("--parquet", "pyarrow"))
+    check_csv(path)
+
+
+def write_csv(rows: Sequence[Row], path: Path) -> None:
+    """Rows as CSV in UTF-8, the names of the columns first; nan is an empty field. A file of this name is replaced.
+
+    Raises:
+        TableError: the file cannot be written.
+    """
+
+    def write(part: Path) -> None:
+        with part.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.DictWriter(file, list(rows[0]))
+            writer.writeheader()
+            writer.writerows({name: "" if _is_nan(value) else value for name, value in row.items()} for row in rows)
+
+    _replace(path, write)
+
+
+def write_parquet(rows: Sequence[Row], path: Path) -> None:
+    """Rows as Parquet. A file of this name is replaced.
+
+    Raises:
+        TableError: pyarrow is not installed, or the file cannot be written.
+    """
+    try:
+        import pyarrow as pa
+        from pyarrow import parquet
+    except ImportError as error:
+        raise TableError(missing("--parquet", "pyarrow")) from error
+    table = pa.table({name: [row[name] for row in rows] for name in rows[0]})
+    _replace(path, lambda part: parquet.write_table(table, part))
+
+
+def _replace(path: Path, write: Callable[[Path], None]) -> None:
+    """Writes a file beside, then puts it in place: who reads the file sees the old or the new one, whole."""
+    part = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        write(part)
+        part.replace(path)
+    except (OSError, ValueError) as error:
+        raise _unwritten(path, error) from error
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _unwritten(path: Path, error: Exception) -> TableError:
+    return TableError(f"{shown(path)}: the table cannot be written there: {reason(error)}")
+
+
+def _is_nan(value: object) -> bool:
+    return isinstance(value, float) and math.isnan(value)

@@ -1,0 +1,237 @@
+"""Games as tables: one row a game and power, as CSV, Parquet and frames of pandas."""
+
+import csv
+import json
+import math
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import agents
+import evaluation
+from evaluation import GameStore
+from evaluation.cli.commands import app
+from evaluation.measures.metrics import measure
+from evaluation.measures.rows import TableError, game_rows, same_columns
+from evaluation.report.table_files import check_csv, check_parquet, write_csv, write_parquet
+from welfare_env import Game, Rules
+
+RULES = Rules(years=2, message_rounds=1)
+MIXED = "2*dove + 1*hold"
+TOY = {"rules": RULES, "map_name": "clique:3"}
+FIRST = [
+    *("profile", "deviator", "coalition", "game", "seed", "key", "older_code"),
+    *("map", "variant", "scoring", "press", "message_rounds", "years", "simultaneous", "other_rules"),
+    *("power", "policy", "deviates"),
+    *("years_played", "welfare", "welfare_per_year", "score", "centers", "units"),
+]
+CURVES = [f"{name}_{year}" for name in ("welfare", "centers", "units") for year in (1901, 1902)]
+
+
+@pytest.fixture(scope="module")
+def mixed() -> evaluation.SelfPlayResult:
+    return evaluation.self_play(MIXED, 3, **TOY)
+
+
+@pytest.fixture(scope="module")
+def exploited() -> evaluation.ExploitabilityResult:
+    return evaluation.exploitability("dove", 2, coalitions=["PLAYERA", ["PLAYERA", "PLAYERC"]], **TOY)
+
+
+def test_a_row_a_game_and_power(mixed: evaluation.SelfPlayResult) -> None:
+    rows = mixed.rows()
+    assert len(rows) == 3 * 3
+    assert all(list(row) == FIRST + CURVES for row in rows)
+    for row in rows:
+        game = mixed.measures[row["game"]]
+        power = row["power"]
+        record = mixed.records[row["game"]]
+        end = record["phases"][-1]["state"]
+        assert row["policy"] == mixed.seats[row["game"]][power]
+        assert row["seed"] == record["welfare_env"]["seed"]
+        assert (row["welfare"], row["score"]) == (end["welfare"][power], game.scores[power])
+        assert row["welfare_per_year"] == game.welfare_per_year[power]
+        assert (row["units"], row["centers"]) == (len(end["units"][power]), len(end["centers"][power]))
+        assert (row["welfare_1902"], row["units_1902"], row["centers_1902"]) == (
+            row["welfare"],
+            row["units"],
+            row["centers"],
+        )
+        assert (row["map"], row["variant"], row["years"], row["message_rounds"]) == ("clique:3", "welfare", 2, 1)
+        assert (row["profile"], row["deviator"], row["coalition"], row["deviates"]) == (MIXED, "", "", False)
+    assert [row["game"] for row in rows] == [0, 0, 0, 1, 1, 1, 2, 2, 2]
+
+
+def test_the_mean_of_the_powers_curves_is_the_games_curve(mixed: evaluation.SelfPlayResult) -> None:
+    for game in mixed.measures:
+        for name in ("units", "centers", "welfare"):
+            of_powers = [getattr(curves, name) for curves in game.power_curves.values()]
+            mean = tuple(sum(values) / 3 for values in zip(*of_powers, strict=True))
+            assert getattr(game.yearly_curves, name) == pytest.approx(mean)
+
+
+def test_rows_by_year_hold_the_same_curves(mixed: evaluation.SelfPlayResult) -> None:
+    rows = mixed.rows(by_year=True)
+    assert len(rows) == 3 * 3 * 2
+    wide = {(row["game"], row["power"]): row for row in mixed.rows()}
+    for row in rows:
+        for name in ("welfare", "centers", "units"):
+            assert row[name] == wide[row["game"], row["power"]][f"{name}_{row['year']}"]
+
+
+def test_exploitability_tells_who_deviates(exploited: evaluation.ExploitabilityResult) -> None:
+    rows = exploited.rows()
+    assert len(rows) == 3 * 2 * 3
+    assert dict.fromkeys(row["coalition"] for row in rows) == dict.fromkeys(["", "PLAYERA", "PLAYERA+PLAYERC"])
+    for row in rows:
+        assert row["deviates"] == (row["power"] in row["coalition"].split("+"))
+        assert row["policy"] == (agents.canonical(exploited.deviator) if row["deviates"] else "dove")
+        assert row["deviator"] == (exploited.deviator if row["coalition"] else "")
+    seeds = {row["coalition"]: [] for row in rows}
+    for row in rows:
+        seeds[row["coalition"]].append((row["game"], row["seed"]))
+    assert len({tuple(each) for each in seeds.values()}) == 1
+
+
+def test_gains_follow_from_the_rows(exploited: evaluation.ExploitabilityResult) -> None:
+    def mean(coalition: str, power: str) -> float:
+        found = [
+            row["welfare_per_year"]
+            for row in exploited.rows()
+            if (row["coalition"], row["power"]) == (coalition, power)
+        ]
+        return sum(found) / len(found)
+
+    gain = next(each for each in exploited.estimate.coalitions if each.coalition == ("PLAYERA",))
+    assert mean("PLAYERA", "PLAYERA") - mean("", "PLAYERA") == pytest.approx(gain.gain.value)
+
+
+def test_keys_find_the_games_again(tmp_path: Path) -> None:
+    with GameStore(tmp_path / "games.sqlite") as store:
+        for _ in ("played", "found"):
+            result = evaluation.self_play("random", 2, store=store, **TOY)
+            assert {row["key"] for row in result.rows()} == {game.key for game in store.games()}
+            for row in result.rows():
+                assert store.record(row["key"]) == result.records[row["game"]]
+    nameless = evaluation.self_play(lambda: agents.HoldPolicy(), 1, **TOY)
+    assert {row["key"] for row in nameless.rows()} == {""}
+
+
+def test_standard_games_have_scores_and_no_welfare() -> None:
+    rules = Rules(variant="standard", scoring="sum-of-squares", years=1, press=None)
+    rows = evaluation.self_play("dumbbot", 1, rules=rules, map_name="clique:3").rows()
+    assert all(math.isnan(row["welfare"]) and math.isnan(row["welfare_1901"]) for row in rows)
+    assert sum(row["score"] for row in rows) == pytest.approx(1)
+    assert {(row["scoring"], row["press"], row["other_rules"]) for row in rows} == {("sum-of-squares", "none", "")}
+
+
+def test_rules_that_are_not_as_usual_are_told() -> None:
+    rules = Rules(years=1, press="tokens", retreat_welfare=True, progressive=(2,))
+    (told,) = {row["other_rules"] for row in evaluation.self_play("hold", 1, rules=rules, map_name="clique:3").rows()}
+    assert told == "progressive: [2], retreat_welfare: True"
+
+
+def test_games_of_different_lengths_have_the_same_columns() -> None:
+    short, long = (
+        evaluation.self_play("hold", 1, rules=Rules(years=years, press=None), map_name="clique:3").rows()
+        for years in (1, 2)
+    )
+    rows = same_columns(short + long)
+    assert {tuple(row) for row in rows} == {(*FIRST, *CURVES)}
+    assert math.isnan(rows[0]["units_1902"])
+
+
+def test_a_game_by_hand_has_rows(tmp_path: Path) -> None:
+    game = Game("clique:3", Rules(years=1, press=None))
+    while not game.is_done:
+        game.advance()
+    rows = game_rows([measure(game.record())], "by hand")
+    assert [(row["key"], row["policy"], row["power"]) for row in rows] == [("", "", power) for power in game.units]
+    assert math.isnan(rows[0]["seed"])
+
+
+def test_frames(mixed: evaluation.SelfPlayResult, exploited: evaluation.ExploitabilityResult) -> None:
+    pytest.importorskip("pandas")
+    table = mixed.to_frame()
+    assert list(table.columns) == FIRST + CURVES
+    by_policy = table.groupby("policy")["welfare_per_year"].mean()
+    for policy, estimate in mixed.welfare_by_policy.items():
+        assert by_policy[policy] == pytest.approx(estimate.value)
+    assert set(exploited.to_frame(by_year=True)["year"]) == {1901, 1902}
+    assert (table.dtypes[["welfare_1901", "units_1902"]] == "float64").all()
+    assert (table.dtypes[["game", "seed", "units", "centers", "years"]] == "int64").all()
+    assert (table.dtypes[["deviates", "older_code"]] == "bool").all()
+
+
+def test_csv_and_parquet_hold_the_same(exploited: evaluation.ExploitabilityResult, tmp_path: Path) -> None:
+    pd = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    write_csv(exploited.rows(), tmp_path / "rows.csv")
+    write_parquet(exploited.rows(), tmp_path / "rows.parquet")
+    expected = exploited.to_frame()
+    pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "rows.parquet"), expected, check_dtype=False)
+    texts = ["deviator", "coalition", "other_rules"]
+    read = pd.read_csv(tmp_path / "rows.csv", dtype=dict.fromkeys(texts, str))
+    read[texts] = read[texts].fillna("")
+    pd.testing.assert_frame_equal(read, expected, check_dtype=False)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["rows.csv", "rows.parquet"]
+
+
+@pytest.mark.parametrize("command", ["self-play", "exploitability"])
+def test_commands_write_tables(command: str, tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    options = ["--years", "1", "--games", "1", "--map", "clique:3", "--workers", "1"]
+    options += ["--store", str(tmp_path / "games.sqlite"), "--json"]
+    options += ["--csv", str(tmp_path / "new" / "rows.csv"), "--parquet", str(tmp_path / "rows.parquet")]
+    options += ["--coalitions", "all-singles"] if command == "exploitability" else ["hold"]
+    done = CliRunner().invoke(app, [command, "dove", *options])
+    assert done.exit_code == 0, done.output
+    json.loads(done.stdout)
+    with (tmp_path / "new" / "rows.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == (4 * 3 if command == "exploitability" else 2 * 3)
+    assert {row["profile"] for row in rows} == ({"dove"} if command == "exploitability" else {"dove", "hold"})
+    assert (tmp_path / "rows.parquet").exists()
+
+
+@pytest.mark.parametrize("option", ["--csv", "--parquet"])
+def test_a_table_that_cannot_be_written_is_told_before_a_game(option: str, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for path in (tmp_path, tmp_path / "file" / "rows", "/dev/full", "y" * 5000):
+        done = CliRunner().invoke(app, ["self-play", "hold", option, str(path), "--store", str(tmp_path / "s.sqlite")])
+        assert done.exit_code == 2
+        assert done.stderr.startswith("error: ")
+        assert len(done.stderr) < 1000
+    assert not (tmp_path / "s.sqlite").exists()
+    with pytest.raises(TableError, match="cannot be written"):
+        check_csv(Path("a\0b"))
+
+
+def test_tables_of_standard_games_show_scores(tmp_path: Path) -> None:
+    options = ["--variant", "standard", "--scoring", "sum-of-squares", "--years", "1", "--games", "2", "--workers", "1"]
+    options += ["--map", "clique:3", "--message-rounds", "0", "--store", str(tmp_path / "s.sqlite")]
+    done = CliRunner().invoke(app, ["self-play", "hold", "dumbbot", *options], env={"COLUMNS": "160"})
+    assert done.exit_code == 0, done.output
+    assert "best score" in done.stdout
+    assert "root Nash" not in done.stdout
+    assert done.stdout.count("score (sum-of-squares)") == 2  # a table of powers for each policy
+    assert "0.33" in done.stdout
+    done = CliRunner().invoke(app, ["self-play", "hold", *options[:2], "--scoring", "welfare"])
+    assert (done.exit_code, done.stderr[:7]) == (2, "error: ")
+
+
+def test_what_is_not_installed_is_told(
+    mixed: evaluation.SelfPlayResult, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("pandas", "pyarrow"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(TableError, match=r"to_frame\(\) needs pandas: pip install pandas, or the extra tables"):
+        mixed.to_frame()
+    with pytest.raises(TableError, match="--parquet needs pyarrow: pip install pyarrow"):
+        write_parquet(mixed.rows(), tmp_path / "rows.parquet")
+    with pytest.raises(TableError, match="--parquet needs pyarrow"):
+        check_parquet(tmp_path / "rows.parquet")
+    check_csv(tmp_path / "rows.csv")
+    write_csv(mixed.rows(), tmp_path / "rows.csv")

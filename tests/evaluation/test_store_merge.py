@@ -1,0 +1,245 @@
+"""Games from one store to another: checked, never in place of what is there, and by any number of processes."""
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from evaluation import GameStore, StoreError
+from evaluation.cli.commands import app
+from evaluation.play.store import specification_key
+
+
+def game(seed: int) -> dict[str, Any]:
+    return {"seed": seed, "players": {"FRANCE": "dove"}}
+
+
+def key(seed: int) -> str:
+    return specification_key(game(seed))
+
+
+def filled(path: Path, seeds: range, note: str = "") -> Path:
+    with GameStore(path) as store:
+        for seed in seeds:
+            store.put(game(seed), {"phases": [], "seed": seed, "note": note})
+    return path
+
+
+def change(path: Path, statement: str, *values: object) -> None:
+    connection = sqlite3.connect(path)
+    connection.execute(statement, values)
+    connection.commit()
+    connection.close()
+
+
+def rows(path: Path) -> dict[str, tuple[Any, ...]]:
+    connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+    found = {row[0]: row for row in connection.execute("SELECT * FROM games")}
+    connection.close()
+    return found
+
+
+@pytest.fixture
+def theirs(tmp_path: Path) -> Path:
+    return filled(tmp_path / "theirs.sqlite", range(50))
+
+
+@pytest.fixture
+def ours(tmp_path: Path) -> Iterator[GameStore]:
+    with GameStore(filled(tmp_path / "ours.sqlite", range(45, 60))) as store:
+        yield store
+
+
+def test_what_is_missing_is_added_as_it_is(ours: GameStore, theirs: Path) -> None:
+    before, source = rows(ours.path), rows(theirs)
+    copied = ours.merge(theirs)
+    assert set(copied.added) == {key(seed) for seed in range(45)}
+    assert set(copied.present) == {key(seed) for seed in range(45, 50)}
+    assert (copied.differing, copied.damaged) == ([], {})
+    assert rows(ours.path) == source | before
+    assert rows(theirs) == source
+    assert ours.get(game(3)) == {"phases": [], "seed": 3, "note": ""}
+    again = ours.merge(theirs)
+    assert (again.added, len(again.present)) == ([], 50)
+
+
+def test_nothing_that_is_there_is_overwritten(ours: GameStore, tmp_path: Path) -> None:
+    other = filled(tmp_path / "other.sqlite", range(45, 47), "another reply of the model")
+    before = rows(ours.path)
+    copied = ours.merge(other)
+    assert set(copied.differing) == {key(45), key(46)}
+    assert (copied.added, copied.present) == ([], [])
+    assert rows(ours.path) == before
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("record", b"\0"),
+        ("checksum", "0" * 64),
+        ("specification", "{}"),
+        ("created", "yesterday"),
+        ("record", "text"),
+        ("specification", b"\xff"),
+    ],
+)
+def test_damaged_games_are_told_and_left_out(ours: GameStore, theirs: Path, column: str, value: object) -> None:
+    change(theirs, f"UPDATE games SET {column} = ? WHERE key = ?", value, key(7))  # noqa: S608 (our own words)
+    copied = ours.merge(theirs)
+    assert list(copied.damaged) == [key(7)]
+    assert "does not match its" in copied.damaged[key(7)]
+    assert len(copied.added) == 44
+    assert ours.get(game(7)) is None
+
+
+def test_a_game_under_anothers_key_is_left_out(ours: GameStore, theirs: Path) -> None:
+    change(theirs, "UPDATE games SET key = ? WHERE key = ?", "0" * 64, key(7))
+    change(theirs, "UPDATE games SET key = ? WHERE key = ?", b"\xff", key(8))
+    copied = ours.merge(theirs)
+    assert "0" * 64 in copied.damaged
+    assert len(copied.added) == 43
+
+
+def test_some_games_only(ours: GameStore, theirs: Path, tmp_path: Path) -> None:
+    assert ours.merge(theirs, [key(3), key(3), key(4)]).added == [key(3), key(4)]
+    assert ours.export(tmp_path / "few.sqlite", [key(3)]).added == [key(3)]
+    assert list(rows(tmp_path / "few.sqlite")) == [key(3)]
+    for wrong in ("", "0" * 64, key(99)):
+        with pytest.raises(StoreError, match="there is no game"):
+            ours.export(tmp_path / "none.sqlite", [key(3), wrong])
+    assert not (tmp_path / "none.sqlite").exists()
+
+
+def test_an_export_is_one_file_that_can_be_merged(ours: GameStore, tmp_path: Path) -> None:
+    path = tmp_path / "out" / "export.sqlite"
+    assert len(ours.export(path).added) == 15
+    assert [file.name for file in path.parent.iterdir()] == ["export.sqlite"]
+    assert rows(path) == rows(ours.path)
+    with GameStore(tmp_path / "new.sqlite") as new:
+        assert len(new.merge(path).added) == 15
+        assert rows(new.path) == rows(ours.path)
+
+
+def test_files_that_are_no_store(ours: GameStore, tmp_path: Path) -> None:
+    (tmp_path / "empty").touch()
+    (tmp_path / "text").write_text("agent,score\n" * 100)
+    for path, words in {
+        tmp_path / "none.sqlite": "there is no store",
+        tmp_path / "empty": "no store",
+        tmp_path / "text": "not a database",
+        tmp_path: "is a folder",
+        Path("a\0b"): "there is no store",
+        Path("y" * 5000): "there is no store",
+        ours.path: "the store itself",
+    }.items():
+        with pytest.raises(StoreError, match=words) as caught:
+            ours.merge(path)
+        assert len(str(caught.value)) < 1000
+    for path in (tmp_path / "text", tmp_path, ours.path):
+        with pytest.raises(StoreError):
+            ours.export(path)
+    assert (tmp_path / "text").read_text() == "agent,score\n" * 100
+    assert not (tmp_path / "none.sqlite").exists()
+    assert ours.count() == 15
+
+
+def run_child(source: str) -> subprocess.Popen[str]:
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    return subprocess.Popen([sys.executable, "-c", textwrap.dedent(source)], env=environment, text=True)
+
+
+def test_many_processes_merge_and_write_at_once(theirs: Path, tmp_path: Path) -> None:
+    path = tmp_path / "ours.sqlite"
+    merging = f"from evaluation import GameStore\nGameStore({str(path)!r}).merge({str(theirs)!r})"
+    writing = f"""
+        from evaluation import GameStore
+        store = GameStore({str(path)!r})
+        for seed in range(40, 90):
+            store.put({{"seed": seed, "players": {{"FRANCE": "dove"}}}}, {{"phases": [], "seed": seed, "note": ""}})
+    """
+    with ExitStack() as running:
+        children = [running.enter_context(run_child(source)) for source in (merging, merging, writing)]
+        assert [child.wait(120) for child in children] == [0, 0, 0]
+    assert set(rows(path)) == {key(seed) for seed in range(90)}
+
+
+@pytest.mark.parametrize("batches", [0, 1, 2])
+def test_an_interrupted_merge_goes_on(theirs: Path, tmp_path: Path, batches: int) -> None:
+    # SQLite calls back within a statement of the batch after those.
+    path = filled(tmp_path / "ours.sqlite", range(60, 61))
+    source = f"""
+        import os, signal
+        from evaluation import GameStore
+        store = GameStore({str(path)!r})
+        insert, done = GameStore._insert, []
+        def killed(self, rows, copied):
+            done.append(len(rows))
+            if len(done) > {batches}:
+                self._open_connection.set_progress_handler(lambda: os.kill(os.getpid(), signal.SIGKILL), 5)
+            insert(self, rows, copied)
+        GameStore._insert = killed
+        store.count()
+        store.merge({str(theirs)!r})
+    """
+    with run_child(source) as child:
+        assert child.wait(120) == -signal.SIGKILL
+    with GameStore(path) as store:
+        there = store.count()
+        assert there == 1 + 20 * batches
+        copied = store.merge(theirs)
+        assert (len(copied.added), len(copied.present)) == (51 - there, there - 1)
+    assert rows(path).items() >= rows(theirs).items()
+
+
+def call(*words: object) -> tuple[int, str, str]:
+    done = CliRunner().invoke(app, ["store", *map(str, words)])
+    return done.exit_code, done.stdout, done.stderr
+
+
+def test_the_commands(theirs: Path, tmp_path: Path) -> None:
+    out, ours = tmp_path / "out.sqlite", tmp_path / "ours.sqlite"
+    assert call("export", out, key(3)[:10], key(4)[:10], "--store", theirs)[:2] == (
+        0,
+        f"{out}: games added: 2, there already: 0\n",
+    )
+    assert call("export", out, "--store", theirs)[1].endswith("games added: 48, there already: 2\n")
+    assert call("merge", out, "--store", ours)[1] == f"{ours}: games added: 50, there already: 0\n"
+    filled(tmp_path / "more.sqlite", range(45, 55), "other")
+    change(tmp_path / "more.sqlite", "UPDATE games SET record = x'00' WHERE key = ?", key(52))
+    code, told, errors = call("merge", tmp_path / "more.sqlite", "--store", ours, "--json")
+    assert code == 1
+    found = json.loads(told)
+    assert {name: len(found[name]) for name in found} == {"added": 4, "present": 0, "differing": 5, "damaged": 1}
+    assert f"another record of {key(45)[:8]} was there already, and is kept" in errors
+    assert f"left out: {tmp_path / 'more.sqlite'}: the record of game {key(52)}" in errors
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("export", "out.sqlite", "--store", "none.sqlite"), "there is no store yet"),
+        (("merge", "none.sqlite", "--store", "ours.sqlite"), "there is no store"),
+        (("export", "out.sqlite", "zzzz", "--store", "theirs.sqlite"), "no beginning of a key"),
+        (("export", "out.sqlite", "00000000", "--store", "theirs.sqlite"), "begins the key of no game"),
+        (("export", "theirs.sqlite", "--store", "theirs.sqlite"), "the store itself"),
+    ],
+)
+def test_errors_of_the_commands(
+    words: tuple[str, ...], told: str, theirs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, _, error = call(*words)
+    assert code == 2
+    assert error.startswith("error: ")
+    assert told in error
+    assert not (tmp_path / "out.sqlite").exists()
