@@ -56,7 +56,7 @@ def self_play(
     play: GameOptions,
     run: RunOptions,
     tables: TableOptions,
-    variant: Annotated[str, typer.Option(help="welfare or standard.")] = "welfare",
+    variant: Annotated[str, typer.Option(help="welfare, standard, or both: welfare,standard.")] = "welfare",
     scoring: Annotated[
         Optional[str],  # noqa: UP045 (typer reads it)
         typer.Option(
@@ -69,22 +69,27 @@ def self_play(
 ) -> None:
     """Welfare, proficiency, stolen centres and conflicts of policies that play themselves, or of mixed profiles."""
     with errors_told():
-        setting = play.setting(variant, scoring)
+        settings = play.settings(variant, scoring)
         load_board(play.map_name)
         tables.check()
-        with run.playing(policies, play.games * len(policies)) as means:
-            results = [evaluation.self_play(policy, play.games, **setting, **means) for policy in policies]
+        with run.playing(policies, play.games * len(policies) * len(settings)) as means:
+            by_setting = [
+                [evaluation.self_play(policy, play.games, **setting, **means) for policy in policies]
+                for setting in settings
+            ]
+        results = [result for played in by_setting for result in played]
         tables.write(same_columns(row for result in results for row in result.rows()))
         if as_json:
             print_json([result.to_dict() for result in results])
             return
         console = table_console()
-        console.print(self_play_table(results, console.width))
-        for result in results:
-            if result.is_mixed:
-                console.print(policy_table(result))
-        if len(results) == 1 or not setting["rules"].is_welfare:
-            console.print(*(power_table(result, len(results) == 1) for result in results))
+        for played in by_setting:
+            console.print(self_play_table(played, console.width))
+            for result in played:
+                if result.is_mixed:
+                    console.print(policy_table(result))
+            if len(results) == 1 or not played[0].rules.is_welfare:
+                console.print(*(power_table(result, len(results) == 1) for result in played))
         if used := [(result.policy, result.usage) for result in results if result.usage is not None]:
             console.print(usage_table(used))
 
@@ -108,7 +113,9 @@ def exploitability(
 ) -> None:
     """What the best coalition gains, in welfare points a year, by leaving a profile for a deviating policy."""
     with errors_told():
-        setting = play.setting()
+        setting, *others = play.settings()
+        if others:
+            raise evaluation.EvaluationError("give one length and one number of message rounds, or an experiment file")
         board = load_board(play.map_name)
         chosen = _coalitions(coalitions, board.powers)
         tables.check()

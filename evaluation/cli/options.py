@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Optional
 
@@ -40,6 +41,22 @@ Processes = Annotated[
 ]
 
 
+class WholeNumbers(tuple[int, ...]):
+    """One number or several: "3" or "0,1,3"."""
+
+
+PAPERS_YEARS, PAPERS_ROUNDS = WholeNumbers([10]), WholeNumbers([3])
+
+
+def _read_numbers(text: str | WholeNumbers) -> WholeNumbers:
+    if isinstance(text, WholeNumbers):
+        return text  # the default
+    parts = str(text).split(",")
+    if not all(part.strip().isdecimal() and len(part) <= 40 for part in parts):
+        raise typer.BadParameter(f"{text!r:.80}: give a whole number, or several with commas")
+    return WholeNumbers(int(part) for part in parts)
+
+
 @dataclass(frozen=True)
 class GameOptions:
     """What is played."""
@@ -53,7 +70,10 @@ class GameOptions:
             help="How a profile's seats are dealt: one further in every game, in the map's sequence, or at random.",
         ),
     ] = "rotated"
-    years: Annotated[int, typer.Option(min=1, help="Length of a game.")] = 10
+    years: Annotated[
+        WholeNumbers,
+        typer.Option(parser=_read_numbers, metavar="N[,N...]", show_default="10", help="Length of a game, in years."),
+    ] = PAPERS_YEARS
     map_name: Annotated[str, typer.Option("--map", help="A map's name, or the path of a .map file.")] = "standard"
     press: Annotated[
         str,
@@ -61,35 +81,50 @@ class GameOptions:
             metavar="text|tokens", help="Messages are any text, or one of five words that learned players know."
         ),
     ] = "text"
-    message_rounds: Annotated[int, typer.Option(min=0, help="Message rounds a phase; 0 is no press.")] = 3
+    message_rounds: Annotated[
+        WholeNumbers,
+        typer.Option(
+            parser=_read_numbers, metavar="N[,N...]", show_default="3", help="Message rounds a phase; 0 is no press."
+        ),
+    ] = PAPERS_ROUNDS
     retreat_welfare: Annotated[
         bool, typer.Option("--retreat-welfare", help="Points after retreats too, as in the published experiments.")
+    ] = False
+    published: Annotated[
+        bool,
+        typer.Option("--published", help="Rules and counts of the program behind the paper's figures."),
     ] = False
     simultaneous: Annotated[
         bool,
         typer.Option("--simultaneous", help="In a round all speak at once, and language models are asked at once."),
     ] = False
 
-    def setting(self, variant: str = "welfare", scoring: str | None = None) -> dict[str, Any]:
-        """As the options of `evaluation.self_play` and its siblings.
+    def settings(self, variants: str = "welfare", scoring: str | None = None) -> list[dict[str, Any]]:
+        """As the options of `evaluation.self_play` and its siblings, for every variant, years and message rounds.
 
         Raises:
             RulesError: no such variant, press or scoring.
         """
-        rules = Rules(
-            variant=variant,
-            scoring=scoring,
-            years=self.years,
-            press=self.press,
-            message_rounds=self.message_rounds,
-            retreat_welfare=self.retreat_welfare,
-        )
+        combinations = product(variants.split(","), self.years, self.message_rounds)
+        return [self._setting(*combination, scoring) for combination in combinations]
+
+    def _setting(self, variant: str, years: int, message_rounds: int, scoring: str | None) -> dict[str, Any]:
+        given: dict[str, Any] = {
+            "variant": variant.strip(),
+            "scoring": scoring,
+            "years": years,
+            "press": self.press,
+            "message_rounds": message_rounds,
+        }
+        if self.retreat_welfare:
+            given["retreat_welfare"] = True
         return {
             "seed": self.seed,
             "seats": self.seats,
-            "rules": rules,
+            "rules": Rules.published(**given) if self.published else Rules(**given),
             "map_name": self.map_name,
             "simultaneous": self.simultaneous,
+            "published": self.published,
         }
 
 

@@ -219,7 +219,7 @@ def self_play(policy: ProfileLike, games: int = 5, **options: Unpack[Options]) -
     specs = setting.games(profile, games)
     make_all(profile.policies, setting.models)
     records = setting.play(specs)
-    measures = tuple(measure(record) for record in records)
+    measures = tuple(measure(record, published=setting.published) for record in records)
     name, seats = profile_as_given(policy), tuple(game.written for game in specs)
     return SelfPlayResult(name, setting.seed, setting.played, setting.map_name, measures, tuple(records), seats)
 

@@ -38,6 +38,7 @@ class Options(TypedDict, total=False):
     engine: str
     seats: str
     simultaneous: bool
+    published: bool
     workers: int | Workers
     store: GameStore | None
     report: Report | None
@@ -56,6 +57,8 @@ class Setting:
         seats: who sits where when a profile counts its seats ("4*dove + 3*hold"): "rotated" moves everybody one seat
             further in every game, "fixed" deals in the board's sequence, "drawn" at random.
         simultaneous: whether all players speak at the same time in a round; see `GameSpec`.
+        published: whether conflicts and proficiency are counted as by the program behind the paper's figures
+            (`evaluation.measure`); its rules are `welfare_env.Rules.published()`.
         workers: processes that play, or `Workers` that several calls share. 1 plays in this process.
         store: where finished games are kept and found again; None keeps them nowhere.
         report: is called with the number of games that have come in since the last call (for progress bars).
@@ -73,6 +76,7 @@ class Setting:
     engine: str = DEFAULT_ENGINE
     seats: str = "rotated"
     simultaneous: bool = False
+    published: bool = False
     workers: int | Workers = 1
     store: GameStore | None = None
     report: Report | None = None
@@ -94,6 +98,8 @@ class Setting:
         )
         object.__setattr__(self, "played", check_rules(self.rules))
         object.__setattr__(self, "board", board_of(self.map_name))
+        if not isinstance(self.published, bool):
+            raise EvaluationError(f"published={self.published!r:.80}: give True or False")
         if self.seats not in agents.specs.SEATINGS:
             raise EvaluationError(f"seats={self.seats!r:.80}: choose one of {', '.join(agents.specs.SEATINGS)}")
 
