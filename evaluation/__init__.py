@@ -13,6 +13,7 @@ from pathlib import Path
 runpy.run_path(str(Path(__file__).parents[1] / "agents" / "_shadow.py"))["check"]("evaluation")
 
 from evaluation.checks import EvaluationError  # noqa: E402
+from evaluation.experiments.cross_play import CrossPlayResult, cross_play  # noqa: E402
 from evaluation.experiments.exploitability import ExploitabilityResult, exploitability  # noqa: E402
 from evaluation.experiments.programs import ProgramExploitabilityResult  # noqa: E402
 from evaluation.experiments.self_play import SelfPlayResult, self_play  # noqa: E402
@@ -26,6 +27,7 @@ from evaluation.play.workers import WorkerError, Workers  # noqa: E402
 
 __all__ = [
     "COALITIONS",
+    "CrossPlayResult",
     "Estimate",
     "EvaluationError",
     "ExploitabilityResult",
@@ -38,6 +40,7 @@ __all__ = [
     "StoreError",
     "WorkerError",
     "Workers",
+    "cross_play",
     "exploitability",
     "measure",
     "play",

@@ -1,4 +1,4 @@
-"""Command line: ``python -m evaluation self-play | exploitability | demo | games | messages``."""
+"""Command line: ``python -m evaluation self-play | exploitability | cross-play | demo | games | messages``."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import evaluation
 from agents.command_options import with_options
 from agents.specs import usages
 from evaluation.cli.console import errors_told, print_json, table_console
+from evaluation.cli.cross_play import cross_play
 from evaluation.cli.options import CORES, GameOptions, Json, Kept, Processes, RunOptions, Seed, Store
 from evaluation.experiments.exploitability import resolve_coalitions
 from evaluation.measures.lm_usage import usage_table
@@ -109,6 +110,9 @@ def exploitability(
         console.print(exploitability_table([result], [coalitions]), coalition_table(result))
         if result.usage is not None:
             console.print(usage_table([(f"{policy} and deviators", result.usage)]))
+
+
+app.command("cross-play")(cross_play)
 
 
 @app.command()
