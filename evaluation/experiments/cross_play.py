@@ -268,10 +268,8 @@ def cross_play(
     """
     setting = Setting(**options)
     check_balanced(setting, games)
-    known = _named(policies, "policies", 2)
-    others = _named(background, "background", 0)
-    if both := known.keys() & others.keys():
-        raise EvaluationError(f"background: {min(both)} is one of the policies: a background player is held out")
+    known = _named(policies, "policies", 2, {})
+    others = _named(background, "background", 0, known)
     seats = len(setting.board.powers)
     mixes = planned_mixes(len(known), seats, share, types, setting.seed)
     scenarios = [(focal, other, count) for other in others for count in _focal(focal_seats, seats) for focal in known]
@@ -306,8 +304,11 @@ def planned_mixes(policies: int, seats: int, share: float, types: int, seed: int
     return drawn_mixes(policies, seats, types, share, seed)
 
 
-def _named(policies: Sequence[PolicyLike], what: str, least: int) -> dict[str, Spec]:
+def _named(policies: Sequence[PolicyLike], what: str, least: int, taken: Mapping[str, Spec]) -> dict[str, Spec]:
     """Name -> spec. Objects without a name that look alike are numbered.
+
+    Args:
+        taken: those that are there already.
 
     Raises:
         EvaluationError: no list, too few or too many, or one of them twice.
@@ -317,10 +318,13 @@ def _named(policies: Sequence[PolicyLike], what: str, least: int) -> dict[str, S
     found: dict[str, Spec] = {}
     for policy in policies:
         spec = read(policy)
+        if spec in taken.values():
+            raise EvaluationError(f"{what}: {spec.text} is one of the policies: a background player is held out")
         if spec in found.values():
             raise EvaluationError(f"{what}: {spec.text} is there twice")
         name = as_given(policy, spec)
-        found[name if name not in found else f"{name} ({len(found) + 1})"] = spec
+        is_new = name not in found and name not in taken
+        found[name if is_new else f"{name} ({len(found) + len(taken) + 1})"] = spec
     return found
 
 
