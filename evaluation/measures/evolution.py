@@ -12,8 +12,12 @@ from evaluation.measures.symmetric_game import Floats, GameTableError, Symmetric
 
 INTENSITY = 10.0
 POPULATION = 50
-SPAN = 2000.0
-"""Time that the replicator dynamics are followed for, in generations in which one point a year is a rate of one."""
+SPANS = (50.0, 150.0, 450.0)
+"""Times that the replicator dynamics are followed for until they rest; the unit is 1 / (one point a year)."""
+
+
+RESTING = 1e-5
+"""Slower changes of a share a unit of time, as a part of the spread of the payoffs, are none."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +40,7 @@ class RestPoint:
         return {"mix": self.mix, "basin": self.basin, "is_settled": self.is_settled}
 
 
-def replicator(game: SymmetricGame, start: Floats, span: float = SPAN) -> Floats:
+def replicator(game: SymmetricGame, start: Floats, span: float) -> Floats:
     """[starts, strategies] where shares are after a time, from [starts, strategies].
 
     A share grows by (its strategy's payoff - the mean payoff) a unit of time (Taylor and Jonker, "Evolutionarily stable
@@ -55,17 +59,20 @@ def replicator(game: SymmetricGame, start: Floats, span: float = SPAN) -> Floats
         shares = _normalised(flat.reshape(start.shape))  # or rounding would grow where the mean payoff is below 0
         return np.asarray(shares * game.gains(shares)).ravel()
 
-    solved = solve_ivp(flow, (0.0, span), start.ravel(), method="RK45", rtol=1e-8, atol=1e-12, t_eval=[span])
+    solved = solve_ivp(flow, (0.0, span), start.ravel(), method="RK45", rtol=1e-7, atol=1e-12, t_eval=[span])
     return _normalised(solved.y[:, -1].reshape(start.shape))
 
 
 def rest_points(game: SymmetricGame) -> tuple[RestPoint, ...]:
     """Where the replicator dynamics lead from a lattice of mixes of all strategies, the widest basin first."""
     number = len(game.names)
-    lattice = np.array(list(compositions(4 if number > 4 else 8, number)), dtype=np.float64) + 0.5
-    starts = lattice / lattice.sum(axis=1, keepdims=True)
-    ends = replicator(game, starts)
-    speeds = np.abs(ends * game.gains(ends)).max(axis=1)
+    lattice = np.array(list(compositions({2: 8, 3: 8, 4: 4}.get(number, 1), number)), dtype=np.float64)
+    ends = _normalised(lattice + 0.5)
+    speeds = np.full(len(ends), np.inf)
+    for span in SPANS:
+        if speeds.max() > RESTING * game.scale:
+            ends = replicator(game, ends, span)
+            speeds = np.abs(ends * game.gains(ends)).max(axis=1)
     groups: list[list[int]] = []
     for row in range(len(ends)):
         near = next((group for group in groups if np.abs(ends[group[0]] - ends[row]).max() < 0.01), None)
@@ -77,7 +84,7 @@ def rest_points(game: SymmetricGame) -> tuple[RestPoint, ...]:
         RestPoint(
             dict(zip(game.names, ends[group].mean(axis=0).tolist(), strict=True)),
             len(group) / len(ends),
-            bool(speeds[group].max() <= 1e-5 * game.scale),
+            bool(speeds[group].max() <= RESTING * game.scale),
         )
         for group in groups
     ]

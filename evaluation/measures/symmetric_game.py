@@ -130,7 +130,11 @@ class SymmetricGame:
 
     def payoffs(self, mix: Floats) -> Floats:
         """[..., strategies] what each strategy pays against others who all draw from the mix [..., strategies]."""
-        return np.prod(mix[..., None, :] ** self.others, axis=-1) @ self._weighted
+        powers = mix[..., None] ** np.arange(self.players)
+        chances = powers[..., 0, :][..., self.others[:, 0]]
+        for strategy in range(1, len(self.names)):
+            chances = chances * powers[..., strategy, :][..., self.others[:, strategy]]
+        return chances @ self._weighted
 
     def gains(self, mix: Floats) -> Floats:
         """[..., strategies] what a player gains by playing one strategy in place of the mix."""
@@ -176,10 +180,10 @@ class SymmetricGame:
 
     def _roots(self, one: int, two: int) -> Iterator[Floats]:
         """Mixes of two strategies: the roots in (0, 1) of a polynomial in the share of the first."""
-        edge = np.delete(self.others, [one, two], axis=1).sum(axis=1) == 0
+        game = self.restricted([one, two])
         difference = Polynomial([0.0])
-        weights = self._weighted[edge, one] - self._weighted[edge, two]
-        for (count, rest), weight in zip(self.others[edge][:, [one, two]].tolist(), weights.tolist(), strict=True):
+        weights = game._weighted[:, 0] - game._weighted[:, 1]
+        for (count, rest), weight in zip(game.others.tolist(), weights.tolist(), strict=True):
             difference += weight * Polynomial([0.0, 1.0]) ** count * Polynomial([1.0, -1.0]) ** rest
         if np.abs(difference.coef).max() <= TOLERANCE * self.scale:
             return
@@ -194,21 +198,25 @@ class SymmetricGame:
         """Mixes of three strategies or more, from a lattice of starts."""
         from scipy.optimize import root
 
-        def placed(free: Floats) -> Floats:
-            mix = np.zeros(len(self.names))
-            mix[support] = [*free, 1 - free.sum()]
-            return mix
+        game = self.restricted(support)
 
         def differences(free: Floats) -> Floats:
-            paid = self.payoffs(placed(free))[support]
+            paid = game.payoffs(np.append(free, 1 - free.sum()))
             return paid[:-1] - paid[-1]
 
         for counts in compositions(8 - len(support), len(support)):
-            start = (np.array(counts) + 1) / 8
-            solved = root(differences, start[:-1], tol=1e-13)
-            mix = placed(solved.x)
-            if np.abs(solved.fun).max() <= TOLERANCE * self.scale and mix[support].min() > 0:
+            solved = root(differences, (np.array(counts[:-1]) + 1) / 8, tol=1e-13)
+            shares = np.append(solved.x, 1 - solved.x.sum())
+            if np.abs(solved.fun).max() <= TOLERANCE * self.scale and shares.min() > 0:
+                mix = np.zeros(len(self.names))
+                mix[support] = shares
                 yield mix
+
+    def restricted(self, strategies: list[int]) -> SymmetricGame:
+        """The game in which there are no others."""
+        without = np.delete(self.others, strategies, axis=1).sum(axis=1) == 0
+        names = tuple(self.names[strategy] for strategy in strategies)
+        return SymmetricGame(names, self.players, self.table[np.ix_(without, strategies)])
 
     def _told(self, mix: Floats) -> Equilibrium:
         gains = self.gains(mix)

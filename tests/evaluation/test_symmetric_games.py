@@ -232,7 +232,7 @@ def test_where_all_pay_the_same_only_the_pure_ones_are_told() -> None:
         lambda: SymmetricGame.of("AB", {}),
         lambda: SymmetricGame.of("AB", {(1, 1): [0, 0], (2, 1): [0, 0]}),
         lambda: SymmetricGame.of("AB", {(2, 0): [1, np.nan]}),
-        lambda: replicator(random_game(0, 2, 2), np.array([[0.5, 0.6]])),
+        lambda: replicator(random_game(0, 2, 2), np.array([[0.5, 0.6]]), 1.0),
         lambda: alpha_rank(random_game(0, 2, 7), population=3),
         lambda: alpha_rank(random_game(0, 2, 7), intensity=float("nan")),
     ],
