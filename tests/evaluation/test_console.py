@@ -16,7 +16,7 @@ from modal_env.cli.commands import app as modal_app
 from training.cli.commands import app as train_app
 
 ROOT = Path(__file__).resolve().parents[2]
-COMMANDS = ("self-play", "exploitability", "demo", "games", "messages", "train", "modal")
+COMMANDS = ("self-play", "exploitability", "cross-play", "demo", "games", "messages", "train", "modal")
 Run = Callable[..., tuple[int, str, str]]
 
 

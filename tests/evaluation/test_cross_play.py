@@ -17,6 +17,7 @@ from evaluation import CrossPlayResult, EvaluationError, GameStore
 from evaluation.cli.commands import app
 from evaluation.experiments.mixes import all_mixes, drawn_mixes
 from welfare_env import Rules, UnknownAgentError
+from welfare_env.board.toy_boards import toy_map
 
 QUICK = Rules(years=1, press=None)
 POWERS = ("AUSTRIA", "ENGLAND", "FRANCE", "GERMANY", "ITALY", "RUSSIA", "TURKEY")
@@ -157,6 +158,23 @@ def test_a_second_call_plays_what_is_new(tmp_path: Path, played: list[Any]) -> N
     assert first.mixes_in_all == 2
     assert first.to_dict()["mixed_payoffs"]["hold"]["value"] is None
     json.dumps(first.to_dict(), allow_nan=False)
+
+
+def test_another_policy_plays_only_the_mixes_that_are_new(tmp_path: Path, played: list[Any]) -> None:
+    """On a board of two players, where three policies have six mixes and at most two policies meet."""
+    path = tmp_path / "toy.map"
+    path.write_text(toy_map("clique:2"))
+    with GameStore(tmp_path / "games.sqlite") as store:
+        common: dict[str, Any] = {"rules": Rules(years=2, press=None), "map_name": str(path), "store": store}
+        two = evaluation.cross_play(["hold", "random"], 2, **common)
+        assert len(played) == 3 * 2
+        three = evaluation.cross_play(["hold", "random", "prosocial"], 2, **common)
+        assert len(played) == 6 * 2
+    assert not three.is_fitted
+    assert {(*counts, 0): mix.payoffs for counts, mix in two.mixes.items()}.items() <= {
+        counts: mix.payoffs for counts, mix in three.mixes.items()
+    }.items()
+    assert three.empirical_game.players == 2
 
 
 def test_standard_games_pay_scores_and_mediators_have_no_part() -> None:
