@@ -13,6 +13,7 @@ from pathlib import Path
 runpy.run_path(str(Path(__file__).parents[1] / "agents" / "_shadow.py"))["check"]("evaluation")
 
 from evaluation.checks import EvaluationError  # noqa: E402
+from evaluation.experiments.cross_play import CrossPlayResult, cross_play  # noqa: E402
 from evaluation.experiments.experiment import ExperimentResult, experiment  # noqa: E402
 from evaluation.experiments.exploitability import ExploitabilityResult, exploitability  # noqa: E402
 from evaluation.experiments.files import ExperimentError  # noqa: E402
@@ -30,6 +31,7 @@ from evaluation.play.workers import WorkerError, Workers  # noqa: E402
 
 __all__ = [
     "COALITIONS",
+    "CrossPlayResult",
     "Estimate",
     "EvaluationError",
     "ExperimentError",
@@ -46,6 +48,7 @@ __all__ = [
     "TableError",
     "WorkerError",
     "Workers",
+    "cross_play",
     "experiment",
     "exploitability",
     "measure",

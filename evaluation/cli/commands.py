@@ -1,4 +1,4 @@
-"""Commands of evaluation: ``welfare-env self-play | exploitability | experiment | plot | demo | games | messages``."""
+"""Commands of evaluation: ``welfare-env self-play``, ``exploitability``, ``cross-play``, ``experiment``, ``games`` ..."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from agents.command_options import with_options
 from agents.specs import usages
 from evaluation.cli import experiments, store_commands
 from evaluation.cli.console import errors_told, print_json, table_console
+from evaluation.cli.cross_play import cross_play
 from evaluation.cli.options import CORES, GameOptions, Json, Kept, Processes, RunOptions, Seed, Store, TableOptions
 from evaluation.experiments.exploitability import resolve_coalitions
 from evaluation.measures.lm_usage import usage_table
@@ -113,9 +114,7 @@ def exploitability(
 ) -> None:
     """What the best coalition gains, in welfare points a year, by leaving a profile for a deviating policy."""
     with errors_told():
-        setting, *others = play.settings()
-        if others:
-            raise evaluation.EvaluationError("give one length and one number of message rounds, or an experiment file")
+        setting = play.setting()
         board = load_board(play.map_name)
         chosen = _coalitions(coalitions, board.powers)
         tables.check()
@@ -132,6 +131,9 @@ def exploitability(
         console.print(exploitability_table([result], [coalitions]), coalition_table(result))
         if result.usage is not None:
             console.print(usage_table([(f"{policy} and deviators", result.usage)]))
+
+
+app.command("cross-play")(cross_play)
 
 
 @app.command()

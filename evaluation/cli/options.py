@@ -108,6 +108,20 @@ class GameOptions:
         combinations = product(variants.split(","), self.years, self.message_rounds)
         return [self._setting(*combination, scoring) for combination in combinations]
 
+    def setting(self, variant: str = "welfare", scoring: str | None = None) -> dict[str, Any]:
+        """The one setting, of a command that plays one.
+
+        Raises:
+            EvaluationError: several were given.
+            RulesError: as `settings`.
+        """
+        first, *others = self.settings(variant, scoring)
+        if others:
+            raise evaluation.EvaluationError(
+                "several lengths, message rounds or variants: give one of each; welfare-env experiment sweeps them"
+            )
+        return first
+
     def _setting(self, variant: str, years: int, message_rounds: int, scoring: str | None) -> dict[str, Any]:
         given: dict[str, Any] = {
             "variant": variant.strip(),

@@ -121,13 +121,14 @@ class Setting:
             ProfileError, UnknownPowerError: a profile that does not fit the board.
         """
         check_games(games)
-        found = []
-        for game in range(games):
-            seats = self.seated(profile, game) | dict(others or {})
-            policies = tuple((player, agents.specs.read(policy)) for player, policy in seats.items())
-            seed = game_seed(self.seed, game)
-            found.append(GameSpec(policies, seed, self.played, self.map_name, self.engine, self.simultaneous))
-        return found
+        return [self.game(profile, game, others) for game in range(games)]
+
+    def game(self, profile: Profile, game: int, others: Mapping[str, PolicyLike] | None = None) -> GameSpec:
+        """The `game`-th game of a profile, from 0; as `games`."""
+        seats = self.seated(profile, game) | dict(others or {})
+        policies = tuple((player, agents.specs.read(policy)) for player, policy in seats.items())
+        seed = game_seed(self.seed, game)
+        return GameSpec(policies, seed, self.played, self.map_name, self.engine, self.simultaneous)
 
     def play(self, games: Sequence[GameSpec]) -> list[Record]:
         """The records of games; see `play_all`."""

@@ -16,7 +16,19 @@ from modal_env.cli.commands import app as modal_app
 from training.cli.commands import app as train_app
 
 ROOT = Path(__file__).resolve().parents[2]
-COMMANDS = ("self-play", "exploitability", "demo", "games", "messages", "experiment", "plot", "store", "train", "modal")
+COMMANDS = (
+    "self-play",
+    "exploitability",
+    "cross-play",
+    "demo",
+    "games",
+    "messages",
+    "experiment",
+    "plot",
+    "store",
+    "train",
+    "modal",
+)
 Run = Callable[..., tuple[int, str, str]]
 
 

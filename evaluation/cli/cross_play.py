@@ -1,0 +1,71 @@
+"""The command ``cross-play``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Optional
+
+import typer
+
+import evaluation
+from agents.command_options import with_options
+from evaluation.cli.console import errors_told, print_json, table_console
+from evaluation.cli.options import GameOptions, Json, RunOptions
+from evaluation.experiments.cross_play import MOST_TYPES, planned_mixes
+from evaluation.measures.lm_usage import usage_table
+from evaluation.report.cross_play_tables import cross_play_tables
+from welfare_env import load_board
+
+
+@dataclass(frozen=True)
+class MixedGameOptions(GameOptions):
+    """As for other games, but so many that seats are balanced."""
+
+    games: Annotated[
+        int, typer.Option(min=1, help="Games a mix: a multiple of the number of powers, unless seats are drawn.")
+    ] = 7
+
+
+@with_options
+def cross_play(
+    policies: Annotated[list[str], typer.Argument(help="Two policies or more, as for self-play.")],
+    play: MixedGameOptions,
+    run: RunOptions,
+    share: Annotated[float, typer.Option(help="The part of the mixes that is played, drawn at random.")] = 1.0,
+    types: Annotated[int, typer.Option(min=1, help="Policies in one mix at most.")] = MOST_TYPES,
+    background: Annotated[
+        Optional[list[str]],  # noqa: UP045 (typer reads it)
+        typer.Option(help="A held-out player among whom each policy is tried; may be given several times."),
+    ] = None,
+    focal_seats: Annotated[
+        Optional[list[int]],  # noqa: UP045 (typer reads it)
+        typer.Option(help="Seats of a policy among background players; may be given several times.", show_default="1"),
+    ] = None,
+    variant: Annotated[str, typer.Option(help="welfare or standard.")] = "welfare",
+    as_json: Json = False,
+) -> None:
+    """What policies are paid in every mix of them, and which last: equilibria, replicator dynamics and alpha-rank."""
+    with errors_told():
+        setting = play.setting(variant)
+        seats = len(load_board(play.map_name).powers)
+        held_out, focal = background or [], focal_seats or [1]
+        mixes = len(planned_mixes(len(policies), seats, share, types, play.seed))
+        total = play.games * (mixes + len(held_out) * len(set(focal)) * len(policies))
+        with run.playing([*policies, *held_out], total) as means:
+            result = evaluation.cross_play(
+                policies,
+                play.games,
+                share=share,
+                types=types,
+                background=held_out,
+                focal_seats=focal,
+                **setting,
+                **means,
+            )
+        if as_json:
+            print_json(result.to_dict())
+            return
+        console = table_console()
+        console.print(*cross_play_tables(result))
+        if result.usage is not None:
+            console.print(usage_table([("cross-play", result.usage)]))

@@ -1,0 +1,64 @@
+"""Ratings from who has more points than whom at one table: a side figure, since welfare games have no winners."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from evaluation.measures.intervals import CONFIDENCE, Estimate, Floats, Seed, resampled_means
+
+ROUNDS = 1000
+RESAMPLES = 1000
+ELO = 400 / np.log(10)
+
+
+def won(points: Mapping[str, float], seats: Mapping[str, str], names: Sequence[str]) -> Floats:
+    """[policies, policies] of one game: in how many pairs of seats the first has more points, a tie for a half."""
+    place = {name: index for index, name in enumerate(names)}
+    wins = np.zeros((len(names), len(names)))
+    for one, mine in points.items():
+        for other, theirs in points.items():
+            if seats[one] != seats[other]:
+                wins[place[seats[one]], place[seats[other]]] += 0.5 * (1 + np.sign(mine - theirs))
+    return wins
+
+
+def ratings(wins: Floats, names: Sequence[str], rng: Seed) -> dict[str, Estimate]:
+    """Policy -> its rating, with the interval over resampled games; the mean rating is 0, 400 are odds of ten to one.
+
+    By the model of Bradley and Terry (1952), fitted by the steps of Hunter ("MM algorithms for generalized
+    Bradley-Terry models", Annals of Statistics 2004). One drawn pair is added for every two policies, so that one that
+    always wins has a rating, too. `Estimate.per_game` is empty: a rating is of all games together.
+
+    Args:
+        wins: [games, policies, policies] as `won` gives them, one entry a game of the evaluation's seeds.
+        rng: a Generator, or a seed.
+
+    Raises:
+        SampleError: no games.
+    """
+    games, number = len(wins), len(names)
+    drawn = 0.5 * (1 - np.eye(number))
+    resampled = resampled_means(wins.reshape(games, -1), rng)[:RESAMPLES].reshape(-1, number, number)
+    point = _fitted(wins.sum(axis=0)[None] + drawn)[0]
+    tail = (1 - CONFIDENCE) / 2
+    bounds = np.quantile(_fitted(games * resampled + drawn), [tail, 1 - tail], axis=0)
+    low, high = bounds if games > 1 else np.full_like(bounds, np.nan)
+    told = zip(names, point.tolist(), low.tolist(), high.tolist(), strict=True)
+    return {name: Estimate(value, below, above, games, ()) for name, value, below, above in told}
+
+
+def _fitted(wins: Floats) -> Floats:
+    """[samples, policies] ratings of [samples, policies, policies] wins."""
+    pairs = wins + wins.transpose(0, 2, 1)
+    strengths = np.ones(wins.shape[:2])
+    for _ in range(ROUNDS):
+        expected = (pairs / (strengths[:, :, None] + strengths[:, None, :])).sum(axis=2)
+        new = wins.sum(axis=2) / expected
+        new /= np.exp(np.log(new).mean(axis=1, keepdims=True))
+        done = np.abs(new / strengths - 1).max() < 1e-5
+        strengths = new
+        if done:
+            break
+    return np.asarray(ELO * np.log(strengths))

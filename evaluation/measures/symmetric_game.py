@@ -1,0 +1,259 @@
+"""Symmetric games of n players and a few strategies as tables, and their symmetric Nash equilibria.
+
+What a strategy pays depends only on how many of the others play each strategy. A game that is estimated from plays
+between policies is called empirical (Wellman, "Methods for empirical game-theoretic analysis", AAAI 2006).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from math import comb, factorial, prod
+from typing import Any
+
+import numpy as np
+from numpy.polynomial import Polynomial
+from numpy.typing import NDArray
+
+from welfare_env.errors import WelfareEnvError
+
+Floats = NDArray[np.float64]
+Counts = tuple[int, ...]
+
+TOLERANCE = 1e-9
+"""Of gains, as a part of the spread of the payoffs: a smaller one is none."""
+MOST_SUPPORT = 4
+"""Equilibria that mix more strategies are not looked for."""
+
+
+class GameTableError(WelfareEnvError, ValueError):
+    """A table that is no symmetric game, or shares that are no mix of its strategies."""
+
+
+def compositions(total: int, parts: int) -> Iterator[Counts]:
+    """All ways to deal `total` seats to `parts` strategies, from all to the first to all to the last."""
+    if parts == 1:
+        yield (total,)
+        return
+    for first in range(total, -1, -1):
+        for rest in compositions(total - first, parts - 1):
+            yield (first, *rest)
+
+
+@dataclass(frozen=True)
+class Equilibrium:
+    """A symmetric Nash equilibrium: nobody gains by playing something else when all others draw from the mix.
+
+    Attributes:
+        mix: strategy -> its share, of all strategies.
+        payoff: what a player gets on average.
+        gains: strategy -> what a player gains by playing it alone; 0 for those of the mix, at most 0 for the others.
+        is_stable: whether the replicator dynamics come back to it after a small shift to any strategy of the game;
+            False where a strategy outside the mix pays exactly as much.
+    """
+
+    mix: dict[str, float]
+    payoff: float
+    gains: dict[str, float]
+    is_stable: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain JSON types."""
+        return {"mix": self.mix, "payoff": self.payoff, "gains": self.gains, "is_stable": self.is_stable}
+
+
+@dataclass(frozen=True, eq=False)
+class SymmetricGame:
+    """A symmetric game as a table.
+
+    Attributes:
+        names: the strategies.
+        players: how many play.
+        table: [compositions(players - 1, strategies), strategies] what a player of each strategy gets when the others
+            are dealt so.
+
+    Raises:
+        GameTableError: an array of another shape, or numbers that are not finite.
+    """
+
+    names: tuple[str, ...]
+    players: int
+    table: Floats
+
+    def __post_init__(self) -> None:
+        shape = (comb(self.players + len(self.names) - 2, len(self.names) - 1), len(self.names))
+        if self.table.shape != shape or not np.isfinite(self.table).all():
+            raise GameTableError(
+                f"a game of {self.players} players and {len(self.names)} strategies is a table of finite numbers of "
+                f"shape {shape}, not {self.table.shape}"
+            )
+
+    @classmethod
+    def of(cls, names: Sequence[str], payoffs: Mapping[Counts, Sequence[float]]) -> SymmetricGame:
+        """From seats per strategy -> payoff of each strategy. nan, or no such entry, is a payoff that is not known.
+
+        What is not known is filled by a fit: a strategy's payoff as a linear function of the others' counts, by least
+        squares over its known payoffs (the shortest solution where they do not decide; Vorobeychik, Wellman and
+        Singh, "Learning payoff functions in infinite games", Machine Learning 2007).
+
+        Raises:
+            GameTableError: a strategy without any known payoff, or counts that do not fit each other.
+        """
+        known = {counts: np.asarray(row, dtype=np.float64) for counts, row in payoffs.items()}
+        players = {sum(counts) for counts in known}
+        if len(players) != 1 or {len(row) for row in [*known, *known.values()]} != {len(names)}:
+            raise GameTableError(f"payoffs of {list(known)!s:.200}: give counts of one sum for {len(names)} strategies")
+        total = players.pop()
+        others = np.array(list(compositions(total - 1, len(names))))
+        missing = np.full(len(names), np.nan)
+        table = np.empty(others.shape)
+        for own in range(len(names)):
+            seats = others + np.eye(len(names), dtype=int)[own]
+            column = np.array([known.get(tuple(counts), missing)[own] for counts in seats.tolist()])
+            if np.isnan(column).all():
+                raise GameTableError(f"no payoff of {names[own]!r} is known")
+            table[:, own] = _filled(np.delete(others, own, axis=1), column)
+        return cls(tuple(names), total, table)
+
+    @cached_property
+    def others(self) -> NDArray[np.int64]:
+        """[compositions, strategies] how the other players are dealt in each row of the table."""
+        return np.array(list(compositions(self.players - 1, len(self.names))))
+
+    @cached_property
+    def _weighted(self) -> Floats:
+        """The table times the number of ways to deal the others so (multinomial coefficients)."""
+        ways = [factorial(self.players - 1) // prod(map(factorial, row)) for row in self.others.tolist()]
+        return np.array(ways, dtype=np.float64)[:, None] * self.table
+
+    def payoffs(self, mix: Floats) -> Floats:
+        """[..., strategies] what each strategy pays against others who all draw from the mix [..., strategies]."""
+        powers = mix[..., None] ** np.arange(self.players)
+        chances = powers[..., 0, :][..., self.others[:, 0]]
+        for strategy in range(1, len(self.names)):
+            chances = chances * powers[..., strategy, :][..., self.others[:, strategy]]
+        return chances @ self._weighted
+
+    def gains(self, mix: Floats) -> Floats:
+        """[..., strategies] what a player gains by playing one strategy in place of the mix."""
+        paid = self.payoffs(mix)
+        return paid - np.sum(mix * paid, axis=-1, keepdims=True)
+
+    def regret(self, mix: Floats) -> Floats:
+        """[...] the largest gain: 0 in a symmetric Nash equilibrium, else above."""
+        return self.gains(mix).max(axis=-1)
+
+    @cached_property
+    def scale(self) -> float:
+        """The spread of the payoffs; 1 where all are equal."""
+        return float(np.ptp(self.table)) or 1.0
+
+    @cached_property
+    def equilibria(self) -> tuple[Equilibrium, ...]:
+        """The symmetric Nash equilibria, those of fewer strategies first.
+
+        All pure ones, and all isolated ones of two strategies: there the difference of their payoffs is a polynomial
+        of degree players - 1 in a share, whose real roots are found. Those of three and four strategies are looked
+        for by Newton's method (scipy's `root`) from a lattice of starts, which may miss some. Of two strategies that
+        always pay the same no mix is listed. At least one symmetric equilibrium exists (Nash, "Non-cooperative
+        games", 1951, theorem 2), but where it mixes more than four strategies it is not found.
+        """
+        found: list[Floats] = []
+        for size in range(1, min(len(self.names), MOST_SUPPORT) + 1):
+            for support in combinations(range(len(self.names)), size):
+                for mix in self._indifferent(list(support)):
+                    is_new = all(np.abs(mix - other).max() > 1e-6 for other in found)
+                    if is_new and self.regret(mix) <= TOLERANCE * self.scale:
+                        found.append(mix)
+        return tuple(self._told(mix) for mix in found)
+
+    def _indifferent(self, support: list[int]) -> Iterator[Floats]:
+        """Mixes of exactly these strategies in which all of them pay the same."""
+        if len(support) == 1:
+            yield np.eye(len(self.names))[support[0]]
+        elif len(support) == 2:
+            yield from self._roots(*support)
+        else:
+            yield from self._searched(support)
+
+    def _roots(self, one: int, two: int) -> Iterator[Floats]:
+        """Mixes of two strategies: the roots in (0, 1) of a polynomial in the share of the first."""
+        game = self.restricted([one, two])
+        difference = Polynomial([0.0])
+        weights = game._weighted[:, 0] - game._weighted[:, 1]
+        for (count, rest), weight in zip(game.others.tolist(), weights.tolist(), strict=True):
+            difference += weight * Polynomial([0.0, 1.0]) ** count * Polynomial([1.0, -1.0]) ** rest
+        if np.abs(difference.coef).max() <= TOLERANCE * self.scale:
+            return
+        roots: list[complex] = np.asarray(difference.trim(TOLERANCE * self.scale).roots(), dtype=complex).tolist()
+        for root in roots:
+            if abs(root.imag) < 1e-7 and 0 < root.real < 1:
+                mix = np.zeros(len(self.names))
+                mix[[one, two]] = root.real, 1 - root.real
+                yield mix
+
+    def _searched(self, support: list[int]) -> Iterator[Floats]:
+        """Mixes of three strategies or more, from a lattice of starts."""
+        from scipy.optimize import root
+
+        game = self.restricted(support)
+
+        def differences(free: Floats) -> Floats:
+            paid = game.payoffs(np.append(free, 1 - free.sum()))
+            return paid[:-1] - paid[-1]
+
+        for counts in compositions(8 - len(support), len(support)):
+            solved = root(differences, (np.array(counts[:-1]) + 1) / 8, tol=1e-13)
+            shares = np.append(solved.x, 1 - solved.x.sum())
+            if np.abs(solved.fun).max() <= TOLERANCE * self.scale and shares.min() > 0:
+                mix = np.zeros(len(self.names))
+                mix[support] = shares
+                yield mix
+
+    def restricted(self, strategies: list[int]) -> SymmetricGame:
+        """The game in which there are no others."""
+        without = np.delete(self.others, strategies, axis=1).sum(axis=1) == 0
+        names = tuple(self.names[strategy] for strategy in strategies)
+        return SymmetricGame(names, self.players, self.table[np.ix_(without, strategies)])
+
+    def _told(self, mix: Floats) -> Equilibrium:
+        gains = self.gains(mix)
+        return Equilibrium(
+            dict(zip(self.names, mix.tolist(), strict=True)),
+            float(mix @ self.payoffs(mix)),
+            dict(zip(self.names, np.where(mix > 0, 0.0, gains).tolist(), strict=True)),
+            self._is_stable(mix),
+        )
+
+    def _is_stable(self, mix: Floats) -> bool:
+        """By the eigenvalues of the replicator dynamics at a rest point, within the shares' sum of one.
+
+        A strategy outside the mix grows at the rate of its gain; those of the mix by the derivatives of theirs.
+        """
+        inside = np.flatnonzero(mix)
+        outside = np.delete(np.arange(len(mix)), inside)
+        edge = -TOLERANCE * self.scale
+        if (self.gains(mix)[outside] >= edge).any():
+            return False
+        step = 1e-6
+        shifts = [np.eye(len(mix))[i] - np.eye(len(mix))[inside[-1]] for i in inside[:-1]]
+        flows = [self._flow(mix + step * shift) - self._flow(mix - step * shift) for shift in shifts]
+        if not flows:
+            return True
+        jacobian = np.array(flows)[:, inside[:-1]].T / (2 * step)
+        return bool(np.linalg.eigvals(jacobian).real.max() < -1e-7 * self.scale)
+
+    def _flow(self, mix: Floats) -> Floats:
+        return mix * self.gains(mix)
+
+
+def _filled(others: NDArray[np.int64], column: Floats) -> Floats:
+    """A column of payoffs with the unknown ones fitted; all others playing the same is the origin of the fit."""
+    terms = np.column_stack([np.ones(len(others)), others])
+    known = ~np.isnan(column)
+    if known.all():
+        return column
+    fit = np.linalg.lstsq(terms[known], column[known], rcond=None)[0]
+    return np.where(known, column, terms @ fit)

@@ -1,0 +1,115 @@
+"""Results of cross-play as tables for the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from rich.table import Table
+from rich.text import Text
+
+from evaluation.experiments.cross_play import CrossPlayResult
+from evaluation.measures.intervals import Estimate
+from evaluation.report.tables import cell, titled
+
+SHOWN_MIXES = 130
+FITTED = "payoffs of mixes that were not played are a linear fit"
+
+
+def cross_play_tables(result: CrossPlayResult) -> list[Table]:
+    """Payoffs by mix, the policies, the equilibria and rest points of the empirical game, and the scenarios."""
+    tables = [mix_table(result), player_table(result), equilibrium_table(result), rest_point_table(result)]
+    return tables + ([scenario_table(result)] if result.scenarios else [])
+
+
+def mix_table(result: CrossPlayResult) -> Table:
+    """A row a mix: its seats, what each policy is paid in them, and the root Nash welfare of all."""
+    rules = result.rules
+    press = f"{rules.message_rounds} message rounds" if rules.has_press else "no press"
+    left = max(0, len(result.mixes) - SHOWN_MIXES)
+    table = titled(
+        f"Cross-play: {rules.variant} rules, {result.map_name} map, years: {rules.years}, {press}, games a mix: "
+        f"{result.games}, mixes: {len(result.mixes)} of {result.mixes_in_all}",
+        f"mean points of a policy's seats [95% bootstrap interval]{f'; {left} more mixes: see --json' if left else ''}",
+    )
+    table.add_column("seats", no_wrap=True)
+    for policy in (*result.policies, "root Nash welfare"):
+        table.add_column(Text(policy), justify="right", overflow="fold")
+    for counts, mix in list(result.mixes.items())[:SHOWN_MIXES]:
+        paid = [cell(mix.payoffs[policy], 2, "\n") if policy in mix.payoffs else "" for policy in result.policies]
+        _add_row(table, " ".join(map(str, counts)), *paid, cell(mix.root_nash_welfare, 2, "\n"))
+    return table
+
+
+def player_table(result: CrossPlayResult) -> Table:
+    """A row a policy: alone, among others, and how it lasts."""
+    table = titled(
+        "Policies",
+        "among others: mean over the mixes with others, each counted once; rating: by who has more points at one table,"
+        " a side figure" + (f"; {FITTED}" if result.is_fitted else ""),
+    )
+    table.add_column("policy", overflow="fold")
+    for name in ("root Nash welfare alone", "points among others", "alpha-rank", "rating"):
+        table.add_column(name, justify="right")
+    for policy in result.policies:
+        alone, among = result.self_play_welfare[policy], result.mixed_payoffs[policy]
+        rank, rating = result.alpha_rank[policy], result.ratings[policy]
+        _add_row(table, policy, cell(alone), cell(among), f"{rank:.3f}", cell(rating, 0))
+    return table
+
+
+def equilibrium_table(result: CrossPlayResult) -> Table:
+    """A row a symmetric equilibrium: its shares, and how sure it is that nobody gains by leaving it."""
+    table = titled(
+        "Symmetric Nash equilibria of the empirical game",
+        "next best: what one player gains by playing the best policy outside the mix alone [95% bootstrap interval]; "
+        "where the interval reaches above 0, more games may undo the equilibrium",
+    )
+    table.add_column("mix", overflow="fold")
+    table.add_column("points", justify="right")
+    table.add_column("next best", justify="right")
+    table.add_column("stable")
+    for equilibrium, gains in zip(result.equilibria, result.gains, strict=True):
+        stable = "yes" if equilibrium.is_stable else "no"
+        row = _written(equilibrium.mix), f"{equilibrium.payoff:.2f}", _next_best(equilibrium.mix, gains), stable
+        _add_row(table, *row)
+    return table
+
+
+def rest_point_table(result: CrossPlayResult) -> Table:
+    """A row a rest point of the replicator dynamics."""
+    table = titled("Where the replicator dynamics lead", "from a lattice of mixes of all policies")
+    table.add_column("mix", overflow="fold")
+    table.add_column("part of the starts", justify="right")
+    for point in result.rest_points:
+        _add_row(table, _written(point.mix) + ("" if point.is_settled else " (still moving)"), f"{point.basin:.2f}")
+    return table
+
+
+def scenario_table(result: CrossPlayResult) -> Table:
+    """A row a scenario: a policy in some seats, a held-out player in the others."""
+    table = titled("Scenarios", "mean points a seat [95% bootstrap interval]")
+    table.add_column("background", overflow="fold")
+    table.add_column("focal policy", overflow="fold")
+    for name in ("seats", "focal per-capita return", "background's"):
+        table.add_column(name, justify="right")
+    for each in result.scenarios:
+        seats = str(each.games.counts[each.focal])
+        _add_row(table, each.background, each.focal, seats, cell(each.focal_return), cell(each.background_return))
+    return table
+
+
+def _written(mix: Mapping[str, float]) -> str:
+    """The policies that have a share: ``0.71 dove + 0.29 dumbbot``."""
+    return " + ".join(f"{share:.2f} {policy}" for policy, share in mix.items() if share >= 0.005)
+
+
+def _next_best(mix: Mapping[str, float], gains: Mapping[str, Estimate]) -> str:
+    outside = [policy for policy in gains if mix[policy] == 0]
+    if not outside:
+        return "-"
+    best = max(outside, key=lambda policy: gains[policy].value)
+    return f"{best} {cell(gains[best])}"
+
+
+def _add_row(table: Table, *cells: str) -> None:
+    table.add_row(*map(Text, cells))

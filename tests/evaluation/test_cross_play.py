@@ -1,0 +1,249 @@
+"""Cross-play: which mixes are played, who sits where, and payoffs against the records themselves."""
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from math import comb
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import evaluation
+from agents import DovePolicy
+from evaluation import CrossPlayResult, EvaluationError, GameStore
+from evaluation.cli.commands import app
+from evaluation.experiments.mixes import all_mixes, drawn_mixes
+from welfare_env import Rules, UnknownAgentError
+from welfare_env.board.toy_boards import toy_map
+
+QUICK = Rules(years=1, press=None)
+POWERS = ("AUSTRIA", "ENGLAND", "FRANCE", "GERMANY", "ITALY", "RUSSIA", "TURKEY")
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory: pytest.TempPathFactory) -> tuple[CrossPlayResult, Path]:
+    path = tmp_path_factory.mktemp("cross") / "games.sqlite"
+    with GameStore(path) as store:
+        common: dict[str, Any] = {"rules": QUICK, "store": store, "seed": 3}
+        return evaluation.cross_play(["random", "hold"], 14, background=["prosocial"], focal_seats=[2], **common), path
+
+
+def test_mixes_are_all_of_up_to_so_many_policies() -> None:
+    assert len(all_mixes(3, 7, 4)) == len(set(all_mixes(3, 7, 4))) == comb(9, 2)
+    assert set(all_mixes(6, 7, 7)) == set(all_mixes(6, 7, 6))
+    assert len(all_mixes(6, 7, 6)) == comb(12, 5)
+    assert all_mixes(5, 7, 1) == [tuple(7 * (place == own) for place in range(5)) for own in range(5)]
+    for mix in all_mixes(6, 7, 4):
+        assert sum(mix) == 7
+        assert np.count_nonzero(mix) <= 4
+    assert max(len([1 for count in mix if count]) for mix in all_mixes(6, 3, 4)) == 3  # of three seats
+
+
+def test_a_larger_share_has_the_smaller_ones_mixes() -> None:
+    small, large = (drawn_mixes(4, 7, 4, share, 5) for share in (0.2, 0.5))
+    assert set(small) < set(large) < set(drawn_mixes(4, 7, 4, 1.0, 5))
+    assert small[:4] == all_mixes(4, 7, 1)
+    assert len(small) == 4 + round(0.2 * 116)
+    assert set(drawn_mixes(4, 7, 4, 0.2, 6)) != set(small)
+
+
+def test_every_policy_sits_in_every_seat_equally_often(stored: tuple[CrossPlayResult, Path]) -> None:
+    result, _ = stored
+    assert len(result.mixes) == result.mixes_in_all == 8
+    for counts, mix in result.mixes.items():
+        for power in POWERS:
+            found = Counter(seats[power] for seats in mix.seats)
+            assert found == {name: 2 * count for name, count in zip(result.policies, counts, strict=True) if count}
+        assert all(Counter(seats.values()) == mix.counts for seats in mix.seats)
+
+
+def test_neighbours_are_drawn_anew_in_each_round_of_the_seats(stored: tuple[CrossPlayResult, Path]) -> None:
+    result, _ = stored
+    orders = {tuple(mix.seats[game].values()) for mix in [result.mixes[(4, 3)]] for game in (0, 7)}
+    assert len(orders) == 2
+
+
+def test_payoffs_are_those_of_the_records(
+    stored: tuple[CrossPlayResult, Path], rows_of: Callable[[Path], list[Any]]
+) -> None:
+    """From the store's rows alone: who sat where, and what the last phase says each has."""
+    result, path = stored
+    by_mix: dict[tuple[tuple[str, int], ...], dict[str, list[float]]] = {}
+    for row in rows_of(path):
+        seats, last = row.specification["players"], row.record["phases"][-1]["state"]["welfare"]
+        mix = tuple(sorted(Counter(seats.values()).items()))
+        for policy in set(seats.values()):
+            mine = [last[power] for power, who in seats.items() if who == policy]
+            by_mix.setdefault(mix, {}).setdefault(policy, []).append(sum(mine) / len(mine))
+    games = [*result.mixes.values(), *(scenario.games for scenario in result.scenarios)]
+    assert len(by_mix) == len(games) == 10
+    for mixed in games:
+        theirs = by_mix[tuple(sorted(mixed.counts.items()))]
+        for policy, estimate in mixed.payoffs.items():
+            assert sorted(estimate.per_game) == pytest.approx(sorted(theirs[policy]))
+            assert estimate.value == pytest.approx(np.mean(theirs[policy]))
+            assert estimate.low <= estimate.value <= estimate.high
+
+
+def test_the_empirical_game_has_the_payoffs_and_its_equilibria_have_no_gains(
+    stored: tuple[CrossPlayResult, Path],
+) -> None:
+    result, _ = stored
+    game = result.empirical_game
+    assert not result.is_fitted
+    for row, others in enumerate(game.others.tolist()):
+        for own, policy in enumerate(result.policies):
+            counts = tuple(count + (place == own) for place, count in enumerate(others))
+            assert game.table[row, own] == result.mixes[counts].payoffs[policy].value
+    assert result.equilibria
+    for equilibrium, gains in zip(result.equilibria, result.gains, strict=True):
+        share = equilibrium.mix["random"]
+        paid = dict.fromkeys(result.policies, 0.0)
+        for randoms in range(7):
+            chance = comb(6, randoms) * share**randoms * (1 - share) ** (6 - randoms)
+            paid["random"] += chance * result.mixes[(randoms + 1, 6 - randoms)].payoffs["random"].value
+            paid["hold"] += chance * result.mixes[(randoms, 7 - randoms)].payoffs["hold"].value
+        mean = share * paid["random"] + (1 - share) * paid["hold"]
+        assert equilibrium.payoff == pytest.approx(mean)
+        for policy in result.policies:
+            assert gains[policy].value == pytest.approx(paid[policy] - mean, abs=1e-9)
+            assert gains[policy].value <= 1e-9
+            assert gains[policy].n == 14
+
+
+def test_scenarios_tell_focal_seats_apart(stored: tuple[CrossPlayResult, Path]) -> None:
+    result, _ = stored
+    assert [(each.focal, each.background) for each in result.scenarios] == [
+        ("random", "prosocial"),
+        ("hold", "prosocial"),
+    ]
+    for scenario in result.scenarios:
+        assert scenario.games.counts == {scenario.focal: 2, "prosocial": 5}
+        paid, seats = scenario.games.paid, scenario.games.seats
+        mine = [
+            each[power] for each, who in zip(paid, seats, strict=True) for power in each if who[power] == scenario.focal
+        ]
+        assert len(mine) == 28
+        assert scenario.focal_return.value == pytest.approx(np.mean(mine))
+        assert scenario.background_return == scenario.games.payoffs["prosocial"]
+
+
+def test_results_are_plain_json_and_sums_of_shares(stored: tuple[CrossPlayResult, Path]) -> None:
+    result, _ = stored
+    told = json.loads(json.dumps(result.to_dict(), allow_nan=False))
+    assert told["policies"] == ["random", "hold"]
+    assert len(told["mixes"]) == 8
+    assert sum(told["alpha_rank"].values()) == pytest.approx(1)
+    assert sum(point["basin"] for point in told["rest_points"]) == pytest.approx(1)
+    assert sum(rating["value"] for rating in told["ratings"].values()) == pytest.approx(0, abs=1e-6)
+    assert told["self_play_welfare"]["hold"]["value"] == result.mixes[(0, 7)].root_nash_welfare.value
+
+
+def test_a_second_call_plays_what_is_new(tmp_path: Path, played: list[Any]) -> None:
+    with GameStore(tmp_path / "games.sqlite") as store:
+        common: dict[str, Any] = {"rules": QUICK, "store": store}
+        evaluation.self_play("hold", 7, **common)
+        first = evaluation.cross_play(["prosocial", "hold"], types=1, **common)
+        assert len(played) == 7 + 7  # hold alone was there
+        half = evaluation.cross_play(["prosocial", "hold"], share=0.5, **common)
+        assert len(played) == 14 + 3 * 7
+        again = evaluation.cross_play(["prosocial", "hold"], share=0.5, **common)
+        assert len(played) == 35
+    assert half.to_dict() == again.to_dict()
+    assert half.is_fitted
+    assert first.is_fitted
+    assert first.mixes_in_all == 2
+    assert first.to_dict()["mixed_payoffs"]["hold"]["value"] is None
+    json.dumps(first.to_dict(), allow_nan=False)
+
+
+def test_another_policy_plays_only_the_mixes_that_are_new(tmp_path: Path, played: list[Any]) -> None:
+    """On a board of two players, where three policies have six mixes and at most two policies meet."""
+    path = tmp_path / "toy.map"
+    path.write_text(toy_map("clique:2"))
+    with GameStore(tmp_path / "games.sqlite") as store:
+        common: dict[str, Any] = {"rules": Rules(years=2, press=None), "map_name": str(path), "store": store}
+        two = evaluation.cross_play(["hold", "random"], 2, **common)
+        assert len(played) == 3 * 2
+        three = evaluation.cross_play(["hold", "random", "prosocial"], 2, **common)
+        assert len(played) == 6 * 2
+    assert not three.is_fitted
+    assert {(*counts, 0): mix.payoffs for counts, mix in two.mixes.items()}.items() <= {
+        counts: mix.payoffs for counts, mix in three.mixes.items()
+    }.items()
+    assert three.empirical_game.players == 2
+
+
+def test_standard_games_pay_scores_and_mediators_have_no_part() -> None:
+    rules = Rules(variant="standard", years=1, press=None)
+    result = evaluation.cross_play(["dumbbot", "hold"], share=0.1, rules=rules)
+    (mix,) = [mix for mix in result.mixes.values() if len(mix.counts) == 2]
+    assert mix.paid == tuple(game.scores for game in mix.measures)
+    json.dumps(result.to_dict(), allow_nan=False)
+    spoken = Rules(years=1, press="tokens", message_rounds=1, mediator=True)
+    result = evaluation.cross_play(["prosocial", "hold"], share=0.1, rules=spoken)
+    assert all(tuple(seats) == POWERS for mix in result.mixes.values() for seats in mix.seats)
+
+
+def test_objects_without_a_name_are_numbered_where_they_look_alike() -> None:
+    one, other, third = DovePolicy(), DovePolicy(), DovePolicy()
+    result = evaluation.cross_play([one, other], types=1, rules=QUICK, background=[third])
+    (scenario, _) = result.scenarios
+    assert len({*result.policies, scenario.background}) == 3
+    assert list(scenario.games.counts.values()) == [1, 6]
+    assert result.mixes[(7, 0)].counts.keys() != result.mixes[(0, 7)].counts.keys()
+
+
+@pytest.mark.parametrize(
+    ("policies", "options", "error", "words"),
+    [
+        (["dove", "hold"], {"games": 5}, EvaluationError, "multiple of 7, such as 7"),
+        (["dove", "hold"], {"games": 0}, EvaluationError, "games=0"),
+        (["dove", "hold"], {"games": True}, EvaluationError, "games=True"),
+        (["dove"], {}, EvaluationError, "2 to 10 policies"),
+        ("dove", {}, EvaluationError, "2 to 10 policies"),
+        (["dove"] * 11, {}, EvaluationError, "2 to 10 policies"),
+        (["dove", "dove:"], {}, EvaluationError, "dove is there twice"),
+        (["dove", "dove"], {}, EvaluationError, "dove is there twice"),
+        (["dove", "dvoe"], {}, UnknownAgentError, "did you mean"),
+        (["dove", "hold"], {"share": 0}, EvaluationError, "share=0"),
+        (["dove", "hold"], {"share": float("nan")}, EvaluationError, "share=nan"),
+        (["dove", "hold"], {"share": True}, EvaluationError, "share=True"),
+        (["dove", "hold"], {"types": 0}, EvaluationError, "types=0"),
+        (["dove", "hold"], {"background": ["dove"]}, EvaluationError, "held out"),
+        (["dove", "hold"], {"background": ["dove:"]}, EvaluationError, "held out"),
+        (["dove", "hold"], {"background": "prosocial"}, EvaluationError, "background='prosocial'"),
+        (["dove", "hold"], {"background": ["random"], "focal_seats": [7]}, EvaluationError, "focal_seats=7"),
+        (["dove", "hold"], {"background": ["random"], "focal_seats": 1}, EvaluationError, "focal_seats=1"),
+        (["dove", "hold"], {"seats": "around"}, EvaluationError, "seats='around'"),
+        (["dove", "hold"], {"shares": 1}, TypeError, "did you mean .share"),
+    ],
+)
+def test_what_makes_no_sense_is_told_before_any_game(
+    policies: Any, options: dict[str, Any], error: type[Exception], words: str, played: list[Any]
+) -> None:
+    with pytest.raises(error, match=words):
+        evaluation.cross_play(policies, **options)
+    assert played == []
+
+
+def test_drawn_seats_take_any_number_of_games() -> None:
+    result = evaluation.cross_play(["prosocial", "hold"], 2, share=0.1, seats="drawn", rules=QUICK)
+    assert result.games == 2
+
+
+def test_the_command(tmp_path: Path) -> None:
+    common = ["cross-play", "prosocial", "hold", "--years", "1", "--message-rounds", "0", "--workers", "1"]
+    common += ["--store", str(tmp_path / "games.sqlite"), "--background", "dove", "--share", "0.3"]
+    shown = CliRunner().invoke(app, common)
+    assert shown.exit_code == 0, shown.output
+    for words in ("mixes: 4 of 8", "alpha-rank", "Nash equilibria", "replicator", "focal per-capita return"):
+        assert words in " ".join(shown.output.split())
+    told = CliRunner().invoke(app, [*common, "--json"])
+    assert json.loads(told.stdout)["scenarios"][0]["background"] == "dove"
+    wrong = CliRunner().invoke(app, [*common, "--games", "3"])
+    assert wrong.exit_code == 2
+    assert "multiple of 7" in wrong.output

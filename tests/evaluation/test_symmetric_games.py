@@ -1,0 +1,253 @@
+"""Symmetric games as tables: equilibria, dynamics and ratings, against hand-solved games and other computations."""
+
+import itertools
+from collections.abc import Callable
+from math import comb
+
+import numpy as np
+import pygambit
+import pytest
+from numpy.typing import NDArray
+
+from evaluation.measures.evolution import alpha_rank, log_fixation, replicator, rest_points, stationary
+from evaluation.measures.ratings import ratings, won
+from evaluation.measures.symmetric_game import GameTableError, SymmetricGame, compositions
+
+Floats = NDArray[np.float64]
+
+
+def game_of(pay: Callable[[int, tuple[int, ...]], float], number: int, players: int) -> SymmetricGame:
+    """From the payoff of a strategy when the others are dealt so."""
+    table = [[pay(own, others) for own in range(number)] for others in compositions(players - 1, number)]
+    return SymmetricGame(tuple("ABCDEFGH"[:number]), players, np.array(table, dtype=float))
+
+
+def random_game(seed: int, number: int, players: int) -> SymmetricGame:
+    rng = np.random.default_rng(seed)
+    return game_of(lambda own, others: rng.normal(), number, players)
+
+
+def matrix_game(matrix: list[list[float]]) -> SymmetricGame:
+    return game_of(lambda own, others: matrix[own][others.index(1)], len(matrix), 2)
+
+
+def by_profiles(game: SymmetricGame, mix: Floats) -> Floats:
+    """Payoffs against the mix, by a sum over every profile of the other players."""
+    number = len(game.names)
+    rows = {counts: row for row, counts in enumerate(compositions(game.players - 1, number))}
+    paid = np.zeros(number)
+    for profile in itertools.product(range(number), repeat=game.players - 1):
+        counts = tuple(profile.count(strategy) for strategy in range(number))
+        paid += np.prod(mix[list(profile)]) * game.table[rows[counts]]
+    return paid
+
+
+def in_gambit(game: SymmetricGame) -> pygambit.Game:
+    number, players = len(game.names), game.players
+    rows = {counts: row for row, counts in enumerate(compositions(players - 1, number))}
+    arrays = [np.zeros((number,) * players) for _ in range(players)]
+    for profile in itertools.product(range(number), repeat=players):
+        for player, own in enumerate(profile):
+            others = profile[:player] + profile[player + 1 :]
+            counts = tuple(others.count(strategy) for strategy in range(number))
+            arrays[player][profile] = game.table[rows[counts], own]
+    return pygambit.StrategicGame.from_arrays(*arrays)
+
+
+def mixes(game: SymmetricGame) -> Floats:
+    return np.array([list(found.mix.values()) for found in game.equilibria])
+
+
+def test_compositions_are_all_and_once() -> None:
+    found = list(compositions(7, 4))
+    assert len(found) == len(set(found)) == comb(10, 3)
+    assert {sum(counts) for counts in found} == {7}
+    assert found[0] == (7, 0, 0, 0)
+
+
+@pytest.mark.parametrize(("number", "players"), [(2, 7), (3, 4), (4, 3)])
+def test_payoffs_against_a_mix_are_the_sum_over_all_profiles(number: int, players: int) -> None:
+    game = random_game(1, number, players)
+    batch = np.random.default_rng(2).dirichlet(np.ones(number), size=3)
+    np.testing.assert_allclose(game.payoffs(batch), [by_profiles(game, mix) for mix in batch], atol=1e-12)
+
+
+def test_a_chicken_of_seven_solved_by_hand() -> None:
+    """Whoever plays A gets 1 if nobody else does, else -1; B is worth 0. Alone with chance q^6 = 1/2."""
+    game = game_of(lambda own, others: 0.0 if own else (1.0 if others[0] == 0 else -1.0), 2, 7)
+    (found,) = game.equilibria
+    share = 1 - 0.5 ** (1 / 6)
+    assert found.mix["A"] == pytest.approx(share, abs=1e-9)
+    assert found.payoff == pytest.approx(0, abs=1e-9)
+    assert found.is_stable
+    (rest,) = rest_points(game)
+    assert rest.is_settled
+    assert rest.mix["A"] == pytest.approx(share, abs=1e-4)
+
+
+def test_a_stag_hunt_of_seven_solved_by_hand() -> None:
+    """A pays 2 only when all play it; B pays 1: both pure, and the mix of 2 p^6 = 1, which is unstable."""
+    game = game_of(lambda own, others: 1.0 if own else 2.0 * (others[0] == 6), 2, 7)
+    found = {round(each.mix["A"], 9): each for each in game.equilibria}
+    assert sorted(found) == [0.0, pytest.approx(0.5 ** (1 / 6), abs=1e-8), 1.0]
+    assert [found[share].is_stable for share in sorted(found)] == [True, False, True]
+    assert {point.mix["A"] > 0.5 for point in rest_points(game)} == {True, False}
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize(("number", "players"), [(2, 7), (3, 7), (4, 4)])
+def test_nobody_gains_by_leaving_an_equilibrium(seed: int, number: int, players: int) -> None:
+    game = random_game(seed, number, players)
+    assert game.equilibria or number > 2
+    for found in game.equilibria:
+        mix = np.array(list(found.mix.values()))
+        assert mix.sum() == pytest.approx(1)
+        paid = by_profiles(game, mix)
+        assert paid.max() - mix @ paid < 1e-7
+        assert found.payoff == pytest.approx(mix @ paid)
+        assert list(found.gains.values()) == pytest.approx((paid - mix @ paid).tolist(), abs=1e-7)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_two_strategies_have_all_equilibria_that_a_fine_grid_shows(seed: int) -> None:
+    game = random_game(seed, 2, 7)
+    shares = np.linspace(0, 1, 20001)
+    paid = game.payoffs(np.column_stack([shares, 1 - shares]))
+    difference = paid[:, 0] - paid[:, 1]
+    crossings = np.count_nonzero(np.diff(np.sign(difference)))
+    assert len(game.equilibria) == crossings + (difference[0] <= 0) + (difference[-1] >= 0)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_matrix_games_have_the_symmetric_equilibria_that_gambit_finds(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    matrix = rng.integers(-9, 10, size=(3, 3)) + np.diag([0.25, 0.5, 0.125])
+    game = matrix_game(matrix.tolist())
+    arrays = np.vectorize(lambda x: pygambit.Rational(int(8 * x), 8))(matrix)
+    table = pygambit.StrategicGame.from_arrays(arrays, arrays.T)
+    theirs = pygambit.nash.enummixed_solve(table, rational=True).equilibria
+    pairs = [[[float(share) for _, share in found[player]] for player in table.players] for found in theirs]
+    symmetric = sorted(one for one, other in pairs if np.allclose(one, other))
+    np.testing.assert_allclose(sorted(mixes(game).tolist()), symmetric, atol=1e-7)
+
+
+@pytest.mark.parametrize(("seed", "number", "players"), [(0, 2, 7), (1, 2, 7), (0, 3, 5), (3, 3, 5)])
+def test_gambit_finds_no_regret_in_games_of_many_players(seed: int, number: int, players: int) -> None:
+    game = random_game(seed, number, players)
+    theirs = in_gambit(game)
+    for found in game.equilibria:
+        profile = theirs.mixed_strategy_profile([list(found.mix.values())] * players)
+        assert float(profile.max_regret()) < 1e-6
+
+
+def test_replicator_stays_at_rest_points_and_moves_uphill_elsewhere() -> None:
+    game = random_game(3, 3, 7)
+    for found in game.equilibria:
+        mix = np.array([list(found.mix.values())])
+        if found.is_stable:
+            np.testing.assert_allclose(replicator(game, mix, 50.0), mix, atol=1e-5)
+    step = 1e-4
+    start = np.array([[0.2, 0.3, 0.5]])
+    moved = (replicator(game, start, step) - start) / step
+    paid = by_profiles(game, start[0])
+    np.testing.assert_allclose(moved[0], start[0] * (paid - start[0] @ paid), rtol=1e-2, atol=1e-3)
+
+
+def test_basins_sum_to_one_and_settled_points_rest() -> None:
+    for seed in range(4):
+        game = random_game(seed, 3, 7)
+        points = rest_points(game)
+        assert sum(point.basin for point in points) == pytest.approx(1)
+        for point in points:
+            mix = np.array(list(point.mix.values()))
+            if point.is_settled:
+                assert np.abs(mix * (by_profiles(game, mix) - mix @ by_profiles(game, mix))).max() < 1e-3
+
+
+def test_takeovers_by_a_neutral_mutant_and_by_solving_the_moran_chain() -> None:
+    flat = game_of(lambda own, others: 1.0, 2, 3)
+    assert np.exp(log_fixation(flat, 0, 1, 5.0, 10)) == pytest.approx(0.1)
+    game = random_game(0, 2, 3)
+    size, intensity = 8, 0.7
+    chain = np.eye(size + 1)
+    for mutants in range(1, size):
+        paid = np.zeros(2)
+        people = [0] * mutants + [1] * (size - mutants)
+        for own in (0, 1):
+            rest = list(people)
+            rest.remove(own)
+            groups = list(itertools.combinations(rest, 2))
+            rows = {counts: row for row, counts in enumerate(compositions(2, 2))}
+            paid[own] = np.mean([game.table[rows[(g.count(0), g.count(1))], own] for g in groups])
+        up = 1 / (1 + np.exp(-intensity * (paid[0] - paid[1])))
+        chain[mutants, [mutants - 1, mutants, mutants + 1]] = (1 - up) / 2, 0.5, up / 2
+    absorbed = np.linalg.matrix_power(chain, 100_000)[1, size]
+    assert np.exp(log_fixation(game, 0, 1, intensity, size)) == pytest.approx(absorbed, rel=1e-6)
+
+
+def test_the_stationary_distribution_is_that_of_the_chain() -> None:
+    rng = np.random.default_rng(0)
+    rates = rng.uniform(0, 0.2, size=(4, 4))
+    np.fill_diagonal(rates, 0)
+    chain = rates + np.diag(1 - rates.sum(axis=1))
+    with np.errstate(divide="ignore"):
+        found = stationary(np.log(rates))
+    np.testing.assert_allclose(found @ chain, found, atol=1e-12)
+    assert found.sum() == pytest.approx(1)
+
+
+def test_alpha_rank_of_known_games() -> None:
+    scissors = matrix_game([[0, -1, 1], [1, 0, -1], [-1, 1, 0]])
+    assert list(alpha_rank(scissors).values()) == pytest.approx([1 / 3] * 3)
+    dilemma = matrix_game([[3, 0], [5, 1]])
+    assert alpha_rank(dilemma)["B"] > 0.999
+    seven = game_of(lambda own, others: float(own), 3, 7)
+    assert alpha_rank(seven, 100.0)["C"] > 0.999  # rates that no float holds
+    assert alpha_rank(seven, 0.0) == pytest.approx(dict.fromkeys("ABC", 1 / 3))
+
+
+def test_unknown_payoffs_are_fitted_where_payoffs_are_linear_exactly() -> None:
+    def pay(own: int, others: tuple[int, ...]) -> float:
+        return own + 2.0 * others[0] - 3.0 * others[2] * (own == 1)
+
+    whole = game_of(pay, 3, 7)
+    known: dict[tuple[int, ...], list[float]] = {}
+    for counts in list(compositions(7, 3))[::2]:
+        rows = [tuple(np.array(counts) - np.eye(3, dtype=int)[own]) for own in range(3)]
+        known[counts] = [pay(own, rows[own]) if counts[own] else np.nan for own in range(3)]
+    np.testing.assert_allclose(SymmetricGame.of("ABC", known).table, whole.table, atol=1e-9)
+
+
+def test_where_all_pay_the_same_only_the_pure_ones_are_told() -> None:
+    game = game_of(lambda own, others: 4.0, 3, 7)
+    assert sorted(mixes(game).tolist())[-1] == [1.0, 0.0, 0.0]
+    assert not any(found.is_stable for found in game.equilibria)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda: SymmetricGame(("A", "B"), 7, np.zeros((6, 2))),
+        lambda: SymmetricGame(("A", "B"), 2, np.array([[1.0, np.nan], [0, 0]])),
+        lambda: SymmetricGame.of("AB", {}),
+        lambda: SymmetricGame.of("AB", {(1, 1): [0, 0], (2, 1): [0, 0]}),
+        lambda: SymmetricGame.of("AB", {(2, 0): [1, np.nan]}),
+        lambda: replicator(random_game(0, 2, 2), np.array([[0.5, 0.6]]), 1.0),
+        lambda: alpha_rank(random_game(0, 2, 7), population=3),
+        lambda: alpha_rank(random_game(0, 2, 7), intensity=float("nan")),
+    ],
+)
+def test_wrong_tables_are_refused(wrong: Callable[[], object]) -> None:
+    with pytest.raises(GameTableError):
+        wrong()
+
+
+def test_ratings_follow_odds_and_ties() -> None:
+    seats = {"FRANCE": "a", "ITALY": "b", "TURKEY": "b"}
+    wins = won({"FRANCE": 3.0, "ITALY": 1.0, "TURKEY": 3.0}, seats, ["a", "b"])
+    assert wins.tolist() == [[0, 1.5], [0.5, 0]]
+    many = np.repeat(np.array([[[0, 10.0], [1.0, 0]]]), 1000, axis=0)
+    told = ratings(many, ["a", "b"], 0)
+    assert told["a"].value - told["b"].value == pytest.approx(400, abs=1)
+    assert told["a"].low == pytest.approx(told["a"].high)
+    assert ratings(many[:1], ["a", "b"], 0)["a"].has_interval is False
