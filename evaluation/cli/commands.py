@@ -1,4 +1,4 @@
-"""Commands of evaluation: ``welfare-env self-play``, ``exploitability``, ``cross-play``, ``experiment``, ``games`` ..."""
+"""Commands of evaluation: ``welfare-env self-play``, ``exploitability``, ``cross-play``, ``experiment`` and more."""
 
 from __future__ import annotations
 

@@ -358,7 +358,7 @@ def _measured(
     names: Mapping[Spec, str],
 ) -> MixedGames:
     powers = setting.board.powers  # a mediator has no part in the mix
-    measures = tuple(measure(record) for record in records)
+    measures = tuple(measure(record, published=setting.published) for record in records)
     seats = tuple({power: names[policy] for power, policy in spec.players if power in powers} for spec in specs)
     points = [game.welfare_per_year if setting.played.is_welfare else game.scores for game in measures]
     paid = tuple({power: each[power] for power in powers} for each in points)
