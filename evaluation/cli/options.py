@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Optional
 import typer
 
 import evaluation
+from agents.files import shown
 from agents.progress import metered
 from agents.specs import ProfileLike, read_profile
 from evaluation.measures.lm_usage import spent
-from evaluation.measures.rows import Row
+from evaluation.measures.rows import Row, TableError
 from evaluation.play.store import DEFAULT_PATH, GameStore
 from evaluation.report.table_files import check_csv, check_parquet, write_csv, write_parquet
 from welfare_env import Rules
@@ -159,8 +160,10 @@ class TableOptions:
         """That the files can be written, before anything is played.
 
         Raises:
-            TableError: they cannot, or a package is missing.
+            TableError: they cannot, are one file, or a package is missing.
         """
+        if self.csv is not None and self.csv == self.parquet:
+            raise TableError(f"{shown(self.csv)}: give --csv and --parquet files of their own")
         if self.csv is not None:
             check_csv(self.csv)
         if self.parquet is not None:

@@ -85,7 +85,10 @@ def _write(node: object, written: list[str], with_texts: bool) -> None:
     Args:
         with_texts: whether to write statements that are only a text, as docstrings are.
     """
-    if isinstance(node, ast.AST):
+    if isinstance(node, ast.JoinedStr):  # Python 3.12 ends the {width} of f"{x:{width}}" with an empty text
+        written.append("JoinedStr")
+        _write([part for part in node.values if getattr(part, "value", None) != ""], written, with_texts)
+    elif isinstance(node, ast.AST):
         written.append(f"{type(node).__name__}(")
         for name, value in ast.iter_fields(node):
             if value is not None and value != []:

@@ -199,13 +199,16 @@ class GameStore:
         return [self._told(*row) for row in rows]
 
     def keys(self) -> list[str]:
-        """The keys of all games, those of damaged ones included, the oldest game first.
+        """The keys of all games, the oldest game first; not what a damaged row has in place of a key.
 
         Raises:
             StoreError: the file cannot be read.
         """
+        return [key for key in self._raw_keys() if is_whole_key(key)]
+
+    def _raw_keys(self) -> list[Any]:
         with self._connection() as connection:
-            return [str(key) for (key,) in connection.execute("SELECT key FROM games ORDER BY created, key")]
+            return [key for (key,) in connection.execute("SELECT key FROM games ORDER BY created, key")]
 
     def merge(self, path: str | os.PathLike[str], keys: Sequence[str] | None = None) -> Copied:
         """Copy games from another store into this one. Nothing that is here is changed, nothing there is.
@@ -230,7 +233,7 @@ class GameStore:
             return target._take(self, keys)
 
     def _take(self, source: GameStore, keys: Sequence[str] | None) -> Copied:
-        there = source.keys()
+        there = source._raw_keys()
         if unknown := [key for key in keys or () if key not in there]:
             raise StoreError(f"{shown(source.path)}: there is no game {unknown[0]!r:.80}")
         if self.path.exists() and self.path.samefile(source.path):
@@ -242,7 +245,7 @@ class GameStore:
             self._insert(rows, copied)
         return copied
 
-    def _sound_row(self, key: str, copied: Copied) -> tuple[Any, ...] | None:
+    def _sound_row(self, key: Any, copied: Copied) -> tuple[Any, ...] | None:
         """A row as it lies in the file; None where it is damaged, which is noted, or gone."""
         with self._connection() as connection:
             row: tuple[Any, ...] | None = connection.execute(
@@ -253,7 +256,7 @@ class GameStore:
                 self._told(row[0], row[1], row[4])
                 self._unpack(key, row[2], row[3])
         except StoreError as error:
-            copied.damaged[key] = str(error)
+            copied.damaged[str(key)] = str(error)
             return None
         return row
 

@@ -13,6 +13,7 @@ import agents
 import evaluation
 from evaluation import GameStore
 from evaluation.cli.commands import app
+from evaluation.cli.options import TableOptions
 from evaluation.measures.metrics import measure
 from evaluation.measures.rows import TableError, game_rows, same_columns
 from evaluation.report.table_files import check_csv, check_parquet, write_csv, write_parquet
@@ -207,6 +208,8 @@ def test_a_table_that_cannot_be_written_is_told_before_a_game(option: str, tmp_p
     assert not (tmp_path / "s.sqlite").exists()
     with pytest.raises(TableError, match="cannot be written"):
         check_csv(Path("a\0b"))
+    with pytest.raises(TableError, match="files of their own"):
+        TableOptions(tmp_path / "a", tmp_path / "a").check()
 
 
 def test_tables_of_standard_games_show_scores(tmp_path: Path) -> None:

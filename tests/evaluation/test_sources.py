@@ -82,6 +82,15 @@ def test_docstrings_comments_and_layout_keep_the_keys(copy: Copy) -> None:
     assert copy.sources().digest_of_all != CODE_DIGEST  # which is about a change while games are played
 
 
+def test_digests_are_the_same_with_every_version_of_python() -> None:
+    source = (
+        b'"""A."""\nasync def f(x: int = 1, *, y="", **z) -> None:\n    return f"{x:{y}} {x!r:>5}", b"", 1e9, 2j, ...\n'
+    )
+    assert (
+        read_code(source, "").digest == "53357ae16066468c72f41d26ad3a77ad66b75f9a23d256e6cc341d8396891faa"
+    )  # by 3.11, and the same by 3.12 and 3.13
+
+
 def test_docstrings_that_the_code_reads_do_count() -> None:
     plain, reading = b'"""%s"""\nx = 1\n', b'"""%s"""\nx = __doc__\n'
     assert read_code(plain % b"a", "").digest == read_code(plain % b"b", "").digest

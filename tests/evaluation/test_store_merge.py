@@ -106,8 +106,10 @@ def test_a_game_under_anothers_key_is_left_out(ours: GameStore, theirs: Path) ->
     change(theirs, "UPDATE games SET key = ? WHERE key = ?", "0" * 64, key(7))
     change(theirs, "UPDATE games SET key = ? WHERE key = ?", b"\xff", key(8))
     copied = ours.merge(theirs)
-    assert "0" * 64 in copied.damaged
+    assert set(copied.damaged) == {"0" * 64, str(b"\xff")}
     assert len(copied.added) == 43
+    with GameStore(theirs) as store:
+        assert len(store.keys()) == 49
 
 
 def test_some_games_only(ours: GameStore, theirs: Path, tmp_path: Path) -> None:
