@@ -13,7 +13,8 @@ from pathlib import Path
 runpy.run_path(str(Path(__file__).parents[1] / "agents" / "_shadow.py"))["check"]("evaluation")
 
 from evaluation.checks import EvaluationError  # noqa: E402
-from evaluation.experiments.exploitability import ExploitabilityResult, exploitability  # noqa: E402
+from evaluation.experiments.exploitability import exploitability  # noqa: E402
+from evaluation.experiments.exploitability_result import ExploitabilityResult  # noqa: E402
 from evaluation.experiments.programs import ProgramExploitabilityResult  # noqa: E402
 from evaluation.experiments.self_play import SelfPlayResult, self_play  # noqa: E402
 from evaluation.measures.coalitions import COALITIONS  # noqa: E402 (after the check)

@@ -12,9 +12,10 @@ import typer
 
 import evaluation
 from agents.command_options import with_options
-from agents.specs import usages
+from agents.specs import ProfileLike, read_profile, usages
 from evaluation.cli.console import errors_told, print_json, table_console
 from evaluation.cli.options import CORES, GameOptions, Json, Kept, Processes, RunOptions, Seed, Store
+from evaluation.experiments.deviators import read_deviators
 from evaluation.experiments.exploitability import resolve_coalitions
 from evaluation.measures.lm_usage import usage_table
 from evaluation.play.store import DEFAULT_PATH
@@ -83,8 +84,11 @@ def exploitability(
     play: GameOptions,
     run: RunOptions,
     deviator: Annotated[
-        Optional[str],  # noqa: UP045 (typer reads it)
-        typer.Option(help="What the coalition plays.", show_default="exploiter:nice=POLICY,attack=dumbbot"),
+        Optional[list[str]],  # noqa: UP045 (typer reads it)
+        typer.Option(
+            help="What the coalition plays; may be given several times. portfolio: all that come with the package.",
+            show_default="exploiter:nice=POLICY,attack=dumbbot",
+        ),
     ] = None,
     coalitions: Annotated[
         str,
@@ -97,16 +101,20 @@ def exploitability(
         setting = play.setting()
         board = load_board(play.map_name)
         chosen = _coalitions(coalitions, board.powers)
-        total = play.games * (1 + len(resolve_coalitions(board, chosen)))
-        with run.playing([policy, deviator or policy], total) as means:
+        profile = read_profile(policy)
+        deviators = read_deviators(deviator or None, profile, policy, evaluation.Setting(**setting))
+        total = play.games * (1 + len(deviators) * len(resolve_coalitions(board, chosen)))
+        playing: list[ProfileLike] = [profile, *(attacker for each in deviators for attacker in each.policies)]
+        with run.playing(playing, total) as means:
             result = evaluation.exploitability(
-                policy, play.games, deviator=deviator, coalitions=chosen, **setting, **means
+                policy, play.games, deviator=deviator or None, coalitions=chosen, **setting, **means
             )
         if as_json:
             print_json(result.to_dict())
             return
         console = table_console()
-        console.print(exploitability_table([result], [coalitions]), coalition_table(result))
+        console.print(exploitability_table([result], [coalitions]))
+        console.print(*map(coalition_table, result.by_deviator.values()))
         if result.usage is not None:
             console.print(usage_table([(f"{policy} and deviators", result.usage)]))
 

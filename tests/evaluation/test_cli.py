@@ -185,6 +185,7 @@ def test_exploitability_prints_the_same_numbers_as_table_and_as_json(cli: Callab
         "prosocial",
         "france,Germany + TURKEY",
         cells(plain["exploitability"], 2),
+        cells(plain["corrected"], 2),
         " + ".join(plain["best"]),
     ]
     alone, pair = plain["coalitions"]
@@ -205,6 +206,20 @@ def test_json_is_that_of_the_library(cli: Callable[..., Outcome]) -> None:
         "random", 2, deviator="dumbbot", coalitions="pairs", seed=5, rules=rules, map_name="pure"
     )
     assert plain == library.to_dict()
+
+
+def test_several_deviators(cli: Callable[..., Outcome]) -> None:
+    deviators = ("hold", "prosocial", "dumbbot")
+    options = (*(word for each in deviators for word in ("--deviator", each)), "--games", "2", *QUICK)
+    table = cli("exploitability", "random", *options)
+    plain = cli("exploitability", "random", *options, "--json").json
+    library = evaluation.exploitability(
+        "random", 2, deviator=deviators, rules=Rules(years=1, message_rounds=0), map_name="pure"
+    )
+    assert plain == library.to_dict()
+    value = [cells(plain[name], 2) for name in ("exploitability", "corrected")]
+    assert table.rows()[0] == ["random", "singles", plain["deviator"], *value, " + ".join(plain["best"])]
+    assert [name for name in deviators if f"Deviator {name}" in table.out] == list(deviators)
 
 
 def test_games_of_tokens(cli: Callable[..., Outcome]) -> None:
@@ -251,7 +266,8 @@ def test_brackets_in_paths_are_shown_as_they_are(cli: Callable[..., Outcome], tm
 
 def test_brackets_in_cells_are_shown_as_they_are() -> None:
     result = evaluation.exploitability("hold", 1, coalitions=["FRANCE"], rules=Rules(years=1, message_rounds=0))
-    told = replace(result, profile="[i]hold[/i]", deviator="[b]dove[/b]", map_name="[u]")
+    attacks = {"[b]dove[/b]": result.deviating}
+    told = replace(result, profile="[i]hold[/i]", attacks=attacks, map_name="[u]")
     console = Console(width=200, record=True, file=io.StringIO())
     console.print(exploitability_table([told], ["[s]singles"]), coalition_table(told))
     text = console.export_text()
