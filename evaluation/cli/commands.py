@@ -17,7 +17,7 @@ from evaluation.cli.console import errors_told, print_json, table_console
 from evaluation.cli.options import CORES, GameOptions, Json, Kept, Processes, RunOptions, Seed, Store
 from evaluation.experiments.deviators import read_deviators
 from evaluation.experiments.exploitability import resolve_coalitions
-from evaluation.measures.lm_usage import usage_table
+from evaluation.measures.lm_usage import LMUsage, usage_table
 from evaluation.play.store import DEFAULT_PATH
 from evaluation.play.stored_games import choose, conditions, open_store, save, saved_games, told
 from evaluation.report.message_tables import talk_tables, talks
@@ -94,6 +94,17 @@ def exploitability(
         str,
         typer.Option(help="singles or pairs (the paper's), all-singles, all-pairs, or e.g. FRANCE,ENGLAND+TURKEY."),
     ] = "singles",
+    precision: Annotated[
+        Optional[float],  # noqa: UP045 (typer reads it)
+        typer.Option(
+            help="Play on until the corrected interval is at most so wide, in points a year.", show_default="no"
+        ),
+    ] = None,
+    most_games: Annotated[int, typer.Option(min=1, help="Where to stop all the same.")] = 200,
+    witness: Annotated[
+        Optional[Path],  # noqa: UP045 (typer reads it)
+        typer.Option(help="A file: save a typical game of the best coalition there, for `welfare_env.Game.load`."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """What the best coalition gains, in welfare points a year, by leaving a profile for a deviating policy."""
@@ -103,12 +114,23 @@ def exploitability(
         chosen = _coalitions(coalitions, board.powers)
         profile = read_profile(policy)
         deviators = read_deviators(deviator or None, profile, policy, evaluation.Setting(**setting))
-        total = play.games * (1 + len(deviators) * len(resolve_coalitions(board, chosen)))
+        total = (play.games if precision is None else most_games) * (
+            1 + len(deviators) * len(resolve_coalitions(board, chosen))
+        )
         playing: list[ProfileLike] = [profile, *(attacker for each in deviators for attacker in each.policies)]
         with run.playing(playing, total) as means:
             result = evaluation.exploitability(
-                policy, play.games, deviator=deviator or None, coalitions=chosen, **setting, **means
+                policy,
+                play.games,
+                deviator=deviator or None,
+                coalitions=chosen,
+                precision=precision,
+                most_games=most_games,
+                **setting,
+                **means,
             )
+        if witness is not None:
+            result.save_witness(witness)
         if as_json:
             print_json(result.to_dict())
             return
@@ -116,7 +138,7 @@ def exploitability(
         console.print(exploitability_table([result], [coalitions]))
         console.print(*map(coalition_table, result.by_deviator.values()))
         if result.usage is not None:
-            console.print(usage_table([(f"{policy} and deviators", result.usage)]))
+            console.print(usage_table(_parts(result)))
 
 
 @app.command()
@@ -198,6 +220,13 @@ def messages(
             table_console().print(*talk_tables(rows))
         else:
             print(f"{store} holds no games yet")
+
+
+def _parts(result: evaluation.ExploitabilityResult) -> list[tuple[str, LMUsage]]:
+    """Language models told apart by who plays them."""
+    return [
+        (f"{part}: {model}", usage) for part, models in result.usage_by_part.items() for model, usage in models.items()
+    ]
 
 
 def _coalitions(text: str, powers: Sequence[str]) -> str | list[list[str]]:

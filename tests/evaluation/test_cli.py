@@ -26,6 +26,7 @@ from evaluation.play.games import CODE_DIGEST, code_digest
 from evaluation.report.tables import coalition_table, exploitability_table
 from welfare_env import Rules
 from welfare_env.board.toy_boards import toy_map
+from welfare_env.game.record import load_record
 
 CODE = Path(evaluation.__file__).parents[1]
 QUICK = ("--years", "1", "--message-rounds", "0", "--map", "pure", "--workers", "1")
@@ -220,6 +221,14 @@ def test_several_deviators(cli: Callable[..., Outcome]) -> None:
     value = [cells(plain[name], 2) for name in ("exploitability", "corrected")]
     assert table.rows()[0] == ["random", "singles", plain["deviator"], *value, " + ".join(plain["best"])]
     assert [name for name in deviators if f"Deviator {name}" in table.out] == list(deviators)
+
+
+def test_precision_and_a_witness(cli: Callable[..., Outcome], tmp_path: Path) -> None:
+    options = ("--deviator", "dumbbot", "--coalitions", "FRANCE", *QUICK)
+    stop = ("--precision", "0.0001", "--most-games", "11", "--witness", str(tmp_path / "game.json"))
+    plain = cli("exploitability", "random", *options, *stop, "--json").json
+    assert plain["games"] == 11
+    assert load_record(tmp_path / "game.json")["welfare_env"]["seed"] == plain["witness"]["seed"]
 
 
 def test_games_of_tokens(cli: Callable[..., Outcome]) -> None:

@@ -1,16 +1,19 @@
 """Several deviators: which there are, what is told of each, and the choice of the best."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from agents import HoldPolicy
 from agents.specs import read_profile
-from evaluation import EvaluationError, GameSpec, Setting, exploitability
+from evaluation import EvaluationError, GameSpec, Setting, exploitability, measure
 from evaluation.experiments import deviators as ours
 from evaluation.experiments.deviators import default_deviator, portfolio, prompted_exploiter, read_deviators
-from welfare_env import Rules, UnknownAgentError
+from evaluation.experiments.stopping import further_games
+from evaluation.measures.intervals import Estimate
+from welfare_env import Game, Rules, UnknownAgentError
 
 QUICK = Rules(years=1, message_rounds=0)
 SHORT = Rules(years=3, message_rounds=0)
@@ -111,3 +114,109 @@ def test_wrong_deviators_are_named_before_any_game(
     with pytest.raises(error, match=words):
         exploitability("hold", 1, deviator=deviator, rules=QUICK)
     assert played == []
+
+
+# A game that shows it
+
+
+def test_the_witness_is_a_typical_game_of_the_best(tmp_path: Path) -> None:
+    result = exploitability("random", 5, deviator=["hold", "dumbbot"], **COMMON)
+    witness = result.witness
+    assert (witness.deviator, witness.coalition) == (result.deviator, result.best)
+    gains = result.value.per_game
+    assert witness.gain == gains[witness.game]
+    assert abs(witness.gain - sum(gains) / 5) == min(abs(gain - sum(gains) / 5) for gain in gains)
+    assert measure(witness.record, witness.coalition) == result.deviating[result.best][witness.game]
+    assert witness.record["welfare_env"]["seed"] == witness.seed
+    result.save_witness(tmp_path / "game.json")
+    game = Game.load(tmp_path / "game.json")
+    assert game.welfare["FRANCE"] == witness.record["phases"][-1]["state"]["welfare"]["FRANCE"]
+    assert result.to_dict()["witness"]["coalition"] == list(result.best)
+
+
+def test_every_attack_has_its_witness() -> None:
+    result = exploitability("random", 2, deviator=["hold", "dumbbot"], **COMMON)
+    assert set(result.witnesses) == {(name, who) for name, played in result.attacks.items() for who in played}
+    for (name, who), witness in result.witnesses.items():
+        seats = witness.record["welfare_env"]["players"]
+        assert {power for power, policy in seats.items() if policy == name} == set(who)
+        assert result.by_deviator[name].witnesses[name, who] == witness
+
+
+# As many games as it takes
+
+
+def test_a_wished_precision_is_reached_by_more_games(played: list[GameSpec]) -> None:
+    common: dict[str, Any] = {"deviator": "dumbbot", "coalitions": ["FRANCE"], "rules": QUICK, "map_name": "pure"}
+    first = exploitability("random", 10, **common)
+    width = first.corrected.high - first.corrected.low
+    played.clear()
+    result = exploitability("random", 2, precision=0.8 * width, **common)
+    count = len(result.baseline)
+    assert result.corrected.high - result.corrected.low <= 0.8 * width
+    assert 10 < count < 200
+    assert len(played) == 2 * count  # none of them twice
+    assert result == exploitability("random", count, **common)
+
+
+def test_it_stops_at_the_most_games() -> None:
+    common: dict[str, Any] = {"deviator": "dumbbot", "coalitions": ["FRANCE"], "rules": QUICK, "map_name": "pure"}
+    assert len(exploitability("random", 3, precision=1e-9, most_games=12, **common).baseline) == 12
+    assert len(exploitability("random", 3, precision=1e-9, most_games=4, **common).baseline) == 4
+    assert len(exploitability("random", 12, precision=100.0, **common).baseline) == 12
+
+
+def test_certain_gains_need_the_first_look_only() -> None:
+    result = exploitability(
+        "hold", 1, deviator="prosocial", coalitions=["PLAYERA"], precision=0.1, map_name="clique:3", rules=QUICK
+    )
+    assert len(result.baseline) == 10
+
+
+@pytest.mark.parametrize(
+    ("width", "games", "more"),
+    [(0.2, 20, 0), (0.21, 20, 10), (0.26, 20, 14), (9.0, 20, 20), (9.0, 90, 10), (9.0, 100, 0)],
+)
+def test_how_many_games_are_added(width: float, games: int, more: int) -> None:
+    assert further_games(Estimate(0.0, 0.0, width, games, ()), 0.2, 100) == more
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"precision": 0},
+        {"precision": -0.1},
+        {"precision": float("nan")},
+        {"precision": float("inf")},
+        {"precision": "0.2"},
+        {"precision": True},
+        {"precision": 0.2, "most_games": 0},
+        {"precision": 0.2, "most_games": 3, "games": 4},
+        {"precision": 0.2, "games": 0},
+    ],
+    ids=str,
+)
+def test_wrong_precisions_are_named_before_any_game(wrong: dict[str, Any], played: list[GameSpec]) -> None:
+    with pytest.raises(EvaluationError, match=r"precision|games"):
+        exploitability("hold", rules=QUICK, **wrong)
+    assert played == []
+
+
+# Who has used what
+
+
+def test_language_models_are_told_apart_by_part_and_model() -> None:
+    rules = Rules(years=1, message_rounds=1)
+    profile, prompted = "lm:scripted/stub", "lm:scripted/stub,flavour=exploiter"
+    result = exploitability(profile, 2, deviator=[prompted, "hold"], coalitions=["FRANCE"], rules=rules)
+    assert result.usage is not None
+    assert {part: list(models) for part, models in result.usage_by_part.items()} == {
+        prompted: ["scripted/stub"],
+        "profile": ["scripted/stub"],
+    }
+    parts = {part: models["scripted/stub"] for part, models in result.usage_by_part.items()}
+    assert sum(used.calls for used in parts.values()) == result.usage.calls
+    assert sum(used.input_tokens for used in parts.values()) == result.usage.input_tokens
+    assert {part: used.games for part, used in parts.items()} == {prompted: 2, "profile": 6}
+    told = json.loads(json.dumps(result.to_dict(), allow_nan=False))
+    assert told["language_models_by_part"]["profile"]["scripted/stub"]["calls"] == parts["profile"].calls
