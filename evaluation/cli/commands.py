@@ -94,6 +94,9 @@ def exploitability(
         str,
         typer.Option(help="singles or pairs (the paper's), all-singles, all-pairs, or e.g. FRANCE,ENGLAND+TURKEY."),
     ] = "singles",
+    coordinated: Annotated[
+        bool, typer.Option("--coordinated", help="One policy object plays all members, and is told who they are.")
+    ] = False,
     precision: Annotated[
         Optional[float],  # noqa: UP045 (typer reads it)
         typer.Option(
@@ -124,6 +127,7 @@ def exploitability(
                 play.games,
                 deviator=deviator or None,
                 coalitions=chosen,
+                coordinated=coordinated,
                 precision=precision,
                 most_games=most_games,
                 **setting,

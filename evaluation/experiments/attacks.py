@@ -25,6 +25,7 @@ class Condition:
 
     deviator: Deviator | None = None
     coalition: Coalition = ()
+    coordinated: bool = False
     specs: list[GameSpec] = field(default_factory=list)
     records: list[Record] = field(default_factory=list)
 
@@ -39,7 +40,7 @@ class Condition:
             return game
         attackers = self.deviator.attackers
         seats = tuple((power, attackers[spec] if power in self.coalition else spec) for power, spec in game.players)
-        return replace(game, players=seats)
+        return replace(game, players=seats, coalition=self.coalition if self.coordinated else ())
 
     def parts(self) -> dict[str, str]:
         """Player -> the deviator's name or "profile"."""
@@ -57,9 +58,12 @@ class Condition:
 class Attacks:
     """Conditions that grow together, game by game."""
 
-    def __init__(self, setting: Setting, deviators: tuple[Deviator, ...], coalitions: list[Coalition]) -> None:
+    def __init__(
+        self, setting: Setting, deviators: tuple[Deviator, ...], coalitions: list[Coalition], coordinated: bool
+    ) -> None:
         self.setting = setting
-        self.conditions = [Condition(), *(Condition(each, who) for each in deviators for who in coalitions)]
+        tried = (Condition(each, who, coordinated) for each in deviators for who in coalitions)
+        self.conditions = [Condition(), *tried]
 
     def add(self, games: list[GameSpec]) -> None:
         """Play games of the profile, and each of them in all other conditions."""

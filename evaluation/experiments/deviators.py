@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from agents import DumbBotPolicy, ExploiterPolicy
+from agents import CoalitionPolicy, DumbBotPolicy, ExploiterPolicy
 from agents.specs import PolicyLike, Profile, Spec, as_given, read
 from agents.wording import told
 from evaluation.checks import EvaluationError
+from evaluation.play.games import NO_COALITION
 from evaluation.play.setting import Setting
 from welfare_env.errors import WelfareEnvError
 
@@ -86,6 +87,19 @@ def portfolio(profile: Profile, name: str, setting: Setting) -> list[Deviator]:
     plain = [_everywhere(text, profile) for text in texts]
     found = [_exploiter(profile, name), *_prompted(profile), *plain]
     return [each for each in found if any(policy != attacker for policy, attacker in each.attackers.items())]
+
+
+def check_coordinated(deviators: Sequence[Deviator], models: SharedModels | None) -> None:
+    """That each deviator can play a whole coalition as one object.
+
+    Raises:
+        EvaluationError: one cannot.
+    """
+    for each in deviators:
+        if len(each.policies) > 1:
+            raise EvaluationError(f"deviator {each.name}: it differs from seat to seat, so no one can play all of them")
+        if not isinstance(each.policies[0].make(models), CoalitionPolicy):
+            raise EvaluationError(f"deviator {each.name}: {NO_COALITION}")
 
 
 def default_deviator(policy: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import as_completed
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -36,6 +36,8 @@ Report = Callable[[int], None]  # is told how many more games are there
 
 VERSIONS = {name: version(name) for name in ("diplomacy", "numba", "numpy", "scipy")}
 """Of the libraries that decide how a game goes."""
+
+NO_COALITION = "it does not play a coalition: give it reset_coalition(agents, seed), see agents.CoalitionPolicy"
 
 _log = logging.getLogger(__name__)
 
@@ -72,10 +74,11 @@ class GameSpec:
         rules, map_name, engine: as for `welfare_env.make`.
         simultaneous: whether all players speak at the same time in a round, and read each other from the next one on
             (`welfare_env.parallel_env`); else, as in the paper, one after the other in random order.
+        coalition: powers that one policy object plays together (`agents.CoalitionPolicy`); () if each has its own.
 
     Raises:
         UnknownAgentError: a policy does not exist.
-        EvaluationError: a value of another kind, or a seed out of range.
+        EvaluationError: a value of another kind, a seed out of range, or a coalition that does not play one policy.
     """
 
     players: tuple[tuple[str, Spec], ...]
@@ -84,6 +87,7 @@ class GameSpec:
     map_name: str
     engine: str
     simultaneous: bool = False
+    coalition: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         check_whole("seed", self.seed, 0, MOST_SEED)
@@ -94,6 +98,12 @@ class GameSpec:
             raise EvaluationError(f"{given}: give pairs of a power and a policy, and the names of a map and an engine")
         found = {id(policy): agents.specs.read(policy) for _, policy in self.players}
         object.__setattr__(self, "players", tuple((power, found[id(policy)]) for power, policy in self.players))
+        seats = [power for power, _ in self.players]
+        members = self.coalition if isinstance(self.coalition, tuple) else (self.coalition,)
+        if any(members.count(member) > 1 or member not in seats for member in members) or members != self.coalition:
+            raise EvaluationError(f"coalition={told(self.coalition)}: give some of {seats}, each once")
+        if len({policy for power, policy in self.players if power in self.coalition}) > 1:
+            raise EvaluationError(f"coalition={told(self.coalition)}: its members play different policies: give one")
 
     def __reduce__(self) -> tuple[type[GameSpec], tuple[Any, ...]]:
         """To a worker process a policy goes as its text.
@@ -110,6 +120,7 @@ class GameSpec:
             self.map_name,
             self.engine,
             self.simultaneous,
+            self.coalition,
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -135,6 +146,7 @@ class GameSpec:
             "own_code": _own_code(policies),
             "versions": VERSIONS,
             **({"simultaneous": True} if self.simultaneous else {}),
+            **({"coalition": list(self.coalition)} if self.coalition else {}),
             **({"language_models": asked} if asked else {}),
         }
 
@@ -188,15 +200,14 @@ def play(spec: GameSpec, models: SharedModels | None = None, stop: Event | None 
     seats = [power for power, _ in spec.players]
     if sorted(seats) != sorted(env.possible_agents):
         raise EvaluationError(f"players are {seats}: give a policy for each of {env.possible_agents}, once")
-    policies = {power: policy.make(models) for power, policy in spec.players}
+    policies = _made(spec, models)
     for power, named in spec.written.items():
         if isinstance(policies[power], ProgramPolicy):
             raise EvaluationError(
                 f"policy {named!r} writes programs of modal_env; here {power} plays Welfare Diplomacy. For programs "
                 "call evaluation.exploitability(..., environment=modal_env.make(...))"
             )
-    for power, policy in policies.items():
-        policy.reset(agent=power, seed=spec.seed)
+    _reset(spec, policies)
     if spec.simultaneous:
         play_at_once(env, policies, spec.seed, stop or Event(), models)
     else:
@@ -205,9 +216,33 @@ def play(spec: GameSpec, models: SharedModels | None = None, stop: Event | None 
     record["welfare_env"] |= {"seed": spec.seed, "players": spec.written}
     if spec.simultaneous:
         record["welfare_env"]["simultaneous"] = True
+    if spec.coalition:
+        record["welfare_env"]["coalition"] = list(spec.coalition)
     if spec.asks_language_models or (not spec.is_named and _holds_language_models(policies.values())):
         record["welfare_env"] |= conversation(policies)
     return record
+
+
+def _made(spec: GameSpec, models: SharedModels | None) -> dict[str, agents.Policy]:
+    """A policy for each player; one for all members of a coalition."""
+    shared = [policy.make(models) for power, policy in spec.players if power in spec.coalition[:1]]
+    return {power: shared[0] if power in spec.coalition else policy.make(models) for power, policy in spec.players}
+
+
+def _reset(spec: GameSpec, policies: Mapping[str, agents.Policy]) -> None:
+    """Tells each policy who it is.
+
+    Raises:
+        EvaluationError: one that is to play a coalition cannot.
+    """
+    for power, policy in policies.items():
+        if power not in spec.coalition:
+            policy.reset(agent=power, seed=spec.seed)
+    if spec.coalition:
+        shared = policies[spec.coalition[0]]
+        if not isinstance(shared, agents.CoalitionPolicy):
+            raise EvaluationError(f"{spec.written[spec.coalition[0]]}: {NO_COALITION}")
+        shared.reset_coalition(agents=spec.coalition, seed=spec.seed)
 
 
 def _holds_language_models(policies: Iterable[agents.Policy]) -> bool:
