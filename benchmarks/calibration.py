@@ -1,6 +1,6 @@
 """How often 95% intervals hold the truth, where the truth is known: means, single gains, and the best of several.
 
-    python -m benchmarks.calibration            # 1,000 repetitions of each line, at 20 and at 5 games: ten minutes
+    python -m benchmarks.calibration            # 1,000 repetitions of each line, at 20 and at 5 games: a quarter of an hour
     python -m benchmarks.calibration --quick
 
 Games are numbers drawn from a distribution with a known mean. "played" draws them from games that were really played
@@ -8,6 +8,9 @@ Games are numbers drawn from a distribution with a known mean. "played" draws th
 of several is over twelve gains of one power, or of two powers each ("pairs"): all equally good ("ties"), each a half or
 a whole standard error worse than the one before or than the best ("near ties"), or one far better. Half the variance is
 common to all, as it is where games are paired with the same self-play.
+
+Means take four times as many repetitions, since they take less time. "Stopped" plays on from ten games until the
+interval is as narrow as wished, as `precision=` does.
 
 For the best of several it prints the corrected interval's coverage, width and mean error of its value, and beside it
 the naive one's.
@@ -25,6 +28,7 @@ from rich.table import Table
 
 import evaluation
 from agents.progress import metered
+from evaluation.experiments.stopping import FIRST_LOOK, further_games
 from evaluation.measures import intervals
 from evaluation.measures.intervals import Estimate, Floats, mean_estimate, portfolio_estimate
 from welfare_env import Rules
@@ -32,6 +36,8 @@ from welfare_env import Rules
 Draw = Callable[[np.random.Generator, int], Floats]  # games from a generator and their number
 
 GAINS = 12
+MORE = 4  # times the repetitions, of means
+STOPPED = ((0, 0.8), (0, 1.5), (1, 1.6), (3, 1.0))  # which of `made`, and the wished width
 RULES = Rules(years=5, message_rounds=0)
 
 
@@ -98,6 +104,19 @@ def mean_row(population: Population, games: int, repetitions: int, rng: np.rando
         yield mean_estimate(population.draw(rng, games), rng)
 
 
+def stopped_row(
+    population: Population, precision: float, repetitions: int, rng: np.random.Generator
+) -> Iterator[Estimate]:
+    """An estimate a repetition, of as many games as a wished width takes."""
+    for _ in range(repetitions):
+        games = population.draw(rng, FIRST_LOOK)
+        estimate = mean_estimate(games, rng)
+        while more := further_games(estimate, precision, most=200):
+            games = np.concatenate([games, population.draw(rng, more)])
+            estimate = mean_estimate(games, rng)
+        yield estimate
+
+
 def choice_row(
     choice: Choice, games: int, repetitions: int, rng: np.random.Generator
 ) -> Iterator[tuple[Estimate, Estimate]]:
@@ -141,25 +160,40 @@ def main(
         repetitions, resamples, pool = 50, 1000, 10
     intervals.RESAMPLES = resamples
     populations = [*played(pool), *made()]
-    total = len(games) * repetitions * (len(populations) + len(choices()))
+    total = repetitions * (len(games) * (MORE * len(populations) + len(choices())) + len(STOPPED))
     console = Console()
     with metered("measuring", total, "estimates") as meter:
         for count in games:
-            title = f"{count} games, {repetitions:,} repetitions"
-            means, best = Table(title=f"Means and single gains: {title}"), Table(title=f"The best of {GAINS}: {title}")
-            for name in ("games", "covered", "width", "error"):
-                means.add_column(name)
-            for name in ("gains", "corrected: covered", "width", "error", "naive: covered", "width", "error"):
-                best.add_column(name)
-            for population in populations:
-                found = list(mean_row(population, count, repetitions, np.random.default_rng(seed)))
+            means = table(f"Means and single gains: {count} games", "games", "covered", "width", "error")
+            for line, population in enumerate(populations):
+                rng = np.random.default_rng([seed, count, line])
+                found = list(mean_row(population, count, MORE * repetitions, rng))
                 means.add_row(population.name, *told(found, population.truth))
-                meter.advance(repetitions)
-            for choice in choices():
-                both = list(choice_row(choice, count, repetitions, np.random.default_rng(seed)))
+                meter.advance(MORE * repetitions)
+            console.print(means)
+            naive = ("naive: covered", "width", "error")
+            best = table(f"The best of {GAINS}: {count} games", "gains", "covered", "width", "error", *naive)
+            for line, choice in enumerate(choices()):
+                both = list(choice_row(choice, count, repetitions, np.random.default_rng([seed, count, line, 1])))
                 best.add_row(choice.name, *(cell for each in zip(*both, strict=True) for cell in told(list(each), 0)))
                 meter.advance(repetitions)
-            console.print(means, best)
+            console.print(best)
+        stopped = table("Stopped at a wished width", "games", "wished", "covered", "width", "error", "games played")
+        for line, (place, precision) in enumerate(STOPPED):
+            population = made()[place]
+            found = list(stopped_row(population, precision, repetitions, np.random.default_rng([seed, line, 2])))
+            played_games = f"{np.mean([estimate.n for estimate in found]):.0f}"
+            stopped.add_row(population.name, f"{precision}", *told(found, population.truth), played_games)
+            meter.advance(repetitions)
+        console.print(stopped)
+
+
+def table(title: str, *columns: str) -> Table:
+    """An empty table."""
+    found = Table(title=title)
+    for name in columns:
+        found.add_column(name)
+    return found
 
 
 if __name__ == "__main__":
