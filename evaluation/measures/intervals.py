@@ -9,7 +9,7 @@ game is; samples are arrays whose first axis is the game. The same numbers and t
 
 A sample of one game has no interval: its bounds are nan, and it prints as "4.843 [no interval, n=1]". No bound lies
 beyond the games seen, so of two to four games (the paper plays five, section 5) the intervals are from the least to the
-greatest, and still too narrow: nominal 95% cover the true mean of normally distributed games about 50%, 75%, 88%, 93%
+greatest, and still too narrow: nominal 95% cover the true mean of normally distributed games about 50%, 75%, 88%, 92%
 of the time for n = 2, 3, 4, 5, and 95% from about ten. Samples that do not vary have an interval of width zero.
 `python -m benchmarks.calibration` measures it.
 """
