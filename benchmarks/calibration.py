@@ -1,6 +1,6 @@
 """How often 95% intervals hold the truth, where the truth is known: means, single gains, and the best of several.
 
-    python -m benchmarks.calibration            # 1,000 repetitions of each line, at 20 and at 5 games: a quarter of an hour
+    python -m benchmarks.calibration            # 1,000 repetitions of each line, at 20 and at 5 games: 15 minutes
     python -m benchmarks.calibration --quick
 
 Games are numbers drawn from a distribution with a known mean. "played" draws them from games that were really played
