@@ -39,7 +39,7 @@ from agents import _shadow
 _shadow.check("agents")
 
 from agents.modal.players import BestReplyPolicy, MixPolicy
-from agents.policy import Policy, ScriptedPolicy
+from agents.policy import CoalitionPolicy, Policy, ScriptedPolicy
 from agents.scripted.dove import DovePolicy
 from agents.scripted.dumbbot import DumbBotPolicy
 from agents.scripted.exploiter import ExploiterPolicy
@@ -50,6 +50,7 @@ from agents.specs import canonical, make
 
 __all__ = [
     "BestReplyPolicy",
+    "CoalitionPolicy",
     "DovePolicy",
     "DumbBotPolicy",
     "ExploiterPolicy",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -23,6 +23,18 @@ class Policy(Protocol):
 
     def act(self, observation: Any, info: Mapping[str, Any]) -> Any:
         """The action in the current turn, given the environment's `observation` and `info` (with ``info["view"]``)."""
+
+
+@runtime_checkable
+class CoalitionPolicy(Policy, Protocol):
+    """A player of several powers in one game: one object that may plan for all of them.
+
+    It is reset once, and told all its powers; `act` is then asked for each of them, with what that power may see, and
+    ``info["view"].power`` says which it is. See `evaluation.exploitability(..., coordinated=True)`.
+    """
+
+    def reset_coalition(self, agents: Sequence[str], seed: int = 0) -> None:
+        """Prepares for a new game as all of `agents`, in place of `reset`. The same seed replays the same game."""
 
 
 class ScriptedPolicy:

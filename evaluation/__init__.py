@@ -15,7 +15,8 @@ runpy.run_path(str(Path(__file__).parents[1] / "agents" / "_shadow.py"))["check"
 from evaluation.checks import EvaluationError  # noqa: E402
 from evaluation.experiments.cross_play import CrossPlayResult, cross_play  # noqa: E402
 from evaluation.experiments.experiment import ExperimentResult, experiment  # noqa: E402
-from evaluation.experiments.exploitability import ExploitabilityResult, exploitability  # noqa: E402
+from evaluation.experiments.exploitability import exploitability  # noqa: E402
+from evaluation.experiments.exploitability_result import ExploitabilityResult  # noqa: E402
 from evaluation.experiments.files import ExperimentError  # noqa: E402
 from evaluation.experiments.programs import ProgramExploitabilityResult  # noqa: E402
 from evaluation.experiments.self_play import SelfPlayResult, self_play  # noqa: E402

@@ -208,3 +208,14 @@ def _project_files() -> Iterator[Path]:
     for folder, folders, files in os.walk(ROOT):
         folders[:] = [name for name in folders if name not in left_behind and (name[0] != "." or name == ".ci")]
         yield from (Path(folder, name) for name in files if Path(folder, name).is_file())
+
+
+FACES = ("welfare_env", "modal_env", "agents", "agents.lm", "agents.lm.models", "agents.rl", "agents.specs", "evaluation")
+
+
+@pytest.mark.parametrize("face", FACES)
+def test_every_name_of_a_face_can_be_imported(face):
+    module = importlib.import_module(face)
+    assert len(set(module.__all__)) == len(module.__all__)
+    for name in module.__all__:
+        getattr(module, name)

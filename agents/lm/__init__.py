@@ -25,7 +25,7 @@ _HOMES = {
     **dict.fromkeys(("LMError", "ModelError", "PromptError", "StoppedError"), "errors"),
     "Budget": "models.budget",
     "LMPolicy": "player",
-    "SharedModels": "models.shared",
+    "SharedModels": "models.shared_models",
     "StubServer": "stub",
 }
 

@@ -12,13 +12,14 @@ import typer
 
 import evaluation
 from agents.command_options import with_options
-from agents.specs import usages
+from agents.specs import ProfileLike, read_profile, usages
 from evaluation.cli import experiments, store_commands
 from evaluation.cli.console import errors_told, print_json, table_console
 from evaluation.cli.cross_play import cross_play
 from evaluation.cli.options import CORES, GameOptions, Json, Kept, Processes, RunOptions, Seed, Store, TableOptions
+from evaluation.experiments.deviators import read_deviators
 from evaluation.experiments.exploitability import resolve_coalitions
-from evaluation.measures.lm_usage import usage_table
+from evaluation.measures.lm_usage import LMUsage, usage_table
 from evaluation.measures.rows import same_columns
 from evaluation.play.store import DEFAULT_PATH
 from evaluation.play.stored_games import choose, conditions, open_store, save, saved_games, told
@@ -103,13 +104,30 @@ def exploitability(
     run: RunOptions,
     tables: TableOptions,
     deviator: Annotated[
-        Optional[str],  # noqa: UP045 (typer reads it)
-        typer.Option(help="What the coalition plays.", show_default="exploiter:nice=POLICY,attack=dumbbot"),
+        Optional[list[str]],  # noqa: UP045 (typer reads it)
+        typer.Option(
+            help="What the coalition plays; may be given several times. portfolio: all that come with the package.",
+            show_default="exploiter:nice=POLICY,attack=dumbbot",
+        ),
     ] = None,
     coalitions: Annotated[
         str,
         typer.Option(help="singles or pairs (the paper's), all-singles, all-pairs, or e.g. FRANCE,ENGLAND+TURKEY."),
     ] = "singles",
+    coordinated: Annotated[
+        bool, typer.Option("--coordinated", help="One policy object plays all members, and is told who they are.")
+    ] = False,
+    precision: Annotated[
+        Optional[float],  # noqa: UP045 (typer reads it)
+        typer.Option(
+            help="Play on until the corrected interval is at most so wide, in points a year.", show_default="no"
+        ),
+    ] = None,
+    most_games: Annotated[int, typer.Option(min=1, help="Where to stop all the same.")] = 200,
+    witness: Annotated[
+        Optional[Path],  # noqa: UP045 (typer reads it)
+        typer.Option(help="A file: save a typical game of the best coalition there, for `welfare_env.Game.load`."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """What the best coalition gains, in welfare points a year, by leaving a profile for a deviating policy."""
@@ -118,19 +136,35 @@ def exploitability(
         board = load_board(play.map_name)
         chosen = _coalitions(coalitions, board.powers)
         tables.check()
-        total = play.games * (1 + len(resolve_coalitions(board, chosen)))
-        with run.playing([policy, deviator or policy], total) as means:
+        profile = read_profile(policy)
+        deviators = read_deviators(deviator or None, profile, policy, evaluation.Setting(**setting))
+        total = (play.games if precision is None else most_games) * (
+            1 + len(deviators) * len(resolve_coalitions(board, chosen))
+        )
+        playing: list[ProfileLike] = [profile, *(attacker for each in deviators for attacker in each.policies)]
+        with run.playing(playing, total) as means:
             result = evaluation.exploitability(
-                policy, play.games, deviator=deviator, coalitions=chosen, **setting, **means
+                policy,
+                play.games,
+                deviator=deviator or None,
+                coalitions=chosen,
+                coordinated=coordinated,
+                precision=precision,
+                most_games=most_games,
+                **setting,
+                **means,
             )
         tables.write(result.rows())
+        if witness is not None:
+            result.save_witness(witness)
         if as_json:
             print_json(result.to_dict())
             return
         console = table_console()
-        console.print(exploitability_table([result], [coalitions]), coalition_table(result))
+        console.print(exploitability_table([result], [coalitions]))
+        console.print(*map(coalition_table, result.by_deviator.values()))
         if result.usage is not None:
-            console.print(usage_table([(f"{policy} and deviators", result.usage)]))
+            console.print(usage_table(_parts(result)))
 
 
 app.command("cross-play")(cross_play)
@@ -219,6 +253,13 @@ def messages(
 
 app.command("experiment")(experiments.experiment)
 app.command("plot")(experiments.plot)
+
+
+def _parts(result: evaluation.ExploitabilityResult) -> list[tuple[str, LMUsage]]:
+    """Language models told apart by who plays them."""
+    return [
+        (f"{part}: {model}", usage) for part, models in result.usage_by_part.items() for model, usage in models.items()
+    ]
 
 
 def _coalitions(text: str, powers: Sequence[str]) -> str | list[list[str]]:

@@ -9,7 +9,8 @@ from typing import Any, Unpack
 
 from agents.specs import read, read_profile
 from evaluation.checks import EvaluationError, check_games
-from evaluation.experiments.exploitability import ExploitabilityResult, exploitability, resolve_coalitions
+from evaluation.experiments.exploitability import exploitability, resolve_coalitions
+from evaluation.experiments.exploitability_result import ExploitabilityResult
 from evaluation.experiments.files import BY_YEAR, MEASURES, Condition, Experiment, load_experiment
 from evaluation.experiments.self_play import SelfPlayResult, make_all, self_play
 from evaluation.measures.intervals import Estimate

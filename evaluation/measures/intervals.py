@@ -1,24 +1,31 @@
-"""How sure a number from a few games is: percentile bootstrap intervals of means and of exploitability.
+"""How sure a number from a few games is: bootstrap intervals of means and of exploitability.
+
+They are expanded percentile intervals (Hesterberg, "What teachers should know about the bootstrap", The American
+Statistician 69, 2015): percentiles of resampled means, further out than the nominal 2.5% by as much as makes
+them as wide as Student's interval where games are normally distributed. Plain percentile intervals are too narrow.
 
 The unit that is resampled is always the game: the powers of one game depend on each other. Nothing here knows what a
 game is; samples are arrays whose first axis is the game. The same numbers and the same seed give the same interval.
 
-A sample of one game has no interval: its bounds are nan, and it prints as "4.843 [no interval, n=1]". Two to five games
-(the paper plays five, section 5) have one, but bootstrap intervals of so few are too narrow: nominal 95% cover the true
-mean of normally distributed games about 50%, 74%, 79%, 84% of the time for n = 2, 3, 4, 5, and 92% for n = 20. Samples
-that do not vary have an interval of width zero.
+A sample of one game has no interval: its bounds are nan, and it prints as "4.843 [no interval, n=1]". No bound lies
+beyond the games seen, so of two to four games (the paper plays five, section 5) the intervals are from the least to the
+greatest, and still too narrow: nominal 95% cover the true mean of normally distributed games about 50%, 75%, 88%, 92%
+of the time for n = 2, 3, 4, 5, and 95% from about ten. Samples that do not vary have an interval of width zero.
+`python -m benchmarks.calibration` measures it.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtr, stdtrit
 
+from evaluation.measures.selection import corrected_maximum
 from welfare_env.errors import WelfareEnvError
 
 RESAMPLES = 10_000
@@ -82,6 +89,7 @@ class CoalitionGain:
 
     Attributes:
         coalition: its members.
+        deviator: what they play; "" where there is only one.
         gain: that of its member who gains least. `per_game` holds the least gain in each game; the mean of those is at
             most `gain.value`, which takes the mean of each member first.
         members: member -> its own gain. `per_game` is against its points in the self-play game of the same seed.
@@ -90,6 +98,7 @@ class CoalitionGain:
     coalition: Coalition
     gain: Estimate
     members: dict[str, Estimate]
+    deviator: str = ""
 
 
 @dataclass(frozen=True)
@@ -97,13 +106,17 @@ class ExploitabilityEstimate:
     """How much the best of some coalitions gains by deviating.
 
     Attributes:
-        total: the exploitability. `per_game` is that of the best coalition's gain.
-        best: the coalition that attains it (the first of equals).
-        coalitions: the gain of every coalition, in the order given.
+        total: the greatest gain, as it was estimated. `per_game` is that of the best coalition.
+        corrected: the same, corrected for the choice among several (`evaluation.measures.selection`); nan where there
+            are several and one game of each.
+        best: the coalition that attains it (the first of equals), and `deviator` what it plays.
+        coalitions: the gain of every coalition, deviator by deviator, in the order given.
     """
 
     total: Estimate
+    corrected: Estimate
     best: Coalition
+    deviator: str
     coalitions: tuple[CoalitionGain, ...]
 
 
@@ -135,8 +148,9 @@ def exploitability_estimate(
     Game i has one seed everywhere, so the same games of self-play and of all coalitions are resampled together.
 
     The maximum of means of few games lies, on average, above the maximum of the true means (and the minimum below): the
-    more coalitions and the fewer games, the more so. The value is the plug-in estimate and the interval is that of the
-    plug-in estimate, so both have the bias. `coalitions` has all gains; those of a single member are unbiased.
+    more coalitions and the fewer games, the more so. `total` is the plug-in estimate with the interval of the plug-in
+    estimate, so both have the bias; `corrected` has it taken away. `coalitions` has all gains; those of a single member
+    are unbiased.
 
     Args:
         baseline: power -> [games] its points a year in self-play.
@@ -148,19 +162,59 @@ def exploitability_estimate(
         SampleError: there is no coalition, a coalition is empty, a member's points are missing or not finite, or there
             are not as many games of each coalition as of self-play.
     """
-    gains = _member_gains(baseline, deviating)
+    return portfolio_estimate(baseline, {"": deviating}, rng)
+
+
+def portfolio_estimate(
+    baseline: Mapping[str, ArrayLike],
+    deviating: Mapping[str, Mapping[Coalition, Mapping[str, ArrayLike]]],
+    rng: Seed,
+) -> ExploitabilityEstimate:
+    """As `exploitability_estimate`, where the maximum is over several deviators, too.
+
+    Args:
+        baseline: power -> [games] its points a year in self-play.
+        deviating: deviator -> coalition -> power -> [games] its points a year.
+        rng: a Generator, or a seed.
+
+    Raises:
+        SampleError: as `exploitability_estimate`.
+    """
+    gains = {
+        (deviator, coalition): members
+        for deviator, played in deviating.items()
+        for coalition, members in _member_gains(baseline, played).items()
+    }
+    if not gains:
+        raise SampleError("exploitability is over one or more deviators")
     columns = np.concatenate(list(gains.values()), axis=1)
-    starts = np.cumsum([0, *map(len, gains)])[:-1]  # of each coalition's columns
+    sizes = [len(coalition) for _, coalition in gains]
+    starts = np.cumsum([0, *sizes])[:-1]  # of each coalition's columns
     of_members = columns.mean(axis=0), resampled_means(columns, rng), columns
     point, resampled, per_game = (np.minimum.reduceat(of, starts, axis=-1) for of in of_members)
     best = int(point.argmax())
     (total,) = _estimates(point[[best]], resampled.max(axis=1, keepdims=True), per_game[:, [best]])
     members = iter(_estimates(*of_members))
     told = tuple(
-        CoalitionGain(coalition, gain, {power: next(members) for power in coalition})
-        for coalition, gain in zip(gains, _estimates(point, resampled, per_game), strict=True)
+        CoalitionGain(coalition, gain, {power: next(members) for power in coalition}, deviator)
+        for (deviator, coalition), gain in zip(gains, _estimates(point, resampled, per_game), strict=True)
     )
-    return ExploitabilityEstimate(total, told[best].coalition, told)
+    return ExploitabilityEstimate(
+        total, _corrected(total, *of_members[:2], starts), told[best].coalition, told[best].deviator, told
+    )
+
+
+def _corrected(total: Estimate, means: Floats, resampled: Floats, starts: NDArray[np.int64]) -> Estimate:
+    """The maximum without what the choice adds to it. One game tells nothing about that."""
+    if total.n == 1:
+        return total if len(starts) == 1 else replace(total, value=math.nan)
+    return replace(total, **corrected_maximum(means, resampled, starts, tail_of(total.n))._asdict())
+
+
+def tail_of(games: int) -> float:
+    """The share of resampled means below the lower bound, and above the upper one, of two games or more."""
+    student = stdtrit(games - 1, (1 + CONFIDENCE) / 2)
+    return float(ndtr(-math.sqrt(games / (games - 1)) * student))
 
 
 def resampled_means(sample: Floats, rng: Seed) -> Floats:
@@ -233,7 +287,7 @@ def _estimates(point: Floats, resampled: Floats, per_game: Floats) -> list[Estim
 
     Without bounds where there is one game: resampling it would only repeat it.
     """
-    tail = (1 - CONFIDENCE) / 2
+    tail = tail_of(len(per_game)) if len(per_game) > 1 else 0.5
     bounds = np.quantile(resampled, [tail, 1 - tail], axis=0)
     # Sums of one and the same number may differ in the last bits: that is no spread.
     is_constant = np.ptp(resampled, axis=0) <= 1e-12 * np.maximum(1.0, np.abs(point))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -51,11 +51,36 @@ def usage_of(records: Sequence[Mapping[str, Any]]) -> LMUsage | None:
     """What the language models of some games have used; None if none played."""
     games = [list(_models(record)) for record in records]
     models = [model for found in games for model in found]
-    if not models:
-        return None
+    return _total(sum(map(bool, games)), models) if models else None
+
+
+def usage_by_part(games: Iterable[tuple[Mapping[str, Any], Mapping[str, str]]]) -> dict[str, dict[str, LMUsage]]:
+    """Part -> model -> what it has used in the seats of that part, both sorted by name.
+
+    Args:
+        games: records, each with the part that every player belongs to.
+    """
+    models: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    played: Counter[tuple[str, str]] = Counter()
+    for record, parts in games:
+        found = [
+            ((parts[player], model["model"]), model)
+            for player, playing in record.get("welfare_env", {}).get("language_models", {}).items()
+            for model in playing
+        ]
+        for key, model in found:
+            models.setdefault(key, []).append(model)
+        played.update({key for key, _ in found})
+    told: dict[str, dict[str, LMUsage]] = {}
+    for part, name in sorted(models):
+        told.setdefault(part, {})[name] = _total(played[part, name], models[part, name])
+    return told
+
+
+def _total(games: int, models: Sequence[Mapping[str, Any]]) -> LMUsage:
     dollars = [model["dollars"] for model in models]
     return LMUsage(
-        games=sum(map(bool, games)),
+        games=games,
         **{name: sum(model[name] for model in models) for name in _SUMS},
         dollars=None if None in dollars else sum(dollars),
         faults=_counted(models, "faults"),

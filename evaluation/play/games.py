@@ -35,6 +35,7 @@ Report = Callable[[int], None]  # is told how many more games are there
 VERSIONS = {name: version(name) for name in ("diplomacy", "numba", "numpy", "scipy")}
 """Of the libraries that decide how a game goes."""
 
+
 _log = logging.getLogger(__name__)
 
 
@@ -53,10 +54,11 @@ class GameSpec:
         rules, map_name, engine: as for `welfare_env.make`.
         simultaneous: whether all players speak at the same time in a round, and read each other from the next one on
             (`welfare_env.parallel_env`); else, as in the paper, one after the other in random order.
+        coalition: powers that one policy object plays together (`agents.CoalitionPolicy`); () if each has its own.
 
     Raises:
         UnknownAgentError: a policy does not exist.
-        EvaluationError: a value of another kind, or a seed out of range.
+        EvaluationError: a value of another kind, a seed out of range, or a coalition that does not play one policy.
     """
 
     players: tuple[tuple[str, Spec], ...]
@@ -65,6 +67,7 @@ class GameSpec:
     map_name: str
     engine: str
     simultaneous: bool = False
+    coalition: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         check_whole("seed", self.seed, 0, MOST_SEED)
@@ -75,6 +78,12 @@ class GameSpec:
             raise EvaluationError(f"{given}: give pairs of a power and a policy, and the names of a map and an engine")
         found = {id(policy): agents.specs.read(policy) for _, policy in self.players}
         object.__setattr__(self, "players", tuple((power, found[id(policy)]) for power, policy in self.players))
+        seats = [power for power, _ in self.players]
+        members = self.coalition if isinstance(self.coalition, tuple) else (self.coalition,)
+        if any(members.count(member) > 1 or member not in seats for member in members) or members != self.coalition:
+            raise EvaluationError(f"coalition={shown(self.coalition)}: give some of {seats}, each once")
+        if len({policy for power, policy in self.players if power in self.coalition}) > 1:
+            raise EvaluationError(f"coalition={shown(self.coalition)}: its members play different policies: give one")
 
     def __reduce__(self) -> tuple[type[GameSpec], tuple[Any, ...]]:
         """To a worker process a policy goes as its text.
@@ -93,6 +102,7 @@ class GameSpec:
             self.map_name,
             self.engine,
             self.simultaneous,
+            self.coalition,
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -120,6 +130,7 @@ class GameSpec:
             "own_code": own,
             "versions": VERSIONS,
             **({"simultaneous": True} if self.simultaneous else {}),
+            **({"coalition": list(self.coalition)} if self.coalition else {}),
             **({"language_models": asked} if asked else {}),
         }
 
@@ -180,7 +191,9 @@ def play(spec: GameSpec, models: SharedModels | None = None, stop: Event | None 
     if not isinstance(spec, GameSpec):
         raise EvaluationError(f"spec={shown(spec)}: give evaluation.GameSpec(...)")
     stop = stop or Event()
-    return play_game(spec.players, spec.seed, spec.rules, spec.map_name, spec.engine, spec.simultaneous, models, stop)
+    return play_game(
+        spec.players, spec.seed, spec.rules, spec.map_name, spec.engine, spec.simultaneous, spec.coalition, models, stop
+    )
 
 
 def play_all(

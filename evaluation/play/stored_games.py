@@ -64,13 +64,14 @@ def played(facts: Mapping[str, Any]) -> str:
     """Map and rules in a line, rules only where they are not as usual.
 
     Args:
-        facts: with "map", "rules" and perhaps "simultaneous".
+        facts: with "map", "rules" and perhaps "simultaneous" and "coalition".
     """
     rules = dict(facts["rules"])
     usual = Rules().to_dict()
     parts = [f"{facts['map']} map", f"years: {rules.pop('years')}", f"message rounds: {rules.pop('message_rounds')}"]
     parts += [f"{name}: {value}" for name, value in rules.items() if value != usual.get(name)]
-    return ", ".join(parts + (["simultaneous"] if facts.get("simultaneous") else []))
+    parts += ["simultaneous"] if facts.get("simultaneous") else []
+    return ", ".join(parts + ([f"coordinated: {' + '.join(facts['coalition'])}"] if facts.get("coalition") else []))
 
 
 def seats(players: Mapping[str, str]) -> str:
@@ -180,6 +181,7 @@ def told(game: StoredGame) -> dict[str, Any]:
         "map": specification["map"],
         "rules": specification["rules"],
         "simultaneous": bool(specification.get("simultaneous")),
+        "coalition": specification.get("coalition", []),
         "language_models": specification.get("language_models", []),
         "is_current": Condition.of(specification).is_current,
         "stored": day(game.created),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pettingzoo import AECEnv, ParallelEnv
 
 import welfare_env
-from agents import Policy
+from agents import CoalitionPolicy, Policy
 from agents.modal.players import ProgramPolicy
 from evaluation.checks import EvaluationError
 from welfare_env import Rules, View, WelfareEnvError
@@ -20,6 +20,8 @@ from welfare_env import Rules, View, WelfareEnvError
 if TYPE_CHECKING:
     from agents.lm.models.shared_models import SharedModels
     from agents.specs import Spec
+
+NO_COALITION = "it does not play a coalition: give it reset_coalition(agents, seed), see agents.CoalitionPolicy"
 
 Policies = Mapping[str, Policy]
 
@@ -35,6 +37,7 @@ def play_game(
     map_name: str,
     engine: str,
     simultaneous: bool,
+    coalition: Sequence[str],
     models: SharedModels | None,
     stop: Event,
 ) -> dict[str, Any]:
@@ -44,15 +47,14 @@ def play_game(
     seats = [power for power, _ in players]
     if sorted(seats) != sorted(env.possible_agents):
         raise EvaluationError(f"players are {seats}: give a policy for each of {env.possible_agents}, once")
-    policies = {power: policy.make(models) for power, policy in players}
+    policies = _made(players, coalition, models)
     for power, named in players:
         if isinstance(policies[power], ProgramPolicy):
             raise EvaluationError(
                 f"policy {named.text!r} writes programs of modal_env; here {power} plays Welfare Diplomacy. For "
                 "programs call evaluation.exploitability(..., environment=modal_env.make(...))"
             )
-    for power, policy in policies.items():
-        policy.reset(agent=power, seed=seed)
+    _reset(policies, coalition, seed)
     if simultaneous:
         play_at_once(env, policies, seed, stop, models)
     else:
@@ -61,9 +63,35 @@ def play_game(
     record["welfare_env"] |= {"seed": seed, "players": {power: policy.text for power, policy in players}}
     if simultaneous:
         record["welfare_env"]["simultaneous"] = True
+    if coalition:
+        record["welfare_env"]["coalition"] = list(coalition)
     if _ask_language_models([policy for _, policy in players], policies.values()):
         record["welfare_env"] |= conversation(policies)
     return record
+
+
+def _made(
+    players: Sequence[tuple[str, Spec]], coalition: Sequence[str], models: SharedModels | None
+) -> dict[str, Policy]:
+    """A policy for each player; one for all members of a coalition."""
+    shared = [policy.make(models) for power, policy in players if power in coalition[:1]]
+    return {power: shared[0] if power in coalition else policy.make(models) for power, policy in players}
+
+
+def _reset(policies: Policies, coalition: Sequence[str], seed: int) -> None:
+    """Tells each policy who it is.
+
+    Raises:
+        EvaluationError: one that is to play a coalition cannot.
+    """
+    for power, policy in policies.items():
+        if power not in coalition:
+            policy.reset(agent=power, seed=seed)
+    if coalition:
+        shared = policies[coalition[0]]
+        if not isinstance(shared, CoalitionPolicy):
+            raise EvaluationError(f"{type(shared).__name__}: {NO_COALITION}")
+        shared.reset_coalition(agents=tuple(coalition), seed=seed)
 
 
 def _ask_language_models(specs: Sequence[Spec], made: Iterable[Policy]) -> bool:

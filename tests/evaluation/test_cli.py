@@ -28,6 +28,7 @@ from evaluation.play.sources import Sources
 from evaluation.report.tables import coalition_table, exploitability_table
 from welfare_env import Rules
 from welfare_env.board.toy_boards import toy_map
+from welfare_env.game.record import load_record
 
 CODE = Path(evaluation.__file__).parents[1]
 QUICK = ("--years", "1", "--message-rounds", "0", "--map", "pure", "--workers", "1")
@@ -187,6 +188,7 @@ def test_exploitability_prints_the_same_numbers_as_table_and_as_json(cli: Callab
         "prosocial",
         "france,Germany + TURKEY",
         cells(plain["exploitability"], 2),
+        cells(plain["corrected"], 2),
         " + ".join(plain["best"]),
     ]
     alone, pair = plain["coalitions"]
@@ -207,6 +209,28 @@ def test_json_is_that_of_the_library(cli: Callable[..., Outcome]) -> None:
         "random", 2, deviator="dumbbot", coalitions="pairs", seed=5, rules=rules, map_name="pure"
     )
     assert plain == library.to_dict()
+
+
+def test_several_deviators(cli: Callable[..., Outcome]) -> None:
+    deviators = ("hold", "prosocial", "dumbbot")
+    options = (*(word for each in deviators for word in ("--deviator", each)), "--games", "2", *QUICK)
+    table = cli("exploitability", "random", *options)
+    plain = cli("exploitability", "random", *options, "--json").json
+    library = evaluation.exploitability(
+        "random", 2, deviator=deviators, rules=Rules(years=1, message_rounds=0), map_name="pure"
+    )
+    assert plain == library.to_dict()
+    value = [cells(plain[name], 2) for name in ("exploitability", "corrected")]
+    assert table.rows()[0] == ["random", "singles", plain["deviator"], *value, " + ".join(plain["best"])]
+    assert [name for name in deviators if f"Deviator {name}" in table.out] == list(deviators)
+
+
+def test_precision_and_a_witness(cli: Callable[..., Outcome], tmp_path: Path) -> None:
+    options = ("--deviator", "dumbbot", "--coalitions", "FRANCE", *QUICK)
+    stop = ("--precision", "0.0001", "--most-games", "11", "--witness", str(tmp_path / "game.json"))
+    plain = cli("exploitability", "random", *options, *stop, "--json").json
+    assert plain["games"] == 11
+    assert load_record(tmp_path / "game.json")["welfare_env"]["seed"] == plain["witness"]["seed"]
 
 
 def test_games_of_tokens(cli: Callable[..., Outcome]) -> None:
@@ -253,7 +277,8 @@ def test_brackets_in_paths_are_shown_as_they_are(cli: Callable[..., Outcome], tm
 
 def test_brackets_in_cells_are_shown_as_they_are() -> None:
     result = evaluation.exploitability("hold", 1, coalitions=["FRANCE"], rules=Rules(years=1, message_rounds=0))
-    told = replace(result, profile="[i]hold[/i]", deviator="[b]dove[/b]", map_name="[u]")
+    attacks = {"[b]dove[/b]": result.deviating}
+    told = replace(result, profile="[i]hold[/i]", attacks=attacks, map_name="[u]")
     console = Console(width=200, record=True, file=io.StringIO())
     console.print(exploitability_table([told], ["[s]singles"]), coalition_table(told))
     text = console.export_text()

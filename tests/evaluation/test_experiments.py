@@ -131,7 +131,7 @@ def test_a_fault_is_told_with_its_line(text: str, line: int, words: str) -> None
 
 
 def test_all_faults_are_told_at_once() -> None:
-    text = 'title = 3\nprofiles = ["dov"]\ngames = 0\n[rules]\nyears = -1\n[sweep]\nvariant = ["wellfare"]\n'
+    text = 'title = 3\nprofiles = ["dov"]\ngames = 0\n[rules]\nyears = -1\n[sweep]\nvariant = ["standart"]\n'
     with pytest.raises(ExperimentError) as caught:
         read_experiment(text)
     assert [int(line) for line in re.findall(r"line (\d+):", str(caught.value))] == [1, 3, 5, 7, 2]

@@ -77,7 +77,7 @@ def test_baseline_and_deviation_have_the_same_seats() -> None:
     [
         ("4*dove + 4*hold", {}, ProfileError, "seats for 8"),
         ("dove", {"seats": "around"}, EvaluationError, "seats='around'"),
-        ("dove", {"simultanous": True}, TypeError, "did you mean .simultaneous"),
+        ("dove", {"simultaneousy": True}, TypeError, "did you mean .simultaneous"),
     ],
 )
 def test_what_does_not_fit_is_told_before_any_game(

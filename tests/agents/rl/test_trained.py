@@ -57,4 +57,4 @@ def test_the_best_response_gains_more_than_the_scripted_exploiter():
     play = Play(given.map_name, given.rules, Lineup(((4,),), ("prosocial",), (1.0,)), given.size)
     gain = gains(play, "best-response", "prosocial", games=2)[0]
     assert gain.coalition == ("ITALY",)
-    assert gain.value > 5.0  # the scripted exploiter: 4.72 [4.44, 5.00], the best of the paper's single seats
+    assert gain.value > 5.0  # the scripted exploiter: 4.72 [4.30, 5.00], the best of the paper's single seats

@@ -1,0 +1,43 @@
+"""When there are games enough: sequential stopping at a wished width of an interval.
+
+An interval that is looked at again and again, and taken when it is narrow, covers a little less than its name says: it
+is narrow sooner where games happen to be alike. So the first look is after ten games, and each time as many games are
+added as the width now seen asks for, a half more at least and twice as many at most.
+`python -m benchmarks.calibration` measures what is left of it.
+"""
+
+from __future__ import annotations
+
+import math
+
+from evaluation.checks import MOST_GAMES, EvaluationError, check_games, check_whole
+from evaluation.measures.intervals import Estimate
+from welfare_env.checks import shown
+
+FIRST_LOOK = 10
+
+
+def first_games(games: int, precision: float, most: int) -> int:
+    """After how many games to look first.
+
+    Raises:
+        EvaluationError: numbers out of range.
+    """
+    is_number = isinstance(precision, int | float) and not isinstance(precision, bool)
+    if not is_number or not 0 < precision < math.inf:
+        raise EvaluationError(f"precision={shown(precision)}: give the width of an interval, a number above 0")
+    check_games(games)
+    check_whole("most_games", most, 1, MOST_GAMES)
+    if games > most:
+        raise EvaluationError(f"games={games}, most_games={most}: give at least as many most_games as games")
+    return min(max(games, FIRST_LOOK), most)
+
+
+def further_games(estimate: Estimate, precision: float, most: int) -> int:
+    """How many games to add; 0 if the interval is narrow enough, or there may be no more."""
+    width = estimate.high - estimate.low
+    if width <= precision or estimate.n >= most:
+        return 0
+    ratio = (width / precision) ** 2 if estimate.has_interval else 2.0
+    wanted = math.ceil(estimate.n * min(max(ratio, 1.5), 2.0))
+    return min(wanted, most) - estimate.n
