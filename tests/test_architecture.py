@@ -1,6 +1,7 @@
 """Who may import whom, and what no library file may hold."""
 
 import ast
+import importlib
 import os
 import subprocess
 import sys
@@ -210,7 +211,7 @@ def _project_files() -> Iterator[Path]:
         yield from (Path(folder, name) for name in files if Path(folder, name).is_file())
 
 
-FACES = ("welfare_env", "modal_env", "agents", "agents.lm", "agents.lm.models", "agents.rl", "agents.specs", "evaluation")
+FACES = ("welfare_env", "modal_env", "agents", "agents.lm", "agents.lm.models", "agents.specs", "evaluation")
 
 
 @pytest.mark.parametrize("face", FACES)
