@@ -16,6 +16,7 @@ from agents.command_options import with_options
 from agents.progress import plain_console
 from evaluation.cli.console import errors_told, print_json
 from evaluation.cli.options import Json, RunOptions, Seed
+from evaluation.experiments.deviators import PORTFOLIO
 from evaluation.experiments.experiment import count_games
 from evaluation.experiments.files import load_experiment, shipped_experiments
 from evaluation.report.figures import NAMES, label
@@ -53,7 +54,8 @@ def experiment(
             return
         chosen = load_experiment(source).with_profiles(tuple(profile or ()))
         total = count_games(chosen) * (games or chosen.games) // chosen.games
-        players = [*dict.fromkeys(each.played for each in chosen.conditions), *chosen.deviators]
+        players = [*dict.fromkeys(each.played for each in chosen.conditions)]
+        players += [deviator for deviator in chosen.deviators if deviator != PORTFOLIO]
         with run.playing(players, total) as means:
             result = evaluation.experiment(chosen, games=games, seed=seed, **means)
         command = shlex.join(["welfare-env", "experiment", *sys.argv[2:]]) if sys.argv[1:2] == ["experiment"] else ""

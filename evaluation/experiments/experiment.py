@@ -9,6 +9,7 @@ from typing import Any, Unpack
 
 from agents.specs import read, read_profile
 from evaluation.checks import EvaluationError, check_games
+from evaluation.experiments.deviators import PORTFOLIO, read_deviators
 from evaluation.experiments.exploitability import exploitability, resolve_coalitions
 from evaluation.experiments.exploitability_result import ExploitabilityResult
 from evaluation.experiments.files import BY_YEAR, MEASURES, Condition, Experiment, load_experiment
@@ -31,7 +32,7 @@ class ConditionResult:
     def measures(self) -> dict[str, Estimate]:
         """Measure -> its estimate, one value for the condition."""
         if isinstance(self.result, ExploitabilityResult):
-            return {"exploitability": self.result.value}
+            return {"exploitability": self.result.value, "exploitability_corrected": self.result.corrected}
         return {name: getattr(self.result, name) for name in MEASURES["self-play"]}
 
     def to_dict(self) -> dict[str, Any]:
@@ -125,15 +126,24 @@ def count_games(chosen: Experiment) -> int:
     """
     if chosen.measure == "self-play":
         return chosen.games * len(chosen.conditions)
-    sets = [
-        len(resolve_coalitions(Setting(map_name=each.map_name).board, each.coalitions)) for each in chosen.conditions
-    ]
-    return chosen.games * sum(1 + len(chosen.deviators or ("",)) * count for count in sets)
+    return chosen.games * sum(1 + _attacks(chosen, each) for each in chosen.conditions)
+
+
+def _attacks(chosen: Experiment, condition: Condition) -> int:
+    """How many deviators and coalitions there are to try."""
+    setting = Setting(map_name=condition.map_name, rules=condition.rules)
+    profile = read_profile(condition.played)
+    deviators = read_deviators(_deviators(chosen), profile, condition.played, setting)
+    return len(deviators) * len(resolve_coalitions(setting.board, condition.coalitions))
+
+
+def _deviators(chosen: Experiment) -> list[str] | None:
+    return list(chosen.deviators) or None
 
 
 def _check_all(chosen: Experiment, conditions: Sequence[Condition], setting: Setting) -> None:
     """Whether every policy of every condition can be made, and every profile has its seats."""
-    policies = [read(deviator) for deviator in chosen.deviators]
+    policies = [read(deviator) for deviator in chosen.deviators if deviator != PORTFOLIO]
     for each in conditions:
         own = Setting(seed=setting.seed, rules=each.rules, map_name=each.map_name, seats=each.seats)
         profile = read_profile(each.played)
@@ -151,7 +161,7 @@ def _measured(chosen: Experiment, condition: Condition, options: Options) -> Res
     }
     if chosen.measure == "self-play":
         return self_play(condition.played, chosen.games, **common)
-    deviators: Any = list(chosen.deviators) if len(chosen.deviators) > 1 else (*chosen.deviators, None)[0]
+    deviators = _deviators(chosen)
     return exploitability(condition.played, chosen.games, deviator=deviators, coalitions=condition.coalitions, **common)
 
 

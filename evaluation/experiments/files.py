@@ -34,6 +34,7 @@ from typing import Any
 
 from agents.specs import SEATINGS, read_profile
 from evaluation.checks import MOST_GAMES, EvaluationError
+from evaluation.experiments.deviators import PORTFOLIO
 from evaluation.experiments.published import TABLES
 from evaluation.measures.coalitions import COALITIONS
 from welfare_env import Rules, WelfareEnvError
@@ -52,7 +53,7 @@ MEASURES = {
         "stolen_centers",
         "conflicts",
     ),
-    "exploitability": ("exploitability",),
+    "exploitability": ("exploitability", "exploitability_corrected"),
 }
 BY_YEAR = ("units_by_year", "centers_by_year", "welfare_by_year")
 KINDS = ("points", "lines", "years", "scatter")
@@ -350,7 +351,7 @@ class _Reader:
         for profile in experiment.profiles:
             if "{profile}" in experiment.template:
                 self._try(lambda profile=profile: read_profile(profile), "profiles")
-        for deviator in experiment.deviators:
+        for deviator in (each for each in experiment.deviators if each != PORTFOLIO):
             self._try(lambda deviator=deviator: read_profile(deviator), "deviators")
         for each in experiment.coalitions:
             if each not in (*COALITIONS, "all-singles", "all-pairs"):

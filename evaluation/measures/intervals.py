@@ -23,7 +23,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtr, stdtrit
 
 from evaluation.measures.selection import corrected_maximum
 from welfare_env.errors import WelfareEnvError
@@ -213,6 +212,8 @@ def _corrected(total: Estimate, means: Floats, resampled: Floats, starts: NDArra
 
 def tail_of(games: int) -> float:
     """The share of resampled means below the lower bound, and above the upper one, of two games or more."""
+    from scipy.special import ndtr, stdtrit  # which help on the command line does not need
+
     student = stdtrit(games - 1, (1 + CONFIDENCE) / 2)
     return float(ndtr(-math.sqrt(games / (games - 1)) * student))
 

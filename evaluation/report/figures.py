@@ -29,6 +29,7 @@ NAMES = {
     "stolen_centers": "stolen centres a year",
     "conflicts": "conflicts a movement phase",
     "exploitability": "exploitability, WP a year",
+    "exploitability_corrected": "exploitability, corrected for the choice",
     "units_by_year": "units a power",
     "centers_by_year": "supply centres a power",
     "welfare_by_year": "welfare points a power",

@@ -131,8 +131,14 @@ def _coalitions(condition: Mapping[str, Any]) -> str:
     for each in condition["result"]["coalitions"]:
         victims, members = each["victims_root_nash_welfare"], each["members"]
         gains = ", ".join(f"{power} {written(gain)}" for power, gain in members.items())
-        rows.append([" + ".join(each["coalition"]), written(each["gain"]), gains, written(victims)])
-    head = ["coalition", "gain of its least member, WP a year", "gain of each", "root Nash welfare of the others"]
+        rows.append([" + ".join(each["coalition"]), each["deviator"], written(each["gain"]), gains, written(victims)])
+    head = [
+        "coalition",
+        "plays",
+        "gain of its least member, WP a year",
+        "gain of each",
+        "root Nash welfare of the others",
+    ]
     return f"<h3>Leaving {escape(label(condition))}</h3>" + _html_table(head, rows, "Gain of each coalition.")
 
 

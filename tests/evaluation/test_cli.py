@@ -368,8 +368,9 @@ def test_help_explains_every_option(cli: Callable[..., Outcome], command: str) -
     if command in ("self-play", "exploitability"):
         expected |= {"--games", "--seats", "--years", "--map", "--press", "--message-rounds", "--retreat-welfare"}
         expected |= {"--simultaneous", "--lm-cache", "--budget-tokens", "--budget-dollars"}
-        expected |= {"--csv", "--parquet", "--use-older-games"}
-        expected |= {"--variant", "--scoring"} if command == "self-play" else {"--deviator", "--coalitions"}
+        expected |= {"--csv", "--parquet", "--use-older-games", "--published", "--ray-address"}
+        attacks = {"--deviator", "--coalitions", "--coordinated", "--precision", "--most-games", "--witness"}
+        expected |= {"--variant", "--scoring"} if command == "self-play" else attacks
     assert {word for word in outcome.out.split() if word.startswith("--")} == expected
 
 
@@ -410,6 +411,9 @@ WRONG = [
     (("self-play", "hold", "--games", "9" * 30), "games=99"),
     (("self-play", "hold", "--seed", "9" * 30), "seed=99"),
     (("exploitability", "hold", "--games", "9" * 30), "games=99"),
+    (("exploitability", "hold", "--precision", "0"), "precision=0.0"),
+    (("exploitability", "hold", "--precision", "0.1", "--most-games", "2"), "most_games=2"),
+    (("exploitability", "hold", "--coordinated", "--deviator", "dumbbot"), "dumbbot: it does not play a coalition"),
     (("self-play", "hold", "--message-rounds", "9" * 30), "message_rounds=99"),
     (("self-play", "hold", "--store", "y" * 5000), "choose another path"),
     (("self-play", "lm:scripted/stub", "--lm-cache", "/dev/full", "--years", "1"), "is a pipe or a device"),
