@@ -14,7 +14,7 @@ from rich.text import Text
 import evaluation
 from agents.command_options import with_options
 from agents.progress import plain_console
-from evaluation.cli.console import errors_told, print_json
+from evaluation.cli.console import errors_told, print_json, table_console
 from evaluation.cli.options import Json, RunOptions, Seed
 from evaluation.experiments.deviators import PORTFOLIO
 from evaluation.experiments.experiment import count_games
@@ -23,6 +23,8 @@ from evaluation.report.figures import NAMES, label
 from evaluation.report.folder import read_study, write_figures, write_results
 from evaluation.report.page import written
 from evaluation.report.tables import titled
+
+SHOWN = 3  # measures in the terminal
 
 
 @with_options
@@ -63,7 +65,7 @@ def experiment(
         if as_json:
             print_json(result.to_dict())
             return
-        plain_console().print(_table(result.to_dict()))
+        table_console().print(_table(result.to_dict()))
         plain_console(stderr=True).print(f"report: {page}", soft_wrap=True)
 
 
@@ -93,14 +95,14 @@ def _list() -> None:
 
 
 def _table(study: dict) -> Table:
-    """A row a condition."""
+    """A row a condition, with the first measures that are drawn; the report has all."""
     table = titled(study["title"], f"{study['games']} games a condition, seed {study['seed']}; 95% intervals")
     measures = list(dict.fromkeys(name for figure in study["figures"] for name in figure["y"] if name in NAMES))
     shown = [name for name in measures if name in study["conditions"][0]["measures"]]
-    shown = shown or list(study["conditions"][0]["measures"])[:1]
-    table.add_column("condition", overflow="fold")
+    shown = (shown or list(study["conditions"][0]["measures"]))[:SHOWN]
+    table.add_column("condition", overflow="fold", min_width=24)
     for name in shown:
-        table.add_column(NAMES[name], justify="right", no_wrap=True)
+        table.add_column(NAMES[name], justify="right")
     for condition in study["conditions"]:
         cells = [written(condition["measures"][name]) for name in shown]
         table.add_row(Text(label(condition)), *map(Text, cells))

@@ -14,6 +14,7 @@ from evaluation.experiments.exploitability import exploitability, resolve_coalit
 from evaluation.experiments.exploitability_result import ExploitabilityResult
 from evaluation.experiments.files import BY_YEAR, MEASURES, Condition, Experiment, load_experiment
 from evaluation.experiments.self_play import SelfPlayResult, make_all, self_play
+from evaluation.measures import collusion
 from evaluation.measures.intervals import Estimate
 from evaluation.play.setting import Options, Setting
 from welfare_env.options import takes_options
@@ -32,7 +33,8 @@ class ConditionResult:
     def measures(self) -> dict[str, Estimate]:
         """Measure -> its estimate, one value for the condition."""
         if isinstance(self.result, ExploitabilityResult):
-            return {"exploitability": self.result.value, "exploitability_corrected": self.result.corrected}
+            found = {"exploitability": self.result.value, "exploitability_corrected": self.result.corrected}
+            return found | {name: getattr(self.result.collusion, name) for name in collusion.MEASURES}
         return {name: getattr(self.result, name) for name in MEASURES["self-play"]}
 
     def to_dict(self) -> dict[str, Any]:
@@ -45,11 +47,12 @@ class ConditionResult:
             "swept": {name: _plain(value) for name, value in condition.swept.items()},
             "measures": {name: estimate.to_dict() for name, estimate in self.measures.items()},
         }
-        if isinstance(self.result, SelfPlayResult):
-            told["by_year"] = {
-                name: {year: estimate.to_dict() for year, estimate in getattr(self.result, name).items()}
-                for name in BY_YEAR
-            }
+        alone = self.result if isinstance(self.result, SelfPlayResult) else None
+        curves = alone or self.result.collusion  # type: ignore[union-attr]
+        told["by_year"] = {
+            name: {str(year): estimate.to_dict() for year, estimate in getattr(curves, name).items()}
+            for name in BY_YEAR["self-play" if alone else "exploitability"]
+        }
         return told | {"result": self.result.to_dict()}
 
 

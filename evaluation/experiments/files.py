@@ -36,6 +36,7 @@ from agents.specs import SEATINGS, read_profile
 from evaluation.checks import MOST_GAMES, EvaluationError
 from evaluation.experiments.deviators import PORTFOLIO
 from evaluation.experiments.published import TABLES
+from evaluation.measures import collusion
 from evaluation.measures.coalitions import COALITIONS
 from welfare_env import Rules, WelfareEnvError
 from welfare_env.errors import did_you_mean
@@ -53,9 +54,12 @@ MEASURES = {
         "stolen_centers",
         "conflicts",
     ),
-    "exploitability": ("exploitability", "exploitability_corrected"),
+    "exploitability": ("exploitability", "exploitability_corrected", *collusion.MEASURES),
 }
-BY_YEAR = ("units_by_year", "centers_by_year", "welfare_by_year")
+BY_YEAR = {
+    "self-play": ("units_by_year", "centers_by_year", "welfare_by_year"),
+    "exploitability": collusion.BY_YEAR,
+}
 KINDS = ("points", "lines", "years", "scatter")
 RULES = tuple(each.name for each in fields(Rules))
 WORD = r"\{(\w+)\}"
@@ -338,7 +342,7 @@ class _Reader:
             panels = tuple(y) if isinstance(y, list) else (y,)
             choose("kind", kind, KINDS)
             for panel in panels:
-                choose("y", panel, BY_YEAR if kind == "years" else measures)
+                choose("y", panel, BY_YEAR[experiment.measure] if kind == "years" else measures)
             choose("x", x, measures if kind == "scatter" else ("profile", "coalitions", *experiment.sweep))
             if kind == "lines" and not all(_is_number(value) for value in experiment.sweep.get(x, ("",))):
                 self.fault(f"x={x!r:.80}: lines need a swept name with numbers; use points", "x", "figures", number)

@@ -30,10 +30,20 @@ NAMES = {
     "conflicts": "conflicts a movement phase",
     "exploitability": "exploitability, WP a year",
     "exploitability_corrected": "exploitability, corrected for the choice",
+    "inside": "WP a year of a member",
+    "outside": "WP a year of another power",
+    "price": "WP a year that another power loses",
+    "waste": "WP a year that all together lose",
+    "gini": "Gini coefficient of WP",
+    "prosocial_share": "share of the greatest root Nash welfare",
+    "gain_by_year": "WP a member gains in the year",
+    "members_units_by_year": "units of a member",
+    "others_units_by_year": "units of another power",
     "units_by_year": "units a power",
     "centers_by_year": "supply centres a power",
     "welfare_by_year": "welfare points a power",
 }
+ABREAST = 3  # panels in a row
 STUB = "lm:scripted/stub"
 
 Point = Mapping[str, Any]  # an estimate: value, low, high, n
@@ -54,9 +64,13 @@ def draw(study: Mapping[str, Any], number: int) -> Figure:
     wished = study["figures"][number]
     kinds = {"points": _points, "lines": _lines, "years": _years, "scatter": _scatter}
     panels = wished["y"]
-    figure = Figure(figsize=(max(7.2, 4.6 * len(panels)), 4.6), layout="constrained")
-    axes = figure.subplots(1, len(panels), squeeze=False)[0]
-    for axis, measure in zip(axes, panels, strict=True):
+    columns = len(panels) if len(panels) <= ABREAST else 2
+    rows = -(-len(panels) // columns)
+    figure = Figure(figsize=(max(7.2, 4.6 * columns), 4.6 * rows), layout="constrained")
+    axes = figure.subplots(rows, columns, squeeze=False).ravel()
+    for unused in axes[len(panels) :]:
+        unused.set_axis_off()
+    for axis, measure in zip(axes, panels, strict=False):
         kinds[wished["kind"]](axis, study, wished, measure)
         axis.grid(alpha=0.25)
         axis.spines[["top", "right"]].set_visible(False)
