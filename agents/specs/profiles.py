@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -137,7 +137,21 @@ def _of_mapping(profile: Mapping[str, PolicyLike]) -> tuple[tuple[Seats, Spec], 
     if not profile or not all(isinstance(power, str) for power in profile):
         raise ProfileError(f"profile {dict(profile)!r:.200}: give power -> policy, such as {{'FRANCE': 'dove', ...}}")
     found = {id(policy): read(policy) for policy in profile.values()}
-    return tuple((power, found[id(policy)]) for power, policy in profile.items())
+    told_apart = _numbered(found)
+    return tuple((power, told_apart[id(policy)]) for power, policy in profile.items())
+
+
+def _numbered(found: Mapping[int, Spec]) -> dict[int, Spec]:
+    """Policies without a name that have the same text get numbers: "instance of mirror.Mirror #2"."""
+    same: dict[str, list[Spec]] = {}
+    numbered = {}
+    for key, spec in found.items():
+        others = same.setdefault(spec.text, [])
+        if spec not in others:
+            others.append(spec)
+        place = others.index(spec) + 1
+        numbered[key] = spec if place == 1 else replace(spec, text=f"{spec.text} #{place}")
+    return numbered
 
 
 def _terms(whole: Part) -> Iterator[tuple[Seats, Spec]]:

@@ -20,7 +20,7 @@ from evaluation.experiments.deviators import PORTFOLIO
 from evaluation.experiments.experiment import count_games
 from evaluation.experiments.files import load_experiment, shipped_experiments
 from evaluation.report.figures import NAMES, label
-from evaluation.report.folder import read_study, write_figures, write_results
+from evaluation.report.folder import check_writable, read_study, write_figures, write_results
 from evaluation.report.page import written
 from evaluation.report.tables import titled
 
@@ -55,13 +55,15 @@ def experiment(
             _list()
             return
         chosen = load_experiment(source).with_profiles(tuple(profile or ()))
+        folder = out or Path("runs", chosen.name)
+        check_writable(folder)
         total = count_games(chosen) * (games or chosen.games) // chosen.games
         players = [*dict.fromkeys(each.played for each in chosen.conditions)]
         players += [deviator for deviator in chosen.deviators if deviator != PORTFOLIO]
         with run.playing(players, total) as means:
             result = evaluation.experiment(chosen, games=games, seed=seed, **means)
         command = shlex.join(["welfare-env", "experiment", *sys.argv[2:]]) if sys.argv[1:2] == ["experiment"] else ""
-        page = write_results(result, out or Path("runs", chosen.name), command)
+        page = write_results(result, folder, command)
         if as_json:
             print_json(result.to_dict())
             return

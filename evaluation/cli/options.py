@@ -124,19 +124,20 @@ class GameOptions:
         return first
 
     def _setting(self, variant: str, years: int, message_rounds: int, scoring: str | None) -> dict[str, Any]:
+        is_welfare = variant.strip() != "standard"
         given: dict[str, Any] = {
-            "variant": variant.strip(),
+            "variant": variant,
             "scoring": scoring,
             "years": years,
             "press": self.press,
             "message_rounds": message_rounds,
         }
-        if self.retreat_welfare:
+        if retreat_welfare:
             given["retreat_welfare"] = True
         return {
             "seed": self.seed,
             "seats": self.seats,
-            "rules": Rules.published(**given) if self.published else Rules(**given),
+            "rules": Rules.published(**given) if published else Rules(**given),
             "map_name": self.map_name,
             "simultaneous": self.simultaneous,
             "published": self.published,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Unpack
@@ -12,11 +13,13 @@ from evaluation.checks import EvaluationError, check_games
 from evaluation.experiments.deviators import PORTFOLIO, read_deviators
 from evaluation.experiments.exploitability import exploitability, resolve_coalitions
 from evaluation.experiments.exploitability_result import ExploitabilityResult
-from evaluation.experiments.files import BY_YEAR, MEASURES, Condition, Experiment, load_experiment
+from evaluation.experiments.files import BY_YEAR, MEASURES, Condition, Experiment, ExperimentError, load_experiment
 from evaluation.experiments.self_play import SelfPlayResult, make_all, self_play
 from evaluation.measures import collusion
 from evaluation.measures.intervals import Estimate
 from evaluation.play.setting import Options, Setting
+from evaluation.play.workers import Workers
+from welfare_env.checks import shown
 from welfare_env.options import takes_options
 
 Result = SelfPlayResult | ExploitabilityResult
@@ -109,6 +112,8 @@ def experiment(
     """
     if fixed := sorted(options.keys() & {"rules", "map_name", "seats"}):
         raise EvaluationError(f"{', '.join(fixed)}: an experiment has its own; change them in its file")
+    if isinstance(profiles, str) or not all(isinstance(profile, str) for profile in profiles):
+        raise ExperimentError(f"profiles={shown(profiles)}: give a list of texts, such as ['dove', '4*dove + 3*hold']")
     chosen = source if isinstance(source, Experiment) else load_experiment(source)
     chosen = chosen.with_profiles(tuple(profiles))
     if games is not None:
@@ -117,7 +122,9 @@ def experiment(
     setting = Setting(**options)
     conditions = chosen.conditions
     _check_all(chosen, conditions, setting)
-    results = tuple(ConditionResult(each, _measured(chosen, each, options)) for each in conditions)
+    with nullcontext(setting.workers) if isinstance(setting.workers, Workers) else Workers(setting.workers) as workers:
+        shared: Options = {**options, "workers": workers}
+        results = tuple(ConditionResult(each, _measured(chosen, each, shared)) for each in conditions)
     return ExperimentResult(chosen, setting.seed, results)
 
 
@@ -151,6 +158,8 @@ def _check_all(chosen: Experiment, conditions: Sequence[Condition], setting: Set
         own = Setting(seed=setting.seed, rules=each.rules, map_name=each.map_name, seats=each.seats)
         profile = read_profile(each.played)
         own.games(profile, 1)
+        if each.coalitions:
+            resolve_coalitions(own.board, each.coalitions)
         policies += profile.policies
     make_all(dict.fromkeys(policies), setting.models)
 

@@ -39,11 +39,14 @@ from evaluation.experiments.published import TABLES
 from evaluation.measures import collusion
 from evaluation.measures.coalitions import COALITIONS
 from welfare_env import Rules, WelfareEnvError
+from welfare_env.checks import shown
 from welfare_env.errors import did_you_mean
 
 SHIPPED = Path(__file__).parent / "shipped"
 MOST_CONDITIONS = 10_000
 MOST_BYTES = 1_000_000
+MOST_PANELS = 12  # of a figure
+BASIS = ("variant", "years", "press", "message_rounds")  # rules on which others depend
 
 MEASURES = {
     "self-play": (
@@ -164,7 +167,7 @@ def load_experiment(source: str | Path) -> Experiment:
         ExperimentError: no such file or name, no TOML, or the faults in it, all at once.
     """
     if not isinstance(source, str | Path):
-        raise ExperimentError(f"experiment {source!r:.80}: give a name or the path of a .toml file")
+        raise ExperimentError(f"experiment {shown(source)}: give a name or the path of a .toml file")
     path = SHIPPED / f"{source}.toml" if str(source) in shipped_experiments() else Path(source)
     try:
         if path.stat().st_size > MOST_BYTES or not path.is_file():
@@ -186,7 +189,7 @@ def read_experiment(text: str, name: str = "experiment") -> Experiment:
     """
     try:
         given = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # ValueError also of numbers with thousands of digits
         raise ExperimentError(f"experiment {name}: no TOML: {error}") from error
     reader = _Reader(text, given)
     experiment = reader.read(name)
@@ -213,6 +216,8 @@ class _Reader:
         inside, seen, header = not table, -1, 1
         for place, line in enumerate(self.lines, 1):
             if match := re.match(r"\s*\[+\s*([\w.-]+)\s*\]+", line):
+                if not table and match[1] == key:
+                    return place
                 seen += match[1] == table
                 inside = match[1] == table and seen == number
                 header = place if inside else header
@@ -249,7 +254,7 @@ class _Reader:
     def _text(self, key: str, default: str | None) -> str:
         value = self.given.get(key, default)
         if not isinstance(value, str):
-            self.fault(f"{key} is missing: give a text" if value is None else f"{key}={value!r:.80}: give a text", key)
+            self.fault(f"{key} is missing: give a text" if value is None else f"{key}={shown(value)}: give a text", key)
             return default or ""
         return value
 
@@ -257,7 +262,7 @@ class _Reader:
         value = self._text(key, default)
         if value not in choices:
             near = did_you_mean(value, choices)
-            self.fault(f"{key}={value!r:.80}{near}: choose one of {', '.join(choices)}", key)
+            self.fault(f"{key}={shown(value)}{near}: choose one of {', '.join(choices)}", key)
             return default
         return value
 
@@ -265,14 +270,14 @@ class _Reader:
         value = self.given.get(key, default)
         is_list = isinstance(value, list) and all(isinstance(each, str) for each in value)
         if not is_list or (not value and default != []):
-            self.fault(f'{key}={value!r:.80}: give a list of texts, such as ["dove"]', key)
+            self.fault(f'{key}={shown(value)}: give a list of texts, such as ["dove"]', key)
             return tuple(default or ())
         return tuple(value)
 
     def _games(self) -> int:
         value = self.given.get("games", 5)
         if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MOST_GAMES:
-            self.fault(f"games={value!r:.80}: give a whole number from 1 to {MOST_GAMES:,}", "games")
+            self.fault(f"games={shown(value)}: give a whole number from 1 to {MOST_GAMES:,}", "games")
             return 1
         return value
 
@@ -288,17 +293,17 @@ class _Reader:
                 self.fault(f"no rule {name!r:.80}{near}: known are {', '.join(RULES)}", name, key)
                 continue
             chosen[name] = _plain(each)
-            self._try_rules({name: chosen[name]}, name, key)
+        for name, value in chosen.items():
+            self._try_rules({**{other: chosen[other] for other in BASIS if other in chosen}, name: value}, name, key)
         return chosen
 
     def _try_rules(self, rules: Mapping[str, Any], name: str, table: str) -> None:
-        """Notes what is wrong with rules by themselves; a weight a year needs its years."""
-        if name == "progressive":
-            return
+        """Notes what is wrong with a rule, given the rules that decide what is possible."""
         try:
             Rules(**rules)
         except WelfareEnvError as error:
-            self.fault(str(error), name, table)
+            if name in str(error) or table == "rules":
+                self.fault(str(error), name, table)
 
     def _sweep(self) -> dict[str, tuple[Any, ...]]:
         value = self.given.get("sweep", {})
@@ -313,14 +318,33 @@ class _Reader:
                 near = did_you_mean(name, known)
                 self.fault(f"nothing to sweep called {name!r:.80}{near}: known are {', '.join(known)}", name, "sweep")
             elif not isinstance(values, list) or not values:
-                self.fault(f"{name}={values!r:.80}: give a list of values", name, "sweep")
+                self.fault(f"{name}={shown(values)}: give a list of values", name, "sweep")
             else:
                 chosen[name] = tuple(values)
-                for each in values if name in RULES else ():
-                    self._try_rules({name: _plain(each)}, name, "sweep")
-        for word in sorted(words - set(chosen)):
+                self._try_values(name, values)
+        for word in sorted(words - chosen.keys()):
             self.fault(f"template: nothing is swept that is called {word!r}: add it to [sweep]", "template")
         return chosen
+
+    def _try_values(self, name: str, values: list[Any]) -> None:
+        """Notes swept values that no combination allows."""
+        swept = self.given["sweep"]
+        fixed = {key: _plain(each) for key, each in self._given_table("rules").items() if key in BASIS}
+        variants = swept.get("variant") if name != "variant" and isinstance(swept.get("variant"), list) else [None]
+        for each in values if name in RULES and not (name == "progressive" and "years" in swept) else ():
+            errors = []
+            for variant in variants:
+                rules = {**fixed, **({} if variant is None else {"variant": variant}), name: _plain(each)}
+                try:
+                    Rules(**rules)
+                except WelfareEnvError as error:
+                    errors.append(str(error))
+            if len(errors) == len(variants):
+                self.fault(errors[0], name, "sweep")
+
+    def _given_table(self, key: str) -> dict[str, Any]:
+        value = self.given.get(key, {})
+        return value if isinstance(value, dict) else {}
 
     def _figures(self, experiment: Experiment) -> Iterator[Figure]:
         given = self.given.get("figures", [])
@@ -333,20 +357,25 @@ class _Reader:
             def choose(key: str, value: object, choices: tuple[str, ...], number: int = number) -> None:
                 if value not in choices:
                     near = did_you_mean(str(value), choices)
-                    message = f"{key}={value!r:.80}{near}: choose one of {', '.join(choices)}"
+                    message = f"{key}={shown(value)}{near}: choose one of {', '.join(choices)}"
                     self.fault(message, key, "figures", number)
 
-            for key in each.keys() - {one.name for one in fields(Figure)}:
+            for key in each:
                 choose(key, key, tuple(one.name for one in fields(Figure)))
             kind, y, x = each.get("kind", "points"), each.get("y"), each.get("x", "profile")
-            panels = tuple(y) if isinstance(y, list) else (y,)
+            panels = tuple(y) if isinstance(y, list) and 0 < len(y) <= MOST_PANELS else (y,)
             choose("kind", kind, KINDS)
             for panel in panels:
                 choose("y", panel, BY_YEAR[experiment.measure] if kind == "years" else measures)
             choose("x", x, measures if kind == "scatter" else ("profile", "coalitions", *experiment.sweep))
-            if kind == "lines" and not all(_is_number(value) for value in experiment.sweep.get(x, ("",))):
-                self.fault(f"x={x!r:.80}: lines need a swept name with numbers; use points", "x", "figures", number)
-            choose("published", each.get("published", ""), ("", *TABLES))
+            if kind == "lines" and not all(_is_number(value) for value in experiment.sweep.get(str(x), ("",))):
+                self.fault(f"x={shown(x)}: lines need a swept name with numbers; use points", "x", "figures", number)
+            published = each.get("published", "")
+            choose("published", published, ("", *TABLES))
+            if kind == "lines" and not all(name.isdecimal() for name in TABLES.get(str(published), {})):
+                self.fault(
+                    f"published={published!r}: its places are no numbers; use points", "published", "figures", number
+                )
             title = each.get("title", "")
             yield Figure(str(kind), tuple(map(str, panels)), str(x), str(each.get("published", "")), str(title))
 
@@ -360,10 +389,10 @@ class _Reader:
         for each in experiment.coalitions:
             if each not in (*COALITIONS, "all-singles", "all-pairs"):
                 known = ", ".join((*COALITIONS, "all-singles", "all-pairs"))
-                self.fault(f"coalitions {each!r:.80}: choose of {known}", "coalitions")
+                self.fault(f"coalitions {shown(each)}: choose of {known}", "coalitions")
         for seats in experiment.sweep.get("seats", ()):
             if seats not in SEATINGS:
-                self.fault(f"seats={seats!r:.80}: choose of {', '.join(SEATINGS)}", "seats", "sweep")
+                self.fault(f"seats={shown(seats)}: choose of {', '.join(SEATINGS)}", "seats", "sweep")
         if self.faults:
             return
         count = len(experiment.profiles) * len(experiment.coalitions)

@@ -18,19 +18,20 @@ from welfare_env import Board
 BY_YEAR = ("gain_by_year", "members_units_by_year", "others_units_by_year")
 
 
-def prosocial_bound(board: Board) -> float:
-    """The greatest root Nash welfare of a board: every centre owned, nobody with a unit, shares as even as can be.
+def prosocial_level(board: Board) -> float:
+    """The root Nash welfare of a peace without units: every centre owned, shares as even as whole numbers can be.
 
-    On the standard map 4.843, which the Optimal Prosocial attains (paper, section 5.1).
+    On the standard map 4.843, which the Optimal Prosocial attains (paper, section 5.1). No profile has more under the
+    paper's rules, unless powers change their shares from year to year (34 / 7 = 4.857 at most).
     """
     share, rest = divmod(len(board.centers), len(board.powers))
     return math.exp(sum(math.log(share + (power < rest)) for power in range(len(board.powers))) / len(board.powers))
 
 
 def gini(values: Sequence[float]) -> float:
-    """The Gini coefficient of amounts from 0: 0 if all are equal; nan if all are 0."""
+    """The Gini coefficient of amounts from 0: 0 if all are equal; nan if all are 0, or one is negative."""
     ordered, count, total = sorted(values), len(values), sum(values)
-    if not total > 0:
+    if not total > 0 or ordered[0] < 0:
         return math.nan
     weighted = sum((2 * place - count - 1) * value for place, value in enumerate(ordered, 1))
     return weighted / (count * total)
@@ -45,7 +46,8 @@ class Collusion:
         price: points a year that another power loses by it; below 0, it gains.
         waste: points a year that all powers together lose by it.
         gini: Gini coefficient of the powers' points (`gini`), mean over games.
-        prosocial_share: root Nash welfare as a share of the board's greatest (`prosocial_bound`).
+        prosocial_share: root Nash welfare as a share of the prosocial peace's (`prosocial_level`);
+            under other rules than the paper's it can be above 1.
         gain_by_year: year -> what a member gains in it, in points. Negative later on: the others punish, or the peace
             that it robbed would have paid more.
         members_units_by_year, others_units_by_year: year -> mean units of a member, and of another power.
@@ -85,7 +87,7 @@ def collusion(
     """
     members = [power for power in board.powers if power in coalition]
     others = [power for power in board.powers if power not in coalition]
-    bound = prosocial_bound(board)
+    level = prosocial_level(board)
     pairs = list(zip(baseline, games, strict=True))
 
     def over_games(values: Sequence[float]) -> Estimate:
@@ -100,7 +102,7 @@ def collusion(
         price=over_games([_mean(before, others) - _mean(game, others) for before, game in pairs]),
         waste=over_games([total(before) - total(game) for before, game in pairs]),
         gini=over_games([gini(list(game.welfare_per_year.values())) for game in games]),
-        prosocial_share=over_games([game.root_nash_welfare / bound for game in games]),
+        prosocial_share=over_games([game.root_nash_welfare / level for game in games]),
         gain_by_year=_by_year([_gains(before, game, members) for before, game in pairs], seed),
         members_units_by_year=_by_year([_units(game, members) for game in games], seed),
         others_units_by_year=_by_year([_units(game, others) for game in games], seed),

@@ -22,7 +22,7 @@ from evaluation.play.older_games import older_games, older_record, without_code
 from evaluation.play.sources import SOURCES, own_code
 from evaluation.play.store import GameStore, StoreError, specification_key
 from evaluation.play.turns import GameStopped, play_game
-from evaluation.play.workers import Workers
+from evaluation.play.workers import WorkerError, Workers
 from welfare_env.board.loading import map_digest
 from welfare_env.checks import shown
 
@@ -250,7 +250,12 @@ def play_all(
     tell(sum(spec in records for spec in specs))
     copies = Counter(specs)
     for spec, (record, digest) in _played([spec for spec in unique if spec not in records], workers, models):
-        if digest != CODE_DIGEST:
+        if workers.is_remote and digest not in (CODE_DIGEST, specification_key(keys[spec])):
+            raise WorkerError(
+                "a machine of the cluster has other code, libraries, maps, checkpoints or own policies than this one: "
+                f"install the same there ({', '.join(f'{name} {number}' for name, number in VERSIONS.items())})"
+            )
+        if not workers.is_remote and digest != CODE_DIGEST:
             raise StoreError("the code was changed while games were played: give the command again")
         if spec.is_named:
             record.setdefault("welfare_env", {})["key"] = specification_key(keys[spec])
@@ -323,7 +328,7 @@ def _played(
     """Every game with its record, in the order in which they are finished."""
     asking = [spec for spec in specs if spec.asks_language_models]
     others = [spec for spec in specs if not spec.asks_language_models]
-    yield from workers.run(_play_task, [spec for spec in others if spec.is_named])
+    yield from workers.run(_play_far if workers.is_remote else _play_task, [spec for spec in others if spec.is_named])
     yield from ((spec, _play_task(spec)) for spec in others if not spec.is_named)
     if workers.count == 1 or len(asking) == 1:
         yield from ((spec, (play(spec, models), CODE_DIGEST)) for spec in asking)
@@ -365,3 +370,8 @@ def _cause(errors: Sequence[BaseException]) -> BaseException:
 def _play_task(spec: GameSpec) -> tuple[Record, str]:
     """A game, and the digest of the code that played it, which in a worker may not be ours."""
     return play(spec), CODE_DIGEST
+
+
+def _play_far(spec: GameSpec) -> tuple[Record, str]:
+    """A game played on another machine, and the key that it has there: that of its code, libraries, maps and files."""
+    return play(spec), specification_key(spec.to_dict())

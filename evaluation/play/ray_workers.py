@@ -28,6 +28,8 @@ class RayWorkers(Workers):
         WorkerError: Ray is not installed, or no cluster answers.
     """
 
+    is_remote = True
+
     def __init__(self, address: str, count: int = 1) -> None:
         super().__init__(count)
         self.address = address
@@ -50,14 +52,20 @@ class RayWorkers(Workers):
             return
         ray = self._start()
         remote = ray.remote(num_cpus=1, max_retries=0)(work)
-        most = AHEAD * max(1, int(ray.cluster_resources().get("CPU", 1)))
-        coming, waiting = iter(tasks), {}
-        for task in coming:
-            waiting[remote.remote(task)] = task
-            if len(waiting) >= most:
+        processors = int(ray.cluster_resources().get("CPU", 0))
+        if not processors:
+            raise WorkerError(f"the Ray cluster {self.address!r:.200} has no processors")
+        waiting: dict[Any, Task] = {}
+        try:
+            for task in tasks:
+                waiting[remote.remote(task)] = task
+                if len(waiting) >= AHEAD * processors:
+                    yield self._next(waiting)
+            while waiting:
                 yield self._next(waiting)
-        while waiting:
-            yield self._next(waiting)
+        finally:
+            for left in waiting:
+                ray.cancel(left)
 
     def _next(self, waiting: dict[Any, Task]) -> tuple[Task, Any]:
         done, _ = self._ray.wait(list(waiting), num_returns=1)
@@ -66,7 +74,7 @@ class RayWorkers(Workers):
         except self._ray.exceptions.RayTaskError as error:
             raise error.cause from error
         except self._ray.exceptions.RayError as error:
-            first = str(error).strip().splitlines()[0]
+            first = _first_line(error)
             raise WorkerError(f"the Ray cluster lost a game: {first}. Finished games are kept in the store") from error
         return waiting.pop(done[0]), result
 
@@ -85,10 +93,13 @@ class RayWorkers(Workers):
                 _check_answers(self.address)
                 ray.init(address=self.address, **common)
         except (ConnectionError, ValueError, RuntimeError, OSError) as error:
-            first = str(error).strip().splitlines()[0]
-            raise WorkerError(f"ray_address={self.address!r:.200}: no cluster answers: {first}") from error
+            raise WorkerError(f"ray_address={self.address!r:.200}: cannot be used: {_first_line(error)}") from error
         self._ray = ray
         return ray
+
+
+def _first_line(error: Exception) -> str:
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)
 
 
 def _check_answers(address: str) -> None:

@@ -23,7 +23,7 @@ from evaluation.play.store import GameStore
 from evaluation.play.workers import Workers
 from welfare_env import Board, Rules
 from welfare_env.engine.engines import DEFAULT_ENGINE
-from welfare_env.game.press import MEDIATOR, players
+from welfare_env.game.press import MEDIATOR
 
 if TYPE_CHECKING:
     from agents.lm.models.shared_models import SharedModels
@@ -109,9 +109,13 @@ class Setting:
         Raises:
             ProfileError, UnknownPowerError: a profile that does not fit the board.
         """
-        if self.played.mediator and all(seats != MEDIATOR for seats, _ in profile.terms):
-            profile = Profile(((MEDIATOR, agents.specs.read("hold")), *profile.terms))
-        return dict(profile.seats(players(self.board, self.played), game, self.seed, self.seats))
+        if not self.played.mediator:
+            return dict(profile.seats(self.board.powers, game, self.seed, self.seats))
+        speaking = dict(term for term in profile.terms if term[0] == MEDIATOR)
+        seated = Profile(tuple(term for term in profile.terms if term[0] != MEDIATOR)).seats(
+            self.board.powers, game, self.seed, self.seats
+        )
+        return {**seated, MEDIATOR: speaking.get(MEDIATOR, agents.specs.read("hold"))}
 
     def games(self, profile: Profile, games: int, others: Mapping[str, PolicyLike] | None = None) -> list[GameSpec]:
         """`games` games of a profile, but for the powers in `others`, with the seeds that every profile gets.

@@ -54,7 +54,7 @@ def play_game(
                 f"policy {named.text!r} writes programs of modal_env; here {power} plays Welfare Diplomacy. For "
                 "programs call evaluation.exploitability(..., environment=modal_env.make(...))"
             )
-    _reset(policies, coalition, seed)
+    _reset(policies, coalition, seed, dict(players))
     if simultaneous:
         play_at_once(env, policies, seed, stop, models)
     else:
@@ -78,7 +78,7 @@ def _made(
     return {power: shared[0] if power in coalition else policy.make(models) for power, policy in players}
 
 
-def _reset(policies: Policies, coalition: Sequence[str], seed: int) -> None:
+def _reset(policies: Policies, coalition: Sequence[str], seed: int, specs: Mapping[str, Spec]) -> None:
     """Tells each policy who it is.
 
     Raises:
@@ -90,7 +90,7 @@ def _reset(policies: Policies, coalition: Sequence[str], seed: int) -> None:
     if coalition:
         shared = policies[coalition[0]]
         if not isinstance(shared, CoalitionPolicy):
-            raise EvaluationError(f"{type(shared).__name__}: {NO_COALITION}")
+            raise EvaluationError(f"{specs[coalition[0]].text}: {NO_COALITION}")
         shared.reset_coalition(agents=tuple(coalition), seed=seed)
 
 

@@ -70,6 +70,9 @@ class Workers:
             evaluation.self_play("dove", workers=workers)
     """
 
+    is_remote = False
+    """Whether they may be on other machines."""
+
     def __init__(self, count: int, tell_compiling: bool = False) -> None:
         self.count, self.tell_compiling = count, tell_compiling
         self._context = _Context()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from io import StringIO
+from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from evaluation.checks import EvaluationError
@@ -35,7 +35,7 @@ NAMES = {
     "price": "WP a year that another power loses",
     "waste": "WP a year that all together lose",
     "gini": "Gini coefficient of WP",
-    "prosocial_share": "share of the greatest root Nash welfare",
+    "prosocial_share": "share of the prosocial root Nash welfare",
     "gain_by_year": "WP a member gains in the year",
     "members_units_by_year": "units of a member",
     "others_units_by_year": "units of another power",
@@ -81,14 +81,26 @@ def draw(study: Mapping[str, Any], number: int) -> Figure:
     return figure
 
 
-def as_svg(figure: Figure) -> str:
-    """A figure as an SVG element, the same for the same values."""
+NO_DATE = {
+    "svg": {"Date": None, "Creator": None},
+    "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+    "png": {"Software": None},
+}
+
+
+def drawn(figure: Figure, kind: str) -> bytes:
+    """A figure as a file of a kind ("svg", "png" or "pdf"), the same for the same values."""
     import matplotlib as mpl
 
-    text = StringIO()
+    content = BytesIO()
     with mpl.rc_context({"svg.hashsalt": "welfare-env", "svg.fonttype": "path"}):
-        figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
-    whole = text.getvalue()
+        figure.savefig(content, format=kind, dpi=150, metadata=NO_DATE[kind])
+    return content.getvalue()
+
+
+def as_svg(figure: Figure) -> str:
+    """A figure as an SVG element."""
+    whole = drawn(figure, "svg").decode()
     return whole[whole.index("<svg") :]
 
 
@@ -97,7 +109,7 @@ def label(condition: Mapping[str, Any], axes: Sequence[str] = ()) -> str:
     told = [] if "profile" in axes else [profile_label(condition["profile"])]
     told += [condition["coalitions"]] if condition["coalitions"] and "coalitions" not in axes else []
     told += [f"{name}={value}" for name, value in condition["swept"].items() if name not in axes]
-    return ", ".join(told)
+    return ", ".join(told).replace("$", r"\$")  # matplotlib would read mathematics
 
 
 def profile_label(profile: str) -> str:
@@ -132,6 +144,7 @@ def _lines(axis: Axes, study: Mapping[str, Any], wished: Mapping[str, Any], meas
     x, conditions = wished["x"], study["conditions"]
     for number, name in enumerate(dict.fromkeys(label(condition, (x,)) for condition in conditions)):
         mine = [condition for condition in conditions if label(condition, (x,)) == name]
+        mine.sort(key=lambda condition: condition["swept"][x])
         at = [condition["swept"][x] for condition in mine]
         _errorbars(axis, at, [condition["measures"][measure] for condition in mine], number, name, line=True)
     shown = False
@@ -152,8 +165,7 @@ def _years(axis: Axes, study: Mapping[str, Any], wished: Mapping[str, Any], meas
         curve = condition["by_year"][measure]
         years = [int(year) for year in curve]
         values, low, high = (_numbers(curve.values(), part) for part in ("value", "low", "high"))
-        colour = COLOURS[number % len(COLOURS)]
-        marker = MARKERS[number % len(MARKERS)]
+        colour, marker = _mark(number)
         axis.plot(years, values, marker=marker, color=colour, ms=4, lw=1.5, label=label(condition))
         axis.fill_between(years, low, high, color=colour, alpha=0.18, lw=0)
     axis.set_xlabel("after the Winter of")
@@ -187,8 +199,13 @@ def _errorbars(
 
 
 def _style(number: int) -> dict[str, Any]:
-    colour, marker = COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
+    colour, marker = _mark(number)
     return {"fmt": marker, "color": colour, "ms": 6, "capsize": 3, "elinewidth": 1.2, "ls": "none", "zorder": 3}
+
+
+def _mark(number: int) -> tuple[str, str]:
+    """Colour and marker of a series; after all colours, the same colours come with other markers."""
+    return COLOURS[number % len(COLOURS)], MARKERS[(number + number // len(COLOURS)) % len(MARKERS)]
 
 
 def _bars(points: Sequence[Point]) -> list[list[float]]:

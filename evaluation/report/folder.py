@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from agents.files import parse_json, read_file, reason, shown
 from evaluation.checks import EvaluationError
 from evaluation.experiments.experiment import ExperimentResult
 from evaluation.experiments.self_play import SelfPlayResult
-from evaluation.report.figures import figures_of
+from evaluation.report.figures import drawn, figures_of
 from evaluation.report.page import report_page
 from welfare_env.game.record import save_record
 
@@ -32,18 +33,17 @@ def write_results(result: ExperimentResult, folder: Path, command: str = "") -> 
     """
     study = result.to_dict()
     links: dict[int, list[str]] = {}
-    try:
-        (folder / GAMES).mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise EvaluationError(f"{shown(folder)}: cannot be written: {reason(error)}") from error
+    check_writable(folder)
+    for stale in (folder / GAMES).glob("*.json"):
+        stale.unlink()
     for number, each in enumerate(result.conditions):
         records = each.result.records if isinstance(each.result, SelfPlayResult) else ()
         for place, record in enumerate(records):
             name = f"{number:03}-{place:03}.json"
             save_record(record, folder / GAMES / name)
             links.setdefault(number, []).append(f"{GAMES}/{name}")
-    _write(folder / NUMBERS, json.dumps(study, indent=1, allow_nan=False) + "\n")
-    _write(folder / PAGE, report_page(study, command, links))
+    _write(folder / NUMBERS, (json.dumps(study, indent=1, allow_nan=False) + "\n").encode())
+    _write(folder / PAGE, report_page(study, command, links).encode("utf-8", "replace"))
     return folder / PAGE
 
 
@@ -76,19 +76,38 @@ def write_figures(study: Mapping[str, Any], folder: Path, ending: str = ".png") 
         folder.mkdir(parents=True, exist_ok=True)
         for number, (_, figure) in enumerate(figures_of(study), 1):
             path = folder / f"figure-{number}{ending}"
-            figure.savefig(path, dpi=150)
+            _write(path, drawn(figure, ending.removeprefix(".")))
             written.append(path)
     except OSError as error:
         raise EvaluationError(f"{shown(folder)}: cannot be written: {reason(error)}") from error
-    except (KeyError, TypeError, AttributeError) as error:
+    except (KeyError, TypeError, AttributeError, ValueError, IndexError, ZeroDivisionError) as error:
         raise EvaluationError(f"the results cannot be drawn, a part of them is missing or odd: {error}") from error
     return written
 
 
-def _write(path: Path, text: str) -> None:
+def check_writable(folder: Path) -> None:
+    """That results can be written and drawn: told before any game is played.
+
+    Raises:
+        EvaluationError: the folder cannot be made or written, or matplotlib is missing.
+    """
+    if find_spec("matplotlib") is None:
+        raise EvaluationError("reports have figures, which need the extra plot: in the clone, pip install -e '.[plot]'")
+    try:
+        (folder / GAMES).mkdir(parents=True, exist_ok=True)
+    except (OSError, ValueError) as error:
+        raise EvaluationError(f"{shown(folder)}: cannot be written: {reason(error)}") from error
+    if not os.access(folder, os.W_OK):
+        raise EvaluationError(f"{shown(folder)}: cannot be written: no permission")
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Writes are atomic."""
     draft = path.with_name(f".{path.name}.{os.getpid()}.draft")
     try:
-        draft.write_text(text, encoding="utf-8")
+        draft.write_bytes(content)
         draft.replace(path)
     except OSError as error:
         raise EvaluationError(f"{shown(path)}: cannot be written: {reason(error)}") from error
+    finally:
+        draft.unlink(missing_ok=True)

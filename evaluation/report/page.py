@@ -11,7 +11,7 @@ from html import escape
 from typing import Any
 
 import welfare_env
-from evaluation.report.figures import NAMES, as_svg, figures_of, label, profile_label
+from evaluation.report.figures import NAMES, STUB, as_svg, figures_of, label, profile_label
 
 STYLE = """
 :root { color-scheme: light dark; --line: #8884; --soft: #8882; }
@@ -77,9 +77,14 @@ def summary(study: Mapping[str, Any]) -> Iterator[str]:
     yield f"{_upper(NAMES[main])}: {label(best)} has the highest, {written(high)}, of {len(found)} conditions."
     if len(ranked) > 1:
         yield f"The lowest is that of {label(worst)}, {written(low)}. {_parted(high, low)}"
-    if min(point["n"] for _, point in ranked) < FEW:
+    fewest = min(point["n"] for _, point in ranked)
+    if fewest == 1:
+        yield "With one game a condition there are no intervals: give more games."
+    elif fewest < FEW:
         yield f"With fewer than {FEW} games a condition, intervals are too narrow: give more games where it matters."
-    if any("stub" in profile_label(condition["profile"]) for condition, _ in found):
+    if older := sum(condition["result"].get("older_games", 0) for condition, _ in found):
+        yield f"{older} games were played by earlier code, whose results may differ from today's."
+    if any(STUB in condition["profile"] for condition, _ in found):
         yield "“stub” is no language model: its replies are made up, to show how the experiment runs."
 
 
@@ -107,7 +112,7 @@ def written(point: Mapping[str, Any]) -> str:
 
 def _figures(study: Mapping[str, Any]) -> Iterator[str]:
     for title, figure in figures_of(study):
-        caption = f"{escape(title)}. Marks are means over {study['games']} games, bars 95% intervals."
+        caption = f"{escape(title)}. Means over {study['games']} games, with 95% intervals."
         yield f"<figure>{as_svg(figure)}<figcaption>{caption}</figcaption></figure>"
 
 

@@ -90,7 +90,7 @@ def jacobian(game: Game | Matrix, mix: Numbers) -> Stability:
     inside = [i for i, share in enumerate(shares) if share]
     if len({paid[i] for i in inside}) > 1:
         payments = ", ".join(f"{payoffs.names[i]} {paid[i]}" for i in inside)
-        raise GameError(f"mix {[str(share) for share in shares]} is no rest point: its agents are paid {payments}")
+        raise GameError(f"mix {[str(share) for share in shares]} is not a rest point: its agents are paid {payments}")
     last = inside[-1]
     full = _full_jacobian(payoffs, shares, paid, mean=paid[last])
     others = [i for i in range(payoffs.size) if i != last]

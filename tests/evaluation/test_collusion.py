@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import evaluation
-from evaluation.measures.collusion import gini, prosocial_bound
+from evaluation.measures.collusion import gini, prosocial_level
 from welfare_env import Rules, load_board
 
 QUICK = Rules(years=4, press=None)
@@ -29,9 +29,9 @@ def test_gini_of_known_cases() -> None:
 
 
 def test_the_bound_is_what_prosocial_attains() -> None:
-    assert prosocial_bound(load_board()) == pytest.approx((5**6 * 4) ** (1 / 7))
+    assert prosocial_level(load_board()) == pytest.approx((5**6 * 4) ** (1 / 7))
     result = evaluation.self_play("prosocial", 1, rules=QUICK)
-    assert result.root_nash_welfare.value == pytest.approx(prosocial_bound(load_board()))
+    assert result.root_nash_welfare.value == pytest.approx(prosocial_level(load_board()))
 
 
 def test_against_the_numbers_of_the_games() -> None:

@@ -6,9 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from agents.specs import read_profile
 from benchmarks.lively import lively
+from evaluation import Setting
 from evaluation.measures.metrics import conflicts, measure, proficiency
-from evaluation.play.games import common_games, play, profile
+from evaluation.play.games import play
 from welfare_env import Game, Rules, load_board
 from welfare_env.engine.reference import ReferenceEngine
 
@@ -98,9 +100,7 @@ def test_the_legal_rate_of_a_phase_is_the_mean_of_its_powers() -> None:
 def test_replies_of_language_models_are_rated_by_phase() -> None:
     """The stub's games: what is refused in a reply counts in its phase."""
     rules = Rules(years=1, message_rounds=1)
-    (spec,) = common_games(
-        profile(load_board(), rules, "lm:scripted/stub"), 1, seed=3, rules=rules, map_name="standard"
-    )
+    (spec,) = Setting(rules=rules, seed=3).games(read_profile("lm:scripted/stub"), 1)
     record = play(spec)
     rates = proficiency(record, published=True)
     assert 0 < rates.parse_rate <= 1
