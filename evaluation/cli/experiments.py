@@ -38,6 +38,10 @@ def experiment(
         Optional[list[str]],  # noqa: UP045
         typer.Option(help="Play this in place of the experiment's profiles; several times for several."),
     ] = None,
+    add: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option(help="Play this beside the experiment's profiles; several times for several."),
+    ] = None,
     games: Annotated[
         Optional[int],  # noqa: UP045
         typer.Option(min=1, help="Games a condition.", show_default="the experiment's"),
@@ -55,6 +59,7 @@ def experiment(
             _list()
             return
         chosen = load_experiment(source).with_profiles(tuple(profile or ()))
+        chosen = chosen.with_profiles((*chosen.profiles, *(add or ())))
         folder = out or Path("runs", chosen.name)
         check_writable(folder)
         total = count_games(chosen) * (games or chosen.games) // chosen.games

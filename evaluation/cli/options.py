@@ -54,7 +54,7 @@ def _read_numbers(text: str | WholeNumbers) -> WholeNumbers:
         return text  # the default
     parts = str(text).split(",")
     if not all(part.strip().isdecimal() and len(part) <= 40 for part in parts):
-        raise typer.BadParameter(f"{text!r:.80}: give a whole number, or several with commas")
+        raise typer.BadParameter(f"{text!r:.80}: give a whole number from 0, or several with commas")
     return WholeNumbers(int(part) for part in parts)
 
 
@@ -106,8 +106,18 @@ class GameOptions:
         Raises:
             RulesError: no such variant, press or scoring.
         """
-        combinations = product(variants.split(","), self.years, self.message_rounds)
-        return [self._setting(*combination, scoring) for combination in combinations]
+        names = [name.strip() for name in variants.split(",")]
+        settings = []
+        for variant, years, message_rounds in product(names, self.years, self.message_rounds):
+            rules: dict[str, Any] = {"scoring": scoring} if scoring else {}
+            rules |= {"retreat_welfare": True} if self.retreat_welfare else {}
+            if len(names) > 1:  # each option goes to the variant that has it
+                own = "scoring" if variant == "standard" else "retreat_welfare"
+                rules = {name: value for name, value in rules.items() if name == own}
+            published = self.published and (variant == "welfare" or len(names) == 1)
+            rules |= {"variant": variant, "years": years, "message_rounds": message_rounds, "press": self.press}
+            settings.append(self._with(Rules.published(**rules) if published else Rules(**rules)))
+        return settings
 
     def setting(self, variant: str = "welfare", scoring: str | None = None) -> dict[str, Any]:
         """The one setting, of a command that plays one.
@@ -123,21 +133,11 @@ class GameOptions:
             )
         return first
 
-    def _setting(self, variant: str, years: int, message_rounds: int, scoring: str | None) -> dict[str, Any]:
-        is_welfare = variant.strip() != "standard"
-        given: dict[str, Any] = {
-            "variant": variant,
-            "scoring": scoring,
-            "years": years,
-            "press": self.press,
-            "message_rounds": message_rounds,
-        }
-        if retreat_welfare:
-            given["retreat_welfare"] = True
+    def _with(self, rules: Rules) -> dict[str, Any]:
         return {
             "seed": self.seed,
             "seats": self.seats,
-            "rules": Rules.published(**given) if published else Rules(**given),
+            "rules": rules,
             "map_name": self.map_name,
             "simultaneous": self.simultaneous,
             "published": self.published,

@@ -38,7 +38,7 @@ from evaluation.experiments.deviators import PORTFOLIO
 from evaluation.experiments.published import TABLES
 from evaluation.measures import collusion
 from evaluation.measures.coalitions import COALITIONS
-from welfare_env import Rules, WelfareEnvError
+from welfare_env import Rules, WelfareEnvError, load_board
 from welfare_env.checks import shown
 from welfare_env.errors import did_you_mean
 
@@ -194,7 +194,7 @@ def read_experiment(text: str, name: str = "experiment") -> Experiment:
     reader = _Reader(text, given)
     experiment = reader.read(name)
     if reader.faults:
-        listed = "".join(f"\n  {fault}" for fault in reader.faults)
+        listed = "".join(f"\n  {fault}" for fault in sorted(reader.faults, key=_line_of))
         raise ExperimentError(
             f"experiment {name}: {len(reader.faults)} faults{listed}".replace(" 1 faults", " 1 fault")
         )
@@ -268,6 +268,9 @@ class _Reader:
 
     def _texts(self, key: str, default: list[str] | None) -> tuple[str, ...]:
         value = self.given.get(key, default)
+        if value is None:
+            self.fault(f'{key} is missing: give a list of texts, such as ["dove"]', key)
+            return ()
         is_list = isinstance(value, list) and all(isinstance(each, str) for each in value)
         if not is_list or (not value and default != []):
             self.fault(f'{key}={shown(value)}: give a list of texts, such as ["dove"]', key)
@@ -383,7 +386,7 @@ class _Reader:
         """What only shows when all is put together: policies, seats, rules that do not go together."""
         for profile in experiment.profiles:
             if "{profile}" in experiment.template:
-                self._try(lambda profile=profile: read_profile(profile), "profiles")
+                self._try(lambda profile=profile: self._check_profile(profile, experiment), "profiles")
         for deviator in (each for each in experiment.deviators if each != PORTFOLIO):
             self._try(lambda deviator=deviator: read_profile(deviator), "deviators")
         for each in experiment.coalitions:
@@ -407,11 +410,25 @@ class _Reader:
         if not all(condition.rules.is_welfare for condition in experiment.conditions):
             self.fault("exploitability is measured in welfare points: use variant = 'welfare'", "measure")
 
+    def _check_profile(self, text: str, experiment: Experiment) -> None:
+        """Reads a profile, and seats it where all conditions have one map.
+
+        Raises:
+            WelfareEnvError: it cannot be read, or has too many or too few seats.
+        """
+        profile = read_profile(text)
+        if experiment.template == "{profile}" and "map_name" not in experiment.sweep:
+            profile.seats(load_board().powers)
+
     def _try(self, what: Any, key: str) -> None:
         try:
             what()
         except WelfareEnvError as error:
             self.fault(str(error), key)
+
+
+def _line_of(fault: str) -> int:
+    return int(fault.removeprefix("line ").partition(":")[0])
 
 
 def _plain(value: Any) -> Any:

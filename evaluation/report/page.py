@@ -73,10 +73,13 @@ def summary(study: Mapping[str, Any]) -> Iterator[str]:
     if not ranked:
         yield f"No condition has a value of {NAMES[main]}."
         return
-    (best, high), (worst, low) = ranked[0], ranked[-1]
-    yield f"{_upper(NAMES[main])}: {label(best)} has the highest, {written(high)}, of {len(found)} conditions."
-    if len(ranked) > 1:
-        yield f"The lowest is that of {label(worst)}, {written(low)}. {_parted(high, low)}"
+    (best, high), (_, low) = ranked[0], ranked[-1]
+    if len(found) == 1:
+        yield f"{_upper(NAMES[main])}: {label(best)} has {written(high)}."
+    elif high["value"] == low["value"]:
+        yield f"{_upper(NAMES[main])}: all {len(found)} conditions have {written(high)}."
+    else:
+        yield from _extremes(main, ranked, len(found))
     fewest = min(point["n"] for _, point in ranked)
     if fewest == 1:
         yield "With one game a condition there are no intervals: give more games."
@@ -86,6 +89,19 @@ def summary(study: Mapping[str, Any]) -> Iterator[str]:
         yield f"{older} games were played by earlier code, whose results may differ from today's."
     if any(STUB in condition["profile"] for condition, _ in found):
         yield "“stub” is no language model: its replies are made up, to show how the experiment runs."
+
+
+def _extremes(main: str, ranked: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]], count: int) -> Iterator[str]:
+    """The highest and the lowest, and whether several have them."""
+    (best, high), (worst, low) = ranked[0], ranked[-1]
+
+    def also(value: float) -> str:
+        others = sum(point["value"] == value for _, point in ranked) - 1
+        return f" (with {others} others)" if others else ""
+
+    name = _upper(NAMES[main])
+    yield f"{name}: {label(best)}{also(high['value'])} has the highest, {written(high)}, of {count} conditions."
+    yield f"The lowest is that of {label(worst)}{also(low['value'])}, {written(low)}. {_parted(high, low)}"
 
 
 def _parted(high: Mapping[str, Any], low: Mapping[str, Any]) -> str:

@@ -98,3 +98,12 @@ def test_a_bad_profile_is_told(given: Any, error: type[Exception], words: str) -
 def test_there_are_three_ways_to_deal_seats() -> None:
     with pytest.raises(ProfileError, match="did you mean 'fixed'"):
         Profile(((None, read("dove")),)).seats(POWERS, seating="fixxed")
+
+
+def test_unnamed_policies_of_one_kind_are_told_apart() -> None:
+    first, second = DovePolicy(share=0.1), DovePolicy(share=0.9)
+    profile = read_profile(dict.fromkeys(POWERS, first) | {"ITALY": second})
+    seats = profile.seats(POWERS)
+    assert seats["FRANCE"].text == seats["TURKEY"].text
+    assert seats["ITALY"].text == f"{seats['FRANCE'].text} #2"
+    assert len(profile.policies) == 2

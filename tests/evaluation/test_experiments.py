@@ -105,7 +105,7 @@ def test_a_template_makes_the_policies() -> None:
     [
         ('titel = "x"', 1, "no key 'titel' .did you mean 'title'"),
         ("", 1, "title is missing"),
-        ('title = "x"', 1, "profiles=None: give a list of texts"),
+        ('title = "x"', 1, "profiles is missing: give a list of texts"),
         ('title = "x"\nprofiles = []', 2, "give a list of texts"),
         ('title = "x"\nprofiles = ["dov"]', 2, "did you mean 'dove'"),
         ('title = "x"\nprofiles = ["dove"]\ngames = 0', 3, "games=0: give a whole number from 1"),
@@ -134,7 +134,7 @@ def test_all_faults_are_told_at_once() -> None:
     text = 'title = 3\nprofiles = ["dov"]\ngames = 0\n[rules]\nyears = -1\n[sweep]\nvariant = ["standart"]\n'
     with pytest.raises(ExperimentError) as caught:
         read_experiment(text)
-    assert [int(line) for line in re.findall(r"line (\d+):", str(caught.value))] == [1, 3, 5, 7, 2]
+    assert [int(line) for line in re.findall(r"line (\d+):", str(caught.value))] == [1, 2, 3, 5, 7]
 
 
 @pytest.mark.parametrize("text", ["= 1", "a = [" * 3000, "\x00", "title = 'x"])
@@ -331,3 +331,66 @@ def test_an_experiment_on_exploitability(tmp_path: Path) -> None:
     assert result.conditions[0].to_dict()["result"] == alone.to_dict()
     page = write_results(result, tmp_path).read_text()
     assert "Leaving hold, all-singles" in page
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ('[rules]\nvariant = "standard"\nscoring = "concave"', None),
+        ('[rules]\nyears = 2\nprogressive = [1, 2]', None),
+        ('[rules]\nvariant = "standard"\n[sweep]\nscoring = ["concave", "draw-size"]', None),
+        ('[rules]\nprogressive = [1, 2]', "line 4: progressive has 2 weights for 10 years"),
+        ('[rules]\nmediator = true\npress = "none"', "line 4: mediator"),
+        ('[sweep]\nvariant = ["standard", "welfare"]\nscoring = ["concave"]', "line 3: scoring of variant 'welfare'"),
+        ('[[figures]]\ny = []', r"line 4: y=\[\]"),
+        ('[[figures]]\nkind = "lines"\nx = ["years"]\ny = "conflicts"', r"line 5: x=\['years'\]"),
+        ('[sweep]\nyears=[1]\n[[figures]]\nkind="lines"\nx="years"\ny="conflicts"\npublished="self_play"', "numbers"),
+        ("games = 0x" + "f" * 5000, "games=int with thousands of digits"),
+        ("games = " + "9" * 5000, "no TOML"),
+        ('[[figures]]\ny = "conflicts"\n' + "a" * 500 + " = 1", "choose one of"),
+    ],
+)  # fmt: skip
+def test_rules_are_tried_together_and_nothing_else_comes_out(text: str, fault: str | None) -> None:
+    text = 'title = "x"\nprofiles = ["dove"]\n' + text
+    if fault is None:
+        assert read_experiment(text).conditions
+        return
+    with pytest.raises(ExperimentError, match=fault):
+        read_experiment(text)
+
+
+def test_seats_that_do_not_fit_are_told_with_the_other_faults() -> None:
+    with pytest.raises(ExperimentError, match=r"(?s)2 faults.*seats for 8.*games=0"):
+        read_experiment('title = "x"\nprofiles = ["5*dove + 3*random"]\ngames = 0')
+
+
+def test_outputs_are_checked_before_the_first_game(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(games, "play", lambda *given: pytest.fail("a game was played"))
+    (tmp_path / "small.toml").write_text(SMALL)
+    (tmp_path / "file").write_text("")
+    told = CliRunner().invoke(app, ["experiment", "small.toml", "--out", "file/there"])
+    assert (told.exit_code, "cannot be written" in told.stderr) == (2, True)
+
+
+def test_pictures_are_the_same_for_the_same_values(study: dict[str, Any], tmp_path: Path) -> None:
+    for ending in (".svg", ".png", ".pdf"):
+        first, second = (
+            [path.read_bytes() for path in write_figures(study, tmp_path / name, ending)] for name in ("a", "b")
+        )
+        assert first == second
+
+
+def test_one_condition_has_no_highest(study: dict[str, Any]) -> None:
+    words = " ".join(summary(study | {"conditions": study["conditions"][:1]}))
+    assert "highest" not in words
+    same = " ".join(summary(study | {"conditions": [study["conditions"][0]] * 3}))
+    assert "all 3 conditions" in same
+
+
+def test_a_player_is_added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "small.toml").write_text(SMALL)
+    done = CliRunner().invoke(app, ["experiment", "small.toml", "--add", "hold", "--games", "1", "--json"])
+    told = json.loads(done.stdout)
+    assert {each["profile"] for each in told["conditions"]} == {"dove", "4*hold + 3*random", "hold"}
