@@ -42,13 +42,13 @@ ALL = ~NOTHING
 
 
 def parse_ablation(text: str) -> Ablation:
-    """Parses ablations: "no_reasoning+no_examples", "all", or "" for none.
+    """Parses ablations: "no_reasoning+no_examples", "all", or "nothing" (or "") for none.
 
     Raises:
         PromptError: a name that does not exist.
     """
     found = NOTHING
-    for name in text.split("+") if text else ():
+    for name in text.split("+") if text not in ("", "nothing") else ():
         known = {"all": ALL, **{each.lower(): flag for each, flag in Ablation.__members__.items()}}
         if name not in known:
             raise PromptError(f"ablation {name!r:.80} in {text!r:.200}: choose of {', '.join(known)}, joined by +")
