@@ -168,7 +168,7 @@ def _published(study: Mapping[str, Any]) -> str:
         return ""
     return (
         "<p class=note>Published runs: github.com/mukobi/welfare-diplomacy, experiments/results (2023), behind "
-        "arXiv 2310.08901, of ten years and, but for the figure on them, three message rounds, with the models of 2023. "
+        "arXiv 2310.08901, of ten years and, but for the figure on them, three message rounds; models of 2023. "
         "Their program also counts points after retreats, executes builds and disbands together, and counts "
         "conflicts and proficiency in its own way (docs/differences.md); of exploitability there is one mark a "
         "coalition.</p>"
