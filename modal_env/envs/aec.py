@@ -111,7 +111,7 @@ class ModalCombatEnv(ContestEnv, AECEnv):
         """
         check_reset(seed, options)
         self.contest.begin(seed)
-        self.agents = list(self.possible_agents)
+        self._begun, self.agents = True, list(self.possible_agents)
         self.rewards = dict.fromkeys(self.agents, 0.0)
         self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
         self.terminations = dict.fromkeys(self.agents, False)
@@ -158,8 +158,9 @@ class ModalCombatEnv(ContestEnv, AECEnv):
         """``{"observation": int32 [1 + players, 2 + width], "action_mask": int8 [actions]}``.
 
         Raises:
-            ActionError: there is no player of this name.
+            ActionError: before `reset`; there is no player of this name.
         """
+        self._check_begun()
         return self.contest.observe(number_of(agent, self.possible_agents))
 
     def last(self, observe: bool = True) -> tuple[Any, float, bool, bool, dict[str, Any]]:
@@ -171,20 +172,38 @@ class ModalCombatEnv(ContestEnv, AECEnv):
         self._check_running()
         return super().last(observe)
 
+    def agent_iter(self, max_iter: int = 2**63) -> Any:
+        """Iterate over the players in the order of their turns.
+
+        Raises:
+            ActionError: before `reset`.
+        """
+        self._check_begun()
+        return super().agent_iter(max_iter)
+
 
 class OrderedEnv(OrderEnforcingWrapper):
-    """PettingZoo's wrapper, which refuses calls before reset(); for steps with our own error."""
+    """PettingZoo's wrapper, which requires a step in every turn of `agent_iter`. Calls before reset() or after the end
+    raise our own errors.
+    """
+
+    def __init__(self, env: ModalCombatEnv) -> None:
+        super().__init__(env)
+        self._has_reset = True
 
     def __copy__(self) -> OrderedEnv:
         return copy.deepcopy(self)
 
-    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
-        """See `ModalCombatEnv.reset`."""
-        check_reset(seed, options)
-        super().reset(seed=seed, options=options)
+    def last(self, observe: bool = True) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """See `ModalCombatEnv.last`."""
+        return self.env.last(observe)
 
     def step(self, action: Any) -> None:
         """See `ModalCombatEnv.step`."""
-        if not self._has_reset:
-            raise ActionError("the game has not begun: call reset()")
-        super().step(action)
+        self.env.step(action)
+        self._has_updated = True
+
+    def agent_iter(self, max_iter: int = 2**63) -> Any:
+        """See `ModalCombatEnv.agent_iter`."""
+        self.env.agent_iter(max_iter)
+        return super().agent_iter(max_iter)

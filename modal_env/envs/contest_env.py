@@ -21,6 +21,7 @@ class ContestEnv:
         self.contest = Contest(setting)
         self.possible_agents = setting.names
         self.agents: list[str] = []
+        self._begun = False
         self.observation_spaces = {agent: self.contest.observation_space() for agent in self.possible_agents}
         self.action_spaces = {agent: self.contest.mode.action_space() for agent in self.possible_agents}
 
@@ -43,12 +44,22 @@ class ContestEnv:
         """
         return self.action_spaces[self.possible_agents[number_of(agent, self.possible_agents)]]
 
+    def _check_begun(self) -> None:
+        if not self._begun:
+            raise ActionError("the game has not begun: call reset() first")
+
     def _check_running(self) -> None:
+        self._check_begun()
         if not self.agents:
-            raise ActionError("the game is over, or has not begun: call reset()")
+            raise ActionError("the game is over: call reset() for another")
 
     def render(self) -> str | None:
-        """A table of the programs and payoffs of the last round: returned ("ansi") or printed ("human")."""
+        """A table of the programs and payoffs of the last round: returned ("ansi") or printed ("human").
+
+        Raises:
+            ActionError: before `reset`.
+        """
+        self._check_begun()
         return render(self.contest)
 
     def close(self) -> None:

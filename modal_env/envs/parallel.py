@@ -40,7 +40,7 @@ class ParallelModalCombatEnv(ContestEnv, ParallelEnv):
         """
         check_reset(seed, options)
         self.contest.begin(seed)
-        self.agents = list(self.possible_agents)
+        self._begun, self.agents = True, list(self.possible_agents)
         return self._observations(), self._infos()
 
     def step(self, actions: Mapping[str, Any]) -> tuple[dict, dict, dict, dict, dict]:

@@ -262,11 +262,29 @@ def test_steps_after_the_end():
             wrong()
 
 
+def test_calls_after_the_end_say_what_to_do():
+    env = modal_env.make()
+    env.reset(seed=0)
+    for action in (0, 0, None, None):
+        env.step(action)
+    for wrong in (env.last, lambda: env.step(0), lambda: env.step(None)):
+        with pytest.raises(ActionError, match="the game is over: call reset"):
+            wrong()
+    assert list(env.agent_iter()) == []
+    parallel = modal_env.parallel_env()
+    parallel.reset(seed=0)
+    parallel.step({"player_0": 0, "player_1": 0})
+    with pytest.raises(ActionError, match="the game is over: call reset"):
+        parallel.step({"player_0": 0, "player_1": 0})
+
+
 @pytest.mark.parametrize("actions", MODES)
-def test_a_step_before_reset_says_what_to_do(actions):
-    for env in (modal_env.make(actions=actions), modal_env.parallel_env(actions=actions)):
-        with pytest.raises(ActionError, match=r"call reset\(\)"):
-            env.step(0)
+def test_a_call_before_reset_says_what_to_do(actions):
+    env, parallel = modal_env.make(actions=actions), modal_env.parallel_env(actions=actions)
+    calls = [lambda: env.step(0), env.last, env.agent_iter, env.render, lambda: env.observe("player_0")]
+    for wrong in (*calls, lambda: parallel.step(0), parallel.render):
+        with pytest.raises(ActionError, match=r"has not begun: call reset\(\)"):
+            wrong()
 
 
 @pytest.mark.parametrize("wrong", [{"seed": "x"}, {"seed": -1}, {"seed": 1.5}, {"seed": True}, {"options": {"a": 1}}])
