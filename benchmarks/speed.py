@@ -420,6 +420,7 @@ import numpy as np
 import welfare_env
 from welfare_env.engine import initial_state, kernels
 from welfare_env.engine.fast import Scratch, rules_array
+from welfare_env.engine.tables import tables_of
 from welfare_env.envs.vector import VectorEnv
 mark()
 board, rules = welfare_env.load_board(), welfare_env.Rules("standard", years=10, press=None)
