@@ -162,14 +162,13 @@ class Position:
 
     def winter_orders(self, power: int, given: Sequence[int]) -> np.ndarray:
         """The orders that a power may still give this Winter, without WAIVE and transfers: int32 [n]."""
-        chosen = set(given)
-        lists = [orders for orders in map(self.slot_orders, self.slots(power)) if chosen.isdisjoint(orders.tolist())]
-        free = np.concatenate(lists) if lists else np.zeros(0, np.int32)
-        kinds = self.board.orders.kind[free]
-        is_open = np.zeros(len(free), bool)
-        for kind in self.open_kinds(power, given):
-            is_open |= kinds == kind
-        return free[is_open]
+        kind_of, kinds, chosen = self.board.orders.kind, self.open_kinds(power, given), set(given)
+        lists = [
+            orders
+            for orders in map(self.slot_orders, self.slots(power))
+            if kind_of[orders[0]] in kinds and chosen.isdisjoint(orders.tolist())  # a slot has orders of one kind
+        ]
+        return np.concatenate(lists) if lists else np.zeros(0, np.int32)
 
     def slot_name(self, slot: int) -> str:
         """The name of a slot: a unit ("A PAR") or an empty home centre ("PAR")."""
