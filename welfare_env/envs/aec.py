@@ -167,7 +167,8 @@ class DiplomacyEnv(BoardEnv, AECEnv):
         self._count_step(agent)
         if self._move_on():
             self._accumulate_rewards()
-        self._deads_step_first()
+        if self.truncations[agent] or not self._turns:
+            self._deads_step_first()
 
     def _take(self, turn: Turn, action: Any) -> list[str]:
         """Carry out an action and remove its turn. Returns the errors."""
