@@ -84,7 +84,7 @@ class _Plan:
 
     def __init__(self, view: View, values: Valuation, rng: np.random.Generator) -> None:
         self.view, self.values, self.rng = view, values, rng
-        self.units = {unit[2:5]: unit for unit in view.legal_orders}  # by province
+        self.units = {unit[2:5]: unit for unit in view.units[view.power]}  # by province
         self.decided: dict[str, str] = {}  # unit -> order
         self.open: set[str] = set()  # units in the middle of their decision
         self.going: dict[str, str] = {}  # province -> own unit that moves there
@@ -103,10 +103,12 @@ class _Plan:
             return
         self.open.add(unit)
         places = [unit[2:], *self.view.board.moves[unit]]
+        values = [self.values.of(unit, place) for place in places]
         order = None
         while order is None and places:
-            place = places.pop(choose(self.rng, [self.values.of(unit, place) for place in places]))
-            order = self._order(unit, place)
+            best = choose(self.rng, values)
+            del values[best]
+            order = self._order(unit, places.pop(best))
         self.decided[unit] = order or f"{unit} H"
         self.open.remove(unit)
 

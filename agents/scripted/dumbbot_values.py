@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Sequence
 
     from welfare_env.board.board import Board
     from welfare_env.game.view import View
@@ -52,30 +52,29 @@ class Valuation:
     """The board as one power sees it.
 
     Attributes:
-        pieces: army or fleet at a location ("A PAR") -> the value of its standing there.
-        rivals: province -> how many units the strongest rival has in or next to it.
+        board: the board, whose `pieces` (army or fleet at a location, "A PAR") and `provinces` give the sequences.
+        pieces: of each piece the value of its standing there.
+        rivals: of each province how many units the strongest rival has in or next to it.
     """
 
-    pieces: Mapping[str, float]
-    rivals: Mapping[str, int]
+    board: Board
+    pieces: Sequence[float]
+    rivals: Sequence[int]
 
     def of(self, unit: str, location: str) -> float:
         """The value of `location` to a unit of the same type as `unit`."""
-        return self.pieces[f"{unit[0]} {location}"]
+        return self.pieces[self.board.piece_index[f"{unit[0]} {location}"]]
 
     def threat(self, province: str) -> int:
         """Units of the strongest rival in or next to the province."""
-        return self.rivals[province]
+        return self.rivals[self.board.province_index[province]]
 
 
 def valuate(view: View) -> Valuation:
     """Values for the view's power in the view's season."""
     board, own = view.board, view.board.power_index[view.power]
     pieces, rivals = _valuations(board, view.season, tuple(view.units.values()), tuple(view.centers.values()))
-    return Valuation(
-        dict(zip(board.pieces, pieces[own].tolist(), strict=True)),
-        dict(zip(board.provinces, rivals[own].tolist(), strict=True)),
-    )
+    return Valuation(board, pieces[own].tolist(), rivals[own].tolist())
 
 
 @functools.lru_cache(maxsize=64)
@@ -87,44 +86,54 @@ def _valuations(board: Board, season: str, units: Names, centers: Names) -> tupl
     """
     weights = WEIGHTS[season]
     near, standing = _presence(board, units)
-    worth = _center_values(board, near, centers, weights)[:, board.piece_province]
-    place = weights.strength * near - weights.competition * _strongest_other(near)
+    sizes = np.array([_size(len(owned)) for owned in centers])
+    menaces, competition, rivals = _strongest_other(np.where(near > 0, sizes[:, None], 0), near, near + standing)
+    worth = _center_values(board, sizes, menaces, centers, weights)[:, board.piece_province]
+    place = weights.strength * near - weights.competition * competition
     pieces = worth @ _proximity(board, season) + place[:, board.piece_province]
-    return pieces, _strongest_other(near + standing).astype(np.int64)
+    return pieces, rivals.astype(np.int64)
 
 
 def _presence(board: Board, units: Names) -> tuple[np.ndarray, np.ndarray]:
     """How many units of each power can step into a province, and 1 where one stands: float64 [powers, provinces]."""
-    reach = _graph(board)[1]
+    numbers = [board.piece_index[unit] for own in units for unit in own]
+    owners = _owners(units)
     near, standing = np.zeros((2, len(units), len(board.provinces)))
-    for power, own in enumerate(units):
-        numbers = [board.piece_index[unit] for unit in own]
-        near[power] = reach[numbers].sum(axis=0)
-        standing[power, board.piece_province[numbers]] = 1
+    np.add.at(near, owners, _graph(board)[1][numbers])
+    standing[owners, board.piece_province[numbers]] = 1
     return near, standing
 
 
-def _strongest_other(counts: np.ndarray) -> np.ndarray:
-    """For each power the largest count of any other one: [powers, provinces] from [powers, provinces]."""
-    *_, second, first = np.sort(counts, axis=0)
-    return np.where(counts == first, second, first)
+def _owners(names: Names) -> list[int]:
+    """The power of every name."""
+    return [power for power, own in enumerate(names) for _ in own]
 
 
-def _center_values(board: Board, near: np.ndarray, centers: Names, weights: Weights) -> np.ndarray:
+def _strongest_other(*counts: np.ndarray) -> np.ndarray:
+    """For each power the largest count of any other one: [counts, powers, provinces] from [powers, provinces] each."""
+    together = np.array(counts)
+    ranked = np.sort(together, axis=1)
+    first, second = ranked[:, -1:], ranked[:, -2:-1]
+    return np.where(together == first, second, first)
+
+
+def _center_values(
+    board: Board, sizes: np.ndarray, menaces: np.ndarray, centers: Names, weights: Weights
+) -> np.ndarray:
     """A foreign centre counts by its owner's size, an own one by its largest neighbour's.
+
+    Args:
+        sizes: of each power.
+        menaces: [powers, provinces] the size of the largest other power that can step there.
 
     Returns:
         float64 [powers, provinces].
     """
-    sizes = np.array([_size(len(owned)) for owned in centers])
-    places = dict(zip(board.centers, board.center_province.tolist(), strict=True))
-    values = np.zeros(near.shape)
+    owned, owners = [board.province_index[center] for own in centers for center in own], _owners(centers)
+    values = np.zeros(menaces.shape)
     values[:, board.center_province] = weights.attack * _size(0)
-    menaces = _strongest_other(np.where(near > 0, sizes[:, None], 0))
-    for power, owned in enumerate(centers):
-        here = [places[center] for center in owned]
-        values[:, here] = weights.attack * sizes[power]
-        values[power, here] = weights.defence * menaces[power, here]
+    values[:, owned] = weights.attack * sizes[owners]
+    values[owners, owned] = weights.defence * menaces[owners, owned]
     return values
 
 

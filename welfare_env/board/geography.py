@@ -91,6 +91,10 @@ class Geography:
         return MappingProxyType({location: index for index, location in enumerate(self.locations)})
 
     @functools.cached_property
+    def province_index(self) -> Mapping[str, int]:
+        return MappingProxyType({province: index for index, province in enumerate(self.provinces)})
+
+    @functools.cached_property
     def center_index(self) -> Mapping[str, int]:
         return MappingProxyType({center: index for index, center in enumerate(self.centers)})
 

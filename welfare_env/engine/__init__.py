@@ -204,7 +204,9 @@ class State(Frozen):
         return self.row[self.layout.influence : self.layout.size].copy()
 
     def _pairs(self, first: int, second: int, count: int) -> np.ndarray:
-        return np.stack([self.row[first : first + count], self.row[second : second + count]], axis=1)
+        pairs = np.empty((count, 2), np.int32)
+        pairs[:, 0], pairs[:, 1] = self.row[first : first + count], self.row[second : second + count]
+        return pairs
 
     def same_as(self, other: State) -> bool:
         """Whether both are exactly the same position."""

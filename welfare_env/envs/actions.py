@@ -17,6 +17,8 @@ from welfare_env.game.game import Game
 from welfare_env.game.press import MAX_MESSAGE_LENGTH, TOKENS, recipients
 from welfare_env.rules import Rules
 
+FORM = 'give {"orders": number or list of strings, "messages": {recipient: text}}'
+PARTS = {"orders", "messages"}  # of an action with press
 # Characters of sampled messages; players may send any Unicode text.
 CHARACTERS = string.ascii_letters + string.digits + string.punctuation + " \n"
 
@@ -63,12 +65,13 @@ def split_action(rules: Rules, player: str, action: Any) -> tuple[Any, Mapping[s
     """
     if not rules.has_press:
         return action, {}
-    form = 'give {"orders": number or list of strings, "messages": {recipient: text}}'
-    if not isinstance(action, (dict, Mapping)) or not set(action) <= {"orders", "messages"} or "orders" not in action:
-        raise ActionError(f"action {checks.shown(action)} of {player}: {form}")
+    if not isinstance(action, (dict, Mapping)) or not action.keys() <= PARTS or "orders" not in action:
+        raise ActionError(f"action {checks.shown(action)} of {player}: {FORM}")
     messages = action.get("messages", {})
     if not isinstance(messages, (dict, Mapping)):
-        raise ActionError(f"messages {checks.shown(messages)} of {player}: {form}")
+        raise ActionError(f"messages {checks.shown(messages)} of {player}: {FORM}")
+    if not messages:
+        return action["orders"], {}
     said = {recipient: _in_words(rules, message) for recipient, message in messages.items()}
     return action["orders"], {recipient: text for recipient, text in said.items() if not _is_silence(text)}
 

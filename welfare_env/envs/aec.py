@@ -58,8 +58,7 @@ from __future__ import annotations
 import copy
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from gymnasium import spaces
@@ -89,8 +88,7 @@ from welfare_env.game.view import MESSAGES, ORDERS
 WINTER_TURN = -1  # in place of a slot: the power chooses among all orders it may still give
 
 
-@dataclass(frozen=True)
-class Turn:
+class Turn(NamedTuple):
     """A turn: an agent is asked for the messages of a round, or for the order of one slot."""
 
     agent: str
@@ -164,11 +162,13 @@ class DiplomacyEnv(BoardEnv, AECEnv):
         turn = self._turns[0]
         self._refused[agent] = tuple(self._take(turn, action))
         self._cumulative_rewards[agent] = 0.0
-        self._clear_rewards()
+        if any(self.rewards.values()):
+            self._clear_rewards()
         self._count_step(agent)
-        self._move_on()
-        self._accumulate_rewards()
-        self._deads_step_first()
+        if self._move_on():
+            self._accumulate_rewards()
+        if self.truncations[agent] or not self._turns:
+            self._deads_step_first()
 
     def _take(self, turn: Turn, action: Any) -> list[str]:
         """Carry out an action and remove its turn. Returns the errors."""
@@ -247,20 +247,23 @@ class DiplomacyEnv(BoardEnv, AECEnv):
 
     # The sequence of turns.
 
-    def _move_on(self) -> None:
-        """Play phases until an agent has a turn or the game is over, and pay rewards."""
+    def _move_on(self) -> bool:
+        """Play phases until an agent has a turn or the game is over, and pay rewards. Returns whether any was played."""
+        is_played = False
         while not self._turns and not self.game.is_done and self._live_agents():
             before = self.game.position.state.welfare
             self.game.advance()
             self._reward(before)
             self._plan_phase()
+            is_played = True
         if self._turns:
             self.agent_selection = self._turns[0].agent
             self.infos[self.agent_selection] = self._info(self.agent_selection)
-            return
+            return is_played
         for agent in self._live_agents():
             self.terminations[agent] = True
         self._tell_all()
+        return is_played
 
     def _live_agents(self) -> list[str]:
         return [agent for agent in self.agents if not (self.terminations[agent] or self.truncations[agent])]
@@ -274,15 +277,15 @@ class DiplomacyEnv(BoardEnv, AECEnv):
         if self.rules.has_press and self.game.position.state.phase_type != RETREATS:
             speaking = [agent for agent in speakers(self.game.position) if agent in live]
             for message_round in range(1, self.rules.message_rounds + 1):
-                for index in self._rng.permutation(len(speaking)):
-                    self._turns.append(Turn(speaking[index], MESSAGES, message_round))
+                sequence = self._rng.permutation(len(speaking)).tolist()
+                self._turns.extend(Turn(speaking[index], MESSAGES, message_round) for index in sequence)
         for power in [agent for agent in live if agent != MEDIATOR]:
             self._queue_orders(power)
 
     def _queue_orders(self, power: str) -> None:
         position = self.game.position
         if position.state.phase_type == ADJUSTMENTS:
-            if self._winter_options(power).sum() > 1 or position.adjustments[1][self._number(power)]:
+            if position.adjustments[1][self._number(power)] or len(self._winter_orders(power)):
                 self._turns.append(Turn(power, ORDERS))
             return
         for slot in position.slots(self._number(power)):
@@ -290,8 +293,7 @@ class DiplomacyEnv(BoardEnv, AECEnv):
 
     def _ask_winter(self, power: str) -> None:
         """Ask a power again unless only WAIVE is left."""
-        options = self._winter_options(power)
-        if options.sum() > options[WAIVE]:
+        if len(self._winter_orders(power)):
             self._turns.appendleft(Turn(power, ORDERS))
 
     def _number(self, power: str) -> int:
@@ -309,16 +311,26 @@ class DiplomacyEnv(BoardEnv, AECEnv):
 
     def _winter_options(self, power: str) -> np.ndarray:
         """Orders that a power may still give this Winter: int8 [orders]."""
-        table, position, number = self.board.orders, self.game.position, self._number(power)
-        given = () if power in self._fresh else self.game.order_numbers(power)
-        kinds = table.kind[list(given)]
-        free = position.winter_orders(number, given)
+        table, due = self.board.orders, self.game.position.adjustments[1][self._number(power)]
+        free = self._winter_orders(power)
         mask = np.zeros(len(table), np.int8)
         mask[free] = 1
-        mask[WAIVE] = (kinds == DISBAND).sum() >= position.adjustments[1][number] or not len(free)
-        if GIVE in position.open_kinds(number, given):
-            mask[(table.kind == GIVE) & (table.dest != number)] = 1
+        is_enough = (table.kind[list(self._winter_given(power))] == DISBAND).sum() >= due
+        mask[WAIVE] = is_enough or (table.kind[free] == GIVE).all()
         return mask
+
+    def _winter_orders(self, power: str) -> np.ndarray:
+        """The same as numbers without WAIVE: int32 [n]."""
+        table, position, number = self.board.orders, self.game.position, self._number(power)
+        given = self._winter_given(power)
+        free = position.winter_orders(number, given)
+        if not self.rules.transfers or GIVE not in position.open_kinds(number, given):
+            return free
+        gifts = np.flatnonzero((table.kind == GIVE) & (table.dest != number))
+        return np.concatenate([free, gifts], dtype=np.int32)
+
+    def _winter_given(self, power: str) -> tuple[int, ...]:
+        return () if power in self._fresh else self.game.order_numbers(power)
 
     # Observations and infos.
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import functools
 import itertools
 import os
 from collections.abc import Iterable, Mapping, Sequence, Set
@@ -236,10 +237,11 @@ class Game(PublicPosition):
         if self._mixes(texts):
             return self._refuse_mixed(power, texts, strict)
         accepted: list[int] = []
+        ordered: set[int] = set()
         void: list[Void] = []
         for text in texts:
             try:
-                accepted.append(self._check_order(power, text, accepted))
+                accepted.append(self._check_order(power, text, accepted, ordered))
             except OrderError as error:
                 if strict:
                     raise
@@ -262,8 +264,12 @@ class Game(PublicPosition):
             raise IllegalOrderError(reason)
         return (), tuple(Void(_shorten(text), reason) for text in texts)
 
-    def _check_order(self, power: str, text: str, accepted: Sequence[int]) -> int:
-        """The number of an order that `power` may give in addition to the accepted ones."""
+    def _check_order(self, power: str, text: str, accepted: Sequence[int], ordered: set[int]) -> int:
+        """The number of an order that `power` may give in addition to the accepted ones.
+
+        Args:
+            ordered: the slots of the accepted ones, to which this one's is added.
+        """
         number = self._meant(power, text)
         kind = int(self.board.orders.kind[number])
         if kind == WAIVE:
@@ -271,10 +277,12 @@ class Game(PublicPosition):
         if kind == GIVE:
             return self._check_gift(power, text, number, accepted)
         slot = self._slot_of(power, number)
-        if slot is not None and any(self._slot_of(power, order) == slot for order in accepted):
+        if slot is not None and slot in ordered:
             raise IllegalOrderError(f"{text!r}: {power} has already ordered {self._position.slot_name(slot)}")
         if self._position.state.phase_type == ADJUSTMENTS:
             self._check_adjustments(power, text, kind, accepted)
+        if slot is not None:
+            ordered.add(slot)
         return number
 
     def _meant(self, power: str, text: str) -> int:
@@ -476,10 +484,16 @@ class Game(PublicPosition):
         return f"<Game on {self.board.name} in {self.phase}>"
 
 
-def _results(position: Position, flags: np.ndarray) -> dict[str, list[str]]:
+@functools.cache
+def _words(flag: int) -> tuple[str, ...]:
+    """The results that a flag of the engine stands for."""
+    return tuple(word for bit, word in enumerate(RESULTS) if flag >> bit & 1)
+
+
+def _results(position: Position, flags: np.ndarray) -> dict[str, tuple[str, ...]]:
     rows = position.state.dislodged if position.state.phase_type == RETREATS else position.state.units
-    words = [[word for bit, word in enumerate(RESULTS) if flag >> bit & 1] for flag in flags.tolist()]
-    named = dict(zip((position.board.pieces[piece] for piece in rows[:, 1]), words, strict=True))
+    pieces = position.board.pieces
+    named = {pieces[piece]: _words(flag) for piece, flag in zip(rows[:, 1].tolist(), flags.tolist(), strict=True)}
     if position.state.phase_type == ADJUSTMENTS:
         return {unit: result for unit, result in named.items() if result}
     return named

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 from types import MappingProxyType
 
 import numpy as np
@@ -55,9 +54,9 @@ class Position:
     @functools.cached_property
     def dislodged(self) -> Mapping[str, UnitsView]:
         """Power -> its dislodged units -> the locations each may try to retreat to."""
-        places = self.board.locations
+        places, lost = self.board.locations, self.state.dislodged.tolist()
         found: dict[str, dict[str, tuple[str, ...]]] = {power: {} for power in self.board.powers}
-        for (power, piece), options in zip(self.state.dislodged.tolist(), self.state.retreats.tolist(), strict=True):
+        for (power, piece), options in zip(lost, self.state.retreats.tolist() if lost else (), strict=True):
             unit = self.board.pieces[piece]
             found[self.board.powers[power]][unit] = tuple(places[place] for place in options if place >= 0)
         return MappingProxyType({power: MappingProxyType(units) for power, units in found.items()})
@@ -111,14 +110,17 @@ class Position:
     @functools.cached_property
     def _slots(self) -> tuple[dict[int, np.ndarray], dict[int, list[int]]]:
         """Slot -> its legal orders, and power -> its slots."""
-        slots, powers = self.legal.slots, self.legal.powers
-        edges = [0, *(np.flatnonzero(np.diff(slots)) + 1).tolist(), len(slots)] if len(slots) else []
+        legal = self.legal
+        is_first = np.ones(len(legal.slots), bool)
+        is_first[1:] = legal.slots[1:] != legal.slots[:-1]
+        starts = np.flatnonzero(is_first)
+        ends = [*starts[1:].tolist(), len(legal.slots)]
         orders: dict[int, np.ndarray] = {}
         owned: dict[int, list[int]] = {power: [] for power in range(len(self.board.powers))}
-        for first, last in pairwise(edges):
-            slot = int(slots[first])
-            orders[slot] = self.legal.orders[first:last]
-            owned[int(powers[first])].append(slot)
+        rows = zip(legal.slots[starts].tolist(), legal.powers[starts].tolist(), starts.tolist(), ends, strict=True)
+        for slot, power, first, last in rows if len(starts) else ():
+            orders[slot] = legal.orders[first:last]
+            owned[power].append(slot)
         return orders, owned
 
     @functools.cached_property
@@ -162,14 +164,13 @@ class Position:
 
     def winter_orders(self, power: int, given: Sequence[int]) -> np.ndarray:
         """The orders that a power may still give this Winter, without WAIVE and transfers: int32 [n]."""
-        chosen = set(given)
-        lists = [orders for orders in map(self.slot_orders, self.slots(power)) if chosen.isdisjoint(orders.tolist())]
-        free = np.concatenate(lists) if lists else np.zeros(0, np.int32)
-        kinds = self.board.orders.kind[free]
-        is_open = np.zeros(len(free), bool)
-        for kind in self.open_kinds(power, given):
-            is_open |= kinds == kind
-        return free[is_open]
+        kind_of, kinds, chosen = self.board.orders.kind, self.open_kinds(power, given), set(given)
+        lists = [
+            orders
+            for orders in map(self.slot_orders, self.slots(power))
+            if kind_of[orders[0]] in kinds and chosen.isdisjoint(orders.tolist())  # a slot has orders of one kind
+        ]
+        return np.concatenate(lists) if lists else np.zeros(0, np.int32)
 
     def slot_name(self, slot: int) -> str:
         """The name of a slot: a unit ("A PAR") or an empty home centre ("PAR")."""

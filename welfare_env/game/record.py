@@ -130,10 +130,9 @@ def _builds(position: Position) -> dict[str, dict[str, Any]]:
     builds, disbands = position.adjustments
     told = {}
     for number, power in enumerate(position.board.powers):
-        is_winter = position.state.phase_type == ADJUSTMENTS and builds[number] > 0
-        homes = (
-            [name for name in position.legal_orders(power) if name in position.board.homes[power]] if is_winter else []
-        )
+        is_building = position.state.phase_type == ADJUSTMENTS and builds[number] > 0
+        names = map(position.slot_name, position.slots(number)) if is_building else ()
+        homes = [name for name in names if name in position.board.homes[power]]
         told[power] = {"count": int(builds[number] - disbands[number]), "homes": homes}
     return told
 
