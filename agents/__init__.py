@@ -14,6 +14,10 @@ then ``policy.act(observation, info)`` in any PettingZoo loop. A policy sees onl
 | ``dumbbot`` | a heuristic attacker without press |
 | ``dove:share=0.25`` | takes free centres, disarms step by step, sends peaceful messages |
 | ``exploiter:nice=SPEC,attack=SPEC`` | plays `nice`, then `attack`, then `nice` again, disarmed |
+| ``grim``, ``police``, ``sheriff``, ``marshal`` | deterrents: peaceful until provoked, then at war |
+| ``deterrent:provoked=theft,fight=SPEC,...`` | a deterrent of one's own, see `DeterrentPolicy` |
+| ``posse:force=2,more=1`` | the marshal's way of fighting, by itself against everybody |
+| ``noisy:of=SPEC,error=0.1`` | plays as another, but errs in one phase out of ten |
 | ``lm:PROVIDER/MODEL`` | a language model: ``lm:openai/NAME,temperature=0.7``; see docs/language-models.md |
 | ``rl:PATH`` | a trained network, from the folder of its checkpoint: ``rl:runs/small``, ``rl:attacker,greedy=no`` |
 | ``import:MODULE.CLASS`` | your own player: a class of an importable module |
@@ -40,6 +44,7 @@ _shadow.check("agents")
 
 from agents.modal.players import BestReplyPolicy, MixPolicy
 from agents.policy import CoalitionPolicy, Policy, ScriptedPolicy
+from agents.scripted.deterrent import DeterrentPolicy
 from agents.scripted.dove import DovePolicy
 from agents.scripted.dumbbot import DumbBotPolicy
 from agents.scripted.exploiter import ExploiterPolicy
@@ -51,6 +56,7 @@ from agents.specs import canonical, make
 __all__ = [
     "BestReplyPolicy",
     "CoalitionPolicy",
+    "DeterrentPolicy",
     "DovePolicy",
     "DumbBotPolicy",
     "ExploiterPolicy",

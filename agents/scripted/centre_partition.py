@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from welfare_env.errors import WelfareEnvError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable
+    from collections.abc import Callable, Hashable, Iterable, Mapping
 
     from welfare_env.board.board import Board
 
@@ -65,6 +66,14 @@ def partition(board: Board) -> dict[tuple[str, str], Route]:
     ]
     chosen = _choose(board, routes)
     return {(route.power, route.unit): route for route, take in zip(routes, chosen, strict=True) if take}
+
+
+@functools.lru_cache(maxsize=32)
+def planned_owners(board: Board) -> Mapping[str, str]:
+    """Centre -> its owner once `partition` has been carried out; without those that nobody gets."""
+    owners = {center: power for power, owned in board.start_centers.items() for center in owned}
+    taken = {route.stops[-1][:3]: power for (power, _), route in partition(board).items() if _gains(board, route)}
+    return MappingProxyType(owners | taken)
 
 
 def _neutral(board: Board) -> set[str]:

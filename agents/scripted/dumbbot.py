@@ -36,17 +36,33 @@ class DumbBotPolicy(ScriptedPolicy):
     """
 
     def movement(self, view: View) -> list[str]:
-        return _Plan(view, valuate(view), self.rng).orders()
+        return _Plan(view, self._values(view), self.closed(view), self.rng).orders()
+
+    def spared(self, view: View) -> frozenset[str]:
+        """The powers that it does not fight; here nobody."""
+        return frozenset()
+
+    def closed(self, view: View) -> frozenset[str]:
+        """The provinces that its units do not enter; here none."""
+        return frozenset()
+
+    def most_builds(self, view: View) -> int:
+        """How many units it builds at most; here all that it may."""
+        return view.max_builds
+
+    def _values(self, view: View) -> Valuation:
+        return valuate(view, self.spared(view))
 
     def retreat_to(self, view: View, unit: str, places: list[str]) -> str | None:
-        values = valuate(view)
+        closed, values = self.closed(view), self._values(view)
+        places = [place for place in places if place[:3] not in closed]
         return places[choose(self.rng, [values.of(unit, place) for place in places])] if places else None
 
     def winter(self, view: View) -> list[str]:
         return self._disbands(view) if view.must_disband else self._builds(view)
 
     def _disbands(self, view: View) -> list[str]:
-        values, kept, orders = valuate(view), self.own_units(view), []
+        values, kept, orders = self._values(view), self.own_units(view), []
         for _ in range(view.must_disband):
             worst = choose(self.rng, [-values.of(unit, unit[2:]) for unit in kept])
             orders.append(f"{kept.pop(worst)} D")
@@ -56,8 +72,8 @@ class DumbBotPolicy(ScriptedPolicy):
         open_to = [order[:-2] for legal in view.legal_orders.values() for order in legal if order.endswith(" B")]
         if not open_to:
             return []
-        values, orders = valuate(view), list[str]()
-        while open_to and len(orders) < view.max_builds:
+        values, orders, most = self._values(view), list[str](), self.most_builds(view)
+        while open_to and len(orders) < most:
             unit = open_to[choose(self.rng, [values.of(unit, unit[2:]) for unit in open_to])]
             orders.append(f"{unit} B")
             open_to = [other for other in open_to if other[2:5] != unit[2:5]]
@@ -82,8 +98,8 @@ def choose(rng: np.random.Generator, values: Sequence[float]) -> int:
 class _Plan:
     """The orders of one movement phase, decided unit by unit."""
 
-    def __init__(self, view: View, values: Valuation, rng: np.random.Generator) -> None:
-        self.view, self.values, self.rng = view, values, rng
+    def __init__(self, view: View, values: Valuation, closed: frozenset[str], rng: np.random.Generator) -> None:
+        self.view, self.values, self.closed, self.rng = view, values, closed, rng
         self.units = {unit[2:5]: unit for unit in view.units[view.power]}  # by province
         self.decided: dict[str, str] = {}  # unit -> order
         self.open: set[str] = set()  # units in the middle of their decision
@@ -102,7 +118,7 @@ class _Plan:
         if unit in self.decided or unit in self.open:
             return
         self.open.add(unit)
-        places = [unit[2:], *self.view.board.moves[unit]]
+        places = [unit[2:], *(place for place in self.view.board.moves[unit] if place[:3] not in self.closed)]
         values = [self.values.of(unit, place) for place in places]
         order = None
         while order is None and places:

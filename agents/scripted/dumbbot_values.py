@@ -70,25 +70,36 @@ class Valuation:
         return self.rivals[self.board.province_index[province]]
 
 
-def valuate(view: View) -> Valuation:
-    """Values for the view's power in the view's season."""
+def valuate(view: View, spared: frozenset[str] = frozenset()) -> Valuation:
+    """Values for the view's power in the view's season.
+
+    Args:
+        spared: powers that are no enemies: their centres are worth nothing, and their units are no rivals.
+    """
     board, own = view.board, view.board.power_index[view.power]
-    pieces, rivals = _valuations(board, view.season, tuple(view.units.values()), tuple(view.centers.values()))
+    units = tuple(() if power in spared else placed for power, placed in view.units.items())
+    worthless = tuple(sorted(board.power_index[power] for power in spared))
+    pieces, rivals = _valuations(board, view.season, units, tuple(view.centers.values()), worthless)
     return Valuation(board, pieces[own].tolist(), rivals[own].tolist())
 
 
 @functools.lru_cache(maxsize=64)
-def _valuations(board: Board, season: str, units: Names, centers: Names) -> tuple[np.ndarray, np.ndarray]:
+def _valuations(
+    board: Board, season: str, units: Names, centers: Names, worthless: tuple[int, ...]
+) -> tuple[np.ndarray, np.ndarray]:
     """The valuations of all powers at once: float64 [powers, pieces], int64 [powers, provinces].
 
     Args:
         units, centers: of each power.
+        worthless: the powers whose centres count nothing.
     """
     weights = WEIGHTS[season]
     near, standing = _presence(board, units)
     sizes = np.array([_size(len(owned)) for owned in centers])
     menaces, competition, rivals = _strongest_other(np.where(near > 0, sizes[:, None], 0), near, near + standing)
-    worth = _center_values(board, sizes, menaces, centers, weights)[:, board.piece_province]
+    values = _center_values(board, sizes, menaces, centers, weights)
+    values[:, [board.province_index[center] for power in worthless for center in centers[power]]] = 0
+    worth = values[:, board.piece_province]
     place = weights.strength * near - weights.competition * competition
     pieces = worth @ _proximity(board, season) + place[:, board.piece_province]
     return pieces, rivals.astype(np.int64)

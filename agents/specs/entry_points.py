@@ -3,9 +3,9 @@
 A distribution that has in its pyproject.toml
 
     [project.entry-points."welfare_env.policies"]
-    sheriff = "western.players:Sheriff"
+    outlaw = "western.players:Outlaw"
 
-gives the spec "sheriff", and with options "sheriff:patience=3". The value is a class, or a function that returns a
+gives the spec "outlaw", and with options "outlaw:patience=3". The value is a class, or a function that returns a
 policy; options are passed by name. A name of ours stays ours.
 """
 
@@ -84,6 +84,6 @@ def source_of_installed(point: EntryPoint, name: Part) -> list[Path]:
 
 
 def _told(point: EntryPoint) -> str:
-    """ "the entry point sheriff = western.players:Sheriff of western 1.0"."""
+    """ "the entry point outlaw = western.players:Outlaw of western 1.0"."""
     owner = f"{point.dist.name} {point.dist.version}" if point.dist is not None else "an unknown distribution"
     return f"the entry point {point.name} = {point.value} of {owner}"

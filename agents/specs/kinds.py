@@ -22,11 +22,15 @@ from typing import TYPE_CHECKING, Any
 
 from agents.modal.players import BestReplyPolicy, MixPolicy, read_share
 from agents.policy import Policy
+from agents.scripted.deterrent import FIGHTERS, DeterrentPolicy, grim, marshal, police, sheriff
 from agents.scripted.dove import DovePolicy
 from agents.scripted.dumbbot import DumbBotPolicy
 from agents.scripted.exploiter import ExploiterPolicy
 from agents.scripted.hold import HoldPolicy
+from agents.scripted.noisy import NoisyPolicy
+from agents.scripted.posse import PossePolicy
 from agents.scripted.prosocial import ProsocialPolicy
+from agents.scripted.provocation import RULES
 from agents.scripted.random import RandomPolicy
 from agents.specs.entry_points import choose, installed, make_installed, source_of_installed
 from agents.specs.imported import IMPORT_PATH, make_imported, read_values, source_of
@@ -296,7 +300,7 @@ def read_part(part: Part) -> Spec:
 
 
 def _read_installed(name: Part, rest: Part) -> Spec:
-    """A policy of another distribution, which is not loaded yet: "sheriff", "sheriff:patience=3"."""
+    """A policy of another distribution, which is not loaded yet: "outlaw", "outlaw:patience=3"."""
     point = choose(name)
     options = read_values(rest.split() if rest.text else ())
     written = ",".join(f"{key}={_text(value)}" for key, value in options.items())
@@ -368,6 +372,27 @@ def _summariser(part: Part) -> str:
     return part.text
 
 
+def _years_or_never(part: Part) -> int | None:
+    if part.text != "never" and not re.fullmatch("[0-9]{1,9}", part.text):
+        raise part.fault("give a whole number, or never")
+    return None if part.text == "never" else int(part.text)
+
+
+def _yes_or_no(part: Part) -> bool:
+    return part.one_of(("yes", "no")) == "yes"
+
+
+DETERRENT_OPTIONS: dict[str, Callable[[Part], Any]] = {
+    "provoked": _one_of(*RULES),
+    "slack": _whole,
+    "armed": _yes_or_no,
+    "forgive": _years_or_never,
+    "fight": read_part,
+    "fighters": _one_of(*FIGHTERS),
+    "last_years": _whole,
+    "nice": read_part,
+}
+
 LM_OPTIONS: dict[str, Callable[[Part], Any]] = {
     "temperature": _number_or_none,
     "top_p": _number_or_none,
@@ -399,6 +424,10 @@ AGENTS: dict[str, Keyed | Imported | Program | Mix] = {
         required={"nice": read_part, "attack": read_part},
         optional=dict.fromkeys(("units", "years", "centers", "last_years"), _whole),
     ),
+    "deterrent": Keyed(DeterrentPolicy, optional=DETERRENT_OPTIONS),
+    **{each.__name__: Keyed(each, optional=DETERRENT_OPTIONS) for each in (grim, police, sheriff, marshal)},
+    "noisy": Keyed(NoisyPolicy, required={"of": read_part}, optional={"error": _share}),
+    "posse": Keyed(PossePolicy, optional={"force": _whole, "more": _whole}),
     "lm": LanguageModel(_make_player, optional=LM_OPTIONS, home="agents.lm.from_options"),
     "rl": Learned(_make_learned, optional={"greedy": _one_of("yes", "no")}, home="agents.rl.player"),
     "import": Imported(),

@@ -171,15 +171,15 @@ def install(mirror, tmp_path, monkeypatch):
 
 
 def test_policies_of_other_distributions(install, mirror):
-    install("western", "sheriff = mirror:Mirror", "patient = mirror:patient")
-    assert agents.make("sheriff").k == 1
-    policy = agents.make("exploiter:nice=(sheriff:mode=stern,k=3),attack=patient")
+    install("western", "outlaw = mirror:Mirror", "patient = mirror:patient")
+    assert agents.make("outlaw").k == 1
+    policy = agents.make("exploiter:nice=(outlaw:mode=stern,k=3),attack=patient")
     assert (policy.nice.k, policy.nice.mode, policy.attack.k) == (3, "stern", 7)
-    assert agents.canonical(" sheriff : mode=stern, k=3 ") == "sheriff:k=3,mode=stern"
-    assert [path.name for path in specs.named_files("sheriff")] == ["mirror.py"]
-    assert {"sheriff", "patient"} < set(specs.usages())
-    with pytest.raises(UnknownAgentError, match=r"did you mean 'sheriff'.*known are best-reply,.* sheriff"):
-        agents.make("sherif")
+    assert agents.canonical(" outlaw : mode=stern, k=3 ") == "outlaw:k=3,mode=stern"
+    assert [path.name for path in specs.named_files("outlaw")] == ["mirror.py"]
+    assert {"outlaw", "patient"} < set(specs.usages())
+    with pytest.raises(UnknownAgentError, match=r"did you mean 'outlaw'.*known are best-reply,.* outlaw"):
+        agents.make("outlw")
 
 
 @pytest.mark.parametrize(
@@ -193,19 +193,19 @@ def test_policies_of_other_distributions(install, mirror):
     ],
 )
 def test_a_fault_names_the_distribution(install, point, fault):
-    install("western", f"sheriff = {point}")
+    install("western", f"outlaw = {point}")
     with pytest.raises(UnknownAgentError) as caught:
-        agents.make("sheriff")
-    assert "agent spec 'sheriff', at 'sheriff' (character 1): the entry point sheriff = " in str(caught.value)
+        agents.make("outlaw")
+    assert "agent spec 'outlaw', at 'outlaw' (character 1): the entry point outlaw = " in str(caught.value)
     assert f"{point} of western 1.0: " in str(caught.value)
     assert fault in str(caught.value)
 
 
 def test_two_distributions_with_one_name(install):
-    install("western", "sheriff = mirror:Mirror")
-    install("eastern", "sheriff = mirror:patient")
+    install("western", "outlaw = mirror:Mirror")
+    install("eastern", "outlaw = mirror:patient")
     with pytest.raises(UnknownAgentError, match=r"2 distributions have it: .*western 1.0.*eastern 1.0"):
-        agents.make("sheriff")
+        agents.make("outlaw")
 
 
 def test_a_name_of_ours_stays_ours(install):

@@ -1,0 +1,65 @@
+"""Noisy: another policy that errs now and then."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from agents.scripted.random import RandomPolicy
+from welfare_env.game.view import ORDERS
+
+if TYPE_CHECKING:
+    from agents.policy import Policy
+    from welfare_env.game.view import View
+
+
+class NoisyPolicy:
+    """Plays as another policy does, but in each phase, with probability `error`, gives random orders in its place.
+
+    Messages are always those of the other policy.
+
+    Args:
+        of: the other policy. Reset with the same seed, so that it plays as it would alone until the first error.
+        error: from 0 to 1.
+
+    Raises:
+        ValueError: an error out of range.
+    """
+
+    def __init__(self, of: Policy, error: float = 0.1) -> None:
+        if not 0 <= error <= 1:
+            raise ValueError(f"error={error}: give a number from 0 to 1")
+        self.of = of
+        self.error = error
+        self._random = RandomPolicy()
+
+    def reset(self, agent: str, seed: int = 0) -> None:
+        """Starts a new game.
+
+        Raises:
+            ValueError: a negative seed.
+        """
+        self.of.reset(agent, seed)
+        self._random.reset(agent, seed)
+        self._rng = np.random.default_rng([seed, 3, *agent.encode()])
+        self._phase, self._errs = "", False
+
+    @property
+    def reads_observations(self) -> bool:
+        """Whether the other policy does (see `agents.policy.ScriptedPolicy`)."""
+        return getattr(self.of, "reads_observations", True)
+
+    def act(self, observation: Any, info: Mapping[str, Any]) -> Any:
+        """The other policy's action, or random orders; the former is asked in any case, so that it misses nothing."""
+        view: View = info["view"]
+        if view.phase != self._phase:
+            self._phase, self._errs = view.phase, bool(self._rng.random() < self.error)
+        action = self.of.act(observation, info)
+        if not self._errs:
+            return action
+        if view.asked == ORDERS:
+            return self._random.act(observation, info)
+        # Orders that come with the messages would be final.
+        return {**action, "orders": []} if isinstance(action, Mapping) else action

@@ -1,0 +1,79 @@
+"""Posse: DumbBot against some powers only, with no more units than it takes, and out of its friends' way."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from agents.scripted.dumbbot import DumbBotPolicy
+
+if TYPE_CHECKING:
+    from agents.scripted.ownership import RightfulOwners
+    from welfare_env.game.view import View
+
+
+class PossePolicy(DumbBotPolicy):
+    """Fights the powers that `pursue` names, and nobody else, as DumbBot would.
+
+    - It builds until it has `force` units, and `more` units more for each year that the fight has lasted.
+    - It enters no province in which a friend stands or that a friend owns.
+    - Where several friends could enter a province of the enemy's, one of them has the right of way, and the others stay
+      out: its rightful owner, else who has most units next to it, else the first in the board's order. Without this six
+      powers that all go for the last centre of a seventh bounce there for ever.
+
+    Everybody is a friend that is neither itself nor an enemy; without a call of `pursue` all others are enemies.
+
+    Args:
+        force, more: whole numbers of units.
+    """
+
+    def __init__(self, force: int = 2, more: int = 1) -> None:
+        self.force, self.more = force, more
+
+    def reset(self, agent: str, seed: int = 0) -> None:
+        super().reset(agent, seed)
+        self._enemies: frozenset[str] | None = None
+        self._owners: RightfulOwners | None = None
+        self._years = 0
+
+    def pursue(self, enemies: frozenset[str], owners: RightfulOwners, years: int) -> None:
+        """Fight these powers from now on.
+
+        Args:
+            owners: who should have the centres.
+            years: how long the fight has lasted.
+        """
+        self._enemies, self._owners, self._years = enemies, owners, years
+
+    def spared(self, view: View) -> frozenset[str]:
+        """The friends."""
+        return frozenset() if self._enemies is None else frozenset(view.powers) - self._enemies - {view.power}
+
+    def closed(self, view: View) -> frozenset[str]:
+        """Where friends are, and where they have the right of way."""
+        friends = self.spared(view)
+        theirs = {unit[2:5] for power in friends for unit in view.units[power]}
+        theirs |= {center for power in friends for center in view.centers[power]}
+        return frozenset(theirs | self._yielded(view, friends))
+
+    def most_builds(self, view: View) -> int:
+        """Up to `force` units, and more of them each year."""
+        wanted = self.force + self.more * self._years
+        return max(0, min(view.max_builds, wanted - len(view.units[view.power])))
+
+    def _yielded(self, view: View, friends: frozenset[str]) -> set[str]:
+        """The enemies' provinces in which a friend has the right of way."""
+        enemies = set(view.powers) - friends - {view.power}
+        disputed = {center for power in enemies for center in view.centers[power]}
+        disputed |= {unit[2:5] for power in enemies for unit in view.units[power]}
+        near: dict[str, Counter[str]] = {}
+        for power in (*friends, view.power):
+            for unit in view.units[power]:
+                for province in disputed.intersection(place[:3] for place in view.board.moves[unit]):
+                    near.setdefault(province, Counter())[power] += 1
+
+        def claim(province: str, power: str) -> tuple[bool, int, int]:
+            is_rightful = self._owners is not None and self._owners.of(province) == power
+            return is_rightful, near[province][power], -view.board.power_index[power]
+
+        return {place for place, who in near.items() if max(who, key=lambda power: claim(place, power)) != view.power}

@@ -1,0 +1,298 @@
+"""Deterrents: what provokes them, whom they fight, and that peace comes back."""
+
+import itertools
+
+import pytest
+
+import agents
+import evaluation
+import welfare_env
+from agents.scripted.centre_partition import planned_owners
+from agents.scripted.ownership import RightfulOwners, fair_shares
+from agents.scripted.posse import PossePolicy
+from welfare_env.errors import WelfareEnvError
+
+RULES = ("grim", "police", "sheriff", "marshal")
+QUIET = welfare_env.Rules(press=None)
+POWERS = welfare_env.load_board("standard").powers
+ROBBER = "exploiter:nice=prosocial,attack=dumbbot,years=1,units=0,centers=18,last_years=0"
+
+
+def play(profile, rules=QUIET, seed=0, map_name="standard"):
+    """A game in which each policy object plays its power; the game at its end, and the policies."""
+    env = welfare_env.make(map_name=map_name, rules=rules)
+    env.reset(seed=seed)
+    players = {power: agents.make(spec) for power, spec in profile.items()}
+    for power, player in players.items():
+        player.reset(agent=power, seed=seed)
+    for power in env.agent_iter():
+        observation, _, terminated, truncated, info = env.last()
+        env.step(None if terminated or truncated else players[power].act(observation, info))
+    return env.unwrapped.game, players
+
+
+def with_one(policy, other, seat="RUSSIA"):
+    return {power: other if power == seat else policy for power in POWERS}
+
+
+def centers_by_winter(game):
+    return [record.centers for record in game.history if record.phase.startswith("W")]
+
+
+def owners(*centers, phase="S1902M", rules=QUIET):
+    """The rightful owners as seen by somebody who watches a sequence of positions."""
+    law = RightfulOwners()
+    for owned in centers:
+        given = {power: list(owned.get(power, ())) for power in POWERS}
+        game = welfare_env.Game.from_position(phase, units={}, centers=given, rules=rules)
+        law.update(game.view("FRANCE"))
+    return law
+
+
+def test_fair_shares():
+    shares = dict(fair_shares(welfare_env.load_board("standard")))
+    assert shares == {**dict.fromkeys(POWERS, 5), "ITALY": 4}
+    assert set(fair_shares(welfare_env.load_board("clique:4")).values()) == {2}
+
+
+def test_prosocial_play_leaves_everything_with_its_rightful_owner():
+    game, players = play(dict.fromkeys(POWERS, "marshal"))
+    law = players["FRANCE"].owners
+    assert {center: law.of(center) for center in planned_owners(game.board)} == dict(planned_owners(game.board))
+    assert not any(law.stolen(power) or law.lost(power) for power in POWERS)
+    assert law.first == fair_shares(game.board)
+
+
+def test_what_is_taken_from_its_owner_is_stolen():
+    law = owners({"FRANCE": ["PAR", "MAR"], "ITALY": ["ROM"]}, {"FRANCE": ["PAR"], "ITALY": ["ROM", "MAR"]})
+    assert law.stolen("ITALY") == ("MAR",)
+    assert law.of("MAR") == "FRANCE"
+    assert law.lost("FRANCE") == 1
+
+
+def test_what_is_taken_from_a_thief_is_not_stolen():
+    law = owners(
+        {"FRANCE": ["PAR", "MAR"], "ITALY": ["ROM", "VEN"]},
+        {"FRANCE": ["PAR"], "ITALY": ["ROM", "VEN", "MAR"]},
+        {"FRANCE": ["PAR", "ROM"], "ITALY": ["VEN"], "GERMANY": ["MAR"]},
+    )
+    assert not law.stolen("FRANCE")
+    assert not law.stolen("GERMANY")
+    assert law.of("MAR") == "GERMANY"
+
+
+def test_a_former_thief_can_be_robbed():
+    law = owners(
+        {"FRANCE": ["PAR", "MAR"], "ITALY": ["ROM"]},
+        {"FRANCE": ["PAR"], "ITALY": ["ROM", "MAR"]},
+        {"FRANCE": ["PAR", "MAR"], "ITALY": ["ROM"]},
+        {"FRANCE": ["PAR", "MAR", "ROM"]},
+    )
+    assert law.stolen("FRANCE") == ("ROM",)
+
+
+def test_neutral_centres_of_a_position_belong_to_who_takes_them():
+    law = owners({"FRANCE": ["PAR"]}, {"FRANCE": ["PAR", "SPA", "POR", "BEL", "MAR", "BRE"]})
+    assert not law.stolen("FRANCE")
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_among_themselves_they_keep_the_peace(rule):
+    game, players = play(dict.fromkeys(POWERS, rule))
+    assert not any(game.units.values())
+    assert not any(player.is_at_war for player in players.values())
+    assert evaluation.self_play(rule, games=1, rules=QUIET).root_nash_welfare.value == pytest.approx(4.843, abs=1e-3)
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("seat", ["RUSSIA", "ITALY"])
+def test_a_robber_gains_nothing(rule, seat):
+    found = evaluation.exploitability(rule, games=1, deviator=[ROBBER, "dumbbot"], coalitions=[seat], rules=QUIET)
+    assert found.value.value <= 0
+
+
+def test_the_marshal_arms_takes_back_what_was_stolen_and_disarms():
+    armed_again = 0
+    for seed in range(4):
+        game, _ = play(with_one("marshal", "random", "AUSTRIA"), seed=seed)
+        springs = [record for record in game.history if record.phase.startswith("S") and record.phase != "S1901M"]
+        counts = [sum(len(units) for power, units in record.units.items() if power != "AUSTRIA") for record in springs]
+        wars = [year for year, (before, after) in enumerate(itertools.pairwise(counts)) if before == 0 < after]
+        armed_again += len(wars)
+        assert all(0 in counts[war + 1 :] for war in wars if war < 5)
+    assert armed_again
+
+
+def test_deterrents_do_not_rob_each_other():
+    for other, seat in (("dumbbot", "RUSSIA"), ("random", "TURKEY"), (ROBBER, "GERMANY")):
+        game, _ = play(with_one("marshal", other, seat))
+        winters = centers_by_winter(game)
+        for before, after in itertools.pairwise(winters):
+            was = {center: power for power, owned in before.items() for center in owned}
+            taken = {c: power for power, owned in after.items() if power != seat for c in owned if was.get(c) != power}
+            assert all(was.get(center) in (None, seat) for center in taken), (other, seat, taken)
+
+
+def test_the_posse_leaves_the_way_to_one_friend():
+    placed = {"GERMANY": ["A KIE"], "FRANCE": ["A BEL"], "ENGLAND": ["F NTH"], "RUSSIA": []}
+    owned = {"GERMANY": ["KIE"], "FRANCE": ["BEL"], "ENGLAND": ["LON"], "RUSSIA": ["HOL"]}
+    game = welfare_env.Game.from_position("S1905M", units=placed, centers=owned, rules=QUIET)
+    entering = []
+    for power in ("GERMANY", "FRANCE", "ENGLAND"):
+        policy = PossePolicy()
+        policy.reset(power, 0)
+        policy.pursue(frozenset({"RUSSIA"}), RightfulOwners(), 0)
+        if "HOL" not in policy.closed(game.view(power)):
+            entering.append(power)
+    assert entering == ["ENGLAND"]  # the first in the board's order
+
+
+@pytest.mark.parametrize(("force", "more", "years", "built"), [(2, 0, 5, 2), (1, 1, 1, 2), (0, 0, 0, 0), (9, 0, 0, 3)])
+def test_the_posse_builds_no_more_than_it_says(force, more, years, built):
+    centers = {"FRANCE": ["PAR", "MAR", "BRE"], "ITALY": ["ROM"]}
+    game = welfare_env.Game.from_position("W1905A", units={}, centers=centers, rules=QUIET)
+    policy = PossePolicy(force, more)
+    policy.reset("FRANCE", 0)
+    policy.pursue(frozenset({"ITALY"}), RightfulOwners(), years)
+    assert len(policy.winter(game.view("FRANCE"))) == built
+
+
+def stage_after(policy, *positions, rules=QUIET):
+    """Whether a deterrent that plays France is at war after positions: (phase, units, centers)."""
+    policy.reset("FRANCE", 0)
+    for phase, units, centers in positions:
+        given = {power: list(centers.get(power, ())) for power in POWERS}
+        game = welfare_env.Game.from_position(phase, units=units, centers=given, rules=rules)
+        policy.act(None, {"view": game.view("FRANCE")})
+    return policy.is_at_war
+
+
+FAIR = {"FRANCE": ["PAR", "MAR", "BRE", "SPA", "POR"], "ITALY": ["ROM", "VEN", "NAP", "TUN"]}
+ROBBED = {"FRANCE": ["PAR", "BRE", "SPA", "POR"], "ITALY": ["ROM", "VEN", "NAP", "TUN", "MAR"]}
+GREEDY = {"FRANCE": FAIR["FRANCE"], "ITALY": ["ROM", "VEN", "NAP", "TUN", "GRE", "SER"]}
+PEACE = ("W1901A", {}, FAIR)
+
+
+@pytest.mark.parametrize(
+    ("spec", "then", "expected"),
+    [
+        ("grim", ("S1903M", {"ITALY": ["A ROM"]}, FAIR), True),
+        ("grim:slack=1", ("S1903M", {"ITALY": ["A ROM"]}, FAIR), False),
+        ("grim", ("S1903M", {}, ROBBED), False),
+        ("police", ("W1903A", {"ITALY": ["A MAR"]}, ROBBED), True),
+        ("police:slack=2,armed=yes", ("W1903A", {"ITALY": ["A SER"]}, GREEDY), False),
+        ("police", ("W1903A", {}, GREEDY), False),
+        ("police:armed=no", ("W1903A", {}, GREEDY), True),
+        ("sheriff", ("W1903A", {}, GREEDY), True),
+        ("sheriff:slack=2", ("W1903A", {}, GREEDY), False),
+        ("sheriff:armed=yes", ("W1903A", {}, GREEDY), False),
+        ("sheriff", ("W1903A", {}, ROBBED), True),
+        ("marshal", ("W1903A", {}, ROBBED), True),
+        ("marshal:slack=1", ("W1903A", {}, ROBBED), False),
+        ("marshal:armed=yes", ("W1903A", {}, ROBBED), False),
+        ("marshal:armed=yes", ("W1903A", {"ITALY": ["A MAR"]}, ROBBED), True),
+        ("marshal:last_years=7", ("W1903A", {}, ROBBED), True),
+        ("marshal:last_years=8", ("W1903A", {}, ROBBED), False),
+        ("marshal:fighters=concerned", ("W1903A", {}, ROBBED), True),
+    ],
+)
+def test_what_provokes(spec, then, expected):
+    assert stage_after(agents.make(spec), PEACE, then) is expected
+
+
+@pytest.mark.parametrize(("forgive", "expected"), [("0", False), ("1", True), ("never", True)])
+def test_forgiving(forgive, expected):
+    policy = agents.make(f"marshal:forgive={forgive}")
+    assert stage_after(policy, PEACE, ("F1903M", {}, ROBBED), ("W1903A", {}, FAIR)) is expected
+    assert stage_after(policy, PEACE, ("W1903A", {}, ROBBED), ("S1908M", {}, FAIR)) is (forgive == "never")
+
+
+def test_only_those_concerned():
+    policy = agents.make("marshal:fighters=concerned")
+    far = {"TURKEY": ["CON"], "RUSSIA": ["SEV"], "FRANCE": ["PAR"]}
+    stolen = {"TURKEY": ["CON", "SEV"], "FRANCE": ["PAR"]}
+    assert not stage_after(policy, ("W1901A", {}, far), ("W1903A", {}, stolen))
+    near = {"TURKEY": ["CON", "SEV"], "FRANCE": ["PAR"]}
+    assert stage_after(policy, ("W1901A", {}, far), ("W1903A", {"TURKEY": ["A BUR"]}, near))
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_it_says_what_it_will_do_and_what_it_does(rule):
+    rules = welfare_env.Rules(message_rounds=1, years=5)
+    game, _ = play(with_one(rule, "dumbbot", "ITALY"), rules)
+    said = [message for record in game.history for message in record.messages if message.sender == "FRANCE"]
+    assert "We disarm" in said[0].text or "disarm" in said[0].text
+    assert any("We fight Italy" in message.text or "Italy" in message.text for message in said)
+    assert all(message.recipient == "GLOBAL" for message in said)
+
+
+def test_it_speaks_by_words():
+    rules = welfare_env.Rules(message_rounds=1, years=4, press="tokens")
+    game, _ = play(with_one("marshal", "dumbbot", "ITALY"), rules)
+    said = {
+        (message.recipient == "ITALY", message.text)
+        for record in game.history
+        for message in record.messages
+        if message.sender == "FRANCE"
+    }
+    peace = {(True, "propose demilitarisation"), (False, "propose demilitarisation")}
+    assert said == {*peace, (True, "refuse"), (False, "ask for support")}
+
+
+@pytest.mark.parametrize("rule", [*RULES, "marshal:fighters=concerned,forgive=1,nice=dove", "sheriff:fight=posse"])
+@pytest.mark.parametrize(
+    ("map_name", "options"),
+    [("clique:4", {}), ("shared-clique:3", {}), ("ancmed", {"years": 3}), ("standard", {"variant": "standard"})],
+)
+def test_on_any_board(rule, map_name, options):
+    rules = welfare_env.Rules(**{"press": None, "years": 4, **options})
+    powers = welfare_env.load_board(map_name).powers
+    game, _ = play({power: "dumbbot" if power == powers[0] else rule for power in powers}, rules, map_name=map_name)
+    assert game.is_done
+    assert not any(record.void for record in game.history)
+
+
+def test_one_seed_one_game():
+    first, second = (play(with_one("marshal", "random"), seed=3)[0] for _ in range(2))
+    assert first.welfare == second.welfare
+    assert first.units == second.units
+
+
+@pytest.mark.parametrize(
+    ("spec", "fault"),
+    [
+        ("deterrent:provoked=thef", "did you mean 'theft'"),
+        ("deterrent:slack=-1", "whole number"),
+        ("deterrent:forgive=ever", "whole number, or never"),
+        ("deterrent:armed=perhaps", "yes, no"),
+        ("deterrent:fighters=some", "all, concerned"),
+        ("deterrent:fight=sherif", "did you mean 'sheriff'"),
+        ("noisy", "of missing"),
+        ("noisy:of=dove,error=2", "from 0 to 1"),
+        ("posse:force=few", "whole number"),
+    ],
+)
+def test_faults_of_specs(spec, fault):
+    with pytest.raises(WelfareEnvError, match=fault):
+        agents.make(spec)
+
+
+@pytest.mark.parametrize(
+    "options", [{"provoked": "nothing"}, {"slack": -1}, {"slack": True}, {"forgive": 0.5}, {"fighters": "none"}]
+)
+def test_faults_of_objects(options):
+    with pytest.raises(ValueError, match=next(iter(options))):
+        agents.DeterrentPolicy(**options)
+
+
+def test_noise():
+    quiet, noisy = agents.make("prosocial"), agents.make("noisy:of=prosocial,error=0")
+    for policy in (quiet, noisy):
+        policy.reset("FRANCE", 0)
+    game = welfare_env.Game(rules=QUIET)
+    info = {"view": game.view("FRANCE")}
+    assert quiet.act(None, info) == noisy.act(None, info)
+    values = [evaluation.self_play(f"noisy:of=prosocial,error={error}", games=2, rules=QUIET) for error in (0, 0.2, 1)]
+    first, second, third = (result.root_nash_welfare.value for result in values)
+    assert first == pytest.approx(4.843, abs=1e-3)
+    assert first > second > third
