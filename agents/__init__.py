@@ -17,6 +17,8 @@ then ``policy.act(observation, info)`` in any PettingZoo loop. A policy sees onl
 | ``grim``, ``police``, ``sheriff``, ``marshal`` | deterrents: peaceful until provoked, then at war |
 | ``deterrent:provoked=theft,fight=SPEC,...`` | a deterrent of one's own, see `DeterrentPolicy` |
 | ``posse:force=2,more=1`` | the marshal's way of fighting, by itself against everybody |
+| ``fortress`` | arms, holds, and attacks nobody |
+| ``pact:years=1`` | an exploiter; a coalition of them attacks all others and never each other |
 | ``noisy:of=SPEC,error=0.1`` | plays as another, but errs in one phase out of ten |
 | ``lm:PROVIDER/MODEL`` | a language model: ``lm:openai/NAME,temperature=0.7``; see docs/language-models.md |
 | ``rl:PATH`` | a trained network, from the folder of its checkpoint: ``rl:runs/small``, ``rl:attacker,greedy=no`` |

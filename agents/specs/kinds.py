@@ -26,8 +26,10 @@ from agents.scripted.deterrent import FIGHTERS, DeterrentPolicy, grim, marshal, 
 from agents.scripted.dove import DovePolicy
 from agents.scripted.dumbbot import DumbBotPolicy
 from agents.scripted.exploiter import ExploiterPolicy
+from agents.scripted.fortress import FortressPolicy
 from agents.scripted.hold import HoldPolicy
 from agents.scripted.noisy import NoisyPolicy
+from agents.scripted.pact import PactPolicy
 from agents.scripted.posse import PossePolicy
 from agents.scripted.prosocial import ProsocialPolicy
 from agents.scripted.provocation import RULES
@@ -273,10 +275,12 @@ def _mix(shares: list[tuple[str, Fraction]], rest: Part) -> MixPolicy:
         raise rest.fault(str(error)) from error
 
 
-def _text(value: Spec | str | float) -> str:
-    """A spec with options of its own stands in parentheses."""
+def _text(value: Spec | str | float | None) -> str:
+    """As it is written. A spec with options of its own stands in parentheses."""
     if isinstance(value, str):
         return value
+    if value is None or isinstance(value, bool):
+        return {None: "never", True: "yes", False: "no"}[value]
     if not isinstance(value, Spec):
         return repr(value)
     return f"({value.text})" if ":" in value.text else value.text
@@ -372,7 +376,7 @@ def _summariser(part: Part) -> str:
     return part.text
 
 
-def _years_or_never(part: Part) -> int | None:
+def _whole_or_never(part: Part) -> int | None:
     if part.text != "never" and not re.fullmatch("[0-9]{1,9}", part.text):
         raise part.fault("give a whole number, or never")
     return None if part.text == "never" else int(part.text)
@@ -382,11 +386,16 @@ def _yes_or_no(part: Part) -> bool:
     return part.one_of(("yes", "no")) == "yes"
 
 
+EXPLOITER_OPTIONS: dict[str, Callable[[Part], Any]] = {
+    "units": _whole_or_never,
+    **dict.fromkeys(("years", "centers", "last_years"), _whole),
+}
+
 DETERRENT_OPTIONS: dict[str, Callable[[Part], Any]] = {
     "provoked": _one_of(*RULES),
     "slack": _whole,
     "armed": _yes_or_no,
-    "forgive": _years_or_never,
+    "forgive": _whole_or_never,
     "fight": read_part,
     "fighters": _one_of(*FIGHTERS),
     "last_years": _whole,
@@ -422,11 +431,13 @@ AGENTS: dict[str, Keyed | Imported | Program | Mix] = {
     "exploiter": Keyed(
         ExploiterPolicy,
         required={"nice": read_part, "attack": read_part},
-        optional=dict.fromkeys(("units", "years", "centers", "last_years"), _whole),
+        optional=EXPLOITER_OPTIONS,
     ),
     "deterrent": Keyed(DeterrentPolicy, optional=DETERRENT_OPTIONS),
     **{each.__name__: Keyed(each, optional=DETERRENT_OPTIONS) for each in (grim, police, sheriff, marshal)},
     "noisy": Keyed(NoisyPolicy, required={"of": read_part}, optional={"error": _share}),
+    "fortress": Keyed(FortressPolicy),
+    "pact": Keyed(PactPolicy, optional={"nice": read_part, **EXPLOITER_OPTIONS}),
     "posse": Keyed(PossePolicy, optional={"force": _whole, "more": _whole}),
     "lm": LanguageModel(_make_player, optional=LM_OPTIONS, home="agents.lm.from_options"),
     "rl": Learned(_make_learned, optional={"greedy": _one_of("yes", "no")}, home="agents.rl.player"),

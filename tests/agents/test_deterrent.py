@@ -296,3 +296,66 @@ def test_noise():
     first, second, third = (result.root_nash_welfare.value for result in values)
     assert first == pytest.approx(4.843, abs=1e-3)
     assert first > second > third
+
+
+def test_a_fortress_arms_and_stays_at_home():
+    game, _ = play(dict.fromkeys(POWERS, "fortress"), welfare_env.Rules(press=None, years=3))
+    assert {power: len(units) for power, units in game.units.items()} == {
+        power: len(units) for power, units in game.board.start_units.items()
+    }
+    after = welfare_env.Game.from_position("W1903A", units={}, centers={"FRANCE": ["PAR", "MAR"]}, rules=QUIET)
+    policy = agents.make("fortress")
+    policy.reset("FRANCE", 0)
+    assert policy.winter(after.view("FRANCE")) == ["A MAR B", "A PAR B"]
+
+
+def pact_orders(members, power):
+    """What a pact orders for one of its members, of two armies side by side that could both enter a third's centre."""
+    placed = {"FRANCE": ["A BUR"], "GERMANY": ["A RUH"], "ENGLAND": ["F NTH"]}
+    owned = {"FRANCE": ["PAR"], "GERMANY": ["KIE"], "ENGLAND": ["LON"], "ITALY": ["BEL"]}
+    game = welfare_env.Game.from_position("F1905M", units=placed, centers=owned, rules=QUIET)
+    policy = agents.make("pact:years=1")
+    policy.reset_coalition(members, 0)
+    return policy.act(None, {"view": game.view(power)})
+
+
+def test_members_of_a_pact_keep_out_of_each_others_way():
+    alone = [pact_orders([power], power) for power in ("FRANCE", "GERMANY")]
+    assert [any("- BEL" in order for order in orders) for orders in alone] == [True, True]
+    together = [pact_orders(["FRANCE", "GERMANY"], power) for power in ("FRANCE", "GERMANY")]
+    assert sum("- BEL" in order for orders in together for order in orders) == 1
+
+
+def test_a_pact_gains_more_than_exploiters_who_do_not_know_each_other():
+    def gain(deviator, coordinated):
+        pair = [("FRANCE", "GERMANY")]
+        found = evaluation.exploitability(
+            "prosocial", games=1, deviator=deviator, coalitions=pair, coordinated=coordinated, rules=QUIET
+        )
+        return found.value.value
+
+    assert gain("pact:years=1", True) > 3 > gain("exploiter:nice=prosocial,attack=dumbbot", False)
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "deterrent:provoked=share,armed=yes,forgive=never",
+        "marshal:armed=no,forgive=3,fight=(posse:force=1)",
+        "exploiter:nice=dove,attack=dumbbot,units=never",
+        "noisy:of=(dove:share=0.5),error=0.2",
+        "pact:units=3,years=2",
+    ],
+)
+def test_specs_are_read_as_they_are_written(spec):
+    assert agents.canonical(agents.canonical(spec)) == agents.canonical(spec) == spec
+
+
+def test_an_exploiter_may_wait_for_its_date_alone():
+    weak = {power: [] for power in POWERS}
+    for units, stage in (("0", "attack"), ("never", "nice")):
+        policy = agents.make(f"exploiter:nice=hold,attack=dumbbot,units={units},years=5")
+        policy.reset("FRANCE", 0)
+        game = welfare_env.Game.from_position("W1902A", units=weak, centers={"FRANCE": ["PAR"]}, rules=QUIET)
+        policy.act(None, {"view": game.view("FRANCE")})
+        assert policy.stage.value == stage

@@ -1,0 +1,24 @@
+"""Fortress: the player that arms and attacks nobody."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agents.scripted.hold import HoldPolicy
+
+if TYPE_CHECKING:
+    from welfare_env.game.view import View
+
+
+class FortressPolicy(HoldPolicy):
+    """Holds every unit and builds all that it may, in each home centre the first unit by name; disbands only what it
+    must. Nothing in it is random.
+
+    A feint: who fears arms is provoked by it, though it takes nothing.
+    """
+
+    def winter(self, view: View) -> list[str]:
+        if view.must_disband:
+            return super().winter(view)
+        builds = [legal[0] for legal in view.legal_orders.values() if legal[0].endswith(" B")]
+        return builds[: view.max_builds]
