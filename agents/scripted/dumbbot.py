@@ -50,6 +50,10 @@ class DumbBotPolicy(ScriptedPolicy):
         """How many units it builds at most; here all that it may."""
         return view.max_builds
 
+    def may_build(self, view: View, unit: str) -> bool:
+        """Whether to build this unit; here any."""
+        return True
+
     def _values(self, view: View) -> Valuation:
         return valuate(view, self.spared(view))
 
@@ -69,7 +73,8 @@ class DumbBotPolicy(ScriptedPolicy):
         return orders
 
     def _builds(self, view: View) -> list[str]:
-        open_to = [order[:-2] for legal in view.legal_orders.values() for order in legal if order.endswith(" B")]
+        builds = [order[:-2] for legal in view.legal_orders.values() for order in legal if order.endswith(" B")]
+        open_to = [unit for unit in builds if self.may_build(view, unit)]
         if not open_to:
             return []
         values, orders, most = self._values(view), list[str](), self.most_builds(view)

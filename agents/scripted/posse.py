@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 class PossePolicy(DumbBotPolicy):
     """Fights the powers that `pursue` names, and nobody else, as DumbBot would.
 
-    - It builds until it has `force` units, and `more` units more for each year that the fight has lasted.
+    - It builds until it has `force` units, and `more` units more for each year that the fight has lasted. In the last
+      Winter but one it builds all units that can still arrive, and only those.
     - It enters no province in which a friend stands or that a friend owns.
     - Where several friends could enter a province of the enemy's, one of them has the right of way, and the others stay
       out: its rightful owner, else who has most units next to it, else the first in the board's order. Without this six
@@ -57,15 +58,27 @@ class PossePolicy(DumbBotPolicy):
         return frozenset(theirs | self._yielded(view, friends))
 
     def most_builds(self, view: View) -> int:
-        """Up to `force` units, and more of them each year."""
+        """Up to `force` units, and more of them each year; in the last Winter but one all."""
         wanted = self.force + self.more * self._years
-        return max(0, min(view.max_builds, wanted - len(view.units[view.power])))
+        return view.max_builds if _is_late(view) else max(0, min(view.max_builds, wanted - len(view.units[view.power])))
+
+    def may_build(self, view: View, unit: str) -> bool:
+        """In the last Winter but one, whether it can still reach something of the enemy's."""
+        if not _is_late(view):
+            return True
+        moves = view.board.moves
+        there = {place[:3] for near in moves[unit] for place in (near, *moves[f"{unit[0]} {near}"])}
+        return bool(there & self._disputed(view))
+
+    def _disputed(self, view: View) -> set[str]:
+        """The enemies' centres, and the provinces of their units."""
+        enemies = set(view.powers) - self.spared(view) - {view.power}
+        centers = {center for power in enemies for center in view.centers[power]}
+        return centers | {unit[2:5] for power in enemies for unit in view.units[power]}
 
     def _yielded(self, view: View, friends: frozenset[str]) -> set[str]:
         """The enemies' provinces in which a friend has the right of way."""
-        enemies = set(view.powers) - friends - {view.power}
-        disputed = {center for power in enemies for center in view.centers[power]}
-        disputed |= {unit[2:5] for power in enemies for unit in view.units[power]}
+        disputed = self._disputed(view)
         near: dict[str, Counter[str]] = {}
         for power in (*friends, view.power):
             for unit in view.units[power]:
@@ -77,3 +90,8 @@ class PossePolicy(DumbBotPolicy):
             return is_rightful, near[province][power], -view.board.power_index[power]
 
         return {place for place, who in near.items() if max(who, key=lambda power: claim(place, power)) != view.power}
+
+
+def _is_late(view: View) -> bool:
+    """Whether units that are built now have one year left."""
+    return view.years_left == 2
