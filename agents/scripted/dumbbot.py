@@ -84,7 +84,7 @@ class _Plan:
 
     def __init__(self, view: View, values: Valuation, rng: np.random.Generator) -> None:
         self.view, self.values, self.rng = view, values, rng
-        self.units = {unit[2:5]: unit for unit in view.units[view.power]}  # by province
+        self.units = {unit[2:5]: unit for unit in view.units.get(view.power, ())}  # by province
         self.decided: dict[str, str] = {}  # unit -> order
         self.open: set[str] = set()  # units in the middle of their decision
         self.going: dict[str, str] = {}  # province -> own unit that moves there

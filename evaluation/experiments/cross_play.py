@@ -14,7 +14,7 @@ from evaluation.checks import EvaluationError, check_whole
 from evaluation.experiments.mixes import MOST_POLICIES, all_mixes, check_balanced, drawn_mixes, mixed_games
 from evaluation.experiments.self_play import make_all
 from evaluation.measures.evolution import RestPoint, alpha_rank, rest_points
-from evaluation.measures.intervals import Estimate, mean_estimate
+from evaluation.measures.intervals import Estimate, mean_estimate, mean_estimates
 from evaluation.measures.lm_usage import LMUsage, usage_of
 from evaluation.measures.metrics import GameMeasures, measure
 from evaluation.measures.ratings import ratings, won
@@ -49,7 +49,7 @@ class MixedGames:
     @cached_property
     def payoffs(self) -> dict[str, Estimate]:
         """Policy -> mean points of its seats (per capita)."""
-        return {policy: mean_estimate(self._mean_of(policy), self.seed) for policy in self.counts}
+        return mean_estimates({policy: self._mean_of(policy) for policy in self.counts}, self.seed)
 
     @cached_property
     def root_nash_welfare(self) -> Estimate:
@@ -160,8 +160,7 @@ class CrossPlayResult:
         for equilibrium in self.equilibria:
             mix = np.array(list(equilibrium.mix.values()))
             by_game = np.array([game.gains(mix) for game in games])
-            estimates = [mean_estimate(column, self.seed) for column in by_game.T]
-            told.append(dict(zip(self.policies, estimates, strict=True)))
+            told.append(mean_estimates(dict(zip(self.policies, by_game.T, strict=True)), self.seed))
         return tuple(told)
 
     @cached_property
