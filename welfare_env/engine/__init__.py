@@ -35,7 +35,7 @@ class Frozen:
     __slots__ = ()
 
     def __post_init__(self) -> None:
-        for array in vars(self).values():
+        for array in self._values():
             if isinstance(array, np.ndarray):
                 array.setflags(write=False)
 
