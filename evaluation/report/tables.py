@@ -15,7 +15,7 @@ from evaluation.experiments.exploitability_result import ExploitabilityResult
 from evaluation.experiments.self_play import SelfPlayResult
 from evaluation.measures.intervals import Estimate
 from evaluation.play.store import StoredGame
-from evaluation.play.stored_games import SHOWN_KEY, Condition, day
+from evaluation.play.stored_games import SHOWN_KEY, StoredCondition, day
 
 WIDE = 124  # columns that the widest table needs with intervals beside their values
 FEW_GAMES = 10
@@ -119,7 +119,7 @@ def coalition_table(result: ExploitabilityResult) -> Table:
     return table
 
 
-def stored_table(groups: Mapping[Condition, Sequence[StoredGame]]) -> Table:
+def stored_table(groups: Mapping[StoredCondition, Sequence[StoredGame]]) -> Table:
     """A row a condition: what was played, and the games with their seeds and the beginnings of their keys."""
     table = titled(
         "Stored games",
