@@ -11,6 +11,7 @@ from pathlib import Path
 
 from agents.files import irregular, reason, shown
 from evaluation.measures.rows import Row, TableError, missing
+from welfare_env.writing import replaced
 
 
 def check_csv(path: Path) -> None:
@@ -73,15 +74,11 @@ def write_parquet(rows: Sequence[Row], path: Path) -> None:
 
 
 def _replace(path: Path, write: Callable[[Path], None]) -> None:
-    """Writes a file beside, then puts it in place: who reads the file sees the old or the new one, whole."""
-    part = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        write(part)
-        part.replace(path)
+        with replaced(path) as draft:
+            write(draft)
     except (OSError, ValueError) as error:
         raise _unwritten(path, error) from error
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def _unwritten(path: Path, error: Exception) -> TableError:
