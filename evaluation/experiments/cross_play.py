@@ -130,6 +130,12 @@ class CrossPlayResult:
     scenarios: tuple[Scenario, ...]
     usage: LMUsage | None = None
 
+    @property
+    def older_games(self) -> int:
+        """How many of the games were found in the store, played by code that has changed since."""
+        played = (*self.mixes.values(), *(scenario.games for scenario in self.scenarios))
+        return sum(game.facts.is_older for mix in played for game in mix.measures)
+
     @cached_property
     def empirical_game(self) -> SymmetricGame:
         """The symmetric game of choosing a policy, in which a seat's payoff is the mean that was measured.
@@ -214,6 +220,7 @@ class CrossPlayResult:
             "policies": list(self.policies),
             "seed": self.seed,
             "games": self.games,
+            "older_games": self.older_games,
             "map": self.map_name,
             "rules": self.rules.to_dict(),
             "mixes_in_all": self.mixes_in_all,

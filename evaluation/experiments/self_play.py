@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from agents.specs import ProfileLike, Spec, profile_as_given, read_profile
+from evaluation.experiments.notes import seat_notes
 from evaluation.measures.intervals import Estimate, mean_estimate, mean_estimates
 from evaluation.measures.lm_usage import LMUsage, usage_of
 from evaluation.measures.metrics import GameMeasures, measure
@@ -33,6 +34,7 @@ class SelfPlayResult:
         measures: of each game.
         records: of each game.
         seats: of each game: power -> the text of its policy.
+        notes: what to know besides the numbers, such as seats that were not balanced.
     """
 
     policy: str
@@ -42,6 +44,7 @@ class SelfPlayResult:
     measures: tuple[GameMeasures, ...]
     records: tuple[dict[str, Any], ...]
     seats: tuple[dict[str, str], ...]
+    notes: tuple[str, ...] = ()
 
     @cached_property
     def root_nash_welfare(self) -> Estimate:
@@ -175,6 +178,7 @@ class SelfPlayResult:
             "seed": self.seed,
             "games": len(self.measures),
             "older_games": self.older_games,
+            "notes": list(self.notes),
             "map": self.map_name,
             "rules": self.rules.to_dict(),
             **{name: getattr(self, name).to_dict() for name in MEASURES},
@@ -225,7 +229,16 @@ def self_play(policy: ProfileLike, games: int = 5, **options: Unpack[Options]) -
     records = setting.play(specs)
     measures = tuple(measure(record, published=setting.published) for record in records)
     name, seats = profile_as_given(policy), tuple(game.written for game in specs)
-    return SelfPlayResult(name, setting.seed, setting.played, setting.map_name, measures, tuple(records), seats)
+    return SelfPlayResult(
+        name,
+        setting.seed,
+        setting.played,
+        setting.map_name,
+        measures,
+        tuple(records),
+        seats,
+        seat_notes(setting, profile, games),
+    )
 
 
 def make_all(policies: Iterable[Spec], models: SharedModels | None) -> None:

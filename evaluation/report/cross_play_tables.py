@@ -9,7 +9,7 @@ from rich.text import Text
 
 from evaluation.experiments.cross_play import CrossPlayResult
 from evaluation.measures.intervals import Estimate
-from evaluation.report.tables import cell, titled
+from evaluation.report.tables import cell, earlier, titled
 
 SHOWN_MIXES = 130
 FITTED = "payoffs of mixes that were not played are a linear fit"
@@ -29,7 +29,8 @@ def mix_table(result: CrossPlayResult) -> Table:
     table = titled(
         f"Cross-play: {rules.variant} rules, {result.map_name} map, years: {rules.years}, {press}, games a mix: "
         f"{result.games}, mixes: {len(result.mixes)} of {result.mixes_in_all}",
-        f"mean points of a policy's seats [95% bootstrap interval]{f'; {left} more mixes: see --json' if left else ''}",
+        f"mean points of a policy's seats [95% bootstrap interval]{f'; {left} more mixes: see --json' if left else ''}"
+        + earlier(result.older_games),
     )
     table.add_column("seats", no_wrap=True)
     for policy in (*result.policies, "root Nash welfare"):

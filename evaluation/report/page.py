@@ -87,6 +87,8 @@ def summary(study: Mapping[str, Any]) -> Iterator[str]:
         yield f"With fewer than {FEW} games a condition, intervals are too narrow: give more games where it matters."
     if older := sum(condition["result"].get("older_games", 0) for condition, _ in found):
         yield f"{older} games were played by earlier code, whose results may differ from today's."
+    notes = dict.fromkeys(note for condition, _ in found for note in condition["result"].get("notes", ()))
+    yield from (f"{_upper(note)}." for note in notes)
     if any(STUB in condition["profile"] for condition, _ in found):
         yield "“stub” is no language model: its replies are made up, to show how the experiment runs."
 

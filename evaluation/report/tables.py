@@ -147,14 +147,19 @@ def _table(
 ) -> Table:
     """An empty table that tells in its title what was played, and in its caption what the numbers are."""
     rules = results[0].rules
-    older = sum(result.older_games for result in results)
-    earlier = f"\ngames played by earlier code, whose results may differ from today's: {older}" if older else ""
+    older = earlier(sum(result.older_games for result in results))
+    notes = dict.fromkeys(note for result in results for note in result.notes)
     press = f"{rules.message_rounds} message rounds{' of tokens' * rules.has_tokens}" if rules.has_press else "no press"
     few = "; of few games it is too narrow (of 5 it covers about 92%)" if games < FEW_GAMES else ""
     return titled(
         f"{what}: {rules.variant} rules, {results[0].map_name} map, years: {rules.years}, {press}, games: {games}",
-        f"mean [95% bootstrap interval]{few}{remark}{earlier}",
+        "\n".join([f"mean [95% bootstrap interval]{few}{remark}{older}", *notes]),
     )
+
+
+def earlier(games: int) -> str:
+    """A line of a caption, where games were played by code that has changed since."""
+    return f"\ngames played by earlier code, whose results may differ from today's: {games}" if games else ""
 
 
 def titled(title: str, caption: str = "") -> Table:
