@@ -101,6 +101,13 @@ def conditions(games: Iterable[StoredGame]) -> dict[StoredCondition, list[Stored
     return found
 
 
+def latest(groups: Mapping[StoredCondition, list[StoredGame]], number: int) -> dict[StoredCondition, list[StoredGame]]:
+    """The conditions of which games were stored last, in the sequence in which they come; all, for 0."""
+    ranked = sorted(groups, key=lambda condition: max(game.created for game in groups[condition]), reverse=True)
+    kept = set(ranked[: number or None])
+    return {condition: games for condition, games in groups.items() if condition in kept}
+
+
 def open_store(path: Path) -> GameStore:
     """A store that is there already.
 

@@ -55,10 +55,15 @@ def report_page(study: Mapping[str, Any], command: str = "", games: Mapping[int,
         f"<p class=note>welfare-env {escape(welfare_env.__version__)}, seed {study['seed']}, {study['games']} games a "
         "condition; the same command gives the same numbers. Intervals are 95% (docs/measures.md).</p>",
     ]
+    return whole_page(study["title"], parts)
+
+
+def whole_page(title: str, parts: Sequence[str]) -> str:
+    """A page of parts that are HTML; empty ones are left out."""
     body = "\n".join(part for part in parts if part)
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" '
-        f'content="width=device-width, initial-scale=1"><title>{escape(study["title"])}</title>'
+        f'content="width=device-width, initial-scale=1"><title>{escape(title)}</title>'
         f'<link rel="icon" href="data:,"><style>{STYLE}</style></head><body>\n{body}\n</body></html>\n'
     )
 
@@ -145,7 +150,7 @@ def _table(study: Mapping[str, Any]) -> str:
         cells += [str(condition["swept"][name]) for name in swept]
         cells += [written(condition["measures"][name]) for name in measures]
         rows.append([*cells, str(condition["measures"][measures[0]]["n"])])
-    return _html_table(head, rows, "Means and 95% intervals.")
+    return html_table(head, rows, "Means and 95% intervals.")
 
 
 def _coalitions(condition: Mapping[str, Any]) -> str:
@@ -162,7 +167,7 @@ def _coalitions(condition: Mapping[str, Any]) -> str:
         "gain of each",
         "root Nash welfare of the others",
     ]
-    return f"<h3>Leaving {escape(label(condition))}</h3>" + _html_table(head, rows, "Gain of each coalition.")
+    return f"<h3>Leaving {escape(label(condition))}</h3>" + html_table(head, rows, "Gain of each coalition.")
 
 
 def _published(study: Mapping[str, Any]) -> str:
@@ -191,7 +196,7 @@ def _played(study: Mapping[str, Any], games: Mapping[int, Sequence[str]]) -> str
     return f"<h2>Games</h2><div class=wide><table><tbody>{''.join(rows)}</tbody></table></div>"
 
 
-def _html_table(head: Sequence[str], rows: Sequence[Sequence[str]], caption: str) -> str:
+def html_table(head: Sequence[str], rows: Sequence[Sequence[str]], caption: str) -> str:
     top = "".join(f"<th>{escape(name)}</th>" for name in head)
     body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
     return (

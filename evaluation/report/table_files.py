@@ -73,7 +73,16 @@ def write_parquet(rows: Sequence[Row], path: Path) -> None:
     _replace(path, lambda part: parquet.write_table(table, part))
 
 
-def _replace(path: Path, write: Callable[[Path], None]) -> None:
+def write_page(page: str, path: Path) -> None:
+    """An HTML page. A file of this name is replaced.
+
+    Raises:
+        TableError: the file cannot be written.
+    """
+    _replace(path, lambda part: part.write_text(page, encoding="utf-8", errors="replace"))
+
+
+def _replace(path: Path, write: Callable[[Path], object]) -> None:
     try:
         with replaced(path) as draft:
             write(draft)
