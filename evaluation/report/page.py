@@ -23,7 +23,7 @@ th:first-child, td:first-child { text-align: left; } td { white-space: nowrap; }
 thead th { border-bottom: 2px solid var(--line); }
 .wide { overflow-x: auto; } figure { margin: 1rem 0; } figure svg { max-width: 100%; height: auto; background: #fff; }
 figcaption, .note { color: #777; font-size: .9rem; } code, pre { background: var(--soft); padding: .1rem .3rem; }
-pre { padding: .6rem; overflow-x: auto; } .best { font-weight: 600; }
+pre { padding: .6rem; white-space: pre-wrap; overflow-wrap: anywhere; } .best { font-weight: 600; }
 """
 
 FEW = 10  # games
