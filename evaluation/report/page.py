@@ -19,7 +19,7 @@ body { font: 16px/1.5 system-ui, sans-serif; max-width: 70rem; margin: 2rem auto
 h1 { line-height: 1.2; } h2 { margin-top: 2.2rem; }
 table { border-collapse: collapse; font-size: .9rem; margin: .8rem 0; } caption { text-align: left; color: #777; }
 th, td { padding: .3rem .7rem; border-bottom: 1px solid var(--line); text-align: right; }
-th:first-child, td:first-child { text-align: left; } td { white-space: nowrap; }
+th:first-child, td:first-child, .words { text-align: left; } td { white-space: nowrap; }
 thead th { border-bottom: 2px solid var(--line); }
 .wide { overflow-x: auto; } figure { margin: 1rem 0; } figure svg { max-width: 100%; height: auto; background: #fff; }
 figcaption, .note { color: #777; font-size: .9rem; } code, pre { background: var(--soft); padding: .1rem .3rem; }
@@ -197,9 +197,15 @@ def _played(study: Mapping[str, Any], games: Mapping[int, Sequence[str]]) -> str
 
 
 def html_table(head: Sequence[str], rows: Sequence[Sequence[str]], caption: str) -> str:
-    top = "".join(f"<th>{escape(name)}</th>" for name in head)
-    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+    """A table; columns with words stand to the left, those of numbers alone to the right."""
+    kinds = [" class=words" if any(cell[:1].isalpha() for cell in column) else "" for column in zip(*rows, strict=True)]
+    top = "".join(f"<th{kind}>{escape(name)}</th>" for name, kind in zip(head, kinds or [""] * len(head), strict=True))
+    body = "".join(f"<tr>{''.join(_cells(row, kinds))}</tr>" for row in rows)
     return (
         f"<div class=wide><table><caption>{escape(caption)}</caption><thead><tr>{top}</tr></thead>"
         f"<tbody>{body}</tbody></table></div>"
     )
+
+
+def _cells(row: Sequence[str], kinds: Sequence[str]) -> Iterator[str]:
+    yield from (f"<td{kind}>{escape(cell)}</td>" for cell, kind in zip(row, kinds, strict=True))
