@@ -7,10 +7,8 @@ git revision; one file, which appears whole or not at all. ``log.jsonl``: what w
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
-import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,6 +22,7 @@ from torch import Tensor, nn
 from agents.files import irregular, parse_json, read_file, reason, shown
 from agents.rl.checkpoint import git_revision
 from training.errors import TrainingError
+from welfare_env.writing import replaced
 
 STATE, LOG, POLICY, BOARD = "state.safetensors", "log.jsonl", "policy.json", "tensorboard"
 NETWORK, ADAM, OTHERS = "network/", "adam/", "others/"
@@ -70,15 +69,11 @@ def _replaced(path: Path) -> Iterator[Path]:
     Raises:
         TrainingError: it cannot be written.
     """
-    draft = path.with_name(f"{path.name}.{os.getpid()}")
     try:
-        yield draft
-        os.replace(draft, path)
+        with replaced(path) as draft:
+            yield draft
     except (OSError, SafetensorError) as error:
         raise _unwritable(path, error) from error
-    finally:
-        with contextlib.suppress(OSError):
-            draft.unlink()
 
 
 def _unwritable(path: Path, error: Exception) -> TrainingError:

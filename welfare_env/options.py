@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import wraps
 from typing import Any, TypeVar
 
@@ -12,10 +12,13 @@ from welfare_env.errors import did_you_mean
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
-def takes_options(of: Callable[..., Any]) -> Callable[[_F], _F]:
+def takes_options(of: Callable[..., Any], refused: Collection[str] = ()) -> Callable[[_F], _F]:
     """For a function that passes its `**options` on to `of`: its signature shows each of them with its default.
 
     An option that `of` does not have raises a TypeError that names the nearest one.
+
+    Args:
+        refused: options of `of` that are not shown; the function is given them, and says why it does not take them.
     """
 
     def decorate(function: _F) -> _F:
@@ -24,14 +27,14 @@ def takes_options(of: Callable[..., Any]) -> Callable[[_F], _F]:
         options = {
             name: parameter.replace(kind=parameter.KEYWORD_ONLY)
             for name, parameter in inspect.signature(of).parameters.items()
-            if name not in names
+            if name not in (*names, *refused)
         }
         known = (*names, *options)
 
         @wraps(function)
         def checked(*args: Any, **given: Any) -> Any:
             for name in given:
-                if name not in known:
+                if name not in known and name not in refused:
                     near = did_you_mean(name, known)
                     message = f"{function.__name__}() got an unexpected keyword argument {name!r}{near}"
                     raise TypeError(f"{message}: it takes {', '.join(known)}")

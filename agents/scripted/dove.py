@@ -60,7 +60,8 @@ class DovePolicy(PeacefulPolicy):
 
     def movement(self, view: View) -> list[str]:
         steps = self._steps(view)
-        return [f"{unit} - {steps[unit]}" if unit in steps else f"{unit} H" for unit in view.legal_orders]
+        units = view.units.get(view.power, ())
+        return [f"{unit} - {steps[unit]}" if unit in steps else f"{unit} H" for unit in units]
 
     def winter(self, view: View) -> list[str]:
         claims = share_out(view)
@@ -103,8 +104,9 @@ class DovePolicy(PeacefulPolicy):
 
 def _others(view: View) -> str:
     """The other powers that have units or centres: "England, France or Italy"."""
+    units, centers = view.units, view.centers
     *names, last = [
-        power.title() for power in view.powers if power != view.power and (view.units[power] or view.centers[power])
+        power.title() for power in view.powers if power != view.power and (units[power] or centers[power])
     ] or ["anybody"]
     return f"{', '.join(names)} or {last}" if names else last
 
@@ -121,6 +123,8 @@ def _words(view: View, choices: tuple[str, ...]) -> str:
 def _unanswered(view: View) -> list[str]:
     """The senders of this phase without a reply yet, in the order of their first messages."""
     writers = [message.sender for message in view.messages if message.recipient == view.power]
+    if not writers:
+        return []
     answered = {message.recipient for message in view.messages if message.sender == view.power}
     return [writer for writer in dict.fromkeys(writers) if writer not in answered]
 

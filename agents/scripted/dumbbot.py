@@ -105,7 +105,7 @@ class _Plan:
 
     def __init__(self, view: View, values: Valuation, closed: frozenset[str], rng: np.random.Generator) -> None:
         self.view, self.values, self.closed, self.rng = view, values, closed, rng
-        self.units = {unit[2:5]: unit for unit in view.units[view.power]}  # by province
+        self.units = {unit[2:5]: unit for unit in view.units.get(view.power, ())}  # by province
         self.decided: dict[str, str] = {}  # unit -> order
         self.open: set[str] = set()  # units in the middle of their decision
         self.going: dict[str, str] = {}  # province -> own unit that moves there

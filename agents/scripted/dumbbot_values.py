@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 Names = tuple[tuple[str, ...], ...]  # of units or centres, power by power
 NEIGHBOURS = 5  # the published divisor: a place has about five neighbours
+STEPS = 9  # that a value is passed on
+UNIT = NEIGHBOURS**STEPS  # values are whole numbers of its parts
 
 
 @dataclass(frozen=True)
@@ -101,7 +103,7 @@ def _valuations(
     values[:, [board.province_index[center] for power in worthless for center in centers[power]]] = 0
     worth = values[:, board.piece_province]
     place = weights.strength * near - weights.competition * competition
-    pieces = worth @ _proximity(board, season) + place[:, board.piece_province]
+    pieces = worth @ _proximity(board, season) / UNIT + place[:, board.piece_province]
     return pieces, rivals.astype(np.int64)
 
 
@@ -155,22 +157,26 @@ def _size(centers: int) -> int:
 
 @functools.lru_cache(maxsize=32)
 def _graph(board: Board) -> tuple[np.ndarray, np.ndarray]:
-    """float64 [pieces, pieces]: the averaging over a place and its neighbours; [pieces, provinces]: 1 for a step."""
+    """float64 [pieces, pieces]: 1 for a place and its neighbours; float64 [pieces, provinces]: 1 for a step."""
     spread = np.eye(len(board.pieces))
     reach = np.zeros((len(board.pieces), len(board.provinces)))
     for number, piece in enumerate(board.pieces):
         steps = [board.piece_index[f"{piece[0]} {location}"] for location in board.moves[piece]]
         spread[number, steps] = 1
         reach[number, board.piece_province[steps]] = 1
-    return spread / NEIGHBOURS, reach
+    return spread, reach
 
 
 @functools.lru_cache(maxsize=96)
 def _proximity(board: Board, season: str) -> np.ndarray:
-    """float64 [pieces, pieces]: how much of the value of a piece's place reaches another piece."""
+    """float64 [pieces, pieces]: how much of the value of a piece's place reaches another piece, in parts of 1 / `UNIT`.
+
+    All of them and their sums are whole numbers, so that equal values are equal whatever adds them up, and in whichever
+    sequence.
+    """
     spread = _graph(board)[0].T
-    total, step = np.zeros(spread.shape), np.eye(len(spread))
+    total, step = np.zeros(spread.shape), UNIT * np.eye(len(spread))
     for weight in WEIGHTS[season].proximity:
         total += weight * step
-        step = step @ spread
+        step = step @ spread / NEIGHBOURS
     return total

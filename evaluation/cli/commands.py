@@ -22,7 +22,7 @@ from evaluation.experiments.exploitability import resolve_coalitions
 from evaluation.measures.lm_usage import LMUsage, usage_table
 from evaluation.measures.rows import same_columns
 from evaluation.play.store import DEFAULT_PATH
-from evaluation.play.stored_games import choose, conditions, open_store, save, saved_games, told
+from evaluation.play.stored_games import choose, conditions, latest, open_store, save, saved_games, told
 from evaluation.report.message_tables import talk_tables, talks
 from evaluation.report.tables import (
     coalition_table,
@@ -39,6 +39,7 @@ DEMO_POLICIES = ("random", "prosocial", "dove", "exploiter:nice=dove,attack=dumb
 DEMO_PROFILES = ("prosocial", "dove")
 DEMO_GAMES = 5
 LEARNED = "rl:best-response"  # comes with the package
+SHOWN_CONDITIONS = 20  # of a store
 
 SPECS = f"Policies: {', '.join(usages())} (a nested SPEC with options goes in parentheses)."
 app = typer.Typer(
@@ -211,6 +212,9 @@ def games(
         Optional[Path],  # noqa: UP045 (typer reads it)
         typer.Option("--save", help="A folder: write the games there as files that `welfare_env.Game.load` reads."),
     ] = None,
+    last: Annotated[
+        int, typer.Option(min=0, help="Conditions in the table: those of which games were stored last; 0 for all.")
+    ] = SHOWN_CONDITIONS,
     as_json: Json = False,
 ) -> None:
     """What the store holds: who played what, with which seeds, when, and under which keys."""
@@ -222,7 +226,13 @@ def games(
         if as_json:
             print_json([told(game) for game in chosen])
         elif groups:
-            table_console().print(stored_table(groups))
+            shown = groups if keys else latest(groups, last)
+            table_console().print(stored_table(shown))
+            if len(shown) < len(groups):
+                print(
+                    f"{len(shown)} of {len(groups)} conditions, those stored last, with "
+                    f"{sum(map(len, shown.values()))} of {len(chosen)} games; all of them: --last 0, or --json"
+                )
         else:
             print(f"{store} holds no games yet")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Optional
 
 import typer
@@ -10,10 +11,12 @@ import typer
 import evaluation
 from agents.command_options import with_options
 from evaluation.cli.console import errors_told, print_json, table_console
-from evaluation.cli.options import GameOptions, Json, RunOptions
+from evaluation.cli.options import GameOptions, Json, RunOptions, TableOptions, command_line
 from evaluation.experiments.cross_play import MOST_TYPES, planned_mixes
 from evaluation.measures.lm_usage import usage_table
+from evaluation.report.cross_play_page import cross_play_page
 from evaluation.report.cross_play_tables import cross_play_tables
+from evaluation.report.table_files import check_csv, write_page
 from welfare_env import load_board
 
 
@@ -31,6 +34,7 @@ def cross_play(
     policies: Annotated[list[str], typer.Argument(help="Two policies or more, as for self-play.")],
     play: MixedGameOptions,
     run: RunOptions,
+    tables: TableOptions,
     share: Annotated[float, typer.Option(help="The part of the mixes that is played, drawn at random.")] = 1.0,
     types: Annotated[int, typer.Option(min=1, help="Policies in one mix at most.")] = MOST_TYPES,
     background: Annotated[
@@ -42,6 +46,10 @@ def cross_play(
         typer.Option(help="Seats of a policy among background players; may be given several times.", show_default="1"),
     ] = None,
     variant: Annotated[str, typer.Option(help="welfare or standard.")] = "welfare",
+    html: Annotated[
+        Optional[Path],  # noqa: UP045 (typer reads it)
+        typer.Option(help="Write a page with all tables here.", show_default="none"),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """What policies are paid in every mix of them, and which last: equilibria, replicator dynamics and alpha-rank."""
@@ -50,6 +58,9 @@ def cross_play(
         seats = len(load_board(play.map_name).powers)
         held_out, focal = background or [], focal_seats or [1]
         mixes = len(planned_mixes(len(policies), seats, share, types, play.seed))
+        tables.check()
+        if html is not None:
+            check_csv(html)
         total = play.games * (mixes + len(held_out) * len(set(focal)) * len(policies))
         with run.playing([*policies, *held_out], total) as means:
             result = evaluation.cross_play(
@@ -62,6 +73,9 @@ def cross_play(
                 **setting,
                 **means,
             )
+        tables.write(result.rows())
+        if html is not None:
+            write_page(cross_play_page(result, command_line("cross-play")), html)
         if as_json:
             print_json(result.to_dict())
             return

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from pathlib import Path
 from typing import Annotated, Optional
 
@@ -15,7 +13,7 @@ import evaluation
 from agents.command_options import with_options
 from agents.progress import plain_console
 from evaluation.cli.console import errors_told, print_json, table_console
-from evaluation.cli.options import Json, RunOptions, Seed
+from evaluation.cli.options import Json, RunOptions, Seed, command_line
 from evaluation.experiments.deviators import PORTFOLIO
 from evaluation.experiments.experiment import count_games
 from evaluation.experiments.files import load_experiment, shipped_experiments
@@ -67,8 +65,7 @@ def experiment(
         players += [deviator for deviator in chosen.deviators if deviator != PORTFOLIO]
         with run.playing(players, total) as means:
             result = evaluation.experiment(chosen, games=games, seed=seed, **means)
-        command = shlex.join(["welfare-env", "experiment", *sys.argv[2:]]) if sys.argv[1:2] == ["experiment"] else ""
-        page = write_results(result, folder, command)
+        page = write_results(result, folder, command_line("experiment"))
         if as_json:
             print_json(result.to_dict())
             return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -47,6 +48,11 @@ class WholeNumbers(tuple[int, ...]):
 
 
 PAPERS_YEARS, PAPERS_ROUNDS = WholeNumbers([10]), WholeNumbers([3])
+
+
+def command_line(name: str) -> str:
+    """The command as it was given, for reports; "" where it was called otherwise."""
+    return shlex.join(["welfare-env", *sys.argv[1:]]) if sys.argv[1:2] == [name] else ""
 
 
 def _read_numbers(text: str | WholeNumbers) -> WholeNumbers:

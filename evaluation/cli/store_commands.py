@@ -1,4 +1,4 @@
-"""The commands ``store export`` and ``store merge``: games from one store to another."""
+"""The commands ``store export``, ``store merge`` and ``store repair``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from evaluation.play.stored_games import SHOWN_KEY, open_store, whole_keys
 app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    help="Copy games from one store to another: to hand them to somebody who goes on from them.",
+    help="Copy games from one store to another, to hand them to somebody who goes on from them; repair a store.",
 )
 
 
@@ -49,6 +49,20 @@ def merge(
         with GameStore(store) as kept:
             copied = kept.merge(file)
         _tell(copied, store, as_json)
+
+
+@app.command("repair")
+def repair(store: Kept = DEFAULT_PATH, as_json: Json = False) -> None:
+    """Look at every game, and move damaged ones to the table `damaged` of the same file; they are played again."""
+    with errors_told():
+        with open_store(store) as kept:
+            damaged, sound = kept.repair(), kept.count()
+        if as_json:
+            print_json({"sound": sound, "damaged": damaged})
+            return
+        print(f"{store}: sound games: {sound}, damaged ones moved to the table `damaged`: {len(damaged)}")
+        for key, fault in damaged.items():
+            print(f"{key[:SHOWN_KEY]}: {fault}", file=sys.stderr)
 
 
 def _tell(copied: Copied, target: Path, as_json: bool) -> None:

@@ -20,7 +20,7 @@ ITSELF: Attack = ("", ())  # nobody leaves the profile
 
 
 @dataclass
-class Condition:
+class AttackGames:
     """Games of one attack, or of the profile by itself."""
 
     deviator: Deviator | None = None
@@ -62,8 +62,8 @@ class Attacks:
         self, setting: Setting, deviators: tuple[Deviator, ...], coalitions: list[Coalition], coordinated: bool
     ) -> None:
         self.setting = setting
-        tried = (Condition(each, who, coordinated) for each in deviators for who in coalitions)
-        self.conditions = [Condition(), *tried]
+        tried = (AttackGames(each, who, coordinated) for each in deviators for who in coalitions)
+        self.conditions = [AttackGames(), *tried]
 
     def add(self, games: list[GameSpec]) -> None:
         """Play games of the profile, and each of them in all other conditions."""
@@ -104,7 +104,7 @@ class Attacks:
                 yield spec, (record, parts)
 
 
-def _witness(condition: Condition, baseline: Games, games: Games) -> Witness:
+def _witness(condition: AttackGames, baseline: Games, games: Games) -> Witness:
     """The game whose gain is nearest to the mean."""
     deviator, who = condition.attack
     gains = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
@@ -14,15 +14,19 @@ from evaluation.checks import EvaluationError, check_whole
 from evaluation.experiments.mixes import MOST_POLICIES, all_mixes, check_balanced, drawn_mixes, mixed_games
 from evaluation.experiments.self_play import make_all
 from evaluation.measures.evolution import RestPoint, alpha_rank, rest_points
-from evaluation.measures.intervals import Estimate, mean_estimate
+from evaluation.measures.intervals import Estimate, mean_estimate, mean_estimates
 from evaluation.measures.lm_usage import LMUsage, usage_of
 from evaluation.measures.metrics import GameMeasures, measure
 from evaluation.measures.ratings import ratings, won
+from evaluation.measures.rows import Row, frame, game_rows, same_columns, year_rows
 from evaluation.measures.symmetric_game import Counts, Equilibrium, SymmetricGame
 from evaluation.play.games import GameSpec, Record
 from evaluation.play.setting import Options, Setting
 from welfare_env import Rules
 from welfare_env.options import takes_options
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MOST_TYPES = 4
 """Policies in one mix at most, by default."""
@@ -49,12 +53,19 @@ class MixedGames:
     @cached_property
     def payoffs(self) -> dict[str, Estimate]:
         """Policy -> mean points of its seats (per capita)."""
-        return {policy: mean_estimate(self._mean_of(policy), self.seed) for policy in self.counts}
+        return mean_estimates({policy: self._mean_of(policy) for policy in self.counts}, self.seed)
 
     @cached_property
     def root_nash_welfare(self) -> Estimate:
         """Of all seats (nan in the standard variant)."""
         return mean_estimate([game.root_nash_welfare for game in self.measures], self.seed)
+
+    @property
+    def profile(self) -> str:
+        """The mix as a profile: "4*dove + 3*hold"."""
+        return " + ".join(
+            f"{count}*({policy})" if ":" in policy else f"{count}*{policy}" for policy, count in self.counts.items()
+        )
 
     def _mean_of(self, policy: str) -> list[float]:
         return [
@@ -130,6 +141,32 @@ class CrossPlayResult:
     scenarios: tuple[Scenario, ...]
     usage: LMUsage | None = None
 
+    def rows(self, by_year: bool = False) -> list[Row]:
+        """A row a game and power, or a game, power and year: of every mix, then of every scenario.
+
+        See `evaluation.measures.rows` for the columns; the profile is the mix, "4*dove + 3*hold".
+        """
+        rows = year_rows if by_year else game_rows
+        found = [row for mix in self._played for row in rows(mix.measures, mix.profile)]
+        return found if by_year else same_columns(found)
+
+    def to_frame(self, by_year: bool = False) -> pd.DataFrame:
+        """The rows as a table of pandas.
+
+        Raises:
+            TableError: pandas is not installed.
+        """
+        return frame(self.rows(by_year))
+
+    @property
+    def _played(self) -> tuple[MixedGames, ...]:
+        return (*self.mixes.values(), *(scenario.games for scenario in self.scenarios))
+
+    @property
+    def older_games(self) -> int:
+        """How many of the games were found in the store, played by code that has changed since."""
+        return sum(game.facts.is_older for mix in self._played for game in mix.measures)
+
     @cached_property
     def empirical_game(self) -> SymmetricGame:
         """The symmetric game of choosing a policy, in which a seat's payoff is the mean that was measured.
@@ -160,8 +197,7 @@ class CrossPlayResult:
         for equilibrium in self.equilibria:
             mix = np.array(list(equilibrium.mix.values()))
             by_game = np.array([game.gains(mix) for game in games])
-            estimates = [mean_estimate(column, self.seed) for column in by_game.T]
-            told.append(dict(zip(self.policies, estimates, strict=True)))
+            told.append(mean_estimates(dict(zip(self.policies, by_game.T, strict=True)), self.seed))
         return tuple(told)
 
     @cached_property
@@ -215,6 +251,7 @@ class CrossPlayResult:
             "policies": list(self.policies),
             "seed": self.seed,
             "games": self.games,
+            "older_games": self.older_games,
             "map": self.map_name,
             "rules": self.rules.to_dict(),
             "mixes_in_all": self.mixes_in_all,

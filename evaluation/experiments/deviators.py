@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 PORTFOLIO = "portfolio"
 """What stands for all deviators that come with the package."""
 
-BEST_RESPONSES = ("best-response",)  # of the checkpoints that come with the package
+LEARNED = ("rl:best-response",)  # best responses that come with the package
 MOST = 100
 
 Deviators = PolicyLike | Sequence[PolicyLike]
@@ -79,14 +79,20 @@ def portfolio(profile: Profile, name: str, setting: Setting) -> list[Deviator]:
     """The deviators that come with the package, but for one that is itself the whole profile.
 
     The paper's exploiter; the exploiter by a prompt, where a language model plays; best responses that were trained and
-    fit the game (without torch none); prosocial, which gains where others disarm too little; and dumbbot.
+    fit the game (`left_out` says which do not); prosocial, which gains where others disarm too little; and dumbbot.
     """
-    texts = ["prosocial", "dumbbot"]
-    if find_spec("torch") and find_spec("safetensors"):
-        texts = [*(text for text in map("rl:{}".format, BEST_RESPONSES) if _fits(text, setting)), *texts]
-    plain = [_everywhere(text, profile) for text in texts]
+    without = left_out(setting)
+    learned = [text for text in LEARNED if text not in without]
+    plain = [_everywhere(text, profile) for text in (*learned, "prosocial", "dumbbot")]
     found = [_exploiter(profile, name), *_prompted(profile), *plain]
     return [each for each in found if any(policy != attacker for policy, attacker in each.attackers.items())]
+
+
+def left_out(setting: Setting) -> dict[str, str]:
+    """The learned deviators that the portfolio is without, and why: torch is not installed, or they do not fit."""
+    if not (find_spec("torch") and find_spec("safetensors")):
+        return dict.fromkeys(LEARNED, "it needs the extra rl: in the clone, pip install -e '.[rl]'")
+    return {text: "it does not play on this map by these rules" for text in LEARNED if not _fits(text, setting)}
 
 
 def check_coordinated(deviators: Sequence[Deviator], models: SharedModels | None) -> None:

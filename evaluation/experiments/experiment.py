@@ -25,6 +25,10 @@ from welfare_env.options import takes_options
 Result = SelfPlayResult | ExploitabilityResult
 
 
+FIXED = ("rules", "map_name", "seats")
+"""Options of evaluations that an experiment has itself."""
+
+
 @dataclass(frozen=True)
 class ConditionResult:
     """A condition, and what was measured."""
@@ -88,7 +92,7 @@ class ExperimentResult:
         }
 
 
-@takes_options(Setting)
+@takes_options(Setting, refused=FIXED)
 def experiment(
     source: str | Path | Experiment,
     *,
@@ -110,7 +114,7 @@ def experiment(
         UnknownAgentError, ProfileError, UnknownMapError, LMError: as `self_play` does. All policies of all conditions
             are made before the first game.
     """
-    if fixed := sorted(options.keys() & {"rules", "map_name", "seats"}):
+    if fixed := sorted(options.keys() & set(FIXED)):
         raise EvaluationError(f"{', '.join(fixed)}: an experiment has its own; change them in its file")
     if isinstance(profiles, str) or not all(isinstance(profile, str) for profile in profiles):
         raise ExperimentError(f"profiles={shown(profiles)}: give a list of texts, such as ['dove', '4*dove + 3*hold']")

@@ -14,10 +14,11 @@ import agents
 import modal_env
 from agents.modal.players import expected_payoff
 from agents.specs import PolicyLike, Spec, as_given, read
-from evaluation.checks import EvaluationError, check_games, check_means, check_seed
+from evaluation.checks import EvaluationError, check_games, check_seed
 from evaluation.measures.coalitions import all_coalitions, choose_coalitions
 from evaluation.measures.intervals import Coalition, Estimate, ExploitabilityEstimate, exploitability_estimate
 from evaluation.play.games import Report, game_seed
+from evaluation.play.means import check_means
 from welfare_env.checks import shown
 
 Shares = tuple[tuple[modal_env.Agent, Fraction], ...]

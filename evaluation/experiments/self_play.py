@@ -8,7 +8,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from agents.specs import ProfileLike, Spec, profile_as_given, read_profile
-from evaluation.measures.intervals import Estimate, mean_estimate
+from evaluation.experiments.notes import seat_notes
+from evaluation.measures.intervals import Estimate, mean_estimate, mean_estimates
 from evaluation.measures.lm_usage import LMUsage, usage_of
 from evaluation.measures.metrics import GameMeasures, measure
 from evaluation.measures.rows import Row, frame, game_rows, year_rows
@@ -33,6 +34,7 @@ class SelfPlayResult:
         measures: of each game.
         records: of each game.
         seats: of each game: power -> the text of its policy.
+        notes: what to know besides the numbers, such as seats that were not balanced.
     """
 
     policy: str
@@ -42,6 +44,7 @@ class SelfPlayResult:
     measures: tuple[GameMeasures, ...]
     records: tuple[dict[str, Any], ...]
     seats: tuple[dict[str, str], ...]
+    notes: tuple[str, ...] = ()
 
     @cached_property
     def root_nash_welfare(self) -> Estimate:
@@ -81,12 +84,12 @@ class SelfPlayResult:
     @cached_property
     def welfare_per_year(self) -> dict[str, Estimate]:
         """Power -> welfare points a year."""
-        return {power: self._mean(lambda game, p=power: game.welfare_per_year[p]) for power in self._powers}  # type: ignore[misc]
+        return self._by_power(lambda game: game.welfare_per_year)
 
     @cached_property
     def scores(self) -> dict[str, Estimate]:
         """Power -> score under the rules' scoring."""
-        return {power: self._mean(lambda game, p=power: game.scores[p]) for power in self._powers}  # type: ignore[misc]
+        return self._by_power(lambda game: game.scores)
 
     @cached_property
     def welfare_by_policy(self) -> dict[str, Estimate]:
@@ -142,6 +145,10 @@ class SelfPlayResult:
     def _mean(self, of: Callable[[GameMeasures], float]) -> Estimate:
         return mean_estimate([of(game) for game in self.measures], self.seed)
 
+    def _by_power(self, of: Callable[[GameMeasures], Mapping[str, float]]) -> dict[str, Estimate]:
+        paid = [of(game) for game in self.measures]
+        return mean_estimates({power: [game[power] for game in paid] for power in self._powers}, self.seed)
+
     def _by_policy(self, of: Callable[[GameMeasures], Mapping[str, float]]) -> dict[str, Estimate]:
         """Over the games in which a policy plays."""
         values: dict[str, list[float]] = {}
@@ -150,7 +157,7 @@ class SelfPlayResult:
             for policy in dict.fromkeys(seats[power] for power in paid):
                 mine = [points for power, points in paid.items() if seats[power] == policy]
                 values.setdefault(policy, []).append(sum(mine) / len(mine))
-        return {policy: mean_estimate(values[policy], self.seed) for policy in values}
+        return mean_estimates(values, self.seed)
 
     @property
     def is_mixed(self) -> bool:
@@ -162,7 +169,7 @@ class SelfPlayResult:
         for curves in (game.yearly_curves for game in self.measures):
             for year, value in zip(curves.years, getattr(curves, what), strict=True):
                 values.setdefault(year, []).append(value)
-        return {year: mean_estimate(values[year], self.seed) for year in sorted(values)}
+        return mean_estimates({year: values[year] for year in sorted(values)}, self.seed)
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON types."""
@@ -171,6 +178,7 @@ class SelfPlayResult:
             "seed": self.seed,
             "games": len(self.measures),
             "older_games": self.older_games,
+            "notes": list(self.notes),
             "map": self.map_name,
             "rules": self.rules.to_dict(),
             **{name: getattr(self, name).to_dict() for name in MEASURES},
@@ -221,7 +229,16 @@ def self_play(policy: ProfileLike, games: int = 5, **options: Unpack[Options]) -
     records = setting.play(specs)
     measures = tuple(measure(record, published=setting.published) for record in records)
     name, seats = profile_as_given(policy), tuple(game.written for game in specs)
-    return SelfPlayResult(name, setting.seed, setting.played, setting.map_name, measures, tuple(records), seats)
+    return SelfPlayResult(
+        name,
+        setting.seed,
+        setting.played,
+        setting.map_name,
+        measures,
+        tuple(records),
+        seats,
+        seat_notes(setting, profile, games),
+    )
 
 
 def make_all(policies: Iterable[Spec], models: SharedModels | None) -> None:

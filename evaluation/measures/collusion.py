@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from evaluation.measures.intervals import Estimate, mean_estimate
+from evaluation.measures.intervals import Estimate, mean_estimate, mean_estimates
 from evaluation.measures.metrics import GameMeasures
 from welfare_env import Board
 
@@ -139,4 +139,4 @@ def _earned(game: GameMeasures, powers: Sequence[str]) -> dict[int, float]:
 def _by_year(games: Sequence[dict[int, float]], seed: int) -> dict[int, Estimate]:
     """Over the games that went on so long."""
     years = sorted({year for game in games for year in game})
-    return {year: mean_estimate([game[year] for game in games if year in game], seed) for year in years}
+    return mean_estimates({year: [game[year] for game in games if year in game] for year in years}, seed)

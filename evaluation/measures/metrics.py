@@ -291,8 +291,11 @@ def stolen_centers(record: Record) -> StolenCenters:
         RecordError: the record lacks what the measures need.
     """
     events: list[StolenCenter] = []
-    for phase, after in pairwise(_phases(record)):
-        before, now = _owners(phase["state"]), _owners(after["state"])
+    phases = _phases(record)
+    owners = map(_owners, (phase["state"] for phase in phases))
+    for phase, (before, now) in zip(phases[:-1], pairwise(owners), strict=True):
+        if before == now:
+            continue
         taken = sorted(center for center in now if before.get(center, now[center]) != now[center])
         events += [StolenCenter(_year(phase["name"]), center, before[center], now[center]) for center in taken]
     return StolenCenters(tuple(events), _ratio(len(events), _facts(record)["years_played"]))

@@ -16,8 +16,9 @@ import numpy as np
 import agents
 import welfare_env
 from agents.specs import Spec, named_files
-from evaluation.checks import MOST_SEED, EvaluationError, check_means, check_whole, check_workers
+from evaluation.checks import MOST_SEED, EvaluationError, check_whole
 from evaluation.play.answer_sources import answered_by
+from evaluation.play.means import check_means, check_workers
 from evaluation.play.older_games import older_games, older_record, without_code
 from evaluation.play.sources import SOURCES, own_code
 from evaluation.play.store import GameStore, StoreError, specification_key

@@ -13,12 +13,11 @@ from evaluation.checks import (
     board_of,
     check_engine,
     check_games,
-    check_means,
     check_rules,
     check_seed,
-    check_workers,
 )
 from evaluation.play.games import GameSpec, Record, Report, game_seed, play_all
+from evaluation.play.means import check_means, check_workers
 from evaluation.play.store import GameStore
 from evaluation.play.workers import Workers
 from welfare_env import Board, Rules

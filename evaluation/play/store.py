@@ -15,7 +15,7 @@ import sqlite3
 import time
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -35,8 +35,8 @@ LATEST = 253_402_300_800  # seconds from 1970 to the year 10000
 
 _DAMAGED = "The file is damaged or no store: move it away or restore it from a copy, and run this again"
 _CURE = (
-    "Restore the file from a copy; or delete the row with that key from its table `games`, or the whole file: what is "
-    "missing is played again"
+    "Restore the file from a copy; or give `welfare-env store repair`, which moves what is damaged to its table "
+    "`damaged`: what is missing is played again"
 )
 
 _CREATE = """
@@ -56,6 +56,17 @@ _INSERT = (
     "INSERT INTO games (key, specification, record, checksum, created) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
 )
 _BATCH = 20  # games that are copied in one transaction: other writers wait for as long
+
+# A row may have anything in place of a key, so it is found by the bytes of its key and their type.
+_IDENTITIES = "SELECT CAST(key AS BLOB), typeof(key) FROM games ORDER BY created, key"
+_HERE = "FROM games WHERE CAST(key AS BLOB) = ? AND typeof(key) = ?"
+_SET_ASIDE = """
+CREATE TABLE IF NOT EXISTS damaged (
+    key, specification, record, checksum, created, -- as they were found in the table games
+    fault TEXT NOT NULL,
+    moved REAL NOT NULL                            -- seconds since 1970
+)
+"""
 
 
 class StoreError(WelfareEnvError):
@@ -279,6 +290,47 @@ class GameStore:
         for name in ("added", "present", "differing"):
             getattr(copied, name).extend(getattr(batch, name))
 
+    def repair(self) -> dict[str, str]:
+        """Move damaged games to the table `damaged` of the same file, as they are; they no longer stand in the way.
+
+        Nothing is lost: a row is in one of the two tables, also if this is interrupted. Other processes may use the
+        store meanwhile.
+
+        Returns:
+            Key, or what stands in its place -> what is wrong with the game.
+
+        Raises:
+            StoreError: the file cannot be read or written, or is damaged as a whole.
+        """
+        found: dict[str, str] = {}
+        with _LAYOUT.guard(self.path), closing(_LAYOUT.connect(Path(_existing(self.path)))) as connection:
+            connection.text_factory = _as_text
+            for identity in connection.execute(_IDENTITIES).fetchall():
+                connection.execute("BEGIN IMMEDIATE")
+                row = connection.execute(
+                    f"SELECT key, specification, record, checksum, created {_HERE}", identity
+                ).fetchone()
+                fault = "" if row is None else self._fault(*row)
+                if fault:
+                    connection.execute(_SET_ASIDE)
+                    values = (fault, time.time(), *identity)
+                    connection.execute(f"INSERT INTO damaged SELECT *, ?, ? {_HERE}", values)
+                    connection.execute(f"DELETE {_HERE}", identity)
+                    found[row[0] if isinstance(row[0], str) else ascii(row[0])] = fault
+                connection.execute("COMMIT")
+        return found
+
+    def _fault(self, key: Any, specification: Any, record: Any, checksum: Any, created: Any) -> str:
+        """What is wrong with a row; "" if nothing is."""
+        if any(isinstance(value, bytes) for value in (key, specification, checksum)):
+            return "what should be text is none"
+        try:
+            self._told(key, specification, created)
+            self._unpack(key, record, checksum)
+        except StoreError as error:
+            return str(error).removesuffix(_CURE).strip()
+        return ""
+
     def record(self, key: str) -> dict[str, Any]:
         """The record of a game, by its key.
 
@@ -345,6 +397,14 @@ def _existing(path: str | os.PathLike[str]) -> str | os.PathLike[str]:
     except (OSError, ValueError) as error:
         told = f"there is no store ({reason(error)})"
     raise StoreError(f"{shown(path)}: {told}")
+
+
+def _as_text(content: bytes) -> str | bytes:
+    """What SQLite holds as text; as it is, where it is none."""
+    try:
+        return content.decode()
+    except UnicodeDecodeError:
+        return content
 
 
 def is_whole_key(key: object) -> bool:

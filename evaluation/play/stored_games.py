@@ -27,7 +27,7 @@ SHOWN_KEY = 8
 
 
 @dataclass(frozen=True)
-class Condition:
+class StoredCondition:
     """What was played: all of a game's specification but its seed, in words.
 
     Attributes:
@@ -41,7 +41,7 @@ class Condition:
     is_current: bool
 
     @classmethod
-    def of(cls, specification: Mapping[str, Any]) -> Condition:
+    def of(cls, specification: Mapping[str, Any]) -> StoredCondition:
         """The condition of a stored game."""
         names = [text for pair in specification["players"].items() for text in pair]
         if not isinstance(specification["seed"], int) or not all(isinstance(name, str) for name in names):
@@ -86,19 +86,26 @@ def seats(players: Mapping[str, str]) -> str:
     return f"{most}, but {rest}" if rest else most
 
 
-def conditions(games: Iterable[StoredGame]) -> dict[Condition, list[StoredGame]]:
+def conditions(games: Iterable[StoredGame]) -> dict[StoredCondition, list[StoredGame]]:
     """The games of each condition, in the sequence in which they come.
 
     Raises:
         EvaluationError: a game has not the specification that evaluations give it.
     """
-    found: dict[Condition, list[StoredGame]] = {}
+    found: dict[StoredCondition, list[StoredGame]] = {}
     for game in games:
         try:
-            found.setdefault(Condition.of(game.specification), []).append(game)
+            found.setdefault(StoredCondition.of(game.specification), []).append(game)
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise EvaluationError(f"the stored game {game.key[:SHOWN_KEY]} is no game of an evaluation") from error
     return found
+
+
+def latest(groups: Mapping[StoredCondition, list[StoredGame]], number: int) -> dict[StoredCondition, list[StoredGame]]:
+    """The conditions of which games were stored last, in the sequence in which they come; all, for 0."""
+    ranked = sorted(groups, key=lambda condition: max(game.created for game in groups[condition]), reverse=True)
+    kept = set(ranked[: number or None])
+    return {condition: games for condition, games in groups.items() if condition in kept}
 
 
 def open_store(path: Path) -> GameStore:
@@ -183,7 +190,7 @@ def told(game: StoredGame) -> dict[str, Any]:
         "simultaneous": bool(specification.get("simultaneous")),
         "coalition": specification.get("coalition", []),
         "language_models": specification.get("language_models", []),
-        "is_current": Condition.of(specification).is_current,
+        "is_current": StoredCondition.of(specification).is_current,
         "stored": day(game.created),
     }
 

@@ -9,32 +9,33 @@ from rich.text import Text
 
 from evaluation.experiments.cross_play import CrossPlayResult
 from evaluation.measures.intervals import Estimate
-from evaluation.report.tables import cell, titled
+from evaluation.report.tables import cell, earlier, titled
 
 SHOWN_MIXES = 130
 FITTED = "payoffs of mixes that were not played are a linear fit"
 
 
-def cross_play_tables(result: CrossPlayResult) -> list[Table]:
+def cross_play_tables(result: CrossPlayResult, most_mixes: int = SHOWN_MIXES) -> list[Table]:
     """Payoffs by mix, the policies, the equilibria and rest points of the empirical game, and the scenarios."""
-    tables = [mix_table(result), player_table(result), equilibrium_table(result), rest_point_table(result)]
+    tables = [mix_table(result, most_mixes), player_table(result), equilibrium_table(result), rest_point_table(result)]
     return tables + ([scenario_table(result)] if result.scenarios else [])
 
 
-def mix_table(result: CrossPlayResult) -> Table:
+def mix_table(result: CrossPlayResult, most_mixes: int = SHOWN_MIXES) -> Table:
     """A row a mix: its seats, what each policy is paid in them, and the root Nash welfare of all."""
     rules = result.rules
     press = f"{rules.message_rounds} message rounds" if rules.has_press else "no press"
-    left = max(0, len(result.mixes) - SHOWN_MIXES)
+    left = max(0, len(result.mixes) - most_mixes)
     table = titled(
         f"Cross-play: {rules.variant} rules, {result.map_name} map, years: {rules.years}, {press}, games a mix: "
         f"{result.games}, mixes: {len(result.mixes)} of {result.mixes_in_all}",
-        f"mean points of a policy's seats [95% bootstrap interval]{f'; {left} more mixes: see --json' if left else ''}",
+        f"mean points of a policy's seats [95% bootstrap interval]{f'; {left} more mixes: see --json' if left else ''}"
+        + earlier(result.older_games),
     )
     table.add_column("seats", no_wrap=True)
     for policy in (*result.policies, "root Nash welfare"):
         table.add_column(Text(policy), justify="right", overflow="fold")
-    for counts, mix in list(result.mixes.items())[:SHOWN_MIXES]:
+    for counts, mix in list(result.mixes.items())[:most_mixes]:
         paid = [cell(mix.payoffs[policy], 2, "\n") if policy in mix.payoffs else "" for policy in result.policies]
         _add_row(table, " ".join(map(str, counts)), *paid, cell(mix.root_nash_welfare, 2, "\n"))
     return table
@@ -70,7 +71,7 @@ def equilibrium_table(result: CrossPlayResult) -> Table:
     table.add_column("stable")
     for equilibrium, gains in zip(result.equilibria, result.gains, strict=True):
         stable = "yes" if equilibrium.is_stable else "no"
-        row = _written(equilibrium.mix), f"{equilibrium.payoff:.2f}", _next_best(equilibrium.mix, gains), stable
+        row = written_mix(equilibrium.mix), f"{equilibrium.payoff:.2f}", _next_best(equilibrium.mix, gains), stable
         _add_row(table, *row)
     return table
 
@@ -81,7 +82,7 @@ def rest_point_table(result: CrossPlayResult) -> Table:
     table.add_column("mix", overflow="fold")
     table.add_column("part of the starts", justify="right")
     for point in result.rest_points:
-        _add_row(table, _written(point.mix) + ("" if point.is_settled else " (still moving)"), f"{point.basin:.2f}")
+        _add_row(table, written_mix(point.mix) + ("" if point.is_settled else " (still moving)"), f"{point.basin:.2f}")
     return table
 
 
@@ -98,7 +99,7 @@ def scenario_table(result: CrossPlayResult) -> Table:
     return table
 
 
-def _written(mix: Mapping[str, float]) -> str:
+def written_mix(mix: Mapping[str, float]) -> str:
     """The policies that have a share: ``0.71 dove + 0.29 dumbbot``."""
     return " + ".join(f"{share:.2f} {policy}" for policy, share in mix.items() if share >= 0.005)
 

@@ -16,6 +16,7 @@ from evaluation.experiments.self_play import SelfPlayResult
 from evaluation.report.figures import drawn, figures_of
 from evaluation.report.page import report_page
 from welfare_env.game.record import save_record
+from welfare_env.writing import replaced
 
 PAGE, NUMBERS, GAMES = "report.html", "results.json", "games"
 ENDINGS = (".svg", ".png", ".pdf")
@@ -102,12 +103,8 @@ def check_writable(folder: Path) -> None:
 
 
 def _write(path: Path, content: bytes) -> None:
-    """Writes are atomic."""
-    draft = path.with_name(f".{path.name}.{os.getpid()}.draft")
     try:
-        draft.write_bytes(content)
-        draft.replace(path)
+        with replaced(path) as draft:
+            draft.write_bytes(content)
     except OSError as error:
         raise EvaluationError(f"{shown(path)}: cannot be written: {reason(error)}") from error
-    finally:
-        draft.unlink(missing_ok=True)

@@ -19,11 +19,11 @@ body { font: 16px/1.5 system-ui, sans-serif; max-width: 70rem; margin: 2rem auto
 h1 { line-height: 1.2; } h2 { margin-top: 2.2rem; }
 table { border-collapse: collapse; font-size: .9rem; margin: .8rem 0; } caption { text-align: left; color: #777; }
 th, td { padding: .3rem .7rem; border-bottom: 1px solid var(--line); text-align: right; }
-th:first-child, td:first-child { text-align: left; } td { white-space: nowrap; }
+th:first-child, td:first-child, .words { text-align: left; } td { white-space: nowrap; }
 thead th { border-bottom: 2px solid var(--line); }
 .wide { overflow-x: auto; } figure { margin: 1rem 0; } figure svg { max-width: 100%; height: auto; background: #fff; }
 figcaption, .note { color: #777; font-size: .9rem; } code, pre { background: var(--soft); padding: .1rem .3rem; }
-pre { padding: .6rem; overflow-x: auto; } .best { font-weight: 600; }
+pre { padding: .6rem; white-space: pre-wrap; overflow-wrap: anywhere; } .best { font-weight: 600; }
 """
 
 FEW = 10  # games
@@ -55,10 +55,15 @@ def report_page(study: Mapping[str, Any], command: str = "", games: Mapping[int,
         f"<p class=note>welfare-env {escape(welfare_env.__version__)}, seed {study['seed']}, {study['games']} games a "
         "condition; the same command gives the same numbers. Intervals are 95% (docs/measures.md).</p>",
     ]
+    return whole_page(study["title"], parts)
+
+
+def whole_page(title: str, parts: Sequence[str]) -> str:
+    """A page of parts that are HTML; empty ones are left out."""
     body = "\n".join(part for part in parts if part)
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" '
-        f'content="width=device-width, initial-scale=1"><title>{escape(study["title"])}</title>'
+        f'content="width=device-width, initial-scale=1"><title>{escape(title)}</title>'
         f'<link rel="icon" href="data:,"><style>{STYLE}</style></head><body>\n{body}\n</body></html>\n'
     )
 
@@ -87,6 +92,8 @@ def summary(study: Mapping[str, Any]) -> Iterator[str]:
         yield f"With fewer than {FEW} games a condition, intervals are too narrow: give more games where it matters."
     if older := sum(condition["result"].get("older_games", 0) for condition, _ in found):
         yield f"{older} games were played by earlier code, whose results may differ from today's."
+    notes = dict.fromkeys(note for condition, _ in found for note in condition["result"].get("notes", ()))
+    yield from (f"{_upper(note)}." for note in notes)
     if any(STUB in condition["profile"] for condition, _ in found):
         yield "“stub” is no language model: its replies are made up, to show how the experiment runs."
 
@@ -143,7 +150,7 @@ def _table(study: Mapping[str, Any]) -> str:
         cells += [str(condition["swept"][name]) for name in swept]
         cells += [written(condition["measures"][name]) for name in measures]
         rows.append([*cells, str(condition["measures"][measures[0]]["n"])])
-    return _html_table(head, rows, "Means and 95% intervals.")
+    return html_table(head, rows, "Means and 95% intervals.")
 
 
 def _coalitions(condition: Mapping[str, Any]) -> str:
@@ -160,7 +167,7 @@ def _coalitions(condition: Mapping[str, Any]) -> str:
         "gain of each",
         "root Nash welfare of the others",
     ]
-    return f"<h3>Leaving {escape(label(condition))}</h3>" + _html_table(head, rows, "Gain of each coalition.")
+    return f"<h3>Leaving {escape(label(condition))}</h3>" + html_table(head, rows, "Gain of each coalition.")
 
 
 def _published(study: Mapping[str, Any]) -> str:
@@ -189,10 +196,16 @@ def _played(study: Mapping[str, Any], games: Mapping[int, Sequence[str]]) -> str
     return f"<h2>Games</h2><div class=wide><table><tbody>{''.join(rows)}</tbody></table></div>"
 
 
-def _html_table(head: Sequence[str], rows: Sequence[Sequence[str]], caption: str) -> str:
-    top = "".join(f"<th>{escape(name)}</th>" for name in head)
-    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+def html_table(head: Sequence[str], rows: Sequence[Sequence[str]], caption: str) -> str:
+    """A table; columns with words stand to the left, those of numbers alone to the right."""
+    kinds = [" class=words" if any(cell[:1].isalpha() for cell in column) else "" for column in zip(*rows, strict=True)]
+    top = "".join(f"<th{kind}>{escape(name)}</th>" for name, kind in zip(head, kinds or [""] * len(head), strict=True))
+    body = "".join(f"<tr>{''.join(_cells(row, kinds))}</tr>" for row in rows)
     return (
         f"<div class=wide><table><caption>{escape(caption)}</caption><thead><tr>{top}</tr></thead>"
         f"<tbody>{body}</tbody></table></div>"
     )
+
+
+def _cells(row: Sequence[str], kinds: Sequence[str]) -> Iterator[str]:
+    yield from (f"<td{kind}>{escape(cell)}</td>" for cell, kind in zip(row, kinds, strict=True))

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from agents.files import irregular, reason, shown
 from evaluation.measures.rows import Row, TableError, missing
+from welfare_env.writing import replaced
 
 
 def check_csv(path: Path) -> None:
@@ -72,16 +73,21 @@ def write_parquet(rows: Sequence[Row], path: Path) -> None:
     _replace(path, lambda part: parquet.write_table(table, part))
 
 
-def _replace(path: Path, write: Callable[[Path], None]) -> None:
-    """Writes a file beside, then puts it in place: who reads the file sees the old or the new one, whole."""
-    part = path.with_name(f".{path.name}.{os.getpid()}")
+def write_page(page: str, path: Path) -> None:
+    """An HTML page. A file of this name is replaced.
+
+    Raises:
+        TableError: the file cannot be written.
+    """
+    _replace(path, lambda part: part.write_text(page, encoding="utf-8", errors="replace"))
+
+
+def _replace(path: Path, write: Callable[[Path], object]) -> None:
     try:
-        write(part)
-        part.replace(path)
+        with replaced(path) as draft:
+            write(draft)
     except (OSError, ValueError) as error:
         raise _unwritten(path, error) from error
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def _unwritten(path: Path, error: Exception) -> TableError:

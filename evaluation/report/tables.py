@@ -15,7 +15,7 @@ from evaluation.experiments.exploitability_result import ExploitabilityResult
 from evaluation.experiments.self_play import SelfPlayResult
 from evaluation.measures.intervals import Estimate
 from evaluation.play.store import StoredGame
-from evaluation.play.stored_games import SHOWN_KEY, Condition, day
+from evaluation.play.stored_games import SHOWN_KEY, StoredCondition, day
 
 WIDE = 124  # columns that the widest table needs with intervals beside their values
 FEW_GAMES = 10
@@ -119,7 +119,7 @@ def coalition_table(result: ExploitabilityResult) -> Table:
     return table
 
 
-def stored_table(groups: Mapping[Condition, Sequence[StoredGame]]) -> Table:
+def stored_table(groups: Mapping[StoredCondition, Sequence[StoredGame]]) -> Table:
     """A row a condition: what was played, and the games with their seeds and the beginnings of their keys."""
     table = titled(
         "Stored games",
@@ -147,14 +147,19 @@ def _table(
 ) -> Table:
     """An empty table that tells in its title what was played, and in its caption what the numbers are."""
     rules = results[0].rules
-    older = sum(result.older_games for result in results)
-    earlier = f"\ngames played by earlier code, whose results may differ from today's: {older}" if older else ""
+    older = earlier(sum(result.older_games for result in results))
+    notes = dict.fromkeys(note for result in results for note in result.notes)
     press = f"{rules.message_rounds} message rounds{' of tokens' * rules.has_tokens}" if rules.has_press else "no press"
     few = "; of few games it is too narrow (of 5 it covers about 92%)" if games < FEW_GAMES else ""
     return titled(
         f"{what}: {rules.variant} rules, {results[0].map_name} map, years: {rules.years}, {press}, games: {games}",
-        f"mean [95% bootstrap interval]{few}{remark}{earlier}",
+        "\n".join([f"mean [95% bootstrap interval]{few}{remark}{older}", *notes]),
     )
+
+
+def earlier(games: int) -> str:
+    """A line of a caption, where games were played by code that has changed since."""
+    return f"\ngames played by earlier code, whose results may differ from today's: {games}" if games else ""
 
 
 def titled(title: str, caption: str = "") -> Table:

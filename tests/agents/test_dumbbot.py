@@ -6,7 +6,8 @@ import pytest
 import agents
 import welfare_env
 from agents.scripted.dumbbot import choose
-from agents.scripted.dumbbot_values import valuate
+from agents.scripted.dumbbot_values import _proximity, valuate
+from welfare_env.board.loading import load_board
 
 
 def orders_at(seed=0, power="FRANCE", **position):
@@ -35,6 +36,16 @@ def test_values_fall_with_distance():
     units = {"FRANCE": ["A PAR"]}
     values = valuate(welfare_env.Game.from_position("F1902M", units=units, centers={"FRANCE": ["PAR"]}).view("FRANCE"))
     assert values.of("A PAR", "SEV") > values.of("A PAR", "UKR") > values.of("A PAR", "SYR")
+
+
+@pytest.mark.parametrize("season", ["S", "F", "W"])
+def test_sums_are_exact(season):
+    """Whatever adds them up, and in whichever sequence: no two values are equal on one machine and not on another."""
+    board = load_board("standard")
+    near = _proximity(board, season)
+    largest = 700 * (34**2 + 4 * 34 + 16) * np.isin(board.piece_province, board.center_province)
+    assert (near == np.rint(near)).all()
+    assert (largest @ near).max() < 2**53
 
 
 def test_rivals_are_counted_in_and_around_a_province():

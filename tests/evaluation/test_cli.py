@@ -364,7 +364,7 @@ def test_help_explains_every_option(cli: Callable[..., Outcome], command: str) -
     expected = {"--store", "--json", "--help"}
     if command not in ("games", "messages"):
         expected |= {"--seed", "--workers"}
-    expected |= {"--save"} if command == "games" else set()
+    expected |= {"--save", "--last"} if command == "games" else set()
     if command in ("self-play", "exploitability"):
         expected |= {"--games", "--seats", "--years", "--map", "--press", "--message-rounds", "--retreat-welfare"}
         expected |= {"--simultaneous", "--lm-cache", "--budget-tokens", "--budget-dollars"}

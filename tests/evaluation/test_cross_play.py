@@ -1,5 +1,6 @@
 """Cross-play: which mixes are played, who sits where, and payoffs against the records themselves."""
 
+import csv
 import json
 from collections import Counter
 from collections.abc import Callable
@@ -16,6 +17,7 @@ from agents import DovePolicy
 from evaluation import CrossPlayResult, EvaluationError, GameStore
 from evaluation.cli.commands import app
 from evaluation.experiments.mixes import all_mixes, drawn_mixes
+from evaluation.report.cross_play_page import cross_play_page
 from welfare_env import Rules, UnknownAgentError
 from welfare_env.board.toy_boards import toy_map
 
@@ -247,3 +249,37 @@ def test_the_command(tmp_path: Path) -> None:
     wrong = CliRunner().invoke(app, [*common, "--games", "3"])
     assert wrong.exit_code == 2
     assert "multiple of 7" in wrong.output
+
+
+def test_tables_and_the_page(tmp_path: Path) -> None:
+    options = ["--years", "1", "--message-rounds", "0", "--map", "clique:3", "--workers", "1", "--games", "3"]
+    players = ["cross-play", "dove", "hold", "--background", "random", "--store", str(tmp_path / "games.sqlite")]
+    files = {name: tmp_path / "new" / f"table.{name}" for name in ("csv", "html")}
+    words = [*players, *options, "--csv", str(files["csv"]), "--html", str(files["html"])]
+    outcome = CliRunner().invoke(app, words)
+    assert outcome.exit_code == 0, outcome.output
+    with files["csv"].open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    mixes = ["3*dove", "3*hold", "2*dove + 1*hold", "1*dove + 2*hold", "1*dove + 2*random", "1*hold + 2*random"]
+    assert list(dict.fromkeys(row["profile"] for row in rows)) == mixes
+    assert len(rows) == 6 * 3 * 3
+    page = files["html"].read_text()
+    for words_there in ("Cross-play of dove, hold", "Among others", "Symmetric Nash equilibria", "random", "<table>"):
+        assert words_there in page
+    assert "<script" not in page
+
+
+def test_rows_and_the_frame() -> None:
+    rules = Rules(years=2, message_rounds=0)
+    result = evaluation.cross_play(["dove", "exploiter:nice=dove,attack=dumbbot"], 3, rules=rules, map_name="clique:3")
+    assert {row["profile"] for row in result.rows()} >= {"3*(exploiter:nice=dove,attack=dumbbot)", "3*dove"}
+    assert {row["year"] for row in result.rows(by_year=True)} == {1901, 1902}
+    pandas = pytest.importorskip("pandas")
+    assert isinstance(result.to_frame(), pandas.DataFrame)
+
+
+def test_the_page_has_no_markup_of_others() -> None:
+    result = evaluation.cross_play(["dove", "hold"], 3, rules=Rules(years=1, message_rounds=0), map_name="clique:3")
+    page = cross_play_page(result, "welfare-env cross-play '<b>'")
+    assert "&lt;b&gt;" in page
+    assert "<b>" not in page

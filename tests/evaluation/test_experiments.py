@@ -1,5 +1,6 @@
 """Experiments as files: what they read, what they play, and the reports made of it."""
 
+import inspect
 import json
 import re
 from html.parser import HTMLParser
@@ -194,6 +195,7 @@ def test_what_cannot_play_is_refused_before_the_first_game(monkeypatch: pytest.M
             evaluation.experiment(small, profiles=["hold", profile])
     with pytest.raises(EvaluationError, match="an experiment has its own"):
         evaluation.experiment(small, rules=Rules())
+    assert not {"rules", "map_name", "seats"} & inspect.signature(evaluation.experiment).parameters.keys()
 
 
 @pytest.mark.slow

@@ -19,6 +19,7 @@ from evaluation.measures.intervals import (
     SampleError,
     exploitability_estimate,
     mean_estimate,
+    mean_estimates,
     portfolio_estimate,
     resampled_means,
 )
@@ -91,6 +92,14 @@ class TestMean:
         games = [1.1**game for game in range(12)]
         assert mean_estimate(games, 7) == mean_estimate(games, np.random.default_rng(7))
         assert mean_estimate(games, 7) != mean_estimate(games, 8)
+
+    def test_of_several_samples_are_as_one_by_one(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        samples = {"a": [1.0, 2.0, 4.0], "b": [0.1, 0.2], "c": [3, 3, 5], "d": [7.0]}
+        together = mean_estimates(samples, 5)
+        assert list(together) == list(samples)
+        monkeypatch.setattr(ours, "_CHUNK_VALUES", 70)
+        assert repr(together) == repr({key: mean_estimate(games, 5) for key, games in samples.items()})
+        assert mean_estimates({}, 5) == {}
 
     @given(games=GAMES)
     def test_bounds_move_with_the_games(self, games: list[float]) -> None:

@@ -48,6 +48,15 @@ def change(path: Path, statement: str, *values: object) -> None:
     connection.close()
 
 
+def everything(path: Path, table: str) -> set[tuple[Any, ...]]:
+    """The rows of a table, text as the bytes that it is, with the type of each value."""
+    connection = sqlite3.connect(path)
+    connection.text_factory = lambda content: ("text", content)
+    found = set(connection.execute(f"SELECT * FROM {table}"))  # noqa: S608 (our own words)
+    connection.close()
+    return found
+
+
 def run_child(source: str, path: Path) -> subprocess.Popen[str]:
     """Python in a fresh process, with `store` open on the path."""
     head = f"import os, signal\nfrom evaluation.play.store import GameStore\nstore = GameStore({str(path)!r})\n"
@@ -136,15 +145,71 @@ class TestDamage:
         store.put(SPECIFICATION, RECORD)
         store.put({"seed": 4}, RECORD)
         change(path, "UPDATE games SET record = x'00' WHERE key = ?", specification_key(SPECIFICATION))
-        with pytest.raises(StoreError, match="delete the row with that key from its table `games`") as caught:
+        with pytest.raises(StoreError, match="`welfare-env store repair`, which moves what is damaged") as caught:
             store.get(SPECIFICATION)
         (key,) = re.findall(r"\b[0-9a-f]{64}\b", str(caught.value))
-        change(path, "DELETE FROM games WHERE key = ?", key)
+        assert list(store.repair()) == [key]
         assert (store.get(SPECIFICATION), store.get({"seed": 4})) == (None, RECORD)
         store.close()
         for file in path.parent.glob("*.sqlite*"):
             file.unlink()
         assert store.count() == 0
+
+    @pytest.mark.parametrize(
+        ("column", "value"),
+        [
+            ("record", "x'00'"),
+            ("record", "CAST(x'ff' AS TEXT)"),
+            ("record", "''"),
+            ("checksum", "'0'"),
+            ("checksum", "CAST(x'ff' AS TEXT)"),
+            ("key", "'../outside'"),
+            ("key", "x'ff'"),
+            ("key", "CAST(x'ff' AS TEXT)"),
+            ("key", "CAST(key AS BLOB)"),
+            ("specification", "'{}'"),
+            ("specification", "CAST(x'ff' AS TEXT)"),
+            ("created", "'yesterday'"),
+            ("created", "CAST(x'ff' AS TEXT)"),
+            ("created", "-1.0"),
+        ],
+    )
+    def test_damaged_games_are_moved_aside(self, store: GameStore, path: Path, column: str, value: str) -> None:
+        """As they are, and sound ones stay."""
+        for seed in range(3):
+            store.put({"seed": seed}, RECORD)
+        key = specification_key({"seed": 1})
+        change(path, f"UPDATE games SET {column} = {value} WHERE key = ?", key)  # noqa: S608 (our own words)
+        before = everything(path, "games")
+        assert len(store.repair()) == 1
+        assert [game.specification for game in store.games()] == [{"seed": 0}, {"seed": 2}]
+        (moved,) = everything(path, "damaged")
+        assert moved[:-2] in before
+        assert moved[-2]
+        assert sorted(everything(path, "games"), key=repr) == sorted(before - {moved[:-2]}, key=repr)
+        assert store.repair() == {}
+        if column != "key":
+            assert store.get({"seed": 1}) is None
+        store.put({"seed": 1}, RECORD)
+        assert store.count() == 3
+
+    def test_a_sound_store_is_left_as_it_is(self, store: GameStore, path: Path) -> None:
+        store.put(SPECIFICATION, RECORD)
+        assert store.repair() == {}
+        with pytest.raises(sqlite3.OperationalError, match="no such table"):
+            everything(path, "damaged")
+
+    def test_the_same_game_damaged_twice_is_kept_twice(self, store: GameStore, path: Path) -> None:
+        for _ in range(2):
+            store.put(SPECIFICATION, RECORD)
+            change(path, "UPDATE games SET record = x'00'")
+            assert len(store.repair()) == 1
+        assert (len(everything(path, "damaged")), store.count()) == (2, 0)
+
+    def test_there_must_be_a_store_to_repair(self, store: GameStore) -> None:
+        with pytest.raises(StoreError, match="there is no store"):
+            store.repair()
+        assert not store.path.exists()
 
     def test_a_record_that_does_not_decompress_is_found_out(self, store: GameStore, path: Path) -> None:
         store.put(SPECIFICATION, RECORD)

@@ -245,3 +245,18 @@ def test_errors_of_the_commands(
     assert error.startswith("error: ")
     assert told in error
     assert not (tmp_path / "out.sqlite").exists()
+
+
+def test_the_command_repairs(tmp_path: Path) -> None:
+    path = filled(tmp_path / "games.sqlite", range(3))
+    change(path, "UPDATE games SET record = x'00' WHERE key = ?", key(1))
+    for damaged in ([key(1)], []):
+        told = CliRunner().invoke(app, ["store", "repair", "--store", str(path), "--json"])
+        assert told.exit_code == 0
+        assert json.loads(told.stdout)["sound"] == 2
+        assert list(json.loads(told.stdout)["damaged"]) == damaged
+    change(path, "UPDATE games SET record = x'00' WHERE key = ?", key(2))
+    told = CliRunner().invoke(app, ["store", "repair", "--store", str(path)])
+    assert "sound games: 1, damaged ones moved to the table `damaged`: 1" in told.stdout.replace("\n", " ")
+    assert "does not match its checksum" in told.stderr
+    assert CliRunner().invoke(app, ["store", "repair", "--store", str(tmp_path / "none")]).exit_code != 0

@@ -53,6 +53,15 @@ class TestGames:
         assert all(Rules.from_dict(game["rules"]) == RULES and game["is_current"] for game in listed(shelf))
         assert first["stored"][:2] == "20"
 
+    def test_the_table_has_the_conditions_stored_last(self, shelf):
+        text = call("games", "--last", "2", "--store", shelf)
+        assert "lm:scripted/stub" not in text
+        assert "2 of 3 conditions, those stored last, with 2 of 4 games; all of them: --last 0" in text
+        for every in (["--last", 0], ["--last", 3], []):
+            assert "lm:scripted/stub" in call("games", *every, "--store", shelf)
+            assert "stored last" not in call("games", *every, "--store", shelf)
+        assert len(listed(shelf, "--last", 1)) == 4
+
     def test_the_table_has_a_row_a_condition(self, shelf):
         text = call("games", "--store", shelf)
         rows = [[cell.strip() for cell in line.split("│")[1:-1]] for line in text.splitlines() if line[:1] == "│"]

@@ -248,7 +248,10 @@ class DiplomacyEnv(BoardEnv, AECEnv):
     # The sequence of turns.
 
     def _move_on(self) -> bool:
-        """Play phases until an agent has a turn or the game is over, and pay rewards. Returns whether any was."""
+        """Play phases until an agent has a turn or the game is over, and pay rewards.
+
+        Returns whether any was played.
+        """
         is_played = False
         while not self._turns and not self.game.is_done and self._live_agents():
             before = self.game.position.state.welfare

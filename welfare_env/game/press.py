@@ -65,7 +65,7 @@ class Message:
     round: int
 
     def is_visible_to(self, player: str) -> bool:
-        return player in (self.sender, self.recipient) or self.recipient == GLOBAL
+        return self.recipient == GLOBAL or player in (self.recipient, self.sender)
 
 
 def players(board: Board, rules: Rules) -> tuple[str, ...]:
@@ -104,8 +104,8 @@ def check_message(
     if not isinstance(sender, str) or sender not in everybody:
         given = f"{checks.shown(sender)}{did_you_mean(sender, everybody)}"
         raise PressError(f"sender {given}: choose one of {', '.join(everybody)}")
-    possible = recipients(board, rules, sender)
-    if not isinstance(recipient, str) or recipient not in possible:
+    if not isinstance(recipient, str) or recipient == sender or recipient not in (*everybody, GLOBAL):
+        possible = recipients(board, rules, sender)
         given = f"{checks.shown(recipient)}{did_you_mean(recipient, possible)}"
         raise PressError(f"{sender} cannot write to {given}: choose one of {', '.join(possible)}")
     where = f"message from {sender} to {recipient}"

@@ -26,6 +26,7 @@ from welfare_env.game.history import PhaseRecord, Void
 from welfare_env.game.position import Position
 from welfare_env.game.press import Message
 from welfare_env.rules import Rules
+from welfare_env.writing import replaced
 
 OURS = "welfare_env"  # the id of games that we save
 FORMAT = 2
@@ -155,18 +156,12 @@ def save_record(record: dict[str, Any], path: str | os.PathLike[str]) -> None:
         RecordError: the file cannot be written.
     """
     target = _path(path)
-    draft = target.with_name(f".{target.name[:40]}.{os.getpid()}.draft")
     try:
         if target.exists() and not target.is_file():  # a folder, or a device or pipe, which would be replaced
             raise RecordError(f"cannot write {str(target)!r:.300}: it is not a regular file")
-        with open(draft, "w", encoding="utf-8") as file:
+        with replaced(target) as draft, draft.open("w", encoding="utf-8") as file:
             json.dump(record, file, ensure_ascii=False)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(draft, target)
     except (OSError, UnicodeError) as error:
-        with contextlib.suppress(OSError, UnicodeError):
-            draft.unlink()
         raise RecordError(f"cannot write {str(target)!r:.300}: {_reason(error)}") from error
 
 

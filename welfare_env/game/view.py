@@ -111,7 +111,7 @@ class View(PublicPosition):
     @functools.cached_property
     def messages(self) -> tuple[Message, ...]:
         sent = self._all_messages[: self._lengths[0]]
-        return tuple(message for message in sent if message.is_visible_to(self.power))
+        return tuple([message for message in sent if message.is_visible_to(self.power)])
 
     @functools.cached_property
     def history(self) -> tuple[PhaseRecord, ...]:

@@ -35,9 +35,11 @@ _MARK = re.compile(
 _BARE_ANALYSIS = re.compile(r"\s{0,9}(?:assistant)?analysis(?=[A-Z])")
 _BARE_FINAL = "assistantfinal"  # what remains of harmony's channels if a server strips its special tokens
 
-_HALF_MARK = re.compile(
-    r"(?:</|<\|/?|\[/|\u25c1/?)[\w:|-]{0,30}\Z"
-)  # of a mark at the end of the text, where it is cut off
+_HALF_MARK = re.compile(  # of a mark that ends a thought, at the end of the text, where it is cut off
+    r"(?:</|<\|/?|\u25c1/?)[\w:|-]{0,30}\Z"
+    r"|\[(?:/(?:t|th|thi|thin|think|thinki|thinkin|thinking)?|unused1[67]?)\Z",
+    re.IGNORECASE,
+)
 
 _FINAL = frozenset({"final", "answer", "response"})  # channels that are not thoughts
 _HARMONY = "harmony"

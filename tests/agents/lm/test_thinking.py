@@ -195,7 +195,17 @@ def test_a_thought_without_marks_that_ran_into_the_limit_is_not_sent(thought: st
         assert parse(text, OPENING, is_cut=True).messages == []
 
 
+@pytest.mark.parametrize("end", ["[/", "[/THI", "[/thinking", "[unused1", "</", "</thi"])
+def test_a_mark_that_ends_a_thought_may_be_cut_off(end: str) -> None:
+    assert parse(GOOD + end, OPENING).messages == []
+
+
 # What is no thought.
+
+
+@pytest.mark.parametrize("end", ["[/INST", "[/orders", "[unused2", "[/B"])
+def test_the_beginning_of_another_mark_cuts_nothing_off(end: str) -> None:
+    assert said(parse(GOOD + end, OPENING)) == said(whole())
 
 
 def test_marks_in_the_texts_of_a_proper_reply_are_quotations() -> None:

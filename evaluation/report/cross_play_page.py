@@ -1,0 +1,63 @@
+"""The page of cross-play: what was found in words, and its tables. It needs nothing else and has no script."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from html import escape
+
+from rich.table import Table
+from rich.text import Text
+
+import welfare_env
+from evaluation.experiments.cross_play import CrossPlayResult
+from evaluation.report.cross_play_tables import cross_play_tables, written_mix
+from evaluation.report.page import html_table, whole_page
+
+
+def cross_play_page(result: CrossPlayResult, command: str = "") -> str:
+    """The page of a result.
+
+    Args:
+        command: that made it; "" for none.
+    """
+    made = (
+        f"<p class=note>welfare-env {escape(welfare_env.__version__)}, seed {result.seed}, {result.games} games a mix; "
+        "the same command gives the same numbers. Intervals are 95% (docs/measures.md).</p>"
+    )
+    return whole_page(
+        "Cross-play",
+        [
+            f"<h1>Cross-play of {escape(', '.join(result.policies))}</h1>",
+            "<h2>What was found</h2>",
+            *(f"<p>{escape(sentence)}</p>" for sentence in summary(result)),
+            *map(_section, cross_play_tables(result, len(result.mixes))),
+            "<h2>How it was made</h2>",
+            f"<pre>{escape(command)}</pre>" if command else "",
+            made,
+        ],
+    )
+
+
+def summary(result: CrossPlayResult) -> Iterator[str]:
+    """Who does best alone, who among others, and which policies last."""
+    welfare = {policy: each.value for policy, each in result.self_play_welfare.items()}
+    if result.rules.is_welfare:
+        best = max(welfare, key=welfare.__getitem__)
+        yield f"Alone, {best} has the highest root Nash welfare, {welfare[best]:.2f}."
+    paid = {policy: each.value for policy, each in result.mixed_payoffs.items()}
+    richest = max(paid, key=paid.__getitem__)
+    yield f"Among others, {richest} is paid most, {paid[richest]:.2f} a seat."
+    lasting = [written_mix(each.mix) for each in result.equilibria if each.is_stable]
+    yield f"Stable symmetric equilibria of the empirical game: {'; '.join(lasting) or 'none'}."
+
+
+def _section(table: Table) -> str:
+    """A table of the terminal as HTML."""
+    head = [_plain(column.header) for column in table.columns]
+    rows = zip(*([_plain(cell) for cell in column.cells] for column in table.columns), strict=True)
+    title = f"<h2>{escape(_plain(table.title))}</h2>"
+    return title + html_table(head, list(rows), _plain(table.caption))
+
+
+def _plain(cell: object) -> str:
+    return cell.plain if isinstance(cell, Text) else str(cell or "")

@@ -1,0 +1,75 @@
+"""What results say besides their numbers: unbalanced seats, deviators that are missing, games of earlier code."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import evaluation
+from evaluation.cli.commands import app
+from evaluation.experiments import deviators
+from evaluation.experiments.files import read_experiment
+from evaluation.play import games
+from evaluation.report.page import report_page
+from welfare_env import Rules
+
+TOY = {"map_name": "clique:3", "rules": Rules(years=1, message_rounds=0)}
+UNEQUAL = "not every policy sits in every seat equally often"
+MIXED = 'title = "T"\nprofiles = ["4*dove + 3*hold"]\ngames = 1\n[rules]\npress = "none"\nyears = 1\n'
+
+
+@pytest.mark.parametrize(
+    ("profile", "number", "seats", "is_unequal"),
+    [
+        ("2*dove + 1*hold", 2, "rotated", True),
+        ("2*dove + 1*hold", 3, "rotated", False),
+        ("2*dove + 1*hold", 2, "drawn", False),
+        ("2*dove + 1*hold", 2, "fixed", False),
+        ("dove", 2, "rotated", False),
+        ({"PLAYERA": "dove", "PLAYERB": "hold", "PLAYERC": "dove"}, 2, "rotated", False),
+        ("PLAYERA*dove + 1*dove + 1*hold", 2, "rotated", False),
+        ("PLAYERA*dove + 1*dove + 1*hold", 1, "rotated", True),
+    ],
+)
+def test_seats_that_are_not_balanced(profile: object, number: int, seats: str, is_unequal: bool) -> None:
+    result = evaluation.self_play(profile, number, seats=seats, **TOY)
+    assert any(UNEQUAL in note for note in result.notes) is is_unequal
+    assert result.to_dict()["notes"] == list(result.notes)
+
+
+def test_the_table_and_the_page_say_so(tmp_path: Path) -> None:
+    options = ["--years", "1", "--message-rounds", "0", "--map", "clique:3", "--workers", "1", "--games", "2"]
+    words = ["self-play", "2*dove + 1*hold", *options, "--store", str(tmp_path / "games.sqlite")]
+    assert UNEQUAL in " ".join(CliRunner().invoke(app, words).stdout.split())
+    assert UNEQUAL in report_page(evaluation.experiment(read_experiment(MIXED, "mixed")).to_dict())
+
+
+def test_what_the_portfolio_is_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    options = TOY | {"coalitions": ["PLAYERA"]}
+    monkeypatch.setattr(deviators, "find_spec", lambda name: None)
+    result = evaluation.exploitability("hold", 1, deviator="portfolio", **options)
+    (note,) = result.notes
+    assert "the portfolio is without rl:best-response: it needs the extra rl" in note
+    assert evaluation.exploitability("hold", 1, deviator="dumbbot", **options).notes == ()
+
+
+def test_what_does_not_fit_is_told_too() -> None:
+    pytest.importorskip("torch")
+    (note,) = evaluation.exploitability("hold", 1, deviator=["portfolio"], coalitions=["PLAYERA"], **TOY).notes
+    assert "does not play on this map by these rules" in note
+
+
+def test_cross_play_tells_of_earlier_games(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    options = ["--years", "1", "--message-rounds", "0", "--map", "clique:3", "--workers", "1", "--games", "3"]
+
+    def call(*more: str) -> str:
+        words = ["cross-play", "dove", "hold", *options, "--store", str(tmp_path / "games.sqlite"), *more]
+        return " ".join(CliRunner().invoke(app, words).stdout.split())
+
+    monkeypatch.setattr(games, "code_of", lambda policies: ("0" * 64, ""))
+    assert "earlier code" not in call()
+    monkeypatch.undo()
+    assert "games played by earlier code, whose results may differ from today's: 12" in call("--use-older-games")
+    assert json.loads(call("--use-older-games", "--json"))["older_games"] == 12
+    assert "earlier code" not in call()
