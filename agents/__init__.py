@@ -46,7 +46,7 @@ _shadow.check("agents")
 
 from agents.modal.players import BestReplyPolicy, MixPolicy
 from agents.policy import CoalitionPolicy, Policy, ScriptedPolicy
-from agents.scripted.deterrent import DeterrentPolicy
+from agents.scripted.deterrents.deterrent import DeterrentPolicy
 from agents.scripted.dove import DovePolicy
 from agents.scripted.dumbbot import DumbBotPolicy
 from agents.scripted.exploiter import ExploiterPolicy

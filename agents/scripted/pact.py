@@ -6,9 +6,9 @@ import copy
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from agents.scripted.deterrents.ownership import RightfulOwners
+from agents.scripted.deterrents.posse import PossePolicy
 from agents.scripted.exploiter import ExploiterPolicy
-from agents.scripted.ownership import RightfulOwners
-from agents.scripted.posse import PossePolicy
 from agents.scripted.prosocial import ProsocialPolicy
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ ALL = 99  # more units than anybody may have
 class PactPolicy:
     """Several powers that play `nice` until a Winter, and then attack all others together, never each other.
 
-    A member attacks as `agents.scripted.posse.PossePolicy` does: it builds all that it may, enters nothing of the other
+    A member attacks as `agents.scripted.deterrents.posse.PossePolicy` does: it builds all that it may, enters nothing of the other
     members', and where several could enter a province one of them has the right of way. Each member keeps the dates of
     an exploiter (`agents.ExploiterPolicy`), so that it may stop and disarm. As a player of one power it attacks alone.
 

@@ -22,7 +22,9 @@ from typing import TYPE_CHECKING, Any
 
 from agents.modal.players import BestReplyPolicy, MixPolicy, read_share
 from agents.policy import Policy
-from agents.scripted.deterrent import FIGHTERS, DeterrentPolicy, grim, marshal, police, sheriff
+from agents.scripted.deterrents.deterrent import FIGHTERS, DeterrentPolicy, grim, marshal, police, sheriff
+from agents.scripted.deterrents.posse import PossePolicy
+from agents.scripted.deterrents.provocation import RULES
 from agents.scripted.dove import DovePolicy
 from agents.scripted.dumbbot import DumbBotPolicy
 from agents.scripted.exploiter import ExploiterPolicy
@@ -30,9 +32,7 @@ from agents.scripted.fortress import FortressPolicy
 from agents.scripted.hold import HoldPolicy
 from agents.scripted.noisy import NoisyPolicy
 from agents.scripted.pact import PactPolicy
-from agents.scripted.posse import PossePolicy
 from agents.scripted.prosocial import ProsocialPolicy
-from agents.scripted.provocation import RULES
 from agents.scripted.random import RandomPolicy
 from agents.specs.entry_points import choose, installed, make_installed, source_of_installed
 from agents.specs.imported import IMPORT_PATH, make_imported, read_values, source_of

@@ -8,8 +8,8 @@ import agents
 import evaluation
 import welfare_env
 from agents.scripted.centre_partition import planned_owners
-from agents.scripted.ownership import RightfulOwners, fair_shares
-from agents.scripted.posse import PossePolicy
+from agents.scripted.deterrents.ownership import RightfulOwners, fair_shares
+from agents.scripted.deterrents.posse import PossePolicy
 from welfare_env.errors import WelfareEnvError
 
 RULES = ("grim", "police", "sheriff", "marshal")

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from agents.scripted.deterrents.ownership import RightfulOwners
+from agents.scripted.deterrents.posse import PossePolicy
+from agents.scripted.deterrents.provocation import RULES, has_lost
 from agents.scripted.dumbbot import DumbBotPolicy
-from agents.scripted.ownership import RightfulOwners
-from agents.scripted.posse import PossePolicy
 from agents.scripted.prosocial import ProsocialPolicy
-from agents.scripted.provocation import RULES, has_lost
 from welfare_env.errors import did_you_mean
 from welfare_env.game.press import GLOBAL
 from welfare_env.game.view import MESSAGES
@@ -46,7 +46,7 @@ class DeterrentPolicy:
     - "growth": it owns more centres than in the first Winter, by more than `slack`; or the deterrent owns fewer.
     - "share": it owns more centres than its fair share, by more than `slack`; or the deterrent owns fewer than its own.
     - "theft": it owns more than `slack` centres that were taken from their rightful owner
-      (`agents.scripted.ownership.RightfulOwners`).
+      (`agents.scripted.deterrents.ownership.RightfulOwners`).
 
     In the first message round of a phase it says what it will do and why: its rule each Spring while there is peace,
     whom it fights while there is war, and that it disarms when that is over. Where messages are words

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from agents.scripted.ownership import RightfulOwners
+    from agents.scripted.deterrents.ownership import RightfulOwners
     from welfare_env.game.view import View
 
     Rule = Callable[[View, RightfulOwners, str, int], bool]

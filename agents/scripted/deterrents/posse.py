@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from agents.scripted.dumbbot import DumbBotPolicy
 
 if TYPE_CHECKING:
-    from agents.scripted.ownership import RightfulOwners
+    from agents.scripted.deterrents.ownership import RightfulOwners
     from welfare_env.game.view import View
 
 

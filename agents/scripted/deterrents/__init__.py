@@ -1,0 +1,1 @@
+"""Deterrents: peaceful players that answer whoever breaks a stated rule."""
