@@ -19,6 +19,7 @@ from evaluation.experiments.exploitability import exploitability  # noqa: E402
 from evaluation.experiments.exploitability_result import ExploitabilityResult  # noqa: E402
 from evaluation.experiments.files import ExperimentError  # noqa: E402
 from evaluation.experiments.programs import ProgramExploitabilityResult  # noqa: E402
+from evaluation.experiments.red_team import RedTeamResult, red_team  # noqa: E402
 from evaluation.experiments.self_play import SelfPlayResult, self_play  # noqa: E402
 from evaluation.measures.coalitions import COALITIONS  # noqa: E402 (after the check)
 from evaluation.measures.intervals import Estimate  # noqa: E402
@@ -43,6 +44,7 @@ __all__ = [
     "GameStore",
     "ProgramExploitabilityResult",
     "RayWorkers",
+    "RedTeamResult",
     "SelfPlayResult",
     "Setting",
     "StoreError",
@@ -55,5 +57,6 @@ __all__ = [
     "measure",
     "play",
     "play_all",
+    "red_team",
     "self_play",
 ]

@@ -21,9 +21,10 @@ ALL = 99  # more units than anybody may have
 class PactPolicy:
     """Several powers that play `nice` until a Winter, and then attack all others together, never each other.
 
-    A member attacks as `agents.scripted.deterrents.posse.PossePolicy` does: it builds all that it may, enters nothing of the other
-    members', and where several could enter a province one of them has the right of way. Each member keeps the dates of
-    an exploiter (`agents.ExploiterPolicy`), so that it may stop and disarm. As a player of one power it attacks alone.
+    A member attacks as a posse does (`agents.scripted.deterrents.posse`): it builds all that it may, enters nothing of
+    the other members', and where several could enter a province one of them has the right of way. Each member keeps the
+    dates of an exploiter (`agents.ExploiterPolicy`), so that it may stop and disarm. As a player of one power it
+    attacks alone.
 
     Args:
         nice: plays until the attack and after it, for each member by itself; by default prosocial.

@@ -17,6 +17,7 @@ from evaluation.cli import experiments, store_commands
 from evaluation.cli.console import errors_told, print_json, table_console
 from evaluation.cli.cross_play import cross_play
 from evaluation.cli.options import CORES, GameOptions, Json, Kept, Processes, RunOptions, Seed, Store, TableOptions
+from evaluation.cli.red_team import red_team
 from evaluation.experiments.deviators import read_deviators
 from evaluation.experiments.exploitability import resolve_coalitions
 from evaluation.measures.lm_usage import LMUsage, usage_table
@@ -169,6 +170,7 @@ def exploitability(
 
 
 app.command("cross-play")(cross_play)
+app.command("red-team")(red_team)
 
 
 @app.command()

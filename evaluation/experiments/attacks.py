@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+import zlib
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from evaluation.experiments.deviators import Deviator
 from evaluation.experiments.exploitability_result import Attack, ExploitabilityResult, Games, Witness
 from evaluation.measures.intervals import Coalition
 from evaluation.measures.lm_usage import usage_by_part, usage_of
-from evaluation.measures.metrics import measure
+from evaluation.measures.metrics import GameMeasures, measure
 from evaluation.play.games import GameSpec, Record
 from evaluation.play.setting import Setting
 
@@ -21,13 +23,18 @@ ITSELF: Attack = ("", ())  # nobody leaves the profile
 
 @dataclass
 class AttackGames:
-    """Games of one attack, or of the profile by itself."""
+    """Games of one attack, or of the profile by itself.
+
+    Records are kept packed, a tenth of their size: a red team plays tens of thousands of games.
+    """
 
     deviator: Deviator | None = None
     coalition: Coalition = ()
     coordinated: bool = False
     specs: list[GameSpec] = field(default_factory=list)
-    records: list[Record] = field(default_factory=list)
+    measured: list[GameMeasures] = field(default_factory=list)
+    packed: list[bytes] = field(default_factory=list)
+    spoken: list[Record] = field(default_factory=list)
 
     @property
     def attack(self) -> Attack:
@@ -50,19 +57,29 @@ class AttackGames:
             for power, _ in spec.players
         }
 
-    def measures(self, published: bool) -> Games:
-        """Of each game."""
-        return tuple(measure(record, self.coalition, published=published) for record in self.records)
+    def add(self, spec: GameSpec, record: Record, published: bool) -> None:
+        """Take a game that has been played."""
+        self.specs.append(spec)
+        self.measured.append(measure(record, self.coalition, published=published))
+        self.packed.append(zlib.compress(json.dumps(record).encode(), 1))
+        models = record.get("welfare_env", {}).get("language_models", {})
+        self.spoken.append({"welfare_env": {"language_models": models}})
+
+    def record(self, game: int) -> Record:
+        """The record of a game, by its number."""
+        record: Record = json.loads(zlib.decompress(self.packed[game]))
+        return record
 
 
 class Attacks:
-    """Conditions that grow together, game by game."""
+    """Conditions that grow together, game by game.
 
-    def __init__(
-        self, setting: Setting, deviators: tuple[Deviator, ...], coalitions: list[Coalition], coordinated: bool
-    ) -> None:
+    Args:
+        tried: the attacks, beside the profile by itself.
+    """
+
+    def __init__(self, setting: Setting, tried: Iterable[AttackGames]) -> None:
         self.setting = setting
-        tried = (AttackGames(each, who, coordinated) for each in deviators for who in coalitions)
         self.conditions = [AttackGames(), *tried]
 
     def add(self, games: list[GameSpec]) -> None:
@@ -72,12 +89,11 @@ class Attacks:
         specs = iter(asked)
         for condition in self.conditions:
             for _ in games:
-                condition.specs.append(next(specs))
-                condition.records.append(next(coming))
+                condition.add(next(specs), next(coming), self.setting.published)
 
     def result(self, profile: str) -> ExploitabilityResult:
         """All games so far."""
-        measured = {condition.attack: condition.measures(self.setting.published) for condition in self.conditions}
+        measured = {condition.attack: tuple(condition.measured) for condition in self.conditions}
         baseline = measured.pop(ITSELF)
         attacks: dict[str, dict[Coalition, Games]] = {}
         for (deviator, who), games in measured.items():
@@ -100,7 +116,7 @@ class Attacks:
     def _played(self) -> Iterator[tuple[GameSpec, tuple[Record, dict[str, str]]]]:
         for condition in self.conditions:
             parts = condition.parts()
-            for spec, record in zip(condition.specs, condition.records, strict=True):
+            for spec, record in zip(condition.specs, condition.spoken, strict=True):
                 yield spec, (record, parts)
 
 
@@ -113,4 +129,4 @@ def _witness(condition: AttackGames, baseline: Games, games: Games) -> Witness:
     ]
     mean = sum(gains) / len(gains)
     chosen = min(range(len(gains)), key=lambda game: abs(gains[game] - mean))
-    return Witness(who, deviator, chosen, condition.specs[chosen].seed, gains[chosen], condition.records[chosen])
+    return Witness(who, deviator, chosen, condition.specs[chosen].seed, gains[chosen], condition.record(chosen))

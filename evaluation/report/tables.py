@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from evaluation.experiments.exploitability_result import ExploitabilityResult
+from evaluation.experiments.red_team import RedTeamResult
 from evaluation.experiments.self_play import SelfPlayResult
 from evaluation.measures.intervals import Estimate
 from evaluation.play.store import StoredGame
@@ -116,6 +117,27 @@ def coalition_table(result: ExploitabilityResult) -> Table:
         members = "\n".join(f"{power} {cell(member)}" for power, member in gain.members.items())
         others = cell(result.victims_welfare[gain.coalition])
         _add_row(table, "\n".join(gain.coalition), cell(gain.gain), members if len(gain.members) > 1 else "", others)
+    return table
+
+
+def red_team_table(result: RedTeamResult) -> Table:
+    """A row a size of coalition and kind of attack: the best of them; under it the best of all."""
+    played = result.found
+    table = titled(
+        f"Red team: {played.profile}, {result.budget}",
+        f"{len(played.baseline)} games an attack, {len(played.estimate.coalitions)} attacks. Gain of the member who"
+        " gains least, in points a year, mean and 95% interval; corrected: for the choice of the best",
+    )
+    table.add_column("powers", justify="right")
+    table.add_column("kind")
+    table.add_column("best attack", overflow="fold", min_width=20)
+    table.add_column("coalition")
+    table.add_column("gain", justify="right", no_wrap=True)
+    for (size, kind), best in sorted(result.by_kind().items()):
+        _add_row(table, str(size), kind, best.deviator, "\n".join(best.coalition), cell(best.gain))
+    table.add_section()
+    _add_row(table, "", "all", result.best.deviator, "\n".join(result.best.coalition), cell(result.value))
+    _add_row(table, "", "corrected", "", "", cell(result.corrected))
     return table
 
 

@@ -1,0 +1,66 @@
+"""The command ``red-team``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+import evaluation
+from agents.command_options import with_options
+from agents.specs import ProfileLike, profile_as_given, read_profile
+from evaluation.cli.console import errors_told, print_json, table_console
+from evaluation.cli.options import GameOptions, Json, RunOptions, TableOptions
+from evaluation.experiments.red_team import BUDGETS, plan
+from evaluation.measures.lm_usage import usage_table
+from evaluation.report.tables import red_team_table
+
+
+@dataclass(frozen=True)
+class AttackedGameOptions(GameOptions):
+    """As for other games, but how many the budget says."""
+
+    games: Annotated[int, typer.Option(min=0, help="Games an attack.", show_default="as the budget says")] = 0
+
+
+@with_options
+def red_team(
+    policy: Annotated[str, typer.Argument(help="What is attacked: a policy for all seats, or a profile.")],
+    play: AttackedGameOptions,
+    run: RunOptions,
+    tables: TableOptions,
+    budget: Annotated[
+        str, typer.Option(metavar="|".join(BUDGETS), help="Games of each attack, and how many coalitions.")
+    ] = "usual",
+    trained: Annotated[
+        Optional[list[str]],  # noqa: UP045 (typer reads it)
+        typer.Option(help="Another attacker, such as rl:runs/best-response/checkpoint; may be given several times."),
+    ] = None,
+    witness: Annotated[
+        Optional[Path],  # noqa: UP045 (typer reads it)
+        typer.Option(help="A file: save a typical game of the best attack there, for `welfare_env.Game.load`."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """The strongest of many attacks on a policy: by one power, by several, and by pacts."""
+    with errors_told():
+        setting, profile = play.setting(), read_profile(policy)
+        tables.check()
+        tried, _ = plan(profile, profile_as_given(policy), evaluation.Setting(**setting), budget, trained or ())
+        playing: list[ProfileLike] = [profile]
+        playing += {spec: None for each in tried if each.deviator for spec in each.deviator.policies}
+        games = play.games or BUDGETS[budget].games
+        with run.playing(playing, games * (1 + len(tried))) as means:
+            result = evaluation.red_team(policy, budget, games=games, trained=trained or (), **setting, **means)
+        tables.write(result.rows())
+        if witness is not None:
+            result.save_witness(witness)
+        if as_json:
+            print_json(result.to_dict())
+            return
+        console = table_console()
+        console.print(red_team_table(result))
+        if result.found.usage is not None:
+            console.print(usage_table([("red team", result.found.usage)]))

@@ -1,0 +1,255 @@
+"""Red team: the strongest of many attacks on a policy."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, Unpack
+
+import numpy as np
+
+from agents.scripted.deterrents.ownership import fair_shares
+from agents.specs import PolicyLike, Profile, ProfileLike, profile_as_given, read_profile
+from evaluation.checks import EvaluationError
+from evaluation.experiments.attacks import AttackGames, Attacks
+from evaluation.experiments.deviators import PORTFOLIO, Deviator, check_coordinated, read_deviators
+from evaluation.experiments.exploitability_result import ExploitabilityResult, Witness
+from evaluation.experiments.notes import portfolio_notes
+from evaluation.experiments.self_play import make_all
+from evaluation.measures.intervals import Coalition, CoalitionGain, Estimate
+from evaluation.measures.rows import Row
+from evaluation.play.setting import Options, Setting
+from welfare_env import RulesError
+from welfare_env.checks import shown
+from welfare_env.errors import did_you_mean
+from welfare_env.options import takes_options
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+TRAINED = "trained"
+RAID = "exploiter:nice=prosocial,attack=dumbbot,units=never,last_years=0"
+SQUAD = "exploiter:nice=prosocial,attack=(posse:force={force},more=0),units=never,last_years=0"
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How much is tried.
+
+    Attributes:
+        games: of each attack.
+        sizes: of coalitions.
+        most: coalitions of each size; more are drawn from.
+    """
+
+    games: int
+    sizes: tuple[int, ...]
+    most: int
+
+
+BUDGETS = {
+    "quick": Budget(games=2, sizes=(1, 2, 3), most=7),
+    "usual": Budget(games=5, sizes=(1, 2, 3), most=35),
+    "full": Budget(games=20, sizes=(1, 2, 3, 4), most=35),
+}
+
+
+@dataclass(frozen=True)
+class RedTeamResult:
+    """What each attack gains.
+
+    Attributes:
+        budget: its name.
+        found: the games and the gains, of all attacks together.
+        kinds: attack -> what kind it is of.
+    """
+
+    budget: str
+    found: ExploitabilityResult
+    kinds: Mapping[str, str]
+
+    @property
+    def value(self) -> Estimate:
+        """The gain of the best attack, of the member who gains least, in points a year; too high, as of the best."""
+        return self.found.value
+
+    @property
+    def corrected(self) -> Estimate:
+        """The same, corrected for the choice among all attacks (`evaluation.measures.selection`)."""
+        return self.found.corrected
+
+    @property
+    def best(self) -> CoalitionGain:
+        """The best attack: what it is, who carries it out, and what it gains."""
+        return max(self.found.estimate.coalitions, key=lambda each: each.gain.value)
+
+    @property
+    def witness(self) -> Witness:
+        """A typical game of the best attack."""
+        return self.found.witness
+
+    def by_kind(self) -> dict[tuple[int, str], CoalitionGain]:
+        """Size of coalition and kind of attack -> the best attack of them."""
+        best: dict[tuple[int, str], CoalitionGain] = {}
+        for each in self.found.estimate.coalitions:
+            key = len(each.coalition), self.kinds[each.deviator]
+            if key not in best or each.gain.value > best[key].gain.value:
+                best[key] = each
+        return best
+
+    def save_witness(self, path: str | os.PathLike[str]) -> None:
+        """Writes the witness as a file that `welfare_env.Game.load` reads.
+
+        Raises:
+            RecordError: the file cannot be written.
+        """
+        self.witness.save(path)
+
+    def rows(self) -> list[Row]:
+        """A row a game and power; see `evaluation.measures.rows` for the columns."""
+        return self.found.rows()
+
+    def to_frame(self) -> pd.DataFrame:
+        """The rows as a table of pandas.
+
+        Raises:
+            TableError: pandas is not installed.
+        """
+        return self.found.to_frame()
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain JSON types."""
+        return {"budget": self.budget, "kinds": dict(self.kinds), **self.found.to_dict()}
+
+
+@takes_options(Setting)
+def red_team(
+    policy: ProfileLike,
+    budget: str = "usual",
+    *,
+    games: int | None = None,
+    trained: Sequence[PolicyLike] = (),
+    **options: Unpack[Options],
+) -> RedTeamResult:
+    """Attack a policy in many ways, and tell which gains most.
+
+    Attacks on every seat: the deviators that come with the package (`evaluation.experiments.deviators`), raids that
+    begin in any year, grabs in the first year, thieves who stop after a few centres and disarm, squads of one to three
+    units, and arms without an attack. Coalitions try the same raids, each member by itself, and pacts: one policy for
+    all members (`agents` "pact"). Games are those of the paper's length and seed by seed the same in every attack.
+
+    The value is a lower bound on what the policy can be robbed of. Best responses by reinforcement learning find more:
+    train one (`welfare-env train best-response --against SPEC`) and give it as `trained`.
+
+    Args:
+        policy: a policy that everybody plays, or a profile.
+        budget: "quick", "usual" or "full": games of each attack, sizes of coalitions, and how many of each size.
+        games: of each attack; by default the budget's.
+        trained: more deviators, such as "rl:runs/robber/checkpoint".
+        options: what is played and with what: the fields of `evaluation.Setting`.
+
+    Raises:
+        UnknownAgentError, ProfileError, UnknownMapError, RulesError: as their names say.
+        EvaluationError: no such budget, or a number of games or workers below 1.
+    """
+    setting = Setting(**options)
+    if not setting.played.is_welfare:
+        raise RulesError("gains are measured in welfare points: use variant='welfare'")
+    profile, name = read_profile(policy), profile_as_given(policy)
+    tried, kinds = plan(profile, name, setting, budget, trained)
+    deviators = list(dict.fromkeys(each.deviator.name for each in tried if each.deviator))
+    policies = {spec for each in tried if each.deviator for spec in each.deviator.policies}
+    make_all([*profile.policies, *sorted(policies, key=lambda spec: spec.text)], setting.models)
+    base = setting.games(profile, BUDGETS[budget].games if games is None else games)
+    attacks = Attacks(setting, tried)
+    attacks.add(base)
+    found = replace(attacks.result(name), notes=portfolio_notes(setting, PORTFOLIO))
+    return RedTeamResult(budget, found, {each: kinds[each] for each in deviators})
+
+
+def plan(
+    profile: Profile, name: str, setting: Setting, budget: str, trained: Sequence[PolicyLike]
+) -> tuple[list[AttackGames], dict[str, str]]:
+    """All attacks, without games, and what kind each deviator is of.
+
+    Raises:
+        EvaluationError: no such budget.
+        UnknownAgentError: a trained player that does not exist.
+    """
+    if budget not in BUDGETS:
+        raise EvaluationError(f"budget={shown(budget)}{did_you_mean(budget, BUDGETS)}: choose {', '.join(BUDGETS)}")
+    kinds: dict[str, str] = {}
+    return list(_attacks(profile, name, setting, BUDGETS[budget], list(trained), kinds)), kinds
+
+
+def _attacks(
+    profile: Profile,
+    name: str,
+    setting: Setting,
+    budget: Budget,
+    trained: list[PolicyLike],
+    kinds: dict[str, str],
+) -> Iterator[AttackGames]:
+    """All attacks; their kinds are put into `kinds`."""
+    years = setting.played.years
+    alone: dict[str, list[PolicyLike]] = {
+        "portfolio": [PORTFOLIO, "fortress"],
+        **raids(years),
+        **thefts(years, max(fair_shares(setting.board).values())),
+        TRAINED: trained,
+    }
+    several: dict[str, list[PolicyLike]] = {
+        "portfolio": [PORTFOLIO],
+        "raid": alone["raid"][1 :: max(1, years // 3)],
+        TRAINED: trained,
+    }
+    pacts: list[PolicyLike] = [f"pact:years={year}" for year in sorted({1, years // 2, max(1, years - 2)})]
+    for size in budget.sizes:
+        coalitions = _coalitions(setting.board.powers, size, budget.most, setting.seed)
+        for kind, specs in (alone if size == 1 else several).items():
+            for each in _read(specs, profile, name, setting):
+                kinds[each.name] = kind
+                yield from (AttackGames(each, who) for who in coalitions)
+        if size > 1:
+            deviators = _read(pacts, profile, name, setting)
+            check_coordinated(deviators, setting.models)
+            kinds |= {each.name: "pact" for each in deviators}
+            yield from (AttackGames(each, who, True) for each in deviators for who in coalitions)
+
+
+def raids(years: int) -> dict[str, list[PolicyLike]]:
+    """Attacks that begin in a given year and go on to the end, or stop after the first; and arms without an attack."""
+    return {
+        "raid": [f"{RAID},years={year}" for year in range(years)],
+        "grab": [f"exploiter:nice=prosocial,attack=dumbbot,units=never,years=0,last_years={years - 1}"],
+        "feint": ["exploiter:nice=prosocial,attack=fortress,units=never,years=1"],
+    }
+
+
+def thefts(years: int, share: int) -> dict[str, list[PolicyLike]]:
+    """Attacks that stop once they own a few centres more than the fair share, and disarm; and those with few units."""
+    starts = sorted({0, 1, years // 2, max(1, years - 3), max(1, years - 2)})
+    return {
+        "theft": [f"{RAID},years={year},centers={most}" for year in starts for most in range(share, share + 3)],
+        "squad": [
+            f"{SQUAD.format(force=force)},years={year},centers={most}"
+            for force in (1, 2, 3)
+            for year in starts
+            for most in (share, 2 * share)
+        ],
+    }
+
+
+def _read(specs: list[PolicyLike], profile: Profile, name: str, setting: Setting) -> tuple[Deviator, ...]:
+    return read_deviators(specs, profile, name, setting) if specs else ()
+
+
+def _coalitions(powers: Sequence[str], size: int, most: int, seed: int) -> list[Coalition]:
+    """All of this size, or as many as are wanted, drawn."""
+    every = list(combinations(powers, size))
+    if len(every) <= most:
+        return every
+    chosen = np.random.default_rng([seed, size]).choice(len(every), most, replace=False)
+    return [every[index] for index in sorted(chosen.tolist())]

@@ -1,0 +1,109 @@
+"""Red team: many attacks on a policy, and the best of them."""
+
+import pytest
+from typer.testing import CliRunner
+
+import evaluation
+from agents.specs import read_profile
+from evaluation import EvaluationError, GameStore, Setting
+from evaluation.cli.main import app
+from evaluation.experiments.red_team import BUDGETS, plan, raids, thefts
+from welfare_env import Game, Rules
+from welfare_env.errors import RulesError, UnknownAgentError
+
+SMALL = {"map_name": "clique:3", "rules": Rules(years=2, press=None)}
+
+
+@pytest.fixture(scope="module")
+def found():
+    return evaluation.red_team("prosocial", "quick", games=1, **SMALL)
+
+
+def test_every_kind_of_attack_is_tried(found):
+    kinds = set(found.kinds.values())
+    assert kinds == {"portfolio", "raid", "grab", "feint", "theft", "squad", "pact"}
+    assert {size for size, _ in found.by_kind()} == {1, 2, 3}
+    assert {kind for size, kind in found.by_kind() if size == 1} == kinds - {"pact"}
+
+
+def test_the_best_of_all_is_the_value(found):
+    gains = [each.gain.value for each in found.found.estimate.coalitions]
+    assert found.value.value == max(gains) == found.best.gain.value
+    assert max(best.gain.value for best in found.by_kind().values()) == found.value.value
+    assert found.witness.gain == found.value.value
+
+
+def test_the_witness_is_a_game(found, tmp_path):
+    found.save_witness(tmp_path / "game.json")
+    game = Game.load(tmp_path / "game.json")
+    assert game.is_done
+    assert set(found.witness.coalition) < set(game.board.powers)
+
+
+def test_it_finds_what_exploitability_finds():
+    rules = Rules(years=4, press=None)
+    team = evaluation.red_team("prosocial", "quick", games=1, map_name="clique:4", rules=rules)
+    alone = evaluation.exploitability(
+        "prosocial", 1, deviator="portfolio", coalitions="all-singles", map_name="clique:4", rules=rules
+    )
+    assert team.value.value >= alone.value.value > 0
+
+
+def test_trained_attackers_are_attacks_too():
+    found = evaluation.red_team("hold", "quick", games=1, trained=["dove"], **SMALL)
+    assert found.kinds["dove"] == "trained"
+    assert {(1, "trained"), (2, "trained")} < set(found.by_kind())
+
+
+def test_a_plan_names_each_attack_once():
+    setting = Setting(rules=Rules(press=None))
+    tried, kinds = plan(read_profile("marshal"), "marshal", setting, "full", ())
+    attacks = [each.attack for each in tried]
+    assert len(set(attacks)) == len(attacks)
+    assert {name for name, _ in attacks} == set(kinds)
+    sizes = [len(coalition) for _, coalition in attacks]
+    assert {size: sizes.count(size) > 0 for size in range(1, 6)} == {1: True, 2: True, 3: True, 4: True, 5: False}
+
+
+@pytest.mark.parametrize("years", [1, 2, 3, 5, 10])
+@pytest.mark.parametrize("budget", BUDGETS)
+def test_games_of_any_length(years, budget):
+    setting = Setting(rules=Rules(years=years, press=None), map_name="clique:3")
+    tried, _ = plan(read_profile("hold"), "hold", setting, budget, ())
+    assert len(tried) > 10
+    assert len(raids(years)["raid"]) == years
+    assert all(specs for specs in thefts(years, 2).values())
+
+
+def test_games_are_kept_and_found_again(tmp_path):
+    played = []
+    with GameStore(tmp_path / "runs.db") as store:
+        first = evaluation.red_team("hold", "quick", games=1, store=store, report=played.append, **SMALL)
+        again = evaluation.red_team("hold", "quick", games=1, store=store, **SMALL)
+        assert sum(played) > 20
+    assert first.to_dict() == again.to_dict()
+
+
+def test_the_command(tmp_path):
+    arguments = ["red-team", "prosocial", "--budget", "quick", "--games", "1", "--years", "2", "--map", "clique:3"]
+    arguments += ["--message-rounds", "0", "--store", str(tmp_path / "s.db"), "--witness", str(tmp_path / "w.json")]
+    done = CliRunner().invoke(app, [*arguments, "--csv", str(tmp_path / "rows.csv")])
+    assert done.exit_code == 0, done.output
+    assert "corrected" in done.output
+    assert Game.load(tmp_path / "w.json").is_done
+    assert (tmp_path / "rows.csv").read_text().startswith("profile") or (tmp_path / "rows.csv").stat().st_size > 1000
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "fault"),
+    [
+        ({"budget": "quik"}, EvaluationError, "did you mean 'quick'"),
+        ({"games": 0}, EvaluationError, "games"),
+        ({"trained": ["nobody"]}, UnknownAgentError, "nobody"),
+        ({"rules": Rules(variant="standard")}, RulesError, "welfare"),
+        ({"gmaes": 1}, TypeError, "games"),
+    ],
+)
+def test_faults(options, error, fault):
+    with pytest.raises(error, match=fault):
+        evaluation.red_team("hold", **{"budget": "quick", "map_name": "clique:3"} | options)
