@@ -15,6 +15,7 @@ from scipy.sparse.csgraph import shortest_path
 
 from welfare_env.board.board import Board
 from welfare_env.board.toy_boards import is_toy
+from welfare_env.render.curves import circle
 from welfare_env.render.places import KINDS, Drawing, DrawnProvince, Edge, Point
 
 RADIUS = 34.0  # of a disc
@@ -103,7 +104,7 @@ def _disc(board: Board, name: str, spot: Point) -> DrawnProvince:
         name=name,
         long_name=board.long_names[name],
         kind=kind,
-        area=f"M{x - RADIUS:g} {y:g}a{RADIUS:g} {RADIUS:g} 0 1 1 {2 * RADIUS:g} 0a{RADIUS:g} {RADIUS:g} 0 1 1 {-2 * RADIUS:g} 0z",
+        area=circle(spot, RADIUS),
         strait="",
         text=name if kind == "water" else name.title(),
         label=(x, round(y + 22, 1)),
