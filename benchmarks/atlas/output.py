@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,7 +17,6 @@ from benchmarks.atlas.coverage import Faces, is_land
 from benchmarks.atlas.partition import OPEN_WATER, STRAIT, outlines, polygons
 from benchmarks.atlas.projection import HEIGHT, WIDTH
 from benchmarks.atlas.sources import IMPASSABLE
-import itertools
 
 Spot = tuple[float, float]
 ABOUT = {

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from welfare_env.render.places import Point
-import itertools
 
 BOW = 0.09  # how far a curve swings out to its left, of its length: A to B and B to A lie apart
 HEAD = 9.0  # length of an arrow's head

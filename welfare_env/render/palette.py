@@ -28,6 +28,7 @@ OTHERS = (
 # On paper: fills of areas, and the lines around them.
 LAND, WATER, STRAIT, IMPASSABLE = "#f5eedc", "#d3e5f0", "#bcd7e7", "#dad7cf"
 COAST_LINE, LAND_LINE, SEA_LINE, SHALLOWS = "#566472", "#9a8b6f", "#7fa6c2", "#bfd9e8"
+GRAPH_GROUND = "#f4f4f0"
 INK, SEA_INK, PAPER = "#33302a", "#35618a", "#ffffff"
 
 # Of orders, by their result. Line patterns and ends say the same as the colours.

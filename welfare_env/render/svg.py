@@ -17,6 +17,7 @@ from html import escape
 from welfare_env.render.orders import Refused, orders_layer
 from welfare_env.render.palette import (
     COAST_LINE,
+    GRAPH_GROUND,
     IMPASSABLE,
     INK,
     LAND,
@@ -95,13 +96,15 @@ def map_layer(
     owners = _owners(powers, centers)
     passed = {place: power for place, power in _owners(powers, influence).items() if place not in owners}
     fills = _fills(powers, owners, CENTER_TINT) | _fills(powers, passed, INFLUENCE_TINT)
+    shore = f' stroke="{SEA_LINE}" stroke-width="1.2"' if drawing.edges else ""
+    ground = GRAPH_GROUND if drawing.edges else WATER
     water = [p for p in drawing.provinces.values() if p.kind == "water"]
     land = [p for p in drawing.provinces.values() if p.kind != "water"]
     parts = [
         '<g class="map" stroke-linejoin="round">',
-        f'<rect class="sea" width="{drawing.width:g}" height="{drawing.height:g}" fill="{WATER}"/>',
+        f'<rect class="ground" width="{drawing.width:g}" height="{drawing.height:g}" fill="{ground}"/>',
         _edges(drawing),
-        f'<g class="waters" fill="{WATER}">',
+        f'<g class="waters" fill="{WATER}"{shore}>',
         *(_area(p, "") for p in water),
         "</g>",
         _line("sea-borders", drawing.sea_borders, SEA_LINE, 1, ' stroke-dasharray="5 3"'),
