@@ -96,15 +96,16 @@ def map_layer(
     owners = _owners(powers, centers)
     passed = {place: power for place, power in _owners(powers, influence).items() if place not in owners}
     fills = _fills(powers, owners, CENTER_TINT) | _fills(powers, passed, INFLUENCE_TINT)
-    shore = f' stroke="{SEA_LINE}" stroke-width="1.2"' if drawing.edges else ""
     ground = GRAPH_GROUND if drawing.edges else WATER
+    # The ground shows through seas that fill their frame: half of the time of drawing.
+    water_look = f'fill="{WATER}" stroke="{SEA_LINE}"' if drawing.edges else 'fill="none" pointer-events="all"'
     water = [p for p in drawing.provinces.values() if p.kind == "water"]
     land = [p for p in drawing.provinces.values() if p.kind != "water"]
     parts = [
         '<g class="map" stroke-linejoin="round">',
         f'<rect class="ground" width="{drawing.width:g}" height="{drawing.height:g}" fill="{ground}"/>',
         _edges(drawing),
-        f'<g class="waters" fill="{WATER}"{shore}>',
+        f'<g class="waters" {water_look}>',
         *(_area(p, "") for p in water),
         "</g>",
         _line("sea-borders", drawing.sea_borders, SEA_LINE, 1, ' stroke-dasharray="5 3"'),
