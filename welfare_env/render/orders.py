@@ -10,12 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 
 from welfare_env.render.curves import Curve, bowed, circle, cross, straight, through
 from welfare_env.render.palette import PAPER, RESULTS
 from welfare_env.render.places import UNIT, Drawing, Point
 from welfare_env.render.units import unit_mark, unit_place
+from welfare_env.render.words import fit
 
 Words = Mapping[str, Sequence[str]]
 Refused = tuple[str, str]  # order, reason
@@ -103,7 +103,7 @@ def _drawn(drawing: Drawing, powers: Sequence[str], order: ReadOrder, orders: Se
 def _group(order: ReadOrder, marks: str) -> str:
     words = f"{order.text}: {', '.join(order.results) or 'succeeds'}"
     head = f'<g class="order {order.kind} {order.outcome}" id="o-{order.piece[2:5]}" stroke="{RESULTS[order.outcome]}">'
-    return f"{head}<title>{escape(words)}</title>{marks}</g>"
+    return f"{head}<title>{fit(words)}</title>{marks}</g>"
 
 
 def _way(drawing: Drawing, order: ReadOrder, start: Point, orders: Sequence[ReadOrder]) -> Curve:
@@ -176,7 +176,7 @@ def _struck(drawing: Drawing, unit: str) -> str:
     spikes = "".join(f"M{x + 12 * u:.1f} {y + 12 * v:.1f}l{5 * u:.1f} {5 * v:.1f}" for u, v in SPIKES)
     red = RESULTS["dislodged"]
     marks = f'<path class="line" d="{spikes}" stroke="{red}" stroke-width="2.6"/>'
-    return f'<g class="dislodged-mark" stroke="{red}"><title>{escape(unit)} is dislodged</title>{marks}</g>'
+    return f'<g class="dislodged-mark" stroke="{red}"><title>{fit(unit)} is dislodged</title>{marks}</g>'
 
 
 def _refusal(drawing: Drawing, text: str, reason: str) -> str:
@@ -188,7 +188,7 @@ def _refusal(drawing: Drawing, text: str, reason: str) -> str:
     x, y = drawing.place(place)
     x, y = x - 11, y - 11
     return (
-        f'<g class="refused"><title>{escape(f"refused: {text}: {reason}")}</title>'
+        f'<g class="refused"><title>{fit(f"refused: {text}: {reason}")}</title>'
         f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5.5" fill="{RESULTS["void"]}" stroke="{PAPER}"/>'
         f'<path d="M{x:.1f} {y - 3:.1f}v3.500m0 2.500v0.1" stroke="{PAPER}" stroke-width="1.6"/></g>'
     )

@@ -12,7 +12,6 @@ Colours stand in attributes, which any style sheet overrides; powers have the cl
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from html import escape
 
 from welfare_env.render.orders import Refused, orders_layer
 from welfare_env.render.palette import (
@@ -35,6 +34,7 @@ from welfare_env.render.palette import (
 )
 from welfare_env.render.places import Drawing, DrawnProvince
 from welfare_env.render.units import units_layer
+from welfare_env.render.words import fit
 
 FONT = "DejaVu Sans, Verdana, Helvetica, Arial, sans-serif"
 HEADER = 34.0  # height of the line with the title
@@ -77,7 +77,7 @@ def board_svg(
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 {-top:g} {drawing.width:g} {height:g}" role="img" '
         f'class="board" font-family="{FONT}">',
-        f"<title>{escape(title or drawing.name)}</title>",
+        f"<title>{fit(title or drawing.name)}</title>",
         f'<rect class="paper" y="{-top:g}" width="{drawing.width:g}" height="{height:g}" fill="{PAPER}"/>',
         map_layer(drawing, powers, centers, influence),
         units_layer(drawing, powers, units, dislodged),
@@ -141,7 +141,7 @@ def _area(province: DrawnProvince, owner: str) -> str:
 
 
 def _named(province: DrawnProvince) -> str:
-    return escape(f"{province.long_name} ({province.name})")
+    return fit(f"{province.long_name} ({province.name})")
 
 
 def _line(name: str, path: str, colour: str, width: float, more: str = "") -> str:
@@ -179,7 +179,7 @@ def _labels(drawing: Drawing) -> list[str]:
 
 def _label(province: DrawnProvince) -> str:
     size = f' font-size="{province.label_size:g}"' if province.label_size != 12 else ""
-    return f'<text x="{province.label[0]:g}" y="{province.label[1]:g}"{size}>{escape(province.text)}</text>'
+    return f'<text x="{province.label[0]:g}" y="{province.label[1]:g}"{size}>{fit(province.text)}</text>'
 
 
 def _center(province: DrawnProvince, powers: Sequence[str], owners: Mapping[str, str]) -> str:
@@ -199,7 +199,7 @@ def _center(province: DrawnProvince, powers: Sequence[str], owners: Mapping[str,
 def _header(drawing: Drawing, title: str) -> str:
     """The title on paper that also covers what lines stick out of the map."""
     paper = f'<rect class="paper" y="{-HEADER:g}" width="{drawing.width:g}" height="{HEADER:g}" fill="{PAPER}"/>'
-    return f'{paper}<text class="title" x="12" y="-11" font-size="19" fill="{INK}">{escape(title)}</text>'
+    return f'{paper}<text class="title" x="12" y="-11" font-size="19" fill="{INK}">{fit(title)}</text>'
 
 
 def _legend(drawing: Drawing, powers: Sequence[str], notes: Mapping[str, str]) -> str:
@@ -213,8 +213,8 @@ def _legend(drawing: Drawing, powers: Sequence[str], notes: Mapping[str, str]) -
         lines.append(
             f'<rect class="power-{number}" x="{x:g}" y="{y:g}" width="20" height="18" rx="3" fill="{colours[power]}"/>'
             f'<text x="{x + 10:g}" y="{y + 13.5:g}" text-anchor="middle" fill="{ink_on(colours[power])}">'
-            f"{escape(letters[power])}</text>"
-            f'<text x="{x + 27:g}" y="{y + 13.5:g}" fill="{INK}">{escape(words)}</text>'
+            f"{fit(letters[power])}</text>"
+            f'<text x="{x + 27:g}" y="{y + 13.5:g}" fill="{INK}">{fit(words)}</text>'
         )
     return "\n".join([*lines, "</g>"])
 
