@@ -7,9 +7,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from welfare_env.render.places import Point
+from welfare_env.render.places import UNIT, Point
 
-BOW = 0.09  # how far a curve swings out to its left, of its length: A to B and B to A lie apart
+# How far a curve may swing out to its left, of its length, the best first. From A to B and from B to A lie apart.
+BOWS = (0.09, 0.02, 0.16, 0.23, 0.3)
+CLEAR = UNIT / 2 + 3  # from the middles of units that a curve passes
 HEAD = 9.0  # length of an arrow's head
 
 
@@ -40,6 +42,13 @@ class Curve:
         half = len(self.points) // 2
         return self.points[half] if len(self.points) % 2 else middle(self.points[half - 1], self.points[half])
 
+    @property
+    def samples(self) -> list[Point]:
+        """Points along a curve of three points, without its ends."""
+        (a, b), (c, d), (e, f) = self.points
+        weights = [((1 - t) ** 2, 2 * t * (1 - t), t * t) for t in (n / 16 for n in range(1, 16))]
+        return [(u * a + v * c + w * e, u * b + v * d + w * f) for u, v, w in weights]
+
     def trimmed(self, start: float, end: float) -> Curve:
         """The curve without this much of its ends."""
         first = towards(self.points[0], self.points[1], start)
@@ -66,11 +75,16 @@ class Curve:
         return f"M{_told((x - 7 * v, y + 7 * u))}L{_told((x + 7 * v, y - 7 * u))}"
 
 
-def bowed(start: Point, end: Point) -> Curve:
-    """A slightly bent curve."""
+def bowed(start: Point, end: Point, others: Sequence[Point] = ()) -> Curve:
+    """A bent curve that keeps clear of other places, or as clear as it can."""
+    curves = [_bent(start, end, bow) for bow in BOWS]
+    room = [min((math.dist(a, b) for a in curve.samples for b in others), default=CLEAR) for curve in curves]
+    return max(zip(room, curves, strict=True), key=lambda pair: min(pair[0], CLEAR))[1]
+
+
+def _bent(start: Point, end: Point, bow: float) -> Curve:
     (x, y), (a, b) = start, end
-    pull = (x + a) / 2 + 2 * BOW * (b - y), (y + b) / 2 - 2 * BOW * (a - x)
-    return Curve((start, pull, end))
+    return Curve((start, ((x + a) / 2 + 2 * bow * (b - y), (y + b) / 2 - 2 * bow * (a - x)), end))
 
 
 def straight(start: Point, end: Point) -> Curve:
@@ -80,10 +94,19 @@ def straight(start: Point, end: Point) -> Curve:
 def through(places: Sequence[Point]) -> Curve:
     """A curve close past these places, at least three."""
     pulls = []
-    for before, (x, y), after in zip(places, places[1:], places[2:], strict=False):
-        u, v = middle(before, after)
-        pulls.append((1.5 * x - 0.5 * u, 1.5 * y - 0.5 * v))
+    for before, place, after in zip(places, places[1:], places[2:], strict=False):
+        (x, y), (u, v) = _beside(before, place, after), middle(before, after)
+        pulls.append((2 * x - u, 2 * y - v))
     return Curve((places[0], *pulls, places[-1]))
+
+
+def _beside(before: Point, place: Point, after: Point) -> Point:
+    """A point just clear of a place, towards the straight way past it; to the left if it lies on the way."""
+    half = middle(before, after)
+    if math.dist(place, half) > CLEAR:
+        return towards(place, half, CLEAR)
+    u, v = direction(before, after)
+    return place[0] + CLEAR * v, place[1] - CLEAR * u
 
 
 def middle(a: Point, b: Point) -> Point:
