@@ -111,8 +111,9 @@ def test_a_convoyed_army_goes_past_its_fleets(standard):
 
 
 def test_a_convoy_passes_beside_its_fleet_even_on_the_straight_way():
-    way = through([(0, 0), (50, 0), (100, 0)])
-    assert min(math.dist(spot, (50, 0)) for spot in way.samples) > UNIT / 2
+    way = through([(0, 0), (50, 0), (100, 0), (120, 90), (40, 120)])
+    for fleet in ((50, 0), (100, 0), (120, 90)):
+        assert UNIT / 2 < min(math.dist(spot, fleet) for spot in way.samples) < UNIT
 
 
 def test_opposite_moves_do_not_lie_on_each_other(standard):
@@ -120,7 +121,7 @@ def test_opposite_moves_do_not_lie_on_each_other(standard):
     there, back = (
         _way(orders_layer(standard, POWERS, {"FRANCE": [o]}, {}), "move") for o in ("A PAR - BUR", "A BUR - PAR")
     )
-    assert there.split("Q")[1].split()[:2] != back.split("Q")[1].split()[:2]
+    assert there.split("C")[1].split()[:2] != back.split("C")[1].split()[:2]
 
 
 def test_a_move_keeps_clear_of_other_units(standard):
