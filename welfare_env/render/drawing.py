@@ -17,7 +17,7 @@ from welfare_env.render.layout import graph_drawing
 from welfare_env.render.places import KINDS, Drawing, DrawnProvince
 
 
-@functools.cache
+@functools.lru_cache(maxsize=16)
 def drawing_of(board: Board) -> Drawing:
     """The drawing of a board: its own if there is one for its provinces and borders, else a layout of its graph."""
     return _atlas_drawing(board, _atlas()) if _has_standard_borders(board) else graph_drawing(board)
