@@ -1,0 +1,160 @@
+"""Orders as SVG: arrows, supports, convoys, builds and disbands, each with the class and colour of its result.
+
+A group for each order, ``<g class="order move bounce" id="o-PAR">``, holds its text and results as a title. The kinds
+are hold, move, support, convoy, retreat, build and disband; the results success, bounce, cut, void, no-convoy,
+disrupted and disband. A unit that was dislodged has a mark besides (class ``dislodged-mark``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from welfare_env.render.curves import Curve, bowed, straight, through
+from welfare_env.render.orders import marks
+from welfare_env.render.orders.marks import CLEAR
+from welfare_env.render.palette import RESULTS
+from welfare_env.render.places import Drawing, Point
+from welfare_env.render.units import unit_mark, unit_place
+from welfare_env.render.words import fit
+
+Words = Mapping[str, Sequence[str]]
+Refused = tuple[str, str]  # order, reason
+
+KINDS = {"H": "hold", "-": "move", "S": "support", "C": "convoy", "R": "retreat", "B": "build", "D": "disband"}
+LAYERS = ("hold", "convoy", "support", "move", "retreat", "build", "disband")  # later ones lie on top
+WORST = ("void", "no convoy", "disrupted", "cut", "bounce", "disband")  # which of several results gives the colour
+
+
+@dataclass(frozen=True)
+class ReadOrder:
+    """An order, taken apart.
+
+    Attributes:
+        text: "F BRE S A PAR - PIC".
+        power: whose it is.
+        kind: one of `KINDS`' values.
+        piece: the ordered or built unit.
+        other: the supported or convoyed unit, or "".
+        goal: where it moves or retreats, or the supported or convoyed unit moves; or "".
+        results: its results' words; none is success.
+    """
+
+    text: str
+    power: str
+    kind: str
+    piece: str
+    other: str
+    goal: str
+    results: tuple[str, ...]
+
+    @property
+    def outcome(self) -> str:
+        """The result that gives the colour: a class name."""
+        return next((word for word in WORST if word in self.results), "success").replace(" ", "-")
+
+
+def orders_layer(
+    drawing: Drawing,
+    powers: Sequence[str],
+    orders: Words,
+    results: Words,
+    dislodged: Words | None = None,
+    refused: Mapping[str, Sequence[Refused]] | None = None,
+) -> str:
+    """All orders of a phase as one group, ``<g class="orders">``. Arguments as for `board_svg`."""
+    read = read_orders(orders, results)
+    waiting = {piece for pieces in (dislodged or {}).values() for piece in pieces}
+    drawn = [_drawn(drawing, powers, order, read, order.piece in waiting) for order in read]
+    drawn += [_struck(drawing, unit) for unit, words in results.items() if "dislodged" in words]
+    drawn += [_refusal(drawing, *pair) for pairs in (refused or {}).values() for pair in pairs]
+    return "\n".join(['<g class="orders" fill="none" stroke-linecap="round">', *filter(None, drawn), "</g>"])
+
+
+def read_orders(orders: Words, results: Words) -> list[ReadOrder]:
+    """The orders that have a unit, those first that lie below others."""
+    found = [read_order(text, power, results) for power, texts in orders.items() for text in texts]
+    return sorted((order for order in found if order), key=lambda order: LAYERS.index(order.kind))
+
+
+def read_order(text: str, power: str, results: Words) -> ReadOrder | None:
+    """An order taken apart; None for orders without a unit (WAIVE, GIVE)."""
+    words = text.split()
+    if len(words) < 3 or words[2] not in KINDS:
+        return None
+    piece, kind, rest = " ".join(words[:2]), KINDS[words[2]], words[3:]
+    other = " ".join(rest[:2]) if kind in ("support", "convoy") else ""
+    goals = rest[3:] if other else rest
+    return ReadOrder(text, power, kind, piece, other, goals[0] if goals else "", tuple(results.get(piece, ())))
+
+
+def _drawn(drawing: Drawing, powers: Sequence[str], order: ReadOrder, orders: Sequence[ReadOrder], waits: bool) -> str:
+    start = unit_place(drawing, order.piece, waits)
+    if order.kind == "build":
+        return _group(order, unit_mark(drawing, powers, order.power, order.piece, kind="built") + marks.plus(start))
+    if order.kind == "disband":
+        return _group(order, marks.disband(start))
+    if order.kind == "hold":
+        return _group(order, marks.hold(start, order.outcome))
+    if order.kind == "convoy":
+        return _group(order, marks.convoy(start, order.outcome))
+    if order.kind == "support":
+        return _group(order, marks.support(_support_line(drawing, order, start, orders), order.outcome))
+    return _group(order, marks.arrow(_way(drawing, order, start, orders), order.outcome))
+
+
+def _group(order: ReadOrder, drawn: str) -> str:
+    words = f"{order.text}: {', '.join(order.results) or 'succeeds'}"
+    head = f'<g class="order {order.kind} {order.outcome}" id="o-{order.piece[2:5]}" stroke="{RESULTS[order.outcome]}">'
+    return f"{head}<title>{fit(words)}</title>{drawn}</g>"
+
+
+def _way(drawing: Drawing, order: ReadOrder, start: Point, orders: Sequence[ReadOrder]) -> Curve:
+    """Where a unit moves: past the fleets that convoy it, if any do."""
+    end = drawing.place(order.goal)
+    fleets = [
+        drawing.place(fleet.piece[2:])
+        for fleet in orders
+        if fleet.kind == "convoy" and (fleet.other, fleet.goal) == (order.piece, order.goal)
+    ]
+    if fleets:
+        return through([start, *_in_sequence(start, fleets), end])
+    others = [drawing.place(other.piece[2:]) for other in orders if other.piece != order.piece]
+    return bowed(start, end, [other for other in others if other != end])
+
+
+def _in_sequence(start: Point, places: list[Point]) -> list[Point]:
+    """The places from nearest to nearest."""
+    left, sequence, here = list(places), [], start
+    while left:
+        here = min(left, key=lambda spot: (spot[0] - here[0]) ** 2 + (spot[1] - here[1]) ** 2)
+        left.remove(here)
+        sequence.append(here)
+    return sequence
+
+
+def _support_line(drawing: Drawing, order: ReadOrder, start: Point, orders: Sequence[ReadOrder]) -> Curve:
+    """To the unit that is to hold, or to the middle of the way that the other unit is to move."""
+    place = drawing.place(order.other[2:])
+    if not order.goal:
+        return straight(start, place).trimmed(CLEAR, CLEAR + 2)
+    moved = next((o for o in orders if o.kind == "move" and (o.piece, o.goal) == (order.other, order.goal)), None)
+    way = _way(drawing, moved, place, orders) if moved else bowed(place, drawing.place(order.goal))
+    return straight(start, way.halfway).trimmed(CLEAR, 4)
+
+
+def _struck(drawing: Drawing, unit: str) -> str:
+    title = f"<title>{fit(unit)} is dislodged</title>"
+    colour = RESULTS["dislodged"]
+    return f'<g class="dislodged-mark" stroke="{colour}">{title}{marks.struck(drawing.place(unit[2:]))}</g>'
+
+
+def _refusal(drawing: Drawing, text: str, reason: str) -> str:
+    """A mark beside the unit whose order was not legal; none if the text names no place."""
+    words = text.split()
+    place = words[1].upper() if len(words) > 1 else ""
+    if place[:3] not in drawing.provinces:
+        return ""
+    x, y = drawing.place(place)
+    title = fit(f"refused: {text}: {reason}")
+    return f'<g class="refused"><title>{title}</title>{marks.refusal((x - 11, y - 11))}</g>'

@@ -1,0 +1,95 @@
+"""Where everything of a board is drawn: areas, labels, units, centres. Plain values without a word of SVG but paths.
+
+Lengths are in the units of the drawing's view box, y pointing down.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+Point = tuple[float, float]
+
+KINDS = {"land": "land", "coast": "coast", "port": "coast", "sea": "water"}
+UNIT = 22.0  # width and height of the box around a unit
+DISLODGED = 0.8  # size of a dislodged unit, of a unit's
+
+
+@dataclass(frozen=True)
+class DrawnProvince:
+    """One province on a drawing.
+
+    Attributes:
+        name, long_name: "PAR", "Paris".
+        kind: "land", "coast" or "water".
+        area: SVG path data of its area.
+        strait: SVG path data of water that belongs to it, drawn in the colour of water; "" for most.
+        text: what its label says.
+        label: middle of the label's baseline.
+        label_size: font size of the label.
+        unit: middle of a unit's box.
+        dislodged: middle of the box of a unit that was dislodged and has not retreated yet.
+        center: middle of the mark of its supply centre, if it has one.
+        coasts: location -> middle of the box of a fleet at this coast ("STP/NC"), for provinces with several.
+    """
+
+    name: str
+    long_name: str
+    kind: str
+    area: str
+    strait: str
+    text: str
+    label: Point
+    label_size: float
+    unit: Point
+    dislodged: Point
+    center: Point | None
+    coasts: Mapping[str, Point]
+
+
+@dataclass(frozen=True)
+class Edge:
+    """Two provinces that a line joins, on drawings without areas that touch.
+
+    Attributes:
+        a, b: the provinces.
+        start, end: where the line goes.
+        kind: "land" if armies can pass, "water" if only fleets can.
+    """
+
+    a: str
+    b: str
+    start: Point
+    end: Point
+    kind: str
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A board as it is drawn.
+
+    Attributes:
+        name: the board's name.
+        width, height: of the view box, whose corner is (0, 0).
+        provinces: name -> province, sorted by name.
+        edges: lines between provinces; none where areas touch.
+        impassable, open_water: SVG path data of land and water that are nobody's province.
+        shores: SVG path data of all land, roughly.
+        land_borders, sea_borders: SVG path data of the lines between two provinces of land, and of water.
+    """
+
+    name: str
+    width: float
+    height: float
+    provinces: Mapping[str, DrawnProvince]
+    edges: tuple[Edge, ...] = ()
+    impassable: str = ""
+    open_water: str = ""
+    shores: str = ""
+    land_borders: str = ""
+    sea_borders: str = ""
+
+    def place(self, location: str) -> Point:
+        """The middle of the box of a unit at this location ("PAR", "STP/NC")."""
+        province = self.provinces[location[:3]]
+        return province.coasts.get(location, province.unit)
