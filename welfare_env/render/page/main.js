@@ -1,0 +1,15 @@
+// Puts the page together. The first phase is shown, or the one that the link names.
+
+const startHeader = () => {
+  byId("about").textContent = game.about;
+  for (const [name, value] of game.measures) byId("measures").append(el("div", {}, el("dt", {}, name), el("dd", {}, value)));
+};
+
+startHeader();
+startBoard();
+startTimeline();
+startPanels();
+startCharts();
+startAttacks();
+if (!followLink()) show(0, false);
+openTab(PHASES.some((phase) => phase.messages.length) ? "messages" : "orders");
