@@ -1,0 +1,86 @@
+"""Colours and letters of powers, and the colours of everything else on a board.
+
+The seven great powers have colours of Okabe and Ito's, which colour-blind readers tell apart, near the traditional
+ones; further powers have Kelly's colours of maximum contrast (1965). A letter on each unit says the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os.path import commonprefix
+
+GREAT_POWERS = {
+    "AUSTRIA": "#d55e00",
+    "ENGLAND": "#0072b2",
+    "FRANCE": "#56b4e9",
+    "GERMANY": "#4d4d4d",
+    "ITALY": "#009e73",
+    "RUSSIA": "#cc79a7",
+    "TURKEY": "#f0e442",
+}
+OTHERS = (
+    *GREAT_POWERS.values(),
+    *("#875692", "#c2b280", "#be0032", "#8db600", "#604e97", "#f99379", "#882d17", "#a1caf1", "#f38400", "#654522"),
+    *("#b3446c", "#848482", "#2b3d26"),
+)
+
+# On paper: fills of areas, and the lines around them.
+LAND, WATER, STRAIT, IMPASSABLE = "#f5eedc", "#d3e5f0", "#bcd7e7", "#dad7cf"
+COAST_LINE, LAND_LINE, SEA_LINE, SHALLOWS = "#566472", "#9a8b6f", "#7fa6c2", "#bfd9e8"
+INK, SEA_INK, PAPER = "#33302a", "#35618a", "#ffffff"
+
+# Of orders, by their result. Line patterns and ends say the same as the colours.
+RESULTS = {
+    "success": "#14532d",
+    "bounce": "#c2410c",
+    "cut": "#7e22ce",
+    "void": "#6b7280",
+    "no-convoy": "#0e7490",
+    "disrupted": "#a21caf",
+    "disband": "#c1121f",
+    "dislodged": "#c1121f",
+}
+
+
+def power_colours(powers: Sequence[str]) -> dict[str, str]:
+    """Power -> its colour as "#rrggbb"."""
+    taken = {GREAT_POWERS[power] for power in powers if power in GREAT_POWERS}
+    free = [colour for colour in OTHERS if colour not in taken]
+    others = [power for power in powers if power not in GREAT_POWERS]
+    given = {power: free[number % len(free)] for number, power in enumerate(others)}
+    return {power: GREAT_POWERS.get(power) or given[power] for power in powers}
+
+
+def power_letters(powers: Sequence[str]) -> dict[str, str]:
+    """Power -> the shortest mark that no other power has: a letter; two letters where first letters agree."""
+    start = len(commonprefix(list(powers))) if len(powers) > 1 else 0
+    rests = {power: power[start:] or power for power in powers}
+    longest = max(map(len, rests.values()), default=1)
+    for size in range(1, longest + 1):
+        marks = {power: rest[:size] for power, rest in rests.items()}
+        if len(set(marks.values())) == len(marks):
+            return {power: mark if size == 1 else mark.title() for power, mark in marks.items()}
+    return rests
+
+
+def mixed(colour: str, other: str, share: float) -> str:
+    """`share` of a colour in another, as "#rrggbb"."""
+    pairs = zip(channels(colour), channels(other), strict=True)
+    return "#" + "".join(f"{round(share * a + (1 - share) * b):02x}" for a, b in pairs)
+
+
+def ink_on(colour: str) -> str:
+    """Black or white, whichever contrasts more with a colour (WCAG 2.2, relative luminance)."""
+    light = luminance(colour)
+    return "#ffffff" if 1.05 / (light + 0.05) > (light + 0.05) / 0.05 else "#000000"
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance of a colour, 0 to 1 (WCAG 2.2)."""
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in (v / 255 for v in channels(colour))]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def channels(colour: str) -> tuple[int, int, int]:
+    """Red, green and blue of "#rrggbb", 0 to 255."""
+    return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)

@@ -1,0 +1,53 @@
+"""A phase of a game as a picture."""
+
+from __future__ import annotations
+
+from welfare_env.game.game import Game
+from welfare_env.game.position import Position
+from welfare_env.render.drawing import drawing_of
+from welfare_env.render.svg import board_svg
+
+
+def phase_svg(game: Game, number: int | None = None) -> str:
+    """A phase of a game as SVG.
+
+    Args:
+        number: which phase of `game.history`, with its orders and their results; negative ones count from the end.
+            Without it, the current position.
+
+    Raises:
+        IndexError: the game has not played that many phases.
+    """
+    if number is None:
+        return _drawn(game, game.position)
+    record = game.history[number]
+    return _drawn(
+        game,
+        record.position,
+        orders=record.orders,
+        results=record.results,
+        refused={power: [(v.order, v.reason) for v in void] for power, void in record.void.items()},
+    )
+
+
+def _drawn(game: Game, position: Position, **orders: dict) -> str:
+    return board_svg(
+        drawing_of(game.board),
+        game.powers,
+        position.units,
+        position.centers,
+        influence=position.influence,
+        dislodged={power: tuple(units) for power, units in position.dislodged.items()},
+        title=f"{position.phase} on {game.board.name}",
+        notes=_notes(game, position),
+        **orders,
+    )
+
+
+def _notes(game: Game, position: Position) -> dict[str, str]:
+    """Power -> its centres, units and welfare points."""
+    welfare = {power: f", {points} WP" for power, points in position.welfare.items()} if game.rules.is_welfare else {}
+    return {
+        power: f"{len(position.centers[power])} SC, {len(position.units[power])} units{welfare.get(power, '')}"
+        for power in game.powers
+    }

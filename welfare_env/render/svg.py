@@ -1,0 +1,223 @@
+"""A board at one moment as SVG. Pure functions of plain values: no game is asked anything.
+
+A picture has three layers, each a function of its own, so that a page can draw the map once and change the others:
+
+* `map_layer`: areas (id ``p-PAR``), lines, labels and centres (id ``c-PAR``);
+* `units_layer` (`welfare_env.render.units`): units (id ``u-PAR``);
+* `orders_layer` (`welfare_env.render.orders`): arrows with their results.
+
+Colours stand in attributes, which any style sheet overrides; powers have the classes ``power-0``, ``power-1`` ...
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+
+from welfare_env.render.orders import Refused, orders_layer
+from welfare_env.render.palette import (
+    COAST_LINE,
+    IMPASSABLE,
+    INK,
+    LAND,
+    LAND_LINE,
+    PAPER,
+    SEA_INK,
+    SEA_LINE,
+    SHALLOWS,
+    STRAIT,
+    WATER,
+    ink_on,
+    mixed,
+    power_colours,
+    power_letters,
+)
+from welfare_env.render.places import Drawing, DrawnProvince
+from welfare_env.render.units import units_layer
+
+FONT = "DejaVu Sans, Verdana, Helvetica, Arial, sans-serif"
+HEADER = 34.0  # height of the line with the title
+LEGEND_LINE = 26.0  # height of a line of the legend
+LEGEND_ITEM = 240.0  # width of a power in the legend
+CENTER_TINT, INFLUENCE_TINT = 0.45, 0.18  # shares of a power's colour in the areas it owns, and last passed through
+
+Words = Mapping[str, Sequence[str]]  # power, or unit -> words
+
+
+def board_svg(
+    drawing: Drawing,
+    powers: Sequence[str],
+    units: Words,
+    centers: Words,
+    *,
+    influence: Words | None = None,
+    dislodged: Words | None = None,
+    orders: Words | None = None,
+    results: Words | None = None,
+    refused: Mapping[str, Sequence[Refused]] | None = None,
+    title: str = "",
+    notes: Mapping[str, str] | None = None,
+) -> str:
+    """One moment of a game as a picture of its own.
+
+    Args:
+        powers: all powers, in the board's order, which decides their colours.
+        units, centers, influence: power -> its units, its centres, the provinces it was the last to occupy.
+        dislodged: power -> its units that wait for a retreat.
+        orders: power -> its orders in this phase ("A PAR - BUR").
+        results: unit -> the results of its order, as in `PhaseRecord.results`; empty for success.
+        refused: power -> (order, reason) of orders that were not legal.
+        title: a line above the map.
+        notes: power -> what the legend says of it, e.g. "5 centres"; without it there is no legend.
+    """
+    legend = _legend(drawing, powers, notes) if notes else ""
+    top = HEADER if title else 0
+    height = drawing.height + top + _legend_height(drawing, powers) * bool(notes)
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 {-top:g} {drawing.width:g} {height:g}" role="img" '
+        f'class="board" font-family="{FONT}">',
+        f"<title>{escape(title or drawing.name)}</title>",
+        f'<rect class="paper" y="{-top:g}" width="{drawing.width:g}" height="{height:g}" fill="{PAPER}"/>',
+        map_layer(drawing, powers, centers, influence),
+        orders_layer(drawing, powers, orders or {}, results or {}, dislodged, refused),
+        units_layer(drawing, powers, units, dislodged),
+        _header(drawing, title) if title else "",
+        legend,
+        "</svg>",
+    ]
+    return "\n".join(part for part in parts if part) + "\n"
+
+
+def map_layer(
+    drawing: Drawing, powers: Sequence[str] = (), centers: Words | None = None, influence: Words | None = None
+) -> str:
+    """The map without units: ``<g class="map">``. Areas with an owner have its class (``power-2``) and tint."""
+    owners = _owners(powers, centers)
+    passed = {place: power for place, power in _owners(powers, influence).items() if place not in owners}
+    fills = _fills(powers, owners, CENTER_TINT) | _fills(powers, passed, INFLUENCE_TINT)
+    water = [p for p in drawing.provinces.values() if p.kind == "water"]
+    land = [p for p in drawing.provinces.values() if p.kind != "water"]
+    parts = [
+        '<g class="map" stroke-linejoin="round">',
+        f'<rect class="sea" width="{drawing.width:g}" height="{drawing.height:g}" fill="{WATER}"/>',
+        _edges(drawing),
+        f'<g class="waters" fill="{WATER}">',
+        *(_area(p, "") for p in water),
+        "</g>",
+        _line("sea-borders", drawing.sea_borders, SEA_LINE, 1, ' stroke-dasharray="5 3"'),
+        "" if drawing.edges else f'<use class="shallows" href="#lands" stroke="{SHALLOWS}" stroke-width="8"/>',
+        _filled("impassable", drawing.impassable, IMPASSABLE),
+        f'<g fill="{LAND}" stroke="{COAST_LINE}" stroke-width="1.2"><g id="lands">',
+        *(_area(p, fills.get(p.name, "")) for p in land),
+        "</g></g>",
+        _filled("straits", "".join(p.strait for p in land), STRAIT),
+        _line("land-borders", drawing.land_borders, LAND_LINE, 1.3),
+        *(_labels(drawing)),
+        *(_center(p, powers, owners) for p in drawing.provinces.values() if p.center),
+        "</g>",
+    ]
+    return "\n".join(part for part in parts if part)
+
+
+def _owners(powers: Sequence[str], held: Words | None) -> dict[str, str]:
+    return {place: power for power in powers for place in (held or {}).get(power, ())}
+
+
+def _fills(powers: Sequence[str], owners: Mapping[str, str], share: float) -> dict[str, str]:
+    """Province -> class and fill of its area."""
+    colours = power_colours(powers)
+    return {
+        place: f' class="power-{powers.index(power)}" fill="{mixed(colours[power], LAND, share)}"'
+        for place, power in owners.items()
+    }
+
+
+def _area(province: DrawnProvince, owner: str) -> str:
+    return f'<path id="p-{province.name}"{owner} d="{province.area}"><title>{_named(province)}</title></path>'
+
+
+def _named(province: DrawnProvince) -> str:
+    return escape(f"{province.long_name} ({province.name})")
+
+
+def _line(name: str, path: str, colour: str, width: float, more: str = "") -> str:
+    if not path:
+        return ""
+    return f'<path class="{name}" d="{path}" fill="none" stroke="{colour}" stroke-width="{width:g}"{more}/>'
+
+
+def _filled(name: str, path: str, colour: str) -> str:
+    return f'<path class="{name}" d="{path}" fill="{colour}" stroke="{COAST_LINE}" stroke-width="1"/>' if path else ""
+
+
+def _edges(drawing: Drawing) -> str:
+    """The lines between provinces of a board that is drawn as a graph."""
+    if not drawing.edges:
+        return ""
+    paths = {"land": "", "water": ""}
+    for edge in drawing.edges:
+        (x, y), (u, v) = (drawing.provinces[name].unit for name in (edge.a, edge.b))
+        paths[edge.kind] += f"M{x:g} {y:g}L{u:g} {v:g}"
+    return _line("passage water", paths["water"], SEA_LINE, 2) + _line("passage land", paths["land"], LAND_LINE, 3)
+
+
+def _labels(drawing: Drawing) -> list[str]:
+    groups = []
+    for name, kinds, ink, style in (
+        ("land-labels", ("land", "coast"), INK, ""),
+        ("water-labels", ("water",), SEA_INK, ' font-style="italic"'),
+    ):
+        texts = [_label(p) for p in drawing.provinces.values() if p.kind in kinds]
+        head = f'<g class="{name}" fill="{ink}" text-anchor="middle" font-size="12" pointer-events="none"{style}>'
+        groups += [head, *texts, "</g>"]
+    return groups
+
+
+def _label(province: DrawnProvince) -> str:
+    size = f' font-size="{province.label_size:g}"' if province.label_size != 12 else ""
+    return f'<text x="{province.label[0]:g}" y="{province.label[1]:g}"{size}>{escape(province.text)}</text>'
+
+
+def _center(province: DrawnProvince, powers: Sequence[str], owners: Mapping[str, str]) -> str:
+    """The mark of a supply centre: a dot in the owner's colour."""
+    if province.center is None:
+        return ""
+    owner = owners.get(province.name)
+    colour = power_colours(powers)[owner] if owner else PAPER
+    number = f" power-{powers.index(owner)}" if owner else ""
+    (x, y), name = province.center, province.name
+    return (
+        f'<circle id="c-{name}" class="center{number}" cx="{x:g}" cy="{y:g}" r="3.4" fill="{colour}" '
+        f'stroke="{INK}" stroke-width="1.4"/>'
+    )
+
+
+def _header(drawing: Drawing, title: str) -> str:
+    """The title on paper that also covers what lines stick out of the map."""
+    paper = f'<rect class="paper" y="{-HEADER:g}" width="{drawing.width:g}" height="{HEADER:g}" fill="{PAPER}"/>'
+    return f'{paper}<text class="title" x="12" y="-11" font-size="19" fill="{INK}">{escape(title)}</text>'
+
+
+def _legend(drawing: Drawing, powers: Sequence[str], notes: Mapping[str, str]) -> str:
+    """Below the map: every power's colour, letter and note."""
+    colours, letters = power_colours(powers), power_letters(powers)
+    abreast = _abreast(drawing)
+    lines = ['<g class="legend" font-size="13">']
+    for number, power in enumerate(powers):
+        x, y = 12 + LEGEND_ITEM * (number % abreast), drawing.height + 6 + LEGEND_LINE * (number // abreast)
+        words = f"{power.title()} {notes.get(power, '')}".strip()
+        lines.append(
+            f'<rect class="power-{number}" x="{x:g}" y="{y:g}" width="20" height="18" rx="3" fill="{colours[power]}"/>'
+            f'<text x="{x + 10:g}" y="{y + 13.5:g}" text-anchor="middle" fill="{ink_on(colours[power])}">'
+            f"{escape(letters[power])}</text>"
+            f'<text x="{x + 27:g}" y="{y + 13.5:g}" fill="{INK}">{escape(words)}</text>'
+        )
+    return "\n".join([*lines, "</g>"])
+
+
+def _abreast(drawing: Drawing) -> int:
+    return max(1, int((drawing.width - 12) // LEGEND_ITEM))
+
+
+def _legend_height(drawing: Drawing, powers: Sequence[str]) -> float:
+    return LEGEND_LINE * -(-len(powers) // _abreast(drawing)) + 6

@@ -1,0 +1,76 @@
+"""Units as SVG: an army is a shield, a fleet a hull with a mast, each in its power's colour and with its letter."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+
+from welfare_env.render.palette import ink_on, power_colours, power_letters
+from welfare_env.render.places import DISLODGED, Drawing, Point
+
+SHAPES = {
+    "A": "M-8.5-9.5h17v9.5c0 5-4 8-8.5 10c-4.5-2-8.5-5-8.5-10z",
+    "F": "M-10-2.5h9v-7.5l7.5 5.5l-6 2h9.500l-4 12h-12z",
+}
+LOOK = (
+    'stroke="#222222" stroke-width="1.2" stroke-linejoin="round" font-size="11" font-weight="bold" text-anchor="middle"'
+)
+LETTER_BASE = {"A": 3.5, "F": 7.0}  # baseline of the letter
+UNIT_NAMES = {"A": "Army", "F": "Fleet"}
+
+
+def units_layer(
+    drawing: Drawing,
+    powers: Sequence[str],
+    units: Mapping[str, Sequence[str]],
+    dislodged: Mapping[str, Sequence[str]] | None = None,
+) -> str:
+    """All units of a moment as one group: ``<g class="units">``, each unit a group with the id ``u-PAR``.
+
+    A dislodged unit is smaller, beside its province's middle, and its id is ``u-PAR-dislodged``.
+    """
+    lines = [f'<g class="units" {LOOK}>']
+    for power, pieces in units.items():
+        lines += [unit_mark(drawing, powers, power, piece) for piece in pieces]
+    for power, pieces in (dislodged or {}).items():
+        lines += [unit_mark(drawing, powers, power, piece, dislodged=True) for piece in pieces]
+    return "\n".join([*lines, "</g>"])
+
+
+def unit_mark(
+    drawing: Drawing, powers: Sequence[str], power: str, piece: str, dislodged: bool = False, kind: str = "unit"
+) -> str:
+    """One unit ("A PAR") at its place.
+
+    Args:
+        kind: the first of its classes; "built" draws it with a broken outline.
+    """
+    x, y = unit_place(drawing, piece, dislodged)
+    number, colour = powers.index(power), power_colours(powers)[power]
+    classes = f"{kind} {'army' if piece[0] == 'A' else 'fleet'} power-{number}" + " dislodged" * dislodged
+    size = f" scale({DISLODGED})" if dislodged else ""
+    ink = ink_on(colour)
+    letters = power_letters(powers)[power]
+    name = "" if kind == "built" else f' id="u-{piece[2:5]}{"-dislodged" if dislodged else ""}"'
+    edge = ' stroke="#c1121f" stroke-width="2"' if dislodged else ""
+    edge = ' stroke-dasharray="3 2"' if kind == "built" else edge
+    return (
+        f'<g{name} class="{classes}" transform="translate({x:g} {y:g}){size}" fill="{colour}"{edge}>'
+        f"<title>{escape(_told(drawing, power, piece, dislodged))}</title>"
+        f'<path d="{SHAPES[piece[0]]}"/>'
+        f'<text y="{LETTER_BASE[piece[0]]}" fill="{ink}" stroke="none"{_narrow(letters)}>{escape(letters)}</text></g>'
+    )
+
+
+def unit_place(drawing: Drawing, piece: str, dislodged: bool = False) -> Point:
+    """Middle of the box of a unit ("F STP/NC")."""
+    return drawing.provinces[piece[2:5]].dislodged if dislodged else drawing.place(piece[2:])
+
+
+def _told(drawing: Drawing, power: str, piece: str, dislodged: bool) -> str:
+    place = drawing.provinces[piece[2:5]].long_name + piece[5:].lower().replace("/", ", ")
+    return f"{UNIT_NAMES[piece[0]]} of {power.title()} in {place} ({piece[2:]}){', dislodged' if dislodged else ''}"
+
+
+def _narrow(letters: str) -> str:
+    return f' font-size="{max(4, 15 - 4 * len(letters))}"' if len(letters) > 1 else ""
