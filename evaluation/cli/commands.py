@@ -17,6 +17,7 @@ from evaluation.cli import experiments, store_commands
 from evaluation.cli.console import errors_told, print_json, table_console
 from evaluation.cli.cross_play import cross_play
 from evaluation.cli.options import CORES, GameOptions, Json, Kept, Processes, RunOptions, Seed, Store, TableOptions
+from evaluation.cli.replays import replay
 from evaluation.experiments.deviators import read_deviators
 from evaluation.experiments.exploitability import resolve_coalitions
 from evaluation.measures.lm_usage import LMUsage, usage_table
@@ -251,6 +252,7 @@ def messages(
             print(f"{store} holds no games yet")
 
 
+app.command("replay")(replay)
 app.command("experiment")(experiments.experiment)
 app.command("plot")(experiments.plot)
 

@@ -155,13 +155,22 @@ def save_record(record: dict[str, Any], path: str | os.PathLike[str]) -> None:
     Raises:
         RecordError: the file cannot be written.
     """
+    save_text(json.dumps(record, ensure_ascii=False), path)
+
+
+def save_text(text: str, path: str | os.PathLike[str]) -> None:
+    """Write a text to a file as UTF-8: whole, or not at all.
+
+    Raises:
+        RecordError: the file cannot be written.
+    """
     target = _path(path)
     draft = target.with_name(f".{target.name[:40]}.{os.getpid()}.draft")
     try:
         if target.exists() and not target.is_file():  # a folder, or a device or pipe, which would be replaced
             raise RecordError(f"cannot write {str(target)!r:.300}: it is not a regular file")
         with open(draft, "w", encoding="utf-8") as file:
-            json.dump(record, file, ensure_ascii=False)
+            file.write(text)
             file.flush()
             os.fsync(file.fileno())
         os.replace(draft, target)

@@ -69,14 +69,13 @@ def events(phases: Sequence[Phase]) -> list[Event]:
 
 
 def _first_attacks(phases: Sequence[Phase]) -> Iterator[Event]:
-    """The first attack of each power on each other one."""
-    seen = set()
+    """The first attack of all, and the first of each power."""
+    seen: set[str] = set()
     for attack in attacks(phases):
-        pair = attack.attacker, attack.victim
-        if pair not in seen:
-            kind, told = ("attack", "for the first time") if seen else ("first attack", "as the first of all")
-            yield Event(attack.phase, kind, f"{pair[0]} attacks {pair[1]} {told}: {attack.order}")
-        seen.add(pair)
+        if attack.attacker not in seen:
+            kind, told = ("attack", "its first attack") if seen else ("first attack", "the first attack of all")
+            yield Event(attack.phase, kind, f"{attack.attacker} against {attack.victim}, {told}: {attack.order}")
+        seen.add(attack.attacker)
 
 
 def _thefts(phases: Sequence[Phase]) -> Iterator[Event]:

@@ -10,7 +10,8 @@ import base64
 import functools
 import hashlib
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from html import escape
 from importlib import resources
 from typing import Any
@@ -18,9 +19,10 @@ from typing import Any
 from welfare_env.board.board import Board
 from welfare_env.render.annotations import NO_ANNOTATIONS, Annotations
 from welfare_env.render.drawing import drawing_of
+from welfare_env.render.events import Phase
 from welfare_env.render.orders import orders_layer
-from welfare_env.render.palette import ink_on, power_colours, power_letters
-from welfare_env.render.places import Drawing
+from welfare_env.render.palette import RESULTS, ink_on, power_colours, power_letters
+from welfare_env.render.places import UNIT, Drawing
 from welfare_env.render.replay_data import page_data
 from welfare_env.render.svg import board_svg
 from welfare_env.render.units import LETTER_BASE, SHAPES
@@ -28,40 +30,49 @@ from welfare_env.render.units import LETTER_BASE, SHAPES
 SCRIPTS = ("dom", "game", "timeline", "board", "panels", "messages", "charts", "main")  # in this sequence
 
 
-def replay_page(record: Mapping[str, Any], board: Board, version: str, annotations: Annotations = NO_ANNOTATIONS) -> str:
+def replay_page(
+    record: Mapping[str, Any], board: Board, annotations: Annotations = NO_ANNOTATIONS, live: bool = False
+) -> str:
     """The page of a game.
 
     Args:
         record: as `Game.record` gives it.
         board: that it was played on.
-        version: of this package, for the foot of the page.
+        annotations: what it shows besides the game.
+        live: whether the game goes on: the page then begins with its last phase, and looks for a newer one by itself.
     """
     style, script = _style(), _script()
-    data = page_data(record, annotations) | drawn_data(record, board)
-    data["phases"] = [phase | drawn for phase, drawn in zip(data["phases"], data.pop("drawn"), strict=True)]
+    data, looks = page_data(record, annotations), drawn_data(record, board)
+    data |= {"places": looks["places"], "drawing": looks["drawing"], "live": live}
+    for part in ("powers", "phases"):
+        data[part] = [one | drawn for one, drawn in zip(data[part], looks[part], strict=True)]
     parts = {
         "policy": _policy(style, script),
-        "version": escape(version),
         "title": escape(data["title"]),
         "style": style,
         "board": _first_board(record, drawing_of(board)),
         "data": as_json(data),
         "script": script,
     }
-    return _filled(_file("page.html"), parts)
+    page = _filled(_file("page.html"), parts)
+    return page.encode("utf-8", "replace").decode()  # halves of surrogate pairs, outside the JSON
+
+
+def framed(page: str, height: int = 820) -> str:
+    """A page in a frame within another page, e.g. a notebook."""
+    frame = f'width="100%" height="{height}" style="border: 0" title="Replay"'
+    return f'<iframe srcdoc="{escape(page, quote=True)}" {frame}></iframe>'
 
 
 def as_json(data: object) -> str:
-    """JSON that cannot end the element it stands in, nor a line of a script."""
+    """JSON that cannot end the element it stands in, and that can be written as UTF-8 whatever it holds."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    for sign in "<>&\u2028\u2029":
-        text = text.replace(sign, f"\\u{ord(sign):04x}")
-    return text
+    return re.sub("[<>&\u2028\u2029\ud800-\udfff]", lambda sign: f"\\u{ord(sign[0]):04x}", text)
 
 
 def drawn_data(record: Mapping[str, Any], board: Board) -> dict[str, Any]:
     """What the page draws with: places of units, shapes, colours, and every phase's orders as SVG."""
-    drawing = drawing_of(board)
+    drawing, powers = drawing_of(board), list(record["phases"][0]["state"]["units"])
     return {
         "places": {name: province.long_name for name, province in drawing.provinces.items()},
         "drawing": {
@@ -69,15 +80,34 @@ def drawn_data(record: Mapping[str, Any], board: Board) -> dict[str, Any]:
             "dislodged": {name: province.dislodged for name, province in drawing.provinces.items()},
             "shapes": SHAPES,
             "bases": LETTER_BASE,
+            "results": RESULTS,
+            "unit": UNIT,
         },
-        "drawn": [
+        "powers": _signs(powers),
+        "phases": [
             {
                 "influence": phase["state"]["influence"],
-                "drawn": orders_layer(drawing, phase["orders"], phase["results"]),
+                "drawn": orders_layer(drawing, powers, **_ordered(phase)),
             }
             for phase in record["phases"]
         ],
     }
+
+
+def _ordered(phase: Phase) -> dict[str, Any]:
+    """The orders of a phase, as `orders_layer` takes them."""
+    return {
+        "orders": phase["orders"],
+        "results": phase["results"],
+        "dislodged": phase["state"]["retreats"],
+        "refused": {power: [(each["order"], each["reason"]) for each in void] for power, void in phase["void"].items()},
+    }
+
+
+def _signs(powers: Sequence[str]) -> list[dict[str, str]]:
+    """The colour of each power, and the letter on its units with the colour of that."""
+    colours, letters = power_colours(powers), power_letters(powers)
+    return [{"color": colours[power], "ink": ink_on(colours[power]), "letter": letters[power]} for power in powers]
 
 
 def _places(drawing: Drawing) -> dict[str, Any]:

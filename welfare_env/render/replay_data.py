@@ -96,9 +96,7 @@ def _order(text: str, phase: Phase) -> list[Any]:
     return [text, phase["results"].get(" ".join(text.split()[:2]), [])]
 
 
-def _message(
-    message: Mapping[str, Any], phase: str, promises: Mapping[Any, Sequence[MarkedPromise]]
-) -> list[Any]:
+def _message(message: Mapping[str, Any], phase: str, promises: Mapping[Any, Sequence[MarkedPromise]]) -> list[Any]:
     """Round, sender, recipient and text, and the promises in it, if any."""
     where = phase, message["round"], message["sender"], message["recipient"]
     marks = [

@@ -1,6 +1,7 @@
 // The map: drawn once; a step sets owners, units and orders.
 
 const MOTION = matchMedia("(prefers-reduced-motion: reduce)");
+const UNIT_PIXELS = 15, MOST_ENLARGED = 1.45;
 const board = { picture: null, areas: new Map(), centers: new Map(), units: null, orders: null, view: null, whole: null };
 
 const setOwner = (node, power, kind) => {
@@ -37,10 +38,9 @@ const unitMark = (power, name, from) => {
   const title = svg("title", {}, `${named(power)}: ${inWords(unit)}${isDislodged ? ", dislodged" : ""}`);
   const mark = svg("g", { class: `unit${isDislodged ? " dislodged" : ""}` }, title, svg("path", { d: game.drawing.shapes[kind] }), text);
   mark.style.setProperty("--power", colorOf(power));
-  const size = isDislodged ? " scale(0.8)" : "";
-  mark.style.transform = `translate(${x}px, ${y}px)${size}`;
+  mark.style.transform = `translate(${x}px, ${y}px) scale(calc(var(--mark) * ${isDislodged ? 0.8 : 1}))`;
   if (from) {
-    const frames = [{ transform: `translate(${from[0]}px, ${from[1]}px)` }, { transform: mark.style.transform }];
+    const frames = [{ transform: `translate(${from[0]}px, ${from[1]}px) scale(var(--mark))` }, { transform: mark.style.transform }];
     mark.animate(frames, { duration: 420 / timeline.speed, easing: "ease-in-out" });
   }
   return mark;
@@ -77,7 +77,7 @@ const showOrders = (phase) => {
 // Marks one unit's order, and dims the others.
 const pointAt = (unit) => {
   board.orders.classList.toggle("dim", unit !== null);
-  for (const node of board.orders.children) node.classList.toggle("pointed", unit !== null && node.dataset.unit === unit);
+  for (const node of board.orders.children) node.classList.toggle("pointed", unit !== null && node.id === `o-${unit?.slice(2, 5)}`);
 };
 
 const setView = (x, y, width) => {
@@ -88,6 +88,13 @@ const setView = (x, y, width) => {
   board.view = [clamp(x, w - size), clamp(y, h - height), size, height];
   board.picture.setAttribute("viewBox", board.view.map((value) => value.toFixed(1)).join(" "));
   byId("map").classList.toggle("zoomed", size < w);
+  sizeMarks();
+};
+
+// Units are drawn larger where the map is small, as far as there is room between them.
+const sizeMarks = () => {
+  const scale = board.picture.getBoundingClientRect().width / board.view[2];
+  board.picture.style.setProperty("--mark", Math.max(1, Math.min(MOST_ENLARGED, UNIT_PIXELS / (game.drawing.unit * scale))));
 };
 
 const zoom = (factor) => {
@@ -111,6 +118,20 @@ const startDrag = (event) => {
   addEventListener("pointercancel", stop);
 };
 
+// How each result that occurs is drawn: its color, and whether the line is broken.
+const startLegend = () => {
+  const seen = new Set(PHASES.flatMap((phase) => Object.values(phase.orders).flatMap((orders) => orders.map(([, words]) => worst(words)))));
+  for (const [result, words] of Object.entries(RESULTS)) {
+    if (!seen.has(result)) continue;
+    const isFine = result === "success";
+    const line = svg("path", { d: "M1 5h18", "stroke-width": 2.6, ...(isFine ? {} : { "stroke-dasharray": "6 3" }) });
+    const end = svg("path", { d: isFine ? "M18 1l7 4-7 4z" : "M21 1v8", "stroke-width": isFine ? 0 : 2 });
+    const item = el("li", {}, svg("svg", { viewBox: "0 0 26 10", "aria-hidden": "true" }, line, end), words);
+    item.style.setProperty("--result", game.drawing.results[result.replace(" ", "-")]);
+    byId("legend").append(item);
+  }
+};
+
 const startBoard = () => {
   board.picture = byId("map").querySelector("svg");
   board.whole = board.picture.getAttribute("viewBox").split(" ").map(Number);
@@ -118,7 +139,10 @@ const startBoard = () => {
   for (const node of board.picture.querySelectorAll("[id^='c-']")) board.centers.set(node.id.slice(2), node);
   board.units = board.picture.querySelector(".units");
   board.orders = board.picture.querySelector(".orders");
+  document.documentElement.style.setProperty("--ratio", board.whole[2] / board.whole[3]);
   setView(0, 0, board.whole[2]);
+  startLegend();
+  new ResizeObserver(sizeMarks).observe(board.picture);
   byId("zoom-in").addEventListener("click", () => zoom(1.5));
   byId("zoom-out").addEventListener("click", () => zoom(1 / 1.5));
   byId("zoom-reset").addEventListener("click", () => setView(0, 0, board.whole[2]));

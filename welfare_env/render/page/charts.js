@@ -25,13 +25,14 @@ const spread = (ends, gap = 10) => {
   sorted.forEach((end, place) => {
     if (place) end.y = Math.max(end.y, sorted[place - 1].y + gap);
   });
-  const over = sorted.length ? Math.max(0, sorted[sorted.length - 1].y - (HEIGHT - BOTTOM)) : 0;
-  for (const end of sorted) end.y -= over;
+  for (let place = sorted.length - 1, floor = HEIGHT - BOTTOM + 3; place >= 0; place--, floor -= gap) {
+    sorted[place].y = Math.min(sorted[place].y, floor);
+  }
   return sorted;
 };
 
-const grid = (up, most) => {
-  const step = steps(most);
+const grid = (up, most, isWhole) => {
+  const step = isWhole ? Math.max(1, steps(most)) : steps(most);
   const found = [];
   for (let value = 0; value <= most + step / 1000; value += step) {
     const y = up(value), digits = step < 1 ? 1 : 0;
@@ -51,11 +52,11 @@ const years = () => {
   return [...first].filter((_, place) => place % every === 0).map(([year, number]) => svg("text", { x: across(number), y: HEIGHT - 6, class: "tick middle" }, year));
 };
 
-const chart = (title, lines) => {
-  const most = Math.max(1e-9, ...lines.flatMap(({ values }) => values.map((value) => value ?? 0)));
+const chart = (title, lines, isWhole = true) => {
+  const most = Math.max(0, ...lines.flatMap(({ values }) => values.map((value) => value ?? 0))) || 1;
   const up = (value) => HEIGHT - BOTTOM - ((HEIGHT - TOP - BOTTOM) * value) / most;
   const cursor = svg("line", { y1: TOP, y2: HEIGHT - BOTTOM, class: "cursor" });
-  const picture = svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", onclick: (event) => jumpTo(picture, event) }, ...grid(up, most), cursor);
+  const picture = svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", onclick: (event) => jumpTo(picture, event) }, ...grid(up, most, isWhole), cursor);
   const ends = [];
   for (const { name, color, values } of lines) {
     const path = svg("path", { d: lineOf(values, up), class: "line" });
@@ -85,7 +86,7 @@ const startCharts = () => {
   const found = [chart("Supply centers", byPower("centers")), chart("Units", byPower("units"))];
   if (game.welfare) {
     found.push(chart("Welfare points", byPower("welfare")));
-    found.push(chart("Root Nash welfare so far, points a year", [{ name: "all", color: "var(--accent)", values: game.rootNash }]));
+    found.push(chart("Root Nash welfare so far, a year", [{ name: "all", color: "var(--accent)", values: game.rootNash }], false));
   }
   byId("charts").append(...found);
   timeline.onShow.push((phase, number) => {
@@ -103,8 +104,8 @@ const startCharts = () => {
 const attacks = { cells: new Map(), sums: [] };
 
 const startAttacks = () => {
-  const columns = POWERS.map((power) => el("th", { scope: "col" }, swatch(power), el("abbr", { title: named(power) }, power.slice(0, 3))));
-  const head = el("tr", {}, el("th", { scope: "col" }, "attacker \\ victim"), ...columns, el("th", { scope: "col" }, "all"));
+  const columns = POWERS.map((power) => el("th", { scope: "col" }, el("abbr", { title: named(power) }, power.slice(0, 3))));
+  const head = el("tr", {}, el("th", { scope: "col" }, "attacks on"), ...columns, el("th", { scope: "col" }, "all"));
   const body = el("tbody");
   for (const attacker of POWERS) {
     const cells = POWERS.map((victim) => {

@@ -11,5 +11,11 @@ startTimeline();
 startPanels();
 startCharts();
 startAttacks();
-if (!followLink()) show(0, false);
+if (!followLink()) show(game.live ? PHASES.length - 1 : 0, false);
 openTab(PHASES.some((phase) => phase.messages.length) ? "messages" : "orders");
+
+// A game that goes on: whoever looks at its last phase sees the next one as soon as it is there.
+if (game.live) {
+  const start = timeline.number;
+  setInterval(() => timeline.number === start && location.hash === "" && location.reload(), 2000);
+}

@@ -13,10 +13,10 @@ const startStandings = () => {
   standings.rows = POWERS.map((power, index) => {
     const { player, deviates } = game.powers[index];
     const cells = columns.map(() => el("td"));
-    const name = el("th", { scope: "row" }, swatch(power), el("span", { class: "name" }, named(power)));
+    const name = el("div", {}, swatch(power), el("span", { class: "name" }, named(power)));
     if (player) name.append(el("span", { class: "player", title: player }, player));
     if (deviates) name.append(el("span", { class: "tag", title: "Plays something else than the others" }, "deviates"));
-    const row = el("tr", {}, name, ...cells);
+    const row = el("tr", {}, el("th", { scope: "row" }, name), ...cells);
     body.append(row);
     return { row, cells };
   });
@@ -62,7 +62,7 @@ const ordersPanel = (phase) => {
     }
     found.push(el("section", {}, el("h3", {}, swatch(power), named(power)), list));
   }
-  return found.length ? found : [empty(phase.name === "COMPLETED" ? "The game is over." : "Nobody ordered anything.")];
+  return found.length ? [el("div", { class: "columns" }, ...found)] : [empty(phase.name === "COMPLETED" ? "The game is over." : "Nobody ordered anything.")];
 };
 
 const withoutOrder = (phase, power, orders) => {
