@@ -20,8 +20,8 @@ from evaluation.messages.promises import Promise
 from evaluation.play.stored_games import seats
 from welfare_env import Game, RecordError, UnknownAgentError, View
 from welfare_env.game.press import GLOBAL
-from welfare_env.render.annotations import Annotations, Event, MarkedPromise, Reasoning
-from welfare_env.render.events import attacks
+from welfare_env.render.replay.annotations import Annotations, Event, MarkedPromise, Reasoning
+from welfare_env.render.replay.events import attacks
 
 STAGES = {
     "nice": "plays nice",

@@ -40,7 +40,7 @@ from welfare_env.game.view import ORDERS, View
 from welfare_env.rules import Rules
 
 if TYPE_CHECKING:
-    from welfare_env.render.annotations import Annotations
+    from welfare_env.render.replay.annotations import Annotations
 
 MOST_ORDERS = 1000  # of a power in a phase
 LONGEST_REASON = 10_000  # characters of the reason why an order was refused
@@ -479,7 +479,7 @@ class Game(PublicPosition):
         """Write the game as one HTML page with its map, orders, messages and charts. It opens from the disk.
 
         Args:
-            annotations: what the page shows besides, see `welfare_env.render.annotations`.
+            annotations: what the page shows besides, see `welfare_env.render.replay.annotations`.
 
         Raises:
             RecordError: the file cannot be written.
@@ -487,14 +487,14 @@ class Game(PublicPosition):
         saved.save_text(self._page(annotations), path)
 
     def _page(self, annotations: Annotations | None = None) -> str:
-        from welfare_env.render.annotations import NO_ANNOTATIONS
-        from welfare_env.render.replay import replay_page
+        from welfare_env.render.replay.annotations import NO_ANNOTATIONS
+        from welfare_env.render.replay.page import replay_page
 
         return replay_page(self.record(), self.board, annotations or NO_ANNOTATIONS)
 
     def _repr_html_(self) -> str:
         """The page of `replay` in a frame, for notebooks."""
-        from welfare_env.render.replay import framed
+        from welfare_env.render.replay.page import framed
 
         return framed(self._page())
 

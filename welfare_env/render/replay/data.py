@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from welfare_env.render.annotations import Annotations, Event, MarkedPromise, Reasoning
-from welfare_env.render.events import Phase, attacks, events
+from welfare_env.render.replay.annotations import Annotations, Event, MarkedPromise, Reasoning
+from welfare_env.render.replay.events import Phase, attacks, events
 
 SEASONS = {"S": "Spring", "F": "Fall", "W": "Winter"}
 KINDS = {"M": "movement", "R": "retreats", "A": "adjustments"}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from welfare_env.render.annotations import Event
+from welfare_env.render.replay.annotations import Event
 
 Phase = Mapping[str, Any]  # of a record
 
