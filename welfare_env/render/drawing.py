@@ -52,6 +52,6 @@ def _province(board: Board, name: str, data: dict[str, Any]) -> DrawnProvince:
         label_size=drawn["label_size"],
         unit=tuple(drawn["unit"]),
         dislodged=tuple(drawn["dislodged"]),
-        center=tuple(drawn["center"]) if name in board.centers else None,
+        center=tuple(drawn["center"]) if "center" in drawn and name in board.centers else None,
         coasts={place: tuple(spot) for place, spot in data["coasts"].items() if place[:3] == name},
     )

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 Point = tuple[float, float]
 
 KINDS = {"land": "land", "coast": "coast", "port": "coast", "sea": "water"}
-UNIT = 20.0  # width and height of the box around a unit
+UNIT = 22.0  # width and height of the box around a unit
 DISLODGED = 0.8  # size of a dislodged unit, of a unit's
 
 
