@@ -6,6 +6,7 @@ Nothing needs to be installed but Chromium itself (Debian: ``apt install chromiu
 from __future__ import annotations
 
 import base64
+import fcntl
 import json
 import os
 import shutil
@@ -49,24 +50,29 @@ class Browser:
         self._folder = tempfile.mkdtemp(prefix="browser-")
         to_browser, self._write = os.pipe()
         self._read, from_browser = os.pipe()
+        ends = [fcntl.fcntl(end, fcntl.F_DUPFD, 10) for end in (to_browser, from_browser)]  # away from 3 and 4
         flags = (
             f"--headless=new --no-sandbox --disable-gpu --remote-debugging-pipe --no-first-run --mute-audio "
             f"--hide-scrollbars --disable-dev-shm-usage --user-data-dir={self._folder}"
         )
-        self._process = subprocess.Popen(
-            ["/bin/sh", "-c", f"exec {chromium()} {flags} about:blank 3<&{to_browser} 4>&{from_browser}"],
-            pass_fds=(to_browser, from_browser),
+        self._process = subprocess.Popen(  # noqa: S603 (Chromium, with flags of ours)
+            ["/bin/bash", "-c", f"exec {chromium()} {flags} about:blank 3<&{ends[0]} 4>&{ends[1]}"],
+            pass_fds=ends,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        for end in (to_browser, from_browser):
+        for end in (to_browser, from_browser, *ends):
             os.close(end)
         os.set_blocking(self._read, False)
         self._buffer, self._number, self._session = b"", 0, ""
         self.complaints: list[str] = []
         self.requests: list[str] = []
         self._loaded = False
-        self._attach()
+        try:
+            self._attach()
+        except BrowserError:
+            self.__exit__(None, None, None)
+            raise
         return self
 
     def __exit__(
@@ -180,9 +186,9 @@ class Browser:
         if event == "Page.loadEventFired":
             self._loaded = True
         elif event == "Runtime.exceptionThrown":
-            self.complaints.append(json.dumps(params["exceptionDetails"])[:600])
+            self.complaints.append(str(params["exceptionDetails"].get("exception", {}).get("description"))[:300])
         elif event == "Runtime.consoleAPICalled" and params["type"] in ("error", "warning", "assert"):
-            self.complaints.append(json.dumps(params["args"])[:600])
+            self.complaints.append(json.dumps(params["args"])[:300])
         elif event == "Log.entryAdded" and params["entry"]["level"] in ("error", "warning"):
             self.complaints.append(params["entry"]["text"])
         elif event == "Network.requestWillBeSent" and params["documentURL"] != params["request"]["url"]:

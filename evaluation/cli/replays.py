@@ -9,7 +9,6 @@ import typer
 
 from evaluation.cli.console import errors_told
 from evaluation.cli.options import Kept
-from evaluation.checks import EvaluationError
 from evaluation.play.store import DEFAULT_PATH
 from evaluation.play.stored_games import saved_games
 from evaluation.report.replays import annotations_of
@@ -25,7 +24,7 @@ def replay(
         typer.Option("--map", help="The map, where the game was played on a .map file.", show_default="the game's"),
     ] = None,
 ) -> None:
-    """Write a game as one HTML page: map, orders, messages, promises, charts. It opens from the disk, in any browser."""
+    """Write a game as one HTML page: map, orders, messages, promises, charts. Any browser opens it from the disk."""
     with errors_told():
         print(write_replay(game, out, store, map_file))
 

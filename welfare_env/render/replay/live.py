@@ -10,7 +10,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 from welfare_env.render.played import PlayedGame
-from welfare_env.render.replay.annotations import NO_ANNOTATIONS
 from welfare_env.render.replay.page import replay_page
 
 
@@ -18,24 +17,22 @@ class LivePage:
     """The page of an environment's game. While the game goes on, an open page looks for the newest by itself.
 
     Where there is no screen, nothing is opened: the path is printed once.
+
+    Args:
+        write: puts a text into a file.
     """
 
-    def __init__(self) -> None:
-        self.path: Path | None = None
+    def __init__(self, write: Callable[[str, Path], None]) -> None:
+        self._write = write
+        self._path: Path | None = None
 
-    def show(self, game: PlayedGame, write: Callable[[str, Path], None]) -> Path:
-        """Write the page as the game is now, and open it the first time.
-
-        Args:
-            write: puts a text into a file.
-        """
-        is_new = self.path is None
-        path = self.path or Path(tempfile.mkdtemp(prefix="welfare-env-")) / "game.html"
-        write(replay_page(game.record(), game.board, NO_ANNOTATIONS, live=not game.is_done), path)
-        self.path = path
-        if is_new and not (_has_screen() and webbrowser.open(path.as_uri())):
+    def show(self, game: PlayedGame) -> None:
+        """Write the page as the game is now, and open it the first time."""
+        path = self._path or Path(tempfile.mkdtemp(prefix="welfare-env-")) / "game.html"
+        self._write(replay_page(game.record(), game.board, live=not game.is_done), path)
+        if self._path is None and not (_has_screen() and webbrowser.open(path.as_uri())):
             print(f"the game is at {path}")
-        return path
+        self._path = path
 
 
 def _has_screen() -> bool:

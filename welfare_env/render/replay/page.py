@@ -17,13 +17,13 @@ from importlib import resources
 from typing import Any
 
 from welfare_env.board.board import Board
-from welfare_env.render.replay.annotations import NO_ANNOTATIONS, Annotations
 from welfare_env.render.drawing import drawing_of
-from welfare_env.render.replay.events import Phase
 from welfare_env.render.orders import orders_layer
 from welfare_env.render.palette import RESULTS, ink_on, power_colours, power_letters
 from welfare_env.render.places import UNIT, Drawing
+from welfare_env.render.replay.annotations import NO_ANNOTATIONS, Annotations
 from welfare_env.render.replay.data import page_data
+from welfare_env.render.replay.events import Phase
 from welfare_env.render.svg import board_svg
 from welfare_env.render.units import LETTER_BASE, SHAPES
 

@@ -66,7 +66,7 @@ const chart = (title, lines, isWhole = true) => {
     if (last >= 0) ends.push({ name, color, y: up(values[last]) + 3 });
   }
   for (const { name, color, y } of lines.length > 1 ? spread(ends) : []) {
-    const label = svg("text", { x: WIDTH - RIGHT + 5, y, class: "end-label" }, name.slice(0, 3));
+    const label = svg("text", { x: WIDTH - RIGHT + 5, y, class: "end-label" }, short(name));
     label.style.setProperty("--power", color);
     picture.append(label);
   }
@@ -104,7 +104,7 @@ const startCharts = () => {
 const attacks = { cells: new Map(), sums: [] };
 
 const startAttacks = () => {
-  const columns = POWERS.map((power) => el("th", { scope: "col" }, el("abbr", { title: named(power) }, power.slice(0, 3))));
+  const columns = POWERS.map((power) => el("th", { scope: "col" }, el("abbr", { title: named(power) }, short(power))));
   const head = el("tr", {}, el("th", { scope: "col" }, "attacks on"), ...columns, el("th", { scope: "col" }, "all"));
   const body = el("tbody");
   for (const attacker of POWERS) {

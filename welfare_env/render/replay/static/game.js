@@ -7,8 +7,22 @@ const NUMBER = new Map(PHASES.map((phase, number) => [phase.name, number]));
 const EVENTS = game.events.map(([phase, kind, text]) => ({ number: NUMBER.get(phase), kind, text }));
 
 const colorOf = (power) => (game.powers[POWERS.indexOf(power)] || { color: "#888" }).color;
-const named = (power) => (power === "GLOBAL" ? "all" : power.charAt(0) + power.slice(1).toLowerCase());
-const plural = (count, word) => `${count} ${word}${count === 1 ? "" : "s"}`;
+const titled = (word) => word.charAt(0) + word.slice(1).toLowerCase();
+
+// Letters that all names begin with: "PLAYER" of PLAYERA, PLAYERB ...
+const shared = () => {
+  let size = 0;
+  while (POWERS[0][size] && POWERS.every((power) => power[size] === POWERS[0][size])) size += 1;
+  return size < 3 ? 0 : size;
+};
+const SHARED = shared();
+
+// "France"; "Player A" of names that differ at their ends only; "all".
+const named = (power) => {
+  if (power === "GLOBAL") return "all";
+  return SHARED && POWERS.includes(power) ? `${titled(power.slice(0, SHARED))} ${power.slice(SHARED)}` : titled(power);
+};
+const short = (power) => (SHARED ? power.slice(SHARED, SHARED + 3) : power.slice(0, 3));
 const unitsOf = (phase, power) => phase.units[power].filter((unit) => !unit.startsWith("*"));
 
 // What each power has at the start of every phase.

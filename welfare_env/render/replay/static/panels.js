@@ -72,16 +72,22 @@ const withoutOrder = (phase, power, orders) => {
 
 const empty = (text) => el("p", { class: "empty" }, text);
 
+const eventItem = (event) => {
+  const label = el("span", { class: `kind ${event.kind.replace(/\W+/g, "-")}` }, event.kind);
+  const go = () => show(event.number);
+  return el("li", {}, el("button", { type: "button", onclick: go }, el("b", {}, PHASES[event.number].name), label, el("span", {}, event.text)));
+};
+
+// The list is made once, so that it stays where it was scrolled to.
 const eventsPanel = (_, number) => {
   if (!EVENTS.length) return [empty("Nothing that stands out happened.")];
-  const items = EVENTS.map((event) => {
-    const label = el("span", { class: `kind ${event.kind.replace(/\W+/g, "-")}` }, event.kind);
-    const go = () => show(event.number);
-    const button = el("button", { type: "button", onclick: go }, el("b", {}, PHASES[event.number].name), label, el("span", {}, event.text));
+  tabs.events = tabs.events || el("ul", { class: "events" }, ...EVENTS.map(eventItem));
+  EVENTS.forEach((event, place) => {
+    const button = tabs.events.children[place].firstElementChild;
     if (event.number === number) button.setAttribute("aria-current", "true");
-    return el("li", {}, button);
+    else button.removeAttribute("aria-current");
   });
-  return [el("ul", { class: "events" }, ...items)];
+  return [tabs.events];
 };
 
 const TABS = [
@@ -90,7 +96,7 @@ const TABS = [
   { id: "events", name: "Events", build: eventsPanel, count: () => EVENTS.length },
 ];
 
-const tabs = { open: "orders" };
+const tabs = { open: "orders", events: null };
 
 const openTab = (id, focus = false) => {
   tabs.open = id;
@@ -107,9 +113,11 @@ const openTab = (id, focus = false) => {
 const showPanel = () => {
   const phase = PHASES[timeline.number];
   for (const tab of TABS) byId(`count-${tab.id}`).textContent = tab.count(phase) ?? "";
-  const scrolled = byId("panel").scrollTop;
-  byId("panel").replaceChildren(...TABS.find((tab) => tab.id === tabs.open).build(phase, timeline.number));
-  byId("panel").scrollTop = tabs.open === "events" ? scrolled : 0;
+  const panel = byId("panel");
+  const content = TABS.find((tab) => tab.id === tabs.open).build(phase, timeline.number);
+  if (content.length === 1 && content[0] === panel.firstElementChild) return;
+  panel.replaceChildren(...content);
+  requestAnimationFrame(() => (panel.scrollTop = 0)); // not now: it would lay out the page twice
 };
 
 const onTabKey = (event) => {

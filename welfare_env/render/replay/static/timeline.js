@@ -12,12 +12,13 @@ const show = (number, link = true) => {
   timeline.number = next;
   const phase = PHASES[next];
   for (const update of timeline.onShow) update(phase, next, before);
-  if (link && location.hash.slice(1) !== phase.name) setLink(phase.name);
+  if (link) requestAnimationFrame(setLink);
 };
 
-const setLink = (name) => {
+const setLink = () => {
+  const name = PHASES[timeline.number].name;
   try {
-    history.replaceState(null, "", `#${name}`);
+    if (location.hash.slice(1) !== name) history.replaceState(null, "", `#${name}`);
   } catch {
     // A page within a page (a notebook's frame) has no link of its own.
   }
@@ -74,8 +75,8 @@ const KEYS = {
 };
 
 const onKey = (event) => {
-  const keeps = event.target.closest("select, textarea, [role=tab], [data-keys]");
-  const presses = event.key === " " && event.target.closest("button, input, summary, a");
+  const keeps = event.target.closest("select, [role=tab]");
+  const presses = event.key === " " && event.target.closest("button, input");
   if (keeps || presses || event.ctrlKey || event.metaKey || event.altKey || !(event.key in KEYS)) return;
   event.preventDefault();
   KEYS[event.key]();
