@@ -67,6 +67,10 @@ class GameOverError(WelfareEnvError, RuntimeError):
     """A call on a game that has ended, or on an environment before its reset."""
 
 
+class PictureError(WelfareEnvError, ValueError):
+    """A picture cannot be drawn: an impossible size, or the extra that draws pixels is not installed."""
+
+
 class RecordError(WelfareEnvError, ValueError):
     """A saved game is damaged, truncated, or not one of ours."""
 

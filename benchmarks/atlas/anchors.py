@@ -14,7 +14,7 @@ from shapely.geometry.base import BaseGeometry
 from shapely.ops import nearest_points
 
 from benchmarks.atlas.coverage import Faces
-from benchmarks.atlas.partition import STRAIT, polygons
+from benchmarks.atlas.partition import polygons
 from benchmarks.atlas.projection import HEIGHT, WIDTH, spot
 from welfare_env.render.boxes import ASCENT, DESCENT, Box, text_width, unit_box
 from welfare_env.render.places import DISLODGED, UNIT, Point
@@ -81,12 +81,9 @@ def place_all(sites: Sequence[Site], coasts: Mapping[str, Point], seas: Sequence
 
 
 def sites_of(faces: Faces, texts: Mapping[str, str], centers: Sequence[str]) -> list[Site]:
-    """The largest part of each province, with the straits that join it."""
-    found = []
-    for name, text in texts.items():
-        whole = shapely.union_all([faces[label] for label in (name, name + STRAIT) if label in faces])
-        found.append(Site(name, text, name in centers, max(polygons(whole), key=lambda part: part.area)))
-    return found
+    """The largest part of each province."""
+    parts = {name: max(polygons(faces[name]), key=lambda part: part.area) for name in texts}
+    return [Site(name, text, name in centers, parts[name]) for name, text in texts.items()]
 
 
 def coast_places(faces: Faces, hints: Mapping[str, Sequence[float]]) -> dict[str, Point]:
@@ -184,5 +181,3 @@ def _beside(unit: Point, area: BaseGeometry, placed: Placed) -> Point:
     place = (float(best[0]), float(best[1]))
     placed.units.append(unit_box(place, dislodged=True))
     return place
-
-

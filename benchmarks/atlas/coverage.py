@@ -1,10 +1,9 @@
-"""Pieces made into faces that fit exactly: no gaps, no overlaps, no slivers, and borders that are pleasant to look at."""
+"""Pieces made into faces that fit exactly: no gaps, overlaps or slivers, and borders pleasant to look at."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 import numpy as np
 import shapely
@@ -20,7 +19,7 @@ from benchmarks.atlas.sources import IMPASSABLE
 GRID = 0.02  # to which points are snapped
 SLIVER = 2.0  # an area this small goes to any neighbour
 STRAY = 25.0  # a part of a strait or of nobody's that is kept
-COAST_DETAIL, LAND_DETAIL = 1.1, 2.2  # how far a line may leave the original
+COAST_DETAIL, LAND_DETAIL, CURVE_DETAIL = 1.1, 2.2, 0.2  # how far a line may leave the original
 SEA_DETAIL = (60.0, 40.0, 25.0, 15.0, 7.0)  # the first that keeps the line at sea
 
 Faces = dict[str, BaseGeometry]  # label -> its area
@@ -75,7 +74,7 @@ def _taker(number: int, parts: Sequence[Piece], tree: STRtree, areas: Faces, sea
     nobodys = label in (IMPASSABLE, OPEN_WATER, LAKE)
     if not nobodys and area.area == max(part.area for part in polygons(areas[label])):
         return None
-    if (label != LAKE and nobodys or label.endswith(STRAIT) or label + STRAIT in areas) and area.area > STRAY:
+    if ((label != LAKE and nobodys) or label.endswith(STRAIT) or label + STRAIT in areas) and area.area > STRAY:
         return None
     common = {i: area.boundary.intersection(parts[i].area.boundary).length for i in tree.query(area) if i != number}
     land = is_land(label, seas)
@@ -120,7 +119,7 @@ def _at_sea(arc: LineString, water: BaseGeometry) -> LineString:
 
 
 def _rounded(arc: LineString, detail: float) -> LineString:
-    return LineString(_corners_cut(np.array(arc.simplify(detail).coords))).simplify(0.12)
+    return LineString(_corners_cut(np.array(arc.simplify(detail).coords))).simplify(CURVE_DETAIL)
 
 
 def _corners_cut(points: np.ndarray, rounds: int = 3) -> np.ndarray:

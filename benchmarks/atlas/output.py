@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,7 +22,7 @@ Spot = tuple[float, float]
 ABOUT = {
     "title": "The standard board of Diplomacy",
     "licence": "CC0-1.0",
-    "source": "Natural Earth 4.1 (public domain) by way of world-atlas 2.0.2 (ISC); made by `python -m benchmarks.atlas`",
+    "source": "Natural Earth 4.1 (public domain), by way of world-atlas 2.0.2; made by python -m benchmarks.atlas",
 }
 
 
@@ -67,7 +68,7 @@ def border_lines(faces: Faces, seas: Sequence[str]) -> tuple[list[LineString], l
     for label, area in faces.items():
         for ring in (line for part in polygons(area) for line in outlines(part)):
             points = [(x, y) for x, y in ring.coords]
-            for a, b in zip(points, points[1:], strict=False):
+            for a, b in itertools.pairwise(points):
                 sides[min(a, b), max(a, b)].add(label)
     land, sea = [], []
     for segment, labels in sides.items():
@@ -99,7 +100,7 @@ def _steps(points: Sequence[Sequence[float]]) -> str:
     """ "M10 20l1.5-2 .3 4": relative steps in tenths, without needless zeros and blanks."""
     tenths = [(round(10 * x), round(10 * y)) for x, y in points]
     text = f"M{tenths[0][0] / 10:g} {tenths[0][1] / 10:g}l"
-    for (x, y), (u, v) in zip(tenths, tenths[1:], strict=False):
+    for (x, y), (u, v) in itertools.pairwise(tenths):
         for step in (u - x, v - y):
             number = _short_number(step)
             text += number if text[-1] == "l" or number[0] == "-" else " " + number

@@ -23,10 +23,7 @@ class Box(NamedTuple):
 
     def overlaps(self, other: Box) -> bool:
         return (
-            self.left < other.right
-            and other.left < self.right
-            and self.top < other.bottom
-            and other.top < self.bottom
+            self.left < other.right and other.left < self.right and self.top < other.bottom and other.top < self.bottom
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,7 +27,7 @@ class Curve:
     def path(self) -> str:
         """SVG path data: quadratic curves that meet halfway between the points."""
         first, *pulls, last = self.points
-        knots = [middle(a, b) for a, b in zip(pulls, pulls[1:], strict=False)] + [last]
+        knots = [middle(a, b) for a, b in itertools.pairwise(pulls)] + [last]
         turns = "".join(f"Q{_told(pull)} {_told(knot)}" for pull, knot in zip(pulls, knots, strict=True))
         return f"M{_told(first)}{turns}"
 
@@ -77,8 +78,12 @@ def straight(start: Point, end: Point) -> Curve:
 
 
 def through(places: Sequence[Point]) -> Curve:
-    """A curve past these places, at least three."""
-    return Curve(tuple(places))
+    """A curve close past these places, at least three."""
+    pulls = []
+    for before, (x, y), after in zip(places, places[1:], places[2:], strict=False):
+        u, v = middle(before, after)
+        pulls.append((1.5 * x - 0.5 * u, 1.5 * y - 0.5 * v))
+    return Curve((places[0], *pulls, places[-1]))
 
 
 def middle(a: Point, b: Point) -> Point:
@@ -96,6 +101,12 @@ def direction(start: Point, end: Point) -> Point:
     x, y = end[0] - start[0], end[1] - start[1]
     length = math.hypot(x, y)
     return (x / length, y / length) if length else (1.0, 0.0)
+
+
+def circle(spot: Point, radius: float) -> str:
+    """SVG path data of a circle."""
+    half = f"a{radius:g} {radius:g} 0 1 1"
+    return f"M{spot[0] - radius:.1f} {spot[1]:.1f}{half} {2 * radius:g} 0{half} {-2 * radius:g} 0z"
 
 
 def cross(spot: Point, size: float) -> str:

@@ -1,8 +1,8 @@
 """Boards without a drawing of their own, laid out as graphs: a disc for each province, a line for each border.
 
-The discs go where their distances on paper come closest to the numbers of steps between them (stress majorization:
-Gansner, Koren and North, "Graph Drawing by Stress Majorization", 2004). Toy boards look like the paper's figure 2: the
-cores on a circle, every leaf outside its core.
+The discs go where their distances on paper come closest to the numbers of steps between them (Gansner, Koren and North,
+"Graph Drawing by Stress Majorization", 2004), and are then pushed apart until none touch. Toy boards look like the
+paper's figure 2: the cores on a circle, every leaf outside its core. Nothing is drawn at random.
 """
 
 from __future__ import annotations
@@ -15,21 +15,26 @@ from scipy.sparse.csgraph import shortest_path
 
 from welfare_env.board.board import Board
 from welfare_env.board.toy_boards import is_toy
+from welfare_env.render.boxes import text_width
+from welfare_env.render.curves import circle
 from welfare_env.render.places import KINDS, Drawing, DrawnProvince, Edge, Point
 
 RADIUS = 34.0  # of a disc
-SPACING = 104.0  # between the middles of neighbours
-MARGIN = 50.0
-ROUNDS = 120  # of stress majorization
+SPACING = 108.0  # between the middles of neighbours, where there is room
+CLOSEST = 80.0  # between the middles of any two discs
+MARGIN = 48.0  # from the middles to the frame
+ROUNDS = 150  # of stress majorization
+PUSHES = 300  # rounds of pushing discs apart
+LABEL_SIZE = 13.0
 
 
 def graph_drawing(board: Board) -> Drawing:
     """The drawing of a board as a graph. The same board gives the same drawing."""
     edges = _edges(board)
-    spots = _toy_spots(board, edges) if is_toy(board.name) else _stress_spots(board, edges)
-    spots = spots - spots.min(0) + MARGIN
+    spots = _toy_spots(board, edges) if is_toy(board.name) else _apart(_lying(_least_stress(_steps(board, edges))))
+    spots = (spots - spots.min(0) + MARGIN).round(1)
     width, height = (spots.max(0) + MARGIN).round(1).tolist()
-    provinces = {name: _disc(board, name, tuple(spots[i].round(1).tolist())) for i, name in enumerate(board.provinces)}
+    provinces = {name: _disc(board, name, (x, y)) for name, (x, y) in zip(board.provinces, spots.tolist(), strict=True)}
     return Drawing(board.name, width, height, MappingProxyType(provinces), edges)
 
 
@@ -44,7 +49,7 @@ def _edges(board: Board) -> tuple[Edge, ...]:
 
 
 def _steps(board: Board, edges: tuple[Edge, ...]) -> np.ndarray:
-    """Steps between provinces, float [provinces, provinces]; parts that do not touch are set a little apart."""
+    """Steps between provinces, float [provinces, provinces]; parts that do not touch are farther than all that do."""
     index = {name: i for i, name in enumerate(board.provinces)}
     joined = np.zeros((len(index), len(index)))
     for edge in edges:
@@ -54,62 +59,91 @@ def _steps(board: Board, edges: tuple[Edge, ...]) -> np.ndarray:
     return steps
 
 
-def _stress_spots(board: Board, edges: tuple[Edge, ...]) -> np.ndarray:
-    """Spots of least stress, float [provinces, 2]."""
-    steps = _steps(board, edges) * SPACING
-    spots = _first_spots(steps)
-    weights = 1 / (steps + np.eye(len(steps))) ** 2
-    np.fill_diagonal(weights, 0)
-    laplacian = np.diag(weights.sum(1)) - weights
-    inverse = np.linalg.pinv(laplacian)
+def _least_stress(steps: np.ndarray) -> np.ndarray:
+    """Spots whose distances come close to `SPACING` a step, float [provinces, 2]."""
+    wanted, eye = steps * SPACING, np.eye(len(steps))
+    spots = _first_spots(wanted)
+    weights = (1 - eye) / (wanted + eye) ** 2
+    inverse = np.linalg.pinv(np.diag(weights.sum(1)) - weights)
     for _ in range(ROUNDS):
-        apart = np.hypot(*(spots[:, None] - spots).transpose(2, 0, 1)) + np.eye(len(steps))
-        pull = -weights * steps / apart
+        pull = -weights * wanted / np.maximum(_distances(spots) + eye, 1e-6)
+        np.fill_diagonal(pull, 0)
         np.fill_diagonal(pull, -pull.sum(1))
         spots = inverse @ (pull @ spots)
     return spots
 
 
-def _first_spots(steps: np.ndarray) -> np.ndarray:
-    """Classical scaling: the two directions that explain most of the squared distances."""
-    n = len(steps)
+def _first_spots(wanted: np.ndarray) -> np.ndarray:
+    """Classical scaling: the two directions that explain most of the squared distances; no two spots are the same."""
+    n = len(wanted)
     centred = np.eye(n) - 1 / n
-    values, vectors = np.linalg.eigh(-centred @ steps**2 @ centred / 2)
+    values, vectors = np.linalg.eigh(-centred @ wanted**2 @ centred / 2)
     vectors *= np.sign(vectors[np.abs(vectors).argmax(0), np.arange(n)])
-    return vectors[:, -2:] * np.sqrt(np.maximum(values[-2:], 1))
+    turn = 2 * np.pi * np.arange(n) / n
+    return vectors[:, -2:] * np.sqrt(np.maximum(values[-2:], 1)) + np.c_[np.cos(turn), np.sin(turn)]
+
+
+def _distances(spots: np.ndarray) -> np.ndarray:
+    return np.hypot(*np.moveaxis(spots[:, None] - spots, -1, 0))
+
+
+def _lying(spots: np.ndarray) -> np.ndarray:
+    """Turned so that the drawing is wider than it is high."""
+    middle = spots - spots.mean(0)
+    _, _, directions = np.linalg.svd(middle, full_matrices=False)
+    turned = middle @ directions.T
+    return turned * np.sign(turned[np.abs(turned).argmax(0), [0, 1]])
+
+
+def _apart(spots: np.ndarray) -> np.ndarray:
+    """Discs that are too close push each other away; what is still too close at the end is enlarged."""
+    eye = np.eye(len(spots))
+    for _ in range(PUSHES):
+        distances = _distances(spots) + eye * 2 * CLOSEST
+        if distances.min() >= CLOSEST:
+            return spots
+        short = np.maximum(1.02 * CLOSEST - distances, 0)
+        ways = (spots[:, None] - spots) / np.maximum(distances, 1e-6)[..., None]
+        spots = spots + (0.4 * short[..., None] * ways).sum(1)
+    return spots * max(1.0, CLOSEST / (_distances(spots) + eye * 2 * CLOSEST).min())
 
 
 def _toy_spots(board: Board, edges: tuple[Edge, ...]) -> np.ndarray:
-    """Cores on a circle, each leaf (or the two that share a core) straight outside."""
-    cores = [name for name in board.provinces if name in board.centers and name[0] == "C"]
-    radius = SPACING / (2 * math.sin(math.pi / len(cores))) if len(cores) > 2 else SPACING / 2
-    spots = np.zeros((len(board.provinces), 2))
+    """Cores on a circle, each leaf (or the two that share a core) straight outside; float [provinces, 2]."""
     index = {name: i for i, name in enumerate(board.provinces)}
+    cores = [name for name in board.provinces if name[0] == "C"]
+    radius = SPACING / (2 * math.sin(math.pi / len(cores)))
+    outside = radius + SPACING
+    start = math.pi if len(cores) == 2 else -math.pi / 2
+    spots = np.zeros((len(index), 2))
     for number, core in enumerate(cores):
-        turn = 2 * math.pi * number / len(cores) - math.pi / 2
-        leaves = [e.b if e.a == core else e.a for e in edges if core in (e.a, e.b) and not {e.a, e.b} <= set(cores)]
+        turn = start + 2 * math.pi * number / len(cores)
+        leaves = [b for a, b in ((edge.a, edge.b) for edge in edges) if a == core and b not in cores]
         spots[index[core]] = radius * math.cos(turn), radius * math.sin(turn)
         for place, leaf in enumerate(leaves):
-            angle = turn + (place - (len(leaves) - 1) / 2) * SPACING / (radius + SPACING)
-            spots[index[leaf]] = (radius + SPACING) * math.cos(angle), (radius + SPACING) * math.sin(angle)
+            angle = turn + (place - (len(leaves) - 1) / 2) * 1.1 * CLOSEST / outside
+            spots[index[leaf]] = outside * math.cos(angle), outside * math.sin(angle)
     return spots
 
 
 def _disc(board: Board, name: str, spot: Point) -> DrawnProvince:
     x, y = spot
     kind = KINDS[board.kind[name]]
-    coasts = [place for place in board.locations if place[:3] == name and "/" in place]
+    text = name if kind == "water" else name.title()
+    mark = 9 if name in board.centers else 0
+    coasts = [place for place in board.locations if place.startswith(name + "/")]
+    left = x - (text_width(text, LABEL_SIZE) + mark) / 2
     return DrawnProvince(
         name=name,
         long_name=board.long_names[name],
         kind=kind,
-        area=f"M{x - RADIUS:g} {y:g}a{RADIUS:g} {RADIUS:g} 0 1 1 {2 * RADIUS:g} 0a{RADIUS:g} {RADIUS:g} 0 1 1 {-2 * RADIUS:g} 0z",
+        area=circle(spot, RADIUS),
         strait="",
-        text=name if kind == "water" else name.title(),
-        label=(x, round(y + 22, 1)),
-        label_size=12,
-        unit=(x, round(y - 3, 1)),
-        dislodged=(round(x + 18, 1), round(y - 14, 1)),
-        center=(round(x - 19, 1), round(y + 17, 1)) if name in board.centers else None,
-        coasts={place: (round(x - 8 + 16 * i, 1), round(y - 8, 1)) for i, place in enumerate(coasts)},
+        text=text,
+        label=(round(x + mark / 2, 1), round(y + 20, 1)),
+        label_size=LABEL_SIZE,
+        unit=(x, round(y - 6, 1)),
+        dislodged=(round(x + 20.5, 1), round(y - 9, 1)),
+        center=(round(left + 3.7, 1), round(y + 15.5, 1)) if mark else None,
+        coasts={place: (round(x - 9 + 18 * i, 1), round(y - 6, 1)) for i, place in enumerate(coasts)},
     )

@@ -7,11 +7,12 @@ disrupted and disband. A unit that was dislodged has a mark besides (class ``dis
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from welfare_env.render.curves import Curve, bowed, cross, straight, through
+from welfare_env.render.curves import Curve, bowed, circle, cross, straight, through
 from welfare_env.render.palette import PAPER, RESULTS
 from welfare_env.render.places import UNIT, Drawing, Point
 from welfare_env.render.units import unit_mark, unit_place
@@ -22,6 +23,7 @@ Refused = tuple[str, str]  # order, reason
 KINDS = {"H": "hold", "-": "move", "S": "support", "C": "convoy", "R": "retreat", "B": "build", "D": "disband"}
 LAYERS = ("hold", "convoy", "support", "move", "retreat", "build", "disband")  # later ones lie on top
 WORST = ("void", "no convoy", "disrupted", "cut", "bounce", "disband")  # which of several results gives the colour
+SPIKES = [(math.cos(turn * math.pi / 6), math.sin(turn * math.pi / 6)) for turn in range(12)]
 CLEAR = UNIT / 2 + 2  # from the middle of a unit to where lines begin and end
 
 
@@ -88,7 +90,7 @@ def _drawn(drawing: Drawing, powers: Sequence[str], order: ReadOrder, orders: Se
     if order.kind == "build":
         return _group(order, unit_mark(drawing, powers, order.power, order.piece, kind="built") + _plus(start, colour))
     if order.kind == "disband":
-        return _group(order, _cased(cross(start, 9), colour, 3))
+        return _group(order, _cased(cross(start, 9), RESULTS["disband"], 3))
     if order.kind == "hold":
         return _group(order, _ring(start, colour, ""))
     if order.kind == "convoy":
@@ -146,17 +148,14 @@ def _support(drawing: Drawing, order: ReadOrder, start: Point, orders: Sequence[
     else:
         line = straight(start, place).trimmed(CLEAR, CLEAR + 2)
     (x, y), failed = line.points[-1], order.outcome != "success"
-    dot = f'<circle class="dot" cx="{x:.1f}" cy="{y:.1f}" r="3.5" fill="{PAPER if failed else colour}" stroke-width="1.5"/>'
+    fill = PAPER if failed else colour
+    dot = f'<circle class="dot" cx="{x:.1f}" cy="{y:.1f}" r="3.5" fill="{fill}" stroke-width="1.5"/>'
     lines = _cased(line.path, colour, 2, "2 4.5")
     return lines + dot + (_cased(cross(line.halfway, 4), colour, 2) if failed else "")
 
 
 def _ring(spot: Point, colour: str, dashes: str) -> str:
-    x, y = spot
-    r = UNIT / 2 + 4
-    return _cased(
-        f"M{x - r:.1f} {y:.1f}a{r:g} {r:g} 0 1 1 {2 * r:g} 0a{r:g} {r:g} 0 1 1 {-2 * r:g} 0z", colour, 1.8, dashes
-    )
+    return _cased(circle(spot, UNIT / 2 + 4), colour, 1.8, dashes)
 
 
 def _plus(spot: Point, colour: str) -> str:
@@ -174,12 +173,10 @@ def _cased(path: str, colour: str, width: float, dashes: str = "") -> str:
 def _struck(drawing: Drawing, unit: str) -> str:
     """The mark of a unit that was dislodged: a ring of spikes."""
     x, y = drawing.place(unit[2:])
-    spikes = "".join(f"M{x + 11 * u:.1f} {y + 11 * v:.1f}l{6 * u:.1f} {6 * v:.1f}" for u, v in SPIKES)
-    title = f"<title>{escape(unit)} is dislodged</title>"
-    return f'<g class="dislodged-mark" stroke="{RESULTS["dislodged"]}">{title}{_cased(spikes, RESULTS["dislodged"], 2.6)}</g>'
-
-
-SPIKES = [(1, 0), (0.71, 0.71), (0, 1), (-0.71, 0.71), (-1, 0), (-0.71, -0.71), (0, -1), (0.71, -0.71)]
+    spikes = "".join(f"M{x + 12 * u:.1f} {y + 12 * v:.1f}l{5 * u:.1f} {5 * v:.1f}" for u, v in SPIKES)
+    red = RESULTS["dislodged"]
+    marks = f'<path class="line" d="{spikes}" stroke="{red}" stroke-width="2.6"/>'
+    return f'<g class="dislodged-mark" stroke="{red}"><title>{escape(unit)} is dislodged</title>{marks}</g>'
 
 
 def _refusal(drawing: Drawing, text: str, reason: str) -> str:

@@ -6,8 +6,9 @@ ones; further powers have Kelly's colours of maximum contrast (1965). A letter o
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
-from os.path import commonprefix
+from itertools import takewhile
 
 GREAT_POWERS = {
     "AUSTRIA": "#d55e00",
@@ -27,6 +28,7 @@ OTHERS = (
 # On paper: fills of areas, and the lines around them.
 LAND, WATER, STRAIT, IMPASSABLE = "#f5eedc", "#d3e5f0", "#bcd7e7", "#dad7cf"
 COAST_LINE, LAND_LINE, SEA_LINE, SHALLOWS = "#566472", "#9a8b6f", "#7fa6c2", "#bfd9e8"
+GRAPH_GROUND = "#f4f4f0"
 INK, SEA_INK, PAPER = "#33302a", "#35618a", "#ffffff"
 
 # Of orders, by their result. Line patterns and ends say the same as the colours.
@@ -52,15 +54,16 @@ def power_colours(powers: Sequence[str]) -> dict[str, str]:
 
 
 def power_letters(powers: Sequence[str]) -> dict[str, str]:
-    """Power -> the shortest mark that no other power has: a letter; two letters where first letters agree."""
-    start = len(commonprefix(list(powers))) if len(powers) > 1 else 0
-    rests = {power: power[start:] or power for power in powers}
-    longest = max(map(len, rests.values()), default=1)
-    for size in range(1, longest + 1):
-        marks = {power: rest[:size] for power, rest in rests.items()}
-        if len(set(marks.values())) == len(marks):
-            return {power: mark if size == 1 else mark.title() for power, mark in marks.items()}
-    return rests
+    """Power -> a mark that no other power has: its first letter or two, where these differ.
+
+    Else without what all names begin with (PLAYERA, PLAYERB ...), else its number.
+    """
+    common = sum(1 for _ in takewhile(lambda letters: len(set(letters)) == 1, zip(*powers, strict=False)))
+    for cut, size in itertools.product((0, common), (1, 2)):
+        marks = {power: power[cut : cut + size].title() for power in powers}
+        if len(set(marks.values())) == len(powers) and all(marks.values()):
+            return marks
+    return {power: str(number + 1) for number, power in enumerate(powers)}
 
 
 def mixed(colour: str, other: str, share: float) -> str:

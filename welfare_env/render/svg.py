@@ -17,6 +17,7 @@ from html import escape
 from welfare_env.render.orders import Refused, orders_layer
 from welfare_env.render.palette import (
     COAST_LINE,
+    GRAPH_GROUND,
     IMPASSABLE,
     INK,
     LAND,
@@ -79,8 +80,8 @@ def board_svg(
         f"<title>{escape(title or drawing.name)}</title>",
         f'<rect class="paper" y="{-top:g}" width="{drawing.width:g}" height="{height:g}" fill="{PAPER}"/>',
         map_layer(drawing, powers, centers, influence),
-        orders_layer(drawing, powers, orders or {}, results or {}, dislodged, refused),
         units_layer(drawing, powers, units, dislodged),
+        orders_layer(drawing, powers, orders or {}, results or {}, dislodged, refused),
         _header(drawing, title) if title else "",
         legend,
         "</svg>",
@@ -95,13 +96,16 @@ def map_layer(
     owners = _owners(powers, centers)
     passed = {place: power for place, power in _owners(powers, influence).items() if place not in owners}
     fills = _fills(powers, owners, CENTER_TINT) | _fills(powers, passed, INFLUENCE_TINT)
+    ground = GRAPH_GROUND if drawing.edges else WATER
+    # The ground shows through seas that fill their frame: half of the time of drawing.
+    water_look = f'fill="{WATER}" stroke="{SEA_LINE}"' if drawing.edges else 'fill="none" pointer-events="all"'
     water = [p for p in drawing.provinces.values() if p.kind == "water"]
     land = [p for p in drawing.provinces.values() if p.kind != "water"]
     parts = [
         '<g class="map" stroke-linejoin="round">',
-        f'<rect class="sea" width="{drawing.width:g}" height="{drawing.height:g}" fill="{WATER}"/>',
+        f'<rect class="ground" width="{drawing.width:g}" height="{drawing.height:g}" fill="{ground}"/>',
         _edges(drawing),
-        f'<g class="waters" fill="{WATER}">',
+        f'<g class="waters" {water_look}>',
         *(_area(p, "") for p in water),
         "</g>",
         _line("sea-borders", drawing.sea_borders, SEA_LINE, 1, ' stroke-dasharray="5 3"'),

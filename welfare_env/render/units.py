@@ -10,12 +10,12 @@ from welfare_env.render.places import DISLODGED, Drawing, Point
 
 SHAPES = {
     "A": "M-8.5-9.5h17v9.5c0 5-4 8-8.5 10c-4.5-2-8.5-5-8.5-10z",
-    "F": "M-10-2.5h9v-7.5l7.5 5.5l-6 2h9.500l-4 12h-12z",
+    "F": "M-7.5-11h14.5q2.5 6.5 0 13h-14.5q2-6.5 0-13zM-11 4h22q-1.5 5-5 6.5h-12q-3.5-1.5-5-6.5z",
 }
 LOOK = (
     'stroke="#222222" stroke-width="1.2" stroke-linejoin="round" font-size="11" font-weight="bold" text-anchor="middle"'
 )
-LETTER_BASE = {"A": 3.5, "F": 7.0}  # baseline of the letter
+LETTER_BASE = {"A": 3.5, "F": -0.8}  # baseline of the letter
 UNIT_NAMES = {"A": "Army", "F": "Fleet"}
 
 

@@ -1,0 +1,100 @@
+"""Drawings of boards: which board gets which, and graphs without discs on each other."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from welfare_env import load_board
+from welfare_env.render.boxes import label_box, unit_box
+from welfare_env.render.drawing import drawing_of
+from welfare_env.render.layout import CLOSEST, RADIUS, graph_drawing
+
+GRAPHS = ["pure", "ancmed", "clique:2", "clique:3", "clique:20", "shared-clique:2", "shared-clique:20"]
+TOYS = [name for name in GRAPHS if "clique" in name]
+
+
+@pytest.mark.parametrize("name", ["standard", "standard_fleet_rome", "standard_france_austria"])
+def test_boards_with_the_standard_borders_are_drawn_as_the_standard_one(name):
+    board = load_board(name)
+    drawing = drawing_of(board)
+    assert drawing.edges == ()
+    assert set(drawing.provinces) == set(board.provinces)
+    assert {p.name for p in drawing.provinces.values() if p.center} == set(board.centers)
+
+
+def test_a_board_with_other_borders_is_not_drawn_as_the_standard_one(tmp_path):
+    file = tmp_path / "few.map"
+    file.write_text(
+        "VICTORY 2\nBEGIN SPRING 1901 MOVEMENT\nFRANCE (FRENCH) PAR\nA PAR\nGERMANY (GERMAN) MUN\nA MUN\n"
+        "Paris = par\nMunich = mun\nBurgundy = bur\nLAND PAR ABUTS BUR\nLAND MUN ABUTS BUR\nLAND BUR ABUTS PAR MUN\n"
+    )
+    drawing = drawing_of(load_board(str(file)))
+    assert [(edge.a, edge.b, edge.kind) for edge in drawing.edges] == [("BUR", "MUN", "land"), ("BUR", "PAR", "land")]
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_a_graph_has_a_line_for_each_border(name):
+    board = load_board(name)
+    steps = {frozenset((piece[2:5], place[:3])) for piece, places in board.moves.items() for place in places}
+    drawing = graph_drawing(board)
+    assert {frozenset((edge.a, edge.b)) for edge in drawing.edges} == steps
+    assert set(drawing.provinces) == set(board.provinces)
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_no_two_discs_of_a_graph_touch(name):
+    drawing = graph_drawing(load_board(name))
+    spots = [_middle(p) for p in drawing.provinces.values()]
+    assert min(math.dist(a, b) for a, b in itertools.combinations(spots, 2)) > CLOSEST - 0.2 > 2 * RADIUS
+    assert min(min(spot) for spot in spots) > RADIUS
+    assert max(x for x, _ in spots) < drawing.width - RADIUS
+    assert max(y for _, y in spots) < drawing.height - RADIUS
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_unit_dislodged_unit_and_label_have_room_in_their_disc(name):
+    for province in graph_drawing(load_board(name)).provinces.values():
+        boxes = [unit_box(province.unit), unit_box(province.dislodged, dislodged=True), label_box(province)]
+        assert [pair for pair in itertools.combinations(boxes, 2) if pair[0].overlaps(pair[1])] == []
+        x, y = _middle(province)
+        assert all(
+            x - RADIUS < b.left and b.right < x + RADIUS and y - RADIUS < b.top and b.bottom < y + RADIUS for b in boxes
+        )
+
+
+@pytest.mark.parametrize("name", ["ancmed", "pure"])
+def test_a_board_is_laid_out_the_same_every_time(name):
+    board = load_board(name)
+    assert graph_drawing(board) == graph_drawing(board)
+
+
+@pytest.mark.parametrize("name", TOYS)
+def test_on_a_toy_board_cores_are_on_a_circle_and_leaves_outside(name):
+    drawing = graph_drawing(load_board(name))
+    spots = {p.name: np.array(_middle(p)) for p in drawing.provinces.values()}
+    middle = np.mean([spot for name, spot in spots.items() if name[0] == "C"], 0)
+    away = {name: float(np.linalg.norm(spot - middle)) for name, spot in spots.items()}
+    cores = [length for name, length in away.items() if name[0] == "C"]
+    assert max(cores) - min(cores) < 0.3
+    assert min(length for name, length in away.items() if name[0] == "H") > max(cores) + 20
+
+
+def test_neighbours_lie_nearer_to_each_other_than_others_do():
+    """The layout says something about the map: a mean neighbour is at less than half the mean distance."""
+    drawing = graph_drawing(load_board("ancmed"))
+    spots = {p.name: _middle(p) for p in drawing.provinces.values()}
+    near = np.mean([math.dist(spots[edge.a], spots[edge.b]) for edge in drawing.edges])
+    assert near < 0.5 * np.mean([math.dist(a, b) for a, b in itertools.combinations(spots.values(), 2)])
+
+
+def test_fleets_at_named_coasts_have_places_of_their_own():
+    standard = drawing_of(load_board("standard"))
+    assert len({standard.place(place) for place in ("STP", "STP/NC", "STP/SC")}) == 3
+    assert standard.place("PAR") == standard.provinces["PAR"].unit
+
+
+def _middle(province):
+    """The middle of a disc: its unit stands a little above."""
+    return province.unit[0], province.unit[1] + 6

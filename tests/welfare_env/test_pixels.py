@@ -1,0 +1,86 @@
+"""SVG as pixels: the right size and colours, like the golden picture, and errors that say what is missing."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from welfare_env import Game
+from welfare_env.errors import PictureError
+from welfare_env.render.phase import phase_svg
+
+SQUARE = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 20 10"><rect width="20" height="10" fill="#c03"/></svg>'
+GOLDEN = Path(__file__).parent.parent / "golden" / "opening.png"
+
+
+@pytest.fixture(scope="module")
+def pixels():
+    pytest.importorskip("resvg_py")
+    pytest.importorskip("matplotlib")
+    from welfare_env.render.pixels import pixels
+
+    return pixels
+
+
+def test_pixels_have_the_width_and_the_shape_of_the_drawing(pixels):
+    picture = pixels(SQUARE, 40)
+    assert (picture.shape, picture.dtype) == ((20, 40, 3), np.uint8)
+    assert (picture == (0xCC, 0x00, 0x33)).all()
+    picture[0, 0] = 0  # writable: a caller may draw on it
+
+
+def test_the_opening_looks_like_the_golden_picture(pixels, request):
+    """A quarter of the size, where half a pixel of another version's rounding does not show."""
+    from PIL import Image
+
+    picture = pixels(phase_svg(Game()), 900)
+    small = np.asarray(
+        Image.fromarray(picture).resize((picture.shape[1] // 4, picture.shape[0] // 4), Image.Resampling.BOX)
+    )
+    if request.config.getoption("--update-golden"):
+        Image.fromarray(small).save(GOLDEN, optimize=True)
+    golden = np.asarray(Image.open(GOLDEN).convert("RGB")).astype(int)
+    assert small.shape == golden.shape
+    assert np.abs(small - golden).mean() < 1
+    assert np.abs(small - golden).max() < 64
+
+
+def test_a_game_that_went_on_looks_otherwise(pixels):
+    game = Game()
+    before = pixels(phase_svg(game), 300).astype(int)
+    game.advance()
+    game.submit("FRANCE", ["A PAR - BUR"])
+    game.advance()
+    assert np.abs(pixels(phase_svg(game, -1), 300) - before).max() > 64
+
+
+def test_labels_are_drawn_without_the_fonts_of_the_machine(pixels):
+    text = SQUARE.replace("</svg>", '<text y="9" font-size="9" font-family="sans-serif">A</text></svg>')
+    assert (pixels(text, 40) != pixels(SQUARE, 40)).any()
+
+
+@pytest.mark.parametrize("width", [0, -1, 8193, 2.5, True, "900", None])
+def test_an_impossible_width_is_refused(pixels, width):
+    with pytest.raises(PictureError, match="from 1 to 8192"):
+        pixels(SQUARE, width)
+
+
+@pytest.mark.parametrize("text", ["", "<svg", "no picture", "<svg/>\0"])
+def test_text_that_is_no_svg_is_refused(pixels, text):
+    with pytest.raises(PictureError, match="cannot be drawn"):
+        pixels(text, 40)
+
+
+@pytest.mark.parametrize("package", ["resvg_py", "matplotlib", "PIL"])
+def test_without_the_extra_the_error_names_it(package):
+    code = (
+        f"import sys; sys.modules[{package!r}] = None\n"
+        "from welfare_env.errors import PictureError\n"
+        "from welfare_env.render.pixels import pixels\n"
+        f"try:\n    pixels({SQUARE!r}, 40)\n"
+        "except PictureError as error:\n    print(error)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert "extra plot" in done.stdout, done.stderr

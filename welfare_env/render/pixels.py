@@ -1,0 +1,64 @@
+"""SVG as pixels, drawn by resvg with the fonts of matplotlib: the same picture on every machine (extra `plot`)."""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import io
+from pathlib import Path
+
+import numpy as np
+
+from welfare_env import checks
+from welfare_env.errors import PictureError
+
+FONTS = ("DejaVuSans.ttf", "DejaVuSans-Bold.ttf", "DejaVuSans-Oblique.ttf")
+FAMILY = "DejaVu Sans"
+FOLDER = "mpl-data/fonts/ttf"  # in matplotlib, which brings these fonts; fonts of the machine are not looked at
+WIDEST = 8192
+
+
+def pixels(svg: str, width: int = 900) -> np.ndarray:
+    """Draw an SVG.
+
+    Args:
+        width: in pixels, 1 to 8192; the height follows.
+
+    Returns:
+        uint8 [height, width, 3], red, green and blue.
+
+    Raises:
+        PictureError: a width out of range, text that is no SVG, or the extra `plot` is not installed.
+    """
+    if isinstance(width, bool) or not isinstance(width, int) or not 1 <= width <= WIDEST:
+        raise PictureError(f"width {checks.shown(width)}: give a whole number of pixels from 1 to {WIDEST}")
+    try:
+        import resvg_py
+        from PIL import Image
+
+        fonts = _fonts()
+    except ImportError as error:
+        raise PictureError(
+            f"{error}: pictures in pixels need the extra plot: in the clone, pip install -e '.[plot]'"
+        ) from error
+    try:
+        png = resvg_py.svg_to_bytes(
+            svg_string=svg,
+            width=width,
+            skip_system_fonts=True,
+            font_files=list(fonts),
+            font_family=FAMILY,
+            sans_serif_family=FAMILY,
+        )
+    except ValueError as error:
+        raise PictureError(f"this text cannot be drawn as SVG: {error}") from error
+    return np.array(Image.open(io.BytesIO(png)).convert("RGB"))
+
+
+@functools.cache
+def _fonts() -> tuple[str, ...]:
+    found = importlib.util.find_spec("matplotlib")  # only located: importing it is slow
+    folders = found.submodule_search_locations if found else None
+    if not folders:
+        raise ModuleNotFoundError("No module named 'matplotlib'")
+    return tuple(str(Path(folders[0], FOLDER, font)) for font in FONTS)
