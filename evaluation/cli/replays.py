@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated, Any, Optional
 
 import typer
 
@@ -26,19 +27,16 @@ def replay(
 ) -> None:
     """Write a game as one HTML page: map, orders, messages, promises, charts. Any browser opens it from the disk."""
     with errors_told():
-        print(write_replay(game, out, store, map_file))
+        (record,) = saved_games([game], store).values()
+        write_replay(record, out, None if map_file is None else str(map_file))
+    print(out)
 
 
-def write_replay(game: str, out: Path, store: Path, map_file: Path | None = None) -> Path:
-    """Write the page of a game, and say where.
+def write_replay(record: Mapping[str, Any], out: Path, map_name: str | None = None) -> None:
+    """Write the page of a game.
 
     Raises:
-        EvaluationError: no such game.
-        RecordError, StoreError: the game cannot be read, or the page cannot be written.
+        RecordError: the record is damaged, or the page cannot be written.
     """
-    (record,) = saved_games([game], store).values()
-    map_name = None if map_file is None else str(map_file)
-    played = Game.from_record(record, map_name=map_name)
-    facts = record.get("welfare_env", {})
-    played.replay(out, annotations_of(played, facts, map_name))
-    return out
+    played = Game.from_record(dict(record), map_name=map_name)
+    played.replay(out, annotations_of(played, record.get("welfare_env", {}), map_name))

@@ -152,7 +152,9 @@ class TestStages:
         first = next(event for event in annotated(record).events if event.kind == "stage")
         assert first.phase == "W1904A"
 
-    @pytest.mark.parametrize("text", ["exploiter", "exploiter:", "exploiter:years=x)(", "exploiter:years=" + "9" * 5000])
+    @pytest.mark.parametrize(
+        "text", ["exploiter", "exploiter:", "exploiter:years=x)(", "exploiter:years=" + "9" * 5000]
+    )
     def test_a_spec_that_makes_no_sense_is_a_text(self, text, robbed):
         facts = robbed["welfare_env"] | {"players": dict.fromkeys(POWERS, text)}
         assert annotations_of(Game.from_record(robbed), facts).players["ITALY"] == text
@@ -179,7 +181,9 @@ class TestMessages:
     def test_every_promise_is_marked_in_the_page(self, talked, tmp_path):
         (tmp_path / "game.json").write_text(json.dumps(talked))
         call("replay", tmp_path / "game.json", "-o", tmp_path / "page.html")
-        marked = [mark for phase in embedded(tmp_path / "page.html")["phases"] for m in phase["messages"] for mark in m[4:]]
+        marked = [
+            mark for phase in embedded(tmp_path / "page.html")["phases"] for m in phase["messages"] for mark in m[4:]
+        ]
         assert sum(map(len, marked)) == len(analyse_messages(talked).promises)
 
     def test_reasoning_is_that_of_the_turns(self, talked):
