@@ -31,7 +31,6 @@ OURS = "welfare_env"  # the id of games that we save
 FORMAT = 2
 WITHOUT_DIGEST = 1  # the format of earlier versions
 OWN_KEYS = ("format", "rules", "num_centers", "years_played", "scores", "winner", "map_digest")
-UPSTREAM_RULES = ["NO_PRESS", "POWER_CHOICE"]
 LARGEST_FILE = 64 * 2**20  # bytes; ten years of full press are one or two
 DEEPEST = 20  # levels of nested lists and objects; a record has six
 COMPLETED = "COMPLETED"
@@ -57,7 +56,7 @@ def to_record(
     record: dict[str, Any] = {
         "id": OURS,
         "map": board.name,
-        "rules": list(UPSTREAM_RULES),
+        "rules": [*([] if position.engine.rules.has_press else ["NO_PRESS"]), "POWER_CHOICE"],  # the package's own
         "phases": phases,
         "welfare_env": {
             "format": FORMAT,
