@@ -91,8 +91,9 @@ def middle(a: Point, b: Point) -> Point:
 
 
 def towards(start: Point, end: Point, length: float) -> Point:
-    """The point so far from `start` on the way to `end`."""
+    """The point so far from `start` on the way to `end`, and never beyond nine tenths of it."""
     u, v = direction(start, end)
+    length = min(length, 0.9 * math.dist(start, end))
     return start[0] + length * u, start[1] + length * v
 
 

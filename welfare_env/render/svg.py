@@ -12,9 +12,10 @@ Colours stand in attributes, which any style sheet overrides; powers have the cl
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from html import escape
 
-from welfare_env.render.orders import Refused, orders_layer
+from welfare_env.render.boxes import text_width
+from welfare_env.render.orders import Refused, orders_layer, read_orders
+from welfare_env.render.orders.legend import Legend
 from welfare_env.render.palette import (
     COAST_LINE,
     GRAPH_GROUND,
@@ -28,18 +29,15 @@ from welfare_env.render.palette import (
     SHALLOWS,
     STRAIT,
     WATER,
-    ink_on,
     mixed,
     power_colours,
-    power_letters,
 )
 from welfare_env.render.places import Drawing, DrawnProvince
 from welfare_env.render.units import units_layer
+from welfare_env.render.words import fit
 
 FONT = "DejaVu Sans, Verdana, Helvetica, Arial, sans-serif"
 HEADER = 34.0  # height of the line with the title
-LEGEND_LINE = 26.0  # height of a line of the legend
-LEGEND_ITEM = 240.0  # width of a power in the legend
 CENTER_TINT, INFLUENCE_TINT = 0.45, 0.18  # shares of a power's colour in the areas it owns, and last passed through
 
 Words = Mapping[str, Sequence[str]]  # power, or unit -> words
@@ -69,21 +67,25 @@ def board_svg(
         results: unit -> the results of its order, as in `PhaseRecord.results`; empty for success.
         refused: power -> (order, reason) of orders that were not legal.
         title: a line above the map.
-        notes: power -> what the legend says of it, e.g. "5 centres"; without it there is no legend.
+        notes: power -> what the legend says of it, e.g. "5 centres"; without it, powers have no legend.
     """
-    legend = _legend(drawing, powers, notes) if notes else ""
+    legend = Legend(drawing.width, drawing.height)
+    if notes:
+        legend.add_powers(powers, notes)
+    if orders:
+        legend.add_orders(read_orders(orders, results or {}), results or {})
     top = HEADER if title else 0
-    height = drawing.height + top + _legend_height(drawing, powers) * bool(notes)
+    height = top + legend.bottom
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 {-top:g} {drawing.width:g} {height:g}" role="img" '
         f'class="board" font-family="{FONT}">',
-        f"<title>{escape(title or drawing.name)}</title>",
+        f"<title>{fit(title or drawing.name)}</title>",
         f'<rect class="paper" y="{-top:g}" width="{drawing.width:g}" height="{height:g}" fill="{PAPER}"/>',
         map_layer(drawing, powers, centers, influence),
         units_layer(drawing, powers, units, dislodged),
         orders_layer(drawing, powers, orders or {}, results or {}, dislodged, refused),
         _header(drawing, title) if title else "",
-        legend,
+        legend.svg,
         "</svg>",
     ]
     return "\n".join(part for part in parts if part) + "\n"
@@ -141,7 +143,7 @@ def _area(province: DrawnProvince, owner: str) -> str:
 
 
 def _named(province: DrawnProvince) -> str:
-    return escape(f"{province.long_name} ({province.name})")
+    return fit(f"{province.long_name} ({province.name})")
 
 
 def _line(name: str, path: str, colour: str, width: float, more: str = "") -> str:
@@ -179,7 +181,7 @@ def _labels(drawing: Drawing) -> list[str]:
 
 def _label(province: DrawnProvince) -> str:
     size = f' font-size="{province.label_size:g}"' if province.label_size != 12 else ""
-    return f'<text x="{province.label[0]:g}" y="{province.label[1]:g}"{size}>{escape(province.text)}</text>'
+    return f'<text x="{province.label[0]:g}" y="{province.label[1]:g}"{size}>{fit(province.text)}</text>'
 
 
 def _center(province: DrawnProvince, powers: Sequence[str], owners: Mapping[str, str]) -> str:
@@ -199,29 +201,5 @@ def _center(province: DrawnProvince, powers: Sequence[str], owners: Mapping[str,
 def _header(drawing: Drawing, title: str) -> str:
     """The title on paper that also covers what lines stick out of the map."""
     paper = f'<rect class="paper" y="{-HEADER:g}" width="{drawing.width:g}" height="{HEADER:g}" fill="{PAPER}"/>'
-    return f'{paper}<text class="title" x="12" y="-11" font-size="19" fill="{INK}">{escape(title)}</text>'
-
-
-def _legend(drawing: Drawing, powers: Sequence[str], notes: Mapping[str, str]) -> str:
-    """Below the map: every power's colour, letter and note."""
-    colours, letters = power_colours(powers), power_letters(powers)
-    abreast = _abreast(drawing)
-    lines = ['<g class="legend" font-size="13">']
-    for number, power in enumerate(powers):
-        x, y = 12 + LEGEND_ITEM * (number % abreast), drawing.height + 6 + LEGEND_LINE * (number // abreast)
-        words = f"{power.title()} {notes.get(power, '')}".strip()
-        lines.append(
-            f'<rect class="power-{number}" x="{x:g}" y="{y:g}" width="20" height="18" rx="3" fill="{colours[power]}"/>'
-            f'<text x="{x + 10:g}" y="{y + 13.5:g}" text-anchor="middle" fill="{ink_on(colours[power])}">'
-            f"{escape(letters[power])}</text>"
-            f'<text x="{x + 27:g}" y="{y + 13.5:g}" fill="{INK}">{escape(words)}</text>'
-        )
-    return "\n".join([*lines, "</g>"])
-
-
-def _abreast(drawing: Drawing) -> int:
-    return max(1, int((drawing.width - 12) // LEGEND_ITEM))
-
-
-def _legend_height(drawing: Drawing, powers: Sequence[str]) -> float:
-    return LEGEND_LINE * -(-len(powers) // _abreast(drawing)) + 6
+    size = min(19, 19 * (drawing.width - 24) / text_width(title, 19))
+    return f'{paper}<text class="title" x="12" y="-11" font-size="{size:.1f}" fill="{INK}">{fit(title)}</text>'

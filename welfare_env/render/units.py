@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from html import escape
 
 from welfare_env.render.palette import ink_on, power_colours, power_letters
 from welfare_env.render.places import DISLODGED, Drawing, Point
+from welfare_env.render.words import fit
 
 SHAPES = {
     "A": "M-8.5-9.5h17v9.5c0 5-4 8-8.5 10c-4.5-2-8.5-5-8.5-10z",
@@ -56,9 +56,9 @@ def unit_mark(
     edge = ' stroke-dasharray="3 2"' if kind == "built" else edge
     return (
         f'<g{name} class="{classes}" transform="translate({x:g} {y:g}){size}" fill="{colour}"{edge}>'
-        f"<title>{escape(_told(drawing, power, piece, dislodged))}</title>"
+        f"<title>{fit(_told(drawing, power, piece, dislodged))}</title>"
         f'<path d="{SHAPES[piece[0]]}"/>'
-        f'<text y="{LETTER_BASE[piece[0]]}" fill="{ink}" stroke="none"{_narrow(letters)}>{escape(letters)}</text></g>'
+        f'<text y="{LETTER_BASE[piece[0]]}" fill="{ink}" stroke="none"{_narrow(letters)}>{fit(letters)}</text></g>'
     )
 
 

@@ -7,15 +7,16 @@ disrupted and disband. A unit that was dislodged has a mark besides (class ``dis
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 
-from welfare_env.render.curves import Curve, bowed, circle, cross, straight, through
-from welfare_env.render.palette import PAPER, RESULTS
-from welfare_env.render.places import UNIT, Drawing, Point
+from welfare_env.render.curves import Curve, bowed, straight, through
+from welfare_env.render.orders import marks
+from welfare_env.render.orders.marks import CLEAR
+from welfare_env.render.palette import RESULTS
+from welfare_env.render.places import Drawing, Point
 from welfare_env.render.units import unit_mark, unit_place
+from welfare_env.render.words import fit
 
 Words = Mapping[str, Sequence[str]]
 Refused = tuple[str, str]  # order, reason
@@ -23,8 +24,6 @@ Refused = tuple[str, str]  # order, reason
 KINDS = {"H": "hold", "-": "move", "S": "support", "C": "convoy", "R": "retreat", "B": "build", "D": "disband"}
 LAYERS = ("hold", "convoy", "support", "move", "retreat", "build", "disband")  # later ones lie on top
 WORST = ("void", "no convoy", "disrupted", "cut", "bounce", "disband")  # which of several results gives the colour
-SPIKES = [(math.cos(turn * math.pi / 6), math.sin(turn * math.pi / 6)) for turn in range(12)]
-CLEAR = UNIT / 2 + 2  # from the middle of a unit to where lines begin and end
 
 
 @dataclass(frozen=True)
@@ -64,13 +63,18 @@ def orders_layer(
     refused: Mapping[str, Sequence[Refused]] | None = None,
 ) -> str:
     """All orders of a phase as one group, ``<g class="orders">``. Arguments as for `board_svg`."""
-    read = [found for power, texts in orders.items() for text in texts if (found := read_order(text, power, results))]
+    read = read_orders(orders, results)
     waiting = {piece for pieces in (dislodged or {}).values() for piece in pieces}
-    read.sort(key=lambda order: LAYERS.index(order.kind))
-    marks = [_drawn(drawing, powers, order, read, order.piece in waiting) for order in read]
-    marks += [_struck(drawing, unit) for unit, words in results.items() if "dislodged" in words]
-    marks += [_refusal(drawing, *pair) for pairs in (refused or {}).values() for pair in pairs]
-    return "\n".join(['<g class="orders" fill="none" stroke-linecap="round">', *filter(None, marks), "</g>"])
+    drawn = [_drawn(drawing, powers, order, read, order.piece in waiting) for order in read]
+    drawn += [_struck(drawing, unit) for unit, words in results.items() if "dislodged" in words]
+    drawn += [_refusal(drawing, *pair) for pairs in (refused or {}).values() for pair in pairs]
+    return "\n".join(['<g class="orders" fill="none" stroke-linecap="round">', *filter(None, drawn), "</g>"])
+
+
+def read_orders(orders: Words, results: Words) -> list[ReadOrder]:
+    """The orders that have a unit, those first that lie below others."""
+    found = [read_order(text, power, results) for power, texts in orders.items() for text in texts]
+    return sorted((order for order in found if order), key=lambda order: LAYERS.index(order.kind))
 
 
 def read_order(text: str, power: str, results: Words) -> ReadOrder | None:
@@ -86,24 +90,23 @@ def read_order(text: str, power: str, results: Words) -> ReadOrder | None:
 
 def _drawn(drawing: Drawing, powers: Sequence[str], order: ReadOrder, orders: Sequence[ReadOrder], waits: bool) -> str:
     start = unit_place(drawing, order.piece, waits)
-    colour = RESULTS[order.outcome]
     if order.kind == "build":
-        return _group(order, unit_mark(drawing, powers, order.power, order.piece, kind="built") + _plus(start, colour))
+        return _group(order, unit_mark(drawing, powers, order.power, order.piece, kind="built") + marks.plus(start))
     if order.kind == "disband":
-        return _group(order, _cased(cross(start, 9), RESULTS["disband"], 3))
+        return _group(order, marks.disband(start))
     if order.kind == "hold":
-        return _group(order, _ring(start, colour, ""))
+        return _group(order, marks.hold(start, order.outcome))
     if order.kind == "convoy":
-        return _group(order, _ring(start, colour, "2.5 3"))
+        return _group(order, marks.convoy(start, order.outcome))
     if order.kind == "support":
-        return _group(order, _support(drawing, order, start, orders))
-    return _group(order, _arrow(_way(drawing, order, start, orders), order))
+        return _group(order, marks.support(_support_line(drawing, order, start, orders), order.outcome))
+    return _group(order, marks.arrow(_way(drawing, order, start, orders), order.outcome))
 
 
-def _group(order: ReadOrder, marks: str) -> str:
+def _group(order: ReadOrder, drawn: str) -> str:
     words = f"{order.text}: {', '.join(order.results) or 'succeeds'}"
     head = f'<g class="order {order.kind} {order.outcome}" id="o-{order.piece[2:5]}" stroke="{RESULTS[order.outcome]}">'
-    return f"{head}<title>{escape(words)}</title>{marks}</g>"
+    return f"{head}<title>{fit(words)}</title>{drawn}</g>"
 
 
 def _way(drawing: Drawing, order: ReadOrder, start: Point, orders: Sequence[ReadOrder]) -> Curve:
@@ -127,56 +130,20 @@ def _in_sequence(start: Point, places: list[Point]) -> list[Point]:
     return sequence
 
 
-def _arrow(way: Curve, order: ReadOrder) -> str:
-    """Success has a full head and line; whatever fails has a broken line that ends at a bar."""
-    colour = RESULTS[order.outcome]
-    if order.outcome == "success":
-        way = way.trimmed(CLEAR, CLEAR)
-        shaft = _cased(way.trimmed(0, 6).path, colour, 2.8)
-        return f'{shaft}<path class="head" d="{way.head}" fill="{colour}" stroke="none"/>'
-    way = way.trimmed(CLEAR, CLEAR + 5)
-    return _cased(way.path, colour, 2.4, "7 4") + _cased(way.bar, colour, 3)
-
-
-def _support(drawing: Drawing, order: ReadOrder, start: Point, orders: Sequence[ReadOrder]) -> str:
-    colour = RESULTS[order.outcome]
+def _support_line(drawing: Drawing, order: ReadOrder, start: Point, orders: Sequence[ReadOrder]) -> Curve:
+    """To the unit that is to hold, or to the middle of the way that the other unit is to move."""
     place = drawing.place(order.other[2:])
-    if order.goal:
-        moved = next((o for o in orders if o.kind == "move" and (o.piece, o.goal) == (order.other, order.goal)), None)
-        target = (_way(drawing, moved, place, orders) if moved else bowed(place, drawing.place(order.goal))).halfway
-        line = straight(start, target).trimmed(CLEAR, 4)
-    else:
-        line = straight(start, place).trimmed(CLEAR, CLEAR + 2)
-    (x, y), failed = line.points[-1], order.outcome != "success"
-    fill = PAPER if failed else colour
-    dot = f'<circle class="dot" cx="{x:.1f}" cy="{y:.1f}" r="3.5" fill="{fill}" stroke-width="1.5"/>'
-    lines = _cased(line.path, colour, 2, "2 4.5")
-    return lines + dot + (_cased(cross(line.halfway, 4), colour, 2) if failed else "")
-
-
-def _ring(spot: Point, colour: str, dashes: str) -> str:
-    return _cased(circle(spot, UNIT / 2 + 4), colour, 1.8, dashes)
-
-
-def _plus(spot: Point, colour: str) -> str:
-    x, y = spot[0] + 11, spot[1] - 9
-    return _cased(f"M{x - 4:.1f} {y:.1f}h8m-4-4v8", colour, 2.5)
-
-
-def _cased(path: str, colour: str, width: float, dashes: str = "") -> str:
-    """A line with a light edge, so that it stands out from the map."""
-    broken = f' stroke-dasharray="{dashes}"' if dashes else ""
-    casing = f'<path class="casing" d="{path}" stroke="{PAPER}" stroke-opacity="0.8" stroke-width="{width + 2.4:g}"/>'
-    return f'{casing}<path class="line" d="{path}" stroke="{colour}" stroke-width="{width:g}"{broken}/>'
+    if not order.goal:
+        return straight(start, place).trimmed(CLEAR, CLEAR + 2)
+    moved = next((o for o in orders if o.kind == "move" and (o.piece, o.goal) == (order.other, order.goal)), None)
+    way = _way(drawing, moved, place, orders) if moved else bowed(place, drawing.place(order.goal))
+    return straight(start, way.halfway).trimmed(CLEAR, 4)
 
 
 def _struck(drawing: Drawing, unit: str) -> str:
-    """The mark of a unit that was dislodged: a ring of spikes."""
-    x, y = drawing.place(unit[2:])
-    spikes = "".join(f"M{x + 12 * u:.1f} {y + 12 * v:.1f}l{5 * u:.1f} {5 * v:.1f}" for u, v in SPIKES)
-    red = RESULTS["dislodged"]
-    marks = f'<path class="line" d="{spikes}" stroke="{red}" stroke-width="2.6"/>'
-    return f'<g class="dislodged-mark" stroke="{red}"><title>{escape(unit)} is dislodged</title>{marks}</g>'
+    title = f"<title>{fit(unit)} is dislodged</title>"
+    colour = RESULTS["dislodged"]
+    return f'<g class="dislodged-mark" stroke="{colour}">{title}{marks.struck(drawing.place(unit[2:]))}</g>'
 
 
 def _refusal(drawing: Drawing, text: str, reason: str) -> str:
@@ -186,9 +153,5 @@ def _refusal(drawing: Drawing, text: str, reason: str) -> str:
     if place[:3] not in drawing.provinces:
         return ""
     x, y = drawing.place(place)
-    x, y = x - 11, y - 11
-    return (
-        f'<g class="refused"><title>{escape(f"refused: {text}: {reason}")}</title>'
-        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5.5" fill="{RESULTS["void"]}" stroke="{PAPER}"/>'
-        f'<path d="M{x:.1f} {y - 3:.1f}v3.500m0 2.500v0.1" stroke="{PAPER}" stroke-width="1.6"/></g>'
-    )
+    title = fit(f"refused: {text}: {reason}")
+    return f'<g class="refused"><title>{title}</title>{marks.refusal((x - 11, y - 11))}</g>'

@@ -1,0 +1,214 @@
+"""Boards as SVG: stable ids and classes, every kind of order with its result, and hostile text shown as text."""
+
+import re
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from welfare_env import Game, Rules, load_board
+from welfare_env.render.drawing import drawing_of
+from welfare_env.render.orders import orders_layer, read_order
+from welfare_env.render.palette import GREAT_POWERS, OTHERS, luminance, power_colours, power_letters
+from welfare_env.render.phase import phase_svg
+from welfare_env.render.svg import board_svg, map_layer
+from welfare_env.render.units import units_layer
+
+SVG = "{http://www.w3.org/2000/svg}"
+BOARD = load_board("standard")
+POWERS = BOARD.powers
+
+
+@pytest.fixture(scope="module")
+def standard():
+    return drawing_of(BOARD)
+
+
+def classes(svg):
+    """Id -> classes of every element that has both."""
+    return {e.get("id"): e.get("class", "").split() for e in ET.fromstring(svg).iter() if e.get("id")}  # noqa: S314
+
+
+def orders_of(standard, orders, results=None, **more):
+    """Class attributes and titles of the orders that are drawn."""
+    layer = orders_layer(standard, POWERS, orders, results or {}, **more)
+    groups = ET.fromstring(layer).findall("g")  # noqa: S314
+    return [(group.get("class"), group.findtext("title")) for group in groups]
+
+
+def test_the_map_has_an_area_for_each_province_and_a_mark_for_each_centre(standard):
+    found = classes(map_layer(standard))
+    assert {name for name in found if name.startswith("p-")} == {f"p-{name}" for name in BOARD.provinces}
+    assert {name for name in found if name.startswith("c-")} == {f"c-{name}" for name in BOARD.centers}
+
+
+def test_the_whole_names_are_titles(standard):
+    areas = ET.fromstring(map_layer(standard)).iter("path")  # noqa: S314
+    titles = {area.get("id"): area.findtext("title") for area in areas}
+    assert titles["p-BUR"] == "Burgundy (BUR)"
+
+
+def test_areas_and_centres_have_the_class_of_their_owner(standard):
+    found = classes(map_layer(standard, POWERS, {"FRANCE": ["PAR"]}, {"FRANCE": ["PAR", "BUR"], "ITALY": ["ROM"]}))
+    france, italy = (f"power-{POWERS.index(power)}" for power in ("FRANCE", "ITALY"))
+    assert [france in found[name] for name in ("p-PAR", "c-PAR", "p-BUR", "p-GAS")] == [True, True, True, False]
+    assert italy in found["p-ROM"]
+    assert italy not in found["c-ROM"]
+
+
+def test_the_map_alone_is_small(standard):
+    assert len(map_layer(standard)) < 150_000
+    assert len(phase_svg(Game())) < 150_000
+
+
+def test_units_have_shapes_letters_and_titles(standard):
+    layer = ET.fromstring(units_layer(standard, POWERS, {"FRANCE": ["A PAR", "F SPA/SC"]}, {"ITALY": ["A MAR"]}))  # noqa: S314
+    units = {group.get("id"): group for group in layer.findall("g")}
+    assert set(units) == {"u-PAR", "u-SPA", "u-MAR-dislodged"}
+    assert units["u-PAR"].find("path").get("d") != units["u-SPA"].find("path").get("d")
+    assert [unit.findtext("text") for unit in units.values()] == ["F", "F", "I"]
+    assert units["u-SPA"].findtext("title") == "Fleet of France in Spain, sc (SPA/SC)"
+    assert "dislodged" in units["u-MAR-dislodged"].get("class").split()
+
+
+@pytest.mark.parametrize(
+    ("order", "words", "drawn"),
+    [
+        ("A PAR H", [], "order hold success"),
+        ("A PAR - BUR", [], "order move success"),
+        ("A PAR - BUR", ["bounce"], "order move bounce"),
+        ("A PAR - BUR", ["bounce", "dislodged"], "order move bounce"),
+        ("A PAR - BUR", ["void"], "order move void"),
+        ("A BRE - LON VIA", ["no convoy"], "order move no-convoy"),
+        ("A PAR S A MAR - BUR", ["cut"], "order support cut"),
+        ("A PAR S A MAR", [], "order support success"),
+        ("F ENG C A BRE - LON", ["disrupted"], "order convoy disrupted"),
+        ("A PAR R BUR", ["bounce"], "order retreat bounce"),
+        ("A PAR D", [], "order disband success"),
+        ("F STP/NC B", [], "order build success"),
+    ],
+)
+def test_every_kind_of_order_has_its_classes(standard, order, words, drawn):
+    unit = " ".join(order.split()[:2])
+    found = orders_of(standard, {"FRANCE": [order]}, {unit: words})
+    assert found[0] == (drawn, f"{order}: {', '.join(words) or 'succeeds'}")
+    assert [name for name, _ in found[1:]] == ["dislodged-mark"] * ("dislodged" in words)
+
+
+@pytest.mark.parametrize("order", ["WAIVE", "GIVE ENGLAND", ""])
+def test_orders_without_a_unit_are_not_drawn(standard, order):
+    assert read_order(order, "FRANCE", {}) is None
+    assert orders_of(standard, {"FRANCE": [order]}) == []
+
+
+def test_a_convoyed_army_goes_past_its_fleets(standard):
+    orders = {"ENGLAND": ["A LON - BEL VIA", "F ENG C A LON - BEL"]}
+    alone = orders_layer(standard, POWERS, {"ENGLAND": ["A LON - BEL VIA"]}, {})
+    assert _way(orders_layer(standard, POWERS, orders, {}), "move") != _way(alone, "move")
+
+
+def test_opposite_moves_do_not_lie_on_each_other(standard):
+    """Both bend to their left."""
+    there, back = (
+        _way(orders_layer(standard, POWERS, {"FRANCE": [o]}, {}), "move") for o in ("A PAR - BUR", "A BUR - PAR")
+    )
+    assert there.split("Q")[1].split()[:2] != back.split("Q")[1].split()[:2]
+
+
+def test_a_dislodged_unit_retreats_from_beside_its_place(standard):
+    orders = {"FRANCE": ["A MAR R GAS"]}
+    here = orders_layer(standard, POWERS, orders, {})
+    beside = orders_layer(standard, POWERS, orders, {}, dislodged={"FRANCE": ["A MAR"]})
+    assert here != beside
+
+
+def test_a_refused_order_is_marked_at_its_unit(standard):
+    refused = {"FRANCE": [("A PAR - MOS", "too far"), ("nonsense", "no order"), ("", ""), ("A XYZ H", "no place")]}
+    assert orders_of(standard, {}, refused=refused) == [("refused", "refused: A PAR - MOS: too far")]
+
+
+def test_hostile_text_is_shown_as_text(standard):
+    nasty = "<script>alert(1)</script>\"&'\u202e"
+    svg = board_svg(
+        standard,
+        POWERS,
+        {"FRANCE": ["A PAR"]},
+        {},
+        refused={"FRANCE": [(f"A PAR {nasty}", nasty)]},
+        title=nasty,
+        notes={"FRANCE": nasty},
+    )
+    root = ET.fromstring(svg)  # noqa: S314
+    assert [e for e in root.iter() if e.tag in ("script", f"{SVG}script")] == []
+    assert root.findtext(f"{SVG}title") == nasty
+
+
+@pytest.mark.parametrize("nasty", ["\0", "\x0b\x1b[31m", "\ud800", "\ufffe", "]]>", "<!--", "x" * 100_000])
+def test_what_xml_does_not_allow_is_replaced_and_long_text_cut(standard, nasty):
+    svg = board_svg(standard, POWERS, {}, {}, refused={"ITALY": [("A ROM H", nasty)]}, title=nasty)
+    ET.fromstring(svg.encode())  # noqa: S314
+    assert len(svg) < 150_000
+
+
+def test_a_phase_shows_where_its_units_began_and_what_they_did():
+    game = Game(rules=Rules(years=1))
+    game.submit("FRANCE", ["A PAR - BUR", "A MAR S A PAR - BUR"])
+    game.submit("GERMANY", ["A MUN - MOS"], strict=False)
+    game.advance()
+    svg = phase_svg(game, 0)
+    found = classes(svg)
+    assert found["o-PAR"] == ["order", "move", "success"]
+    assert "u-PAR" in found
+    assert "refused: A MUN - MOS" in svg
+    assert "u-BUR" in classes(phase_svg(game))
+
+
+@pytest.mark.parametrize("name", ["clique:3", "shared-clique:2", "pure", "ancmed", "standard"])
+def test_a_game_on_any_board_is_well_formed_from_start_to_end(name):
+    game = Game(name, Rules(years=1))
+    while not game.is_done:
+        game.advance()
+        ET.fromstring(phase_svg(game, -1))  # noqa: S314
+    ET.fromstring(phase_svg(game))  # noqa: S314
+
+
+def test_the_same_position_gives_the_same_picture():
+    assert phase_svg(Game()) == phase_svg(Game())
+
+
+def test_powers_have_different_colours_and_letters():
+    assert len(set(power_colours(POWERS).values())) == 7
+    assert power_letters(POWERS) == {power: power[0] for power in POWERS}
+    toy = load_board("shared-clique:19").powers
+    assert len(set(power_colours(toy).values())) == 20 == len(set(OTHERS))
+    assert sorted(power_letters(toy).values()) == sorted("ABCDEFGHIJKLMNOPQRST")
+
+
+def test_letters_where_names_begin_alike():
+    assert power_letters(["FRANCE", "FINLAND"]) == {"FRANCE": "Fr", "FINLAND": "Fi"}
+    assert power_letters(["NORTH", "NORWAY", "NORSE"]) == {"NORTH": "T", "NORWAY": "W", "NORSE": "S"}
+    assert power_letters(["A", "AA", "AAA"]) == {"A": "1", "AA": "2", "AAA": "3"}
+    assert power_letters(["SOLO"]) == {"SOLO": "S"}
+
+
+def test_great_powers_differ_in_the_eyes_of_the_colour_blind():
+    """In simulated deuteranopia and protanopia (Vienot, Brettel and Mollon, 1999) no two colours come close."""
+    for matrix in (_DEUTAN, _PROTAN):
+        seen = [_seen(colour, matrix) for colour in GREAT_POWERS.values()]
+        apart = [sum((a - b) ** 2 for a, b in zip(x, y, strict=True)) ** 0.5 for x in seen for y in seen if x is not y]
+        assert min(apart) > 0.12
+    assert all(0 <= luminance(colour) <= 1 for colour in OTHERS)
+
+
+_DEUTAN = ((0.29275, 0.70725, 0), (0.29275, 0.70725, 0), (-0.02234, 0.02234, 1))
+_PROTAN = ((0.11238, 0.88762, 0), (0.11238, 0.88762, 0), (0.00401, -0.00401, 1))
+
+
+def _seen(colour, matrix):
+    linear = [(int(colour[i : i + 2], 16) / 255) ** 2.2 for i in (1, 3, 5)]
+    return [max(0, sum(w * v for w, v in zip(row, linear, strict=True))) ** (1 / 2.2) for row in matrix]
+
+
+def _way(layer, kind):
+    """The path data of the line of the first order of a kind."""
+    group = re.search(rf'<g class="order {kind}.*?</g>', layer)[0]
+    return re.search(r'class="line" d="([^"]+)"', group)[1]
