@@ -137,6 +137,7 @@ const startBoard = () => {
   board.whole = board.picture.getAttribute("viewBox").split(" ").map(Number);
   for (const node of board.picture.querySelectorAll("[id^='p-']")) board.areas.set(node.id.slice(2), node);
   for (const node of board.picture.querySelectorAll("[id^='c-']")) board.centers.set(node.id.slice(2), node);
+  byId("map").classList.toggle("graph", board.picture.querySelector(".passage") !== null);
   board.units = board.picture.querySelector(".units");
   board.orders = board.picture.querySelector(".orders");
   document.documentElement.style.setProperty("--ratio", board.whole[2] / board.whole[3]);
