@@ -59,7 +59,7 @@ def folder(tmp_path_factory) -> Path:
 def page(game, folder) -> Path:
     said = game.history[0].messages[0]
     told = Annotations(
-        players=dict.fromkeys(game.powers, "dove"),
+        players=dict.fromkeys(game.powers, "exploiter:nice=(exploiter:nice=dove,attack=random),attack=dumbbot"),
         promises=[MarkedPromise(said.phase, said.round, said.sender, said.recipient, said.text, False)],
         reasoning=[Reasoning("S1901M", 1, said.sender, "They believe me.")],
         events=[Event("F1902M", "stab", "Et tu")],

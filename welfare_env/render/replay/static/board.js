@@ -1,7 +1,7 @@
 // The map: drawn once; a step sets owners, units and orders.
 
 const MOTION = matchMedia("(prefers-reduced-motion: reduce)");
-const UNIT_PIXELS = 15, MOST_ENLARGED = 1.45;
+const UNIT_PIXELS = 15, MOST_ENLARGED = 1.4;
 const board = { picture: null, areas: new Map(), centers: new Map(), units: null, orders: null, view: null, whole: null };
 
 const setOwner = (node, power, kind) => {
@@ -91,10 +91,12 @@ const setView = (x, y, width) => {
   sizeMarks();
 };
 
-// Units are drawn larger where the map is small, as far as there is room between them.
+// Units and the heads of arrows are drawn larger where the map is small, units as far as there is room between them.
 const sizeMarks = () => {
   const scale = board.picture.getBoundingClientRect().width / board.view[2];
-  board.picture.style.setProperty("--mark", Math.max(1, Math.min(MOST_ENLARGED, UNIT_PIXELS / (game.drawing.unit * scale))));
+  const larger = Math.max(1, UNIT_PIXELS / (game.drawing.unit * scale));
+  board.picture.style.setProperty("--mark", Math.min(MOST_ENLARGED, larger));
+  board.picture.style.setProperty("--head", Math.min(3, larger));
 };
 
 const zoom = (factor) => {
