@@ -1,15 +1,19 @@
 """Boards as SVG: stable ids and classes, every kind of order with its result, and hostile text shown as text."""
 
+import math
 import re
 import xml.etree.ElementTree as ET
 
 import pytest
 
 from welfare_env import Game, Rules, load_board
+from welfare_env.render.curves import bowed, through
 from welfare_env.render.drawing import drawing_of
 from welfare_env.render.orders import orders_layer, read_order
+from welfare_env.render.orders.marks import CLEAR
 from welfare_env.render.palette import GREAT_POWERS, OTHERS, luminance, power_colours, power_letters
 from welfare_env.render.phase import phase_svg
+from welfare_env.render.places import UNIT
 from welfare_env.render.svg import board_svg, map_layer
 from welfare_env.render.units import units_layer
 
@@ -106,12 +110,26 @@ def test_a_convoyed_army_goes_past_its_fleets(standard):
     assert _way(orders_layer(standard, POWERS, orders, {}), "move") != _way(alone, "move")
 
 
+def test_a_convoy_passes_beside_its_fleet_even_on_the_straight_way():
+    way = through([(0, 0), (50, 0), (100, 0), (120, 90), (40, 120)])
+    for fleet in ((50, 0), (100, 0), (120, 90)):
+        assert UNIT / 2 < min(math.dist(spot, fleet) for spot in way.samples) < UNIT
+
+
 def test_opposite_moves_do_not_lie_on_each_other(standard):
     """Both bend to their left."""
     there, back = (
         _way(orders_layer(standard, POWERS, {"FRANCE": [o]}, {}), "move") for o in ("A PAR - BUR", "A BUR - PAR")
     )
-    assert there.split("Q")[1].split()[:2] != back.split("Q")[1].split()[:2]
+    assert there.split("C")[1].split()[:2] != back.split("C")[1].split()[:2]
+
+
+def test_a_move_keeps_clear_of_other_units(standard):
+    """From St Petersburg's north coast to Norway, Finland lies in between."""
+    orders = {"RUSSIA": ["F STP/NC - NWY", "A FIN S F STP/NC - NWY"]}
+    way = bowed(standard.place("STP/NC"), standard.place("NWY"), [standard.place("FIN")])
+    assert min(math.dist(spot, standard.place("FIN")) for spot in way.samples) > UNIT / 2
+    assert way.trimmed(CLEAR, CLEAR).trimmed(0, 6).path == _way(orders_layer(standard, POWERS, orders, {}), "move")
 
 
 def test_a_dislodged_unit_retreats_from_beside_its_place(standard):

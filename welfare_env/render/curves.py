@@ -7,38 +7,44 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from welfare_env.render.places import Point
+from welfare_env.render.places import UNIT, Point
 
-BOW = 0.09  # how far a curve swings out to its left, of its length: A to B and B to A lie apart
+# How far a curve may swing out to its left, of its length, the best first. From A to B and from B to A lie apart.
+BOWS = (0.09, 0.02, 0.16, 0.23, 0.3)
+CLEAR = UNIT / 2 + 3  # from the middles of units that a curve passes
 HEAD = 9.0  # length of an arrow's head
 
 
 @dataclass(frozen=True)
 class Curve:
-    """A curve through points; between the first and the last, the points only pull it.
+    """One or more cubic Bezier curves, end to end.
 
     Attributes:
-        points: at least three.
+        points: the start, and for each curve its two control points and its end.
     """
 
     points: tuple[Point, ...]
 
     @property
     def path(self) -> str:
-        """SVG path data: quadratic curves that meet halfway between the points."""
-        first, *pulls, last = self.points
-        knots = [middle(a, b) for a, b in itertools.pairwise(pulls)] + [last]
-        turns = "".join(f"Q{_told(pull)} {_told(knot)}" for pull, knot in zip(pulls, knots, strict=True))
-        return f"M{_told(first)}{turns}"
+        """SVG path data."""
+        return f"M{_told(self.points[0])}C" + " ".join(map(_told, self.points[1:]))
 
     @property
     def halfway(self) -> Point:
-        """A point near the middle of the curve."""
-        if len(self.points) == 3:
-            (a, b), (c, d), (e, f) = self.points
-            return (a + 2 * c + e) / 4, (b + 2 * d + f) / 4
-        half = len(self.points) // 2
-        return self.points[half] if len(self.points) % 2 else middle(self.points[half - 1], self.points[half])
+        """The middle of the middle curve, or where the two in the middle meet."""
+        pieces = self._pieces
+        half = len(pieces) // 2
+        return _at(pieces[half], 0.5) if len(pieces) % 2 else pieces[half][0]
+
+    @property
+    def samples(self) -> list[Point]:
+        """Points along the way, without its start."""
+        return [_at(piece, step / 16) for piece in self._pieces for step in range(1, 17)]
+
+    @property
+    def _pieces(self) -> list[tuple[Point, ...]]:
+        return [self.points[i : i + 4] for i in range(0, len(self.points) - 1, 3)]
 
     def trimmed(self, start: float, end: float) -> Curve:
         """The curve without this much of its ends."""
@@ -49,45 +55,70 @@ class Curve:
     @property
     def head(self) -> str:
         """SVG path data of an arrow's head whose tip is the end of the curve."""
-        (x, y), back = self.points[-1], self.points[-2]
-        u, v = direction(back, (x, y))
-        base = x - HEAD * u, y - HEAD * v
-        left, right = (
-            (base[0] - 0.5 * HEAD * v, base[1] + 0.5 * HEAD * u),
-            (base[0] + 0.5 * HEAD * v, base[1] - 0.5 * HEAD * u),
-        )
+        (x, y), (u, v) = self.points[-1], self._end
+        base, half = (x - HEAD * u, y - HEAD * v), HEAD / 2
+        left, right = (base[0] - half * v, base[1] + half * u), (base[0] + half * v, base[1] - half * u)
         return f"M{_told((x, y))}L{_told(left)}L{_told(right)}z"
 
     @property
     def bar(self) -> str:
         """SVG path data of a bar across the end of the curve."""
-        (x, y), back = self.points[-1], self.points[-2]
-        u, v = direction(back, (x, y))
+        (x, y), (u, v) = self.points[-1], self._end
         return f"M{_told((x - 7 * v, y + 7 * u))}L{_told((x + 7 * v, y - 7 * u))}"
 
+    @property
+    def _end(self) -> Point:
+        """Which way the curve goes at its end."""
+        return direction(self.points[-2], self.points[-1])
 
-def bowed(start: Point, end: Point) -> Curve:
-    """A slightly bent curve."""
+
+def bowed(start: Point, end: Point, others: Sequence[Point] = ()) -> Curve:
+    """A bent curve that keeps clear of other places, or as clear as it can."""
+    curves = [_bent(start, end, bow) for bow in BOWS]
+    room = [min((math.dist(a, b) for a in curve.samples for b in others), default=CLEAR) for curve in curves]
+    return max(zip(room, curves, strict=True), key=lambda pair: min(pair[0], CLEAR))[1]
+
+
+def _bent(start: Point, end: Point, bow: float) -> Curve:
+    """A quadratic curve, written as a cubic one."""
     (x, y), (a, b) = start, end
-    pull = (x + a) / 2 + 2 * BOW * (b - y), (y + b) / 2 - 2 * BOW * (a - x)
-    return Curve((start, pull, end))
+    pull = (x + a) / 2 + 2 * bow * (b - y), (y + b) / 2 - 2 * bow * (a - x)
+    return Curve((start, _between(start, pull, 2 / 3), _between(end, pull, 2 / 3), end))
 
 
 def straight(start: Point, end: Point) -> Curve:
-    return Curve((start, middle(start, end), end))
+    return Curve((start, _between(start, end, 1 / 3), _between(start, end, 2 / 3), end))
 
 
 def through(places: Sequence[Point]) -> Curve:
-    """A curve close past these places, at least three."""
-    pulls = []
-    for before, (x, y), after in zip(places, places[1:], places[2:], strict=False):
-        u, v = middle(before, after)
-        pulls.append((1.5 * x - 0.5 * u, 1.5 * y - 0.5 * v))
-    return Curve((places[0], *pulls, places[-1]))
+    """A smooth curve (Catmull and Rom's) from the first place to the last, beside those in between."""
+    inner = [_beside(*three) for three in zip(places, places[1:], places[2:], strict=False)]
+    knots = [places[0], *inner, places[-1]]
+    around = [knots[0], *knots, knots[-1]]  # each knot between its neighbours; the ends are their own
+    ways = [((c[0] - a[0]) / 6, (c[1] - a[1]) / 6) for a, c in zip(around, around[2:], strict=False)]
+    points = [knots[0]]
+    for (a, u), (b, v) in itertools.pairwise(zip(knots, ways, strict=True)):
+        points += [(a[0] + u[0], a[1] + u[1]), (b[0] - v[0], b[1] - v[1]), b]
+    return Curve(tuple(points))
 
 
-def middle(a: Point, b: Point) -> Point:
-    return (a[0] + b[0]) / 2, (a[1] + b[1]) / 2
+def _beside(before: Point, place: Point, after: Point) -> Point:
+    """A point just clear of a place, on the side of the straight way past it; to the left if it lies on the way."""
+    u, v = direction(before, after)
+    side = (place[0] - before[0]) * v - (place[1] - before[1]) * u  # how far the place lies to the left of the way
+    away = -CLEAR if side > 0 else CLEAR
+    return place[0] + away * v, place[1] - away * u
+
+
+def _at(piece: Sequence[Point], t: float) -> Point:
+    """The point of a cubic Bezier curve at t, 0 to 1."""
+    weights = ((1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t * t * (1 - t), t**3)
+    x, y = (sum(w * v for w, v in zip(weights, axis, strict=True)) for axis in zip(*piece, strict=True))
+    return x, y
+
+
+def _between(a: Point, b: Point, share: float) -> Point:
+    return a[0] + share * (b[0] - a[0]), a[1] + share * (b[1] - a[1])
 
 
 def towards(start: Point, end: Point, length: float) -> Point:

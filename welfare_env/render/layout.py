@@ -19,6 +19,8 @@ from welfare_env.render.boxes import text_width
 from welfare_env.render.curves import circle
 from welfare_env.render.places import KINDS, Drawing, DrawnProvince, Edge, Point
 
+Borders = dict[tuple[str, str], str]  # pair of provinces -> "land" if armies can pass, else "water"
+
 RADIUS = 34.0  # of a disc
 SPACING = 108.0  # between the middles of neighbours, where there is room
 CLOSEST = 80.0  # between the middles of any two discs
@@ -30,30 +32,32 @@ LABEL_SIZE = 13.0
 
 def graph_drawing(board: Board) -> Drawing:
     """The drawing of a board as a graph. The same board gives the same drawing."""
-    edges = _edges(board)
-    spots = _toy_spots(board, edges) if is_toy(board.name) else _apart(_lying(_least_stress(_steps(board, edges))))
+    borders = _borders(board)
+    spots = _toy_spots(board, borders) if is_toy(board.name) else _apart(_lying(_least_stress(_steps(board, borders))))
     spots = (spots - spots.min(0) + MARGIN).round(1)
     width, height = (spots.max(0) + MARGIN).round(1).tolist()
-    provinces = {name: _disc(board, name, (x, y)) for name, (x, y) in zip(board.provinces, spots.tolist(), strict=True)}
+    middles = {name: (x, y) for name, (x, y) in zip(board.provinces, spots.tolist(), strict=True)}
+    provinces = {name: _disc(board, name, spot) for name, spot in middles.items()}
+    edges = tuple(Edge(a, b, middles[a], middles[b], kind) for (a, b), kind in borders.items())
     return Drawing(board.name, width, height, MappingProxyType(provinces), edges)
 
 
-def _edges(board: Board) -> tuple[Edge, ...]:
-    """Every pair of provinces between which a unit can step."""
+def _borders(board: Board) -> Borders:
+    """Every pair of provinces between which a unit can step, in alphabetical order."""
     kinds: dict[tuple[str, str], str] = {}
     for piece, places in sorted(board.moves.items()):  # armies come first
         for place in places:
             a, b = sorted((piece[2:5], place[:3]))
             kinds.setdefault((a, b), "land" if piece[0] == "A" else "water")
-    return tuple(Edge(a, b, kind) for (a, b), kind in sorted(kinds.items()))
+    return dict(sorted(kinds.items()))
 
 
-def _steps(board: Board, edges: tuple[Edge, ...]) -> np.ndarray:
+def _steps(board: Board, borders: Borders) -> np.ndarray:
     """Steps between provinces, float [provinces, provinces]; parts that do not touch are farther than all that do."""
     index = {name: i for i, name in enumerate(board.provinces)}
     joined = np.zeros((len(index), len(index)))
-    for edge in edges:
-        joined[index[edge.a], index[edge.b]] = 1
+    for a, b in borders:
+        joined[index[a], index[b]] = 1
     steps = shortest_path(joined, directed=False, unweighted=True)
     steps[np.isinf(steps)] = steps[np.isfinite(steps)].max() + 1
     return steps
@@ -108,7 +112,7 @@ def _apart(spots: np.ndarray) -> np.ndarray:
     return spots * max(1.0, CLOSEST / (_distances(spots) + eye * 2 * CLOSEST).min())
 
 
-def _toy_spots(board: Board, edges: tuple[Edge, ...]) -> np.ndarray:
+def _toy_spots(board: Board, borders: Borders) -> np.ndarray:
     """Cores on a circle, each leaf (or the two that share a core) straight outside; float [provinces, 2]."""
     index = {name: i for i, name in enumerate(board.provinces)}
     cores = [name for name in board.provinces if name[0] == "C"]
@@ -118,7 +122,7 @@ def _toy_spots(board: Board, edges: tuple[Edge, ...]) -> np.ndarray:
     spots = np.zeros((len(index), 2))
     for number, core in enumerate(cores):
         turn = start + 2 * math.pi * number / len(cores)
-        leaves = [b for a, b in ((edge.a, edge.b) for edge in edges) if a == core and b not in cores]
+        leaves = [b for a, b in borders if a == core and b not in cores]
         spots[index[core]] = radius * math.cos(turn), radius * math.sin(turn)
         for place, leaf in enumerate(leaves):
             angle = turn + (place - (len(leaves) - 1) / 2) * 1.1 * CLOSEST / outside

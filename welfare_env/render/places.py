@@ -53,11 +53,14 @@ class Edge:
 
     Attributes:
         a, b: the provinces.
+        start, end: where the line goes.
         kind: "land" if armies can pass, "water" if only fleets can.
     """
 
     a: str
     b: str
+    start: Point
+    end: Point
     kind: str
 
 

@@ -162,7 +162,7 @@ def _edges(drawing: Drawing) -> str:
         return ""
     paths = {"land": "", "water": ""}
     for edge in drawing.edges:
-        (x, y), (u, v) = (drawing.provinces[name].unit for name in (edge.a, edge.b))
+        (x, y), (u, v) = edge.start, edge.end
         paths[edge.kind] += f"M{x:g} {y:g}L{u:g} {v:g}"
     return _line("passage water", paths["water"], SEA_LINE, 2) + _line("passage land", paths["land"], LAND_LINE, 3)
 

@@ -117,7 +117,10 @@ def _way(drawing: Drawing, order: ReadOrder, start: Point, orders: Sequence[Read
         for fleet in orders
         if fleet.kind == "convoy" and (fleet.other, fleet.goal) == (order.piece, order.goal)
     ]
-    return through([start, *_in_sequence(start, fleets), end]) if fleets else bowed(start, end)
+    if fleets:
+        return through([start, *_in_sequence(start, fleets), end])
+    others = [drawing.place(other.piece[2:]) for other in orders if other.piece != order.piece]
+    return bowed(start, end, [other for other in others if other != end])
 
 
 def _in_sequence(start: Point, places: list[Point]) -> list[Point]:
