@@ -12,6 +12,7 @@ from types import MappingProxyType
 
 import numpy as np
 from scipy.sparse.csgraph import shortest_path
+from scipy.spatial.distance import cdist
 
 from welfare_env.board.board import Board
 from welfare_env.board.toy_boards import is_toy
@@ -70,7 +71,7 @@ def _least_stress(steps: np.ndarray) -> np.ndarray:
     weights = (1 - eye) / (wanted + eye) ** 2
     inverse = np.linalg.pinv(np.diag(weights.sum(1)) - weights)
     for _ in range(ROUNDS):
-        pull = -weights * wanted / np.maximum(_distances(spots) + eye, 1e-6)
+        pull = -weights * wanted / np.maximum(cdist(spots, spots) + eye, 1e-6)
         np.fill_diagonal(pull, 0)
         np.fill_diagonal(pull, -pull.sum(1))
         spots = inverse @ (pull @ spots)
@@ -87,10 +88,6 @@ def _first_spots(wanted: np.ndarray) -> np.ndarray:
     return vectors[:, -2:] * np.sqrt(np.maximum(values[-2:], 1)) + np.c_[np.cos(turn), np.sin(turn)]
 
 
-def _distances(spots: np.ndarray) -> np.ndarray:
-    return np.hypot(*np.moveaxis(spots[:, None] - spots, -1, 0))
-
-
 def _lying(spots: np.ndarray) -> np.ndarray:
     """Turned so that the drawing is wider than it is high."""
     middle = spots - spots.mean(0)
@@ -103,13 +100,12 @@ def _apart(spots: np.ndarray) -> np.ndarray:
     """Discs that are too close push each other away; what is still too close at the end is enlarged."""
     eye = np.eye(len(spots))
     for _ in range(PUSHES):
-        distances = _distances(spots) + eye * 2 * CLOSEST
+        distances = cdist(spots, spots) + eye * 2 * CLOSEST
         if distances.min() >= CLOSEST:
             return spots
-        short = np.maximum(1.02 * CLOSEST - distances, 0)
-        ways = (spots[:, None] - spots) / np.maximum(distances, 1e-6)[..., None]
-        spots = spots + (0.4 * short[..., None] * ways).sum(1)
-    return spots * max(1.0, CLOSEST / (_distances(spots) + eye * 2 * CLOSEST).min())
+        push = 0.4 * np.maximum(1.02 * CLOSEST / np.maximum(distances, 1e-6) - 1, 0)
+        spots = spots + push.sum(1)[:, None] * spots - push @ spots
+    return spots * max(1.0, CLOSEST / (cdist(spots, spots) + eye * 2 * CLOSEST).min())
 
 
 def _toy_spots(board: Board, borders: Borders) -> np.ndarray:
