@@ -57,7 +57,7 @@ def annotations_of(game: Game, facts: Mapping[str, Any], map_name: str | None = 
             events=[*_stages(game, players), *_broken(found), *_stabs(record["phases"], found)],
             measures=dict(_measures(record, deviators, found)),
         )
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
+    except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError) as error:
         raise RecordError(f"what the record tells of its players is damaged: {error!s:.200}") from error
 
 

@@ -1,10 +1,13 @@
 """The command `replay`, and what evaluation adds to a replay: promises, reasoning, stages of exploiters, measures."""
 
+import contextlib
 import json
 import re
 import sys
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import agents
@@ -203,6 +206,25 @@ class TestMessages:
         assert found == [("S1901M", "promise broken"), ("S1901M", "first stab")]
 
 
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.sampled_from(POWERS),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["turns", *POWERS]), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(st.fixed_dictionaries({}, optional={"players": JSON, "coalition": JSON, "language_models": JSON}))
+@settings(max_examples=150)
+def test_whatever_was_added_only_named_errors_come_of_it(small, added):
+    with contextlib.suppress(RecordError):
+        annotations_of(small, added)
+
+
+@pytest.fixture(scope="module")
+def small():
+    return Game("clique:2", Rules(years=1, press=None))
+
+
 @pytest.mark.parametrize(
     "added",
     [
@@ -211,6 +233,7 @@ class TestMessages:
         {"coalition": 3},
         {"language_models": {"FRANCE": [{"turns": [{"phase": "S1901M"}]}]}},
         {"language_models": {"FRANCE": 3}},
+        {"language_models": {"FRANCE": [{"turns": [{"phase": "S1901M", "round": float("inf"), "reasoning": "y"}]}]}},
         {"language_models": {"FRANCE": [{"turns": [{"phase": "S1901M", "round": "x", "reasoning": "y"}]}]}},
     ],
     ids=str,

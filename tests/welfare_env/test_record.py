@@ -231,7 +231,7 @@ class TestExchange:
         game.save(tmp_path / "game.json")
         source = Path(diplomacy.__file__).parent / "web" / "src"
         command = ["node", "--no-warnings", DATA / "upstream_web.mjs", source, tmp_path / "game.json"]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60)  # noqa: S607
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
         assert done.returncode == 0, done.stderr
         theirs = json.loads(done.stdout)
         assert (theirs["map"], theirs["phase"]) == ("standard", game.phase)

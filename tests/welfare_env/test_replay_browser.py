@@ -240,7 +240,7 @@ def test_hostile_texts_are_shown_and_do_nothing(browser, folder):
     game = Game(rules=Rules(years=1, message_rounds=1))
     for text in HOSTILE[:-1]:
         game.send("FRANCE", "GERMANY", text)
-    game.submit("FRANCE", [HOSTILE[0]], strict=False)
+    game.submit("FRANCE", [HOSTILE[0], "A PAR \x00\x0b - <b>"], strict=False)
     game.advance()
     everywhere = Annotations(
         title=HOSTILE[0],
@@ -297,6 +297,31 @@ def test_every_control_has_a_name_and_can_be_reached(opened):
         opened.press("Tab")
         reached.add(opened.ask("document.activeElement.id"))
     assert {"slider", "play", "next", "event-next", "zoom-in", "panel"} <= reached
+
+
+def test_a_notebook_shows_the_page_in_a_frame(browser, folder):
+    (folder / "notebook.html").write_text(f"<!doctype html>{Game()._repr_html_()}", encoding="utf-8")
+    browser.look(1280, 800)
+    browser.open(folder / "notebook.html")
+    inside = "document.querySelector('iframe').contentDocument"
+    assert browser.ask(f"{inside}.getElementById('phase').textContent") == "Spring 1901, movement"
+    assert browser.ask(f"{inside}.querySelectorAll('.unit').length") == 22
+    assert browser.complaints == []
+
+
+def test_gifts_and_the_mediator_are_shown(browser, folder):
+    game = Game.from_position(
+        "W1901A", {"FRANCE": []}, {"FRANCE": ["PAR"]}, welfare={"FRANCE": 3}, rules=Rules(mediator=True, transfers=True)
+    )
+    game.send("MEDIATOR", "FRANCE", "Give.")
+    game.submit("FRANCE", ["GIVE ITALY"])
+    game.advance()
+    game.replay(folder / "gift.html")
+    browser.open(folder / "gift.html")
+    assert browser.ask("document.querySelector('.message .from').textContent") == "Mediator"
+    browser.click("#tab-orders")
+    assert browser.ask("document.querySelector('.order code').textContent") == "GIVE ITALY"
+    assert browser.complaints == []
 
 
 def test_a_live_page_begins_with_the_last_phase(browser, folder):
