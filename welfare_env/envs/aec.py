@@ -49,6 +49,10 @@ End
     All agents are terminated together after the last Winter (standard: or when a power owns more than half the
     centres). ``max_cycles`` truncates an agent after that many of its own steps; its units hold from then on.
 
+Rendering
+    ``render_mode="ansi"`` gives text, "svg" a picture, "rgb_array" its pixels, and "human" opens the replay page, which
+    follows the game; see `DiplomacyEnv.render`.
+
 Version history
     v0: first version.
 """

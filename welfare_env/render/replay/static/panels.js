@@ -112,7 +112,7 @@ const openTab = (id, focus = false) => {
 
 const showPanel = () => {
   const phase = PHASES[timeline.number];
-  for (const tab of TABS) byId(`count-${tab.id}`).textContent = tab.count(phase) ?? "";
+  for (const tab of TABS) byId(`count-${tab.id}`).textContent = tab.count(phase) || "";
   const panel = byId("panel");
   const content = TABS.find((tab) => tab.id === tabs.open).build(phase, timeline.number);
   if (content.length === 1 && content[0] === panel.firstElementChild) return;
