@@ -19,7 +19,7 @@ from benchmarks.atlas.sources import IMPASSABLE
 GRID = 0.02  # to which points are snapped
 SLIVER = 2.0  # an area this small goes to any neighbour
 STRAY = 25.0  # a part of a strait or of nobody's that is kept
-COAST_DETAIL, LAND_DETAIL, CURVE_DETAIL = 1.1, 2.2, 0.2  # how far a line may leave the original
+COAST_DETAIL, LAND_DETAIL, CURVE_DETAIL = 1.25, 2.2, 0.25  # how far a line may leave the original
 SEA_DETAIL = (60.0, 40.0, 25.0, 15.0, 7.0)  # the first that keeps the line at sea
 
 Faces = dict[str, BaseGeometry]  # label -> its area

@@ -19,6 +19,7 @@ from benchmarks.atlas.projection import HEIGHT, WIDTH
 from benchmarks.atlas.sources import IMPASSABLE
 
 Spot = tuple[float, float]
+SHORE_DETAIL = 2.5  # how far a shore may leave the coast
 ABOUT = {
     "title": "The standard board of Diplomacy",
     "licence": "CC0-1.0",
@@ -43,6 +44,7 @@ def drawing_data(faces: Faces, anchors: Mapping[str, Mapping[str, Any]], coasts:
         "coasts": dict(sorted(coasts.items())),
         "impassable": area_path(faces[IMPASSABLE]),
         "open_water": area_path(faces[OPEN_WATER]),
+        "shores": area_path(shores(faces, seas)),
         "land_borders": line_path(land),
         "sea_borders": line_path(sea),
     }
@@ -60,6 +62,13 @@ def as_json(data: Mapping[str, Any]) -> str:
 
 def _short(value: object) -> str:
     return json.dumps(value, separators=(",", ":"))
+
+
+def shores(faces: Faces, seas: Sequence[str]) -> BaseGeometry:
+    """All land in rough outline, for the light seam along its coasts."""
+    dry = [area for label, area in faces.items() if label != OPEN_WATER and label not in seas]
+    rough = shapely.union_all(dry).simplify(SHORE_DETAIL)
+    return shapely.set_precision(rough, 0.1)
 
 
 def border_lines(faces: Faces, seas: Sequence[str]) -> tuple[list[LineString], list[LineString]]:

@@ -17,7 +17,7 @@ from welfare_env.render.layout import graph_drawing
 from welfare_env.render.places import KINDS, Drawing, DrawnProvince
 
 
-@functools.cache
+@functools.lru_cache(maxsize=16)
 def drawing_of(board: Board) -> Drawing:
     """The drawing of a board: its own if there is one for its provinces and borders, else a layout of its graph."""
     return _atlas_drawing(board, _atlas()) if _has_standard_borders(board) else graph_drawing(board)
@@ -35,7 +35,7 @@ def _atlas() -> dict[str, Any]:
 
 def _atlas_drawing(board: Board, data: dict[str, Any]) -> Drawing:
     provinces = {name: _province(board, name, data) for name in board.provinces}
-    lines = {key: data[key] for key in ("impassable", "open_water", "land_borders", "sea_borders")}
+    lines = {key: data[key] for key in ("impassable", "open_water", "shores", "land_borders", "sea_borders")}
     return Drawing(board.name, data["width"], data["height"], MappingProxyType(provinces), **lines)
 
 

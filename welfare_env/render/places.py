@@ -74,6 +74,7 @@ class Drawing:
         provinces: name -> province, sorted by name.
         edges: lines between provinces; none where areas touch.
         impassable, open_water: SVG path data of land and water that are nobody's province.
+        shores: SVG path data of all land, roughly.
         land_borders, sea_borders: SVG path data of the lines between two provinces of land, and of water.
     """
 
@@ -84,6 +85,7 @@ class Drawing:
     edges: tuple[Edge, ...] = ()
     impassable: str = ""
     open_water: str = ""
+    shores: str = ""
     land_borders: str = ""
     sea_borders: str = ""
 

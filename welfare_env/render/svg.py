@@ -111,7 +111,7 @@ def map_layer(
         *(_area(p, "") for p in water),
         "</g>",
         _line("sea-borders", drawing.sea_borders, SEA_LINE, 1, ' stroke-dasharray="5 3"'),
-        "" if drawing.edges else f'<use class="shallows" href="#lands" stroke="{SHALLOWS}" stroke-width="8"/>',
+        _line("shallows", drawing.shores, SHALLOWS, 8),
         _filled("impassable", drawing.impassable, IMPASSABLE),
         f'<g fill="{LAND}" stroke="{COAST_LINE}" stroke-width="1.2"><g id="lands">',
         *(_area(p, fills.get(p.name, "")) for p in land),
