@@ -2,7 +2,7 @@
 
 const MOTION = matchMedia("(prefers-reduced-motion: reduce)");
 const UNIT_PIXELS = 15, MOST_ENLARGED = 1.4;
-const board = { picture: null, areas: new Map(), centers: new Map(), units: null, orders: null, view: null, whole: null };
+const board = { picture: null, areas: new Map(), centers: new Map(), units: null, orders: null, marks: null, view: null, whole: null };
 
 const setOwner = (node, power, kind) => {
   node.classList.remove("owned", "passed");
@@ -72,12 +72,13 @@ const showOrders = (phase) => {
   const layer = document.adoptNode(drawn.documentElement.firstElementChild);
   board.orders.replaceWith(layer);
   board.orders = layer;
+  board.marks.replaceChildren(...layer.querySelectorAll(".disband, .dislodged-mark, .refused"));
 };
 
 // Marks one unit's order, and dims the others.
 const pointAt = (unit) => {
-  board.orders.classList.toggle("dim", unit !== null);
-  for (const node of board.orders.children) node.classList.toggle("pointed", unit !== null && node.id === `o-${unit?.slice(2, 5)}`);
+  for (const layer of [board.orders, board.marks]) layer.classList.toggle("dim", unit !== null);
+  for (const node of [...board.orders.children, ...board.marks.children]) node.classList.toggle("pointed", unit !== null && node.id === `o-${unit?.slice(2, 5)}`);
 };
 
 const setView = (x, y, width) => {
@@ -142,6 +143,9 @@ const startBoard = () => {
   byId("map").classList.toggle("graph", board.picture.querySelector(".passage") !== null);
   board.units = board.picture.querySelector(".units");
   board.orders = board.picture.querySelector(".orders");
+  board.marks = svg("g", { class: "orders", fill: "none", "stroke-linecap": "round" });
+  board.units.before(board.orders); // arrows under the units, what strikes a unit out above it
+  board.units.after(board.marks);
   document.documentElement.style.setProperty("--ratio", board.whole[2] / board.whole[3]);
   setView(0, 0, board.whole[2]);
   startLegend();
