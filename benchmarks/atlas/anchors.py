@@ -19,7 +19,7 @@ from benchmarks.atlas.projection import HEIGHT, WIDTH, spot
 from welfare_env.render.boxes import ASCENT, DESCENT, Box, text_width, unit_box
 from welfare_env.render.places import DISLODGED, UNIT, Point
 
-SIZES = (13.0, 12.0, 11.0)  # of labels, the larger the better
+SIZES = (13.0, 12.0)  # of labels, the larger the better
 SMALLER = 0.12  # what a smaller label costs
 SIDES = {"below": 0.0, "above": 0.05, "right": 0.1, "left": 0.1}  # where a label may be, and what that costs
 GAP = 1.5  # between a unit and its label

@@ -22,7 +22,7 @@ LENSES = (  # longitude, latitude, reach in km, gain; one-to-one for gains below
     (-3.4, 55.0, 520, 0.75),  # Britain
     (4.8, 50.9, 320, 0.28),  # the Low Countries
     (10.3, 55.8, 260, 0.30),  # Denmark
-    (14.6, 41.2, 340, 0.28),  # Italy
+    (15.2, 40.8, 340, 0.45),  # Italy
     (22.0, 41.5, 480, 0.12),  # the Balkans
     (29.2, 40.5, 260, 0.25),  # the Straits
 )

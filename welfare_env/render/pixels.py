@@ -30,8 +30,7 @@ def pixels(svg: str, width: int = 900) -> np.ndarray:
     Raises:
         PictureError: a width out of range, text that is no SVG, or the extra `plot` is not installed.
     """
-    if isinstance(width, bool) or not isinstance(width, int) or not 1 <= width <= WIDEST:
-        raise PictureError(f"width {checks.shown(width)}: give a whole number of pixels from 1 to {WIDEST}")
+    wide = checks.whole("width", width, 1, WIDEST, PictureError)
     try:
         import resvg_py
         from PIL import Image
@@ -44,9 +43,10 @@ def pixels(svg: str, width: int = 900) -> np.ndarray:
     try:
         png = resvg_py.svg_to_bytes(
             svg_string=svg,
-            width=width,
+            width=wide,
             skip_system_fonts=True,
             font_files=list(fonts),
+            background="#ffffff",
             font_family=FAMILY,
             sans_serif_family=FAMILY,
         )
