@@ -4,6 +4,7 @@ import base64
 import hashlib
 import json
 import re
+from pathlib import Path
 
 import pytest
 
@@ -11,7 +12,7 @@ from welfare_env import Game, RecordError, Rules
 from welfare_env.render.replay.annotations import Annotations, Event, MarkedPromise, Reasoning
 from welfare_env.render.replay.data import page_data
 from welfare_env.render.replay.events import attacks, events
-from welfare_env.render.replay.page import as_json, replay_page
+from welfare_env.render.replay.page import SCRIPTS, as_json, replay_page
 
 HOSTILE = (
     "</script><script>window.hacked = 1</script>",
@@ -109,7 +110,7 @@ def test_root_nash_welfare_so_far_is_the_geometric_mean_a_year(game):
         assert value == (pytest.approx(product ** (1 / 7), abs=1e-3) if years else None)
 
 
-@pytest.mark.parametrize("map_name", ["clique:4", "ancmed", "pure", "colonial"])
+@pytest.mark.parametrize("map_name", ["clique:4", "ancmed", "pure", "shared-clique:3"])
 def test_any_map_has_a_page(map_name, full_press):
     game = full_press(map_name, years=1, message_rounds=1)
     assert len(embedded(page_of(game))["phases"]) == len(game.history) + 1
@@ -186,6 +187,11 @@ def test_the_policy_names_the_script_and_the_style_and_no_address(game):
     assert "unsafe" not in policy
     assert set(re.findall(r"https?://[^\s\"'`)]+", page)) == {"http://www.w3.org/2000/svg"}
     assert " style=" not in page  # which the policy would refuse
+
+
+def test_every_script_is_in_the_page():
+    folder = Path(replay_page.__code__.co_filename).parent / "static"
+    assert sorted(SCRIPTS) == sorted(script.stem for script in folder.glob("*.js"))
 
 
 def test_the_same_game_gives_the_same_page(game):
