@@ -30,6 +30,7 @@ def _orders(rng: np.random.Generator) -> tuple[int, list[tuple[str, str]], str]:
     """A game, powers with orders, and a title."""
     texts = [_order(rng) for _ in range(int(rng.integers(1, 12)))]
     number = texts[0][0]
+    drawing_of(GAMES[number].board)  # the first time, a large board takes a second to lay out
     return number, [(power, text) for game, power, text in texts if game == number], mangled(rng, pick(rng, NASTY))
 
 
@@ -71,7 +72,6 @@ def _draw_map(text: str) -> None:
     finally:
         mapfile._load_source.cache_clear()
         mapfile._load_board.cache_clear()
-        drawing_of.cache_clear()
 
 
 def _picture(rng: np.random.Generator) -> tuple[str, object]:
