@@ -43,6 +43,7 @@ const threads = (phase) => {
 
 const roundOf = (round, wanted, thoughts) => {
   const section = el("section", { class: "round" }, el("h3", {}, round ? `Round ${round}` : "Orders"));
+  for (const [, player, text] of thoughts.filter((each) => each[0] === round)) section.append(thoughtOf(player, text));
   const pairs = new Map();
   for (const message of wanted.filter((each) => each[0] === round)) {
     const [, sender, recipient] = message;
@@ -50,7 +51,6 @@ const roundOf = (round, wanted, thoughts) => {
     pairs.set(key, [...(pairs.get(key) || []), message]);
   }
   for (const key of [...pairs.keys()].sort()) section.append(pairOf(key, pairs.get(key)));
-  for (const [, player, text] of thoughts.filter((each) => each[0] === round)) section.append(thoughtOf(player, text));
   return section;
 };
 
