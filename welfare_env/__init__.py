@@ -106,7 +106,7 @@ def make(map_name: str | Board = "standard", rules: Rules | None = None, **optio
         engine: which engine adjudicates: "fast", or "reference", the `diplomacy` package.
         strict: raise on illegal orders and messages instead of recording them as void.
         max_cycles: truncate after so many steps of an agent (AEC) or of the environment (parallel).
-        render_mode: "human" (prints), "ansi" (returns text) or None.
+        render_mode: "human" (a replay page in the browser), "ansi" (text), "svg", "rgb_array" (pixels) or None.
 
     Raises:
         RulesError, UnknownMapError, MapFormatError: with what was given and what would be right.

@@ -18,6 +18,7 @@ from evaluation.cli.console import errors_told, print_json, table_console
 from evaluation.cli.cross_play import cross_play
 from evaluation.cli.options import CORES, GameOptions, Json, Kept, Processes, RunOptions, Seed, Store, TableOptions
 from evaluation.cli.red_team import red_team
+from evaluation.cli.replays import replay, write_replay
 from evaluation.experiments.deviators import read_deviators
 from evaluation.experiments.exploitability import resolve_coalitions
 from evaluation.measures.lm_usage import LMUsage, usage_table
@@ -201,6 +202,9 @@ def demo(seed: Seed = 0, workers: Processes = CORES, store: Store = DEFAULT_PATH
         console = table_console()
         console.print(self_play_table(played, console.width))
         console.print(exploitability_table(exploited, [name for _, name, _ in conditions]))
+        page = store.parent / "demo.html"
+        write_replay(exploited[0].witness.record, page)
+        print(f"One of these games, the {DEMO_PROFILES[0]} policy robbed, to look at in a browser: {page}")
 
 
 @app.command()
@@ -263,6 +267,7 @@ def messages(
             print(f"{store} holds no games yet")
 
 
+app.command("replay")(replay)
 app.command("experiment")(experiments.experiment)
 app.command("plot")(experiments.plot)
 

@@ -32,7 +32,7 @@ from welfare_env.game.record import load_record
 
 CODE = Path(evaluation.__file__).parents[1]
 QUICK = ("--years", "1", "--message-rounds", "0", "--map", "pure", "--workers", "1")
-COMMANDS = ("self-play", "exploitability", "demo", "games", "messages")
+COMMANDS = ("self-play", "exploitability", "demo", "games", "messages", "replay")
 POWERS = ("AUSTRIA", "ENGLAND", "FRANCE", "GERMANY", "ITALY", "RUSSIA", "TURKEY")
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 PATIENCE = 120  # seconds; a busy machine takes its time to start Python
@@ -327,6 +327,8 @@ def test_a_small_demo(cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPat
         ["prosocial", "pairs"],
     ]
     assert all(float(row[3]) > 1 for row in rows[2:])
+    assert outcome.out.splitlines()[-1].endswith(f"to look at in a browser: {Path('runs', 'demo.html')}")
+    assert "F1904M" in Path("runs", "demo.html").read_text("utf-8")
     assert rows[3][2] == command_line.LEARNED
     assert float(rows[3][3]) > float(rows[2][3])
     assert cli("demo", "--workers", "1").out == outcome.out
@@ -362,7 +364,9 @@ def test_help_explains_every_option(cli: Callable[..., Outcome], command: str) -
     assert (outcome.code, outcome.err) == (0, "")
     assert f"{command} [OPTIONS]" in outcome.out
     expected = {"--store", "--json", "--help"}
-    if command not in ("games", "messages"):
+    if command == "replay":
+        expected = {"--out", "--map", "--store", "--help"}
+    elif command not in ("games", "messages"):
         expected |= {"--seed", "--workers"}
     expected |= {"--save", "--last"} if command == "games" else set()
     if command in ("self-play", "exploitability"):

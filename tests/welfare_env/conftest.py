@@ -204,3 +204,27 @@ def speak_and_order(draw_orders: Drawer) -> Callable[[Game, np.random.Generator]
             game.submit(power, [*orders, *void], strict=False)
 
     return act
+
+
+@pytest.fixture(scope="session")
+def full_press(draw_orders: Drawer) -> Callable[..., Game]:
+    """``full_press(map_name="standard", seed=0, **rules)``: a whole game in which all write to each other."""
+    said = ("I will hold.", "I will not enter your centers. And you?", "Peace?", "Let us disarm in winter.")
+
+    def speak(game: Game, message_round: int, rng: np.random.Generator) -> None:
+        for sender in game.powers:
+            for recipient in (*game.powers, "GLOBAL"):
+                if recipient != sender and rng.random() < 0.6:
+                    game.send(sender, recipient, said[rng.integers(len(said))], message_round)
+
+    def play(map_name: str = "standard", seed: int = 0, **rules: Any) -> Game:
+        game, rng = Game(map_name, Rules(**rules)), np.random.default_rng(seed)
+        while not game.is_done:
+            for message_round in range(1, 1 + game.rules.message_rounds * (game.phase[-1] != "R")):
+                speak(game, message_round, rng)
+            for power in game.powers:
+                game.submit(power, draw_orders(game, power, rng))
+            game.advance()
+        return game
+
+    return play

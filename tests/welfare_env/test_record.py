@@ -3,7 +3,9 @@
 import copy
 import json
 import os
+import shutil
 import stat
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,12 +13,17 @@ from typing import Any
 import diplomacy
 import numpy as np
 import pytest
-from diplomacy.utils.export import from_saved_game_format, to_saved_game_format
+from diplomacy.utils.export import (
+    from_saved_game_format,
+    load_saved_games_from_disk,
+    to_saved_game_format,
+)
 
 from welfare_env import Game, RecordError, Rules, load_board
 from welfare_env.board.toy_boards import toy_map
 from welfare_env.game.record import load_record
 
+DATA = Path(__file__).parents[1] / "data"
 Act = Callable[[Game, np.random.Generator], None]
 WELFARE = Rules(years=2, transfers=True, progressive=(1, 2), mediator=True)
 STANDARD = Rules(variant="standard", years=2)
@@ -210,6 +217,34 @@ class TestExchange:
         ours = Game.load(tmp_path / "upstream.json")
         assert [message.text for message in ours.history[0].messages] == ["Peace?"]
 
+    def test_the_package_reads_our_files(self, full_press: Callable[..., Game], tmp_path: Path) -> None:
+        for name, rounds in (("talk", 1), ("quiet", 0)):
+            game = full_press(years=1, message_rounds=rounds)
+            game.save(tmp_path / name)
+            (theirs,) = load_saved_games_from_disk(str(tmp_path / name))  # one game a line
+            assert theirs.get_current_phase() == game.phase
+            assert ("NO_PRESS" in theirs.rules) == (not rounds)
+
+    @pytest.mark.skipif(shutil.which("node") is None, reason="needs Node.js")
+    def test_the_packages_web_interface_loads_our_games(self, full_press: Callable[..., Game], tmp_path: Path) -> None:
+        game = full_press(years=2, message_rounds=1)
+        game.save(tmp_path / "game.json")
+        source = Path(diplomacy.__file__).parent / "web" / "src"
+        command = ["node", "--no-warnings", DATA / "upstream_web.mjs", source, tmp_path / "game.json"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0, done.stderr
+        theirs = json.loads(done.stdout)
+        assert (theirs["map"], theirs["phase"]) == ("standard", game.phase)
+        assert [phase["name"] for phase in theirs["phases"]] == [record.phase for record in game.history]
+        for phase, record in zip(theirs["phases"], game.history, strict=True):
+            assert {power: tuple(centers) for power, centers in phase["centers"].items()} == record.centers
+            standing = {power: [unit for unit in units if unit[0] != "*"] for power, units in phase["units"].items()}
+            assert {power: tuple(units) for power, units in standing.items()} == record.units
+            assert phase["orders"] == {power: list(orders) for power, orders in record.orders.items()}
+            assert phase["results"] == record.results
+            sent = [[each.sender, each.recipient, each.text] for each in record.messages]
+            assert phase["messages"] == sent
+
 
 class TestSaving:
     def test_a_failed_save_leaves_the_old_file_and_nothing_else(
@@ -239,7 +274,7 @@ class TestSaving:
             raise KeyboardInterrupt
 
         with monkeypatch.context() as patch:
-            patch.setattr(json, "dump", interrupt)
+            patch.setattr(os, "fsync", interrupt)
             with pytest.raises(KeyboardInterrupt):
                 Game("pure").save(path)
         assert path.read_bytes() == before

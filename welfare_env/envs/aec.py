@@ -49,6 +49,10 @@ End
     All agents are terminated together after the last Winter (standard: or when a power owns more than half the
     centres). ``max_cycles`` truncates an agent after that many of its own steps; its units hold from then on.
 
+Rendering
+    ``render_mode="ansi"`` gives text, "svg" a picture, "rgb_array" its pixels, and "human" opens the replay page, which
+    follows the game; see `DiplomacyEnv.render`.
+
 Version history
     v0: first version.
 """
@@ -80,7 +84,8 @@ from welfare_env.envs.actions import (
 )
 from welfare_env.envs.board_env import BoardEnv
 from welfare_env.envs.observation import observe
-from welfare_env.envs.setting import RENDER_MODES, Setting
+from welfare_env.envs.screen import RENDER_MODES
+from welfare_env.envs.setting import Setting
 from welfare_env.errors import GameOverError, IllegalOrderError
 from welfare_env.game.press import MEDIATOR, observe_messages, speakers
 from welfare_env.game.view import MESSAGES, ORDERS

@@ -12,6 +12,7 @@ from gymnasium import spaces
 from welfare_env import checks
 from welfare_env.envs.actions import with_press
 from welfare_env.envs.observation import board_space, observe
+from welfare_env.envs.screen import Screen
 from welfare_env.envs.setting import Setting
 from welfare_env.errors import ActionError, GameOverError
 from welfare_env.game.game import Game
@@ -33,6 +34,7 @@ class BoardEnv:
         self.agents: list[str] = []
         self.state_space = board_space(self.board)
         self._begun = False
+        self._screen = Screen(setting.render_mode)
 
     def _legal_spaces(self) -> dict[str, spaces.Space]:
         """What an observation has besides the board and the messages."""
@@ -86,14 +88,18 @@ class BoardEnv:
         self._check_begun()
         return observe(self.board, self.game.position.state, self.rules.years, 0)
 
-    def render(self) -> str | None:
-        """The position as text: returned ("ansi") or printed ("human").
+    def render(self) -> str | np.ndarray | None:
+        """The game as it is now.
+
+        "ansi" returns a text, "svg" the text of a picture, and "rgb_array" its pixels: uint8 [height, 900, 3]. "human"
+        writes the replay page and opens it in the browser the first time; the open page follows the game by itself.
+        Without a screen it prints where the page is.
 
         Raises:
             GameOverError: before `reset`.
         """
         self._check_begun()
-        return self.setting.render(self.game)
+        return self._screen.render(self.game)
 
     def close(self) -> None:
         """Nothing is held open."""

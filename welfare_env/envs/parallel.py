@@ -55,7 +55,8 @@ from welfare_env.envs.actions import (
 )
 from welfare_env.envs.board_env import BoardEnv
 from welfare_env.envs.observation import observe
-from welfare_env.envs.setting import RENDER_MODES, Setting
+from welfare_env.envs.screen import RENDER_MODES
+from welfare_env.envs.setting import Setting
 from welfare_env.errors import ActionError, IllegalOrderError
 from welfare_env.game.press import MEDIATOR, observe_messages
 from welfare_env.game.view import MESSAGES, ORDERS

@@ -11,12 +11,12 @@ import numpy as np
 from welfare_env import checks
 from welfare_env.board.board import Board
 from welfare_env.engine.engines import DEFAULT_ENGINE
+from welfare_env.envs.screen import RENDER_MODES
 from welfare_env.errors import RulesError
 from welfare_env.game.game import Game
 from welfare_env.game.press import players
 from welfare_env.rules import VARIANTS, Rules
 
-RENDER_MODES = ("human", "ansi")
 CONFORMANCE_OPTION = "options"  # which PettingZoo's conformance tests give to every environment
 OPTIONS = ("game", CONFORMANCE_OPTION)
 UNSET: Any = type("Unset", (), {"__repr__": lambda self: "(from rules)"})()
@@ -81,16 +81,6 @@ class Setting:
             gains = list(game.scores.values()) if game.is_done else [0.0] * len(self.board.powers)
         paid = dict(zip(self.board.powers, map(float, gains), strict=True))
         return {player: paid.get(player, sum(paid.values())) for player in players(self.board, self.rules)}
-
-    def render(self, game: Game) -> str | None:
-        """The text of render_mode "ansi"; "human" prints it."""
-        from welfare_env.render.ansi import render
-
-        if self.render_mode == "ansi":
-            return render(game)
-        if self.render_mode == "human":
-            print(render(game))
-        return None
 
 
 class Options(TypedDict, total=False):

@@ -20,7 +20,7 @@ import functools
 import itertools
 import os
 from collections.abc import Iterable, Mapping, Sequence, Set
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -39,6 +39,9 @@ from welfare_env.game.position import Position, PublicPosition
 from welfare_env.game.press import Message, check_message, players
 from welfare_env.game.view import ORDERS, View
 from welfare_env.rules import Rules
+
+if TYPE_CHECKING:
+    from welfare_env.render.replay.annotations import Annotations
 
 MOST_ORDERS = 1000  # of a power in a phase
 LONGEST_REASON = 10_000  # characters of the reason why an order was refused
@@ -479,6 +482,35 @@ class Game(PublicPosition):
         """The game as a dict of plain JSON types (see `welfare_env.game.record`)."""
         orders = {power: self.orders(power) for power in self.powers if self.orders(power)}
         return saved.to_record(self.history, self.position, orders, self.pending_void, self.messages)
+
+    def replay(self, path: str | os.PathLike[str], annotations: Annotations | None = None) -> None:
+        """Write the game as one HTML page with its map, orders, messages and charts. It opens from the disk.
+
+        Args:
+            annotations: what the page shows besides, see `welfare_env.render.replay.annotations`.
+
+        Raises:
+            RecordError: the file cannot be written.
+        """
+        saved.save_text(self._page(annotations), path)
+
+    def _page(self, annotations: Annotations | None = None) -> str:
+        from welfare_env.render.replay.annotations import NO_ANNOTATIONS
+        from welfare_env.render.replay.page import replay_page
+
+        return replay_page(self.record(), self.board, annotations or NO_ANNOTATIONS)
+
+    def _repr_html_(self) -> str:
+        """The page of `replay` in a frame, for notebooks."""
+        from welfare_env.render.replay.page import framed
+
+        return framed(self._page())
+
+    def _repr_svg_(self) -> str:
+        """The current position as a picture, for notebooks that show no pages."""
+        from welfare_env.render.phase import phase_svg
+
+        return phase_svg(self)
 
     def __repr__(self) -> str:
         return f"<Game on {self.board.name} in {self.phase}>"

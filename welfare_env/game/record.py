@@ -32,7 +32,6 @@ OURS = "welfare_env"  # the id of games that we save
 FORMAT = 2
 WITHOUT_DIGEST = 1  # the format of earlier versions
 OWN_KEYS = ("format", "rules", "num_centers", "years_played", "scores", "winner", "map_digest")
-UPSTREAM_RULES = ["NO_PRESS", "POWER_CHOICE"]
 LARGEST_FILE = 64 * 2**20  # bytes; ten years of full press are one or two
 DEEPEST = 20  # levels of nested lists and objects; a record has six
 COMPLETED = "COMPLETED"
@@ -58,7 +57,7 @@ def to_record(
     record: dict[str, Any] = {
         "id": OURS,
         "map": board.name,
-        "rules": list(UPSTREAM_RULES),
+        "rules": [*([] if position.engine.rules.has_press else ["NO_PRESS"]), "POWER_CHOICE"],  # the package's own
         "phases": phases,
         "welfare_env": {
             "format": FORMAT,
@@ -155,12 +154,21 @@ def save_record(record: dict[str, Any], path: str | os.PathLike[str]) -> None:
     Raises:
         RecordError: the file cannot be written.
     """
+    save_text(json.dumps(record, ensure_ascii=False), path)
+
+
+def save_text(text: str, path: str | os.PathLike[str]) -> None:
+    """Write a text to a file as UTF-8: whole, or not at all.
+
+    Raises:
+        RecordError: the file cannot be written.
+    """
     target = _path(path)
     try:
         if target.exists() and not target.is_file():  # a folder, or a device or pipe, which would be replaced
             raise RecordError(f"cannot write {str(target)!r:.300}: it is not a regular file")
         with replaced(target) as draft, draft.open("w", encoding="utf-8") as file:
-            json.dump(record, file, ensure_ascii=False)
+            file.write(text)
     except (OSError, UnicodeError) as error:
         raise RecordError(f"cannot write {str(target)!r:.300}: {_reason(error)}") from error
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from welfare_env.game.game import Game
+from welfare_env.render.played import PlayedGame
 
 
-def render(game: Game) -> str:
+def render(game: PlayedGame) -> str:
     """The position, power by power, and the results of the last orders. Plain text without colour codes."""
     width = max(len(power) for power in game.powers)
     title = f"{game.phase} on {game.board.name}, {game.rules.variant} rules"
@@ -20,7 +20,7 @@ def render(game: Game) -> str:
     return "\n".join([*lines, *_last_orders(game)])
 
 
-def _last_orders(game: Game) -> list[str]:
+def _last_orders(game: PlayedGame) -> list[str]:
     if not game.history:
         return []
     last = game.history[-1]

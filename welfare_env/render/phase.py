@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from welfare_env.game.game import Game
-from welfare_env.game.position import Position
+from typing import Any
+
 from welfare_env.render.drawing import drawing_of
+from welfare_env.render.played import PlayedGame
 from welfare_env.render.svg import board_svg
 
 
-def phase_svg(game: Game, number: int | None = None) -> str:
+def phase_svg(game: PlayedGame, number: int | None = None) -> str:
     """A phase of a game as SVG.
 
     Args:
@@ -30,7 +31,7 @@ def phase_svg(game: Game, number: int | None = None) -> str:
     )
 
 
-def _drawn(game: Game, position: Position, **orders: dict) -> str:
+def _drawn(game: PlayedGame, position: Any, **orders: dict) -> str:
     return board_svg(
         drawing_of(game.board),
         game.powers,
@@ -44,7 +45,7 @@ def _drawn(game: Game, position: Position, **orders: dict) -> str:
     )
 
 
-def _notes(game: Game, position: Position) -> dict[str, str]:
+def _notes(game: PlayedGame, position: Any) -> dict[str, str]:
     """Power -> its centres, units and welfare points."""
     welfare = {power: f", {points} WP" for power, points in position.welfare.items()} if game.rules.is_welfare else {}
     return {

@@ -1,0 +1,42 @@
+"""The command ``replay``: a game as a page to look at."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Optional
+
+import typer
+
+from evaluation.cli.console import errors_told
+from evaluation.cli.options import Kept
+from evaluation.play.store import DEFAULT_PATH
+from evaluation.play.stored_games import saved_games
+from evaluation.report.replays import annotations_of
+from welfare_env import Game
+
+
+def replay(
+    game: Annotated[str, typer.Argument(help="A saved game (a file), or the key of a stored one as `games` lists it.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The page.")] = Path("game.html"),
+    store: Kept = DEFAULT_PATH,
+    map_file: Annotated[
+        Optional[Path],  # noqa: UP045 (typer reads it)
+        typer.Option("--map", help="The map, where the game was played on a .map file.", show_default="the game's"),
+    ] = None,
+) -> None:
+    """Write a game as one HTML page: map, orders, messages, promises, charts. Any browser opens it from the disk."""
+    with errors_told():
+        (record,) = saved_games([game], store).values()
+        write_replay(record, out, None if map_file is None else str(map_file))
+    print(out)
+
+
+def write_replay(record: Mapping[str, Any], out: Path, map_name: str | None = None) -> None:
+    """Write the page of a game.
+
+    Raises:
+        RecordError: the record is damaged, or the page cannot be written.
+    """
+    played = Game.from_record(dict(record), map_name=map_name)
+    played.replay(out, annotations_of(played, record.get("welfare_env", {}), map_name))

@@ -1,0 +1,243 @@
+"""The command `replay`, and what evaluation adds to a replay: promises, reasoning, stages of exploiters, measures."""
+
+import contextlib
+import json
+import re
+import sys
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+import agents
+import evaluation
+import welfare_env
+from evaluation.cli.commands import app
+from evaluation.messages.analysis import analyse_messages
+from evaluation.play.games import GameSpec, play
+from evaluation.report.replays import annotations_of
+from welfare_env import Game, RecordError, Rules
+
+POWERS = welfare_env.load_board("standard").powers
+EXPLOITER = "exploiter:nice=prosocial,attack=dumbbot"
+RULES = Rules(years=3, press=None)
+
+
+def played(rules=RULES, default="prosocial", **players):
+    specs = tuple((power, players.get(power, default)) for power in POWERS)
+    return play(GameSpec(specs, 0, rules, "standard", "fast"))
+
+
+def annotated(record):
+    return annotations_of(Game.from_record(record), record["welfare_env"])
+
+
+def embedded(path):
+    text = path.read_text("utf-8")
+    return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)[1])
+
+
+def call(*arguments, code=0):
+    """What a command prints; of one that fails, its error."""
+    outcome = CliRunner().invoke(app, [str(word) for word in arguments], env={"COLUMNS": "200"})
+    assert outcome.exit_code == code, outcome.output
+    return outcome.stderr if code else outcome.stdout
+
+
+@pytest.fixture(scope="module")
+def robbed():
+    return played(FRANCE=EXPLOITER)
+
+
+@pytest.fixture(scope="module")
+def talked():
+    return played(Rules(years=1, message_rounds=2), "lm:scripted/stub,summariser=none")
+
+
+@pytest.fixture(scope="module")
+def shelf(tmp_path_factory):
+    path = tmp_path_factory.mktemp("stored") / "games.sqlite"
+    with evaluation.GameStore(path) as store:
+        evaluation.self_play("dove", 1, rules=Rules(years=1, message_rounds=1), store=store)
+    return path
+
+
+class TestCommand:
+    def test_a_stored_game_by_the_beginning_of_its_key(self, shelf, tmp_path):
+        with evaluation.GameStore(shelf) as store:
+            (stored,) = store.games()
+        out = tmp_path / "dove.html"
+        assert call("replay", stored.key[:8], "-o", out, "--store", shelf) == f"{out}\n"
+        assert embedded(out)["title"] == "dove"
+
+    def test_a_saved_game_from_its_file(self, tmp_path):
+        game = Game(rules=Rules(years=1, press=None))
+        game.advance()
+        game.save(tmp_path / "game.json")
+        call("replay", tmp_path / "game.json", "-o", tmp_path / "page.html", "--store", tmp_path / "none.sqlite")
+        assert [phase["name"] for phase in embedded(tmp_path / "page.html")["phases"]] == ["S1901M", "F1901M"]
+
+    def test_a_game_of_the_diplomacy_package(self, tmp_path):
+        import diplomacy
+        from diplomacy.utils.export import to_saved_game_format
+
+        theirs = diplomacy.Game()
+        theirs.set_orders("FRANCE", ["A PAR - BUR"])
+        theirs.process()
+        (tmp_path / "theirs.json").write_text(json.dumps(to_saved_game_format(theirs)))
+        call("replay", tmp_path / "theirs.json", "-o", tmp_path / "page.html")
+        assert embedded(tmp_path / "page.html")["phases"][0]["orders"] == {"FRANCE": [["A PAR - BUR", []]]}
+
+    def test_a_game_on_a_map_file(self, tmp_path):
+        from welfare_env.board.toy_boards import toy_map
+
+        (tmp_path / "mine.map").write_text(toy_map("clique:3"))
+        Game(str(tmp_path / "mine.map"), Rules(years=1, press=None)).save(tmp_path / "game.json")
+        told = call("replay", tmp_path / "game.json", "-o", tmp_path / "page.html", code=2)
+        assert "map_name" in told or "--map" in told
+        call("replay", tmp_path / "game.json", "-o", tmp_path / "page.html", "--map", tmp_path / "mine.map")
+        assert len(embedded(tmp_path / "page.html")["powers"]) == 3
+
+    @pytest.mark.parametrize("name", ["abcdef0", "no-such-file.json"])
+    def test_an_unknown_game_is_an_error(self, name, shelf, tmp_path):
+        assert name in call("replay", name, "-o", tmp_path / "page.html", "--store", shelf, code=2)
+        assert not (tmp_path / "page.html").exists()
+
+    def test_a_page_that_cannot_be_written_is_an_error(self, robbed, tmp_path):
+        (tmp_path / "game.json").write_text(json.dumps(robbed))
+        assert "not a regular file" in call("replay", tmp_path / "game.json", "-o", tmp_path, code=2)
+
+
+class TestPlayers:
+    def test_who_plays_and_who_deviates(self, robbed):
+        told = annotated(robbed)
+        assert (told.players["FRANCE"], told.players["ITALY"], told.deviators) == (EXPLOITER, "prosocial", ("FRANCE",))
+        assert told.title == f"prosocial, but FRANCE: {EXPLOITER}"
+
+    def test_nobody_deviates_from_no_majority(self):
+        players = dict(zip(POWERS, ["dove", "hold", "random"] * 3, strict=False))
+        assert annotated(played(Rules(years=1, press=None), **players)).deviators == ()
+
+    def test_a_coalition_deviates_whatever_it_plays(self, robbed):
+        facts = robbed["welfare_env"] | {"coalition": ["ITALY"]}
+        assert annotations_of(Game.from_record(robbed), facts).deviators == ("ITALY",)
+
+    def test_a_game_by_hand_has_no_players(self):
+        told = annotated(Game(rules=RULES).record())
+        assert (told.title, told.players, told.deviators) == ("", {}, ())
+
+
+class TestStages:
+    def test_stages_are_those_that_were_played(self):
+        env, policies = welfare_env.make(rules=Rules(years=6, press=None)), {}
+        for power in POWERS:
+            policies[power] = agents.make(f"{EXPLOITER},years=2" if power == "FRANCE" else "dove")
+            policies[power].reset(power, seed=1)
+        env.reset(seed=1)
+        seen = {}
+        for agent in env.agent_iter():
+            observation, _, terminated, truncated, info = env.last()
+            phase = env.unwrapped.game.phase
+            env.step(None if terminated or truncated else policies[agent].act(observation, info))
+            if agent == "FRANCE" and phase != "COMPLETED":
+                seen.setdefault(policies[agent].stage.value, phase)
+        record = env.unwrapped.game.record()
+        record["welfare_env"]["players"] = dict.fromkeys(POWERS, "dove") | {"FRANCE": f"{EXPLOITER},years=2"}
+        stages = [(event.phase, event.text) for event in annotated(record).events if event.kind == "stage"]
+        assert stages[0][0] == seen["attack"]
+        assert stages[1][0] <= seen["collect"]  # a unit less exploiter is not asked in every phase
+        assert "FRANCE attacks from now on" in stages[0][1]
+
+    def test_only_its_own_thresholds_count(self):
+        inner = "exploiter:nice=dove,attack=random,years=1"
+        record = played(Rules(years=6, press=None), "hold", FRANCE=f"exploiter:nice=({inner}),attack=dumbbot,years=4")
+        first = next(event for event in annotated(record).events if event.kind == "stage")
+        assert first.phase == "W1904A"
+
+    @pytest.mark.parametrize(
+        "text", ["exploiter", "exploiter:", "exploiter:years=x)(", "exploiter:years=" + "9" * 5000]
+    )
+    def test_a_spec_that_makes_no_sense_is_a_text(self, text, robbed):
+        facts = robbed["welfare_env"] | {"players": dict.fromkeys(POWERS, text)}
+        assert annotations_of(Game.from_record(robbed), facts).players["ITALY"] == text
+
+    def test_no_policy_of_a_record_is_made(self, robbed, tmp_path, monkeypatch):
+        (tmp_path / "named_in_a_record.py").write_text("raise SystemExit('imported')")
+        monkeypatch.syspath_prepend(tmp_path)
+        evil = "exploiter:nice=(import:named_in_a_record.Evil),attack=(import:named_in_a_record.Evil)"
+        facts = robbed["welfare_env"] | {"players": dict.fromkeys(POWERS, evil)}
+        assert annotations_of(Game.from_record(robbed), facts).players["ITALY"] == evil
+        assert "named_in_a_record" not in sys.modules
+
+
+class TestMessages:
+    def test_promises_are_those_of_the_analysis(self, talked):
+        found, told = analyse_messages(talked).promises, annotated(talked)
+        assert [(one.phase, one.sentence, one.is_kept) for one in told.promises] == [
+            (one.phase, one.sentence, one.is_kept) for one in found
+        ]
+        kept = sum(one.is_kept is True for one in found)
+        judged = sum(one.is_kept is not None for one in found)
+        assert told.measures["Promises kept"] == f"{kept} of {judged}"
+
+    def test_every_promise_is_marked_in_the_page(self, talked, tmp_path):
+        (tmp_path / "game.json").write_text(json.dumps(talked))
+        call("replay", tmp_path / "game.json", "-o", tmp_path / "page.html")
+        marked = [
+            mark for phase in embedded(tmp_path / "page.html")["phases"] for m in phase["messages"] for mark in m[4:]
+        ]
+        assert sum(map(len, marked)) == len(analyse_messages(talked).promises)
+
+    def test_reasoning_is_that_of_the_turns(self, talked):
+        turns = talked["welfare_env"]["language_models"]["FRANCE"][0]["turns"]
+        told = [one.text for one in annotated(talked).reasoning if one.player == "FRANCE"]
+        assert told == [turn["reasoning"] for turn in turns if turn["reasoning"]]
+        assert told
+
+    def test_an_attack_in_a_phase_of_a_broken_promise_is_a_stab(self):
+        game = Game.from_position(
+            "S1901M", {"FRANCE": ["A BUR"], "GERMANY": ["A MUN"]}, {"GERMANY": ["MUN"]}, rules=Rules(years=1)
+        )
+        game.send("FRANCE", "GERMANY", "I will not enter Munich.")
+        game.submit("FRANCE", ["A BUR - MUN"])
+        game.advance()
+        found = [(event.phase, event.kind) for event in annotated(game.record()).events]
+        assert found == [("S1901M", "promise broken"), ("S1901M", "first stab")]
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.sampled_from(POWERS),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["turns", *POWERS]), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(st.fixed_dictionaries({}, optional={"players": JSON, "coalition": JSON, "language_models": JSON}))
+@settings(max_examples=150)
+def test_whatever_was_added_only_named_errors_come_of_it(small, added):
+    with contextlib.suppress(RecordError):
+        annotations_of(small, added)
+
+
+@pytest.fixture(scope="module")
+def small():
+    return Game("clique:2", Rules(years=1, press=None))
+
+
+@pytest.mark.parametrize(
+    "added",
+    [
+        {"players": []},
+        {"players": "dove"},
+        {"coalition": 3},
+        {"language_models": {"FRANCE": [{"turns": [{"phase": "S1901M"}]}]}},
+        {"language_models": {"FRANCE": 3}},
+        {"language_models": {"FRANCE": [{"turns": [{"phase": "S1901M", "round": float("inf"), "reasoning": "y"}]}]}},
+        {"language_models": {"FRANCE": [{"turns": [{"phase": "S1901M", "round": "x", "reasoning": "y"}]}]}},
+    ],
+    ids=str,
+)
+def test_damage_in_what_was_added_is_named(added, robbed):
+    with pytest.raises(RecordError, match="damaged"):
+        annotations_of(Game.from_record(robbed), robbed["welfare_env"] | added)

@@ -1,0 +1,103 @@
+"""What `render` gives in each mode, for both kinds of environment."""
+
+import re
+import webbrowser
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import welfare_env
+from welfare_env import GameOverError
+
+MAKERS = [welfare_env.make, welfare_env.parallel_env]
+OPENING = {"press": None, "years": 1}
+
+
+@pytest.fixture(params=MAKERS, ids=["aec", "parallel"])
+def make(request):
+    def made(mode, **options):
+        env = request.param(**(OPENING | options), render_mode=mode)
+        env.reset(seed=0)
+        return env
+
+    return made
+
+
+@pytest.fixture
+def opened(monkeypatch):
+    """The addresses that a browser was asked to open."""
+    addresses = []
+    monkeypatch.setenv("DISPLAY", ":0")
+    monkeypatch.setattr(webbrowser, "open", lambda address: addresses.append(address) or True)
+    return addresses
+
+
+def test_svg_is_the_position_now(make):
+    env = make("svg")
+    first = env.render()
+    assert first.startswith("<svg ")
+    env.unwrapped.game.submit("FRANCE", ["A PAR - BUR"])
+    env.unwrapped.game.advance()
+    assert "S1901M" in first
+    assert "F1901M" in env.render()
+
+
+def test_rgb_array_is_pixels(make):
+    picture = make("rgb_array").render()
+    assert (picture.shape[1:], picture.dtype) == ((900, 3), np.uint8)
+    assert len(np.unique(picture.reshape(-1, 3), axis=0)) > 50
+
+
+def test_human_opens_one_page_and_writes_it_anew(make, opened, capsys):
+    env = make("human")
+    assert env.render() is None
+    assert env.render() is None
+    (address,) = opened
+    page = Path(address.removeprefix("file://"))
+    assert '"live":true' in page.read_text("utf-8")
+    assert "F1901M" not in page.read_text("utf-8")
+    env.unwrapped.game.advance()
+    env.render()
+    assert "F1901M" in page.read_text("utf-8")
+    while not env.unwrapped.game.is_done:
+        env.unwrapped.game.advance()
+    env.render()
+    assert '"live":false' in page.read_text("utf-8")
+    assert len(opened) == 1
+    assert capsys.readouterr().out == ""
+
+
+def test_each_environment_has_a_page_of_its_own(make, opened):
+    for _ in range(2):
+        make("human").render()
+    assert len(set(opened)) == 2
+
+
+def test_human_without_a_screen_says_where_the_page_is(make, monkeypatch, capsys):
+    for name in ("DISPLAY", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(webbrowser, "open", lambda address: pytest.fail("a text browser would take the terminal"))
+    monkeypatch.setattr("sys.platform", "linux")
+    env = make("human")
+    env.render()
+    env.render()
+    (path,) = re.findall(r"the game is at (.*)\n", capsys.readouterr().out)
+    assert Path(path).read_text("utf-8").startswith("<!doctype html>")
+
+
+def test_without_a_mode_nothing_is_drawn(make):
+    assert make(None).render() is None
+
+
+@pytest.mark.parametrize("mode", ["human", "ansi", "svg", "rgb_array"])
+@pytest.mark.parametrize("maker", MAKERS)
+def test_nothing_is_drawn_before_reset(maker, mode, opened):
+    with pytest.raises(GameOverError, match="reset"):
+        maker(**OPENING, render_mode=mode).render()
+    assert opened == []
+
+
+@pytest.mark.parametrize("map_name", ["clique:3", "pure"])
+def test_every_board_is_drawn(make, map_name):
+    assert make("rgb_array", map_name=map_name).render().shape[1] == 900

@@ -1,0 +1,335 @@
+"""The replay page in a real browser: controls, keys, links, messages, hostile texts, and that it asks for nothing."""
+
+import json
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from benchmarks.browser import Browser, BrowserError, chromium
+from benchmarks.replay import findings
+from welfare_env import Game, Rules
+from welfare_env.render.replay.annotations import Annotations, Event, MarkedPromise, Reasoning
+from welfare_env.render.replay.page import replay_page
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(chromium() is None, reason="needs Chromium (Debian: apt install chromium)"),
+]
+AXE = os.environ.get("AXE_CORE", "node_modules/axe-core/axe.min.js")  # npm install axe-core
+TITLE = "document.getElementById('phase')?.textContent"
+ROWS = """[...document.querySelectorAll('#standings tbody tr')].map((row) =>
+[...row.querySelectorAll('td')].map((cell) => cell.textContent))"""
+SET = """((box) => {{ box.value = {2}; box.dispatchEvent(new Event('{3}')) }})(document.querySelectorAll('{0}')[{1}])"""
+NAMELESS = """[...document.querySelectorAll('button, select, input')].filter((one) =>
+!(one.getAttribute('aria-label') || one.textContent.trim() || one.labels?.length)).length"""
+INTRUDERS = """document.body.insertAdjacentHTML('beforeend',
+'<img src=x onerror="window.hacked = 1"><b onclick="window.hacked = 1">b</b>');
+document.body.append(Object.assign(document.createElement('script'), {textContent: 'window.hacked = 1'}))"""
+HOSTILE = (
+    "</script><script>window.hacked = 1</script>",
+    '"><img src=x onerror="window.hacked = 1">',
+    "<svg onload=window.hacked=1><a href='javascript:window.hacked=1'>click</a></svg>",
+    "data:text/html,<script>window.hacked=1</script>",
+    "\u202eright to left",
+    "x" * 100_000,
+)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with Browser() as opened:
+        opened.look(1280, 800)
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def game(full_press) -> Game:
+    return full_press(years=2, message_rounds=2)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    return tmp_path_factory.mktemp("pages")
+
+
+@pytest.fixture(scope="module")
+def page(game, folder) -> Path:
+    said = game.history[0].messages[0]
+    told = Annotations(
+        players=dict.fromkeys(game.powers, "exploiter:nice=(exploiter:nice=dove,attack=random),attack=dumbbot"),
+        promises=[MarkedPromise(said.phase, said.round, said.sender, said.recipient, said.text, False)],
+        reasoning=[Reasoning("S1901M", 1, said.sender, "They believe me.")],
+        events=[Event("F1902M", "stab", "Et tu")],
+    )
+    game.replay(folder / "game.html", told)
+    return folder / "game.html"
+
+
+@pytest.fixture
+def opened(browser, page) -> Browser:
+    browser.look(1280, 800)
+    browser.open(page)
+    return browser
+
+
+def count(browser: Browser, selector: str) -> int:
+    return int(browser.ask(f"document.querySelectorAll({json.dumps(selector)}).length"))
+
+
+def until(browser: Browser, script: str, wanted: object) -> None:
+    """Wait for a value, for some seconds at most."""
+    end = time.monotonic() + 20
+    while browser.ask(script) != wanted and time.monotonic() < end:
+        time.sleep(0.05)
+    assert browser.ask(script) == wanted
+
+
+def test_keys_go_through_the_game(opened, game):
+    assert opened.ask(TITLE) == "Spring 1901, movement"
+    opened.press("ArrowRight")
+    assert opened.ask(TITLE) != "Spring 1901, movement"
+    opened.press("End")
+    assert opened.ask(TITLE) == "End of the game"
+    opened.press("ArrowRight")
+    assert opened.ask(TITLE) == "End of the game"
+    opened.press("Home")
+    assert opened.ask(TITLE) == "Spring 1901, movement"
+    assert opened.complaints == opened.requests == []
+
+
+def test_buttons_and_the_slider_go_through_the_game(opened, game):
+    for button, number in (("#next", 1), ("#next", 2), ("#back", 1), ("#last", len(game.history)), ("#first", 0)):
+        opened.click(button)
+        assert opened.ask("document.getElementById('slider').value") == str(number)
+    opened.ask(SET.format("#slider", 0, "'3'", "input"))
+    assert opened.ask("document.getElementById('count').textContent").startswith("4 of ")
+
+
+def test_space_plays_and_pauses_at_the_chosen_speed(opened):
+    opened.press("4")
+    assert opened.ask("document.querySelector('#speeds [aria-pressed=true]').value") == "4"
+    opened.press(" ")
+    assert opened.ask("document.getElementById('play').getAttribute('aria-label')") == "Pause"
+    until(opened, "Number(document.getElementById('slider').value) >= 2", True)
+    opened.press(" ")
+    assert opened.ask("document.getElementById('play').getAttribute('aria-label')") == "Play"
+
+
+def test_playing_ends_with_the_game(opened, game):
+    opened.press("End")
+    opened.press("ArrowLeft")
+    opened.press("4")
+    opened.press(" ")
+    until(opened, TITLE, "End of the game")
+    assert opened.ask("document.getElementById('play').getAttribute('aria-label')") == "Play"
+
+
+def test_each_phase_has_a_link(browser, page, game):
+    for record in game.history:
+        browser.open(page, record.phase)
+        season = {"S": "Spring", "F": "Fall", "W": "Winter"}[record.phase[0]]
+        assert browser.ask(TITLE).startswith(f"{season} {record.phase[1:5]}")
+    browser.open(page, "S1777M")
+    assert browser.ask(TITLE) == "Spring 1901, movement"
+    browser.press("ArrowRight")
+    until(browser, "location.hash", f"#{game.history[1].phase}")
+    browser.ask("location.hash = '#W1901A'")
+    until(browser, TITLE, "Winter 1901, adjustments")
+
+
+def test_events_can_be_jumped_to(opened):
+    opened.press("End")
+    opened.press("p")
+    before = opened.ask("Number(document.getElementById('slider').value)")
+    opened.press("n")
+    assert opened.ask("Number(document.getElementById('slider').value)") == before
+    opened.click("#tab-events")
+    opened.ask("[...document.querySelectorAll('.events button')].find((one) => /Et tu/.test(one.textContent)).click()")
+    assert opened.ask(TITLE) == "Fall 1902, movement"
+
+
+def test_the_map_shows_the_units_and_owners_of_every_phase(opened, game):
+    for record in game.history:
+        units = sum(map(len, record.units.values())) + sum(map(len, record.position.dislodged.values()))
+        assert count(opened, ".map .unit") == units
+        assert count(opened, ".map .center.owned") == sum(map(len, record.centers.values()))
+        opened.press("ArrowRight")
+
+
+def test_the_table_of_powers_follows(opened, game):
+    opened.press("End")
+    shown = opened.ask(ROWS)
+    wanted = [[len(game.centers[p]), len(game.units[p]), game.welfare[p]] for p in game.powers]
+    assert shown == [list(map(str, row)) for row in wanted]
+
+
+def test_messages_are_filtered_by_pair_and_by_promise(opened, game):
+    first = game.history[0].messages
+    opened.click("#tab-messages")
+    assert count(opened, ".message") == len(first)
+    for place, power in enumerate(("FRANCE", "GERMANY")):
+        opened.ask(SET.format(".filters select", place, json.dumps(power), "change"))
+    wanted = [each for each in first if {each.sender, each.recipient} == {"FRANCE", "GERMANY"}]
+    assert count(opened, ".message") == len(wanted)
+    for place in (0, 1):
+        opened.ask(SET.format(".filters select", place, "''", "change"))
+    opened.click(".filters input")
+    assert count(opened, ".message") == count(opened, "mark.broken") == 1
+    opened.click(".filters input")
+
+
+def test_private_reasoning_is_behind_a_switch(opened):
+    opened.click("#tab-messages")
+    assert count(opened, ".thought") == 0
+    assert "They believe me." not in opened.ask("document.body.innerText")
+    opened.ask("document.querySelectorAll('.filters input')[1].click()")
+    assert opened.ask("document.querySelector('.thought p').textContent") == "They believe me."
+    opened.ask("document.querySelectorAll('.filters input')[1].click()")
+
+
+def test_the_map_can_be_enlarged_and_moved(opened):
+    view = "document.querySelector('#map > svg').getAttribute('viewBox')"
+    whole = opened.ask(view)
+    opened.click("#zoom-in")
+    assert float(opened.ask(view).split()[2]) < float(whole.split()[2])
+    opened.click("#zoom-reset")
+    assert opened.ask(view).split()[2] == whole.split()[2]
+
+
+def test_tabs_follow_the_arrow_keys(opened):
+    opened.click("#tab-orders")
+    opened.ask("document.getElementById('tab-orders').focus()")
+    opened.press("ArrowRight")
+    assert opened.ask("document.activeElement.id") == "tab-messages"
+    assert opened.ask(TITLE) == "Spring 1901, movement"
+
+
+@pytest.mark.parametrize(("width", "height", "mobile"), [(1280, 800, False), (390, 844, True)])
+def test_nothing_is_wider_than_the_screen(browser, page, width, height, mobile):
+    browser.look(width, height, mobile=mobile)
+    browser.open(page)
+    assert browser.ask("document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize(
+    ("map_name", "rules"),
+    [
+        ("standard", {}),
+        ("clique:4", {"years": 3}),
+        ("ancmed", {"years": 2}),
+        ("standard", {"years": 1, "variant": "standard"}),
+    ],
+)
+def test_nothing_is_complained_of_in_whole_games(browser, folder, full_press, map_name, rules):
+    game = full_press(map_name, **rules)
+    game.replay(folder / "whole.html")
+    browser.open(folder / "whole.html")
+    for tab in ("orders", "messages", "events"):
+        browser.click(f"#tab-{tab}")
+        browser.press("Home")
+        for _ in game.history:
+            browser.press("ArrowRight")
+        assert browser.ask(TITLE) == "End of the game"
+    assert browser.complaints == browser.requests == []
+
+
+def test_hostile_texts_are_shown_and_do_nothing(browser, folder):
+    game = Game(rules=Rules(years=1, message_rounds=1))
+    for text in HOSTILE[:-1]:
+        game.send("FRANCE", "GERMANY", text)
+    game.submit("FRANCE", [HOSTILE[0], "A PAR \x00\x0b - <b>"], strict=False)
+    game.advance()
+    everywhere = Annotations(
+        title=HOSTILE[0],
+        players={power: HOSTILE[place % len(HOSTILE)] for place, power in enumerate(game.powers)},
+        reasoning=[Reasoning("S1901M", 1, "FRANCE", text) for text in HOSTILE],
+        events=[Event("S1901M", text[:50], text) for text in HOSTILE],
+        measures={text[:50]: text[:500] for text in HOSTILE},
+    )
+    game.replay(folder / "hostile.html", everywhere)
+    browser.look(1280, 800)
+    browser.open(folder / "hostile.html")
+    browser.click("#tab-messages")
+    browser.ask("document.querySelectorAll('.filters input')[0].click()")
+    shown = browser.ask("[...document.querySelectorAll('.message p')].map((one) => one.textContent)")
+    assert set(shown) == set(HOSTILE)
+    assert browser.ask("document.getElementById('title').textContent") == HOSTILE[0]
+    for tab in ("orders", "events"):
+        browser.click(f"#tab-{tab}")
+    assert browser.ask("[window.hacked, document.images.length, document.links.length, document.scripts.length]") == [
+        None,
+        0,
+        0,
+        2,
+    ]
+    assert browser.ask("document.documentElement.scrollWidth") <= 1280
+    assert browser.complaints == browser.requests == []
+
+
+def test_the_policy_stops_what_would_get_in(browser, page):
+    browser.open(page)
+    browser.ask(INTRUDERS)
+    browser.click("b[onclick]")
+    assert browser.ask("window.hacked") is None
+    with pytest.raises(BrowserError, match="fetch"):
+        browser.ask("fetch('https://example.org')")
+    assert any("Content Security Policy" in told for told in browser.complaints)
+
+
+@pytest.mark.skipif(not Path(AXE).exists(), reason="needs axe-core: npm install axe-core, or AXE_CORE=.../axe.min.js")
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("tab", ["orders", "messages", "events"])
+def test_axe_finds_nothing(browser, page, dark, tab):
+    browser.look(1280, 800, dark=dark)
+    browser.open(page)
+    browser.click(f"#tab-{tab}")
+    assert findings(browser, Path(AXE)) == []
+
+
+def test_every_control_has_a_name_and_can_be_reached(opened):
+    assert opened.ask(NAMELESS) == 0
+    reached = set()
+    opened.ask("document.body.focus()")
+    for _ in range(40):
+        opened.press("Tab")
+        reached.add(opened.ask("document.activeElement.id"))
+    assert {"slider", "play", "next", "event-next", "zoom-in", "panel"} <= reached
+
+
+def test_a_notebook_shows_the_page_in_a_frame(browser, folder):
+    (folder / "notebook.html").write_text(f"<!doctype html>{Game()._repr_html_()}", encoding="utf-8")
+    browser.look(1280, 800)
+    browser.open(folder / "notebook.html")
+    inside = "document.querySelector('iframe').contentDocument"
+    assert browser.ask(f"{inside}.getElementById('phase').textContent") == "Spring 1901, movement"
+    assert browser.ask(f"{inside}.querySelectorAll('.unit').length") == 22
+    assert browser.complaints == []
+
+
+def test_gifts_and_the_mediator_are_shown(browser, folder):
+    game = Game.from_position(
+        "W1901A", {"FRANCE": []}, {"FRANCE": ["PAR"]}, welfare={"FRANCE": 3}, rules=Rules(mediator=True, transfers=True)
+    )
+    game.send("MEDIATOR", "FRANCE", "Give.")
+    game.submit("FRANCE", ["GIVE ITALY"])
+    game.advance()
+    game.replay(folder / "gift.html")
+    browser.open(folder / "gift.html")
+    assert browser.ask("document.querySelector('.message .from').textContent") == "Mediator"
+    browser.click("#tab-orders")
+    assert browser.ask("document.querySelector('.order code').textContent") == "GIVE ITALY"
+    assert browser.complaints == []
+
+
+def test_a_live_page_begins_with_the_last_phase(browser, folder):
+    game = Game(rules=Rules(years=1, press=None))
+    game.advance()
+    (folder / "live.html").write_text(replay_page(game.record(), game.board, live=True), encoding="utf-8")
+    browser.open(folder / "live.html")
+    assert browser.ask(TITLE) == "Fall 1901, movement"
+    game.advance()
+    (folder / "live.html").write_text(replay_page(game.record(), game.board, live=False), encoding="utf-8")
+    until(browser, TITLE, "Spring 1901, movement")

@@ -1,0 +1,54 @@
+"""What `render` of an environment gives in each mode."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from welfare_env.game.game import Game
+from welfare_env.game.record import save_text
+
+if TYPE_CHECKING:
+    from welfare_env.render.replay.live import LivePage
+
+RENDER_MODES = ("human", "ansi", "svg", "rgb_array")
+WIDTH = 900  # pixels of "rgb_array"
+
+
+class Screen:
+    """Draws the game of one environment. The drawing code is imported when something is drawn.
+
+    Args:
+        mode: one of `RENDER_MODES`, or None.
+    """
+
+    def __init__(self, mode: str | None) -> None:
+        self.mode = mode
+        self._page: LivePage | None = None
+
+    def render(self, game: Game) -> str | np.ndarray | None:
+        """See `BoardEnv.render`."""
+        if self.mode == "ansi":
+            from welfare_env.render.ansi import render
+
+            return render(game)
+        if self.mode == "human":
+            self._show(game)
+        if self.mode in ("svg", "rgb_array"):
+            return self._drawn(game)
+        return None
+
+    def _show(self, game: Game) -> None:
+        from welfare_env.render.replay.live import LivePage
+
+        self._page = self._page or LivePage(save_text)
+        self._page.show(game)
+
+    def _drawn(self, game: Game) -> str | np.ndarray:
+        """The position now."""
+        from welfare_env.render.phase import phase_svg
+        from welfare_env.render.pixels import pixels
+
+        drawn = phase_svg(game)
+        return drawn if self.mode == "svg" else pixels(drawn, WIDTH)

@@ -1,0 +1,1 @@
+"""A game as one HTML page that needs nothing else."""

@@ -1,0 +1,120 @@
+"""What happens in a game, read from its record: attacks, stolen centres, disarmament, and powers that are gone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from welfare_env.render.replay.annotations import Event
+
+Phase = Mapping[str, Any]  # of a record
+
+
+@dataclass(frozen=True)
+class Attack:
+    """An order to move to where another power has a unit or a centre when the phase begins, whatever came of it.
+
+    Attributes:
+        phase: short name.
+        attacker, victim: powers. One order attacks two of them if one has the unit and another the centre.
+        order: the order.
+    """
+
+    phase: str
+    attacker: str
+    victim: str
+    order: str
+
+
+def attacks(phases: Sequence[Phase]) -> Iterator[Attack]:
+    """All attacks of a game, phase by phase.
+
+    Args:
+        phases: of a record (`welfare_env.game.record`).
+    """
+    for phase in phases:
+        if not phase["name"].endswith("M"):
+            continue
+        held = _holders(phase["state"])
+        for power, orders in phase["orders"].items():
+            for order in orders:
+                words = order.split()
+                if words[2:3] == ["-"]:
+                    victims = held.get(province(words[3]), ())
+                    yield from (Attack(phase["name"], power, victim, order) for victim in victims if victim != power)
+
+
+def province(location: str) -> str:
+    """STP of "STP/SC"."""
+    return location.partition("/")[0]
+
+
+def _holders(state: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Province -> the powers with a unit there, or that own it as a centre."""
+    held: dict[str, list[str]] = {}
+    for power, units in state["units"].items():
+        places = {province(unit.split()[1]) for unit in units if unit[0] != "*"} | set(state["centers"][power])
+        for place in sorted(places):
+            held.setdefault(place, []).append(power)
+    return held
+
+
+def events(phases: Sequence[Phase]) -> list[Event]:
+    """The moments worth a look, in the sequence of the phases."""
+    found = [*_first_attacks(phases), *_thefts(phases), *_disarmament(phases), *_losses(phases)]
+    place = {phase["name"]: number for number, phase in enumerate(phases)}
+    return sorted(found, key=lambda event: place[event.phase])  # stable
+
+
+def _first_attacks(phases: Sequence[Phase]) -> Iterator[Event]:
+    """The first attack of all, and the first of each power."""
+    seen: set[str] = set()
+    for attack in attacks(phases):
+        if attack.attacker not in seen:
+            kind, told = ("attack", "its first attack") if seen else ("first attack", "the first attack of all")
+            yield Event(attack.phase, kind, f"{attack.attacker} against {attack.victim}, {told}: {attack.order}")
+        seen.add(attack.attacker)
+
+
+def _thefts(phases: Sequence[Phase]) -> Iterator[Event]:
+    """Centres that pass from one power to another; told with the phase whose orders did it."""
+    for phase, after in pairwise(phases):
+        before, now = _owners(phase), _owners(after)
+        for center in sorted(now.keys() & before.keys()):
+            if now[center] != before[center]:
+                yield Event(phase["name"], "stolen", f"{now[center]} takes {center} from {before[center]}")
+
+
+def _owners(phase: Phase) -> dict[str, str]:
+    return {center: power for power, centers in phase["state"]["centers"].items() for center in centers}
+
+
+def _disarmament(phases: Sequence[Phase]) -> Iterator[Event]:
+    """Units that were disbanded by choice, a Winter."""
+    for phase in phases:
+        if not phase["name"].endswith("A"):
+            continue
+        counts = {power: _disbanded_by_choice(phase, power) for power in phase["orders"]}
+        told = [f"{power} {count}" for power, count in counts.items() if count]
+        if told:
+            total = sum(counts.values())
+            yield Event(phase["name"], "disarmament", f"{total} units disbanded by choice: {', '.join(told)}")
+
+
+def _disbanded_by_choice(phase: Phase, power: str) -> int:
+    must = -min(0, phase["state"]["builds"][power]["count"])
+    return max(0, sum(order.endswith(" D") for order in phase["orders"][power]) - must)
+
+
+def _losses(phases: Sequence[Phase]) -> Iterator[Event]:
+    """Powers that lose their last unit and their last centre."""
+    for phase, after in pairwise(phases):
+        for power in sorted(_alive(phase) - _alive(after)):
+            yield Event(phase["name"], "eliminated", f"{power} has neither a unit nor a centre left")
+
+
+def _alive(phase: Phase) -> set[str]:
+    state = phase["state"]
+    return {power for power in state["units"] if state["units"][power] or state["centers"][power]}

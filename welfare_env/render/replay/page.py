@@ -1,0 +1,161 @@
+"""A game as one HTML page that needs nothing else: it opens from the disk, and asks no network for anything.
+
+Whatever comes from the game is text: it stands in the page as escaped JSON and is shown as text nodes. A content
+security policy allows the page's own script and style, by their SHA-256, and nothing else.
+"""
+
+from __future__ import annotations
+
+import base64
+import functools
+import hashlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from html import escape
+from importlib import resources
+from typing import Any
+
+from welfare_env.board.board import Board
+from welfare_env.render.drawing import drawing_of
+from welfare_env.render.orders import orders_layer
+from welfare_env.render.palette import RESULTS, ink_on, power_colours, power_letters
+from welfare_env.render.places import UNIT, Drawing
+from welfare_env.render.replay.annotations import NO_ANNOTATIONS, Annotations
+from welfare_env.render.replay.data import page_data
+from welfare_env.render.replay.events import Phase
+from welfare_env.render.svg import board_svg
+from welfare_env.render.units import LETTER_BASE, SHAPES
+
+SCRIPTS = ("dom", "game", "timeline", "board", "panels", "messages", "charts", "main")  # in this sequence
+
+
+def replay_page(
+    record: Mapping[str, Any], board: Board, annotations: Annotations = NO_ANNOTATIONS, live: bool = False
+) -> str:
+    """The page of a game.
+
+    Args:
+        record: as `Game.record` gives it.
+        board: that it was played on.
+        annotations: what it shows besides the game.
+        live: whether the game goes on: the page then begins with its last phase, and looks for a newer one by itself.
+    """
+    style, script = _style(), _script()
+    data, looks = page_data(record, annotations), drawn_data(record, board)
+    data |= {"places": looks["places"], "drawing": looks["drawing"], "live": live}
+    for part in ("powers", "phases"):
+        data[part] = [one | drawn for one, drawn in zip(data[part], looks[part], strict=True)]
+    parts = {
+        "policy": _policy(style, script),
+        "title": escape(data["title"]),
+        "style": style,
+        "board": _first_board(record, drawing_of(board)),
+        "data": as_json(data),
+        "script": script,
+    }
+    page = _filled(_file("page.html"), parts)
+    return page.encode("utf-8", "replace").decode()  # halves of surrogate pairs, outside the JSON
+
+
+def framed(page: str, height: int = 820) -> str:
+    """A page in a frame within another page, e.g. a notebook."""
+    frame = f'width="100%" height="{height}" style="border: 0" title="Replay"'
+    return f'<iframe srcdoc="{escape(page, quote=True)}" {frame}></iframe>'
+
+
+def as_json(data: object) -> str:
+    """JSON that cannot end the element it stands in, and that can be written as UTF-8 whatever it holds."""
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return re.sub("[<>&\u2028\u2029\ud800-\udfff]", lambda sign: f"\\u{ord(sign[0]):04x}", text)
+
+
+def drawn_data(record: Mapping[str, Any], board: Board) -> dict[str, Any]:
+    """What the page draws with: places of units, shapes, colours, and every phase's orders as SVG."""
+    drawing, powers = drawing_of(board), list(record["phases"][0]["state"]["units"])
+    return {
+        "places": {name: province.long_name for name, province in drawing.provinces.items()},
+        "drawing": {
+            "places": _places(drawing),
+            "dislodged": {name: province.dislodged for name, province in drawing.provinces.items()},
+            "shapes": SHAPES,
+            "bases": LETTER_BASE,
+            "results": RESULTS,
+            "unit": UNIT,
+        },
+        "powers": _signs(powers),
+        "phases": [
+            {
+                "influence": phase["state"]["influence"],
+                "drawn": orders_layer(drawing, powers, **_ordered(phase)),
+            }
+            for phase in record["phases"]
+        ],
+    }
+
+
+def _ordered(phase: Phase) -> dict[str, Any]:
+    """The orders of a phase, as `orders_layer` takes them."""
+    return {
+        "orders": phase["orders"],
+        "results": phase["results"],
+        "dislodged": phase["state"]["retreats"],
+        "refused": {power: [(each["order"], each["reason"]) for each in void] for power, void in phase["void"].items()},
+    }
+
+
+def _signs(powers: Sequence[str]) -> list[dict[str, str]]:
+    """The colour of each power, and the letter on its units with the colour of that."""
+    colours, letters = power_colours(powers), power_letters(powers)
+    return [{"color": colours[power], "ink": ink_on(colours[power]), "letter": letters[power]} for power in powers]
+
+
+def _places(drawing: Drawing) -> dict[str, Any]:
+    """Location -> middle of a unit there: provinces, and coasts."""
+    provinces = {name: province.unit for name, province in drawing.provinces.items()}
+    return provinces | {place: spot for each in drawing.provinces.values() for place, spot in each.coasts.items()}
+
+
+def _first_board(record: Mapping[str, Any], drawing: Drawing) -> str:
+    state = record["phases"][0]["state"]
+    units = {power: [unit for unit in units if unit[0] != "*"] for power, units in state["units"].items()}
+    return board_svg(drawing, list(units), units, state["centers"], influence=state["influence"])
+
+
+def _policy(style: str, script: str) -> str:
+    return (
+        f"default-src 'none'; script-src {_source(script)}; style-src {_source(style)}; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _source(text: str) -> str:
+    """A text as a content security policy names it."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+@functools.cache
+def _file(name: str) -> str:
+    return resources.files("welfare_env.render.replay").joinpath(f"static/{name}").read_text("utf-8")
+
+
+@functools.cache
+def _style() -> str:
+    return _file("page.css")
+
+
+@functools.cache
+def _script() -> str:
+    """All scripts as one, with no name outside it."""
+    return '"use strict";(() => {\n' + "\n".join(_file(f"{name}.js") for name in SCRIPTS) + "})();\n"
+
+
+def _filled(template: str, parts: Mapping[str, str]) -> str:
+    """A template with its parts in place of their names; parts are not searched for names again."""
+    pieces = template.split("{")
+    return pieces[0] + "".join(_part(piece, parts) for piece in pieces[1:])
+
+
+def _part(piece: str, parts: Mapping[str, str]) -> str:
+    name, _, rest = piece.partition("}")
+    return parts[name] + rest

@@ -1,0 +1,21 @@
+// Puts the page together. The first phase is shown, or the one that the link names.
+
+const startHeader = () => {
+  byId("about").textContent = game.about;
+  for (const [name, value] of game.measures) byId("measures").append(el("div", {}, el("dt", {}, name), el("dd", {}, value)));
+};
+
+startHeader();
+startBoard();
+startTimeline();
+startPanels();
+startCharts();
+startAttacks();
+if (!followLink()) show(game.live ? PHASES.length - 1 : 0, false);
+openTab(PHASES.some((phase) => phase.messages.length) ? "messages" : "orders");
+
+// A game that goes on: whoever looks at its last phase sees the next one as soon as it is there.
+if (game.live) {
+  const start = timeline.number;
+  setInterval(() => timeline.number === start && location.hash === "" && location.reload(), 2000);
+}
