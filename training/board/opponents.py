@@ -14,6 +14,7 @@ import numpy as np
 import torch
 
 import agents
+from agents.modal.players import RoundWriter
 from agents.rl.inputs import Inputs, Reader
 from agents.rl.network import BoardNetwork, Encoded
 from agents.rl.token_press import Said, as_words
@@ -22,7 +23,6 @@ from welfare_env.board.orders import DISBAND, WAIVE
 from welfare_env.engine import State, layout_of
 from welfare_env.engine.fast import FastEngine
 from welfare_env.envs.actions import split_action
-from welfare_env.errors import ActionError
 from welfare_env.game.position import Position
 from welfare_env.game.view import MESSAGES, ORDERS, View
 
@@ -112,7 +112,11 @@ class Scripted:
         self._engine = FastEngine(reader.board, reader.rules)
         self._policies: dict[tuple[int, int], agents.Policy] = {}
         self._positions: dict[int, Position] = {}
-        agents.make(spec)  # says at once what is wrong with it
+        if isinstance(agents.make(spec), RoundWriter):  # an invalid spec raises here, before any game
+            raise TrainingError(
+                f"policy {spec!r:.200} writes programs of modal_env; here it would play Diplomacy. Against programs "
+                "train with the command modal"
+            )
 
     def begin(self, games: np.ndarray, powers: np.ndarray, seeds: np.ndarray) -> None:
         for game, power, seed in zip(games.tolist(), powers.tolist(), seeds.tolist(), strict=True):
@@ -170,8 +174,8 @@ class Scripted:
 
     def _act(self, view: View, game: int) -> tuple[Any, Mapping[str, str]]:
         """Orders and messages."""
-        action = self._policies[game, view.board.power_index[view.power]].act(None, {"view": view})
+        policy = self._policies[game, view.board.power_index[view.power]]
         try:
-            return split_action(view.rules, view.power, action)
-        except ActionError as error:
+            return split_action(view.rules, view.power, policy.act(None, {"view": view}))
+        except ValueError as error:  # ActionError, or a player that cannot play Diplomacy
             raise TrainingError(f"{self.spec!r}: {error}") from error

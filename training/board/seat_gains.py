@@ -11,10 +11,11 @@ import numpy as np
 from scipy.stats import bootstrap
 
 from agents.rl import checkpoint
-from training.board.ppo import Options, make_config
+from training.board.ppo import make_config
 from training.board.runner import BatchedEnvRunner, GameResult, Play
 from training.board.seats import Lineup
-from training.errors import MOST_GAMES, MOST_SEED, check_whole
+from training.config import MOST, MOST_SEED, TrainConfig
+from training.errors import check_whole
 from welfare_env.board.loading import load_board
 
 CONFIDENCE, RESAMPLES = 0.95, 10_000
@@ -64,7 +65,7 @@ def gains(
     Raises:
         TrainingError: fewer than two games, or too many; a seed out of range.
     """
-    check_whole("games", games, 2, MOST_GAMES)  # one has no interval
+    check_whole("games", games, 2, MOST)  # one has no interval
     check_whole("seed", seed, 0, MOST_SEED)
     # Not the streams of training.
     streams = np.random.SeedSequence([seed, 4]).generate_state(1 + len(play.lineup.coalitions)).tolist()
@@ -91,7 +92,7 @@ def play_games(play: Play, network: str | Path, greedy: bool = True) -> list[Gam
     Args:
         greedy: it takes its most probable orders; else it draws.
     """
-    runner = BatchedEnvRunner(config=make_config(Options(play, Path())), worker_index=0)
+    runner = BatchedEnvRunner(config=make_config(play, TrainConfig()), worker_index=0)
     given = checkpoint.load(network).network_for(runner.board, runner.rules)
     runner.network.load_state_dict(given.state_dict())
     runner.sample(explore=not greedy)

@@ -10,11 +10,10 @@ import numpy as np
 
 from agents.files import parse_json, read_file, reason, shown
 from training.errors import TrainingError
+from training.files import LOG
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-LOG = "log.jsonl"
 
 
 def read(folder: Path, metric: str) -> np.ndarray:

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.progress import track
 
 import modal_env
-from training.modal import ACTIONS, ModalOptions, ModalResult, train_modal
+from training.modal import ACTIONS, ModalConfig, ModalResult, train_modal
 from training.modal.mixes import name_of
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 OPPONENTS = ("CooperateBot", "FairBot", "PrudentBot")
-SELF_PLAY = {"default": ModalOptions(iterations=150), "entropy 0.5": ModalOptions(iterations=300, entropy=0.5, lr=0.01)}
+SELF_PLAY = {"default": ModalConfig(iterations=150), "entropy 0.5": ModalConfig(iterations=300, entropy=0.5, lr=0.01)}
 STDERR = Console(stderr=True)  # progress; figures go to stdout
 SHOWN = 3  # seeds of self-play in a picture
 COLOURS = {"CooperateBot": "#0072B2", "DefectBot": "#000000", "FairBot": "#009E73", "PrudentBot": "#D55E00"}
@@ -54,7 +54,7 @@ def main(
 def _against(actions: str, opponent: str, seeds: int, runs: Path) -> list[ModalResult]:
     folders = [runs / f"{actions}-{opponent}-{seed}" for seed in range(seeds)]
     return [
-        train_modal(ModalOptions(f"program:{opponent}", actions, seed=seed, folder=folder))
+        train_modal(ModalConfig(f"program:{opponent}", actions, seed=seed, folder=folder))
         for seed, folder in enumerate(track(folders, f"{actions}, {opponent}", console=STDERR))
     ]
 
@@ -76,7 +76,7 @@ def _told(result: ModalResult) -> str:
 def _told_average(result: ModalResult) -> str:
     """The mean mix of the second half, and what the best reply to it gains."""
     mean = result.average(len(result.history) // 2)
-    half = ModalResult(result.options, result.history, mean, None)
+    half = ModalResult(result.config, result.history, mean, None)
     return f"second half: {_told(half)}"
 
 
@@ -90,7 +90,7 @@ def curves(trained: dict[tuple[str, str], list[ModalResult]]) -> Figure:
         for axes, opponent in zip(row, OPPONENTS, strict=True):
             results = trained[actions, opponent]
             paid = np.array([[one.logged["play/payoff"] for one in result.history] for result in results])
-            games = np.arange(1, paid.shape[1] + 1) * results[0].options.num_games
+            games = np.arange(1, paid.shape[1] + 1) * results[0].config.games
             best, most = results[0].best_reply
             axes.fill_between(games, paid.min(0), paid.max(0), color=COLOURS["CooperateBot"], alpha=0.25, linewidth=0)
             axes.plot(games, paid.mean(0), color=COLOURS["CooperateBot"])

@@ -10,7 +10,7 @@ import shutil
 import sqlite3
 import tempfile
 import zlib
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -32,9 +32,10 @@ from evaluation.play.answer_sources import replies_digest
 from evaluation.play.store import specification_key
 from evaluation.play.stored_games import conditions, saved_games, told
 from training.board.rewards import Reward
-from training.cli.commands import read_coalitions, read_years
-from training.cli.console import saved_iterations
+from training.board.seats import read_coalitions
 from training.cli.curves import read as read_curve
+from training.config import TrainConfig, read_years
+from training.files import STATE, saved_iterations
 from welfare_env import Rules, WelfareEnvError, load_board
 
 RULES = Rules(years=1, press=None)
@@ -270,7 +271,7 @@ def _state() -> bytes:
     folder = _folder() / "whole-state"
     folder.mkdir()
     state.save(folder, network, torch.optim.Adam(network.parameters()), 4, json.dumps({"seed": 0}))
-    return (folder / state.STATE).read_bytes()
+    return (folder / STATE).read_bytes()
 
 
 def _state_damage(rng: np.random.Generator) -> Damage:
@@ -287,7 +288,7 @@ def _open_state(damage: Damage) -> None:
     after = _damaged(content, damage)
     folder = _folder() / "state"
     folder.mkdir(exist_ok=True)
-    (folder / state.STATE).write_bytes(after)
+    (folder / STATE).write_bytes(after)
     saved_iterations(folder)
     network = torch.nn.Linear(3, 2)
     before = network.weight.tolist()
@@ -519,31 +520,22 @@ def _estimate(given: tuple[Any, Any]) -> None:
     exploitability_estimate({"A": [1.0, 2.0]}, {("A",): {"A": values}}, rng)
 
 
-OPTIONS = (
-    "iterations", "lr", "entropy", "clip", "gamma", "lambda_", "epochs", "minibatch", "save_every", "league_every",
-    "league_size", "workers", "imitate_games",
-)  # fmt: skip
-PLAY = ("num_games", "seed", "width", "layers", "share")
+CONFIG = tuple(field.name for field in fields(TrainConfig))
 
 
 def _option(rng: np.random.Generator) -> tuple[str, Any]:
-    import training.board.ppo  # noqa: F401 (it takes its time)
-
     numbers = (10**5000, -(10**5000), 10**30, -1, 0, 1, 0.5, float("nan"), float("inf"))
-    return pick(rng, (*OPTIONS, *PLAY)), numbers[int(rng.integers(len(numbers)))] if rng.random() < 0.5 else junk(rng)
+    return pick(rng, CONFIG), numbers[int(rng.integers(len(numbers)))] if rng.random() < 0.5 else junk(rng)
 
 
 def _check_option(given: tuple[str, Any]) -> None:
-    from agents.rl.network import Size
-    from training.board.ppo import Options, check
-    from training.board.runner import Play
-    from training.board.seats import Lineup
-
     name, value = given
-    size = Size(**({name: value} if name in ("width", "layers") else {}))
-    lineup = Lineup(((0,),), ("hold",), (value if name == "share" else 1.0,))
-    play = Play("clique:3", RULES, lineup, size, **({name: value} if name in ("num_games", "seed") else {}))
-    check(Options(play, Path(), **({name: value} if name in OPTIONS else {})))
+    values: dict[str, Any] = {"map_name": "clique:3", name: value}
+    config = TrainConfig(**values)
+    json.dumps(config.to_dict())
+    config.place.name.encode("utf-8", "surrogatepass")
+    if name != "map_name":
+        _ = config.lineup
 
 
 REFUSALS = (WelfareEnvError,)
