@@ -41,10 +41,10 @@ import welfare_env
 from agents.rl.inputs import Reader
 from agents.rl.network import BoardNetwork, Size
 from benchmarks.speed import cpu_model
+from training.board.config import TrainConfig
 from training.board.modules import BoardModule, model_config, spaces
 from training.board.ppo import make_config, play_of
 from training.board.runner import BatchedEnvRunner, Play
-from training.config import TrainConfig
 from welfare_env.engine import PHASE, WINTER
 from welfare_env.envs.vector import VectorEnv
 

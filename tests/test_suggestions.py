@@ -9,9 +9,9 @@ import pytest
 import agents
 import evaluation
 from agents.specs import AGENTS
+from training.board.config import TrainConfig
 from training.board.rewards import Reward
 from training.board.seats import read_coalitions
-from training.config import TrainConfig
 from welfare_env import Game, Rules, WelfareEnvError, load_board
 from welfare_env.engine.engines import make_engine
 from welfare_env.errors import did_you_mean

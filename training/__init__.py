@@ -22,7 +22,7 @@ from pathlib import Path
 # By file, not by name: when a foreign `agents` is found first, ours never runs.
 runpy.run_path(str(Path(__file__).parents[1] / "agents" / "_shadow.py"))["check"]("training")
 
-from training.config import TrainConfig
+from training.board.config import TrainConfig
 from training.errors import TrainingError
 from training.runs import resume, train
 

@@ -7,7 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
-from training.config import Config, TrainConfig, from_dict
+from training.board.config import TrainConfig
+from training.config import Config, from_dict
 from training.errors import TrainingError
 from training.files import read_config
 from training.modal.config import ModalConfig

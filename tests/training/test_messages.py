@@ -25,6 +25,7 @@ from agents import ScriptedPolicy
 from agents.rl.inputs import Inputs, Reader
 from agents.rl.network import WORDS, BoardNetwork, Size
 from agents.rl.token_press import Said, speakers, to_send
+from training.board.config import TrainConfig
 from training.board.imitation import imitate, watch
 from training.board.learner import means
 from training.board.modules import rows
@@ -33,7 +34,6 @@ from training.board.ppo import make_config, train
 from training.board.rewards import Reward
 from training.board.runner import BatchedEnvRunner, Play, Tape
 from training.board.seats import Lineup
-from training.config import TrainConfig
 from training.errors import TrainingError
 from welfare_env import Rules, load_board
 from welfare_env.engine import PHASE, SPRING_MOVES, UNITS, State

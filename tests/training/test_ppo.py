@@ -23,6 +23,7 @@ from typer.testing import CliRunner
 import agents
 from agents import progress
 from evaluation.exact.best_responses import best_response
+from training.board.config import TrainConfig, read_years
 from training.board.modules import ROW_DECISION, ROW_SLOT
 from training.board.ppo import _grown, make_config, play_of, train, years_at
 from training.board.runner import BatchedEnvRunner
@@ -30,7 +31,6 @@ from training.board.seat_gains import gains
 from training.board.seats import Lineup, read_coalitions
 from training.cli import console
 from training.cli.commands import app
-from training.config import TrainConfig, read_years
 from training.errors import TrainingError
 from training.files import saved_iterations
 

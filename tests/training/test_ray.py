@@ -11,8 +11,8 @@ ray = pytest.importorskip("ray")
 pytest.importorskip("torch")
 
 from agents.rl import checkpoint  # noqa: E402
+from training.board.config import TrainConfig  # noqa: E402
 from training.board.ppo import Progress, make_config, play_of, train  # noqa: E402
-from training.config import TrainConfig  # noqa: E402
 
 pytestmark = pytest.mark.slow  # Ray takes its time to start
 

@@ -9,11 +9,11 @@ from ray.rllib.core.columns import Columns
 import welfare_env
 from agents.rl.network import Size
 from agents.specs import ProfileError
+from training.board.config import TrainConfig
 from training.board.ppo import make_config
 from training.board.rewards import Reward
 from training.board.runner import ADVANTAGES, VALUE_TARGETS, BatchedEnvRunner, Play, estimate
 from training.board.seats import Lineup
-from training.config import TrainConfig
 from training.errors import TrainingError
 from welfare_env.engine import PHASE, WINTER, layout_of
 from welfare_env.rules import Rules

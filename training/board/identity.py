@@ -9,9 +9,9 @@ from typing import Any
 
 from agents.rl import checkpoint
 from agents.specs import read_profile
+from training.board.config import TrainConfig
 from training.board.runner import Play
 from training.board.seats import LEAGUE, LEARNER
-from training.config import TrainConfig
 from welfare_env.errors import UnknownAgentError
 
 LEARNING = ("horizon", "lr", "entropy", "clip", "gamma", "lambda_", "epochs", "minibatch", "league_every",

@@ -28,6 +28,7 @@ from agents.rl import checkpoint
 from agents.rl.inputs import Reader
 from agents.rl.network import Size
 from training import run_folder as state
+from training.board.config import TrainConfig
 from training.board.imitation import imitate, watch
 from training.board.learner import Collate, PPOLearner
 from training.board.modules import BoardModule, model_config, spaces
@@ -36,7 +37,6 @@ from training.board.runner import BatchedEnvRunner, GameResult, Play
 from training.board.sampling import HeldOut, Weights, sampling
 from training.board.saving import CHECKPOINT, Best, Keeper, Standing, network_of, weights
 from training.board.seats import LEAGUE
-from training.config import TrainConfig
 from training.errors import TrainingError
 from training.files import write_config
 from welfare_env.board.loading import load_board

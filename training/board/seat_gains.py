@@ -11,10 +11,11 @@ import numpy as np
 from scipy.stats import bootstrap
 
 from agents.rl import checkpoint
+from training.board.config import TrainConfig
 from training.board.ppo import make_config
 from training.board.runner import BatchedEnvRunner, GameResult, Play
 from training.board.seats import Lineup
-from training.config import MOST, MOST_SEED, TrainConfig
+from training.config import MOST, MOST_SEED
 from training.errors import check_whole
 from welfare_env.board.loading import load_board
 

@@ -16,11 +16,11 @@ from rich.table import Table
 from agents.command_options import with_options
 from agents.files import reason, shown
 from agents.progress import metered, plain_console
+from training.board.config import TrainConfig
 from training.board.seats import LEAGUE, LEARNER
 from training.cli.console import errors_told, training_shown
 from training.cli.modal import command as modal
 from training.cli.modal import train_shown as train_modal_shown
-from training.config import TrainConfig
 from training.errors import TrainingError
 from training.modal.config import ModalConfig
 from training.runs import config_of

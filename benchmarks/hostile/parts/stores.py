@@ -31,10 +31,10 @@ from evaluation.play import games
 from evaluation.play.answer_sources import replies_digest
 from evaluation.play.store import specification_key
 from evaluation.play.stored_games import conditions, saved_games, told
+from training.board.config import TrainConfig, read_years
 from training.board.rewards import Reward
 from training.board.seats import read_coalitions
 from training.cli.curves import read as read_curve
-from training.config import TrainConfig, read_years
 from training.files import STATE, saved_iterations
 from welfare_env import Rules, WelfareEnvError, load_board
 
