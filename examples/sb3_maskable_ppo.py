@@ -1,7 +1,7 @@
 """A best response to doves with MaskablePPO of sb3-contrib, on the plain Gymnasium environment of one seat.
 
     pip install -c constraints.txt -e '.[sb3]'
-    python examples/sb3_maskable_ppo.py            # clique:3, three years, against two doves: two minutes on one core
+    python examples/sb3_maskable_ppo.py            # clique:3, three years, against two doves; a minute or two
     python examples/sb3_maskable_ppo.py --others prosocial --years 5 --steps 60000
 
 Prints the mean points of the seat with random legal orders, and with what was learned.
@@ -50,7 +50,7 @@ def main(
     seat: Annotated[str, typer.Option(help="The power that learns.")] = "PLAYERA",
     others: Annotated[str, typer.Option(help="Who plays the other seats.")] = "dove",
     years: Annotated[int, typer.Option(help="Length of a game.")] = 3,
-    steps: Annotated[int, typer.Option(help="Steps of training.")] = 20_000,
+    steps: Annotated[int, typer.Option(help="Steps of training.")] = 8_000,
     seed: Annotated[int, typer.Option(help="Of the network and of the games.")] = 0,
 ) -> None:
     """Train, and print what the seat earns."""

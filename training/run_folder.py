@@ -175,15 +175,15 @@ def read_log(folder: Path, done: int) -> list[dict[str, Any]]:
     path = folder / LOG
     try:
         lines = read_file(path).decode().splitlines(keepends=True)[:done] if done else []
-        found = [parse_json(line) for line in lines]
+        logged = [parse_json(line) for line in lines]
     except (OSError, ValueError) as error:
         raise TrainingError(f"{path}: cannot be read ({reason(error)}): give another folder (--out)") from error
-    told = [line.get("iteration") if isinstance(line, dict) else None for line in found]
-    if told != list(range(1, done + 1)):
+    numbers = [line.get("iteration") if isinstance(line, dict) else None for line in logged]
+    if numbers != list(range(1, done + 1)):
         raise TrainingError(f"{path}: not the iterations 1 to {done}: give another folder (--out)")
     with replaced(path) as draft:
         draft.write_text("".join(lines))
-    return found
+    return logged
 
 
 @contextmanager

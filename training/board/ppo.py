@@ -46,14 +46,14 @@ FALLS_TO = 0.1  # share of lr and entropy that is left at the horizon
 
 @dataclass(frozen=True)
 class Progress:
-    """After an iteration: its number from 1, what is logged, and the games it played."""
+    """An iteration: its number from 1, what is logged, and its games."""
 
     iteration: int
     logged: Mapping[str, float]
     games: tuple[GameResult, ...]
 
 
-WarmStart = Callable[[str, str, int, int], None]  # stage, unit, how many of it are done, of how many
+WarmStart = Callable[[str, str, int, int], None]  # stage, unit, how many are done, of how many
 
 
 def train(
@@ -201,22 +201,22 @@ def years_at(config: TrainConfig, iteration: int) -> int:
 
 
 def _set_schedules(learner: Learner, iteration: int) -> None:
-    """The step size and the weight of the entropy in this iteration."""
+    """Set step size and entropy weight for an iteration."""
     learner.after_gradient_based_update(timesteps={NUM_ENV_STEPS_SAMPLED_LIFETIME: iteration})
 
 
 def _grown(league: list[Weights], newest: Weights, most: int) -> list[Weights]:
-    """The league with one more past self; where there are too many, every other one goes, but the newest stays."""
+    """The league with one more past self; if there are too many, every other one is dropped, but not the newest."""
     grown = [*league, newest]
     return grown if len(grown) <= most else grown[(len(grown) - 1) % 2 :: 2]
 
 
-# What is logged.
+# The log.
 
 
 def describe(games: Sequence[GameResult]) -> dict[str, float]:
-    """An iteration's games in numbers: means over the learning seats, in all and against each kind of opponent."""
-    told: dict[str, list[float]] = {}
+    """Metrics of an iteration's games: means over the learning seats, overall and against each opponent."""
+    seen: dict[str, list[float]] = {}
     for game in games:
         for power in game.learners:
             for name, value in (
@@ -224,20 +224,20 @@ def describe(games: Sequence[GameResult]) -> dict[str, float]:
                 ("points", game.points[power]),
                 ("centers", game.centers[power]),
             ):
-                told.setdefault(f"play/{name}", []).append(value)
-            told.setdefault(f"against/{game.opponent}", []).append(game.returns[power])
-        told.setdefault("play/phases", []).append(game.phases)
-    return {name: float(np.mean(values)) for name, values in told.items()}
+                seen.setdefault(f"play/{name}", []).append(value)
+            seen.setdefault(f"against/{game.opponent}", []).append(game.returns[power])
+        seen.setdefault("play/phases", []).append(game.phases)
+    return {name: float(np.mean(values)) for name, values in seen.items()}
 
 
-def _learned(told: Mapping[str, Any]) -> dict[str, float]:
-    """What the learner says of its last step (`training.board.learner.PPOLearner`)."""
+def _learned(metrics: Mapping[str, Any]) -> dict[str, float]:
+    """The learner's metrics (`training.board.learner.PPOLearner`)."""
     names = ("policy_loss", "value_loss", "explained", "entropy", "word_entropy", "moved", "kl")
-    mine = told[DEFAULT_MODULE_ID]
+    mine = metrics[DEFAULT_MODULE_ID]
     return {f"learn/{name}": float(mine[name]) for name in names if name in mine}
 
 
-def _warm_start(learner: Learner, play: Play, config: TrainConfig, told: WarmStart) -> bool:
+def _warm_start(learner: Learner, play: Play, config: TrainConfig, on_warm_start: WarmStart) -> bool:
     """Give the learner the weights to start with; whether that took an imitation.
 
     Raises:
@@ -248,7 +248,7 @@ def _warm_start(learner: Learner, play: Play, config: TrainConfig, told: WarmSta
         checkpoint.load(config.start).warm_start(network, board, play.rules)
     if config.imitate is None:
         return False
-    watched, learned = (partial(told, f"{stage} {config.imitate}") for stage in ("watching", "imitating"))
+    watched, learned = (partial(on_warm_start, f"{stage} {config.imitate}") for stage in ("watching", "imitating"))
     lesson = watch(play, config.imitate, config.imitate_games, partial(watched, "years"))
     reader, on_step = Reader(board, play.rules), partial(learned, "steps")
     imitate(network, reader, lesson, play.seed, minibatch=config.minibatch, on_progress=on_step)

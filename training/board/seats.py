@@ -1,4 +1,4 @@
-"""Who plays which seat of the games that a runner plays."""
+"""Who plays which seat in the games of a runner."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class Lineup:
     """Seats that learn, and who plays the others.
 
     Attributes:
-        coalitions: the seats that learn, as power numbers; the games take them in turn.
-        opponents: specs, or profiles such as "4*dove + 3*hold" whose seats go round from game to game, or "learner" or
-            "league"; a game draws one for all its other seats.
+        coalitions: the seats that learn, as power numbers; games take them in turn.
+        opponents: specs, profiles such as "4*dove + 3*hold" whose seats rotate from game to game, "learner" or
+            "league"; each game draws one for all its other seats.
         shares: how often each opponent is drawn, relative to the others.
 
     Raises:

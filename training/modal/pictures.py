@@ -1,6 +1,6 @@
-"""The pictures and figures of docs/training-modal.md: ``python -m training.modal.pictures``.
+"""The plots and figures of docs/training-modal.md: ``python -m training.modal.pictures``.
 
-Trainings are kept in runs/modal-pictures, so the command goes on where it was interrupted, and draws again at no cost.
+Trainings are kept in runs/modal-pictures, so an interrupted command resumes, and plots again without training.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ def main(
     runs: Annotated[Path, typer.Option(help="Where the trainings are kept.")] = Path("runs/modal-pictures"),
     to: Annotated[Path, typer.Option(help="Where the pictures go.")] = Path("docs/pictures"),
 ) -> None:
-    """Train, print what came of it, and draw."""
+    """Train, print the results, plot."""
     trained = {
         (actions, opponent): _against(actions, opponent, seeds, runs) for actions in ACTIONS for opponent in OPPONENTS
     }
     for (actions, opponent), results in trained.items():
         for seed, result in enumerate(results):
-            print(f"{actions:8} {opponent:12} seed {seed}  {_told(result)}")
+            print(f"{actions:8} {opponent:12} seed {seed}  {_text(result)}")
     curves(trained).savefig(to / "modal-training.png", dpi=100)
     played = {name: _self_play(name, self_seeds, runs) for name in SELF_PLAY}
     for name, results in played.items():
         for seed, result in enumerate(results):
-            print(f"self, {name:11} seed {seed:2}  {_told(result)}; {_told_average(result)}")
+            print(f"self, {name:11} seed {seed:2}  {_text(result)}; {_average_text(result)}")
     shares(played).savefig(to / "modal-self-play.png", dpi=100)
 
 
@@ -67,21 +67,21 @@ def _self_play(name: str, seeds: int, runs: Path) -> list[ModalResult]:
     ]
 
 
-def _told(result: ModalResult) -> str:
-    """One line: the largest shares, the payoff and the gap."""
+def _text(result: ModalResult) -> str:
+    """The largest shares, the payoff and the gap, in one line."""
     largest = ", ".join(f"{name_of(agent)} {float(share):.3f}" for agent, share in result.shares[:3])
     return f"{largest}; paid {float(result.payoff):.4f}, gap {float(result.gap):+.4f}"
 
 
-def _told_average(result: ModalResult) -> str:
-    """The mean mix of the second half, and what the best reply to it gains."""
+def _average_text(result: ModalResult) -> str:
+    """The mean mix of the second half, with the gain of the best reply to it."""
     mean = result.average(len(result.history) // 2)
     half = ModalResult(result.config, result.history, mean, None)
-    return f"second half: {_told(half)}"
+    return f"second half: {_text(half)}"
 
 
 def curves(trained: dict[tuple[str, str], list[ModalResult]]) -> Figure:
-    """What learners are paid over the games played: the mean over seeds, and a band from the least to the most."""
+    """Payoffs of learners over the games played: the mean over seeds, and a band from minimum to maximum."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(10, 5.4), layout="constrained")
@@ -102,7 +102,9 @@ def curves(trained: dict[tuple[str, str], list[ModalResult]]) -> Figure:
         axes.set_xlabel("games")
     for axes in grid[:, 0]:
         axes.set_ylabel("payoff, cost deducted")
-    figure.suptitle(f"PPO in modal combat, epsilon 1/10; bands from least to most of {len(results)} seeds", fontsize=11)
+    figure.suptitle(
+        f"PPO in modal combat, epsilon 1/10; bands from minimum to maximum of {len(results)} seeds", fontsize=11
+    )
     return figure
 
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ModalProgress:
-    """After an iteration: its number from 1, the program chosen most often in it, and what is logged."""
+    """An iteration: its number from 1, the program chosen most often, and what is logged."""
 
     iteration: int
     program: str
@@ -64,19 +64,19 @@ class ModalResult:
 
     @cached_property
     def payoff(self) -> Fraction:
-        """What the mix is paid on average, exactly, cost deducted; against itself where it was trained so."""
+        """The exact expected payoff of the mix, cost deducted; against itself after self-play."""
         return expected_payoff(self.shares, self._met, self.config.setting())
 
     @cached_property
     def best_reply(self) -> tuple[modal_env.Agent, Fraction]:
-        """Of the agents in the options, the one that is paid most against the same, and what it is paid; exactly."""
+        """The best reply among the config's agents, and its exact payoff."""
         setting = self.config.setting()
         paid = [expected_payoff(((agent, Fraction(1)),), self._met, setting) for agent in setting.agents]
         return setting.agents[paid.index(max(paid))], max(paid)
 
     @property
     def gap(self) -> Fraction:
-        """What the best reply is paid more. Below 0 if the learner has written what is better than any of them."""
+        """The gain of the best reply. Below 0 if the learner has written a better program than any of them."""
         return self.best_reply[1] - self.payoff
 
     def average(self, iterations: int) -> tuple[Share, ...]:
