@@ -33,7 +33,7 @@ class Range:
     high: float
 
 
-Iterations = Annotated[int, typer.Option(help="In all. More than a finished training has extend it."), Range(1, MOST)]
+Iterations = Annotated[int, typer.Option(help="In all; a larger number extends a finished training."), Range(1, MOST)]
 Games = Annotated[int, typer.Option(help="Games in an iteration."), Range(1, MOST)]
 Epochs = Annotated[int, typer.Option(help="Passes over an iteration's games."), Range(1, 1000)]
 Entropy = Annotated[float, typer.Option(help="Weight of the entropy bonus."), Range(0, 10)]

@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 
 import training
 from agents.files import parse_json
+from agents.rl.checkpoint import CheckpointError
 from training import TrainConfig
 from training.board.ppo import _set_schedules, _spaces, make_config, play_of, train
 from training.cli.commands import ATTACKER, RESPONSE, SELF_PLAY, app
@@ -328,6 +329,17 @@ def test_so_is_another_start(tmp_path: Path) -> None:
     shutil.copytree(tmp_path / "1" / "checkpoint", tmp_path / "given")
     with pytest.raises(TrainingError, match="another training, with start="):
         train(config)
+
+
+def test_a_start_that_is_gone_is_not_needed_to_resume(tmp_path: Path) -> None:
+    train(replace(SMALL, folder=tmp_path / "one"))
+    config = replace(SMALL, start=tmp_path / "one" / "checkpoint", folder=tmp_path / "run")
+    train(config)
+    shutil.rmtree(tmp_path / "one")
+    train(replace(config, iterations=4))
+    assert len(logged(tmp_path / "run")) == 4
+    with pytest.raises(CheckpointError, match="no checkpoint"):
+        train(replace(config, folder=tmp_path / "new"))
 
 
 def test_a_moved_opponent_is_the_same(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from agents.rl import checkpoint
+from agents.rl.checkpoint import CheckpointError
 from agents.specs import read_profile
 from training.board.config import TrainConfig
 from training.board.runner import Play
@@ -17,6 +18,7 @@ from welfare_env.errors import UnknownAgentError
 LEARNING = ("horizon", "lr", "entropy", "clip", "gamma", "lambda_", "epochs", "minibatch", "league_every",
             "league_size", "workers", "held_out_every", "held_out_games")  # fmt: skip
 ADDED = ("held_out_every", "held_out_games")  # since version 0.1
+GONE = "gone"  # a checkpoint to start from that is no longer there
 
 
 def identity(play: Play, config: TrainConfig) -> str:
@@ -35,7 +37,7 @@ def identity(play: Play, config: TrainConfig) -> str:
         "reward": str(play.reward),
         "games": play.num_games,
         "seed": play.seed,
-        "start": content(config.start) if config.start else None,
+        "start": _start(config.start),
         "imitate": [by_content(config.imitate), config.imitate_games] if config.imitate else None,
         "curriculum": config.stages[:-1],
         **{name: getattr(config, name) for name in LEARNING},
@@ -44,13 +46,19 @@ def identity(play: Play, config: TrainConfig) -> str:
 
 
 def of_earlier(there: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
-    """The identity that version 0.1 saved, in the form of today's: its schedules ended with its iterations."""
+    """A saved identity in the form of today's, to compare with `now`.
+
+    In version 0.1 schedules ended with the iterations. A checkpoint to start from is not needed to resume.
+    """
+    if GONE in (there.get("start"), now.get("start")) and there.get("start") and now.get("start"):
+        there = {**there, "start": now["start"]}
     if "iterations" not in there:
         return dict(there)
     values = {name: value for name, value in there.items() if name not in ("iterations", "save_every")}
     values["horizon"] = there["iterations"]
     values["opponents"] = {by_content(text): share for text, share in there["opponents"].items()}
-    values["start"] = content(Path(there["start"])) if there["start"] else None
+    if there["start"] not in (None, now["start"]):
+        values["start"] = _start(Path(there["start"]))
     if there["imitate"]:
         values["imitate"] = [by_content(there["imitate"][0]), there["imitate"][1]]
     return _without_idle(values | {name: now[name] for name in ADDED if name in now})
@@ -61,6 +69,13 @@ def _without_idle(values: dict[str, Any]) -> dict[str, Any]:
     idle = set() if LEAGUE in values["opponents"] else {"league_every", "league_size"}
     idle |= set() if values.get("held_out_every") else {"held_out_games"}
     return {name: value for name, value in values.items() if name not in idle}
+
+
+def _start(folder: Path | None) -> str | None:
+    try:
+        return content(folder) if folder else None
+    except CheckpointError:
+        return GONE
 
 
 def by_content(text: str) -> str:

@@ -120,7 +120,7 @@ def resume(
     folder: Annotated[Path, typer.Argument(help="The folder of a training.")],
     iterations: Annotated[
         Optional[int],  # noqa: UP045
-        typer.Option(help="In all. More than it was given extend it.", show_default="as many as it was given"),
+        typer.Option(help="In all; a larger number extends it.", show_default="as many as it was given"),
     ] = None,
 ) -> None:
     """Resume or extend a training from its folder alone, with the options that it was started with."""

@@ -43,11 +43,9 @@ class Judge:
             "play/commonest": commonest(played.programs)[1] / len(played.programs),
             "play/actions": len(played.actions) / len(played.programs),
         }
-        return (
-            metrics
-            if self.setting.budget is not None
-            else metrics | self._exact(softmax(played.logits[0].astype(float)))
-        )
+        if self.setting.budget is not None:
+            return metrics
+        return metrics | self._exact(softmax(played.logits[0].astype(float)))
 
     def _exact(self, shares: Floats) -> dict[str, float]:
         """Of a mix: [programs]."""

@@ -36,6 +36,7 @@ from training.board.rewards import Reward
 from training.board.seats import read_coalitions
 from training.cli.curves import read as read_curve
 from training.files import STATE, saved_iterations
+from training.runs import config_of
 from welfare_env import Rules, WelfareEnvError, load_board
 
 RULES = Rules(years=1, press=None)
@@ -320,6 +321,18 @@ def _open_log(text: str) -> None:
         state.read_log(folder, 3)
 
 
+def _config_text(rng: np.random.Generator) -> str:
+    text = json.dumps({"kind": "board", **TrainConfig(map_name="clique:3").to_dict()})
+    return mangled(rng, text, 5) if rng.random() < 0.9 else "[" * 10**5
+
+
+def _open_config(text: str) -> None:
+    folder = _folder() / "config"
+    folder.mkdir(exist_ok=True)
+    (folder / "config.json").write_bytes(text.encode("utf-8", "surrogatepass"))
+    config_of(folder)
+
+
 # Paths
 
 
@@ -544,6 +557,7 @@ DOORS = [
     Door("a damaged cache of replies", _damage, _open_cache, REFUSALS, 8_000),
     Door("a damaged checkpoint", _checkpoint_damage, _open_checkpoint, REFUSALS, 6_000),
     Door("a damaged state of a training", _state_damage, _open_state, REFUSALS, 4_000),
+    Door("a damaged config of a training", _config_text, _open_config, REFUSALS, 3_000),
     Door("a damaged log of a training", _log, _open_log, REFUSALS, 3_000),
     Door("paths of stores and checkpoints", _path, _open_path, REFUSALS, 600),
     Door("evaluation.self_play", lambda rng: _odd(rng, SELF_PLAY, TEXTS), _self_play, (WelfareEnvError, _Plays), 8_000),
