@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 from dataclasses import fields, replace
 from pathlib import Path
 
@@ -349,6 +351,13 @@ def test_a_moved_opponent_is_the_same(tmp_path: Path) -> None:
     train(replace(config, against=f"rl:{tmp_path / 'one' / 'checkpoint'}"))
     train(replace(config, against=f"rl:{tmp_path / 'two'}", iterations=4))
     assert len(logged(tmp_path / "run")) == 4
+
+
+def test_training_from_python_prints_nothing(tmp_path: Path) -> None:
+    code = "import training; training.train(training.TrainConfig(map_name='clique:3', years=1, games=2, iterations=1, "
+    code += f"width=4, layers=1, folder={str(tmp_path)!r}))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
 # Folders of earlier versions.

@@ -39,6 +39,7 @@ from training.board.saving import CHECKPOINT, Best, Keeper, Standing, network_of
 from training.board.seats import LEAGUE
 from training.errors import TrainingError
 from training.files import write_config
+from training.rllib import quiet
 from welfare_env.board.loading import load_board
 
 FALLS_TO = 0.1  # share of lr and entropy that is left at the horizon
@@ -56,6 +57,7 @@ class Progress:
 WarmStart = Callable[[str, str, int, int], None]  # stage, unit, how many are done, of how many
 
 
+@quiet()
 def train(
     config: TrainConfig,
     on_progress: Callable[[Progress], None] = lambda progress: None,

@@ -17,6 +17,7 @@ from training.board.runner import BatchedEnvRunner, GameResult, Play
 from training.board.seats import Lineup
 from training.config import MOST, MOST_SEED
 from training.errors import check_whole
+from training.rllib import quiet
 from welfare_env.board.loading import load_board
 
 CONFIDENCE, RESAMPLES = 0.95, 10_000
@@ -87,6 +88,7 @@ def _points(play: Play, lineup: Lineup, games: int, seed: int, network: str | Pa
     return np.array([result.points for result in results]) / play.rules.years
 
 
+@quiet()
 def play_games(play: Play, network: str | Path, greedy: bool = True) -> list[GameResult]:
     """Play a sample in which a checkpoint's network has the learner's seats.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import signal
 import sys
@@ -96,7 +95,6 @@ def _kept(folder: Path) -> str:
 @contextmanager
 def errors_told(kept: str = "the same command starts again") -> Iterator[None]:
     """As `agents.progress.errors_told`; also says which extra is missing."""
-    logging.getLogger("ray._common.deprecation").setLevel(logging.ERROR)  # RLlib warns of calls that it makes itself
     with own_errors_told(kept):
         try:
             yield

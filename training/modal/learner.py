@@ -8,9 +8,7 @@ of the advantages (half of all steps, if a turn is one action) and double the ti
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -30,6 +28,7 @@ import modal_env
 from modal_env.envs.rounds import Contest
 from training.modal.games import Played
 from training.modal.networks import make_network, masked
+from training.rllib import quiet
 
 METRICS = {"entropy": "entropy", "policy_loss": "policy_loss", "vf_loss": "value_loss", "vf_explained_var": "explained"}
 MAX_GRADIENT = 1.0  # norm to which gradients are clipped
@@ -62,7 +61,7 @@ def make_learner(setting: modal_env.Setting, *, seed: int, lr: float, entropy: f
         .rl_module(rl_module_spec=RLModuleSpec(module_class=ProgramModule, model_config={"setting": setting}))
         .training(lr=lr, entropy_coeff=entropy, clip_param=clip, grad_clip=MAX_GRADIENT, use_kl_loss=False)
     )
-    with torch.random.fork_rng(devices=[]), _quiet():
+    with torch.random.fork_rng(devices=[]), quiet():
         torch.manual_seed(seed)
         return config.build_learner()
 
@@ -110,15 +109,3 @@ def _batch(played: Played) -> MultiAgentBatch:
 
 def _tensors(arrays: Mapping[str, np.ndarray]) -> dict[str, Tensor]:
     return {name: torch.from_numpy(array) for name, array in arrays.items()}
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Silence a deprecation warning about a call that RLlib itself makes in every RLModule."""
-    logger = logging.getLogger("ray._common.deprecation")
-    level = logger.level
-    logger.setLevel(logging.ERROR)
-    try:
-        yield
-    finally:
-        logger.setLevel(level)
