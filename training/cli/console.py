@@ -17,7 +17,7 @@ from agents.progress import errors_told as own_errors_told
 from training.files import saved_iterations
 
 EXTRAS = {"torch": "rl", "ray": "rl", "safetensors": "rl", "tensorboardX": "rl", "matplotlib": "plot"}
-PATIENCE = "interrupted: saving after this iteration; interrupt again to stop at once\n"
+PATIENCE = "interrupted: stopping at the next safe point; interrupt again to stop at once\n"
 
 
 class Shown:
