@@ -3,32 +3,60 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
-from dataclasses import fields, is_dataclass
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import wraps
-from typing import Any, get_type_hints
+from typing import Any, get_args, get_type_hints
+
+from typer.models import OptionInfo
+
+
+@dataclass(frozen=True)
+class _Group:
+    """The options that one parameter stands for: a dataclass, the fields that are options, and an instance with the
+    defaults (None: the fields' own)."""
+
+    kind: type
+    names: tuple[str, ...]
+    defaults: Any
+
+    def build(self, given: dict[str, Any]) -> Any:
+        """The dataclass with the options in `given`, which are taken out of it."""
+        values = {name: given.pop(name) for name in self.names}
+        return self.kind(**values) if self.defaults is None else replace(self.defaults, **values)
+
+    def parameters(self) -> list[inspect.Parameter]:
+        hints = get_type_hints(self.kind, include_extras=True)
+        own = {field.name: field.default for field in fields(self.kind)}
+        defaults = own if self.defaults is None else vars(self.defaults)
+        return [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=defaults[name], annotation=hints[name])
+            for name in self.names
+        ]
 
 
 def with_options(command: Callable[..., None]) -> Callable[..., None]:
     """For typer: in place of each parameter that is a dataclass, the command gets an option for each of its fields.
 
-    Fields are annotated as parameters of a command are: ``years: Annotated[int, typer.Option(...)] = 10``.
+    Fields are annotated as parameters of a command are: ``years: Annotated[int, typer.Option(...)] = 10``. Fields that
+    are not, and those that the command has parameters of its own for, become no options. If the parameter has a
+    default, its fields are the options' defaults: ``config: TrainConfig = SELF_PLAY``.
     """
     hints = get_type_hints(command, include_extras=True)
     parameters: list[inspect.Parameter] = []
-    spread: dict[str, type] = {}
-    for name, parameter in inspect.signature(command).parameters.items():
-        kind = hints[name]
-        if is_dataclass(kind) and isinstance(kind, type):
-            spread[name] = kind
-            parameters += _options(kind)
+    groups: dict[str, _Group] = {}
+    declared = inspect.signature(command).parameters
+    for name, parameter in declared.items():
+        if is_dataclass(hints[name]) and isinstance(hints[name], type):
+            groups[name] = _group(hints[name], parameter, declared)
+            parameters += groups[name].parameters()
         else:
             parameters.append(parameter.replace(kind=parameter.KEYWORD_ONLY, annotation=hints[name]))
 
     @wraps(command)
     def called(**given: Any) -> None:
-        for name, kind in spread.items():
-            given[name] = kind(**{each.name: given.pop(each.name) for each in fields(kind)})
+        for name, group in groups.items():
+            given[name] = group.build(given)
         command(**given)
 
     vars(called)["__signature__"] = inspect.Signature(parameters)
@@ -36,9 +64,11 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
     return called
 
 
-def _options(kind: type) -> list[inspect.Parameter]:
+def _group(kind: type, parameter: inspect.Parameter, declared: Collection[str]) -> _Group:
     hints = get_type_hints(kind, include_extras=True)
-    return [
-        inspect.Parameter(each.name, inspect.Parameter.KEYWORD_ONLY, default=each.default, annotation=hints[each.name])
-        for each in fields(kind)
-    ]
+    names = tuple(field.name for field in fields(kind) if _is_option(hints[field.name]) and field.name not in declared)
+    return _Group(kind, names, None if parameter.default is parameter.empty else parameter.default)
+
+
+def _is_option(annotation: Any) -> bool:
+    return any(isinstance(part, OptionInfo) for part in get_args(annotation))

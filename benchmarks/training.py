@@ -20,7 +20,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.metadata import version
-from pathlib import Path
 from statistics import median
 from typing import Annotated, Any
 
@@ -42,11 +41,10 @@ import welfare_env
 from agents.rl.inputs import Reader
 from agents.rl.network import BoardNetwork, Size
 from benchmarks.speed import cpu_model
+from training.board.config import TrainConfig
 from training.board.modules import BoardModule, model_config, spaces
-from training.board.ppo import Options, make_config
+from training.board.ppo import make_config, play_of
 from training.board.runner import BatchedEnvRunner, Play
-from training.board.seats import LEARNER, Lineup
-from welfare_env import Rules
 from welfare_env.engine import PHASE, WINTER
 from welfare_env.envs.vector import VectorEnv
 
@@ -98,11 +96,9 @@ class Packed(MultiAgentEnv):
         return {self.possible_agents[power]: row for power, row in zip(powers.tolist(), packed, strict=True)}
 
 
-def options(map_name: str, years: int, games: int) -> Options:
+def config_of(map_name: str, years: int, games: int) -> TrainConfig:
     """A training in which every power learns."""
-    rules = Rules(press=None, variant="welfare", years=years)
-    play = Play(map_name, rules, Lineup(((),), (LEARNER,), (1.0,)), Size(), num_games=games, seed=SEED)
-    return Options(play, Path(os.devnull), epochs=EPOCHS, minibatch=MINIBATCH)
+    return TrainConfig(map_name=map_name, years=years, games=games, epochs=EPOCHS, minibatch=MINIBATCH, seed=SEED)
 
 
 def stock(play: Play, envs: int) -> MultiAgentEnvRunner:
@@ -149,8 +145,9 @@ def rows(map_name: str, years: int, games: int) -> list[Row]:
     Raises:
         SystemExit: the runners' networks differ.
     """
-    chosen = options(map_name, years, games)
-    ours, default, many = batched(chosen), stock(chosen.play, 1), stock(chosen.play, games)
+    chosen = config_of(map_name, years, games)
+    play = play_of(chosen)
+    ours, default, many = batched(chosen), stock(play, 1), stock(play, games)
     for other in (default, many):
         module: Any = other.module
         check_equal(ours.network, module[SHARED].unwrapped().network)
@@ -162,8 +159,8 @@ def rows(map_name: str, years: int, games: int) -> list[Row]:
     ]
 
 
-def batched(chosen: Options) -> BatchedEnvRunner:
-    return BatchedEnvRunner(config=make_config(chosen), worker_index=0)
+def batched(chosen: TrainConfig) -> BatchedEnvRunner:
+    return BatchedEnvRunner(config=make_config(play_of(chosen), chosen), worker_index=0)
 
 
 def check_equal(one: BoardNetwork, other: BoardNetwork) -> None:
@@ -181,9 +178,9 @@ def stock_steps(runner: MultiAgentEnvRunner, games: int) -> int:
     return sum(steps(list(episode.agent_episodes.values())) for episode in episodes)
 
 
-def learning(chosen: Options, runner: BatchedEnvRunner) -> Callable[[], int]:
+def learning(chosen: TrainConfig, runner: BatchedEnvRunner) -> Callable[[], int]:
     """Learns from the same sample again and again: what it takes does not depend on what is learnt."""
-    config = make_config(chosen)
+    config = make_config(play_of(chosen), chosen)
     space = spaces(Reader(runner.board, runner.rules))
     learner: Learner = config.build_learner(spaces={DEFAULT_MODULE_ID: space})
     episodes: list[Any] = runner.sample()[:LEARNT]

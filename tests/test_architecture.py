@@ -211,7 +211,16 @@ def _project_files() -> Iterator[Path]:
         yield from (Path(folder, name) for name in files if Path(folder, name).is_file())
 
 
-FACES = ("welfare_env", "modal_env", "agents", "agents.lm", "agents.lm.models", "agents.specs", "evaluation")
+FACES = (
+    "welfare_env",
+    "modal_env",
+    "agents",
+    "agents.lm",
+    "agents.lm.models",
+    "agents.specs",
+    "evaluation",
+    "training",
+)
 
 
 @pytest.mark.parametrize("face", FACES)

@@ -9,8 +9,9 @@ import pytest
 import agents
 import evaluation
 from agents.specs import AGENTS
+from training.board.config import TrainConfig
 from training.board.rewards import Reward
-from training.cli.commands import _press, read_coalitions
+from training.board.seats import read_coalitions
 from welfare_env import Game, Rules, WelfareEnvError, load_board
 from welfare_env.engine.engines import make_engine
 from welfare_env.errors import did_you_mean
@@ -51,7 +52,7 @@ TOKENS = Rules(press="tokens")
         (lambda: read_coalitions("FRANCE,RUSIA", BOARD.powers), "RUSSIA"),
         (lambda: Reward.parse("soical"), "social"),
         (lambda: Reward.parse("inequty:1,2"), "inequity"),
-        (lambda: _press({"press": "token"}), "tokens"),
+        (lambda: TrainConfig(press="token"), "tokens"),
         (lambda: load_board("stadnard"), "standard"),
     ],
 )

@@ -1,19 +1,29 @@
-"""Learning of policies for welfare_env and modal_env with RLlib and torch (the extra `rl`).
+"""Learning policies for welfare_env and modal_env with RLlib and torch (the extra `rl`).
 
-``python -m training welfare | standard | best-response | modal | curves``. For the board game:
+>>> import training
+>>> config = training.TrainConfig(against="prosocial", map_name="clique:3", years=2)
+>>> path = training.train(config)  # doctest: +SKIP
+>>> training.resume(config.place, iterations=300)  # doctest: +SKIP
 
-- `ppo`: the training from beginning to end, and its options. Start reading here.
-- `runner`: plays many games at once and records what learners decide; `opponents` and `lineup`: who else plays;
-  `rewards`: what learners are paid.
-- `modules`, `learner`: the network and PPO's loss for RLlib. The network itself is `agents.rl.network`, so that trained
-  players need no Ray.
-- `imitation`: a warm start from a scripted policy. `gain`: what a best response gains.
-- `state`, `console`, `curves`: what a training keeps on disk, what its commands show, and pictures of it.
+or ``welfare-env train welfare | standard | best-response | modal | resume | curves``. In the room:
+
+- `config`: how to train, and its checks. `runs`: `train` and `resume`. `run_folder`: the files of a training.
+- `board`: Diplomacy. `board.ppo` is the training from beginning to end: start reading there.
 - `modal`: programs for modal_env.
+- `cli`: the commands, and plots of learning curves.
+
+Importing it loads neither torch nor Ray.
 """
 
+# ruff: noqa: E402 (first of all, the check of whose package this is)
 import runpy
 from pathlib import Path
 
 # By file, not by name: when a foreign `agents` is found first, ours never runs.
 runpy.run_path(str(Path(__file__).parents[1] / "agents" / "_shadow.py"))["check"]("training")
+
+from training.board.config import TrainConfig
+from training.errors import TrainingError
+from training.runs import resume, train
+
+__all__ = ["TrainConfig", "TrainingError", "resume", "train"]

@@ -7,22 +7,19 @@ from functools import partial
 from welfare_env import checks
 from welfare_env.errors import WelfareEnvError
 
-MOST_GAMES = 1_000_000  # in a sample
-MOST_SEED = 2**32 - 1  # numpy's own generator, which RLlib seeds, takes no more
-
 
 class TrainingError(WelfareEnvError, ValueError):
-    """Options that do not fit each other, the map or the checkpoint; the message says what would."""
+    """A config whose fields are out of bounds or do not fit each other, the map or the checkpoint."""
 
 
 check_whole = partial(checks.check_whole, error=TrainingError)
 
 
-def check_number(name: str, value: object, most: float) -> None:
-    """That a value is a number from 0 to `most`.
+def check_number(name: str, value: object, low: float, high: float) -> None:
+    """Check that a value is a number from `low` to `high`; nan is none.
 
     Raises:
-        TrainingError: it is not; nan is none.
+        TrainingError: it is not.
     """
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= most:
-        raise TrainingError(f"{name}={checks.shown(value)}: give a number from 0 to {most:g}")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
+        raise TrainingError(f"{name}={checks.shown(value)}: give a number from {low:g} to {high:g}")

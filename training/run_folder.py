@@ -1,8 +1,9 @@
-"""What a training keeps in its folder, so that it can be stopped at any time and go on.
+"""The files of a training, from which it resumes.
 
-``state.safetensors``: the network's weights, what Adam remembers, and as metadata the iteration, the options and the
-git revision; one file, which appears whole or not at all. ``log.jsonl``: what was logged, a line an iteration.
-``tensorboard/``: the log for TensorBoard. In modal_env ``policy.json``: the mix of programs that was learnt.
+``config.json``: the config, for `training.resume`. ``state.safetensors``: the network's weights, Adam's moments, and as
+metadata the iteration, the identity (what must be the same for the training to resume) and the git revision; writes are
+atomic. ``log.jsonl``: what was logged, a line per iteration. ``tensorboard/``: the log for TensorBoard. In modal_env
+also ``policy.json``: the learned mix of programs.
 """
 
 from __future__ import annotations
@@ -22,11 +23,12 @@ from torch import Tensor, nn
 from agents.files import irregular, parse_json, read_file, reason, shown
 from agents.rl.checkpoint import git_revision
 from training.errors import TrainingError
-from welfare_env.writing import replaced
+from training.files import LOG, STATE, replaced, unwritable
 
-STATE, LOG, POLICY, BOARD = "state.safetensors", "log.jsonl", "policy.json", "tensorboard"
+POLICY, BOARD = "policy.json", "tensorboard"
 NETWORK, ADAM, OTHERS = "network/", "adam/", "others/"
 Logged = Mapping[str, Any]
+Renewed = Callable[[Mapping[str, Any], Mapping[str, Any]], Mapping[str, Any]]
 
 
 def save(
@@ -34,23 +36,30 @@ def save(
     network: nn.Module,
     optimiser: torch.optim.Optimizer,
     iteration: int,
-    options: str,
+    identity: str,
     others: Mapping[str, Tensor] | None = None,
 ) -> None:
-    """Write the state after an iteration; `others` are tensors to keep with it, by name.
+    """Write the state after an iteration.
+
+    Args:
+        identity: what must be the same for the training to resume, as JSON.
+        others: tensors to keep with it, by name.
 
     Raises:
-        TrainingError: it cannot be written. What was saved before is still there.
+        TrainingError: it cannot be written. The state saved before is unchanged.
     """
     tensors = {NETWORK + name: tensor for name, tensor in network.state_dict().items()}
     for number, memory in optimiser.state_dict()["state"].items():
         tensors |= {f"{ADAM}{number}/{name}": tensor for name, tensor in memory.items()}
     tensors |= {OTHERS + name: tensor for name, tensor in (others or {}).items()}
-    about = {"iteration": str(iteration), "options": options, "git": git_revision()}
+    about = {"iteration": str(iteration), "options": identity, "git": git_revision()}
     tensors = {name: tensor.contiguous() for name, tensor in tensors.items()}
     about["digest"] = _digest(about, tensors)
-    with _replaced(folder / STATE) as draft:
-        save_file(tensors, draft, metadata=about)
+    with replaced(folder / STATE) as draft:
+        try:
+            save_file(tensors, draft, metadata=about)
+        except SafetensorError as error:
+            raise OSError(str(error)) from error
 
 
 def _digest(about: Mapping[str, str], tensors: Mapping[str, Tensor]) -> str:
@@ -62,38 +71,27 @@ def _digest(about: Mapping[str, str], tensors: Mapping[str, Tensor]) -> str:
     return digest.hexdigest()
 
 
-@contextmanager
-def _replaced(path: Path) -> Iterator[Path]:
-    """A draft, which takes the place of a file once it is written.
-
-    Raises:
-        TrainingError: it cannot be written.
-    """
-    try:
-        with replaced(path) as draft:
-            yield draft
-    except (OSError, SafetensorError) as error:
-        raise _unwritable(path, error) from error
-
-
-def _unwritable(path: Path, error: Exception) -> TrainingError:
-    return TrainingError(
-        f"{shown(path)} cannot be written ({reason(error)}): see to the disk, or give another folder; the training "
-        "goes on from what is saved"
-    )
-
-
 def load(
-    folder: Path, network: nn.Module, optimiser: torch.optim.Optimizer, options: str, most: int
+    folder: Path,
+    network: nn.Module,
+    optimiser: torch.optim.Optimizer,
+    identity: str,
+    most: int,
+    earlier: Renewed = lambda there, now: there,
 ) -> tuple[int, dict[str, Tensor]]:
-    """Read the state, if there is one: network and optimiser are as they were then. Makes the folder, if there is none.
+    """Restore network and optimiser from the state, if there is one. Makes the folder, if there is none.
+
+    Args:
+        identity: as for `save`.
+        most: iterations that the training shall have.
+        earlier: brings the identity in a state of an earlier version into the form of today's, which it is given, too.
 
     Returns:
-        How many iterations it has seen, 0 where nothing is kept yet; and the other tensors that were saved.
+        How many iterations it has seen, 0 where nothing is saved yet; and the other tensors that were saved.
 
     Raises:
-        TrainingError: it was made with other options, has seen more than `most` iterations, or is damaged. Nothing has
-            changed then.
+        TrainingError: it has another identity, has seen more than `most` iterations, or is damaged. Network and
+            optimiser are unchanged then.
     """
     path = folder / STATE
     try:
@@ -101,24 +99,26 @@ def load(
         if not path.exists() and not path.is_symlink():
             return 0, {}
     except (OSError, ValueError) as error:
-        raise TrainingError(f"{shown(folder)}: no folder can be made there: {reason(error)}") from error
+        raise TrainingError(f"{shown(folder)}: this folder cannot be made: {reason(error)}") from error
     about, tensors = _read(path)
-    done, there = int(about["iteration"]), about["options"]
-    if there != options:
-        raise TrainingError(f"{folder} holds another training, with {_other(there, options)}: give another folder")
+    done = int(about["iteration"])
+    if about["options"] != identity and (other := _other(about["options"], identity, earlier)):
+        raise TrainingError(f"{folder} holds another training, with {other}: give another folder (--out)")
     if done > most:
-        raise TrainingError(f"{folder} holds a training of {done} iterations: give as many, or another folder")
+        raise TrainingError(
+            f"{folder} holds a training of {done} iterations: give as many or more, or another folder (--out)"
+        )
     memories = {number: _part(tensors, f"{ADAM}{number}/") for number, _ in enumerate(network.parameters())}
     remembered = {number: memory for number, memory in memories.items() if memory}  # none before the first step
     if not _fits(network, _part(tensors, NETWORK), remembered):
-        raise TrainingError(f"{path}: damaged: it does not fit the network; take another folder")
+        raise TrainingError(f"{path}: damaged: it does not fit the network: give another folder (--out)")
     network.load_state_dict(_part(tensors, NETWORK))
     optimiser.load_state_dict({**optimiser.state_dict(), "state": remembered})
     return done, _part(tensors, OTHERS)
 
 
 def _read(path: Path) -> tuple[dict[str, str], dict[str, Tensor]]:
-    """What `save` has kept: about it, and the tensors.
+    """The metadata and the tensors that `save` wrote.
 
     Raises:
         TrainingError: the file is damaged.
@@ -134,13 +134,13 @@ def _read(path: Path) -> tuple[dict[str, str], dict[str, Tensor]]:
             raise ValueError("it does not match its checksum")
     except (OSError, SafetensorError, KeyError, ValueError) as error:
         raise TrainingError(
-            f"{path}: damaged, or no state of a training ({reason(error)}); take another folder"
+            f"{path}: damaged, or no state of a training ({reason(error)}): give another folder (--out)"
         ) from error
     return about, tensors
 
 
 def _fits(network: nn.Module, weights: Mapping[str, Tensor], memories: Mapping[int, Mapping[str, Tensor]]) -> bool:
-    """Whether weights are those of a network, and memories those of Adam for it."""
+    """Whether weights and Adam's moments have the shapes of a network."""
     shapes = [parameter.shape for parameter in network.parameters()]
     remembers = all(
         set(memory) == {"step", "exp_avg", "exp_avg_sq"}
@@ -151,12 +151,12 @@ def _fits(network: nn.Module, weights: Mapping[str, Tensor], memories: Mapping[i
     return remembers and mine == {name: tensor.shape for name, tensor in weights.items()}
 
 
-def _other(there: str, given: str) -> str:
-    """Which options differ."""
+def _other(there: str, given: str, earlier: Renewed) -> str:
+    """Which options differ; "" if none does."""
     new = json.loads(given)
     try:
-        old = dict(parse_json(there))
-    except (ValueError, TypeError):
+        old = dict(earlier(dict(parse_json(there)), new))
+    except (ValueError, TypeError, KeyError, AttributeError):
         return "options that cannot be read"
     names = sorted(name for name in old | new if old.get(name) != new.get(name))
     return ", ".join(f"{name}={old.get(name)!r} where {new.get(name)!r} is given" for name in names)
@@ -167,7 +167,7 @@ def _part(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
 
 
 def read_log(folder: Path, done: int) -> list[dict[str, Any]]:
-    """What was logged up to an iteration; the file is cut back to it.
+    """The log up to an iteration; later lines are removed from the file.
 
     Raises:
         TrainingError: lines are missing or damaged.
@@ -175,20 +175,20 @@ def read_log(folder: Path, done: int) -> list[dict[str, Any]]:
     path = folder / LOG
     try:
         lines = read_file(path).decode().splitlines(keepends=True)[:done] if done else []
-        found = [parse_json(line) for line in lines]
+        logged = [parse_json(line) for line in lines]
     except (OSError, ValueError) as error:
-        raise TrainingError(f"{path}: cannot be read ({reason(error)}); take another folder") from error
-    told = [line.get("iteration") if isinstance(line, dict) else None for line in found]
-    if told != list(range(1, done + 1)):
-        raise TrainingError(f"{path}: not the iterations 1 to {done}; take another folder")
-    with _replaced(path) as draft:
+        raise TrainingError(f"{path}: cannot be read ({reason(error)}): give another folder (--out)") from error
+    numbers = [line.get("iteration") if isinstance(line, dict) else None for line in logged]
+    if numbers != list(range(1, done + 1)):
+        raise TrainingError(f"{path}: not the iterations 1 to {done}: give another folder (--out)")
+    with replaced(path) as draft:
         draft.write_text("".join(lines))
-    return found
+    return logged
 
 
 @contextmanager
 def logging_to(folder: Path, done: int) -> Iterator[Callable[[Logged], None]]:
-    """What writes an iteration's line to the log, and its numbers to TensorBoard.
+    """Yields a function that writes an iteration's line to the log, and its numbers to TensorBoard.
 
     Raises:
         TrainingError: they cannot be written.
@@ -199,7 +199,7 @@ def logging_to(folder: Path, done: int) -> Iterator[Callable[[Logged], None]]:
     try:
         board, file = SummaryWriter(str(folder / BOARD), purge_step=done + 1), path.open("a")
     except OSError as error:
-        raise _unwritable(folder, error) from error
+        raise unwritable(folder, error) from error
     with board, file:
 
         def log(line: Logged) -> None:
@@ -207,7 +207,7 @@ def logging_to(folder: Path, done: int) -> Iterator[Callable[[Logged], None]]:
                 file.write(json.dumps(line) + "\n")
                 file.flush()
             except OSError as error:
-                raise _unwritable(path, error) from error
+                raise unwritable(path, error) from error
             for name, value in line.items():
                 if isinstance(value, float):
                     board.add_scalar(name, value, line["iteration"])
@@ -216,10 +216,10 @@ def logging_to(folder: Path, done: int) -> Iterator[Callable[[Logged], None]]:
 
 
 def write_policy(folder: Path, policy: Mapping[str, Any]) -> None:
-    """Write down what was learnt, for people and for `agents.make`.
+    """Write what was learned, for people and for `agents.make`.
 
     Raises:
         TrainingError: it cannot be written.
     """
-    with _replaced(folder / POLICY) as draft:
+    with replaced(folder / POLICY) as draft:
         draft.write_text(json.dumps(policy, indent=2) + "\n")

@@ -14,6 +14,7 @@ runpy.run_path(str(Path(__file__).parents[1] / "agents" / "_shadow.py"))["check"
 
 from typing import TYPE_CHECKING, Unpack
 
+import gymnasium
 from pettingzoo import AECEnv, ParallelEnv
 from pettingzoo import register as _register
 
@@ -156,3 +157,5 @@ def vector_env(
 
 _register("aec", "WelfareDiplomacy-v0", "welfare_env:make")
 _register("parallel", "WelfareDiplomacy-v0", "welfare_env:parallel_env")
+if "WelfareDiplomacySeat-v0" not in gymnasium.registry:
+    gymnasium.register("WelfareDiplomacySeat-v0", "agents.seat_env:SeatEnv")  # imported when one is made

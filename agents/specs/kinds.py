@@ -236,7 +236,7 @@ class Learned(Keyed):
     def read(self, name: str, rest: Part) -> Spec:
         """What `name` with the path and the options in `rest` means; the files are read when the player is made."""
         if not rest.text:
-            raise rest.fault("give the folder of a checkpoint, such as rl:runs/standard/checkpoint")
+            raise rest.fault("give the folder of a checkpoint, such as rl:runs/welfare/checkpoint")
         first, *options = rest.split()
         folder, given = first.unwrapped().text, self._given(rest, options)
         path = f"({folder})" if "," in folder or is_wrapped(folder) else folder

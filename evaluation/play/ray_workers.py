@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Callable, Iterator, Sequence
 from types import TracebackType
 from typing import Any
 
+from agents.ray_cluster import connect, first_line
 from evaluation.play.workers import Result, Task, WorkerError, Workers
 
 LOCAL = "local"
-PATIENCE = 10.0  # seconds for a cluster to answer
 AHEAD = 4  # tasks that wait for each processor
 
 
@@ -74,40 +73,14 @@ class RayWorkers(Workers):
         except self._ray.exceptions.RayTaskError as error:
             raise error.cause from error
         except self._ray.exceptions.RayError as error:
-            first = _first_line(error)
+            first = first_line(error)
             raise WorkerError(f"the Ray cluster lost a game: {first}. Finished games are kept in the store") from error
         return waiting.pop(done[0]), result
 
     def _start(self) -> Any:
         if self._ray is not None:
             return self._ray
-        try:
-            import ray
-        except ImportError as error:
-            raise WorkerError("Ray is not installed: in the clone, pip install -e '.[rl]'") from error
-        common: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR", "configure_logging": False}
-        try:
-            if self.address == LOCAL:
-                ray.init(address=LOCAL, num_cpus=self.count, include_dashboard=False, **common)
-            else:
-                _check_answers(self.address)
-                ray.init(address=self.address, **common)
-        except (ConnectionError, ValueError, RuntimeError, OSError) as error:
-            raise WorkerError(f"ray_address={self.address!r:.200}: cannot be used: {_first_line(error)}") from error
+        here: dict[str, Any] = {"num_cpus": self.count, "include_dashboard": False} if self.address == LOCAL else {}
+        ray = connect(self.address, WorkerError, logging_level="ERROR", configure_logging=False, **here)
         self._ray = ray
         return ray
-
-
-def _first_line(error: Exception) -> str:
-    return next(iter(str(error).strip().splitlines()), type(error).__name__)
-
-
-def _check_answers(address: str) -> None:
-    """Whether somebody listens at HOST:PORT; Ray itself would try for minutes.
-
-    Raises:
-        OSError, ValueError: nobody does, or there is no such port.
-    """
-    host, mark, port = address.removeprefix("ray://").rpartition(":")
-    if mark:
-        socket.create_connection((host.strip("[]"), int(port)), timeout=PATIENCE).close()

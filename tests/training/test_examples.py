@@ -104,19 +104,20 @@ def test_rllibs_learner_learns_from_the_example(stock):
 
 def test_both_runners_of_the_benchmark_play_the_same_game():
     """The most probable orders throughout: RLlib's runner and ours come to the same returns and decide as often."""
-    chosen = benchmark.options("clique:3", years=4, games=2)
-    ours, theirs = benchmark.batched(chosen), benchmark.stock(chosen.play, 1)
+    chosen = benchmark.config_of("clique:3", years=4, games=2)
+    play = benchmark.play_of(chosen)
+    ours, theirs = benchmark.batched(chosen), benchmark.stock(play, 1)
     benchmark.check_equal(ours.network, theirs.module[benchmark.SHARED].unwrapped().network)
     episodes = ours.sample(explore=False)
     (episode,) = theirs.sample(num_episodes=1, explore=False)
     assert benchmark.steps(episodes) == 2 * benchmark.steps(list(episode.agent_episodes.values()))
-    returns = [chosen.play.reward_scale * value for value in ours.take_results()[0].returns]
+    returns = [play.reward_scale * value for value in ours.take_results()[0].returns]
     powers = list(ours.board.powers)
     assert [episode.agent_episodes[power].get_return() for power in powers] == pytest.approx(returns)
 
 
 def test_the_benchmark_refuses_other_networks():
-    one, two = (benchmark.batched(benchmark.options("clique:3", 1, 1)).network for _ in range(2))
+    one, two = (benchmark.batched(benchmark.config_of("clique:3", 1, 1)).network for _ in range(2))
     benchmark.check_equal(one, two)
     with torch.no_grad():
         two.place += 1

@@ -25,11 +25,12 @@ from agents import ScriptedPolicy
 from agents.rl.inputs import Inputs, Reader
 from agents.rl.network import WORDS, BoardNetwork, Size
 from agents.rl.token_press import Said, speakers, to_send
+from training.board.config import TrainConfig
 from training.board.imitation import imitate, watch
 from training.board.learner import means
 from training.board.modules import rows
 from training.board.opponents import Sight
-from training.board.ppo import Options, make_config, train
+from training.board.ppo import make_config, train
 from training.board.rewards import Reward
 from training.board.runner import BatchedEnvRunner, Play, Tape
 from training.board.seats import Lineup
@@ -116,7 +117,7 @@ def some_policies(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def runner_of(play: Play) -> BatchedEnvRunner:
-    return BatchedEnvRunner(config=make_config(Options(play, Path())), worker_index=0)
+    return BatchedEnvRunner(config=make_config(play, TrainConfig()), worker_index=0)
 
 
 def a_play(lineup: Lineup = EVERYBODY, map_name: str = "clique:3", rules: Rules = RULES, **others: Any) -> Play:
@@ -258,7 +259,8 @@ class TestLearning:
         """Mean returns, iteration by iteration."""
         returns: list[float] = []
         options = {"epochs": 4, "minibatch": 128, "lr": 0.005, "entropy": 0.01, "save_every": 1000} | options
-        train(Options(play, folder, **options), lambda told: returns.append(told.logged["play/return"]))
+        config = TrainConfig(folder=folder, horizon=options["iterations"], held_out_every=0, **options)
+        train(config, lambda told: returns.append(told.logged["play/return"]), play=play)
         return returns
 
     def test_it_learns_to_use_what_it_was_told(self, tmp_path: Path) -> None:

@@ -28,19 +28,19 @@ from modal_env.envs.rounds import Contest
 from modal_env.search.findings import least_replies
 from training.cli.modal import command
 from training.errors import TrainingError
-from training.modal import ModalOptions, ModalProgress, ModalResult, train_modal
+from training.modal import ModalConfig, ModalProgress, ModalResult, train_modal
 from training.modal.games import Opponent, play, programs_of
 from training.modal.mixes import Judge, rounded, spec_of
 from training.modal.networks import make_network
 from welfare_env.errors import UnknownAgentError
 
 ONE = Fraction(1)
-SMALL = ModalOptions("program:FairBot", iterations=5, num_games=8, save_every=2)
-TOKENS = ModalOptions("mix:FairBot=1/2,DefectBot=1/2", "tokens", iterations=5, num_games=8, save_every=2, budget=5)
+SMALL = ModalConfig("program:FairBot", iterations=5, games=8, save_every=2)
+TOKENS = ModalConfig("mix:FairBot=1/2,DefectBot=1/2", "tokens", iterations=5, games=8, save_every=2, budget=5)
 
 
 def learnt(folder: Path, *given: str, **options: object) -> ModalResult:
-    return train_modal(ModalOptions(*given, folder=folder, **options))
+    return train_modal(ModalConfig(*given, folder=folder, **options))
 
 
 def commonest(result: ModalResult) -> modal_env.Agent:
@@ -54,8 +54,8 @@ def commonest(result: ModalResult) -> modal_env.Agent:
     ("opponent", "reply"), [("FairBot", "CooperateBot"), ("PrudentBot", "FairBot"), ("CooperateBot", "DefectBot")]
 )
 def test_a_learner_finds_the_best_program_of_the_library(tmp_path: Path, opponent: str, reply: str) -> None:
-    result = learnt(tmp_path, f"program:{opponent}", iterations=25, num_games=128, lr=0.1)
-    best = BestReplyPolicy(agents.make(f"program:{opponent}")).program(result.options.setting())
+    result = learnt(tmp_path, f"program:{opponent}", iterations=25, games=128, lr=0.1)
+    best = BestReplyPolicy(agents.make(f"program:{opponent}")).program(result.config.setting())
     assert commonest(result).name == best.name == result.best_reply[0].name == reply
     assert result.shares[0][1] > Fraction(9, 10)
     assert 0 <= result.gap < Fraction(1, 20)
@@ -65,8 +65,8 @@ def test_a_learner_finds_the_best_program_of_the_library(tmp_path: Path, opponen
 @pytest.mark.parametrize("opponent", ["FairBot", "PrudentBot", "CooperateBot"])
 def test_a_learner_writes_a_formula_as_good_as_the_best_there_is(tmp_path: Path, opponent: str) -> None:
     """Best of all formulas of depth up to 2 without `me`: found by `modal_env.search.findings`, which is complete."""
-    result = learnt(tmp_path, f"program:{opponent}", "tokens", iterations=20, num_games=128, budget=8)
-    other, setting = modal_env.LIBRARY[opponent], result.options.setting()
+    result = learnt(tmp_path, f"program:{opponent}", "tokens", iterations=20, games=128, budget=8)
+    other, setting = modal_env.LIBRARY[opponent], result.config.setting()
     paid = partial(expected_payoff, other=((other, ONE),), setting=setting)
     best = max(
         (reply.agent for reply in least_replies([other], modal_env.POST)), key=lambda agent: paid([(agent, ONE)])
@@ -80,14 +80,14 @@ def test_a_learner_writes_a_formula_as_good_as_the_best_there_is(tmp_path: Path,
 
 def test_it_finds_more_than_the_library_has(tmp_path: Path) -> None:
     """Only DefectBot is on the list, and a formula that cooperates with FairBot is paid more."""
-    result = learnt(tmp_path, "program:FairBot", "tokens", agents=("DefectBot",), iterations=6, num_games=64, budget=4)
+    result = learnt(tmp_path, "program:FairBot", "tokens", agents=("DefectBot",), iterations=6, games=64, budget=4)
     assert result.best_reply[0].name == "DefectBot"
     assert result.gap < 0
 
 
 def test_the_mix_learnt_in_self_play_can_be_measured(tmp_path: Path) -> None:
     """`evaluation.exploitability`, which knows nothing of training, says what the best reply gains."""
-    result = learnt(tmp_path, iterations=3, num_games=64)
+    result = learnt(tmp_path, iterations=3, games=64)
     assert {agent.name for agent, _ in result.shares} <= {agent.name for agent in modal_env.POST}
     found = evaluation.exploitability(result.spec, 1, environment=modal_env.make("1/10"))
     assert found.value.value == pytest.approx(float(result.gap))
@@ -101,7 +101,7 @@ def test_the_mix_learnt_in_self_play_can_be_measured(tmp_path: Path) -> None:
 @pytest.mark.parametrize("against", ["self", "mix:FairBot=1/2,PrudentBot=1/4,DefectBot=1/4"])
 def test_games_are_those_of_the_environment(actions: str, against: str) -> None:
     """What was written, written again in `modal_env.make`, is paid the same; and every action was open."""
-    setting = ModalOptions(against, actions).setting()
+    setting = ModalConfig(against, actions).setting()
     opponent = None if against == "self" else Opponent(against, setting)
     network = make_network(setting)
     contests = [Contest(setting) for _ in range(20)]
@@ -121,7 +121,7 @@ def test_games_are_those_of_the_environment(actions: str, against: str) -> None:
 
 
 def test_actions_are_drawn_from_the_policy() -> None:
-    setting = ModalOptions().setting()
+    setting = ModalConfig().setting()
     network = make_network(setting)
     contests = [Contest(setting) for _ in range(1500)]
     played = play(network, contests, Opponent("program:FairBot", setting), np.random.default_rng(0))
@@ -131,7 +131,7 @@ def test_actions_are_drawn_from_the_policy() -> None:
 
 
 def test_opponents_are_drawn_from_the_mix() -> None:
-    setting = ModalOptions().setting()
+    setting = ModalConfig().setting()
     opponent = Opponent("mix:FairBot=3/4,DefectBot=1/4,PrudentBot=0", setting)
     drawn = [opponent.turn(seed).program for seed in range(1000)]
     assert drawn.count(modal_env.FairBot) / 1000 == pytest.approx(0.75, abs=0.04)
@@ -152,7 +152,7 @@ def test_a_new_writer_keeps_within_the_budget() -> None:
 
 
 def test_exact_figures_are_those_of_the_game() -> None:
-    setting = ModalOptions(epsilon="1/7").setting()
+    setting = ModalConfig(epsilon="1/7").setting()
     game = modal_env.Game(modal_env.POST, "1/7")
     mix = np.array([0.1, 0.2, 0.3, 0.4])
     told = Judge(setting, None)._exact(mix)
@@ -179,7 +179,7 @@ def test_the_average_is_that_of_the_last_iterations() -> None:
     names = ["DefectBot", "FairBot", "PrudentBot", "FairBot", "FairBot"]
     logged = [{f"share/{agent.name}": float(agent.name == name) for agent in modal_env.POST} for name in names]
     history = tuple(ModalProgress(i + 1, "", line) for i, line in enumerate(logged))
-    result = ModalResult(ModalOptions(), history, ((modal_env.FairBot, ONE),), None)
+    result = ModalResult(ModalConfig(), history, ((modal_env.FairBot, ONE),), None)
     assert spec_of(result.average(4)) == "mix:FairBot=3/4,PrudentBot=1/4"
 
 
@@ -201,7 +201,7 @@ def stop_after(iteration: int, error: type[BaseException]) -> Callable[[ModalPro
 @pytest.mark.parametrize("options", [SMALL, TOKENS], ids=["library", "tokens"])
 @pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError], ids=["saved", "killed after the last save"])
 def test_an_interrupted_training_ends_like_an_undisturbed_one(
-    tmp_path: Path, options: ModalOptions, error: type[BaseException]
+    tmp_path: Path, options: ModalConfig, error: type[BaseException]
 ) -> None:
     whole = learn_in(tmp_path / "whole", options)
     with pytest.raises(error):
@@ -217,9 +217,9 @@ def test_an_interrupted_training_ends_like_an_undisturbed_one(
     assert (tmp_path / "whole" / "log.jsonl").read_text() == (tmp_path / "parts" / "log.jsonl").read_text()
 
 
-def learn_in(folder: Path, options: ModalOptions, on_progress: Callable = lambda progress: None) -> ModalResult:
-    given = {name: getattr(options, name) for name in ("actions", "iterations", "num_games", "save_every", "budget")}
-    return train_modal(ModalOptions(options.against, folder=folder, **given), on_progress)
+def learn_in(folder: Path, options: ModalConfig, on_progress: Callable = lambda progress: None) -> ModalResult:
+    given = {name: getattr(options, name) for name in ("actions", "iterations", "games", "save_every", "budget")}
+    return train_modal(ModalConfig(options.against, folder=folder, **given), on_progress)
 
 
 def test_seeds_matter_and_global_chance_does_not(tmp_path: Path) -> None:
@@ -227,7 +227,7 @@ def test_seeds_matter_and_global_chance_does_not(tmp_path: Path) -> None:
         torch.manual_seed(ord(name))
         drawn = torch.rand(1)
         torch.manual_seed(ord(name))
-        train_modal(ModalOptions("program:FairBot", iterations=1, num_games=8, seed=seed, folder=tmp_path / name))
+        train_modal(ModalConfig("program:FairBot", iterations=1, games=8, seed=seed, folder=tmp_path / name))
         assert torch.equal(torch.rand(1), drawn)  # torch's own generator is left alone
     a, b, c = (state(tmp_path / name)["network/logits"] for name in "abc")
     assert torch.equal(a, b)
@@ -237,7 +237,7 @@ def test_seeds_matter_and_global_chance_does_not(tmp_path: Path) -> None:
 def test_a_finished_training_is_read_and_a_longer_one_goes_on(tmp_path: Path) -> None:
     first = learn_in(tmp_path, SMALL)
     assert learn_in(tmp_path, SMALL, stop_after(5, RuntimeError)) == first  # nothing is played again
-    longer = train_modal(ModalOptions("program:FairBot", iterations=7, num_games=8, folder=tmp_path))
+    longer = train_modal(ModalConfig("program:FairBot", iterations=7, games=8, folder=tmp_path))
     assert longer.history[:5] == first.history
     assert len(longer.history) == 7
     with pytest.raises(TrainingError, match="7 iterations"):
@@ -251,7 +251,7 @@ def test_another_training_is_not_overwritten(tmp_path: Path) -> None:
     learn_in(tmp_path, SMALL)
     before = {file: file.read_bytes() for file in tmp_path.iterdir() if file.is_file()}
     with pytest.raises(TrainingError, match="seed=0 where 3 is given"):
-        learnt(tmp_path, "program:FairBot", iterations=5, num_games=8, seed=3)
+        learnt(tmp_path, "program:FairBot", iterations=5, games=8, seed=3)
     assert {file: file.read_bytes() for file in tmp_path.iterdir() if file.is_file()} == before
 
 
@@ -288,7 +288,7 @@ def test_bad_options_are_told_before_anything_is_written(
     tmp_path: Path, options: dict, error: type[Exception], told: str
 ) -> None:
     with pytest.raises(error, match=told):
-        train_modal(ModalOptions(folder=tmp_path / "new", **options))
+        train_modal(ModalConfig(folder=tmp_path / "new", **options))
     assert not (tmp_path / "new").exists()
 
 
@@ -326,7 +326,7 @@ def test_the_command_trains_and_tells(tmp_path: Path) -> None:
 def test_ctrl_c_saves_and_the_same_command_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     learn = train_modal
 
-    def interrupted(options: ModalOptions, on_progress: Callable[[ModalProgress], None]) -> ModalResult:
+    def interrupted(options: ModalConfig, on_progress: Callable[[ModalProgress], None]) -> ModalResult:
         def report(progress: ModalProgress) -> None:
             if progress.iteration == 2:
                 os.kill(os.getpid(), signal.SIGINT)
@@ -338,7 +338,7 @@ def test_ctrl_c_saves_and_the_same_command_goes_on(tmp_path: Path, monkeypatch: 
     before = signal.getsignal(signal.SIGINT)
     told = CliRunner().invoke(app, [*TRAIN, "--out", str(tmp_path / "parts")])
     assert told.exit_code == 130
-    assert "same command goes on" in told.stderr
+    assert "same command resumes it" in told.stderr
     assert signal.getsignal(signal.SIGINT) is before
     assert len((tmp_path / "parts" / "log.jsonl").read_text().splitlines()) == 2
     monkeypatch.setattr("training.cli.modal.train_modal", learn)

@@ -22,30 +22,26 @@ from typer.testing import CliRunner
 
 import agents
 from agents import progress
-from agents.rl.network import Size
 from evaluation.exact.best_responses import best_response
+from training.board.config import TrainConfig, read_years
 from training.board.modules import ROW_DECISION, ROW_SLOT
-from training.board.ppo import Options, Play, _grown, make_config, train, years_at
-from training.board.rewards import Reward
+from training.board.ppo import _grown, make_config, play_of, train, years_at
 from training.board.runner import BatchedEnvRunner
 from training.board.seat_gains import gains
-from training.board.seats import Lineup
+from training.board.seats import Lineup, read_coalitions
 from training.cli import console
-from training.cli.commands import app, read_coalitions, read_years
+from training.cli.commands import app
 from training.errors import TrainingError
-from welfare_env.rules import Rules
+from training.files import saved_iterations
+
+SMALL = TrainConfig(
+    against=("prosocial",), map_name="clique:3", years=2, games=8, iterations=4, horizon=4, epochs=3, minibatch=64,
+    width=8, layers=1, save_every=2,
+)  # fmt: skip
 
 
-def options_of(folder, iterations=4, years=2, opponents=("prosocial",), map_name="clique:3", **changes):
-    play = Play(
-        map_name,
-        Rules(press=None, years=years),
-        Lineup(((0,), (1,)), opponents, (1.0,) * len(opponents)),
-        Size(8, 1),
-        Reward(),
-        num_games=8,
-    )
-    return replace(Options(play, Path(folder), iterations=iterations, save_every=2, minibatch=64), **changes)
+def config_of(folder, iterations=4, **changes):
+    return replace(SMALL, folder=Path(folder), iterations=iterations, horizon=iterations, **changes)
 
 
 def weights_of(folder):
@@ -58,11 +54,10 @@ def same(one, other):
 
 def test_a_best_response_to_prosocial_is_found(tmp_path):
     """Of the exact gain (evaluation.exact) in four years on three cores it finds most, and never more than that."""
-    options = options_of(tmp_path, iterations=60, years=4, lr=5e-3, entropy=0.05)
-    lineup = Lineup(((0,),), ("prosocial",), (1.0,))
-    options = replace(options, play=replace(options.play, num_games=64, lineup=lineup, size=Size(16, 1)))
-    path = train(options)
-    found = gains(options.play, path, "prosocial", games=4)[0]
+    options = {"years": 4, "lr": 5e-3, "entropy": 0.05, "games": 64, "width": 16, "coalition": "PLAYERA"}
+    config = config_of(tmp_path, 60, **options)
+    path = train(config)
+    found = gains(play_of(config), path, "prosocial", games=4)[0]
     wanted = best_response("clique:3", "prosocial", "PLAYERA", years=4)
     assert found.coalition == ("PLAYERA",)
     assert 0.6 * wanted.gain <= found.value * 4 <= wanted.gain + 1e-6
@@ -71,8 +66,7 @@ def test_a_best_response_to_prosocial_is_found(tmp_path):
 
 def test_the_same_seed_gives_the_same_weights(tmp_path):
     for name, seed in (("a", 0), ("b", 0), ("c", 1)):
-        options = options_of(tmp_path / name)
-        train(replace(options, play=replace(options.play, seed=seed)))
+        train(config_of(tmp_path / name, seed=seed))
     assert same(weights_of(tmp_path / "a"), weights_of(tmp_path / "b"))
     assert not same(weights_of(tmp_path / "a"), weights_of(tmp_path / "c"))
 
@@ -82,7 +76,7 @@ def test_the_same_seed_gives_the_same_weights(tmp_path):
 )
 def test_an_interrupted_training_ends_like_an_undisturbed_one(tmp_path, changes):
     opponents = ("league", "learner") if "league_every" in changes else ("prosocial",)
-    whole = options_of(tmp_path / "whole", 6, opponents=opponents, **changes)
+    whole = config_of(tmp_path / "whole", 6, against=opponents, held_out_every=2, **changes)
     parts = replace(whole, folder=tmp_path / "parts")
     train(whole)
 
@@ -113,7 +107,7 @@ def test_a_killed_process_goes_on(tmp_path, name):
         told = process.communicate(timeout=60)[1]
     if name == "SIGINT":
         assert process.returncode == 130
-        assert "the same command goes on" in told
+        assert "the same command resumes it" in told
     environment = {**os.environ, "COLUMNS": "200"}
     subprocess.run(start, check=True, capture_output=True, env=environment, timeout=120)
     told = CliRunner().invoke(app, [*command, "--out", str(tmp_path / "whole")])
@@ -123,29 +117,29 @@ def test_a_killed_process_goes_on(tmp_path, name):
 
 
 def test_another_training_in_the_folder_is_refused(tmp_path):
-    train(options_of(tmp_path, 2))
+    train(config_of(tmp_path, 2))
     with pytest.raises(TrainingError, match=r"lr=0\.001 where 0\.5 is given"):
-        train(options_of(tmp_path, 2, lr=0.5))
+        train(config_of(tmp_path, 2, lr=0.5))
 
 
 def test_a_start_from_a_checkpoint(tmp_path):
-    path = train(options_of(tmp_path / "one", 2))
-    train(options_of(tmp_path / "two", 2, start=path, lr=0.0))
-    assert same(weights_of(tmp_path / "one"), weights_of(tmp_path / "two"))
+    path = train(config_of(tmp_path / "one", 2))
+    train(config_of(tmp_path / "two", 2, start=path, lr=1e-9))
+    one, two = weights_of(tmp_path / "one"), weights_of(tmp_path / "two")
+    assert all(np.allclose(one[name], two[name], rtol=0, atol=1e-7) for name in one)
 
 
 def test_a_curriculum_shares_out_the_iterations(tmp_path):
-    options = options_of(tmp_path, 6, years=3, curriculum=(1, 2))
-    assert [years_at(options, iteration) for iteration in range(6)] == [1, 1, 2, 2, 3, 3]
+    config = config_of(tmp_path, 6, years=3, curriculum="1,2")
+    assert [years_at(config, iteration) for iteration in range(8)] == [1, 1, 2, 2, 3, 3, 3, 3]
     lengths = []
-    train(options, lambda progress: lengths.append(progress.games[0].phases))
+    train(config, lambda progress: lengths.append(progress.games[0].phases))
     assert lengths[0] < lengths[2] < lengths[4]
 
 
 def test_in_every_stage_of_a_curriculum_the_learner_reads_what_the_player_saw(tmp_path):
-    options = options_of(tmp_path, years=6)
-    config = make_config(options)
-    runner = BatchedEnvRunner(config=config, worker_index=0)
+    config = config_of(tmp_path, years=6)
+    runner = BatchedEnvRunner(config=make_config(play_of(config), config), worker_index=0)
     runner.set_state({"years": 2})
     episodes = runner.sample()
     batch = {
@@ -173,17 +167,17 @@ def test_the_league_keeps_its_newest_and_is_never_too_large(most):
 
 
 def test_a_checkpoint_is_an_opponent(tmp_path):
-    path = train(options_of(tmp_path / "one", 1))
+    path = train(config_of(tmp_path / "one", 1))
     for spec in (f"rl:{path}", f"rl:{path},greedy=yes"):
-        train(options_of(tmp_path / spec[-8:].replace("=", ""), 1, opponents=(spec,)))
-    play = options_of(tmp_path, 1, opponents=(f"rl:{path},greedy=yes",)).play
-    runner = BatchedEnvRunner(config=make_config(Options(play, tmp_path)), worker_index=0)
+        train(config_of(tmp_path / spec[-8:].replace("=", ""), 1, against=(spec,)))
+    config = config_of(tmp_path, 1, against=(f"rl:{path},greedy=yes",))
+    runner = BatchedEnvRunner(config=make_config(play_of(config), config), worker_index=0)
     assert runner._opponents[0].greedy
 
 
 @pytest.mark.parametrize(("opponents", "greedy"), [(("learner",), False), (("prosocial", "league"), False)])
 def test_self_play_is_played_as_it_was_trained(tmp_path, opponents, greedy):
-    path = train(options_of(tmp_path, 1, opponents=opponents, league_every=1))
+    path = train(config_of(tmp_path, 1, against=opponents, league_every=1))
     assert agents.make(f"rl:{path}").greedy is greedy
 
 
@@ -202,19 +196,19 @@ def test_self_play_is_played_as_it_was_trained(tmp_path, opponents, greedy):
 )
 def test_options_that_make_no_sense_are_refused(tmp_path, changes):
     with pytest.raises(TrainingError, match=next(iter(changes))):
-        train(options_of(tmp_path, **changes))
+        train(config_of(tmp_path, **changes))
     assert not list(tmp_path.iterdir())
 
 
 def test_imitation_gets_to_play_like_its_model(tmp_path):
-    options = options_of(tmp_path, 1, imitate="prosocial", imitate_games=300, lr=0.0, map_name="clique:4")
-    path = train(options)
-    result = gains(replace(options.play, num_games=4), path, "prosocial", games=4)[0]
+    config = config_of(tmp_path, 1, imitate="prosocial", imitate_games=300, lr=1e-9, map_name="clique:4")
+    path = train(config)
+    result = gains(play_of(replace(config, games=4)), path, "prosocial", games=4)[0]
     assert result.value == 0  # prosocial uses no chance, so its imitation earns what it earns
 
 
 def test_what_is_trained_can_be_played(tmp_path):
-    path = train(options_of(tmp_path, 1))
+    path = train(config_of(tmp_path, 1))
     assert agents.make(f"rl:{path}").greedy  # nobody of those it learned against learns
     about = json.loads((path / "checkpoint.json").read_text())
     assert about["map"] == "clique:3"
@@ -244,7 +238,7 @@ def test_bad_curricula(text):
     [
         (["best-response", "--against", "nobody"], "unknown agent"),
         (["best-response", "--against", "prosocial", "--coalition", "ATLANTIS"], "coalition"),
-        (["best-response", "--against", "learner"], "stays as it is"),
+        (["best-response", "--against", "learner"], "does not learn"),
         (["standard", "--reward", "money"], "reward"),
         (["standard", "--lr", "-1"], "lr"),
         (["standard", "--map", "nowhere"], "nowhere"),
@@ -266,14 +260,14 @@ def test_bad_curricula(text):
         (["welfare", "--entropy", "inf"], "entropy=inf"),
         (["welfare", "--reward", "inequity:nan,0"], "reward"),
         (["welfare", "--curriculum", "9" * 5000], "curriculum"),
-        (["welfare", "--out", "/dev/null/x"], "no folder can be made"),
+        (["welfare", "--out", "/dev/null/x"], "folder cannot be made"),
         (["welfare", "--start", "y" * 5000], "no checkpoint"),
         (["modal", "--seed", "9" * 30], "seed=99"),
         (["modal", "--games", "9" * 30], "games=99"),
         (["modal", "--entropy", "inf"], "entropy=inf"),
         (["modal", "--lr", "inf"], "lr=inf"),
         (["modal", "--actions", "wishes"], "actions='wishes'"),
-        (["modal", "--out", "/dev/null/x"], "no folder can be made"),
+        (["modal", "--out", "/dev/null/x"], "folder cannot be made"),
     ],
 )
 def test_errors_are_told_in_a_line(tmp_path, monkeypatch, arguments, told):
@@ -287,8 +281,7 @@ def test_errors_are_told_in_a_line(tmp_path, monkeypatch, arguments, told):
 
 def test_curves(tmp_path):
     for seed in (0, 1):
-        options = options_of(tmp_path / str(seed), 2)
-        train(replace(options, play=replace(options.play, seed=seed)))
+        train(config_of(tmp_path / str(seed), 2, seed=seed))
     out = tmp_path / "curves.png"
     told = CliRunner().invoke(app, ["curves", str(tmp_path / "0"), str(tmp_path / "1"), "--out", str(out)])
     assert told.exit_code == 0, told.output
@@ -296,7 +289,7 @@ def test_curves(tmp_path):
     for name in ("curves.xyz", "nowhere/curves.png"):
         told = CliRunner().invoke(app, ["curves", str(tmp_path / "0"), "--out", str(tmp_path / name)])
         assert told.exit_code == 2
-        assert "the picture cannot be written" in told.stderr
+        assert "the plot cannot be written" in told.stderr
 
 
 IMITATE = ["welfare", "--map", "clique:3", "--years", "2", "--games", "4", "--iterations", "2", "--save-every", "1"]
@@ -306,9 +299,9 @@ IMITATE += ["--minibatch", "64", "--width", "8", "--imitate", "dumbbot", "--imit
 @pytest.mark.parametrize(
     ("stage", "kept"),
     [
-        ("watching dumbbot", "nothing is saved yet, the same command begins anew"),
-        ("imitating dumbbot", "nothing is saved yet, the same command begins anew"),
-        ("learning", "the training is saved after iteration 1, the same command goes on from there"),
+        ("watching dumbbot", "nothing is saved yet, the same command starts again"),
+        ("imitating dumbbot", "nothing is saved yet, the same command starts again"),
+        ("learning", "the training is saved after iteration 1, the same command resumes it"),
     ],
 )
 def test_an_interruption_tells_what_is_saved(tmp_path, monkeypatch, stage, kept):
@@ -334,25 +327,24 @@ def test_an_interruption_tells_what_is_saved(tmp_path, monkeypatch, stage, kept)
 
 
 @pytest.mark.parametrize(
-    ("lineup", "told"),
+    ("opponents", "shares", "told"),
     [
-        (Lineup(((0,),), ("hold",), (float("nan"),)), "the share of opponent 'hold'=nan"),
-        (Lineup(((0,),), ("hold",), (-1.0,)), "the share of opponent 'hold'=-1"),
-        (Lineup(((0,),), ("hold", "dove"), (0.0, 0.0)), "share above 0"),
+        (("hold",), (float("nan"),), "the share of opponent 'hold'=nan"),
+        (("hold",), (-1.0,), "the share of opponent 'hold'=-1"),
+        (("hold", "dove"), (0.0, 0.0), "share above 0"),
     ],
 )
-def test_odd_shares_are_refused(tmp_path, lineup, told):
-    options = options_of(tmp_path)
+def test_odd_shares_are_refused(opponents, shares, told):
     with pytest.raises(TrainingError, match=told):
-        train(replace(options, play=replace(options.play, lineup=lineup)))
+        Lineup(((0,),), opponents, shares)
 
 
 def test_a_hasty_interruption_tells_what_was_saved_before(tmp_path, monkeypatch):
     monkeypatch.setattr(console.Shown, "iteration", lambda self, told: (_ for _ in ()).throw(KeyboardInterrupt))
-    assert console.saved_iterations(tmp_path) is None
+    assert saved_iterations(tmp_path) is None
     for content in (b"", b"12345678", b"\xff" * 50, (2).to_bytes(8, "little") + b"{}"):
         (tmp_path / "state.safetensors").write_bytes(content)
-        assert console.saved_iterations(tmp_path) is None
+        assert saved_iterations(tmp_path) is None
     with pytest.raises(typer.Exit), console.training_shown(3, str, tmp_path) as shown:
         shown.iteration(None)
 

@@ -11,20 +11,18 @@ ray = pytest.importorskip("ray")
 pytest.importorskip("torch")
 
 from agents.rl import checkpoint  # noqa: E402
-from agents.rl.network import Size  # noqa: E402
-from training.board.ppo import Options, Progress, make_config, train  # noqa: E402
-from training.board.runner import Play  # noqa: E402
-from training.board.seats import LEARNER, Lineup  # noqa: E402
-from welfare_env.rules import Rules  # noqa: E402
+from training.board.config import TrainConfig  # noqa: E402
+from training.board.ppo import Progress, make_config, play_of, train  # noqa: E402
 
 pytestmark = pytest.mark.slow  # Ray takes its time to start
 
 
-def options(folder: Path, workers: int = 0) -> Options:
+def config_of(folder: Path, workers: int = 0) -> TrainConfig:
     """Two iterations of four games of two years on three powers, all of which learn."""
-    rules = Rules(press=None, variant="welfare", years=2)
-    play = Play("clique:3", rules, Lineup(((),), (LEARNER,), (1.0,)), Size(8, 1), num_games=4)
-    return Options(play, folder, iterations=2, epochs=1, minibatch=32, workers=workers)
+    return TrainConfig(
+        map_name="clique:3", years=2, games=4, iterations=2, epochs=1, minibatch=32, width=8, layers=1, workers=workers,
+        folder=folder,
+    )  # fmt: skip
 
 
 @pytest.fixture
@@ -43,7 +41,7 @@ def small_ray() -> Iterator[None]:
 
 def test_training_with_a_worker(tmp_path):
     seen: list[Progress] = []
-    folder = train(options(tmp_path, workers=1), seen.append)
+    folder = train(config_of(tmp_path, workers=1), seen.append)
     assert not ray.is_initialized()
     assert [told.iteration for told in seen] == [1, 2]
     assert all(len(told.games) == 4 for told in seen)
@@ -51,7 +49,8 @@ def test_training_with_a_worker(tmp_path):
 
 
 def test_rllibs_own_algorithm_trains_with_the_runner_and_the_learner(tmp_path, small_ray):
-    algorithm = make_config(options(tmp_path)).build_algo()
+    config = config_of(tmp_path)
+    algorithm = make_config(play_of(config), config).build_algo()
     network = algorithm.get_module().unwrapped().network
     before = {name: value.clone() for name, value in network.state_dict().items()}
     told = algorithm.train()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from ray.rllib.core.columns import Columns
@@ -11,7 +9,8 @@ from ray.rllib.core.columns import Columns
 import welfare_env
 from agents.rl.network import Size
 from agents.specs import ProfileError
-from training.board.ppo import Options, make_config
+from training.board.config import TrainConfig
+from training.board.ppo import make_config
 from training.board.rewards import Reward
 from training.board.runner import ADVANTAGES, VALUE_TARGETS, BatchedEnvRunner, Play, estimate
 from training.board.seats import Lineup
@@ -32,7 +31,7 @@ def runner_of(opponents=("learner",), coalitions=SINGLES, reward="own", games=6,
         num_games=games,
         seed=seed,
     )
-    return BatchedEnvRunner(config=make_config(Options(play, Path())), worker_index=0)
+    return BatchedEnvRunner(config=make_config(play, TrainConfig()), worker_index=0)
 
 
 @pytest.mark.parametrize("variant", ["welfare", "standard"])

@@ -15,6 +15,7 @@ from torch import nn
 from training import run_folder as state
 from training.cli import curves
 from training.errors import TrainingError
+from training.files import STATE
 
 OPTIONS = json.dumps({"seed": 0})
 
@@ -52,7 +53,7 @@ def test_what_is_saved_is_read(folder):
 
 
 def test_every_flipped_bit_is_found(folder):
-    path = folder / state.STATE
+    path = folder / STATE
     whole = path.read_bytes()
     for place in range(len(whole)):
         damaged = bytearray(whole)
@@ -64,7 +65,7 @@ def test_every_flipped_bit_is_found(folder):
 
 @pytest.mark.parametrize("kind", ["folder", "pipe", "empty", "dangling"])
 def test_what_is_no_state(tmp_path, kind):
-    path = tmp_path / state.STATE
+    path = tmp_path / STATE
     match kind:
         case "folder":
             path.mkdir()
@@ -93,10 +94,10 @@ def test_options_that_cannot_be_read(tmp_path, options):
 
 @pytest.mark.parametrize("name", ["y" * 5000, "a\0b", "\ud800"])
 def test_folders_that_cannot_be(tmp_path, name):
-    with pytest.raises(TrainingError, match="no folder can be made"):
+    with pytest.raises(TrainingError, match="folder cannot be made"):
         load(tmp_path / name)
     (tmp_path / "file").touch()
-    with pytest.raises(TrainingError, match="no folder can be made"):
+    with pytest.raises(TrainingError, match="folder cannot be made"):
         load(tmp_path / "file")
 
 
@@ -115,7 +116,7 @@ def test_odd_values_in_a_log_are_drawn_as_gaps(folder):
 
 
 def test_what_cannot_be_written_leaves_what_was_there(folder):
-    before = load_file(folder / state.STATE)
+    before = load_file(folder / STATE)
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     with state.logging_to(folder, 4) as log:
         resource.setrlimit(resource.RLIMIT_FSIZE, (600, limits[1]))  # as on a full disk
@@ -126,7 +127,7 @@ def test_what_cannot_be_written_leaves_what_was_there(folder):
                 log({"iteration": 5, "text": "x" * 1000})
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-    assert all(torch.equal(before[name], value) for name, value in load_file(folder / state.STATE).items())
+    assert all(torch.equal(before[name], value) for name, value in load_file(folder / STATE).items())
     assert not list(folder.glob("*.safetensors.*"))
 
 
@@ -138,6 +139,6 @@ def test_a_log_that_cannot_be_opened(folder):
 
 
 def test_a_state_without_a_checksum_is_of_no_use(folder):
-    save_file(load_file(folder / state.STATE), folder / state.STATE, {"iteration": "4", "options": OPTIONS})
+    save_file(load_file(folder / STATE), folder / STATE, {"iteration": "4", "options": OPTIONS})
     with pytest.raises(TrainingError, match="damaged"):
         load(folder)

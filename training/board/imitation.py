@@ -1,7 +1,7 @@
-"""A warm start: a network that plays as a scripted policy does, as far as it can tell from the board.
+"""A warm start by imitation (behavioural cloning): a network learns to play as a scripted policy does.
 
-In games with tokens it learns to speak as the policy does, too, if that ever speaks. One that is silent would teach
-silence, and a network that is always silent never finds out what words are good for: then only orders are learned.
+In games with tokens it also learns the policy's words, unless the policy is always silent: a network that has learned
+silence would never explore words, so then only orders are learned.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Lesson:
         return len(self.returns)
 
     def orders(self) -> Lesson:
-        """Without decisions of words; of a lesson in a game with tokens."""
+        """The decisions about orders, without those about words; in games with tokens."""
         kept = self.observations[:, -2] == 0
         return Lesson(self.observations[kept], self.actions[kept], self.returns[kept])
 
@@ -49,10 +49,10 @@ class Lesson:
 def watch(
     play: Play, spec: str, games: int, on_progress: Callable[[int, int], None] = lambda done, total: None
 ) -> Lesson:
-    """Let a policy play all seats of so many games, and note what it does.
+    """Play games with a policy in all seats, and record its decisions.
 
     Args:
-        on_progress: is told in every phase how many years all games have finished, and of how many.
+        on_progress: called in every phase with how many years all games have finished, and of how many.
     """
     check_press(play.rules)
     env = welfare_env.vector_env(games, play.map_name, play.rules)
@@ -85,7 +85,7 @@ def watch(
 
 
 def _hear(policy: Scripted, reader: Reader, states: np.ndarray, live: np.ndarray, said: Said, tape: Tape) -> bool:
-    """The message rounds of a phase that begins; whether anything was said."""
+    """Play the message rounds of a phase. Returns whether anything was said."""
     said.clear()
     policy.turn()
     which, who = np.nonzero(speakers(reader.board, states) & live[:, None])
@@ -106,7 +106,7 @@ def _noted(
     said: Said,
     tape: Tape,
 ) -> np.ndarray:
-    """A policy's answers int64 [R], noted on the tape."""
+    """A policy's answers int64 [R], which are recorded on the tape."""
     answers = policy.answer(states, games, powers, inputs, np.zeros(0), said)
     actions, logps = padded(inputs, answers, np.zeros(inputs.num_rows, np.float32), reader.slots)
     packed = reader.pack(states[games], powers, inputs.heard, inputs.rounds)
@@ -124,10 +124,10 @@ def imitate(
     lr: float = 2e-3,
     on_progress: Callable[[int, int], None] = lambda step, steps: None,
 ) -> float:
-    """Make the network's play like a lesson's, and its values like the lesson's returns.
+    """Fit the network's orders to a lesson's, and its values to the lesson's returns.
 
     Args:
-        on_progress: is told after every step of the optimiser its number, and how many there will be.
+        on_progress: called after every step of the optimiser with its number, and how many there will be.
 
     Returns:
         The mean loss of the last epoch: the negative log probability of an order or a word.
@@ -142,7 +142,7 @@ def imitate(
             inputs = reader.read(lesson.observations[picked])
             decision, slot = rows(inputs)
             judged = network.judge(inputs, lesson.actions[picked][decision, slot])
-            orders = len(inputs.provinces)  # words come behind them, and count as much as all orders do
+            orders = len(inputs.provinces)  # rows of words follow; both kinds have the same weight
             words = None if len(judged.logp) == orders else torch.arange(len(judged.logp)) >= orders
             loss = -means(judged.logp, words).sum()
             value_loss = (judged.values - torch.from_numpy(lesson.returns[picked])).square().mean()

@@ -1,8 +1,8 @@
-"""PPO's loss on RLlib's Learner, order by order.
+"""PPO's loss on RLlib's Learner, with each order clipped separately.
 
-RLlib's own PPO takes a decision as a whole; here each order of a decision is clipped by itself, given the orders before
-it. A power with seventeen units would else leave the clipped range at almost every step. Words are clipped one by one,
-too; their mean counts as much as that of orders, which are fewer.
+RLlib's PPO clips the ratio of a whole decision; here each order of a decision has its own ratio, given the orders
+before it. Otherwise a power with seventeen units would leave the clipping range at almost every step. Words are clipped
+one by one, too; the mean over words has the same weight as the mean over orders.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from training.board.runner import ADVANTAGES, VALUE_TARGETS
 class Collate(ConnectorV2):
     """Episodes of `training.board.runner` as one shuffled batch, with advantages of mean 0 and deviation 1.
 
-    The shuffle follows from the first episode's name, which tells the sample: it keeps nothing from batch to batch.
+    The shuffle depends only on the first episode's name, which identifies the sample: there is no state to save.
     """
 
     def __call__(self, *, episodes: Sequence[Any], **kwargs: Any) -> dict[str, Any]:
@@ -44,7 +44,7 @@ class Collate(ConnectorV2):
 class PPOLearner(PPOTorchLearner):
     """Schulman et al. 2017, "Proximal policy optimization algorithms", equation 9, without a KL term.
 
-    Logged, each the last minibatch's: ``policy_loss``, ``value_loss``, ``explained`` (share of the value targets'
+    Logged for the last minibatch: ``policy_loss``, ``value_loss``, ``explained`` (share of the value targets'
     variance), ``entropy`` (an order's, in nats; ``word_entropy`` a word's, where there are any), ``moved`` (share of
     orders and words beyond the clipped range), ``kl`` (approximate, of an order or a word).
     """
@@ -62,7 +62,7 @@ class PPOLearner(PPOTorchLearner):
         value_loss = (values - targets).square().mean()
         entropies = means(fwd_out[ENTROPY], words)
         with torch.no_grad():
-            told = {
+            logged = {
                 "policy_loss": policy_loss.detach(),
                 "value_loss": value_loss.detach(),
                 "explained": 1 - (targets - values).var() / targets.var().clamp(min=1e-8),
@@ -71,17 +71,17 @@ class PPOLearner(PPOTorchLearner):
                 "kl": (ratio - 1 - change).mean(),
             }
         if words is not None:
-            told["word_entropy"] = entropies[1].detach()
-        self.metrics.log_dict(told, key=module_id, window=1)
+            logged["word_entropy"] = entropies[1].detach()
+        self.metrics.log_dict(logged, key=module_id, window=1)
         weight = self.entropy_coeff_schedulers_per_module[module_id].get_current_value()
         return policy_loss + config.vf_loss_coeff * value_loss - weight * entropies.sum()
 
 
 def means(values: torch.Tensor, words: torch.Tensor | None) -> torch.Tensor:
-    """The mean of what belongs to orders, and in games with words of what belongs to these: [1] or [2].
+    """The mean over rows of orders, and in games with words the mean over rows of words: [1] or [2].
 
     Args:
-        values: [R], by row. words: bool [R], whether a row is of words; None: there are no words.
+        values: [R], by row. words: bool [R], whether a row is a word; None: there are no words.
     """
     if words is None:
         return values.mean()[None]

@@ -1,10 +1,10 @@
 """The network as an RLModule, so that RLlib can train it.
 
-Observations are packed (`agents.rl.inputs.Reader.pack`): int32 [size], a state's row and the power that looks at it;
-3.2 KB on the standard map, where boards and legal orders spelled out take 150 KB. What the network reads is made from
-them where it is needed, in 5 microseconds. Actions are int64 [slots]: for each row of the decision an index into its
-candidates, and zeros behind. Where messages are tokens, the words of the phase and the message round stand between
-state and power, and a decision is of orders or of words: both have one shape.
+Observations are packed (`agents.rl.inputs.Reader.pack`): int32 [size], a state's row and the observing power; 3.2 KB on
+the standard map, where boards and legal orders as arrays take 150 KB. The network's inputs are made from them on
+demand, in 5 microseconds. Actions are int64 [slots]: for each row of the decision an index into its candidates, then
+zeros. With tokens, the words of the phase and the message round stand between state and power; a decision is about
+orders or about words, in the same shape.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ ENTROPY, ROW_DECISION, ROW_SLOT, ROW_WORD = "entropy", "row_decision", "row_slot
 
 
 def spaces(reader: Reader) -> tuple[gym.Space, gym.Space]:
-    """Of packed observations, and of actions."""
+    """The spaces of packed observations and of actions."""
     limits = np.iinfo(np.int32)
     most = len(reader.board.orders)
     return (
@@ -54,7 +54,7 @@ class BoardModule(TorchRLModule, ValueFunctionAPI, InferenceOnlyAPI):
         self.rng = np.random.default_rng(given["seed"])
 
     def get_non_inference_attributes(self) -> list[str]:
-        return []  # the value head is small, and evaluation shows it
+        return []  # the value head is small, and evaluation uses it
 
     def compute_values(self, batch: dict[str, Any], embeddings: Any = None) -> torch.Tensor:
         """float32 [B]."""
@@ -64,7 +64,7 @@ class BoardModule(TorchRLModule, ValueFunctionAPI, InferenceOnlyAPI):
         inputs = self.reader.read(as_numpy(batch[Columns.OBS]))
         decision, slot = rows(inputs)
         judged = self.network.judge(inputs, as_numpy(batch[Columns.ACTIONS])[decision, slot])
-        told = {
+        output = {
             Columns.ACTION_LOGP: judged.logp,
             ENTROPY: judged.entropy,
             Columns.VF_PREDS: judged.values,
@@ -72,8 +72,8 @@ class BoardModule(TorchRLModule, ValueFunctionAPI, InferenceOnlyAPI):
             ROW_SLOT: torch.from_numpy(slot),
         }
         if inputs.rounds is not None:
-            told[ROW_WORD] = torch.from_numpy(inputs.rounds[decision] > 0)
-        return told
+            output[ROW_WORD] = torch.from_numpy(inputs.rounds[decision] > 0)
+        return output
 
     def _forward_exploration(self, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
         return self._decide(batch, chances=None)
@@ -82,7 +82,7 @@ class BoardModule(TorchRLModule, ValueFunctionAPI, InferenceOnlyAPI):
         return self._decide(batch, chances=-1.0)
 
     def _decide(self, batch: dict[str, Any], chances: float | None) -> dict[str, Any]:
-        """Actions and their log probabilities, one a slot; for RLlib's own EnvRunners. Ours asks the network."""
+        """Actions and their log probabilities, one a slot; for RLlib's own EnvRunners. Ours calls the network."""
         inputs = self.reader.read(as_numpy(batch[Columns.OBS]))
         drawn = self.rng.random(inputs.num_rows) if chances is None else np.full(inputs.num_rows, chances)
         answers, logp, values = self.network.answer(inputs, drawn)
@@ -95,7 +95,7 @@ class BoardModule(TorchRLModule, ValueFunctionAPI, InferenceOnlyAPI):
 
 
 def rows(inputs: Inputs) -> tuple[np.ndarray, np.ndarray]:
-    """Of each row, of orders and of words: its decision and its number within it, int64 [R] twice."""
+    """The decision of each row (an order or a word), and its number within it: int64 [R] twice."""
     decision = np.repeat(np.arange(len(inputs)), np.diff(inputs.first_rows))
     slot = np.arange(len(decision)) - inputs.first_rows[decision]
     speaking = inputs.speaking
@@ -119,5 +119,5 @@ def as_numpy(values: Any) -> np.ndarray:
 
 
 def model_config(board: Board, rules: Rules, size: Size, seed: int) -> dict[str, Any]:
-    """What `BoardModule` is made from."""
+    """The ``model_config`` of a `BoardModule`."""
     return {"map_name": board.name, "rules": rules.to_dict(), "size": size.to_dict(), "seed": seed}

@@ -1,7 +1,7 @@
-"""Players inside the runner that are not being trained: any `agents.Policy`, and frozen networks.
+"""Players in the runner that do not learn: any `agents.Policy`, and frozen networks.
 
-Each is asked for all decisions of its seats at once. Policies get the view alone (their observation is None): players
-that read arrays are networks here. In games with tokens all hear what is said to them, and may speak: words of the
+Each answers all decisions of its seats at once. Policies get the view only (their observation is None): players that
+read arrays are networks here. In games with tokens all hear what is said to them, and may speak: words of the
 vocabulary count, anything else is silence.
 """
 
@@ -14,6 +14,7 @@ import numpy as np
 import torch
 
 import agents
+from agents.modal.players import RoundWriter
 from agents.rl.inputs import Inputs, Reader
 from agents.rl.network import BoardNetwork, Encoded
 from agents.rl.token_press import Said, as_words
@@ -22,24 +23,23 @@ from welfare_env.board.orders import DISBAND, WAIVE
 from welfare_env.engine import State, layout_of
 from welfare_env.engine.fast import FastEngine
 from welfare_env.envs.actions import split_action
-from welfare_env.errors import ActionError
 from welfare_env.game.position import Position
 from welfare_env.game.view import MESSAGES, ORDERS, View
 
 
 class Opponent(Protocol):
-    """Plays seats of many games."""
+    """A player of seats in many games."""
 
     def begin(self, games: np.ndarray, powers: np.ndarray, seeds: np.ndarray) -> None:
-        """New games begin: it plays `powers` [k] of `games` [k]."""
+        """New games begin, in which it plays `powers` [k] of `games` [k]."""
 
     def turn(self) -> None:
-        """Another phase begins, in all games."""
+        """A new phase begins in all games."""
 
     def answer(
         self, states: np.ndarray, games: np.ndarray, powers: np.ndarray, inputs: Inputs, chances: np.ndarray, said: Said
     ) -> np.ndarray:
-        """Answers int64 [R] to the decisions of `powers` in `games`, whose inputs these are: all of words or none.
+        """Answers int64 [R] to the decisions of `powers` in `games` with these inputs: all about words, or all orders.
 
         Args:
             chances: float64 [R], see `BoardNetwork.answer`.
@@ -48,14 +48,14 @@ class Opponent(Protocol):
 
 
 class Sight:
-    """A network, and what it has seen in this phase: a board is encoded once for all message rounds and the orders."""
+    """A network that encodes each board once per phase, for all message rounds and the orders."""
 
     def __init__(self, network: BoardNetwork) -> None:
         self.network = network
         self.turn()
 
     def turn(self) -> None:
-        """Another phase begins."""
+        """A new phase begins: forget the boards."""
         self._seats = np.zeros(0, np.int64)
         self._encoded: Encoded | None = None
 
@@ -69,32 +69,32 @@ class Sight:
         return self.network.answer(inputs, chances, self._look(games * 1000 + powers, torch.from_numpy(inputs.boards)))
 
     def _look(self, seats: np.ndarray, boards: torch.Tensor) -> Encoded:
-        """The boards of seats, encoded. What was not seen before is that of games in other phases, without words."""
+        """The encoded boards of seats. New ones belong to games in phases without words."""
         if self._encoded is None:
             self._seats, self._encoded = seats, self.network.encode(boards)
         at = np.searchsorted(self._seats, seats).clip(max=len(self._seats) - 1)
         is_new = torch.from_numpy(self._seats[at] != seats)
-        found = tuple(part[torch.from_numpy(at)] for part in self._encoded)
+        encoded = tuple(part[torch.from_numpy(at)] for part in self._encoded)
         if is_new.any():
-            for part, new in zip(found, self.network.encode(boards[is_new]), strict=True):
+            for part, new in zip(encoded, self.network.encode(boards[is_new]), strict=True):
                 part[is_new] = new
-        return found[0], found[1]
+        return encoded[0], encoded[1]
 
 
 class Frozen:
-    """A network that does not change. Greedy: it takes its most probable orders and words."""
+    """A network that does not learn; a greedy one takes its most probable orders and words."""
 
     def __init__(self, network: BoardNetwork, greedy: bool = False) -> None:
         self.network, self.greedy, self._sight = network, greedy, Sight(network)
 
     def begin(self, games: np.ndarray, powers: np.ndarray, seeds: np.ndarray) -> None:
-        """Nothing to do: it keeps nothing of a game."""
+        """Nothing to do: a network has no state in a game."""
 
     def turn(self) -> None:
         self._sight.turn()
 
     def load(self, weights: Mapping[str, np.ndarray]) -> None:
-        """Take other weights."""
+        """Replace the weights."""
         self.network.load_state_dict({name: torch.from_numpy(np.array(value)) for name, value in weights.items()})
 
     def answer(
@@ -112,7 +112,11 @@ class Scripted:
         self._engine = FastEngine(reader.board, reader.rules)
         self._policies: dict[tuple[int, int], agents.Policy] = {}
         self._positions: dict[int, Position] = {}
-        agents.make(spec)  # says at once what is wrong with it
+        if isinstance(agents.make(spec), RoundWriter):  # an invalid spec raises here, before any game
+            raise TrainingError(
+                f"policy {spec!r:.200} writes programs of modal_env; here it would play Diplomacy. Against programs "
+                "train with the command modal"
+            )
 
     def begin(self, games: np.ndarray, powers: np.ndarray, seeds: np.ndarray) -> None:
         for game, power, seed in zip(games.tolist(), powers.tolist(), seeds.tolist(), strict=True):
@@ -139,7 +143,7 @@ class Scripted:
         return answers
 
     def _view(self, states: np.ndarray, game: int, power: int, said: Said, message_round: int = 0) -> View:
-        """What a policy sees; asked for orders unless in a message round."""
+        """The view of a policy, which is asked for orders unless in a message round."""
         if game not in self._positions:
             self._positions[game] = Position(self._engine, State(layout_of(self._reader.board), states[game].copy()))
         position = self._positions[game]
@@ -148,12 +152,12 @@ class Scripted:
         return View(position, self._reader.board.powers[power], messages, asked=asked, message_round=message_round)
 
     def _none(self, legal: list[int]) -> int:
-        """What happens to what is not ordered: it holds, disbands (a dislodged unit), or is let be (Winter)."""
+        """The index of the order that units without one get: hold, disband (when dislodged), or WAIVE (Winter)."""
         is_retreat = legal[0] != WAIVE and self._reader.board.orders.kind[legal[-1]] == DISBAND
         return len(legal) - 1 if is_retreat else 0
 
     def _orders(self, view: View, game: int) -> set[int]:
-        """The numbers of what a policy orders. What is no legal order counts for nothing, as in lenient games."""
+        """The order numbers of a policy's orders. Illegal ones are ignored, as in games that are not strict."""
         board = self._reader.board
         action, _ = self._act(view, game)
         if not isinstance(action, (list, tuple)) or not all(isinstance(order, str) for order in action):
@@ -164,14 +168,14 @@ class Scripted:
         return {board.orders.index[order] for order in action if order in board.orders.index}
 
     def _words(self, view: View, game: int) -> np.ndarray:
-        """What a policy says: int64 [powers]. What is no word of the vocabulary is silence, as in lenient games."""
+        """A policy's words: int64 [powers]. Anything outside the vocabulary is silence."""
         board = self._reader.board
         return as_words(board, board.power_index[view.power], self._act(view, game)[1])
 
     def _act(self, view: View, game: int) -> tuple[Any, Mapping[str, str]]:
         """Orders and messages."""
-        action = self._policies[game, view.board.power_index[view.power]].act(None, {"view": view})
+        policy = self._policies[game, view.board.power_index[view.power]]
         try:
-            return split_action(view.rules, view.power, action)
-        except ActionError as error:
+            return split_action(view.rules, view.power, policy.act(None, {"view": view}))
+        except ValueError as error:  # ActionError, or a player that cannot play Diplomacy
             raise TrainingError(f"{self.spec!r}: {error}") from error

@@ -1,4 +1,4 @@
-"""What learners are paid, from what happened in a phase.
+"""Rewards of learners for a phase.
 
 ====================  ==================================================================================================
 ``own``               welfare points the power gained (welfare); centres it gained or lost (standard)
@@ -8,8 +8,7 @@
                       points by themselves (Fehr and Schmidt 1999, "A theory of fairness, competition and cooperation")
 ====================  ==================================================================================================
 
-All but ``inequity`` add up over a game to what they are named for: final points, or the final score or centres less
-those at the beginning.
+Over a game all but ``inequity`` sum to final points, or to the change in score or centres.
 """
 
 from __future__ import annotations

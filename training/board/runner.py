@@ -1,11 +1,11 @@
 """An EnvRunner that plays many games at once, over arrays.
 
-All learners of all games are asked with one forward pass a phase; opponents that do not learn play inside, and their
-moves are not sent anywhere. A sample is `num_games` whole games: nothing is cut off, so advantages need no estimate of
-what was still to come, and a sample depends on the weights, the seed and its number alone.
+One forward pass per phase decides for all learners of all games. Opponents play inside the runner, and their moves are
+not recorded. A sample is `num_games` whole games: no game is cut off, so advantages need no bootstrap value, and a
+sample depends only on the weights, the seed and its number.
 
-Where messages are tokens, all living powers are asked for words in every message round before they are asked for
-orders, as in `welfare_env.envs.parallel`. What is said does not touch the rules, so it is kept here, beside the games.
+With tokens, all living powers choose words in every message round before they choose orders, as in
+`welfare_env.envs.parallel`. Words do not affect the rules, so they are kept here, beside the games.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ class Play:
 
     Attributes:
         num_games: games in a sample.
-        reward_scale: rewards are multiplied with it before learning; tables and logs show them unscaled.
-        seed: of seats, opponents and draws.
+        reward_scale: factor on rewards for learning; tables and logs show them without it.
+        seed: for seats, opponents and sampling.
     """
 
     map_name: str
@@ -76,10 +76,10 @@ class Play:
 
 @dataclass(frozen=True)
 class GameResult:
-    """How a game ended, for logs and reports.
+    """The outcome of a game, for logs and reports.
 
     Attributes:
-        coalition: the powers that learned by lineup. learners: all that learned. opponent: who played the others.
+        coalition: the lineup's learning powers. learners: all learning powers. opponent: who played the others.
         points: welfare points, or centres in the standard variant, by power. centers: by power.
         returns: rewards of every power, unscaled.
     """
@@ -103,7 +103,7 @@ class BatchedEnvRunner(EnvRunner, Checkpointable):
         config: with a `Play` in its ``env_config``, and a `BoardModule`.
     """
 
-    config: Any  # RLlib's own names, and nothing that its types know of
+    config: Any  # RLlib's names, which its types lack
     module: Any
     env: Any
 
@@ -114,7 +114,7 @@ class BatchedEnvRunner(EnvRunner, Checkpointable):
         self.results: list[GameResult] = []
         self.samples = 0
         self._weights_seq_no = 0
-        # Of the longest games, also while a curriculum plays shorter ones: the learner reads with the same one.
+        # For the longest games, also while a curriculum plays shorter ones: the learner uses the same reader.
         self.reader = Reader(load_board(self.play.map_name), self.play.rules)
         self._spaces = spaces(self.reader)
         self.make_env()
@@ -122,7 +122,7 @@ class BatchedEnvRunner(EnvRunner, Checkpointable):
         self.league: list[dict[str, np.ndarray]] = []
 
     def make_env(self) -> None:
-        """The games, and who plays in them beside the learner."""
+        """Make the games and the learner's opponents."""
         play = self.play
         check_press(play.rules)
         self.env = welfare_env.vector_env(play.num_games, play.map_name, play.rules)
@@ -131,7 +131,7 @@ class BatchedEnvRunner(EnvRunner, Checkpointable):
         self._opponents = [self._opponent(spec) for spec in play.lineup.players]
 
     def set_years(self, years: int) -> None:
-        """Games of another length from now on (a curriculum)."""
+        """Change the length of games (a curriculum)."""
         if years != self.rules.years:
             self.play = replace(self.play, rules=replace(self.play.rules, years=years))
             self.make_env()
@@ -160,8 +160,8 @@ class BatchedEnvRunner(EnvRunner, Checkpointable):
         """Play `num_games` games from beginning to end: an episode for every learning power that ever decided.
 
         Args:
-            explore: False: learners take their most probable orders and words. Else they draw.
-            kwargs: what RLlib gives besides (how much to sample) is not looked at.
+            explore: False: learners take their most probable orders and words; otherwise they sample.
+            kwargs: RLlib's other arguments (how much to sample) are ignored.
         """
         rng = np.random.default_rng([self.play.seed, self.worker_index or 0, self.samples])
         self.samples += 1
@@ -190,11 +190,11 @@ class BatchedEnvRunner(EnvRunner, Checkpointable):
             ended = done & live
             final[ended] = after[ended]
             live &= ~done
-        self._tell(seats, coalition, drawn, final, returns, phases)
+        self._record(seats, coalition, drawn, final, returns, phases)
         return self._episodes(tape, final)
 
     def _talk(self, rng: np.random.Generator, seats: np.ndarray, live: np.ndarray, tape: Tape, greedy: bool) -> None:
-        """A phase begins: its message rounds, in each of which all speak at once."""
+        """Play the message rounds of a phase, in each of which all speak at once."""
         self.said.clear()
         self._sight.turn()
         for opponent in self._opponents:
@@ -245,7 +245,7 @@ class BatchedEnvRunner(EnvRunner, Checkpointable):
         tape: Tape,
         greedy: bool,
     ) -> np.ndarray:
-        """The answers of an opponent, or of the learner (-1), which are noted: int64 [R]."""
+        """The answers int64 [R] of an opponent, or of the learner (-1), whose answers are recorded."""
         states = self.env.rows
         if number >= 0:
             return self._opponents[number].answer(states, games, powers, inputs, drawn, self.said)
@@ -255,7 +255,7 @@ class BatchedEnvRunner(EnvRunner, Checkpointable):
         tape.decide(games, powers, packed, actions, padded_logps, values)
         return answers
 
-    def _tell(
+    def _record(
         self,
         seats: np.ndarray,
         coalition: np.ndarray,
@@ -284,7 +284,7 @@ class BatchedEnvRunner(EnvRunner, Checkpointable):
         """The tape as RLlib's episodes, with advantages."""
         if not len(tape):
             return []
-        part = 1 / (1 + self.reader.message_rounds)  # a phase's words and orders fade as one decision
+        part = 1 / (1 + self.reader.message_rounds)  # a phase's words and orders are discounted as one decision
         columns = tape.columns(self.config.gamma**part, self.config.lambda_**part)
         episodes = []
         for rows in tape.chains():
@@ -326,7 +326,7 @@ class BatchedEnvRunner(EnvRunner, Checkpointable):
     # The league.
 
     def _choose_past_self(self, rng: np.random.Generator) -> None:
-        """Each sample plays against one past self; before there is any, against the network as it is."""
+        """Draw the past self of this sample; as long as the league is empty, it is the network as it is."""
         for spec, opponent in zip(self.play.lineup.players, self._opponents, strict=True):
             if spec == LEAGUE and isinstance(opponent, Frozen):
                 past = self.league[int(rng.integers(len(self.league)))] if self.league else self.weights()
@@ -336,10 +336,10 @@ class BatchedEnvRunner(EnvRunner, Checkpointable):
         """The network's weights: copies."""
         return {name: value.numpy().copy() for name, value in self.network.state_dict().items()}
 
-    # What RLlib asks of a runner.
+    # RLlib's interface.
 
     def take_results(self) -> list[GameResult]:
-        """The games since the last call."""
+        """The outcomes of the games since the last call."""
         results, self.results = self.results, []
         return results
 
@@ -368,16 +368,16 @@ class BatchedEnvRunner(EnvRunner, Checkpointable):
         return [(COMPONENT_RL_MODULE, self.module)]
 
     def assert_healthy(self) -> None:
-        """RLlib's check; a runner that could be made is healthy."""
+        """RLlib's health check: there is nothing that could fail later."""
 
     def stop(self) -> None:
-        """Nothing is held open."""
+        """Nothing to close."""
 
 
 class Tape:
-    """What learners decided in a sample, and what it brought them.
+    """The decisions of learners in a sample, with their rewards.
 
-    A decision's reward is all that its power is paid until it decides again, or until the game ends.
+    A decision's reward is everything its power is paid until its next decision, or until the game ends.
     """
 
     def __init__(self, games: int, powers: int, reward_scale: float) -> None:
@@ -402,7 +402,7 @@ class Tape:
         logps: np.ndarray,
         values: np.ndarray,
     ) -> None:
-        """Note decisions of `powers` [k] in `games` [k]."""
+        """Record decisions of `powers` [k] in `games` [k]."""
         previous = self._last[games, powers]
         self._close(games, powers, previous)
         self._previous.append(previous)
@@ -423,7 +423,7 @@ class Tape:
         self._due += rewards
 
     def columns(self, gamma: float, lambda_: float) -> dict[str, np.ndarray]:
-        """Everything, decision by decision, with advantages (GAE: Schulman et al. 2016) and value targets."""
+        """All decisions as columns, with advantages (GAE: Schulman et al. 2016) and value targets."""
         games, powers = np.nonzero(self._last >= 0)
         self._close(games, powers, self._last[games, powers])
         self._last[:] = -1
@@ -437,7 +437,7 @@ class Tape:
         return columns | {"rewards": rewards, ADVANTAGES: advantages, VALUE_TARGETS: advantages + values}
 
     def chains(self) -> list[np.ndarray]:
-        """The decisions of each power in each game, in their sequence. After `columns`."""
+        """The decisions of each power in each game, in order. Call it after `columns`."""
         first: dict[int, int] = {}
         chains: list[list[int]] = []
         for number, previous in enumerate(self._all_previous.tolist()):
@@ -450,7 +450,7 @@ class Tape:
         return [np.array(chain) for chain in chains]
 
     def _close(self, games: np.ndarray, powers: np.ndarray, decisions: np.ndarray) -> None:
-        """Give what is due to decisions, and begin anew."""
+        """Pay out the rewards due to decisions, and reset them."""
         known = decisions >= 0
         self._closed.append((decisions[known], self._due[games[known], powers[known]]))
         self._due[games, powers] = 0
@@ -461,7 +461,7 @@ def estimate(rewards, values, previous, gamma, lambda_):  # type: ignore[no-unty
     """Advantages of decisions: float32 [n]; `previous` [n] is the same power's decision before each, or -1."""
     n = len(rewards)
     advantages = np.zeros(n, np.float32)
-    ahead = np.zeros(n, np.float32)  # what later decisions add
+    ahead = np.zeros(n, np.float32)  # the part of later decisions
     for i in range(n - 1, -1, -1):
         advantages[i] = rewards[i] - values[i] + ahead[i]
         if previous[i] >= 0:
@@ -470,24 +470,24 @@ def estimate(rewards, values, previous, gamma, lambda_):  # type: ignore[no-unty
 
 
 def check_press(rules: Rules) -> None:
-    """Refuse press that nobody learns here.
+    """Check that press is off or tokens, without a mediator.
 
     Raises:
         TrainingError: free text, or a mediator.
     """
     if rules.mediator:
-        raise TrainingError("mediator=True: nobody plays the mediator in training; learn without one")
+        raise TrainingError("mediator=True: no policy plays the mediator in training; leave it out")
     if rules.has_press and not rules.has_tokens:
-        raise TrainingError(f"press={rules.press!r}: learners speak words or not at all; give press='tokens' or None")
+        raise TrainingError(f"press={rules.press!r}: learners can only speak tokens; give press='tokens' or None")
 
 
 def by_decision(legal: LegalLists, rows: np.ndarray) -> np.ndarray:
-    """Rows of legal lists in the sequence in which decisions are answered: by game, power and row."""
+    """Rows of legal lists in the order of decisions: by game, power and row."""
     return rows[np.lexsort((rows, legal.powers[rows], legal.games[rows]))]
 
 
 def as_choices(answers: np.ndarray, states: np.ndarray) -> np.ndarray:
-    """Answers [R] as `vector_env` takes them, given each row's state [R, size]: in Winter 0, WAIVE, is -1 there."""
+    """Answers [R] as choices of `vector_env`, given each row's state [R, size]: WAIVE in Winter is 0 here, -1 there."""
     return answers - (states[:, PHASE] == WINTER)
 
 

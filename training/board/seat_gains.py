@@ -11,10 +11,13 @@ import numpy as np
 from scipy.stats import bootstrap
 
 from agents.rl import checkpoint
-from training.board.ppo import Options, make_config
+from training.board.config import TrainConfig
+from training.board.ppo import make_config
 from training.board.runner import BatchedEnvRunner, GameResult, Play
 from training.board.seats import Lineup
-from training.errors import MOST_GAMES, MOST_SEED, check_whole
+from training.config import MOST, MOST_SEED
+from training.errors import check_whole
+from training.rllib import quiet
 from welfare_env.board.loading import load_board
 
 CONFIDENCE, RESAMPLES = 0.95, 10_000
@@ -23,14 +26,14 @@ CHUNK = 1_000_000  # resampled values held in memory at a time
 
 @dataclass(frozen=True)
 class Gain:
-    """A coalition's gain in points a year: what its least member gains in the mean, as `evaluation.exploitability`.
+    """A coalition's gain in points a year: the mean gain of its least member, as in `evaluation.exploitability`.
 
     The network takes its most probable orders.
 
     Attributes:
-        value, low, high: with a percentile bootstrap interval (95%) over games.
-        points, profile_points: mean points a year of its members when it deviates, and when nobody does.
-        games: played each way.
+        value, low, high: the gain, with a percentile bootstrap interval (95%) over games.
+        points, profile_points: mean points a year of its members when they deviate, and when nobody does.
+        games: played with and without deviating, each.
     """
 
     coalition: tuple[str, ...]
@@ -59,14 +62,14 @@ def gains(
         play: map, rules and coalitions.
         network: a checkpoint (a folder, or a name that comes with the package); it plays every coalition.
         games: for each coalition, and for the profile by itself.
-        on_progress: is told how many of these samples have been played since the last call.
+        on_progress: called with the number of these samples played since the last call.
 
     Raises:
         TrainingError: fewer than two games, or too many; a seed out of range.
     """
-    check_whole("games", games, 2, MOST_GAMES)  # one has no interval
+    check_whole("games", games, 2, MOST)  # one game has no interval
     check_whole("seed", seed, 0, MOST_SEED)
-    # Not the streams of training.
+    # Streams of their own, apart from those of training.
     streams = np.random.SeedSequence([seed, 4]).generate_state(1 + len(play.lineup.coalitions)).tolist()
     base = _points(play, Lineup(((),), (profile,), (1.0,)), games, streams.pop(), network)
     on_progress(1)
@@ -85,13 +88,14 @@ def _points(play: Play, lineup: Lineup, games: int, seed: int, network: str | Pa
     return np.array([result.points for result in results]) / play.rules.years
 
 
+@quiet()
 def play_games(play: Play, network: str | Path, greedy: bool = True) -> list[GameResult]:
     """Play a sample in which a checkpoint's network has the learner's seats.
 
     Args:
-        greedy: it takes its most probable orders; else it draws.
+        greedy: it takes its most probable orders; otherwise it samples.
     """
-    runner = BatchedEnvRunner(config=make_config(Options(play, Path())), worker_index=0)
+    runner = BatchedEnvRunner(config=make_config(play, TrainConfig()), worker_index=0)
     given = checkpoint.load(network).network_for(runner.board, runner.rules)
     runner.network.load_state_dict(given.state_dict())
     runner.sample(explore=not greedy)

@@ -1,4 +1,4 @@
-"""Who plays which seat of the games that a runner plays."""
+"""Who plays which seat in the games of a runner."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from functools import cached_property
 import numpy as np
 
 from agents.specs import is_profile, read_profile
+from training.errors import TrainingError, check_number
+from welfare_env.errors import did_you_mean
 
 LEARNER, LEAGUE = "learner", "league"  # opponents by name: the network in training, and its past selves
 
@@ -18,19 +20,28 @@ class Lineup:
     """Seats that learn, and who plays the others.
 
     Attributes:
-        coalitions: the seats that learn, as power numbers; the games take them in turn.
-        opponents: specs, or profiles such as "4*dove + 3*hold" whose seats go round from game to game, or "learner" or
-            "league"; a game draws one for all its other seats.
-        shares: how often each opponent is drawn.
+        coalitions: the seats that learn, as power numbers; games take them in turn.
+        opponents: specs, profiles such as "4*dove + 3*hold" whose seats rotate from game to game, "learner" or
+            "league"; each game draws one for all its other seats.
+        shares: how often each opponent is drawn, relative to the others.
+
+    Raises:
+        TrainingError: a share below 0 or infinite, or none above 0.
     """
 
     coalitions: tuple[tuple[int, ...], ...]
     opponents: tuple[str, ...]
     shares: tuple[float, ...]
 
+    def __post_init__(self) -> None:
+        for opponent, share in zip(self.opponents, self.shares, strict=True):
+            check_number(f"the share of opponent {opponent!r:.80}", share, 0, 1e9)
+        if not any(self.shares):
+            raise TrainingError("opponents: give one of them a share above 0")
+
     @property
     def is_fixed(self) -> bool:
-        """Whether no opponent learns: then some player without chance does as well as any."""
+        """Whether no opponent learns: then some deterministic policy is a best response."""
         return not {LEARNER, LEAGUE} & set(self.players)
 
     @cached_property
@@ -74,3 +85,19 @@ class Lineup:
                 for shift in range(len(powers))
             ]
         )
+
+
+def read_coalitions(text: str, powers: tuple[str, ...]) -> tuple[tuple[int, ...], ...]:
+    """ "singles", or the names of powers with commas, as power numbers.
+
+    Raises:
+        TrainingError: an unknown power, one named twice, or all of them.
+    """
+    if text == "singles":
+        return tuple((number,) for number in range(len(powers)))
+    names = [name.strip().upper() for name in text.split(",")]
+    if sorted(set(names)) != sorted(names) or not set(names) < set(powers):
+        stranger = next((name for name in names if name not in powers), None)
+        hint = did_you_mean(stranger, ("singles", *powers) if len(names) == 1 else powers)
+        raise TrainingError(f"coalition {text!r:.80}{hint}: give singles, or some of {', '.join(powers)}, with commas")
+    return (tuple(powers.index(name) for name in names),)

@@ -1,243 +1,149 @@
-"""Command line: ``python -m training welfare | standard | best-response | modal | curves``."""
+"""Command line: ``welfare-env train`` or ``python -m training``. Options are the fields of `training.TrainConfig`."""
 
 from __future__ import annotations
 
 import json
 import shlex
 import sys
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Optional
+from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 from rich.table import Table
 
+from agents.command_options import with_options
 from agents.files import reason, shown
 from agents.progress import metered, plain_console
+from training.board.config import TrainConfig
+from training.board.seats import LEAGUE, LEARNER
 from training.cli.console import errors_told, training_shown
 from training.cli.modal import command as modal
+from training.cli.modal import train_shown as train_modal_shown
 from training.errors import TrainingError
-from welfare_env import Rules, load_board
-from welfare_env.errors import did_you_mean
+from training.modal.config import ModalConfig
+from training.runs import config_of
 
 if TYPE_CHECKING:
-    from training.board.ppo import Options, Progress
+    from training.board.ppo import Progress
     from training.board.seat_gains import Gain
 
 app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    help="Train players with PPO. A training that was interrupted goes on when the same command is given again. The "
-    "result is a folder FOLDER/checkpoint: the policy rl:FOLDER/checkpoint.",
+    help="Train players with PPO. The same command resumes a training that was interrupted; with more --iterations it "
+    "extends one that is finished. FOLDER/checkpoint is the last player (policy rl:FOLDER/checkpoint), FOLDER/best the "
+    "best by its held-out report.",
 )
 
-Out = Annotated[Path, typer.Option(help="Folder for checkpoint, state, log.jsonl and TensorBoard files.")]
-Seed = Annotated[int, typer.Option(min=0, help="One seed, one result, bit for bit (for a fixed number of workers).")]
-Iterations = Annotated[int, typer.Option(min=1, help="Each plays a sample of games and learns from it.")]
-Games = Annotated[int, typer.Option(min=1, help="Games in a sample.")]
-Years = Annotated[int, typer.Option(min=1, help="Length of a game.")]
-Map = Annotated[str, typer.Option("--map", help="A map's name, a toy board (clique:4), or the path of a .map file.")]
-RewardText = Annotated[
-    str, typer.Option("--reward", help="own, score, social, or inequity:A,B (training.board.rewards).")
-]
-Width = Annotated[int, typer.Option(min=4, help="Numbers that stand for a province in the network.")]
-Layers = Annotated[int, typer.Option(min=1, help="Rounds of exchange between neighbouring provinces.")]
-Rate = Annotated[float, typer.Option("--lr", help="Step size at the beginning; falls to a tenth.")]
-Entropy = Annotated[float, typer.Option(help="Weight of the entropy at the beginning; falls to a tenth.")]
-Epochs = Annotated[int, typer.Option(min=1, help="Passes over a sample.")]
-Minibatch = Annotated[int, typer.Option(min=1, help="Decisions in a step of the optimiser.")]
-Imitate = Annotated[
-    Optional[str],  # noqa: UP045 (typer reads it)
-    typer.Option(help="Begin by imitating this policy, e.g. dumbbot.", show_default="no"),
-]
-ImitateGames = Annotated[int, typer.Option(min=1, help="Games of the policy that is imitated.")]
-Start = Annotated[
-    Optional[Path],  # noqa: UP045
-    typer.Option(help="Begin with the weights of this checkpoint.", show_default="no"),
-]
-Curriculum = Annotated[str, typer.Option(help="Years of earlier, shorter games: 2,5 trains a third each on 2, 5, all.")]
-SaveEvery = Annotated[int, typer.Option(min=1, help="Iterations between saves.")]
-Workers = Annotated[int, typer.Option(min=0, help="Ray processes that play; 0 plays here, without Ray.")]
-Address = Annotated[
-    Optional[str],  # noqa: UP045
-    typer.Option("--ray-address", help="A running Ray cluster: auto, or HOST:PORT.", show_default="none"),
-]
-Coalition = Annotated[str, typer.Option(help="FRANCE,RUSSIA for these seats; singles for each by itself.")]
-Press = Annotated[str, typer.Option(help="none, or tokens: players also learn what to say (welfare_env.game.press).")]
-Rounds = Annotated[int, typer.Option(min=1, help="Message rounds a phase, with --press tokens.")]
-Report = Annotated[int, typer.Option(min=2, help="Games for each gain that is reported.")]
+SELF_PLAY = TrainConfig(league_share=0.2)
+ATTACKER = TrainConfig(
+    variant="standard", against=("random", "dumbbot"), iterations=150, horizon=150, games=128, epochs=3
+)
+RESPONSE = TrainConfig(against=("prosocial",), iterations=150, horizon=150, games=128, epochs=3)
 
 
 @app.command("welfare")
-def welfare(
-    out: Out = Path("runs/welfare"),
-    seed: Seed = 0,
-    iterations: Iterations = 200,
-    games: Games = 32,
-    years: Years = 10,
-    map_name: Map = "standard",
-    reward: RewardText = "own",
-    league_share: Annotated[
-        float, typer.Option(min=0, max=1, help="Share of games in which one seat learns against past selves.")
-    ] = 0.2,
-    press: Press = "none",
-    message_rounds: Rounds = 1,
-    width: Width = 32,
-    layers: Layers = 2,
-    lr: Rate = 1e-3,
-    entropy: Entropy = 0.02,
-    epochs: Epochs = 2,
-    minibatch: Minibatch = 512,
-    imitate: Imitate = None,
-    imitate_games: ImitateGames = 200,
-    start: Start = None,
-    curriculum: Curriculum = "",
-    save_every: SaveEvery = 10,
-    workers: Workers = 0,
-    ray_address: Address = None,
-) -> None:
+@errors_told()
+@with_options
+def welfare(config: TrainConfig = SELF_PLAY) -> None:
     """Self-play in Welfare Diplomacy: one network in all seats, and a league of its past selves."""
-    shares = {"learner": 1 - league_share, "league": league_share}
-    _train(locals(), "welfare", "singles", {name: share for name, share in shares.items() if share}, league_every=10)
+    _train(config)
 
 
 @app.command("standard")
+@errors_told()
+@with_options
 def standard(
     against: Annotated[
-        Optional[list[str]],  # noqa: UP045
-        typer.Option(help="Who plays the other six seats; several take turns.", show_default="random, dumbbot"),
+        Optional[list[str]],  # noqa: UP045 (typer reads it)
+        typer.Option(
+            metavar="SPEC", help="Who plays the other seats; give it several times for one drawn in each game.",
+            show_default="random, dumbbot",
+        ),
     ] = None,
-    out: Out = Path("runs/standard"),
-    seed: Seed = 0,
-    iterations: Iterations = 150,
-    games: Games = 128,
-    years: Years = 10,
-    map_name: Map = "standard",
-    reward: RewardText = "own",
-    width: Width = 32,
-    layers: Layers = 2,
-    lr: Rate = 1e-3,
-    entropy: Entropy = 0.02,
-    epochs: Epochs = 3,
-    minibatch: Minibatch = 512,
-    imitate: Imitate = None,
-    imitate_games: ImitateGames = 200,
-    start: Start = None,
-    curriculum: Curriculum = "",
-    save_every: SaveEvery = 10,
-    workers: Workers = 0,
-    ray_address: Address = None,
-) -> None:
+    config: TrainConfig = ATTACKER,
+) -> None:  # fmt: skip
     """An attacker for standard Diplomacy without press: one seat learns, the exploiter's second half."""
-    opponents = dict.fromkeys(against or ["random", "dumbbot"], 1.0)
-    _train(locals(), "standard", "singles", opponents, league_every=10 if "league" in opponents else 0)
+    _train(replace(config, against=tuple(against or ATTACKER.against)))
 
 
 @app.command("best-response")
+@errors_told()
+@with_options
 def best_response(
-    against: Annotated[str, typer.Option(help="The profile: a policy for all seats of which some deviate.")],
-    coalition: Coalition = "singles",
-    out: Out = Path("runs/best-response"),
-    seed: Seed = 0,
-    iterations: Iterations = 150,
-    games: Games = 128,
-    years: Years = 10,
-    map_name: Map = "standard",
-    reward: RewardText = "own",
-    width: Width = 32,
-    layers: Layers = 2,
-    lr: Rate = 1e-3,
-    entropy: Entropy = 0.02,
-    epochs: Epochs = 3,
-    minibatch: Minibatch = 512,
-    imitate: Imitate = None,
-    imitate_games: ImitateGames = 200,
-    start: Start = None,
-    curriculum: Curriculum = "",
-    save_every: SaveEvery = 10,
-    workers: Workers = 0,
-    ray_address: Address = None,
-    report_games: Report = 100,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON in place of a table.")] = False,
+    against: Annotated[
+        str, typer.Option(metavar="PROFILE", help="The policy or profile in all seats, from which some deviate.")
+    ],
+    config: TrainConfig = RESPONSE,
+    report_games: Annotated[int, typer.Option(min=2, help="Games for each gain in the table.")] = 100,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """A best response in Welfare Diplomacy: seats that learn against a profile that does not.
 
     The gain over the profile, with its interval, is a lower bound on how exploitable the profile is.
     """
-    with errors_told():
-        if against in ("learner", "league"):
-            raise TrainingError(f"against {against!r}: give a policy that stays as it is")
-    options, path = _train(locals(), "welfare", coalition, {against: 1.0})
-    with errors_told("the training is finished and saved, the same command goes on with its gains"):
-        total = 1 + len(options.play.lineup.coalitions)
-        with metered("measuring", total, "samples of games") as meter:
-            gains = import_module("training.board.seat_gains").gains
-            found = gains(options.play, path, against, report_games, seed=seed, on_progress=meter.advance)
+    if against in (LEARNER, LEAGUE):
+        raise TrainingError(f"against {against!r}: give a policy that does not learn")
+    config = replace(config, against=(against,))
+    path = _train(config)
+    play = import_module("training.board.ppo").play_of(config)
+    with (
+        errors_told("the training is finished and saved; the same command measures its gains"),
+        metered("measuring", 1 + len(play.lineup.coalitions), "samples of games") as meter,
+    ):
+        gains = import_module("training.board.seat_gains").gains
+        measured = gains(play, path, against, report_games, seed=config.seed, on_progress=meter.advance)
     if as_json:
-        print(json.dumps([gain.to_dict() for gain in found], indent=2))
+        print(json.dumps([gain.to_dict() for gain in measured], indent=2))
     else:
-        plain_console().print(gain_table(found, against))
+        plain_console().print(gain_table(measured, against))
 
 
-def gain_table(found: list[Gain], profile: str) -> Table:
+def gain_table(gains: list[Gain], profile: str) -> Table:
     """Gains as a table."""
     title = f"Gain by leaving {profile}, most probable orders: points a year of the least member, 95% interval"
     table = Table(title=title)
     for name in ("coalition", "gain", "interval", "points", f"as {profile}", "games"):
         table.add_column(name, justify="left" if name == "coalition" else "right")
-    for gain in found:
+    for gain in gains:
         cells = (f"{gain.value:.2f}", f"[{gain.low:.2f}, {gain.high:.2f}]", f"{gain.points:.2f}")
         table.add_row(", ".join(gain.coalition), *cells, f"{gain.profile_points:.2f}", str(gain.games))
     return table
 
 
-def _train(
-    given: dict, variant: str, coalition: str, opponents: dict[str, float], league_every: int = 0
-) -> tuple[Options, Path]:
-    """Read the options of a command, train, and say where the result is."""
-    with errors_told():
-        options = _options(given, variant, coalition, opponents, league_every)
-        with training_shown(options.iterations, _line, options.folder) as show:
-            path = import_module("training.board.ppo").train(options, show.iteration, show.warm_start)
-    usual, other = ("takes its most probable orders", "no") if options.play.lineup.is_fixed else ("draws", "yes")
-    told = f"checkpoint: {path}  (policy rl:{path}, which {usual}; else rl:{path},greedy={other})"
-    plain_console(stderr=True).print(told, soft_wrap=True)
-    return options, path
+@app.command("resume")
+@errors_told()
+def resume(
+    folder: Annotated[Path, typer.Argument(help="The folder of a training.")],
+    iterations: Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option(help="In all; a larger number extends it.", show_default="as many as it was given"),
+    ] = None,
+) -> None:
+    """Resume or extend a training from its folder alone, with the options that it was started with."""
+    config = config_of(folder, iterations)
+    if isinstance(config, ModalConfig):
+        print(f"policy: {train_modal_shown(config).spec}")
+    else:
+        _train(config)
 
 
-def _options(given: dict, variant: str, coalition: str, opponents: dict[str, float], league_every: int) -> Options:
-    from agents.rl.network import Size
-    from training.board.ppo import Options
-    from training.board.rewards import Reward
-    from training.board.runner import Play
-    from training.board.seats import Lineup
-
-    powers = load_board(given["map_name"]).powers
-    try:
-        size = Size(given["width"], given["layers"])
-    except ValueError as error:
-        raise TrainingError(str(error)) from error
-    play = Play(
-        map_name=given["map_name"],
-        rules=Rules(variant=variant, years=given["years"], **_press(given)),
-        lineup=Lineup(read_coalitions(coalition, powers), tuple(opponents), tuple(opponents.values())),
-        size=size,
-        reward=Reward.parse(given["reward"]),
-        num_games=given["games"],
-        seed=given["seed"],
-    )
-    names = ("iterations", "lr", "entropy", "epochs", "minibatch", "imitate", "imitate_games", "start", "save_every")
-    return Options(
-        play,
-        folder=given["out"],
-        **{name: given[name] for name in names},
-        curriculum=read_years(given["curriculum"], given["years"]),
-        workers=given["workers"],
-        ray_address=given["ray_address"],
-        league_every=league_every,
-        origin={"command": shlex.join([*_program(), *sys.argv[1:]])},
-    )
+def _train(config: TrainConfig) -> Path:
+    """Train with a progress bar, and print where the result is. Returns the folder of the last checkpoint."""
+    is_fixed = config.lineup.is_fixed
+    with training_shown(config.iterations, _line, config.place) as show:
+        train = import_module("training.board.ppo").train
+        origin = {"command": shlex.join([*_program(), *sys.argv[1:]])}
+        path: Path = train(config, show.iteration, show.warm_start, origin)
+    usual, other = ("takes its most probable orders", "no") if is_fixed else ("samples its orders", "yes")
+    console = plain_console(stderr=True)
+    console.print(f"checkpoint: rl:{path}  (it {usual}; else rl:{path},greedy={other})", soft_wrap=True)
+    if (best := path.with_name("best")).exists():
+        console.print(f"best by its held-out report: rl:{best}", soft_wrap=True)
+    return path
 
 
 def _program() -> list[str]:
@@ -245,51 +151,16 @@ def _program() -> list[str]:
     return ["welfare-env"] if sys.argv[1:2] == ["train"] else ["python", "-m", "training"]
 
 
-def _press(given: dict) -> dict[str, Any]:
-    """The rules of press in the options of a command."""
-    press = given.get("press", "none")
-    if press not in ("none", "tokens"):
-        raise TrainingError(f"press {press!r}{did_you_mean(press, ('none', 'tokens'))}: give none or tokens")
-    return {"press": None} if press == "none" else {"press": press, "message_rounds": given["message_rounds"]}
-
-
-def read_coalitions(text: str, powers: tuple[str, ...]) -> tuple[tuple[int, ...], ...]:
-    """ "singles", or the names of powers with commas, as power numbers.
-
-    Raises:
-        TrainingError: an unknown power, one named twice, or all of them.
-    """
-    if text == "singles":
-        return tuple((number,) for number in range(len(powers)))
-    names = [name.strip().upper() for name in text.split(",")]
-    if sorted(set(names)) != sorted(names) or not set(names) < set(powers):
-        stranger = next((name for name in names if name not in powers), None)
-        hint = did_you_mean(stranger, ("singles", *powers) if len(names) == 1 else powers)
-        raise TrainingError(f"coalition {text!r:.80}{hint}: give singles, or some of {', '.join(powers)}, with commas")
-    return (tuple(powers.index(name) for name in names),)
-
-
-def read_years(text: str, longest: int) -> tuple[int, ...]:
-    """The curriculum's years.
-
-    Raises:
-        TrainingError: no whole numbers from 1, or longer than the games themselves.
-    """
-    parts = [part.strip() for part in text.split(",")] if text else []
-    if not all(part.isdecimal() and len(part) <= 4 and 1 <= int(part) <= longest for part in parts):
-        raise TrainingError(f"curriculum {text!r:.80}: give whole numbers from 1 to {longest}, with commas")
-    return tuple(map(int, parts))
-
-
-def _line(told: Progress) -> str:
+def _line(progress: Progress) -> str:
     """What the bar says of an iteration."""
-    return f"return {told.logged['play/return']:6.2f}  entropy {told.logged['learn/entropy']:.2f}"
+    return f"return {progress.logged['play/return']:6.2f}  entropy {progress.logged['learn/entropy']:.2f}"
 
 
 app.command("modal")(modal)
 
 
 @app.command("curves")
+@errors_told()
 def curves(
     folders: Annotated[list[Path], typer.Argument(help="Folders of trainings that differ in their seed.")],
     metric: Annotated[
@@ -300,14 +171,13 @@ def curves(
         Optional[list[float]],  # noqa: UP045
         typer.Option(help="A dashed line at this value in the first panel.", show_default="none"),
     ] = None,
-    title: Annotated[str, typer.Option(help="Above the picture.")] = "",
+    title: Annotated[str, typer.Option(help="Title of the plot.")] = "",
     out: Annotated[Path, typer.Option(help="A .png, .svg or .pdf file.")] = Path("curves.png"),
 ) -> None:
-    """Draw learning curves, with bands over seeds."""
-    with errors_told():
-        figure = import_module("training.cli.curves").draw(folders, metric or ["play/return"], title, level or [])
-        try:
-            figure.savefig(out, dpi=130)
-        except (OSError, ValueError) as error:  # ValueError: of an ending that is no kind of picture
-            raise TrainingError(f"{shown(out)}: the picture cannot be written: {reason(error)}") from error
+    """Plot learning curves, with bands over seeds."""
+    figure = import_module("training.cli.curves").draw(folders, metric or ["play/return"], title, level or [])
+    try:
+        figure.savefig(out, dpi=130)
+    except (OSError, ValueError) as error:  # ValueError: an unknown file format
+        raise TrainingError(f"{shown(out)}: the plot cannot be written: {reason(error)}") from error
     print(out)

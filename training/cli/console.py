@@ -1,8 +1,7 @@
-"""What all commands of training show: how far they are, errors in one line, and how to go on after an interruption."""
+"""What all commands of training show: progress, errors in one line, and how to resume after an interruption."""
 
 from __future__ import annotations
 
-import logging
 import os
 import signal
 import sys
@@ -13,17 +12,16 @@ from typing import Any
 
 import typer
 
-from agents.files import parse_json
 from agents.progress import Meter, metered, print_error
 from agents.progress import errors_told as own_errors_told
+from training.files import saved_iterations
 
 EXTRAS = {"torch": "rl", "ray": "rl", "safetensors": "rl", "tensorboardX": "rl", "matplotlib": "plot"}
-STATE = "state.safetensors"  # of training.run_folder, which loads torch
-PATIENCE = "interrupted: ends as soon as all is saved; once more ends it at once\n"
+PATIENCE = "interrupted: stopping at the next safe point; interrupt again to stop at once\n"
 
 
 class Shown:
-    """Hears of a training: moves its bar, and ends it after Ctrl-C."""
+    """The callbacks of a training: they move its progress bar, and stop it after Ctrl-C."""
 
     def __init__(self, meter: Meter, iterations: int, line: Callable[[Any], str]) -> None:
         self._meter, self._iterations, self._line = meter, iterations, line
@@ -37,7 +35,7 @@ class Shown:
         os.write(2, PATIENCE.encode())  # print is not for signal handlers
 
     def warm_start(self, stage: str, unit: str, done: int, total: int) -> None:
-        """So much is done of what comes before the first iteration.
+        """A step of what comes before the first iteration is done.
 
         Raises:
             KeyboardInterrupt: after Ctrl-C.
@@ -47,7 +45,7 @@ class Shown:
         self._check()
 
     def iteration(self, finished: Any) -> None:
-        """An iteration is over: one with a number `iteration`.
+        """An iteration is done; `finished` has its number, `iteration`.
 
         Raises:
             KeyboardInterrupt: after Ctrl-C.
@@ -68,9 +66,9 @@ class Shown:
 
 @contextmanager
 def training_shown(iterations: int, line: Callable[[Any], str], folder: Path) -> Iterator[Shown]:
-    """A bar or lines on stderr that say of each iteration what `line` makes of it.
+    """Shows progress on stderr: a bar, or a line now and then; `line` describes the last iteration.
 
-    Ctrl-C ends the training after the iteration at hand, saved; a second one ends it at once. What is said then is what
+    The first Ctrl-C saves after the current iteration and stops, a second one stops at once. The last line says what
     the folder holds.
     """
     with metered("learning", iterations, "iterations") as meter:
@@ -86,28 +84,17 @@ def training_shown(iterations: int, line: Callable[[Any], str], folder: Path) ->
 
 
 def _kept(folder: Path) -> str:
-    """What the same command begins with."""
+    """What is saved, and what the same command does then."""
     done = saved_iterations(folder)
     if done is None:
-        return "nothing is saved yet, the same command begins anew"
+        return "nothing is saved yet, the same command starts again"
     saved = f"saved after iteration {done}" if done else "saved before its first iteration"
-    return f"the training is {saved}, the same command goes on from there"
-
-
-def saved_iterations(folder: Path) -> int | None:
-    """How many iterations the state in a folder has seen; None where there is none. Needs no torch."""
-    try:
-        with (folder / STATE).open("rb") as file:
-            header = parse_json(file.read(int.from_bytes(file.read(8), "little")))
-        return int(header["__metadata__"]["iteration"])
-    except (OSError, OverflowError, MemoryError, ValueError, KeyError, TypeError):
-        return None
+    return f"the training is {saved}, the same command resumes it"
 
 
 @contextmanager
-def errors_told(kept: str = "the same command begins anew") -> Iterator[None]:
-    """As `agents.progress.errors_told`; and which extra is missing."""
-    logging.getLogger("ray._common.deprecation").setLevel(logging.ERROR)  # Ray's use of Ray: nothing for its users
+def errors_told(kept: str = "the same command starts again") -> Iterator[None]:
+    """As `agents.progress.errors_told`; also says which extra is missing."""
     with own_errors_told(kept):
         try:
             yield

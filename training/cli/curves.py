@@ -1,4 +1,4 @@
-"""Pictures of trainings: what was logged, iteration by iteration, with bands over seeds."""
+"""Learning curves: plots of logged metrics over iterations, with bands over seeds."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ import numpy as np
 
 from agents.files import parse_json, read_file, reason, shown
 from training.errors import TrainingError
+from training.files import LOG
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-LOG = "log.jsonl"
 
 
 def read(folder: Path, metric: str) -> np.ndarray:
@@ -43,10 +42,10 @@ def _number(value: object) -> float:
 
 
 def draw(folders: Sequence[Path], metrics: Sequence[str], title: str = "", levels: Sequence[float] = ()) -> Figure:
-    """One panel a metric: the mean over trainings that differ in their seed, and a band from the least to the most.
+    """One panel per metric: the mean over trainings that differ in their seed, and a band from minimum to maximum.
 
     Args:
-        levels: values to draw as dashed lines in the first panel, such as what another policy reaches.
+        levels: values to draw as dashed lines in the first panel, such as another policy's return.
 
     Raises:
         TrainingError: as `read`.
@@ -61,7 +60,8 @@ def draw(folders: Sequence[Path], metrics: Sequence[str], title: str = "", level
         runs = [read(folder, metric) for folder in folders]
         length = min(map(len, runs))
         table = np.array([run[:length] for run in runs])
-        steps = np.arange(1, length + 1)
+        logged = ~np.isnan(table).all(axis=0)  # held-out reports are not logged in every iteration
+        steps, table = np.flatnonzero(logged) + 1, table[:, logged]
         panel.plot(steps, np.nanmean(table, axis=0), color="#20639b", linewidth=1.6)
         if len(runs) > 1:
             panel.fill_between(steps, np.nanmin(table, axis=0), np.nanmax(table, axis=0), color="#20639b", alpha=0.22)

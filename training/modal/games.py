@@ -1,7 +1,7 @@
-"""Many games of modal_env at once: one forward pass for all players that learn, whoever they play against.
+"""Many games of modal_env at once, with one forward pass for all learning players.
 
-The rules are those of `modal_env.envs.rounds`, which the environments play, too: a learner sees what a player of
-`modal_env.make` sees. Games have one round and two players.
+The rules are those of `modal_env.envs.rounds`, as in the environments: a learner sees what a player of `modal_env.make`
+sees. Games have one round and two players.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ Seat = tuple[Contest, int]
 
 @dataclass(frozen=True)
 class Played:
-    """What learning players did in some games: N actions of E turns, one turn a player and game.
+    """The decisions of learning players in some games: N actions in E turns, one turn per player and game.
 
     Attributes:
         observations: int32 [N, 3, 2 + width], with `masks`: int8 [N, actions].
         actions: int64 [N].
-        logits: float32 [N, actions] of the policy that chose, closed actions masked; `logps`: [N] of what it chose.
-        values: float32 [N] what the player expected to be paid.
-        turns: int64 [N] whose action it was, from 0 to E - 1.
-        payoffs: float32 [E] what each turn was paid.
-        programs: [E] what each turn wrote.
+        logits: float32 [N, actions] of the policy, masked; `logps`: float32 [N], of the chosen actions.
+        values: float32 [N], the expected payoffs.
+        turns: int64 [N], the turn of each action, from 0 to E - 1.
+        payoffs: float32 [E], the payoff of each turn.
+        programs: [E], the program that each turn wrote.
     """
 
     observations: NDArray[np.int32]
@@ -56,19 +56,19 @@ class Played:
 
     @property
     def returns(self) -> Floats:
-        """float32 [N] what the turn of each action was paid."""
+        """float32 [N], the payoff of each action's turn."""
         return self.payoffs[self.turns]
 
 
 class Opponent:
-    """Who sits in the other seat: a program, a mix or a best reply.
+    """The player in the other seat: a program, a mix or a best reply.
 
     Args:
         spec: "program:FairBot", "mix:FairBot=1/2,CooperateBot=1/2", "best-reply:to=(program:FairBot)".
-        setting: where it plays.
+        setting: what is played.
 
     Attributes:
-        shares: the mix that it draws its programs from.
+        shares: the mix from which it draws its programs.
 
     Raises:
         UnknownAgentError: no such policy.
@@ -86,7 +86,7 @@ class Opponent:
         self._turns = {program: reduce(mode.take, mode.actions(program), Turn()) for program, _ in self.shares}
 
     def turn(self, seed: int) -> Turn:
-        """The whole turn by which it chooses its program in one game."""
+        """The complete turn that writes its program in one game."""
         self._policy.reset(self._setting.names[OTHER], seed)
         return self._turns[self._policy.program(self._setting)]
 
@@ -99,7 +99,7 @@ def shares_of(policy: ProgramPolicy, setting: modal_env.Setting) -> tuple[Share,
 
 
 def play(network: nn.Module, contests: list[Contest], opponent: Opponent | None, rng: np.random.Generator) -> Played:
-    """One game in each contest, the network in one seat against an opponent, or in both seats if there is none."""
+    """Play one game in each contest: the network in one seat against an opponent, or in both if there is none."""
     for contest, seed in zip(contests, rng.integers(2**62, size=len(contests)).tolist(), strict=True):
         contest.begin(seed)
         if opponent:
@@ -116,14 +116,14 @@ def play(network: nn.Module, contests: list[Contest], opponent: Opponent | None,
 def programs_of(
     network: nn.Module, setting: modal_env.Setting, count: int, rng: np.random.Generator
 ) -> list[modal_env.Agent]:
-    """Programs that a policy chooses, drawn `count` times."""
+    """Sample `count` programs from a policy."""
     contests = [Contest(setting) for _ in range(count)]
     _write(network, [(contest, LEARNER) for contest in contests], rng)
     return [turn.program for contest in contests if (turn := contest.turns[LEARNER]).program]
 
 
 def _write(network: nn.Module, seats: Sequence[Seat], rng: np.random.Generator) -> dict[str, NDArray[Any]]:
-    """All write their next tokens together, until the last has come to its end: columns of `Played`."""
+    """All seats write their next tokens together until every program is complete: columns of `Played`."""
     steps = []
     writing = list(range(len(seats)))
     while writing:
@@ -133,7 +133,7 @@ def _write(network: nn.Module, seats: Sequence[Seat], rng: np.random.Generator) 
 
 
 def _act(network: nn.Module, seats: Sequence[Seat], rng: np.random.Generator) -> dict[str, NDArray[Any]]:
-    """The next action of each of these players, drawn from the policy and carried out."""
+    """Sample the next action of each of these players from the policy, and take it."""
     seen = [contest.observe(seat) for contest, seat in seats]
     observations = np.stack([one["observation"] for one in seen])
     masks = np.stack([one["action_mask"] for one in seen])
@@ -141,7 +141,7 @@ def _act(network: nn.Module, seats: Sequence[Seat], rng: np.random.Generator) ->
         logits, values = network(torch.from_numpy(observations))
         logits = masked(logits, torch.from_numpy(masks))
         logps = logits.log_softmax(-1).numpy()
-    actions = (logps + rng.gumbel(size=logps.shape)).argmax(-1)  # Gumbel's way to draw from a softmax
+    actions = (logps + rng.gumbel(size=logps.shape)).argmax(-1)  # the Gumbel-max trick
     for (contest, seat), action in zip(seats, actions.tolist(), strict=True):
         contest.take({seat: action})
     return {

@@ -1,17 +1,14 @@
 """PPO on RLlib's Learner for players of modal_env, without Ray: one process, no daemon.
 
-A game has one round, so what a turn was worth is known for certain when it is over: every action of it is credited
-with the payoff less what the value network expected (generalised advantage estimation with gamma = lambda = 1; Schulman
-et al. 2016, arXiv:1506.02438). So the Learner is given finished batches, not episodes. RLlib's connectors would append
-a step to every episode, which counts in the mean and the deviation of the advantages (half of all steps, where a turn
-is one action), and double the time of an update.
+A game has one round, so the advantage of every action is the payoff of its turn minus the expected value (generalised
+advantage estimation with gamma = lambda = 1; Schulman et al. 2016, arXiv:1506.02438). The Learner gets finished batches
+instead of episodes: RLlib's connectors would append a step to every episode, which would distort the mean and deviation
+of the advantages (half of all steps, if a turn is one action) and double the time of an update.
 """
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -31,14 +28,15 @@ import modal_env
 from modal_env.envs.rounds import Contest
 from training.modal.games import Played
 from training.modal.networks import make_network, masked
+from training.rllib import quiet
 
 METRICS = {"entropy": "entropy", "policy_loss": "policy_loss", "vf_loss": "value_loss", "vf_explained_var": "explained"}
-MAX_GRADIENT = 1.0  # length of the gradient, beyond which it is cut
-FLAT = 1e-4  # advantages that differ by less than this are not blown up
+MAX_GRADIENT = 1.0  # norm to which gradients are clipped
+FLAT = 1e-4  # smaller deviations of advantages are not scaled up to 1
 
 
 class ProgramModule(TorchRLModule, ValueFunctionAPI):
-    """A network of `training.modal.networks` as RLlib wants it."""
+    """A network of `training.modal.networks` as an RLModule."""
 
     def setup(self) -> None:
         given: Any = self.model_config
@@ -55,7 +53,7 @@ class ProgramModule(TorchRLModule, ValueFunctionAPI):
 
 
 def make_learner(setting: modal_env.Setting, *, seed: int, lr: float, entropy: float, clip: float) -> Learner:
-    """A PPO Learner whose network has weights drawn with a seed. torch's own generator is left as it was."""
+    """A PPO Learner whose weights are initialised from a seed. torch's global generator is left as it was."""
     contest = Contest(setting)
     config = (
         PPOConfig()
@@ -63,35 +61,35 @@ def make_learner(setting: modal_env.Setting, *, seed: int, lr: float, entropy: f
         .rl_module(rl_module_spec=RLModuleSpec(module_class=ProgramModule, model_config={"setting": setting}))
         .training(lr=lr, entropy_coeff=entropy, clip_param=clip, grad_clip=MAX_GRADIENT, use_kl_loss=False)
     )
-    with torch.random.fork_rng(devices=[]), _quiet():
+    with torch.random.fork_rng(devices=[]), quiet():
         torch.manual_seed(seed)
         return config.build_learner()
 
 
 def network_of(learner: Learner) -> nn.Module:
-    """The plain network that a Learner trains."""
+    """The network of a Learner."""
     module: Any = learner.module[DEFAULT_MODULE_ID].unwrapped()
     return module.network
 
 
 def optimiser_of(learner: Learner) -> torch.optim.Optimizer:
-    """What changes its weights."""
+    """The optimiser of a Learner."""
     return learner.get_optimizer(module_id=DEFAULT_MODULE_ID)
 
 
 def update(learner: Learner, played: Played, epochs: int) -> dict[str, float]:
-    """Improve the policy by what was played. Every epoch takes the batch as a whole, so nothing is shuffled.
+    """Update the policy. Every epoch is one full batch, so nothing is shuffled.
 
     Returns:
-        RLlib's figures of the last epoch: entropy (of an action, in nats), policy_loss, value_loss, and explained (the
-        share of the payoffs' variance that the expected values account for).
+        RLlib's metrics of the last epoch: entropy (of an action, in nats), policy_loss, value_loss, and explained (the
+        explained variance of the payoffs).
     """
-    told = learner.update(batch=_batch(played), num_epochs=epochs)[DEFAULT_MODULE_ID]
-    return {f"learn/{name}": float(told[key].peek()) for key, name in METRICS.items()}
+    metrics = learner.update(batch=_batch(played), num_epochs=epochs)[DEFAULT_MODULE_ID]
+    return {f"learn/{name}": float(metrics[key].peek()) for key, name in METRICS.items()}
 
 
 def _batch(played: Played) -> MultiAgentBatch:
-    """What the Learner takes: all actions of all games, with their advantages, which have mean 0 and deviation 1."""
+    """The Learner's batch: all actions of all games, with advantages of mean 0 and deviation 1."""
     advantages = played.returns - played.values
     advantages = (advantages - advantages.mean()) / max(FLAT, advantages.std())
     rows = {
@@ -111,15 +109,3 @@ def _batch(played: Played) -> MultiAgentBatch:
 
 def _tensors(arrays: Mapping[str, np.ndarray]) -> dict[str, Tensor]:
     return {name: torch.from_numpy(array) for name, array in arrays.items()}
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """RLlib warns of a deprecated call that it makes itself in every RLModule."""
-    logger = logging.getLogger("ray._common.deprecation")
-    level = logger.level
-    logger.setLevel(logging.ERROR)
-    try:
-        yield
-    finally:
-        logger.setLevel(level)

@@ -1,4 +1,4 @@
-"""Mixes of programs: how well they are paid, exactly, and how they are written."""
+"""Mixes of programs: their exact payoffs, and their specs."""
 
 from __future__ import annotations
 
@@ -22,28 +22,30 @@ Floats = NDArray[np.float64]
 
 
 class Judge:
-    """Says how well a policy plays, from what it has played and, in a library, exactly.
+    """Metrics of a policy, from its games and, in library mode, exact ones.
 
     Args:
         setting: what is played.
-        met: the mix of the opponent; None where the policy plays itself.
+        met: the mix of the opponent; None in self-play.
     """
 
     def __init__(self, setting: modal_env.Setting, met: tuple[Share, ...] | None) -> None:
         self.setting, self.met = setting, met
         others = setting.agents if met is None else [other for other, _ in met]
         self._chances = None if met is None else np.array([float(share) for _, share in met])
-        # [programs, others] what each is paid against each
+        # [programs, others], the payoff of each against each
         self._paid = np.array([[_paid(mine, other, setting) for other in others] for mine in setting.agents])
 
     def describe(self, played: Played) -> dict[str, float]:
         """What is logged of an iteration's games; docs/training-modal.md explains it."""
-        told = {
+        metrics = {
             "play/payoff": float(played.payoffs.mean()),
             "play/commonest": commonest(played.programs)[1] / len(played.programs),
             "play/actions": len(played.actions) / len(played.programs),
         }
-        return told if self.setting.budget is not None else told | self._exact(softmax(played.logits[0].astype(float)))
+        if self.setting.budget is not None:
+            return metrics
+        return metrics | self._exact(softmax(played.logits[0].astype(float)))
 
     def _exact(self, shares: Floats) -> dict[str, float]:
         """Of a mix: [programs]."""
@@ -71,7 +73,7 @@ def spec_of(shares: Sequence[Share]) -> str:
 
 
 def name_of(agent: modal_env.Agent) -> str:
-    """By what `modal_env.envs.action_modes.find` finds an agent: its name in the library, or its formula."""
+    """An agent's name in the library, or its formula, as `modal_env.envs.action_modes.find` reads it."""
     return NAMES.get(agent, agent.text)
 
 
@@ -85,6 +87,6 @@ def rounded(programs: Sequence[modal_env.Agent], shares: Floats) -> tuple[Share,
 
 
 def softmax(logits: Floats) -> Floats:
-    """The chances that logits stand for: [programs]."""
+    """The probabilities of logits: [programs]."""
     powers = np.exp(logits - logits.max())
     return powers / powers.sum()

@@ -1,8 +1,8 @@
 """The networks that choose programs in modal_env: plain torch, without RLlib.
 
 Both take what a player of modal_env observes, ``int32 [B, 1 + players, 2 + width]``, see `modal_env.envs.aec`, and
-return ``(logits float32 [B, actions], values float32 [B])``: how much each action is liked, and what the player
-expects to be paid. Actions that the mask closes are closed by `masked`, not here.
+return ``(logits float32 [B, actions], values float32 [B])``: of the actions, and expected payoffs. The action mask is
+applied by `masked`, not here.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from torch import Tensor, nn
 import modal_env
 from modal_env.envs.tokens import Vocabulary
 
-CLOSED = -1e9  # the logit of an action that the mask closes: its probability is 0 exactly
-SPREAD = 1.0  # standard deviation of the first logits over programs: seeds begin in different places
+CLOSED = -1e9  # logit of a masked action: its probability is exactly 0
+SPREAD = 1.0  # standard deviation of the initial logits, so that seeds start in different places
 HIDDEN = 64
 
 
 class ChoiceNetwork(nn.Module):
-    """For actions="library". One round has but one situation, so a logit a program and one value are all there is."""
+    """For actions="library": one state, so one logit per program and one value."""
 
     def __init__(self, programs: int) -> None:
         super().__init__()
@@ -32,7 +32,7 @@ class ChoiceNetwork(nn.Module):
 
 
 class FormulaNetwork(nn.Module):
-    """For actions="tokens". Two small layers over the formula as it is written so far, each token one-hot at its place.
+    """For actions="tokens": two small layers over the one-hot tokens of the formula so far.
 
     Args:
         tokens: how many there are.
@@ -52,7 +52,7 @@ class FormulaNetwork(nn.Module):
 
 
 def _layers(inputs: int, outputs: int, gain: float) -> nn.Sequential:
-    """Orthogonal weights; a policy with a small gain at its end begins by writing open tokens uniformly."""
+    """Orthogonal weights. With a small gain in the last layer the initial policy is almost uniform."""
     first, second, last = nn.Linear(inputs, HIDDEN), nn.Linear(HIDDEN, HIDDEN), nn.Linear(HIDDEN, outputs)
     for layer, size in ((first, 2**0.5), (second, 2**0.5), (last, gain)):
         nn.init.orthogonal_(layer.weight, size)
@@ -61,12 +61,12 @@ def _layers(inputs: int, outputs: int, gain: float) -> nn.Sequential:
 
 
 def make_network(setting: modal_env.Setting) -> nn.Module:
-    """The network for what a setting asks of its players; weights by torch's generator."""
+    """The network for a setting, with weights from torch's generator."""
     if setting.budget is None:
         return ChoiceNetwork(len(setting.agents))
     return FormulaNetwork(len(Vocabulary(setting.agents)), setting.budget)
 
 
 def masked(logits: Tensor, mask: Tensor) -> Tensor:
-    """Logits in which closed actions have no chance. Both are [B, actions]."""
+    """Logits in which masked actions have probability 0. Both arguments are [B, actions]."""
     return torch.where(mask.bool(), logits, CLOSED)

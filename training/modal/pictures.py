@@ -1,6 +1,6 @@
-"""The pictures and figures of docs/training-modal.md: ``python -m training.modal.pictures``.
+"""The plots and figures of docs/training-modal.md: ``python -m training.modal.pictures``.
 
-Trainings are kept in runs/modal-pictures, so the command goes on where it was interrupted, and draws again at no cost.
+Trainings are kept in runs/modal-pictures, so an interrupted command resumes, and plots again without training.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.progress import track
 
 import modal_env
-from training.modal import ACTIONS, ModalOptions, ModalResult, train_modal
+from training.modal import ACTIONS, ModalConfig, ModalResult, train_modal
 from training.modal.mixes import name_of
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 OPPONENTS = ("CooperateBot", "FairBot", "PrudentBot")
-SELF_PLAY = {"default": ModalOptions(iterations=150), "entropy 0.5": ModalOptions(iterations=300, entropy=0.5, lr=0.01)}
+SELF_PLAY = {"default": ModalConfig(iterations=150), "entropy 0.5": ModalConfig(iterations=300, entropy=0.5, lr=0.01)}
 STDERR = Console(stderr=True)  # progress; figures go to stdout
 SHOWN = 3  # seeds of self-play in a picture
 COLOURS = {"CooperateBot": "#0072B2", "DefectBot": "#000000", "FairBot": "#009E73", "PrudentBot": "#D55E00"}
@@ -36,25 +36,25 @@ def main(
     runs: Annotated[Path, typer.Option(help="Where the trainings are kept.")] = Path("runs/modal-pictures"),
     to: Annotated[Path, typer.Option(help="Where the pictures go.")] = Path("docs/pictures"),
 ) -> None:
-    """Train, print what came of it, and draw."""
+    """Train, print the results, plot."""
     trained = {
         (actions, opponent): _against(actions, opponent, seeds, runs) for actions in ACTIONS for opponent in OPPONENTS
     }
     for (actions, opponent), results in trained.items():
         for seed, result in enumerate(results):
-            print(f"{actions:8} {opponent:12} seed {seed}  {_told(result)}")
+            print(f"{actions:8} {opponent:12} seed {seed}  {_text(result)}")
     curves(trained).savefig(to / "modal-training.png", dpi=100)
     played = {name: _self_play(name, self_seeds, runs) for name in SELF_PLAY}
     for name, results in played.items():
         for seed, result in enumerate(results):
-            print(f"self, {name:11} seed {seed:2}  {_told(result)}; {_told_average(result)}")
+            print(f"self, {name:11} seed {seed:2}  {_text(result)}; {_average_text(result)}")
     shares(played).savefig(to / "modal-self-play.png", dpi=100)
 
 
 def _against(actions: str, opponent: str, seeds: int, runs: Path) -> list[ModalResult]:
     folders = [runs / f"{actions}-{opponent}-{seed}" for seed in range(seeds)]
     return [
-        train_modal(ModalOptions(f"program:{opponent}", actions, seed=seed, folder=folder))
+        train_modal(ModalConfig(f"program:{opponent}", actions, seed=seed, folder=folder))
         for seed, folder in enumerate(track(folders, f"{actions}, {opponent}", console=STDERR))
     ]
 
@@ -67,21 +67,21 @@ def _self_play(name: str, seeds: int, runs: Path) -> list[ModalResult]:
     ]
 
 
-def _told(result: ModalResult) -> str:
-    """One line: the largest shares, the payoff and the gap."""
+def _text(result: ModalResult) -> str:
+    """The largest shares, the payoff and the gap, in one line."""
     largest = ", ".join(f"{name_of(agent)} {float(share):.3f}" for agent, share in result.shares[:3])
     return f"{largest}; paid {float(result.payoff):.4f}, gap {float(result.gap):+.4f}"
 
 
-def _told_average(result: ModalResult) -> str:
-    """The mean mix of the second half, and what the best reply to it gains."""
+def _average_text(result: ModalResult) -> str:
+    """The mean mix of the second half, with the gain of the best reply to it."""
     mean = result.average(len(result.history) // 2)
-    half = ModalResult(result.options, result.history, mean, None)
-    return f"second half: {_told(half)}"
+    half = ModalResult(result.config, result.history, mean, None)
+    return f"second half: {_text(half)}"
 
 
 def curves(trained: dict[tuple[str, str], list[ModalResult]]) -> Figure:
-    """What learners are paid over the games played: the mean over seeds, and a band from the least to the most."""
+    """Payoffs of learners over the games played: the mean over seeds, and a band from minimum to maximum."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(10, 5.4), layout="constrained")
@@ -90,7 +90,7 @@ def curves(trained: dict[tuple[str, str], list[ModalResult]]) -> Figure:
         for axes, opponent in zip(row, OPPONENTS, strict=True):
             results = trained[actions, opponent]
             paid = np.array([[one.logged["play/payoff"] for one in result.history] for result in results])
-            games = np.arange(1, paid.shape[1] + 1) * results[0].options.num_games
+            games = np.arange(1, paid.shape[1] + 1) * results[0].config.games
             best, most = results[0].best_reply
             axes.fill_between(games, paid.min(0), paid.max(0), color=COLOURS["CooperateBot"], alpha=0.25, linewidth=0)
             axes.plot(games, paid.mean(0), color=COLOURS["CooperateBot"])
@@ -102,7 +102,9 @@ def curves(trained: dict[tuple[str, str], list[ModalResult]]) -> Figure:
         axes.set_xlabel("games")
     for axes in grid[:, 0]:
         axes.set_ylabel("payoff, cost deducted")
-    figure.suptitle(f"PPO in modal combat, epsilon 1/10; bands from least to most of {len(results)} seeds", fontsize=11)
+    figure.suptitle(
+        f"PPO in modal combat, epsilon 1/10; bands from minimum to maximum of {len(results)} seeds", fontsize=11
+    )
     return figure
 
 

@@ -10,7 +10,7 @@ import shutil
 import sqlite3
 import tempfile
 import zlib
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -31,10 +31,12 @@ from evaluation.play import games
 from evaluation.play.answer_sources import replies_digest
 from evaluation.play.store import specification_key
 from evaluation.play.stored_games import conditions, saved_games, told
+from training.board.config import TrainConfig, read_years
 from training.board.rewards import Reward
-from training.cli.commands import read_coalitions, read_years
-from training.cli.console import saved_iterations
+from training.board.seats import read_coalitions
 from training.cli.curves import read as read_curve
+from training.files import STATE, saved_iterations
+from training.runs import config_of
 from welfare_env import Rules, WelfareEnvError, load_board
 
 RULES = Rules(years=1, press=None)
@@ -270,7 +272,7 @@ def _state() -> bytes:
     folder = _folder() / "whole-state"
     folder.mkdir()
     state.save(folder, network, torch.optim.Adam(network.parameters()), 4, json.dumps({"seed": 0}))
-    return (folder / state.STATE).read_bytes()
+    return (folder / STATE).read_bytes()
 
 
 def _state_damage(rng: np.random.Generator) -> Damage:
@@ -287,7 +289,7 @@ def _open_state(damage: Damage) -> None:
     after = _damaged(content, damage)
     folder = _folder() / "state"
     folder.mkdir(exist_ok=True)
-    (folder / state.STATE).write_bytes(after)
+    (folder / STATE).write_bytes(after)
     saved_iterations(folder)
     network = torch.nn.Linear(3, 2)
     before = network.weight.tolist()
@@ -317,6 +319,18 @@ def _open_log(text: str) -> None:
         read_curve(folder, "gain")
     finally:
         state.read_log(folder, 3)
+
+
+def _config_text(rng: np.random.Generator) -> str:
+    text = json.dumps({"kind": "board", **TrainConfig(map_name="clique:3").to_dict()})
+    return mangled(rng, text, 5) if rng.random() < 0.9 else "[" * 10**5
+
+
+def _open_config(text: str) -> None:
+    folder = _folder() / "config"
+    folder.mkdir(exist_ok=True)
+    (folder / "config.json").write_bytes(text.encode("utf-8", "surrogatepass"))
+    config_of(folder)
 
 
 # Paths
@@ -519,31 +533,22 @@ def _estimate(given: tuple[Any, Any]) -> None:
     exploitability_estimate({"A": [1.0, 2.0]}, {("A",): {"A": values}}, rng)
 
 
-OPTIONS = (
-    "iterations", "lr", "entropy", "clip", "gamma", "lambda_", "epochs", "minibatch", "save_every", "league_every",
-    "league_size", "workers", "imitate_games",
-)  # fmt: skip
-PLAY = ("num_games", "seed", "width", "layers", "share")
+CONFIG = tuple(field.name for field in fields(TrainConfig))
 
 
 def _option(rng: np.random.Generator) -> tuple[str, Any]:
-    import training.board.ppo  # noqa: F401 (it takes its time)
-
     numbers = (10**5000, -(10**5000), 10**30, -1, 0, 1, 0.5, float("nan"), float("inf"))
-    return pick(rng, (*OPTIONS, *PLAY)), numbers[int(rng.integers(len(numbers)))] if rng.random() < 0.5 else junk(rng)
+    return pick(rng, CONFIG), numbers[int(rng.integers(len(numbers)))] if rng.random() < 0.5 else junk(rng)
 
 
 def _check_option(given: tuple[str, Any]) -> None:
-    from agents.rl.network import Size
-    from training.board.ppo import Options, check
-    from training.board.runner import Play
-    from training.board.seats import Lineup
-
     name, value = given
-    size = Size(**({name: value} if name in ("width", "layers") else {}))
-    lineup = Lineup(((0,),), ("hold",), (value if name == "share" else 1.0,))
-    play = Play("clique:3", RULES, lineup, size, **({name: value} if name in ("num_games", "seed") else {}))
-    check(Options(play, Path(), **({name: value} if name in OPTIONS else {})))
+    values: dict[str, Any] = {"map_name": "clique:3", name: value}
+    config = TrainConfig(**values)
+    json.dumps(config.to_dict())
+    config.place.name.encode("utf-8", "surrogatepass")
+    if name != "map_name":
+        _ = config.lineup
 
 
 REFUSALS = (WelfareEnvError,)
@@ -552,6 +557,7 @@ DOORS = [
     Door("a damaged cache of replies", _damage, _open_cache, REFUSALS, 8_000),
     Door("a damaged checkpoint", _checkpoint_damage, _open_checkpoint, REFUSALS, 6_000),
     Door("a damaged state of a training", _state_damage, _open_state, REFUSALS, 4_000),
+    Door("a damaged config of a training", _config_text, _open_config, REFUSALS, 3_000),
     Door("a damaged log of a training", _log, _open_log, REFUSALS, 3_000),
     Door("paths of stores and checkpoints", _path, _open_path, REFUSALS, 600),
     Door("evaluation.self_play", lambda rng: _odd(rng, SELF_PLAY, TEXTS), _self_play, (WelfareEnvError, _Plays), 8_000),

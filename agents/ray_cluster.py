@@ -1,0 +1,52 @@
+"""Connecting to a Ray cluster."""
+
+from __future__ import annotations
+
+import os
+import socket
+from typing import Any
+
+PATIENCE = 10.0  # seconds for a cluster to answer
+
+
+def connect(address: str | None, error: type[Exception], **options: Any) -> Any:
+    """Connect to a cluster with ``ray.init``.
+
+    Args:
+        address: "auto" or "HOST:PORT" of a running one; "local" or None start one on this machine.
+        error: what to raise.
+        options: of ``ray.init``.
+
+    Returns:
+        The module `ray`.
+
+    Raises:
+        error: Ray is not installed, or the cluster does not answer.
+    """
+    try:
+        import ray
+    except ImportError as missing:
+        raise error("Ray is not installed: in the clone, pip install -e '.[rl]'") from missing
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    try:
+        _check_answers(address or "")
+        ray.init(address=address, log_to_driver=False, **options)
+    except (ConnectionError, ValueError, RuntimeError, OSError) as fault:
+        raise error(f"ray_address={address!r:.200}: cannot be used: {first_line(fault)}") from fault
+    return ray
+
+
+def first_line(error: Exception) -> str:
+    """The first line of an error's message; its class where it has none."""
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)
+
+
+def _check_answers(address: str) -> None:
+    """Whether somebody listens at HOST:PORT; Ray itself would try for minutes.
+
+    Raises:
+        OSError, ValueError: nobody does, or there is no such port.
+    """
+    host, mark, port = address.removeprefix("ray://").rpartition(":")
+    if mark:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=PATIENCE).close()

@@ -1,0 +1,265 @@
+"""One seat of Welfare Diplomacy as a `gymnasium.Env`; policies play the others.
+
+Creation
+    ``import welfare_env`` registers it, then ``gymnasium.make("WelfareDiplomacySeat-v0", seat="FRANCE",
+    others="dove")``; or ``gymnasium.make("welfare_env:WelfareDiplomacySeat-v0", ...)``, which imports it.
+
+Steps
+    One step per phase in which the seat has something to order. Phases between are played without it; their rewards
+    are added. No press.
+
+Actions
+    ``MultiDiscrete``, one choice per province: 0 is no order, k the k-th order in the vocabulary for a unit or a build
+    in that province (`SeatEnv.order_text`). So a choice means the same in every position. The action mask, int8 [sum of
+    choices], the choices of all provinces one after the other, is ``info["action_mask"]``, and bool as
+    ``env.unwrapped.action_masks()``, which sb3-contrib's MaskablePPO asks for; ``env.action_space.sample(mask)`` takes
+    it. A unit that is to be ordered has no choice 0. Choices that the mask excludes are ignored: the unit holds, or a
+    dislodged one disbands. In Winter choices of the other kind than the first, builds or disbands, are ignored, unless
+    the rules have ``build_and_disband``; those beyond the limit are void, as ``info["refused"]`` says.
+
+Observations
+    float32 [provinces, features], as `welfare_env.envs.observation` describes; the seat comes first.
+
+Rewards
+    Welfare points gained since the last step (welfare); the score at the end (standard). As in `welfare_env.make`.
+
+Infos
+    ``action_mask``; ``refused``: why orders of the last step were void; ``view``: the position as policies see it.
+
+Version history
+    v0: first version.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+
+import welfare_env
+from agents.modal.players import RoundWriter
+from agents.policy import Policy
+from agents.specs.profiles import ProfileError, ProfileLike, read_profile
+from welfare_env import Rules, checks
+from welfare_env.board.board import Board
+from welfare_env.engine import ADJUSTMENTS
+from welfare_env.envs.observation import board_space
+from welfare_env.envs.setting import RENDER_MODES
+from welfare_env.errors import ActionError, GameOverError, RulesError, UnknownPowerError
+
+
+class ChoiceSpace(spaces.MultiDiscrete):
+    """A choice per province; `sample` takes the action mask as `SeatEnv` gives it, int8 [sum of choices]."""
+
+    def sample(self, mask: Any = None, probability: Any = None) -> np.ndarray:
+        """A random choice per province among those that the mask allows."""
+        if isinstance(mask, np.ndarray):
+            mask = tuple(np.split(mask.astype(np.int8), np.cumsum(self.nvec)[:-1]))
+        return super().sample(mask=mask, probability=probability)
+
+
+class Menus:
+    """The orders that can be chosen in each province of a board.
+
+    Attributes:
+        sizes: int64 [provinces], choices in each, with "no order".
+        firsts: int64 [provinces], where each begins in a mask.
+        order_at: int64 [sum of sizes], the order number of each choice; 0 is none.
+        place_of: int64 [orders], the place of each order in a mask; -1 for WAIVE and GIVE, which cannot be chosen.
+    """
+
+    def __init__(self, board: Board) -> None:
+        pieces = board.orders.piece.astype(np.int64)
+        provinces = np.where(pieces >= 0, np.array(board.piece_province)[pieces], -1)
+        self.sizes = 1 + np.bincount(provinces[provinces >= 0], minlength=len(board.provinces))
+        self.firsts = np.concatenate([[0], np.cumsum(self.sizes)[:-1]])
+        self.order_at = np.zeros(self.sizes.sum(), np.int64)
+        self.place_of = np.full(len(pieces), -1, np.int64)
+        for province, first in enumerate(self.firsts.tolist()):
+            orders = np.flatnonzero(provinces == province)
+            self.place_of[orders] = first + 1 + np.arange(len(orders))
+            self.order_at[first + 1 : first + 1 + len(orders)] = orders
+
+
+class SeatEnv(gymnasium.Env[np.ndarray, np.ndarray]):
+    """See the module's documentation.
+
+    Args:
+        seat: the power to play; None: the map's first.
+        others: a policy for all other seats, a profile of them such as "4*dove + 2*random" whose seats rotate from game
+            to game, or power -> policy.
+        map_name, rules, options: as for `welfare_env.make`; press is off.
+
+    Raises:
+        UnknownPowerError: no such seat.
+        UnknownAgentError, ProfileError: others that cannot be made, or do not fit the other seats.
+        RulesError, UnknownMapError, MapFormatError: as `welfare_env.make`; or rules with press.
+    """
+
+    metadata = {"render_modes": list(RENDER_MODES), "render_fps": 1}  # noqa: RUF012 (as in Gymnasium)
+
+    def __init__(
+        self,
+        seat: str | None = None,
+        others: ProfileLike = "random",
+        map_name: str | Board = "standard",
+        rules: Rules | None = None,
+        **options: Any,
+    ) -> None:
+        if options.setdefault("press", None) is not None or (rules is not None and rules.mediator):
+            raise RulesError("a seat has no press: leave press=None and mediator=False")
+        self._env: Any = welfare_env.parallel_env(map_name, rules, **options)
+        board: Board = self._env.board
+        self.seat = board.powers[0] if seat is None else seat
+        if self.seat not in board.powers:
+            near = welfare_env.errors.did_you_mean(self.seat, board.powers)
+            known = ", ".join(board.powers)
+            raise UnknownPowerError(f"seat {checks.shown(self.seat)}{near}: give one of {known}")
+        self._others = [power for power in board.powers if power != self.seat]
+        self._profile = read_profile(others)
+        self._policies: dict[tuple[str, int], Policy] = {}
+        self._players: dict[str, Policy] = {}
+        self._seated(0)  # an invalid profile raises here
+        self._menus = Menus(board)
+        self.observation_space = board_space(board)
+        self.action_space = ChoiceSpace(self._menus.sizes)
+        self.render_mode = self._env.render_mode
+
+    @cached_property
+    def board(self) -> Board:
+        """The map."""
+        return self._env.board
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[np.ndarray, dict[str, Any]]:
+        """Begin a new game; the others' seats and seeds are drawn from the environment's generator.
+
+        Args:
+            options: ``{"game": game}`` begins in the position of that game.
+
+        Raises:
+            RulesError: an unknown option, or a game that does not fit, or that ends before the seat can order anything.
+        """
+        super().reset(seed=seed)
+        self._seen, self._infos = self._env.reset(options=options)
+        self._players = self._seated(int(self.np_random.integers(len(self._others))))
+        for power, policy in self._players.items():
+            policy.reset(agent=power, seed=int(self.np_random.integers(2**31)))
+        self._skip()
+        if not self._env.agents:
+            raise RulesError(f"{self.seat} has nothing to order in this game: it ends before")
+        return self._observation(), self._info()
+
+    def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+        """Order the seat's units, and play until it is asked again or the game ends.
+
+        Raises:
+            GameOverError: the game is over or has not begun: call reset().
+            ActionError: not a choice for every province. Nothing has changed then.
+        """
+        if not self._env.agents:
+            raise GameOverError("the game is over or has not begun: call reset()")
+        orders = self._orders(action)
+        reward = self._advance(orders)
+        refused = self._infos[self.seat]["refused"]
+        reward += self._skip()
+        info = self._info() | {"refused": refused}
+        is_done = self._env.game.is_done
+        return self._observation(), reward, is_done, not (is_done or self._is_running()), info
+
+    def action_masks(self) -> np.ndarray:
+        """The choices that are open now: bool [sum of choices]."""
+        mask = np.zeros(len(self._menus.order_at), np.bool_)
+        mask[self._menus.firsts] = True
+        position, is_winter = self._env.game.position, self._is_winter()
+        for slot in position.slots(self.board.power_index[self.seat]) if self._is_running() else ():
+            places = self._menus.place_of[position.slot_orders(slot)]
+            if not is_winter:  # a unit that is asked has to choose
+                mask[self._menus.firsts[np.searchsorted(self._menus.firsts, places[0], "right") - 1]] = False
+            mask[places] = True
+        return mask
+
+    def order_text(self, province: int, choice: int) -> str:
+        """What a choice in a province orders, such as "A PAR - BUR"; "" for no order."""
+        number = int(self._menus.order_at[self._menus.firsts[province] + choice])
+        return self.board.orders.texts[number] if number else ""
+
+    def render(self) -> Any:
+        """As the environments of `welfare_env` do."""
+        return self._env.render()
+
+    def close(self) -> None:
+        self._env.close()
+
+    # The others.
+
+    def _seated(self, shift: int) -> dict[str, Policy]:
+        """Who plays each of the other seats; a policy of a profile is made once for each.
+
+        Raises:
+            ProfileError: a policy that cannot play here.
+        """
+        players = {}
+        for power, spec in self._profile.seats(self._others, shift).items():
+            key = (power, self._profile.policies.index(spec))
+            if key not in self._policies:
+                policy = spec.make()
+                if isinstance(policy, RoundWriter):
+                    raise ProfileError(f"others: {spec.text!r:.200} writes programs of modal_env, not orders")
+                self._policies[key] = policy
+            players[power] = self._policies[key]
+        return players
+
+    def _advance(self, orders: list[str]) -> float:
+        """Play a phase, the seat with these orders. Returns its reward."""
+        actions: dict[str, Any] = {
+            power: policy.act(self._seen[power], self._infos[power]) for power, policy in self._players.items()
+        }
+        self._seen, rewards, _, _, self._infos = self._env.step(actions | {self.seat: orders})
+        return rewards[self.seat]
+
+    def _skip(self) -> float:
+        """Play the phases in which the seat has nothing to order. Returns what it is paid in them."""
+        paid, number = 0.0, self.board.power_index[self.seat]
+        while self._is_running() and not self._env.game.position.slots(number):
+            paid += self._advance([])
+        return paid
+
+    def _is_running(self) -> bool:
+        return bool(self._env.agents)
+
+    # The seat.
+
+    def _orders(self, action: Any) -> list[str]:
+        """The orders of an action, without choices that are not open.
+
+        Raises:
+            ActionError: not a choice for every province.
+        """
+        sizes, choices = self._menus.sizes, np.asarray(action)
+        is_whole = choices.shape == sizes.shape and choices.dtype.kind in "iu"
+        if not is_whole or not ((choices >= 0) & (choices < sizes)).all():
+            raise ActionError(
+                f"action {checks.shown(action)}: give a choice for each of the {len(sizes)} provinces, each from 0 "
+                "and below its number in env.action_space.nvec"
+            )
+        places = self._menus.firsts + choices
+        numbers = self._menus.order_at[places[self.action_masks()[places] & (choices > 0)]]
+        if self._is_winter() and len(numbers) and not self._env.rules.build_and_disband:
+            kinds = self.board.orders.kind[numbers]
+            numbers = numbers[kinds == kinds[0]]
+        return [self.board.orders.texts[number] for number in numbers.tolist()]
+
+    def _is_winter(self) -> bool:
+        return self._env.game.position.state.phase_type == ADJUSTMENTS
+
+    def _observation(self) -> np.ndarray:
+        return self._seen[self.seat]["observation"]
+
+    def _info(self) -> dict[str, Any]:
+        mask = self.action_masks().astype(np.int8)
+        return {"action_mask": mask, "refused": (), "view": self._infos[self.seat]["view"]}

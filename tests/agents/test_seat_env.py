@@ -1,0 +1,198 @@
+"""One seat as a gymnasium environment: the checks that Gymnasium ships, and that it plays what parallel_env plays."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+
+import agents
+import welfare_env
+from agents.seat_env import SeatEnv
+from agents.specs import ProfileError
+from welfare_env import Game, Rules
+from welfare_env.errors import ActionError, GameOverError, RulesError, UnknownAgentError, UnknownPowerError
+
+ID = "WelfareDiplomacySeat-v0"
+
+
+def make(**options):
+    return gymnasium.make(ID, **({"map_name": "clique:3", "years": 2} | options))
+
+
+def play(env, seed=0, choose=None):
+    """A game of random legal orders: rewards, and what was refused."""
+    _, info = env.reset(seed=seed)
+    env.action_space.seed(seed)
+    rewards, refused, over = [], [], False
+    while not over:
+        action = choose(info) if choose else env.action_space.sample(info["action_mask"])
+        _, paid, done, cut, info = env.step(action)
+        rewards.append(paid)
+        refused += info["refused"]
+        over = done or cut
+    return rewards, refused
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"map_name": "standard", "seat": "FRANCE", "others": "dove"},
+        {"others": "1*dove + 1*random"},
+        {"variant": "standard", "others": "dumbbot"},
+        {"max_cycles": 5},
+    ],
+)
+def test_gymnasiums_checks_pass(options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check_env(make(**options).unwrapped, skip_render_check=True)
+
+
+def test_importing_welfare_env_registers_it_and_loads_no_policies():
+    code = "import gymnasium, sys, welfare_env; assert 'agents' not in sys.modules\n"
+    code += f"env = gymnasium.make({ID!r}, seat='FRANCE', others='dove'); print(env.unwrapped.seat)"
+    for line in (code, f"import gymnasium; print(gymnasium.make('welfare_env:{ID}').unwrapped.seat)"):
+        done = subprocess.run([sys.executable, "-c", line], capture_output=True, text=True, timeout=120)
+        assert done.stdout.strip() in ("FRANCE", "AUSTRIA"), done.stderr
+
+
+def test_a_seed_repeats_the_game():
+    env = make(others="random", years=3)
+    assert play(env, 1) == play(env, 1) == play(make(others="random", years=3), 1)
+
+
+def test_it_plays_the_game_of_parallel_env():
+    """Every order of the seat, as text, in the parallel environment against the same others."""
+    env = make(others="prosocial", years=3)
+    told = []
+
+    def choose(info):
+        action = env.action_space.sample(info["action_mask"])
+        told.append(env.unwrapped._orders(action))
+        return action
+
+    rewards, _ = play(env, 5, choose)
+    outer = welfare_env.parallel_env("clique:3", press=None, years=3)
+    observations, infos = outer.reset()
+    others = {power: agents.make("prosocial") for power in outer.agents[1:]}
+    for power, policy in others.items():
+        policy.reset(power)
+    mine, number, paid = env.unwrapped.seat, 0, 0.0
+    while outer.agents:
+        asked = bool(outer.game.position.slots(0))
+        actions = {power: policy.act(observations[power], infos[power]) for power, policy in others.items()}
+        observations, got, _, _, infos = outer.step(actions | {mine: told[number] if asked else []})
+        number, paid = number + asked, paid + got[mine]
+    assert (number, paid) == (len(told), sum(rewards))
+    assert env.unwrapped._env.game.record() == outer.game.record()
+
+
+def test_every_legal_order_can_be_chosen_and_nothing_else():
+    env = make(others="dumbbot", years=4).unwrapped
+
+    def check(info):
+        mask, legal = info["action_mask"].astype(bool), set()
+        for orders in info["view"].legal_orders.values():
+            legal |= set(orders)
+        firsts = env._menus.firsts.tolist()
+        sizes = env.action_space.nvec.tolist()
+        texts = [env.order_text(p, c) for p, first in enumerate(firsts) for c in range(sizes[p]) if mask[first + c]]
+        assert {text for text in texts if text} == legal - {"WAIVE"}
+        return env.action_space.sample(info["action_mask"])
+
+    _, refused = play(env, 3, check)
+    assert [reason for reason in refused if not re.search("may (build|disband)", reason)] == []
+
+
+def test_choices_that_are_closed_are_ignored():
+    env = make()
+    env.reset(seed=0)
+    closed = np.array(env.action_space.nvec) - 1
+    _, _, _, _, info = env.step(closed)
+    assert info["refused"] == ()
+
+
+def test_the_mask_is_of_the_choices_alone():
+    env = make(map_name="standard", seat="TURKEY")
+    _, info = env.reset(seed=0)
+    assert info["action_mask"].shape == (env.action_space.nvec.sum(),) == env.unwrapped.action_masks().shape
+    parts = np.split(info["action_mask"], np.cumsum(env.action_space.nvec)[:-1])
+    asked = [part for part in parts if not part[0]]
+    assert len(asked) == 3  # units that have to be ordered
+    assert all(part.any() for part in parts)
+
+
+def test_a_game_can_be_given():
+    game = Game("clique:3", Rules(press=None, years=2))
+    game.advance()
+    env = make()
+    _, info = env.reset(seed=0, options={"game": game})
+    assert info["view"].phase == game.phase
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "told"),
+    [
+        ({"seat": "FRANSE", "map_name": "standard"}, UnknownPowerError, "did you mean 'FRANCE'"),
+        ({"seat": 5}, UnknownPowerError, "seat 5"),
+        ({"others": "prosocail"}, UnknownAgentError, "prosocial"),
+        ({"others": "program:FairBot"}, ProfileError, "writes programs"),
+        ({"others": "3*dove"}, ProfileError, "seats for 3"),
+        ({"others": {"PLAYERA": "dove"}}, welfare_env.WelfareEnvError, "PLAYERA"),
+        ({"press": "tokens"}, RulesError, "press"),
+        ({"map_name": "nowhere"}, welfare_env.UnknownMapError, "nowhere"),
+        ({"yeers": 3}, TypeError, "years"),
+    ],
+)
+def test_bad_arguments_are_named(options, error, told):
+    with pytest.raises(error, match=told):
+        SeatEnv(**({"map_name": "clique:3"} | options))
+
+
+@pytest.mark.parametrize("action", [None, 5, [0, 0], [0.5] * 9, [-1] * 9, [10**6] * 9, ["x"] * 9, [[0]] * 9])
+def test_odd_actions_change_nothing(action):
+    env = make().unwrapped
+    env.reset(seed=0)
+    before = env._env.game.phase
+    with pytest.raises(ActionError, match="give a choice for each"):
+        env.step(action)
+    assert env._env.game.phase == before
+
+
+def test_no_step_before_or_after_a_game():
+    env = make(years=1).unwrapped
+    with pytest.raises(GameOverError):
+        env.step(np.zeros(len(env.action_space.nvec), int))
+    play(env)
+    with pytest.raises(GameOverError):
+        env.step(np.zeros(len(env.action_space.nvec), int))
+
+
+def test_it_can_be_vectorised():
+    envs = gymnasium.make_vec(ID, num_envs=2, map_name="clique:3", others="random", years=1)
+    _, info = envs.reset(seed=0)
+    assert info["action_mask"].shape == (2, envs.single_action_space.nvec.sum())
+
+
+@pytest.mark.slow
+def test_a_masked_ppo_takes_it():
+    """The example's learner; examples/sb3_maskable_ppo.py says what it reaches in minutes."""
+    pytest.importorskip("sb3_contrib")
+    import importlib.util
+
+    path = Path(__file__).resolve().parents[2] / "examples" / "sb3_maskable_ppo.py"
+    spec = importlib.util.spec_from_file_location("example_sb3", path)
+    example = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(example)
+    env = make(others="random", years=1)
+    model = example.learned(env, 512, seed=0)
+    action, _ = model.predict(env.reset(seed=0)[0], action_masks=env.unwrapped.action_masks())
+    assert env.unwrapped.action_masks()[env.unwrapped._menus.firsts + action].all()

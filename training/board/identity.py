@@ -1,0 +1,105 @@
+"""What must be the same for a training to resume, and what earlier versions called it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from agents.rl import checkpoint
+from agents.rl.checkpoint import CheckpointError
+from agents.specs import read_profile
+from training.board.config import TrainConfig
+from training.board.runner import Play
+from training.board.seats import LEAGUE, LEARNER
+from welfare_env.errors import UnknownAgentError
+
+LEARNING = ("horizon", "lr", "entropy", "clip", "gamma", "lambda_", "epochs", "minibatch", "league_every",
+            "league_size", "workers", "held_out_every", "held_out_games")  # fmt: skip
+ADDED = ("held_out_every", "held_out_games")  # since version 0.1
+GONE = "gone"  # a checkpoint to start from that is no longer there
+
+
+def identity(play: Play, config: TrainConfig) -> str:
+    """Everything that an iteration depends on, as JSON. Checkpoints count by their content, not by their path.
+
+    Raises:
+        CheckpointError: a checkpoint that cannot be read.
+    """
+    lineup = play.lineup
+    values = {
+        "map": play.map_name,
+        "rules": play.rules.to_dict(),
+        "size": play.size.to_dict(),
+        "coalitions": lineup.coalitions,
+        "opponents": {by_content(text): share for text, share in zip(lineup.opponents, lineup.shares, strict=True)},
+        "reward": str(play.reward),
+        "games": play.num_games,
+        "seed": play.seed,
+        "start": _start(config.start),
+        "imitate": [by_content(config.imitate), config.imitate_games] if config.imitate else None,
+        "curriculum": config.stages[:-1],
+        **{name: getattr(config, name) for name in LEARNING},
+    }
+    return json.dumps(_without_idle(values), sort_keys=True)
+
+
+def of_earlier(there: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
+    """A saved identity in the form of today's, to compare with `now`.
+
+    In version 0.1 schedules ended with the iterations. A checkpoint to start from is not needed to resume.
+    """
+    if GONE in (there.get("start"), now.get("start")) and there.get("start") and now.get("start"):
+        there = {**there, "start": now["start"]}
+    if "iterations" not in there:
+        return dict(there)
+    values = {name: value for name, value in there.items() if name not in ("iterations", "save_every")}
+    values["horizon"] = there["iterations"]
+    values["opponents"] = {by_content(text): share for text, share in there["opponents"].items()}
+    if there["start"] not in (None, now["start"]):
+        values["start"] = _start(Path(there["start"]))
+    if there["imitate"]:
+        values["imitate"] = [by_content(there["imitate"][0]), there["imitate"][1]]
+    return _without_idle(values | {name: now[name] for name in ADDED if name in now})
+
+
+def _without_idle(values: dict[str, Any]) -> dict[str, Any]:
+    """Without options that change nothing."""
+    idle = set() if LEAGUE in values["opponents"] else {"league_every", "league_size"}
+    idle |= set() if values.get("held_out_every") else {"held_out_games"}
+    return {name: value for name, value in values.items() if name not in idle}
+
+
+def _start(folder: Path | None) -> str | None:
+    try:
+        return content(folder) if folder else None
+    except CheckpointError:
+        return GONE
+
+
+def by_content(text: str) -> str:
+    """A policy or a profile with each checkpoint's path replaced by `content`.
+
+    Raises:
+        CheckpointError: a checkpoint that cannot be read.
+    """
+    if text in (LEARNER, LEAGUE):
+        return text
+    try:
+        policies = read_profile(text).policies
+    except UnknownAgentError:  # the runner says what is wrong with it
+        return text
+    for folder in {folder for policy in policies for folder in policy.checkpoints}:
+        text = text.replace(folder, content(folder))
+    return text
+
+
+def content(folder: str | Path) -> str:
+    """What a checkpoint plays, in a few characters: the digest of its weights, and how it takes its orders.
+
+    Raises:
+        CheckpointError: it cannot be read.
+    """
+    given = checkpoint.load(folder)
+    return f"weights-{given.digest[:16]}-{'greedy' if given.greedy else 'sampled'}"

@@ -1,0 +1,159 @@
+"""What a training in Diplomacy keeps: the state to resume from, and two checkpoints to play with, last and best.
+
+The state holds the weights of both, so that a checkpoint that is missing or damaged is written again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from ray.rllib.core import DEFAULT_MODULE_ID
+from ray.rllib.core.learner import Learner
+
+from agents.rl import checkpoint
+from agents.rl.checkpoint import Checkpoint, CheckpointError
+from agents.rl.network import BoardNetwork
+from training import run_folder as state
+from training.board.config import TrainConfig
+from training.board.identity import identity, of_earlier
+from training.board.runner import Play
+from training.board.sampling import Weights
+from training.files import STATE
+from welfare_env.board.loading import load_board
+
+CHECKPOINT, BEST = "checkpoint", "best"
+_REPORT = f"{BEST}/report"  # of the best iterate: its value and its iteration
+
+
+@dataclass(frozen=True)
+class Best:
+    """The iterate with the highest held-out report."""
+
+    value: float
+    iteration: int
+    weights: Weights
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What a training has after some iterations, besides the learner."""
+
+    iteration: int = 0
+    league: list[Weights] = field(default_factory=list)
+    best: Best | None = None
+
+
+class Keeper:
+    """Saves a training in its folder, and restores it.
+
+    Args:
+        origin: how the training was started, for people who read the checkpoint.
+    """
+
+    def __init__(self, learner: Learner, play: Play, config: TrainConfig, origin: Mapping[str, Any]) -> None:
+        self._learner, self._play, self._config, self._origin = learner, play, config, origin
+        self._folder, self._identity = config.place, identity(play, config)
+
+    def restore(self) -> Standing | None:
+        """What was saved, which the learner then has, too; None if nothing is saved yet.
+
+        Raises:
+            TrainingError: another training, more iterations than the config has, or a damaged state.
+        """
+        network, most = network_of(self._learner), self._config.iterations
+        done, others = state.load(self._folder, network, self._optimiser, self._identity, most, earlier=of_earlier)
+        if not (self._folder / STATE).exists():
+            return None
+        standing = _standing(done, others)
+        self._write_checkpoints(standing)
+        return standing
+
+    def save(self, standing: Standing) -> None:
+        """Write the checkpoints, then the state.
+
+        Raises:
+            TrainingError, CheckpointError: they cannot be written.
+        """
+        self._write_checkpoints(standing)
+        network, others = network_of(self._learner), _others(standing)
+        state.save(self._folder, network, self._optimiser, standing.iteration, self._identity, others)
+
+    @property
+    def _optimiser(self) -> Any:
+        return self._learner.get_optimizer(DEFAULT_MODULE_ID)
+
+    def _write_checkpoints(self, standing: Standing) -> None:
+        """Those that are not there as they should be."""
+        last = self._checkpoint(weights(self._learner), {"iterations": standing.iteration})
+        _write(self._folder / CHECKPOINT, last)
+        if standing.best is not None:
+            about = {"iterations": standing.best.iteration, "held_out": standing.best.value}
+            _write(self._folder / BEST, self._checkpoint(standing.best.weights, about))
+
+    def _checkpoint(self, given: Weights, about: Mapping[str, Any]) -> Checkpoint:
+        play, board = self._play, load_board(self._play.map_name)
+        origin = {**about, "seed": play.seed, "git": checkpoint.git_revision(), **self._origin}
+        words = checkpoint.vocabulary(board)
+        return Checkpoint(given, play.size, board.name, play.rules, words, origin, greedy=play.lineup.is_fixed)
+
+
+def _write(folder: Path, wanted: Checkpoint) -> None:
+    try:
+        there = checkpoint.load(folder)
+    except CheckpointError:
+        there = None
+    if there is None or there.origin.get("iterations") != wanted.origin["iterations"] or not _same(there, wanted):
+        checkpoint.save(folder, wanted)
+
+
+def _same(one: Checkpoint, other: Checkpoint) -> bool:
+    if one.weights.keys() != other.weights.keys() or replace(one, **_IGNORED) != replace(other, **_IGNORED):
+        return False
+    return all(np.array_equal(one.weights[name], other.weights[name]) for name in one.weights)
+
+
+_IGNORED: dict[str, Any] = {"weights": {}, "origin": {}, "digest": ""}
+
+
+def _others(standing: Standing) -> dict[str, torch.Tensor]:
+    """The league and the best iterate as tensors by name."""
+    tensors = {
+        f"{number}/{name}": torch.from_numpy(value)
+        for number, past in enumerate(standing.league)
+        for name, value in past.items()
+    }
+    if (best := standing.best) is not None:
+        # Copies: the best iterate may be in the league, too, and safetensors refuses tensors that share memory.
+        tensors |= {f"{BEST}/weights/{name}": torch.tensor(value) for name, value in best.weights.items()}
+        tensors[_REPORT] = torch.tensor([best.value, best.iteration], dtype=torch.float64)
+    return tensors
+
+
+def _standing(iteration: int, others: Mapping[str, torch.Tensor]) -> Standing:
+    """As `_others` wrote it."""
+    parts: dict[str, Weights] = {}
+    for key, value in others.items():
+        if key != _REPORT:
+            owner, _, name = key.removeprefix(f"{BEST}/").partition("/")
+            parts.setdefault(owner, {})[name] = value.numpy()
+    best = None
+    if _REPORT in others:
+        value, best_iteration = others[_REPORT].tolist()
+        best = Best(value, int(best_iteration), parts.pop("weights"))
+    return Standing(iteration, [parts[number] for number in sorted(parts, key=int)], best)
+
+
+def network_of(learner: Learner) -> BoardNetwork:
+    """The network that a learner trains."""
+    module: Any = learner.module[DEFAULT_MODULE_ID].unwrapped()
+    return module.network
+
+
+def weights(learner: Learner) -> Weights:
+    """The network's weights: copies."""
+    return {name: value.detach().numpy().copy() for name, value in network_of(learner).state_dict().items()}

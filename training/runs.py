@@ -1,0 +1,88 @@
+"""Training from Python: `train` and `resume`. torch and Ray are loaded when they are called."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, overload
+
+from training.board.config import TrainConfig
+from training.config import Config, from_dict
+from training.errors import TrainingError
+from training.files import read_config
+from training.modal.config import ModalConfig
+
+if TYPE_CHECKING:
+    from training.modal.trainer import ModalResult
+
+KINDS: dict[str, type[Config]] = {"board": TrainConfig, "modal": ModalConfig}
+
+
+@overload
+def train(config: TrainConfig, on_progress: Callable[[Any], None] = ...) -> Path: ...
+
+
+@overload
+def train(config: ModalConfig, on_progress: Callable[[Any], None] = ...) -> ModalResult: ...
+
+
+def train(
+    config: TrainConfig | ModalConfig, on_progress: Callable[[Any], None] = lambda progress: None
+) -> Path | ModalResult:
+    """Train, resume a training that was interrupted, or extend one that is finished.
+
+    Args:
+        on_progress: called after every iteration with its number, `iteration`, and what was `logged`. A
+            KeyboardInterrupt from it saves, and is raised again.
+
+    Returns:
+        In Diplomacy the folder of the last checkpoint, for ``agents.make("rl:PATH")``, with the best beside it in
+        ``best``; in modal_env the result.
+
+    Raises:
+        TrainingError: the folder holds another training, or the learning has diverged.
+        CheckpointError: a checkpoint that cannot be read, or does not fit.
+        UnknownAgentError, UnknownMapError: no such policy or map.
+        ModalError: a setting or an opponent of modal_env that makes no sense.
+    """
+    if isinstance(config, ModalConfig):
+        from training.modal.trainer import train_modal
+
+        return train_modal(config, on_progress)
+    if not isinstance(config, TrainConfig):
+        raise TrainingError(f"config {config!r:.80}: give a training.TrainConfig or a training.modal.ModalConfig")
+    from training.board import ppo
+
+    return ppo.train(config, on_progress)
+
+
+def resume(
+    folder: str | Path, iterations: int | None = None, on_progress: Callable[[Any], None] = lambda progress: None
+) -> Path | ModalResult:
+    """Resume or extend a training from its folder alone, with the config that it was started with.
+
+    Args:
+        iterations: in all; more than it was given extend it.
+
+    Returns:
+        As `train`.
+
+    Raises:
+        TrainingError: there is no training in the folder. Others as `train`.
+    """
+    config = config_of(folder, iterations)
+    return train(config, on_progress)
+
+
+def config_of(folder: str | Path, iterations: int | None = None) -> TrainConfig | ModalConfig:
+    """The config of the training in a folder; with other `iterations`, if given.
+
+    Raises:
+        TrainingError: there is none, or it cannot be read.
+    """
+    kind, values = read_config(Path(folder))
+    if kind not in KINDS:
+        raise TrainingError(f"{folder}: config.json of an unknown kind, {kind!r:.80}")
+    config: Any = from_dict(KINDS[kind], values, Path(folder))
+    return config if iterations is None else replace(config, iterations=iterations)
