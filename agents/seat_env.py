@@ -47,7 +47,7 @@ from welfare_env import Rules, checks
 from welfare_env.board.board import Board
 from welfare_env.engine import ADJUSTMENTS
 from welfare_env.envs.observation import board_space
-from welfare_env.envs.setting import RENDER_MODES
+from welfare_env.envs.screen import RENDER_MODES
 from welfare_env.errors import ActionError, GameOverError, RulesError, UnknownPowerError
 
 
