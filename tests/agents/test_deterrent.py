@@ -1,6 +1,7 @@
 """Deterrents: what provokes them, whom they fight, and that peace comes back."""
 
 import itertools
+from typing import ClassVar
 
 import pytest
 
@@ -22,7 +23,7 @@ def play(profile, rules=QUIET, seed=0, map_name="standard"):
     """A game in which each policy object plays its power; the game at its end, and the policies."""
     env = welfare_env.make(map_name=map_name, rules=rules)
     env.reset(seed=seed)
-    players = {power: agents.make(spec) for power, spec in profile.items()}
+    players = {power: spec() if callable(spec) else agents.make(spec) for power, spec in profile.items()}
     for power, player in players.items():
         player.reset(agent=power, seed=seed)
     for power in env.agent_iter():
@@ -79,6 +80,33 @@ def test_what_is_taken_from_a_thief_is_not_stolen():
     assert not law.stolen("FRANCE")
     assert not law.stolen("GERMANY")
     assert law.of("MAR") == "GERMANY"
+
+
+class Grabber(agents.ScriptedPolicy):
+    """Austria: takes Rumania, which Turkey was to get, in the first year, and Serbia, which it was to get, later."""
+
+    WAYS: ClassVar = {
+        "S1901M": ["A BUD - RUM", "A VIE - BUD", "F TRI - ALB"],
+        "F1901M": ["A RUM H", "A BUD S A RUM", "F ALB - GRE"],
+        "S1903M": ["A BUD - SER"],
+        "W1902A": ["A BUD B"],
+    }
+
+    def movement(self, view):
+        return self.WAYS.get(view.phase, [])
+
+    def winter(self, view):
+        return self.WAYS.get(view.phase, [f"{unit} D" for unit in self.own_units(view)])
+
+
+def test_who_takes_anothers_centre_first_and_its_own_later_is_a_thief():
+    game, _players = play(with_one("marshal", Grabber, "AUSTRIA"))
+    counts = [len(centers["AUSTRIA"]) for centers in centers_by_winter(game)]
+    assert counts[0] == 5
+    assert max(counts) == 6
+    assert counts[-1] < 6
+    found = evaluation.exploitability("marshal", games=1, deviator=Grabber, coalitions=["AUSTRIA"], rules=QUIET)
+    assert found.value.value <= 0
 
 
 def test_a_former_thief_can_be_robbed():

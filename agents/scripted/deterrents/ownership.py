@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     Centers = Mapping[str, tuple[str, ...]]  # power -> the centres that it owns
 
+NOBODY = ""  # owns what a power has taken beyond its share
+
 
 @functools.lru_cache(maxsize=32)
 def fair_shares(board: Board) -> Mapping[str, int]:
@@ -32,8 +34,9 @@ class RightfulOwners:
 
     - At the opening each centre belongs to the power that owns it, and each neutral one to the power to which the
       fairest peaceful partition gives it. In a game that begins at another position, neutral centres belong to nobody.
-    - Who takes a neutral centre that another was to get becomes its rightful owner if it then owns no more than its
-      fair share, or if nobody was to get it.
+    - Who takes a neutral centre becomes its rightful owner while it owns no more than its fair share then, or if
+      nobody was to get it. What a power takes beyond its share is stolen, even a centre that it was to get: or it would
+      take another's first and its own later.
     - What is taken from a thief is rightfully owned by whoever took it.
     - Everything else that is taken from its rightful owner is stolen. Its thief is one until it has lost it.
 
@@ -63,7 +66,9 @@ class RightfulOwners:
             self.first = self.first or {power: len(owned) for power, owned in view.centers.items()}
 
     def of(self, center: str) -> str | None:
-        """The rightful owner of a centre."""
+        """The rightful owner of a centre; "" for one that its owner should not have, and None for one that nobody has
+        taken and nobody was to get.
+        """
         return self._owner.get(center)
 
     def stolen(self, power: str) -> tuple[str, ...]:
@@ -80,8 +85,10 @@ class RightfulOwners:
         if centers != self._seen:
             before = {center: power for power, owned in self._seen.items() for center in owned}
             for power, owned in centers.items():
-                for center in owned:
-                    if before.get(center) != power and self._is_rightful(center, before.get(center), power, len(owned)):
+                taken = [center for center in owned if before.get(center) != power]
+                self._take_neutral(power, [center for center in taken if center not in before], len(owned))
+                for center in taken:
+                    if before.get(center) in self._thieves:
                         self._owner[center] = power
             self._seen = dict(centers)
             self._thieves = frozenset(power for power in centers if self.stolen(power))
@@ -97,9 +104,13 @@ class RightfulOwners:
         self.share = {power: max(fair[power], len(owned)) for power, owned in centers.items()}
         self._seen = dict(centers)
 
-    def _is_rightful(self, center: str, before: str | None, now: str, count: int) -> bool:
-        """Whether `now`, which took the centre from `before` and owns `count` now, is its rightful owner."""
-        owner = self._owner.get(center)
-        if owner in (None, now) or before in self._thieves:
-            return True
-        return before is None and (count <= self.share[now] or owner in self._thieves)
+    def _take_neutral(self, power: str, taken: list[str], count: int) -> None:
+        """`power`, which owns so many now, has taken these neutral centres: its own first count as its share."""
+        free = self.share[power] - (count - len(taken))
+        for center in sorted(taken, key=lambda each: self._owner.get(each) != power):
+            owner = self._owner.get(center)
+            if owner is None or owner in self._thieves or free > 0:
+                self._owner[center] = power
+            elif owner == power:
+                self._owner[center] = NOBODY
+            free -= 1
