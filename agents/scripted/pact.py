@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from agents.scripted.deterrents.ownership import RightfulOwners
 from agents.scripted.deterrents.posse import PossePolicy
 from agents.scripted.exploiter import ExploiterPolicy
 from agents.scripted.prosocial import ProsocialPolicy
 
 if TYPE_CHECKING:
-    from agents.policy import Policy
     from welfare_env.game.view import View
 
 ALL = 99  # more units than anybody may have
 
 
 class PactPolicy:
-    """Several powers that play `nice` until a Winter, and then attack all others together, never each other.
+    """Several powers that are prosocial until a Winter, and then attack all others together, never each other.
 
     A member attacks as a posse does (`agents.scripted.deterrents.posse`): it builds all that it may, enters nothing of
     the other members', and where several could enter a province one of them has the right of way. Each member keeps the
@@ -27,19 +24,18 @@ class PactPolicy:
     attacks alone.
 
     Args:
-        nice: plays until the attack and after it, for each member by itself; by default prosocial.
         years, units, centers, last_years: as for `ExploiterPolicy`, but by default only the date begins the attack.
     """
 
+    reads_observations = False  # see `agents.policy.ScriptedPolicy`
+
     def __init__(
         self,
-        nice: Policy | None = None,
         years: int | None = None,
         units: int | None = None,
         centers: int = 10,
         last_years: int | None = None,
     ) -> None:
-        self.nice = nice or ProsocialPolicy()
         self.years, self.units, self.centers, self.last_years = years, units, centers, last_years
 
     def reset(self, agent: str, seed: int = 0) -> None:
@@ -56,23 +52,16 @@ class PactPolicy:
         Raises:
             ValueError: a negative seed.
         """
-        self._members = {agent: self._member() for agent in agents}
+        self._fighters = {agent: PossePolicy(force=ALL, more=0) for agent in agents}
+        self._members = {agent: self._member(fighter) for agent, fighter in self._fighters.items()}
         for agent, member in self._members.items():
             member.reset(agent, seed)
-
-    @property
-    def reads_observations(self) -> bool:
-        """Whether `nice` does (see `agents.policy.ScriptedPolicy`)."""
-        return getattr(self.nice, "reads_observations", True)
 
     def act(self, observation: Any, info: Mapping[str, Any]) -> Any:
         """The action of the member whose view it is."""
         view: View = info["view"]
-        member = self._members[view.power]
-        enemies = frozenset(view.powers).difference(self._members)
-        member.attack.pursue(enemies, RightfulOwners(), 0)  # type: ignore[attr-defined]
-        return member.act(observation, info)
+        self._fighters[view.power].pursue(frozenset(view.powers).difference(self._members))
+        return self._members[view.power].act(observation, info)
 
-    def _member(self) -> ExploiterPolicy:
-        attack = PossePolicy(force=ALL, more=0)
-        return ExploiterPolicy(copy.deepcopy(self.nice), attack, self.units, self.years, self.centers, self.last_years)
+    def _member(self, fighter: PossePolicy) -> ExploiterPolicy:
+        return ExploiterPolicy(ProsocialPolicy(), fighter, self.units, self.years, self.centers, self.last_years)

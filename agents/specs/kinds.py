@@ -391,8 +391,7 @@ EXPLOITER_OPTIONS: dict[str, Callable[[Part], Any]] = {
     **dict.fromkeys(("years", "centers", "last_years"), _whole),
 }
 
-DETERRENT_OPTIONS: dict[str, Callable[[Part], Any]] = {
-    "provoked": _one_of(*RULES),
+RULE_OPTIONS: dict[str, Callable[[Part], Any]] = {
     "slack": _whole,
     "armed": _yes_or_no,
     "forgive": _whole_or_never,
@@ -401,6 +400,7 @@ DETERRENT_OPTIONS: dict[str, Callable[[Part], Any]] = {
     "last_years": _whole,
     "nice": read_part,
 }
+DETERRENT_OPTIONS: dict[str, Callable[[Part], Any]] = {"provoked": _one_of(*RULES), **RULE_OPTIONS}
 
 LM_OPTIONS: dict[str, Callable[[Part], Any]] = {
     "temperature": _number_or_none,
@@ -434,10 +434,10 @@ AGENTS: dict[str, Keyed | Imported | Program | Mix] = {
         optional=EXPLOITER_OPTIONS,
     ),
     "deterrent": Keyed(DeterrentPolicy, optional=DETERRENT_OPTIONS),
-    **{each.__name__: Keyed(each, optional=DETERRENT_OPTIONS) for each in (grim, police, sheriff, marshal)},
+    **{each.__name__: Keyed(each, optional=RULE_OPTIONS) for each in (grim, police, sheriff, marshal)},
     "noisy": Keyed(NoisyPolicy, required={"of": read_part}, optional={"error": _share}),
     "fortress": Keyed(FortressPolicy),
-    "pact": Keyed(PactPolicy, optional={"nice": read_part, **EXPLOITER_OPTIONS}),
+    "pact": Keyed(PactPolicy, optional=EXPLOITER_OPTIONS),
     "posse": Keyed(PossePolicy, optional={"force": _whole, "more": _whole}),
     "lm": LanguageModel(_make_player, optional=LM_OPTIONS, home="agents.lm.from_options"),
     "rl": Learned(_make_learned, optional={"greedy": _one_of("yes", "no")}, home="agents.rl.player"),

@@ -22,7 +22,10 @@ from evaluation.report.tables import red_team_table
 class AttackedGameOptions(GameOptions):
     """As for other games, but how many the budget says."""
 
-    games: Annotated[int, typer.Option(min=0, help="Games an attack.", show_default="as the budget says")] = 0
+    games: Annotated[
+        Optional[int],  # noqa: UP045 (typer reads it)
+        typer.Option(min=1, help="Games an attack.", show_default="as the budget says"),
+    ] = None  # type: ignore[assignment]
 
 
 @with_options
@@ -51,7 +54,7 @@ def red_team(
         tried, _ = plan(profile, profile_as_given(policy), evaluation.Setting(**setting), budget, trained or ())
         playing: list[ProfileLike] = [profile]
         playing += {spec: None for each in tried if each.deviator for spec in each.deviator.policies}
-        games = play.games or BUDGETS[budget].games
+        games = BUDGETS[budget].games if play.games is None else play.games
         with run.playing(playing, games * (1 + len(tried))) as means:
             result = evaluation.red_team(policy, budget, games=games, trained=trained or (), **setting, **means)
         tables.write(result.rows())

@@ -34,7 +34,7 @@ class AttackGames:
     specs: list[GameSpec] = field(default_factory=list)
     measured: list[GameMeasures] = field(default_factory=list)
     packed: list[bytes] = field(default_factory=list)
-    spoken: list[Record] = field(default_factory=list)
+    used: list[Record] = field(default_factory=list)  # what language models used
 
     @property
     def attack(self) -> Attack:
@@ -62,8 +62,11 @@ class AttackGames:
         self.specs.append(spec)
         self.measured.append(measure(record, self.coalition, published=published))
         self.packed.append(zlib.compress(json.dumps(record).encode(), 1))
-        models = record.get("welfare_env", {}).get("language_models", {})
-        self.spoken.append({"welfare_env": {"language_models": models}})
+        models = {
+            player: [{key: value for key, value in model.items() if key != "turns"} for model in playing]
+            for player, playing in record.get("welfare_env", {}).get("language_models", {}).items()
+        }
+        self.used.append({"welfare_env": {"language_models": models}})
 
     def record(self, game: int) -> Record:
         """The record of a game, by its number."""
@@ -116,7 +119,7 @@ class Attacks:
     def _played(self) -> Iterator[tuple[GameSpec, tuple[Record, dict[str, str]]]]:
         for condition in self.conditions:
             parts = condition.parts()
-            for spec, record in zip(condition.specs, condition.spoken, strict=True):
+            for spec, record in zip(condition.specs, condition.used, strict=True):
                 yield spec, (record, parts)
 
 

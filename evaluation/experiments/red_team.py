@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from agents.scripted.deterrents.ownership import fair_shares
-from agents.specs import PolicyLike, Profile, ProfileLike, profile_as_given, read_profile
+from agents.specs import PolicyLike, Profile, ProfileLike, Spec, profile_as_given, read_profile
 from evaluation.checks import EvaluationError
 from evaluation.experiments.attacks import AttackGames, Attacks
 from evaluation.experiments.deviators import PORTFOLIO, Deviator, check_coordinated, read_deviators
@@ -137,8 +137,8 @@ def red_team(
 
     Attacks on every seat: the deviators that come with the package (`evaluation.experiments.deviators`), raids that
     begin in any year, grabs in the first year, thieves who stop after a few centres and disarm, squads of one to three
-    units, and arms without an attack. Coalitions try the same raids, each member by itself, and pacts: one policy for
-    all members (`agents` "pact"). Games are those of the paper's length and seed by seed the same in every attack.
+    units, and arms without an attack. Coalitions, but not of all, try the deviators and some of the raids, each member
+    by itself, and pacts: one policy for all members (`agents` "pact"). Game i has the same seed in every attack.
 
     The value is a lower bound on what the policy can be robbed of. Best responses by reinforcement learning find more:
     train one (`welfare-env train best-response --against SPEC`) and give it as `trained`.
@@ -206,17 +206,18 @@ def _attacks(
         TRAINED: trained,
     }
     pacts: list[PolicyLike] = [f"pact:years={year}" for year in sorted({1, years // 2, max(1, years - 2)})]
-    for size in budget.sizes:
-        coalitions = _coalitions(setting.board.powers, size, budget.most, setting.seed)
-        for kind, specs in (alone if size == 1 else several).items():
-            for each in _read(specs, profile, name, setting):
-                kinds[each.name] = kind
-                yield from (AttackGames(each, who) for who in coalitions)
+    powers = setting.board.powers
+    for size in (size for size in budget.sizes if size < len(powers)):  # all together rob nobody
+        coalitions = _coalitions(powers, size, budget.most, setting.seed)
+        given = [(kind, spec) for kind, specs in (alone if size == 1 else several).items() for spec in specs]
+        for kind, each in _read(given, profile, name, setting):
+            kinds.setdefault(each.name, kind)
+            yield from (AttackGames(each, who) for who in coalitions)
         if size > 1:
-            deviators = _read(pacts, profile, name, setting)
-            check_coordinated(deviators, setting.models)
-            kinds |= {each.name: "pact" for each in deviators}
-            yield from (AttackGames(each, who, True) for each in deviators for who in coalitions)
+            together = [each for _, each in _read([("pact", spec) for spec in pacts], profile, name, setting)]
+            check_coordinated(together, setting.models)
+            kinds |= {each.name: "pact" for each in together}
+            yield from (AttackGames(each, who, True) for each in together for who in coalitions)
 
 
 def raids(years: int) -> dict[str, list[PolicyLike]]:
@@ -242,8 +243,16 @@ def thefts(years: int, share: int) -> dict[str, list[PolicyLike]]:
     }
 
 
-def _read(specs: list[PolicyLike], profile: Profile, name: str, setting: Setting) -> tuple[Deviator, ...]:
-    return read_deviators(specs, profile, name, setting) if specs else ()
+def _read(
+    given: list[tuple[str, PolicyLike]], profile: Profile, name: str, setting: Setting
+) -> Iterator[tuple[str, Deviator]]:
+    """Kind and deviator, without repetition: of those that play the same the first stays."""
+    seen: list[Mapping[Spec, Spec]] = []
+    for kind, spec in given:
+        for each in read_deviators(spec, profile, name, setting):
+            if each.attackers not in seen:
+                seen.append(each.attackers)
+                yield kind, each
 
 
 def _coalitions(powers: Sequence[str], size: int, most: int, seed: int) -> list[Coalition]:

@@ -79,7 +79,48 @@ def test_what_is_taken_from_a_thief_is_not_stolen():
     )
     assert not law.stolen("FRANCE")
     assert not law.stolen("GERMANY")
-    assert law.of("MAR") == "GERMANY"
+    assert law.of("MAR") == "FRANCE"
+
+
+def test_who_was_robbed_may_take_it_back_from_whoever_has_it():
+    robbed = ({"FRANCE": ["MAR"], "ITALY": ["ROM"]}, {"ITALY": ["ROM", "MAR"]}, {"ITALY": ["ROM"], "GERMANY": ["MAR"]})
+    back = owners(*robbed, {"FRANCE": ["MAR"], "ITALY": ["ROM"]})
+    assert not any(back.stolen(power) for power in POWERS)
+    again = owners(*robbed, {"FRANCE": ["MAR"], "ITALY": ["ROM"]}, {"GERMANY": ["MAR"], "ITALY": ["ROM"]})
+    assert again.stolen("GERMANY") == ("MAR",)
+    another = owners(*robbed, {"TURKEY": ["MAR"], "ITALY": ["ROM"]})
+    assert another.stolen("TURKEY") == ("MAR",)
+
+
+def test_nobody_is_robbed_by_the_position_in_which_a_game_begins():
+    few = {"FRANCE": ["PAR", "MAR", "BRE"], "ITALY": ["ROM", "VEN", "NAP"]}
+    for rule in RULES:
+        assert not stage_after(agents.make(rule), ("S1905M", {}, few))
+
+
+def test_the_end_of_part_in_a_war_is_not_its_end():
+    policy = agents.make("marshal:fighters=concerned")
+    far = {"TURKEY": ["CON"], "RUSSIA": ["SEV"], "FRANCE": ["PAR"]}
+    stolen = {"TURKEY": ["CON", "SEV"], "FRANCE": ["PAR"]}
+    positions = [("W1901A", {}, far), ("F1903M", {"TURKEY": ["A BUR"]}, stolen), ("W1903A", {}, stolen)]
+    assert stage_after(policy, *positions)
+    assert policy._since == 2
+
+
+def test_the_last_years_end_every_war():
+    policy = agents.make("grim:last_years=2")
+    assert stage_after(policy, ("S1903M", {"ITALY": ["A ROM"]}, FAIR))
+    assert not stage_after(policy, ("S1903M", {"ITALY": ["A ROM"]}, FAIR), ("S1909M", {"ITALY": ["A ROM"]}, FAIR))
+
+
+def test_the_posse_builds_nothing_that_cannot_move():
+    centers = {"FRANCE": ["PAR", "MAR", "BRE"], "ITALY": ["ROM"]}
+    for phase, count in (("W1910A", 0), ("W1908A", 2)):
+        game = welfare_env.Game.from_position(phase, units={}, centers=centers, rules=QUIET)
+        policy = PossePolicy()
+        policy.reset("FRANCE", 0)
+        policy.pursue(frozenset({"ITALY"}))
+        assert len(policy.winter(game.view("FRANCE"))) == count
 
 
 class Grabber(agents.ScriptedPolicy):
@@ -235,13 +276,34 @@ def test_forgiving(forgive, expected):
     assert stage_after(policy, PEACE, ("W1903A", {}, ROBBED), ("S1908M", {}, FAIR)) is (forgive == "never")
 
 
+def builds_after(policy, *positions):
+    """How many units a deterrent that plays France builds in the last of some positions."""
+    policy.reset("FRANCE", 0)
+    action = []
+    for phase, units, centers in positions:
+        given = {power: list(centers.get(power, ())) for power in POWERS}
+        game = welfare_env.Game.from_position(phase, units=units, centers=given, rules=QUIET)
+        action = policy.act(None, {"view": game.view("FRANCE")})
+    return len(action)
+
+
 def test_only_those_concerned():
     policy = agents.make("marshal:fighters=concerned")
     far = {"TURKEY": ["CON"], "RUSSIA": ["SEV"], "FRANCE": ["PAR"]}
     stolen = {"TURKEY": ["CON", "SEV"], "FRANCE": ["PAR"]}
-    assert not stage_after(policy, ("W1901A", {}, far), ("W1903A", {}, stolen))
-    near = {"TURKEY": ["CON", "SEV"], "FRANCE": ["PAR"]}
-    assert stage_after(policy, ("W1901A", {}, far), ("W1903A", {"TURKEY": ["A BUR"]}, near))
+    assert builds_after(policy, ("W1901A", {}, far), ("W1903A", {}, stolen)) == 0
+    assert builds_after(policy, ("W1901A", {}, far), ("W1903A", {"TURKEY": ["A BUR"]}, stolen)) == 1
+
+
+BACK = "until the cause is gone, and disarm again then."
+ANNOUNCED = {
+    "grim": "We disarm. If anybody has a unit after the first Winter, we arm and fight everybody for good.",
+    "police": "We disarm. If anybody grows by a centre after the first Winter, or robs us and is armed, "
+    f"we arm and fight everybody {BACK}",
+    "sheriff": "We disarm. If anybody takes more than one centre beyond its fair share, or some of ours, "
+    f"we arm and fight everybody {BACK}",
+    "marshal": f"We disarm. If anybody steals a centre, we fight the thief, and nobody else, {BACK}",
+}
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -249,9 +311,39 @@ def test_it_says_what_it_will_do_and_what_it_does(rule):
     rules = welfare_env.Rules(message_rounds=1, years=5)
     game, _ = play(with_one(rule, "dumbbot", "ITALY"), rules)
     said = [message for record in game.history for message in record.messages if message.sender == "FRANCE"]
-    assert "We disarm" in said[0].text or "disarm" in said[0].text
-    assert any("We fight Italy" in message.text or "Italy" in message.text for message in said)
+    assert said[0].text == ANNOUNCED[rule]
+    war = "We fight Italy, and nobody else," if rule == "marshal" else "We arm and fight everybody"
+    assert any(war in message.text for message in said[1:])
     assert all(message.recipient == "GLOBAL" for message in said)
+
+
+def spoken(spec, *positions):
+    """What a deterrent that plays France says after positions: (phase, units, centers)."""
+    policy = agents.make(spec)
+    policy.reset("FRANCE", 0)
+    action = {}
+    for phase, units, centers in positions:
+        given = {power: list(centers.get(power, ())) for power in POWERS}
+        rules = welfare_env.Rules(message_rounds=1)
+        game = welfare_env.Game.from_position(phase, units=units, centers=given, rules=rules)
+        action = policy.act(None, {"view": game.view("FRANCE", "messages", 1)})
+    return "\n".join(action["messages"].values())
+
+
+def test_its_words_name_its_options():
+    first = ("S1902M", {}, FAIR)
+    assert "more than 2 centres" in spoken("marshal:slack=2", first)
+    assert "and is armed" in spoken("marshal:armed=yes", first)
+    assert "In the last 3 years we keep the peace." in spoken("marshal:last_years=3", first)
+    assert "gone for 2 years" in spoken("marshal:forgive=2", first)
+    assert spoken("marshal", PEACE, ("S1903M", {}, ROBBED)).startswith("Italy has stolen MAR. We fight Italy, and")
+    assert "We arm and fight everybody" in spoken("marshal:fight=dumbbot", PEACE, ("S1903M", {}, ROBBED))
+
+
+def test_words_of_the_part_that_plays_stay():
+    said = spoken("marshal:nice=dove", ("S1901M", {"FRANCE": ["A PAR"]}, {"FRANCE": ["PAR"], "ITALY": ["ROM"]}))
+    assert said.startswith("We disarm.")
+    assert "We will not attack" in said
 
 
 def test_it_speaks_by_words():
@@ -291,6 +383,7 @@ def test_one_seed_one_game():
     [
         ("deterrent:provoked=thef", "did you mean 'theft'"),
         ("deterrent:slack=-1", "whole number"),
+        ("grim:provoked=theft", "no option"),
         ("deterrent:forgive=ever", "whole number, or never"),
         ("deterrent:armed=perhaps", "yes, no"),
         ("deterrent:fighters=some", "all, concerned"),

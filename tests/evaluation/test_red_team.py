@@ -22,7 +22,7 @@ def found():
 def test_every_kind_of_attack_is_tried(found):
     kinds = set(found.kinds.values())
     assert kinds == {"portfolio", "raid", "grab", "feint", "theft", "squad", "pact"}
-    assert {size for size, _ in found.by_kind()} == {1, 2, 3}
+    assert {size for size, _ in found.by_kind()} == {1, 2}  # all three together would rob nobody
     assert {kind for size, kind in found.by_kind() if size == 1} == kinds - {"pact"}
 
 
@@ -55,9 +55,11 @@ def test_trained_attackers_are_attacks_too():
     assert {(1, "trained"), (2, "trained")} < set(found.by_kind())
 
 
-def test_a_plan_names_each_attack_once():
+@pytest.mark.parametrize("trained", [(), ("dumbbot", "dove", "dove")])
+def test_a_plan_names_each_attack_once(trained):
     setting = Setting(rules=Rules(press=None))
-    tried, kinds = plan(read_profile("marshal"), "marshal", setting, "full", ())
+    tried, kinds = plan(read_profile("marshal"), "marshal", setting, "full", trained)
+    assert kinds["dumbbot"] == "portfolio"
     attacks = [each.attack for each in tried]
     assert len(set(attacks)) == len(attacks)
     assert {name for name, _ in attacks} == set(kinds)
@@ -91,7 +93,9 @@ def test_the_command(tmp_path):
     assert done.exit_code == 0, done.output
     assert "corrected" in done.output
     assert Game.load(tmp_path / "w.json").is_done
-    assert (tmp_path / "rows.csv").read_text().startswith("profile") or (tmp_path / "rows.csv").stat().st_size > 1000
+    rows = (tmp_path / "rows.csv").read_text().splitlines()
+    assert "deviator" in rows[0].split(",")
+    assert len(rows) > 100
 
 
 @pytest.mark.parametrize(

@@ -21,17 +21,6 @@ if TYPE_CHECKING:
     from welfare_env.game.view import View
 
 FIGHTERS = ("all", "concerned")
-NEVER = 10**6  # years
-
-ANNOUNCEMENTS = {
-    "units": "We disarm, and stay disarmed while you do. If anybody has units after the first Winter, we arm and fight",
-    "growth": "We disarm and keep what we have. If anybody grows beyond what it owned in the first Winter, we arm and"
-    " fight",
-    "share": "We take our fair share and disarm. If anybody takes more than its own, we arm and fight",
-    "theft": "We take our fair share and disarm. If anybody takes a centre from its owner, we arm with all who think"
-    " alike, take it back and fight the thief",
-}
-ENDS = {True: "until the order is restored, and disarm again then.", False: "to the end of the game."}
 
 
 class DeterrentPolicy:
@@ -45,13 +34,14 @@ class DeterrentPolicy:
     - "units": it has units after the first Winter, more than `slack` of them.
     - "growth": it owns more centres than in the first Winter, by more than `slack`; or the deterrent owns fewer.
     - "share": it owns more centres than its fair share, by more than `slack`; or the deterrent owns fewer than its own.
-    - "theft": it owns more than `slack` centres that were taken from their rightful owner
+    - "theft": it has stolen more than `slack` of the centres that it owns
       (`agents.scripted.deterrents.ownership.RightfulOwners`).
 
     In the first message round of a phase it says what it will do and why: its rule each Spring while there is peace,
-    whom it fights while there is war, and that it disarms when that is over. Where messages are words
-    (``press="tokens"``), it proposes demilitarisation to all in peace; in war it refuses the enemies and asks the
-    others for support. What others say does not matter to it.
+    whom it fights while there is war, and that it disarms when that is over. With free text its words stand before
+    those of the part that plays; where messages are words (``press="tokens"``) they replace them: it proposes
+    demilitarisation to all in peace; in war it refuses those whom it fights and asks the others for support. What
+    others say does not matter to it.
 
     Args:
         provoked: the rule.
@@ -59,10 +49,10 @@ class DeterrentPolicy:
         armed: whether a power counts only while it has units.
         forgive: years without a cause before the war is over; None: never.
         fight: plays the war; by default a `PossePolicy` of two units and one more each year under "theft", and dumbbot
-            otherwise.
-        fighters: "all", or "concerned": only those who have lost something that is theirs, or have an enemy's unit or
-            centre next to a centre of their own.
-        last_years: in so many last years nothing provokes.
+            otherwise, which fights everybody.
+        fighters: "all", or "concerned": only those take part who have lost something that is due to them, or have an
+            enemy's unit or centre next to a centre of their own.
+        last_years: in so many last years nothing provokes, and every war ends.
         nice: plays the peace; by default prosocial. Reset with the deterrent's own seed.
 
     Raises:
@@ -84,11 +74,7 @@ class DeterrentPolicy:
             if value not in known:
                 near = did_you_mean(str(value), known)
                 raise ValueError(f"{name}={value!r:.40}: give {', '.join(known)}{near}")
-        for name, number in (
-            ("slack", slack),
-            ("last_years", last_years),
-            ("forgive", 0 if forgive is None else forgive),
-        ):
+        for name, number in {"slack": slack, "last_years": last_years, "forgive": forgive or 0}.items():
             if isinstance(number, bool) or not isinstance(number, int) or number < 0:
                 raise ValueError(f"{name}={number!r:.40}: give a whole number from 0")
         self.provoked = provoked
@@ -112,8 +98,7 @@ class DeterrentPolicy:
         self.enemies: frozenset[str] = frozenset()
         self._since: int | None = None  # the year in which the war began
         self._cause = 0  # the last year in which there was a cause
-        self._told = ""  # the phase in which it spoke last, and what it said then
-        self._news: list[tuple[str, str]] = []
+        self._spoken: tuple[str, list[tuple[str, str]]] = ("", [])  # in which phase it spoke last, and what
 
     @property
     def reads_observations(self) -> bool:
@@ -122,37 +107,42 @@ class DeterrentPolicy:
 
     @property
     def is_at_war(self) -> bool:
-        """Whether `fight` plays now."""
+        """Whether there is a war, in which it may take part."""
         return self._since is not None
 
     def act(self, observation: Any, info: Mapping[str, Any]) -> Any:
-        """The action of the part that plays now, with the deterrent's own words before its messages."""
+        """The action of the part that plays now, with the deterrent's own words."""
         view: View = info["view"]
         was_at_war = self.is_at_war
         self._look(view)
-        if self.is_at_war and isinstance(self.fight, PossePolicy):
+        is_fighting = self.is_at_war and (self.fighters == "all" or self._is_concerned(view))
+        if is_fighting and isinstance(self.fight, PossePolicy):
             self.fight.pursue(self.enemies, self.owners, view.year_index - (self._since or 0))
-        action = (self.fight if self.is_at_war else self.nice).act(observation, info)
-        if view.asked != MESSAGES or not isinstance(action, Mapping):
+        action = (self.fight if is_fighting else self.nice).act(observation, info)
+        if view.asked != MESSAGES or view.message_round != 1 or not isinstance(action, Mapping):
             return action
-        if view.message_round == 1 and view.phase != self._told:
-            self._told, self._news = view.phase, self._messages(view, was_at_war)
-        said = view.encode_messages(self._news if view.message_round == 1 else [])["messages"]
-        return {**action, "messages": {**action["messages"], **said}}
+        if view.phase != self._spoken[0]:
+            self._spoken = view.phase, self._messages(view, was_at_war)
+        return {**action, "messages": self._joined(view, action["messages"])}
+
+    def _joined(self, view: View, others: Mapping[str, str]) -> dict[str, str]:
+        """Its own messages, and those of the part that plays."""
+        own: dict[str, str] = view.encode_messages(self._spoken[1])["messages"]
+        if view.vocabulary:
+            return {**others, **own}
+        return {to: "\n".join(filter(None, (own.get(to), others.get(to)))) for to in {**own, **others}}
 
     def _look(self, view: View) -> None:
         """Whether there is a cause, and against whom."""
         self.owners.update(view)
         causes = self._causes(view)
-        is_robbed = has_lost(self.provoked, view, self.owners, view.power) and self._may_be_provoked(view)
+        is_robbed = self._may_be_provoked(view) and has_lost(self.provoked, view, self.owners, view.power)
         if causes or is_robbed:
             self._cause = view.year_index
             self._since = view.year_index if self._since is None else self._since
             self.enemies = causes or frozenset(view.powers) - {view.power}
         elif self.is_at_war and self._is_over(view):
             self._since, self.enemies = None, frozenset()
-        if self.fighters == "concerned" and self.is_at_war and not self._is_concerned(view):
-            self._since = None
 
     def _may_be_provoked(self, view: View) -> bool:
         return (view.year_index > 0 or view.phase_type == "A") and view.years_left > self.last_years
@@ -179,64 +169,89 @@ class DeterrentPolicy:
             return True
         mine = set(view.centers[view.power])
         near = {p[:3] for enemy in self.enemies for unit in view.units[enemy] for p in view.board.moves[unit]}
-        owned = {center for power in self.enemies for center in view.centers[power]}
-        neighbours = {
-            place[:3] for piece, places in view.board.moves.items() if piece[2:5] in owned for place in places
-        }
-        return bool(mine & (near | neighbours))
+        theirs = {center for power in self.enemies for center in view.centers[power]}
+        near |= {place[:3] for piece, to in view.board.moves.items() if piece[2:5] in theirs for place in to}
+        return bool(mine & near)
+
+    # What it says.
 
     def _messages(self, view: View, was_at_war: bool) -> list[tuple[str, str]]:
         if view.vocabulary:
             return [(other, self._word(other)) for other in view.recipients if other in view.powers]
         if self.is_at_war:
-            who = " and ".join(sorted(power.title() for power in self.enemies))
-            return [(GLOBAL, f"{self._accusation(view)} We fight {who} {ENDS[self.forgive is not None]}")]
+            return [(GLOBAL, f"{self._accusation(view)} {self._war()} {self._end()}")]
         if was_at_war:
-            return [(GLOBAL, f"Order is restored: we disarm. {self._announcement()}")]
+            return [(GLOBAL, f"The war is over: we disarm. {self._announcement()}")]
         return [(GLOBAL, self._announcement())] if view.season == "S" else []
 
     def _word(self, other: str) -> str:
         if not self.is_at_war:
             return "propose demilitarisation"
-        return "refuse" if other in self.enemies else "ask for support"
+        return "refuse" if other in self.enemies or not self._spares_others else "ask for support"
+
+    @property
+    def _spares_others(self) -> bool:
+        return isinstance(self.fight, PossePolicy)
 
     def _announcement(self) -> str:
-        return f"{ANNOUNCEMENTS[self.provoked]} {ENDS[self.forgive is not None]}"
+        """The rule, the answer, and how long."""
+        causes = {
+            "units": f"has {_more_than(self.slack, 'unit')} after the first Winter",
+            "growth": f"grows by {_more_than(self.slack, 'centre')} after the first Winter, or robs us",
+            "share": f"takes {_more_than(self.slack, 'centre')} beyond its fair share, or some of ours",
+            "theft": f"steals {_more_than(self.slack, 'centre')}",
+        }
+        rule = f"We disarm. If anybody {causes[self.provoked]}{' and is armed' if self.armed else ''},"
+        answer = "we fight the thief, and nobody else," if self._spares_others else "we arm and fight everybody"
+        late = f" In the last {self.last_years} years we keep the peace." if self.last_years else ""
+        return f"{rule} {answer} {self._end()}{late}"
+
+    def _war(self) -> str:
+        if not self._spares_others:
+            return "We arm and fight everybody"
+        return f"We fight {' and '.join(sorted(power.title() for power in self.enemies))}, and nobody else,"
+
+    def _end(self) -> str:
+        if self.forgive is None:
+            return "for good."
+        gone = f"has been gone for {self.forgive} years" if self.forgive else "is gone"
+        return f"until the cause {gone}, and disarm again then."
 
     def _accusation(self, view: View) -> str:
         """What the enemies have done, as far as it can still be seen."""
         told = []
         for power in sorted(self.enemies):
-            stolen = self.owners.stolen(power)
+            stolen, owned = self.owners.stolen(power), len(view.centers[power])
             if self.provoked == "theft" and stolen:
-                told.append(f"{power.title()} holds {', '.join(stolen)}, which others should own.")
+                told.append(f"{power.title()} has stolen {', '.join(stolen)}.")
             elif self.provoked == "units" and view.units[power]:
                 told.append(f"{power.title()} has {len(view.units[power])} units.")
-            elif self.provoked in ("share", "growth") and RULES[self.provoked](view, self.owners, power, self.slack):
-                due = self.owners.share[power] if self.provoked == "share" else self.owners.first.get(power, 0)
-                told.append(f"{power.title()} owns {len(view.centers[power])} centres, where {due} are its due.")
+            elif self.provoked == "share" and owned > self.owners.share[power]:
+                told.append(f"{power.title()} owns {owned} centres, {self.owners.share[power]} are its fair share.")
+            elif self.provoked == "growth" and owned > self.owners.first.get(power, 0):
+                told.append(f"{power.title()} owns {owned} centres, {self.owners.first.get(power, 0)} after year one.")
         return " ".join(told) or "We have been robbed."
 
 
-def _with(options: dict[str, Any], **defaults: Any) -> dict[str, Any]:
-    return defaults | options
+def _more_than(slack: int, what: str) -> str:
+    return {0: f"a {what}", 1: f"more than one {what}"}.get(slack, f"more than {slack} {what}s")
 
 
 def grim(**options: Any) -> DeterrentPolicy:
     """At war with everybody for ever as soon as anybody has a unit after the first Winter."""
-    return DeterrentPolicy(**_with(options, provoked="units", forgive=None))
+    return DeterrentPolicy("units", **{"forgive": None, **options})
 
 
 def police(**options: Any) -> DeterrentPolicy:
     """At war with everybody while an armed power owns more than it did in the first Winter, or itself owns less."""
-    return DeterrentPolicy(**_with(options, provoked="growth", armed=True))
+    return DeterrentPolicy("growth", **{"armed": True, **options})
 
 
 def sheriff(**options: Any) -> DeterrentPolicy:
     """At war with everybody while a power owns two more than its fair share, or itself owns less than its own."""
-    return DeterrentPolicy(**_with(options, provoked="share", slack=1))
+    return DeterrentPolicy("share", **{"slack": 1, **options})
 
 
 def marshal(**options: Any) -> DeterrentPolicy:
     """At war with thieves only, while they hold what they stole, with few units and out of its friends' way."""
-    return DeterrentPolicy(**_with(options, provoked="theft"))
+    return DeterrentPolicy("theft", **options)

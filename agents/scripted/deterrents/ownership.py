@@ -1,4 +1,4 @@
-"""Who rightfully owns which supply centre: what a deterrent holds others to."""
+"""Which supply centre is due to whom: what a deterrent holds others to."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     Centers = Mapping[str, tuple[str, ...]]  # power -> the centres that it owns
 
-NOBODY = ""  # owns what a power has taken beyond its share
+NOBODY = ""  # to whom is due what a power has taken beyond its share
 
 
 @functools.lru_cache(maxsize=32)
@@ -30,25 +30,32 @@ def fair_shares(board: Board) -> Mapping[str, int]:
 
 
 class RightfulOwners:
-    """The rightful owner of every centre, from what all players can see; so all who keep count agree.
+    """Who should own every centre, from what all players can see; so all who keep count agree.
 
-    - At the opening each centre belongs to the power that owns it, and each neutral one to the power to which the
-      fairest peaceful partition gives it. In a game that begins at another position, neutral centres belong to nobody.
-    - Who takes a neutral centre becomes its rightful owner while it owns no more than its fair share then, or if
-      nobody was to get it. What a power takes beyond its share is stolen, even a centre that it was to get: or it would
+    - At the opening each centre is due to the power that owns it, and each neutral one to the power to which the
+      fairest peaceful partition gives it. In a game that begins at another position, neutral centres are due to nobody.
+    - A neutral centre becomes due to the power that takes it while that owns no more than its fair share then, or if it
+      was due to nobody. What a power takes beyond its share is stolen, even a centre that was due to it: or it would
       take another's first and its own later.
-    - What is taken from a thief is rightfully owned by whoever took it.
-    - Everything else that is taken from its rightful owner is stolen. Its thief is one until it has lost it.
+    - Whoever takes a centre from a thief may keep it, but it stays due to the power that was robbed, which may take it
+      back at any time.
+    - Everything else that is taken from another is stolen, and who owns something stolen is a thief until it has lost
+      it.
+
+    One thing is not seen: two robbers who pass stolen centres on to each other.
 
     Attributes:
         share: power -> its fair share; in a game that begins at another position at least what it owned there.
+        due: power -> how many centres it may count on: its fair share, or what it owned at another beginning.
         first: power -> how many centres it owned after the first Fall; empty before.
     """
 
     def __init__(self) -> None:
         self.share: dict[str, int] = {}
+        self.due: dict[str, int] = {}
         self.first: dict[str, int] = {}
-        self._owner: dict[str, str] = {}
+        self._owner: dict[str, str] = {}  # to whom a centre is due
+        self._keeper: dict[str, str] = {}  # who took it from a thief
         self._seen: Centers = {}
         self._thieves: frozenset[str] = frozenset()
         self._records = 0
@@ -66,17 +73,21 @@ class RightfulOwners:
             self.first = self.first or {power: len(owned) for power, owned in view.centers.items()}
 
     def of(self, center: str) -> str | None:
-        """The rightful owner of a centre; "" for one that its owner should not have, and None for one that nobody has
-        taken and nobody was to get.
+        """To whom a centre is due; "" for one that its owner should not have, and None for a neutral one that is due to
+        nobody.
         """
         return self._owner.get(center)
 
     def stolen(self, power: str) -> tuple[str, ...]:
-        """The centres that a power owns and another should."""
-        return tuple(center for center in self._seen.get(power, ()) if self._owner.get(center, power) != power)
+        """The centres that a power has stolen."""
+        return tuple(
+            center
+            for center in self._seen.get(power, ())
+            if self._owner.get(center, power) != power and self._keeper.get(center) != power
+        )
 
     def lost(self, power: str) -> int:
-        """How many centres that are rightfully the power's are owned by others."""
+        """How many centres that are due to the power are owned by others."""
         return sum(self._owner.get(c) == power for other in self._seen if other != power for c in self._seen[other])
 
     def _take(self, board: Board, units: Centers, centers: Centers) -> None:
@@ -88,8 +99,7 @@ class RightfulOwners:
                 taken = [center for center in owned if before.get(center) != power]
                 self._take_neutral(power, [center for center in taken if center not in before], len(owned))
                 for center in taken:
-                    if before.get(center) in self._thieves:
-                        self._owner[center] = power
+                    self._keeper[center] = power if before.get(center) in self._thieves else ""
             self._seen = dict(centers)
             self._thieves = frozenset(power for power in centers if self.stolen(power))
 
@@ -98,14 +108,16 @@ class RightfulOwners:
             p: set(u) for p, u in board.start_units.items()
         }
         fair = fair_shares(board)
-        self._owner = {center: power for power, owned in centers.items() for center in owned}
         if is_opening:
-            self._owner = dict(planned_owners(board))
+            self._owner, self.due = dict(planned_owners(board)), dict(fair)
+        else:
+            self._owner = {center: power for power, owned in centers.items() for center in owned}
+            self.due = {power: len(owned) for power, owned in centers.items()}
         self.share = {power: max(fair[power], len(owned)) for power, owned in centers.items()}
         self._seen = dict(centers)
 
     def _take_neutral(self, power: str, taken: list[str], count: int) -> None:
-        """`power`, which owns so many now, has taken these neutral centres: its own first count as its share."""
+        """`power`, which owns so many now, has taken these neutral centres: what was due to it counts first."""
         free = self.share[power] - (count - len(taken))
         for center in sorted(taken, key=lambda each: self._owner.get(each) != power):
             owner = self._owner.get(center)

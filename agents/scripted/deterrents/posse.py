@@ -16,11 +16,11 @@ class PossePolicy(DumbBotPolicy):
     """Fights the powers that `pursue` names, and nobody else, as DumbBot would.
 
     - It builds until it has `force` units, and `more` units more for each year that the fight has lasted. In the last
-      Winter but one it builds all units that can still arrive, and only those.
+      Winter but one it builds all units that can still arrive, and only those; in the last none.
     - It enters no province in which a friend stands or that a friend owns.
     - Where several friends could enter a province of the enemy's, one of them has the right of way, and the others stay
-      out: its rightful owner, else who has most units next to it, else the first in the board's order. Without this six
-      powers that all go for the last centre of a seventh bounce there for ever.
+      out: the power to which it is due, else who has most units next to it, else the first in the board's order.
+      Without this six powers that all go for the last centre of a seventh bounce there for ever.
 
     Everybody is a friend that is neither itself nor an enemy; without a call of `pursue` all others are enemies.
 
@@ -37,11 +37,11 @@ class PossePolicy(DumbBotPolicy):
         self._owners: RightfulOwners | None = None
         self._years = 0
 
-    def pursue(self, enemies: frozenset[str], owners: RightfulOwners, years: int) -> None:
+    def pursue(self, enemies: frozenset[str], owners: RightfulOwners | None = None, years: int = 0) -> None:
         """Fight these powers from now on.
 
         Args:
-            owners: who should have the centres.
+            owners: to whom centres are due, if that counts.
             years: how long the fight has lasted.
         """
         self._enemies, self._owners, self._years = enemies, owners, years
@@ -58,7 +58,9 @@ class PossePolicy(DumbBotPolicy):
         return frozenset(theirs | self._yielded(view, friends))
 
     def most_builds(self, view: View) -> int:
-        """Up to `force` units, and more of them each year; in the last Winter but one all."""
+        """Up to `force` units, and more of them each year; in the last Winter but one all, in the last none."""
+        if view.years_left == 1:
+            return 0
         wanted = self.force + self.more * self._years
         return view.max_builds if _is_late(view) else max(0, min(view.max_builds, wanted - len(view.units[view.power])))
 
@@ -86,8 +88,8 @@ class PossePolicy(DumbBotPolicy):
                     near.setdefault(province, Counter())[power] += 1
 
         def claim(province: str, power: str) -> tuple[bool, int, int]:
-            is_rightful = self._owners is not None and self._owners.of(province) == power
-            return is_rightful, near[province][power], -view.board.power_index[power]
+            is_due = self._owners is not None and self._owners.of(province) == power
+            return is_due, near[province][power], -view.board.power_index[power]
 
         return {place for place, who in near.items() if max(who, key=lambda power: claim(place, power)) != view.power}
 

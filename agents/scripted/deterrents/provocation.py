@@ -29,7 +29,7 @@ def has_more_than_its_share(view: View, owners: RightfulOwners, power: str, slac
 
 
 def has_stolen(view: View, owners: RightfulOwners, power: str, slack: int) -> bool:
-    """It owns more than `slack` centres that another should own."""
+    """It has stolen more than `slack` of the centres that it owns."""
     return len(owners.stolen(power)) > slack
 
 
@@ -47,5 +47,5 @@ def has_lost(provoked: str, view: View, owners: RightfulOwners, power: str) -> b
     """
     if view.year_index == 0:
         return False
-    due = {"growth": owners.first.get(power, 0), "share": owners.share[power]}
+    due = {"growth": owners.first.get(power, 0), "share": owners.due[power]}
     return len(view.centers[power]) < due.get(provoked, 0)
