@@ -14,6 +14,7 @@ then ``policy.act(observation, info)`` in any PettingZoo loop. A policy sees onl
 | ``dumbbot`` | a heuristic attacker without press |
 | ``dove:share=0.25`` | takes free centres, disarms step by step, sends peaceful messages |
 | ``exploiter:nice=SPEC,attack=SPEC`` | plays `nice`, then `attack`, then `nice` again, disarmed |
+| ``punisher:t=N`` | on toy boards: disarms in Winter of year N, and punishes who deviates (paper, section 3.2) |
 | ``lm:PROVIDER/MODEL`` | a language model: ``lm:openai/NAME,temperature=0.7``; see docs/language-models.md |
 | ``rl:PATH`` | a trained network, from the folder of its checkpoint: ``rl:runs/small``, ``rl:attacker,greedy=no`` |
 | ``import:MODULE.CLASS`` | your own player: a class of an importable module |
@@ -45,6 +46,7 @@ from agents.scripted.dumbbot import DumbBotPolicy
 from agents.scripted.exploiter import ExploiterPolicy
 from agents.scripted.hold import HoldPolicy
 from agents.scripted.prosocial import ProsocialPolicy
+from agents.scripted.punisher import PunisherPolicy
 from agents.scripted.random import RandomPolicy
 from agents.specs import canonical, make
 
@@ -58,6 +60,7 @@ __all__ = [
     "MixPolicy",
     "Policy",
     "ProsocialPolicy",
+    "PunisherPolicy",
     "RandomPolicy",
     "ScriptedPolicy",
     "canonical",
