@@ -44,7 +44,8 @@ from agents.cliques.symmetry import relabel, relabel_lost, relabelling
 
 MOST_YEARS = 8
 YES, NO, UNKNOWN = 1, 0, -1
-FRESH, NONE, BEGIN, DEEPEST = -2, -1, -3, 64
+FRESH, NONE, BEGIN, FULL_UP, DEEPEST = -2, -1, -3, -4, 48
+MOST_KILLERS = 48
 MOST_ORDERS = 128  # of one unit
 DISBAND_HERE, BUILD_HERE = 100, 101  # in rows of orders, in Winter
 
@@ -98,6 +99,22 @@ class Table(NamedTuple):
     high: np.ndarray
     bound: np.ndarray
     mark: np.ndarray
+
+
+class Memory(NamedTuple):
+    """Scratch memory of `at_most`, by depth, for positions where all movements of the punishers are tried.
+
+    Attributes:
+        plans: int16 [DEEPEST, room, provinces]. listed, cursor: int64 [DEEPEST], how many there are (-1: not listed
+            yet), and how many were tried.
+        killer: int16 [DEEPEST, MOST_KILLERS, provinces], replies that refuted. killers: int64 [DEEPEST], how many.
+    """
+
+    plans: np.ndarray
+    listed: np.ndarray
+    cursor: np.ndarray
+    killer: np.ndarray
+    killers: np.ndarray
 
 
 @kernel
@@ -459,7 +476,9 @@ def widen(t, node, rows, scores):
     code = unpack(t.shape, t.keys[node], owner, unit, lost, options)
     if t.numbers[BREADTH] == 0:
         found = list_all(t, code, owner, unit, lost, options, rows)
-    elif code == SPRING or code == FALL:
+    elif t.numbers[BREADTH] < 0 and (code == SPRING_RETREATS or code == FALL_RETREATS):
+        found = _list_all_retreats(t.shape, lost, options, rows)
+    elif t.numbers[BREADTH] > 1 and (code == SPRING or code == FALL):
         found = ranked_moves(t.shape, owner, unit, code == FALL, rows, scores)
     else:
         found = 0
@@ -496,7 +515,7 @@ def _promise(t, node):
 
 
 @kernel
-def at_most(t, node, years, disarmed, bound, replies, rows, scores):
+def at_most(t, node, years, disarmed, bound, replies, rows, scores, memory):
     """Whether the deviator can be kept to `bound` from here to the end: YES, NO, or UNKNOWN if there is no room.
 
     Without recursion, whose compiled form numba cannot keep: `stack` has node, years, bound, the plan and the edge in
@@ -504,7 +523,7 @@ def at_most(t, node, years, disarmed, bound, replies, rows, scores):
 
     Args:
         node: of a position. years, disarmed: as for `variant`.
-        replies, rows, scores: scratch memory.
+        replies, rows, scores, memory: scratch memory.
     """
     stack = np.zeros((DEEPEST, 5), np.int64)
     depth = 0
@@ -513,6 +532,8 @@ def at_most(t, node, years, disarmed, bound, replies, rows, scores):
         node, years, bound, plan, i = stack[depth]
         found = UNKNOWN
         if plan == FRESH:
+            memory.listed[depth] = -1
+            memory.killers[depth] = 0
             found = _known(t, node, years, disarmed, bound)
             if found == UNKNOWN:
                 if t.plan[node] < 0 and not add_first_plan(t, node):
@@ -530,12 +551,13 @@ def at_most(t, node, years, disarmed, bound, replies, rows, scores):
                 t.numbers[EXPANDED] >= t.numbers[LIMIT] or not expand(t, node, plan, replies)
             ):
                 return UNKNOWN
-            if _refuted_at_once(t, node, plan, years, disarmed, bound):
-                if t.following[plan] < 0 and not t.widened[node] and not widen(t, node, rows, scores):
-                    return UNKNOWN
-                plan = t.following[plan]
-            else:
+            edge = _too_much(t, node, plan, years, disarmed, bound)
+            if edge < 0:
                 i = -1 if t.best[plan] >= 0 else 0
+            else:
+                plan = _next_plan(t, node, plan, edge, years, disarmed, bound, replies, rows, scores, memory, depth)
+                if plan == FULL_UP:
+                    return UNKNOWN
         if found == UNKNOWN:
             is_winter = PHASE_OF[t.keys[node, 0] & 15] == WINTER
             left = years - is_winter
@@ -555,12 +577,101 @@ def at_most(t, node, years, disarmed, bound, replies, rows, scores):
             return found
         depth -= 1
         if found == NO:
-            node, plan, i = stack[depth, 0], stack[depth, 3], stack[depth, 4]
+            node, years, bound, plan, i = stack[depth]
             if i >= 0:
                 t.best[plan] = i
-            if t.following[plan] < 0 and not t.widened[node] and not widen(t, node, rows, scores):
+            plan = _next_plan(
+                t, node, plan, t.best[plan], years, disarmed, bound, replies, rows, scores, memory, depth
+            )
+            if plan == FULL_UP:
                 return UNKNOWN
-            stack[depth, 3], stack[depth, 4] = t.following[plan], BEGIN - 1
+            stack[depth, 3], stack[depth, 4] = plan, BEGIN - 1
+
+
+@kernel
+def _next_plan(t, node, plan, edge, years, disarmed, bound, replies, rows, scores, memory, depth):
+    """The plan to try after one that an edge has refuted; NONE, or FULL_UP if there is no room for it.
+
+    Where all movements are wanted, those that a reply of the deviator refutes which has refuted another plan of this node
+    are not even kept.
+    """
+    code = t.keys[node, 0] & 15
+    is_movement = code == SPRING or code == FALL
+    if t.numbers[BREADTH] > 0 or not is_movement:
+        if t.following[plan] < 0 and not t.widened[node] and not widen(t, node, rows, scores):
+            return FULL_UP
+        return t.following[plan]
+    _remember_reply(t, node, plan, t.to[t.first[plan] + edge], replies, memory, depth)
+    if t.following[plan] >= 0:
+        return t.following[plan]
+    owner, unit, lost = np.full((3, MOST_PROVINCES), NOBODY, np.int8)
+    options = np.zeros(MOST_PROVINCES, np.int64)
+    unpack(t.shape, t.keys[node], owner, unit, lost, options)
+    if memory.listed[depth] < 0:
+        memory.listed[depth] = _list_all_moves(t.shape, unit, memory.plans[depth])
+        memory.cursor[depth] = 0
+        if memory.listed[depth] > memory.plans.shape[1]:
+            t.numbers[FULL] = 1
+            return FULL_UP
+    while memory.cursor[depth] < memory.listed[depth]:
+        row = memory.plans[depth, memory.cursor[depth]]
+        memory.cursor[depth] += 1
+        refuted = _is_refuted(t, code, row, years, disarmed, bound, owner, unit, memory, depth)
+        if refuted == UNKNOWN:
+            return FULL_UP
+        if not refuted:
+            new = _new_plan(t, node, plan, row)
+            return new if new >= 0 else FULL_UP
+    return NONE
+
+
+@kernel
+def _next_position(t, code, order, owner, unit):
+    """The node to which a movement phase leads; -1 if there is no room."""
+    w = np.zeros((SCRATCH_ROWS, MOST_PROVINCES), np.int16)
+    lost, options = np.full(MOST_PROVINCES, NOBODY, np.int8), np.zeros(MOST_PROVINCES, np.int64)
+    new_owner, new_unit = owner.copy(), unit.copy()
+    adjudicate(t.shape, unit, order, w)
+    phase = _settle(t.shape, PHASE_OF[code], new_owner, new_unit, lost, options, w)
+    return insert(t, phase, new_owner, new_unit, lost, options)
+
+
+@kernel
+def _remember_reply(t, node, plan, to, replies, memory, depth):
+    """Keep the reply that leads from a plan to a node, to try it on other plans."""
+    number = memory.killers[depth]
+    if number == memory.killer.shape[1]:
+        return
+    owner, unit, lost = np.full((3, MOST_PROVINCES), NOBODY, np.int8)
+    options = np.zeros(MOST_PROVINCES, np.int64)
+    code = unpack(t.shape, t.keys[node], owner, unit, lost, options)
+    for r in range(list_replies(t.shape, unit, t.orders[plan], True, replies)):
+        if _next_position(t, code, replies[r], owner, unit) == to:
+            memory.killer[depth, number] = replies[r]
+            memory.killers[depth] += 1
+            return
+
+
+@kernel
+def _is_refuted(t, code, row, years, disarmed, bound, owner, unit, memory, depth):
+    """Whether a reply that was kept is known to bring the deviator above the bound; UNKNOWN if there is no room."""
+    provinces, d = t.shape[PROVINCES], t.shape[DEVIATOR]
+    order = row.copy()
+    for number in range(memory.killers[depth]):
+        for p in range(provinces):
+            if unit[p] == d:
+                order[p] = memory.killer[depth, number, p]
+        to = _next_position(t, code, order, owner, unit)
+        if to < 0:
+            return UNKNOWN
+        if t.low[variant(to, years, disarmed), years, min(years, disarmed)] > bound:
+            for p in range(provinces):
+                memory.killer[depth, number, p], memory.killer[depth, 0, p] = (
+                    memory.killer[depth, 0, p],
+                    memory.killer[depth, number, p],
+                )
+            return YES
+    return NO
 
 
 @kernel
@@ -575,16 +686,16 @@ def _known(t, node, years, disarmed, bound):
 
 
 @kernel
-def _refuted_at_once(t, node, plan, years, disarmed, bound):
-    """Whether what is known of where an edge leads is too much."""
+def _too_much(t, node, plan, years, disarmed, bound):
+    """An edge that leads to more than `bound`, as is known already; or -1."""
     is_winter = PHASE_OF[t.keys[node, 0] & 15] == WINTER
     left = years - is_winter
-    for e in range(t.first[plan], t.first[plan] + t.many[plan]):
-        to = t.to[e]
+    for edge in range(t.many[plan]):
+        to = t.to[t.first[plan] + edge]
         room = bound - (t.centres[to] - t.units[to] if is_winter else 0)
         if room < 0 or (left and t.low[variant(to, left, disarmed), left, min(left, disarmed)] > room):
-            return True
-    return False
+            return edge
+    return -1
 
 
 # All that the punishers can do

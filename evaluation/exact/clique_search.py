@@ -19,7 +19,7 @@ from evaluation.exact import clique_kernels as k
 
 STEP = 2_000  # nodes expanded between two reports
 FIRST_NODES, FIRST_EDGES, FIRST_REPLIES, FIRST_ROWS = 1 << 14, 1 << 18, 1 << 15, 1 << 10
-STATED, ALL = 1, 0  # breadths
+STATED, ALL, ALL_MOVES = 1, 0, -1  # breadths
 OF_NODES = ("keys", "centres", "units", "plan", "widened", "proof", "low", "high", "mark")
 OF_PLANS = ("orders", "following", "first", "many", "best")
 
@@ -31,8 +31,9 @@ class CliqueSearch:
         clique: the board.
         deviator: its number.
         excluded: on a shared board the number of the player that gets no core (0 or the last); else -1.
-        breadth: STATED, only the stated punishing policy; ALL, the best of all orders that the punishers can give; or so
-            many of the best by the policy's own measure are tried where it fails.
+        breadth: STATED, only the stated punishing policy; ALL, the best of all orders that the punishers can give;
+            ALL_MOVES, the same but for Winters, which are those of the policy; or so many of the best movements by the
+            policy's own measure, tried where it fails.
         report: called now and then with the numbers of nodes and of expanded nodes.
     """
 
@@ -53,7 +54,8 @@ class CliqueSearch:
         front = relabelling(self._given, owner, unit, *no_retreats(), self.seat)
         self.table = self._new_table(front)
         self._replies = np.empty((FIRST_REPLIES, self.provinces), np.int16)
-        self._rows = np.empty((breadth or FIRST_ROWS, self.provinces), np.int16)
+        self._rows = np.empty((breadth if breadth > 0 else FIRST_ROWS, self.provinces), np.int16)
+        self._memory = self._new_memory(FIRST_ROWS if breadth <= 0 else 1)
         for node, (phase, place) in enumerate(self._path()):
             if self._insert(phase, *place) != node:
                 raise RuntimeError(f"position {node} of the path is not new: this is a fault of ours")
@@ -85,7 +87,8 @@ class CliqueSearch:
         while True:
             numbers[k.LIMIT] = numbers[k.EXPANDED] + STEP
             scores = np.empty(len(self._rows), np.int64)
-            found = k.at_most(self.table, node, years, disarmed, bound, self._replies, self._rows, scores)
+            scratch = (self._replies, self._rows, scores, self._memory)
+            found = k.at_most(self.table, node, years, disarmed, bound, *scratch)
             if found != k.UNKNOWN:
                 return bool(found)
             if numbers[k.EXPANDED] < numbers[k.LIMIT]:
@@ -99,14 +102,27 @@ class CliqueSearch:
             self._double(OF_NODES)
             self.table = self.table._replace(buckets=np.zeros(2 * len(t.buckets), np.int32))
             k.rehash(self.table)
+        elif numbers[k.FULL]:
+            numbers[k.FULL] = 0
+            self._memory = self._new_memory(2 * self._memory.plans.shape[1])
         elif numbers[k.PLANS] + len(self._rows) > len(t.orders):
             self._double(OF_PLANS)
         elif 2 * numbers[k.EDGES] > len(t.to):
             self._double(("to",))
         else:
             self._replies = np.empty((2 * len(self._replies), self.provinces), np.int16)
-            if self.breadth == ALL:
+            if self.breadth <= 0:
                 self._rows = np.empty((2 * len(self._rows), self.provinces), np.int16)
+
+    def _new_memory(self, room: int) -> k.Memory:
+        deepest = k.DEEPEST
+        return k.Memory(
+            plans=np.zeros((deepest, room, self.provinces), np.int16),
+            listed=np.zeros(deepest, np.int64),
+            cursor=np.zeros(deepest, np.int64),
+            killer=np.zeros((deepest, k.MOST_KILLERS, self.provinces), np.int16),
+            killers=np.zeros(deepest, np.int64),
+        )
 
     def _double(self, names: Iterable[str]) -> None:
         self.table = self.table._replace(**{name: _doubled(getattr(self.table, name)) for name in names})
