@@ -17,6 +17,7 @@ from evaluation.cli import experiments, store_commands
 from evaluation.cli.console import errors_told, print_json, table_console
 from evaluation.cli.cross_play import cross_play
 from evaluation.cli.options import CORES, GameOptions, Json, Kept, Processes, RunOptions, Seed, Store, TableOptions
+from evaluation.cli.theorems import theorems
 from evaluation.experiments.deviators import read_deviators
 from evaluation.experiments.exploitability import resolve_coalitions
 from evaluation.measures.lm_usage import LMUsage, usage_table
@@ -168,6 +169,7 @@ def exploitability(
 
 
 app.command("cross-play")(cross_play)
+app.command("theorems")(theorems)
 
 
 @app.command()

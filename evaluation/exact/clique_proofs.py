@@ -64,10 +64,12 @@ class Proof:
             node, years = waiting.pop()
             node = int(k.variant(node, years, self.disarmed))
             plan = table.proof[node, years, min(years, self.disarmed)]
-            if (node, years) in seen or plan < 0:
-                continue
+            if (node, years) in seen or (plan < 0 and node != k.OPENING):
+                continue  # a generous bound was enough
             seen.add((node, years))
             yield node, years
+            if plan < 0:
+                return
             left = years - (k.PHASE_OF[table.keys[node, 0] & 15] == k.WINTER)
             if left:
                 first = table.first[plan]
@@ -117,10 +119,15 @@ class Proof:
 
     def _orders(self, node: int, years: int) -> list[int]:
         """The others' order numbers at a node, in the names of `_state`."""
-        table = self.search.table
-        seat, places = self._names()
-        given = table.orders[table.proof[node, years, min(years, self.disarmed)]]
-        return self._numbers(node, given, places, np.argsort(places))
+        _, places = self._names()
+        return self._numbers(node, self._plan(node, years), places, np.argsort(places))
+
+    def _plan(self, node: int, years: int) -> np.ndarray:
+        """What the others order at a node to keep the deviator down; where a bound was enough, what they stated."""
+        plan = int(self.search.table.proof[node, years, min(years, self.disarmed)])
+        if plan < 0:
+            plan = self.search.first_plan(node)
+        return self.search.table.orders[plan]
 
     def _numbers(self, node: int, given: np.ndarray, places: np.ndarray, back: np.ndarray) -> list[int]:
         """Orders of a node as order numbers, its places being called `places`."""
@@ -195,13 +202,8 @@ class Proof:
         self._value(position.state)
         node, places = self._node(position.state)
         node = int(k.variant(node, years, self.disarmed))
-        table = self.search.table
-        plan = table.proof[node, years, min(years, self.disarmed)]
-        if plan < 0:  # a bound was enough
-            plan = self.search.first_plan(node)
         found: Given = {}
-        back = np.argsort(places)
-        for order in self._numbers(node, self.search.table.orders[plan], back, places):
+        for order in self._numbers(node, self._plan(node, years), np.argsort(places), places):
             for power in range(self.clique.powers):
                 slot = position.slot_of(power, order) if power != self.search.deviator else None
                 if slot is not None:

@@ -187,7 +187,7 @@ class Planner:
 
     def value(self, state: State) -> int:
         """The most points that the power can still get."""
-        return self._solve(self._key(state))
+        return self.solve(self.key(state))
 
     def best_line(self, state: State) -> Iterator[tuple[str, tuple[str, ...]]]:
         """Phase after phase, its short name and the orders of those who decide, of a line that gets that many points."""
@@ -203,17 +203,18 @@ class Planner:
             state, _ = self.engine.step(state, played)
 
     def _best_orders(self, state: State) -> tuple[int, ...]:
-        key = self._key(state)
-        self._solve(key)
+        key = self.key(state)
+        self.solve(key)
         return self._solved[key][1]
 
-    def _key(self, state: State) -> bytes:
+    def key(self, state: State) -> bytes:
+        """A position in canonical form."""
         rows = state.row[None].copy()
         self._stepper.make_canonical(rows)
         return rows.tobytes()
 
-    def _solve(self, key: bytes) -> int:
-        """The value of a position: its successors in the sequence of their bounds, until no bound is above the best."""
+    def solve(self, key: bytes) -> int:
+        """The value of a position in canonical form: its successors in the sequence of their bounds, until no bound is above the best."""
         if key in self._solved:
             return self._solved[key][0]
         row = np.frombuffer(key, np.int32)
@@ -238,7 +239,7 @@ class Planner:
         for number in np.argsort(-bounds, kind="stable").tolist():
             if best is not None and bounds[number] <= best:
                 break
-            found = int(gains[number]) + self._solve(rows[number].tobytes())
+            found = int(gains[number]) + self.solve(rows[number].tobytes())
             if best is None or found > best:
                 best, choice = found, number
         return best or 0, choice
@@ -284,10 +285,6 @@ class Planner:
         rows, points = self._stepper.step(position.state.row, orders, slots, powers)
         first = np.arange(len(rows)) if rows[0, DONE] else _first_of_each(rows)
         return orders[first], powers, rows[first], points[first][:, self.powers].sum(axis=1, dtype=np.int64)
-
-    def solve(self, key: bytes) -> int:
-        """The most points that can still be had from a position in canonical form."""
-        return self._solve(key)
 
 
 def _beside(left: np.ndarray, right: np.ndarray) -> np.ndarray:
