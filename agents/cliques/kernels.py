@@ -4,8 +4,8 @@ The rules here are only those that such boards need (armies, no convoys, a centr
 with the engine's in `tests/agents/test_cliques.py`; the checker of certificates uses the engine and nothing of this.
 
 A position is two rows int8 [provinces]: `owner` and `unit`, a power or NOBODY. Province c < n is a core, province
-n + j is the leaf of power j. `shape` is int64 [4]: cores n, powers m, provinces n + m, deviator. The leaf of power j < n
-is at core j, that of power n (on shared boards) at core 0.
+n + j is the leaf of power j. `shape` is int64 [4]: cores n, powers m, provinces n + m, deviator. The leaf of power
+j < n is at core j, that of power n (on shared boards) at core 0.
 
 Orders are int16 [provinces], where a unit stands: its own province to hold, another one to move there, or
 SUPPORT + 16 * source + target to support what goes from source to target (a hold if they are the same).

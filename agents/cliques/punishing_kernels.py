@@ -1,7 +1,7 @@
 """Kernels of the punishers: the orders that leave a deviator with least, looking one movement phase ahead.
 
-Positions and orders are those of `agents.cliques.kernels`, where is also said what to delete after a change. The rule is
-a good one, not the best: `evaluation.exact` says exactly how good.
+Positions and orders are those of `agents.cliques.kernels`, where is also said what to delete after a change. The rule
+is a good one, not the best: `evaluation.exact` says exactly how good.
 """
 
 from __future__ import annotations
@@ -133,8 +133,8 @@ def advance(choice, counts, number):
 def list_replies(shape, unit, order, foreign, replies):
     """All that the deviator can order that makes a difference, into `replies` int16 [most, provinces].
 
-    Supports of punishers' units count only if `foreign`; `order` then has what these do. Other rows of a reply are those
-    of `order`. Returns how many; one more than there is room for if there are too many.
+    Supports of punishers' units count only if `foreign`; `order` then has what these do. Other entries of a reply are
+    those of `order`. Returns how many; one more than there is room for if there are too many.
     """
     d, provinces = shape[DEVIATOR], shape[PROVINCES]
     places = np.empty(MOST_PROVINCES, np.int64)
@@ -338,7 +338,7 @@ def ranked_moves(shape, owner, unit, is_fall, rows, scores):
 
 @kernel
 def _rank(plan, score, rows, scores, found):
-    """Put a plan behind those that are as good, and drop the last one if there is no room. Returns how many there are."""
+    """Put a plan behind those that are as good; the last one goes if there is no room. Returns how many there are."""
     at = min(found, len(rows) - 1)
     while at > 0 and scores[at - 1] > score:
         scores[at] = scores[at - 1]

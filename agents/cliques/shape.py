@@ -101,6 +101,4 @@ def clique_of(board: Board) -> Clique:
     cores = [board.moves[f"A {home}"][0] for home in homes[: int(size)]]
     names = [*cores, *homes]
     province = np.array([board.provinces.index(name) for name in names])
-    return Clique(
-        board, int(size), len(homes), province, np.argsort(province), tuple(f"A {name}" for name in names)
-    )
+    return Clique(board, int(size), len(homes), province, np.argsort(province), tuple(f"A {name}" for name in names))

@@ -49,10 +49,7 @@ def _colours(shape, owner, unit, lost, options, colours):
             seen = 0
             for p in range(shape[PROVINCES]):
                 host = p if p < n else p - n
-                if m > n and p == 0:
-                    place = colours[0] + colours[n]
-                else:
-                    place = colours[host] + (p >= n)
+                place = colours[0] + colours[n] if m > n and p == 0 else colours[host] + (p >= n)
                 if owner[p] == x:
                     seen += _mix(place, 5)
                 if unit[p] == x:

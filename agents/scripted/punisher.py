@@ -30,8 +30,8 @@ class PunisherPolicy(ScriptedPolicy):
         shared: on shared-clique:n, which of the two players that share a core gets it: the first one (PLAYERA) by
             default. The other one stays in its leaf.
         deviator: whom to punish. By default the player guesses from the board (`suspect`): the board does not always
-            tell, and where it does not, everybody enters its core and stays. The exact values of docs/theorems.md are of
-            players who know, as players with a memory would.
+            tell, and where it does not, everybody enters its core and stays. The exact values of docs/theorems.md are
+            of players who know, as players with a memory would.
     """
 
     def __init__(self, t: int, shared: str | None = None, deviator: str | None = None) -> None:

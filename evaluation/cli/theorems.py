@@ -19,10 +19,14 @@ CELLS = Path("runs/theorems.jsonl")
 def theorems(
     board: Annotated[
         Optional[list[str]],  # noqa: UP045 (typer reads it)
-        typer.Option(help="clique:n and shared-clique:n; several can be given.", show_default="clique:3, shared-clique:3"),
+        typer.Option(
+            help="clique:n and shared-clique:n; several can be given.", show_default="clique:3, shared-clique:3"
+        ),
     ] = None,
     years: Annotated[int, typer.Option(min=1, max=8, help="Games of 1 to so many years.")] = 6,
-    punishers: Annotated[str, typer.Option(help="stated: the policy punisher:t=N. best: the best movements.")] = "stated",
+    punishers: Annotated[
+        str, typer.Option(help="stated: the policy punisher:t=N. best: the best movements.")
+    ] = "stated",
     check: Annotated[int, typer.Option(min=0, help="Check the certificates of games of at most so many years.")] = 8,
     cells: Annotated[Path, typer.Option(help="A file that keeps what is computed; it is gone on with.")] = CELLS,
     lines: Annotated[
@@ -67,7 +71,9 @@ def gain_table(name: str, role: str, cells: list[Cell]) -> Table:
     found = {(cell.years, cell.t): cell for cell in cells}
     for years in range(1, longest + 1):
         row = [found.get((years, t)) for t in range(1, longest + 1)]
-        table.add_row(str(years), *("" if cell is None else f"{cell.gain}{'' if cell.checked else '*'}" for cell in row))
+        table.add_row(
+            str(years), *("" if cell is None else f"{cell.gain}{'' if cell.checked else '*'}" for cell in row)
+        )
     return table
 
 

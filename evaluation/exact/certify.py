@@ -36,7 +36,7 @@ from evaluation.exact.clique_proofs import Line, Proof
 from evaluation.exact.clique_search import ALL_MOVES, STATED, CliqueSearch
 from evaluation.exact.planner import NO_ORDER, Planner
 from welfare_env import Board, Rules
-from welfare_env.engine import DONE, PHASE, WINTER, YEAR, State, layout_of
+from welfare_env.engine import DONE, PHASE, WINTER, YEAR, Layout, State, layout_of
 from welfare_env.game.position import Position
 
 MOST_STATES = 50_000_000
@@ -264,7 +264,7 @@ def _certificate(
     )
 
 
-def _bound(most: np.ndarray, layout: object, row: np.ndarray, numbers: list[int], years: int) -> int:
+def _bound(most: np.ndarray, layout: Layout, row: np.ndarray, numbers: list[int], years: int) -> int:
     state = State(layout, row)
     units = np.isin(state.units[:, 0], numbers).sum() + np.isin(state.dislodged[:, 0], numbers).sum()
     centres = np.isin(state.owners, numbers).sum()

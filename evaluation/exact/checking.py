@@ -93,8 +93,8 @@ class Checker:
                 if gain + limit > claim:
                     told = f"worth at most {limit}" if worth is None else f"claimed to be worth at most {worth}"
                     raise CertificateError(
-                        f"position {number}, {self._told(row)}, {years} years left, claimed to be worth at most {claim}: "
-                        f"an order leads to {gain} points and {self._told(to)}, {told}"
+                        f"position {number}, {self._told(row)}, {years} years left, claimed to be worth at most "
+                        f"{claim}: an order leads to {gain} points and {self._told(to)}, {told}"
                     )
 
     def _follow(self, certificate: Certificate, number: int) -> tuple[np.ndarray, np.ndarray, list[Key]]:
@@ -139,7 +139,9 @@ class Checker:
         position = Position(self.engine, State(self._layout, row.astype(np.int32)))
         if position.state.done:
             return "the end"
-        held = [f"{power} {' '.join((*units, '/', *position.centers[power]))}" for power, units in position.units.items()]
+        held = [
+            f"{power} {' '.join((*units, '/', *position.centers[power]))}" for power, units in position.units.items()
+        ]
         return f"{position.phase[0]}{position.phase[-1]} ({'; '.join(held)})"
 
     def _holdings(self, row: np.ndarray) -> tuple[int, int, int]:
@@ -185,10 +187,14 @@ def _plans(board: Board, position: Position, powers: list[int], given: list[int]
     moves = [[order for order in orders if kind[order] in (HOLD, MOVE)] for orders in lists]
     for plan in product(*moves):
         done = {_deed(board, order) for order in (*plan, *given)}
-        yield from product(*(
-            [order, *(other for other in orders if _supported(board, other) in done)] if kind[order] == HOLD else [order]
-            for order, orders in zip(plan, lists, strict=True)
-        ))
+        yield from product(
+            *(
+                [order, *(other for other in orders if _supported(board, other) in done)]
+                if kind[order] == HOLD
+                else [order]
+                for order, orders in zip(plan, lists, strict=True)
+            )
+        )
 
 
 def _deed(board: Board, order: int) -> tuple[int, int]:

@@ -1,9 +1,10 @@
 """Kernels of the search for the best deviation from a punishing profile on a toy board.
 
-A *node* is a position and a phase, relabelled by `agents.cliques.symmetry`. It has one or more *plans* of the punishers,
-and a plan has as *edges* what the deviator can bring about when they play it. Positions of the path have nodes of their own, where the players follow
-the path: whether a position is on it follows from the years left (`variant`). Values are asked for by threshold:
-`at_most` tells whether the deviator can be kept to so many points, and remembers what it found as bounds.
+A *node* is a position and a phase, relabelled by `agents.cliques.symmetry`. It has one or more *plans* of the
+punishers, and a plan has as *edges* what the deviator can bring about when they play it. Positions of the path have
+nodes of their own, where the players follow the path: whether a position is on it follows from the years left
+(`variant`). Values are asked for by threshold: `at_most` tells whether the deviator can be kept to so many points, and
+remembers what it found as bounds.
 
 Numba's cache looks at one file only: after a change here or in `agents/cliques` delete the `__pycache__` folders.
 """
@@ -547,9 +548,7 @@ def at_most(t, node, years, disarmed, bound, replies, rows, scores, memory):
                 t.low[node, years, min(years, disarmed)] = bound + 1
                 found = NO
                 break
-            if t.many[plan] < 0 and (
-                t.numbers[EXPANDED] >= t.numbers[LIMIT] or not expand(t, node, plan, replies)
-            ):
+            if t.many[plan] < 0 and (t.numbers[EXPANDED] >= t.numbers[LIMIT] or not expand(t, node, plan, replies)):
                 return UNKNOWN
             edge = _too_much(t, node, plan, years, disarmed, bound)
             if edge < 0:
@@ -580,9 +579,7 @@ def at_most(t, node, years, disarmed, bound, replies, rows, scores, memory):
             node, years, bound, plan, i = stack[depth]
             if i >= 0:
                 t.best[plan] = i
-            plan = _next_plan(
-                t, node, plan, t.best[plan], years, disarmed, bound, replies, rows, scores, memory, depth
-            )
+            plan = _next_plan(t, node, plan, t.best[plan], years, disarmed, bound, replies, rows, scores, memory, depth)
             if plan == FULL_UP:
                 return UNKNOWN
             stack[depth, 3], stack[depth, 4] = plan, BEGIN - 1
@@ -592,8 +589,8 @@ def at_most(t, node, years, disarmed, bound, replies, rows, scores, memory):
 def _next_plan(t, node, plan, edge, years, disarmed, bound, replies, rows, scores, memory, depth):
     """The plan to try after one that an edge has refuted; NONE, or FULL_UP if there is no room for it.
 
-    Where all movements are wanted, those that a reply of the deviator refutes which has refuted another plan of this node
-    are not even kept.
+    Where all movements are wanted, those are not even kept that fail against a reply against which other plans of this
+    node have failed.
     """
     code = t.keys[node, 0] & 15
     is_movement = code == SPRING or code == FALL

@@ -1,4 +1,4 @@
-"""What a search of `evaluation.exact.clique_search` has found, in the terms of the game: certificates and lines of play."""
+"""What `evaluation.exact.clique_search` has found, in the terms of the game: certificates and lines of play."""
 
 from __future__ import annotations
 
@@ -212,7 +212,7 @@ class Proof:
 
     def _node(self, state: State) -> tuple[int, np.ndarray]:
         """The node of a position of the game, and the number there of each place."""
-        table, provinces = self.search.table, self.search.provinces
+        provinces = self.search.provinces
         shape = np.array([self.clique.cores, self.clique.powers, provinces, self.search.deviator])
         owner, unit, lost, new_owner, new_unit, new_lost = np.full((6, MOST_PROVINCES), NOBODY, np.int8)
         options, new_options, seat = np.zeros((3, MOST_PROVINCES), np.int64)

@@ -1,7 +1,7 @@
 """The most that a deviator gets against the punishing profile of a toy board, by threshold search over its positions.
 
-The kernels are in `evaluation.exact.clique_kernels`; here the memory grows, values are asked for, and the search is kept
-in a file from which it goes on.
+The kernels are in `evaluation.exact.clique_kernels`; here the memory grows, values are asked for, and the search is
+kept in a file from which it goes on.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from agents.cliques.kernels import MOST_PROVINCES, NOBODY
 from agents.cliques.shape import Clique
-from agents.cliques.symmetry import new_place, relabel, relabelling
+from agents.cliques.symmetry import relabel, relabelling
 from evaluation.exact import clique_kernels as k
 
 STEP = 2_000  # nodes expanded between two reports
@@ -178,9 +178,7 @@ class CliqueSearch:
         relabel(self._given, self.seat, owner, unit, new_owner, new_unit)
         return int(k.insert(self.table, phase, new_owner, new_unit, *no_retreats()))
 
-    def node(
-        self, phase: int, owner: np.ndarray, unit: np.ndarray, lost: np.ndarray, options: np.ndarray
-    ) -> int:
+    def node(self, phase: int, owner: np.ndarray, unit: np.ndarray, lost: np.ndarray, options: np.ndarray) -> int:
         """The node of a relabelled position; of the opening the one that is on the path."""
         key = np.zeros(4, np.int64)
         k.pack(self.table.shape, phase, owner, unit, lost, options, key)

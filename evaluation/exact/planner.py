@@ -190,7 +190,7 @@ class Planner:
         return self.solve(self.key(state))
 
     def best_line(self, state: State) -> Iterator[tuple[str, tuple[str, ...]]]:
-        """Phase after phase, its short name and the orders of those who decide, of a line that gets that many points."""
+        """Phase after phase, its short name and the orders of those who decide, of a line that gets as much."""
         while not state.done:
             position = Position(self.engine, state)
             orders = self._best_orders(state)
@@ -214,7 +214,10 @@ class Planner:
         return rows.tobytes()
 
     def solve(self, key: bytes) -> int:
-        """The value of a position in canonical form: its successors in the sequence of their bounds, until no bound is above the best."""
+        """The value of a position in canonical form.
+
+        Its successors are looked at in the sequence of their bounds, until no bound is above the best.
+        """
         if key in self._solved:
             return self._solved[key][0]
         row = np.frombuffer(key, np.int32)

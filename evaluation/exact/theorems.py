@@ -24,7 +24,6 @@ from welfare_env.engine import State
 from welfare_env.engine.engines import make_engine
 
 
-
 @dataclass(frozen=True)
 class Cell:
     """What one deviator gains in one game.
@@ -88,7 +87,9 @@ def read_cells(path: Path) -> list[Cell]:
     for number, text in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         try:
             told = json.loads(text)
-            line = tuple((phase, {who: tuple(given) for who, given in orders.items()}) for phase, orders in told["line"])
+            line = tuple(
+                (phase, {who: tuple(given) for who, given in orders.items()}) for phase, orders in told["line"]
+            )
             found.append(Cell(**{**told, "line": line}))
         except (ValueError, TypeError, KeyError) as error:
             raise EvaluationError(f"{path}, line {number}: no cell of a table of theorems") from error
@@ -133,7 +134,13 @@ class _Row:
     """The cells of one board and deviator."""
 
     def __init__(
-        self, map_name: str, role: str, deviator: str, punishers: str, checked: int | None, report: Callable[[str], None]
+        self,
+        map_name: str,
+        role: str,
+        deviator: str,
+        punishers: str,
+        checked: int | None,
+        report: Callable[[str], None],
     ) -> None:
         self.search: CliqueSearch = punishers_search(map_name, deviator, None, punishers)
         self.search.report = lambda nodes, expanded: report(f"{map_name} {role}: {nodes:,} positions")

@@ -11,7 +11,6 @@ from agents.cliques.shape import clique_of
 from agents.scripted.punisher import excluded
 from evaluation.exact import best_response
 from welfare_env import Rules, UnknownMapError, UnknownPowerError
-from welfare_env.engine import State, layout_of
 from welfare_env.engine.engines import make_engine
 
 BOARDS = ["clique:3", "clique:4", "clique:6", "shared-clique:3", "shared-clique:5", "shared-clique:6"]
@@ -32,7 +31,9 @@ def random_orders(clique, shape, rng):
         if rng.random() < 0.5:
             order[p] = rng.choice(near[p])
     for p in places:
-        fits = [q for q in places if q != p and order[q] < kernels.SUPPORT and (order[q] if order[q] != q else q) in near[p]]
+        fits = [
+            q for q in places if q != p and order[q] < kernels.SUPPORT and (order[q] if order[q] != q else q) in near[p]
+        ]
         if order[p] == p and fits and rng.random() < 0.8:
             source = rng.choice(fits)
             order[p] = kernels.SUPPORT + 16 * source + order[source]
@@ -45,7 +46,9 @@ def stepped(clique, unit, order):
     engine = make_engine("fast", board, Rules(press=None, years=1))
     start = engine.initial()
     pieces = [(int(unit[p]), board.piece_index[clique.piece[p]]) for p in range(len(unit)) if unit[p] >= 0]
-    texts = [[clique.order_text(p, order[p]) for p in range(len(unit)) if unit[p] == power] for power in range(clique.powers)]
+    texts = [
+        [clique.order_text(p, order[p]) for p in range(len(unit)) if unit[p] == power] for power in range(clique.powers)
+    ]
     orders = [np.array([board.orders.index[text] for text in given], np.int32) for given in texts]
     return engine.step(start.replaced(units=np.array(sorted(pieces), np.int32)), orders)[0]
 

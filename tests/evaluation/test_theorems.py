@@ -63,7 +63,7 @@ class TestStatedPunishers:
 
     def test_the_planner_finds_the_same(self):
         """Another search, with the engine's rules and the policies as players."""
-        profile = {power: f"punisher:t=1,deviator={A}" for power in (A, B, "PLAYERC")}
+        profile = dict.fromkeys((A, B, "PLAYERC"), f"punisher:t=1,deviator={A}")
         assert certify("clique:3", profile, A, 4).value == certify("clique:3", "punisher:t=1", A, 4).value
 
 
@@ -144,7 +144,7 @@ class TestCertificates:
             with suppress(CertificateError):
                 checker.check(replace(good, claims=claims))
                 continue
-            with pytest.raises(CertificateError, match="position [0-9]+, [SFW][MRA] .PLAYERA|opening") as fault:
+            with pytest.raises(CertificateError, match=r"position [0-9]+, [SFW][MRA] .PLAYERA|opening") as fault:
                 checker.check(replace(good, claims=claims))
             faults.append(fault)
         assert len(faults) > 0.5 * len(range(0, len(good), 40))
