@@ -240,7 +240,8 @@ def _certificate(
         claims[key] = planner.solve(key)
         position = Position(planner.engine, State(layout, np.frombuffer(key, np.int32)))
         given[key] = [order for slots in answers.given(position).values() for order in slots.values()]
-        _, _, rows, gains = planner.plays(position)
+        _, _, rows, points = planner.plays(position)
+        gains = points[:, numbers].sum(axis=1)
         for row, gain in zip(rows, gains.tolist(), strict=True):
             if not row[DONE] and gain + _bound(most, layout, row, numbers, years) > claims[key]:
                 waiting.append(row.tobytes())

@@ -179,7 +179,8 @@ class Proof:
 
     def _best(self, planner: Planner, position: Position) -> dict[int, list[int]]:
         """What everybody orders if the deviator plays its best: power -> order numbers."""
-        orders, powers, rows, gains = planner.plays(position)
+        orders, powers, rows, points = planner.plays(position)
+        gains = points[:, self.search.deviator]
         worth = self._value(position.state)
         for row, gain, given in zip(rows, gains.tolist(), orders, strict=True):
             if gain + self._value(State(position.state.layout, row)) == worth:

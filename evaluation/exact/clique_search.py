@@ -15,10 +15,12 @@ import numpy as np
 from agents.cliques.kernels import MOST_PROVINCES, NOBODY
 from agents.cliques.shape import Clique
 from agents.cliques.symmetry import relabel, relabelling
+from evaluation.checks import EvaluationError
 from evaluation.exact import clique_kernels as k
 
 STEP = 2_000  # nodes expanded between two reports
 FIRST_NODES, FIRST_EDGES, FIRST_REPLIES, FIRST_ROWS = 1 << 14, 1 << 18, 1 << 15, 1 << 10
+MOST_PLANS = 1 << 18  # joint orders of the punishers that are looked at in one position
 STATED, ALL, ALL_MOVES = 1, 0, -1  # breadths
 OF_NODES = ("keys", "centres", "units", "plan", "widened", "proof", "low", "high", "mark")
 OF_PLANS = ("orders", "following", "first", "many", "best")
@@ -104,6 +106,11 @@ class CliqueSearch:
             k.rehash(self.table)
         elif numbers[k.FULL]:
             numbers[k.FULL] = 0
+            if self._memory.plans.shape[1] >= MOST_PLANS:
+                raise EvaluationError(
+                    f"map {self.clique.board.name}: the punishers have more than {MOST_PLANS:,} joint orders in a "
+                    "position; the best punishers are for smaller boards or shorter games"
+                )
             self._memory = self._new_memory(2 * self._memory.plans.shape[1])
         elif numbers[k.PLANS] + len(self._rows) > len(t.orders):
             self._double(OF_PLANS)

@@ -282,12 +282,12 @@ class Planner:
 
         Returns:
             orders of all, int32 [n, k], NO_ORDER where a slot has none; powers of the columns, int32 [k]; next
-            positions in canonical form, int32 [n, state size]; points, int64 [n].
+            positions in canonical form, int32 [n, state size]; everybody's points, int32 [n, powers].
         """
         orders, slots, powers = self._options(position)
         rows, points = self._stepper.step(position.state.row, orders, slots, powers)
         first = np.arange(len(rows)) if rows[0, DONE] else _first_of_each(rows)
-        return orders[first], powers, rows[first], points[first][:, self.powers].sum(axis=1, dtype=np.int64)
+        return orders[first], powers, rows[first], points[first]
 
 
 def _beside(left: np.ndarray, right: np.ndarray) -> np.ndarray:
