@@ -1,8 +1,8 @@
 """The tables of docs/theorems.md from the file of results: `python -m benchmarks.theorems docs/theorems.jsonl`.
 
-The file is written by `welfare-env theorems --cells docs/theorems.jsonl --board ...`. A table has a row for every T - t,
-since earlier armed years make no difference where all lengths of game agree (which is checked here); then what the
-searches cost.
+The file is written by `welfare-env theorems --cells docs/theorems.jsonl --board ...`. The first table has a column for
+every T - t: games that differ only in the years before they disarm have the same gain, and where they have not, both
+stand there. The second one has what the searches cost.
 """
 
 from __future__ import annotations
