@@ -62,7 +62,7 @@ class Keyed:
     @property
     def usage(self) -> str:
         """What must stand after the name."""
-        words = [f"{key}={'SPEC' if reader is read_part else 'N'}" for key, reader in self.required.items()]
+        words = [f"{key}={'SPEC' if reader is read_part else '1'}" for key, reader in self.required.items()]
         return f":{','.join(words)}" if words else ""
 
     def read(self, name: str, rest: Part) -> Spec:
