@@ -71,12 +71,12 @@ class Checker:
             raise CertificateError(f"its arrays do not fit together, or not to map {certificate.map_name}")
 
     def _claims(self, certificate: Certificate) -> dict[tuple[Key, int], int]:
-        """(position under any names, years left) -> the claim."""
+        """(position under any names, years left) -> the claim; the lowest if there are several, as each is checked."""
         found: dict[tuple[Key, int], int] = {}
         rows = zip(certificate.rows, certificate.years_left.tolist(), certificate.claims.tolist(), strict=True)
         for row, years, claim in rows:
             key = (self._names.key(row), years)
-            found[key] = max(claim, found.get(key, claim))
+            found[key] = min(claim, found.get(key, claim))
         return found
 
     def _check_position(

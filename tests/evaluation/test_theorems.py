@@ -4,6 +4,7 @@ import zlib
 from contextlib import suppress
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 import welfare_env
@@ -160,6 +161,12 @@ class TestCertificates:
         good = self.altered()
         with pytest.raises(CertificateError, match="fit"):
             check_certificate(replace(good, claims=good.claims[1:]))
+
+    def test_a_position_may_be_listed_twice_with_different_claims(self):
+        good = self.altered()
+        twice = {name: np.concatenate([getattr(good, name)] * 2) for name in ("rows", "years_left", "claims", "orders")}
+        twice["claims"][len(good) :] += 1
+        assert check_certificate(replace(good, **twice)) == 2 * len(good)
 
     def test_files(self, tmp_path):
         good = self.altered()
