@@ -20,6 +20,7 @@ then ``policy.act(observation, info)`` in any PettingZoo loop. A policy sees onl
 | ``fortress`` | arms, holds, and attacks nobody |
 | ``pact:years=1`` | an exploiter; a coalition of them attacks all others and never each other |
 | ``noisy:of=SPEC,error=0.1`` | plays as another, but errs in one phase out of ten |
+| ``punisher:t=N`` | on toy boards: disarms in Winter of year N, and punishes who deviates (paper, section 3.2) |
 | ``lm:PROVIDER/MODEL`` | a language model: ``lm:openai/NAME,temperature=0.7``; see docs/language-models.md |
 | ``rl:PATH`` | a trained network, from the folder of its checkpoint: ``rl:runs/small``, ``rl:attacker,greedy=no`` |
 | ``import:MODULE.CLASS`` | your own player: a class of an importable module |
@@ -52,6 +53,7 @@ from agents.scripted.dumbbot import DumbBotPolicy
 from agents.scripted.exploiter import ExploiterPolicy
 from agents.scripted.hold import HoldPolicy
 from agents.scripted.prosocial import ProsocialPolicy
+from agents.scripted.punisher import PunisherPolicy
 from agents.scripted.random import RandomPolicy
 from agents.specs import canonical, make
 
@@ -66,6 +68,7 @@ __all__ = [
     "MixPolicy",
     "Policy",
     "ProsocialPolicy",
+    "PunisherPolicy",
     "RandomPolicy",
     "ScriptedPolicy",
     "canonical",

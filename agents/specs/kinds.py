@@ -33,6 +33,7 @@ from agents.scripted.hold import HoldPolicy
 from agents.scripted.noisy import NoisyPolicy
 from agents.scripted.pact import PactPolicy
 from agents.scripted.prosocial import ProsocialPolicy
+from agents.scripted.punisher import PunisherPolicy
 from agents.scripted.random import RandomPolicy
 from agents.specs.entry_points import choose, installed, make_installed, source_of_installed
 from agents.specs.imported import IMPORT_PATH, make_imported, read_values, source_of
@@ -66,8 +67,9 @@ class Keyed:
 
     @property
     def usage(self) -> str:
-        """What must stand after the name; required options are all specs."""
-        return f":{','.join(f'{key}=SPEC' for key in self.required)}" if self.required else ""
+        """What must stand after the name."""
+        words = [f"{key}={'SPEC' if reader is read_part else '1'}" for key, reader in self.required.items()]
+        return f":{','.join(words)}" if words else ""
 
     def read(self, name: str, rest: Part) -> Spec:
         """What `name` with the options in `rest` means."""
@@ -427,6 +429,7 @@ AGENTS: dict[str, Keyed | Imported | Program | Mix] = {
     "hold": Keyed(HoldPolicy),
     "prosocial": Keyed(ProsocialPolicy),
     "dumbbot": Keyed(DumbBotPolicy),
+    "punisher": Keyed(PunisherPolicy, required={"t": _whole}, optional={"shared": _word, "deviator": _word}),
     "dove": Keyed(DovePolicy, optional={"share": _share}),
     "exploiter": Keyed(
         ExploiterPolicy,

@@ -19,6 +19,7 @@ from evaluation.cli.cross_play import cross_play
 from evaluation.cli.options import CORES, GameOptions, Json, Kept, Processes, RunOptions, Seed, Store, TableOptions
 from evaluation.cli.red_team import red_team
 from evaluation.cli.replays import replay, write_replay
+from evaluation.cli.theorems import theorems
 from evaluation.experiments.deviators import read_deviators
 from evaluation.experiments.exploitability import resolve_coalitions
 from evaluation.measures.lm_usage import LMUsage, usage_table
@@ -172,6 +173,7 @@ def exploitability(
 
 app.command("cross-play")(cross_play)
 app.command("red-team")(red_team)
+app.command("theorems")(theorems)
 
 
 @app.command()

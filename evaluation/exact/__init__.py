@@ -1,5 +1,17 @@
-"""Exact values on small boards: what one power can get at most against players that never change."""
+"""Exact values on small boards: what a power can get at most against players that never change, with certificates."""
 
 from evaluation.exact.best_responses import BestResponse, best_response
+from evaluation.exact.certificates import Certificate, CertificateError
+from evaluation.exact.certify import Certified, certify, certify_punishers
+from evaluation.exact.checking import check_certificate
 
-__all__ = ["BestResponse", "best_response"]
+__all__ = [
+    "BestResponse",
+    "Certificate",
+    "CertificateError",
+    "Certified",
+    "best_response",
+    "certify",
+    "certify_punishers",
+    "check_certificate",
+]

@@ -94,13 +94,10 @@ def best_response(
     board = board_of(map_name)
     _check_power(board, power)
     played = _checked_rules(rules, years)
-    if board.convoys:
-        raise EvaluationError(
-            f"map {board.name!r}: armies can be convoyed there; exact values are for boards of land, such as clique:4"
-        )
-    policies = _policies(board, profile, power)
+    check_land(board)
+    policies = policies_of(board, profile, (power,))
     own = policies.pop(power, None)
-    answers = _Answers(board, played, policies)
+    answers = PolicyAnswers(board, played, policies)
     for seed in range(PROBES):
         _play(answers, power, RandomPolicy(), seed)
     planner = Planner(board, played, board.power_index[power], answers.given)
@@ -110,6 +107,18 @@ def best_response(
         raise EvaluationError(f"the line found is worth {value}, but a game of it paid {paid}: this is a fault of ours")
     profile_value = None if own is None else _play(answers, power, own, SEEDS[0])
     return BestResponse(map_name, played, power, value, profile_value, line, planner.states)
+
+
+def check_land(board: Board) -> None:
+    """That no army can be convoyed on a board.
+
+    Raises:
+        EvaluationError: one can.
+    """
+    if board.convoys:
+        raise EvaluationError(
+            f"map {board.name!r}: armies can be convoyed there; exact values are for boards of land, such as clique:4"
+        )
 
 
 def _checked_rules(rules: Rules | None, years: int | None) -> Rules:
@@ -141,8 +150,8 @@ def _check_power(board: Board, power: object) -> None:
     board.check_power(power)
 
 
-def _policies(board: Board, profile: Profile, power: str) -> dict[str, Policy]:
-    """Power -> its policy; that of `power` may be missing.
+def policies_of(board: Board, profile: Profile, deviators: tuple[str, ...]) -> dict[str, Policy]:
+    """Power -> its policy; those of deviators may be missing.
 
     Raises:
         EvaluationError, UnknownPowerError, UnknownAgentError: as `best_response` says.
@@ -155,8 +164,10 @@ def _policies(board: Board, profile: Profile, power: str) -> dict[str, Policy]:
         raise EvaluationError(f"profile={shown(profile)}: give a spec such as 'prosocial', or power -> spec or policy")
     for given in parts:
         _check_power(board, given)
-    if missing := [other for other in board.powers if other not in parts and other != power]:
-        raise EvaluationError(f"profile: {', '.join(missing)} missing; give every power but {power} a policy")
+    if missing := [other for other in board.powers if other not in parts and other not in deviators]:
+        raise EvaluationError(
+            f"profile: {', '.join(missing)} missing; give every power but {' and '.join(deviators)} a policy"
+        )
     return {who: agents.make(part) if isinstance(part, str) else part for who, part in parts.items()}
 
 
@@ -194,7 +205,7 @@ def _refuse(power: str, why: str) -> NoReturn:
     )
 
 
-class _Answers:
+class PolicyAnswers:
     """The orders of the other powers as a function of the position."""
 
     def __init__(self, board: Board, rules: Rules, policies: Mapping[str, Policy]) -> None:
@@ -290,27 +301,33 @@ class _LinePolicy:
         return view.encode_orders(self._orders[view.phase])
 
 
-def _play(answers: _Answers, power: str, player: Policy, seed: int) -> int:
-    """A game of the real policies, in which `player` plays `power`. Returns that one's points.
+def _play(answers: PolicyAnswers, power: str, player: Policy, seed: int) -> int:
+    """A game of the real policies, in which `player` plays `power`. Returns that one's points."""
+    return play_game(answers, {power: player}, seed)[power]
+
+
+def play_game(answers: PolicyAnswers, deviators: Mapping[str, Policy], seed: int) -> dict[str, int]:
+    """A game of the real policies, and some others in the deviators' seats. Returns everybody's points.
 
     Raises:
         EvaluationError: another power's orders are not those that it gave when it was asked about the position alone.
     """
     env = welfare_env.parallel_env(answers.board.name, answers.rules)
     observations, infos = env.reset(seed=seed)
-    players = {who: copy.deepcopy(policy) for who, policy in answers.policies.items()} | {power: player}
+    players = {who: copy.deepcopy(policy) for who, policy in answers.policies.items()} | dict(deviators)
     for who, policy in players.items():
         policy.reset(who, seed)
-    points = 0.0
+    points = dict.fromkeys(answers.board.powers, 0.0)
     while env.agents:
         actions = {who: players[who].act(observations[who], infos[who]) for who in env.agents}
         _compare(answers, env.game.position, actions)
         observations, rewards, _, _, infos = env.step(actions)
-        points += rewards[power]
-    return round(points)
+        for who, reward in rewards.items():
+            points[who] += reward
+    return {who: round(worth) for who, worth in points.items()}
 
 
-def _compare(answers: _Answers, position: Position, actions: Mapping[str, Any]) -> None:
+def _compare(answers: PolicyAnswers, position: Position, actions: Mapping[str, Any]) -> None:
     """That the others order in a game what they order when asked about the position alone.
 
     Raises:

@@ -164,18 +164,20 @@ def _reach(board: Board) -> np.ndarray:
 
 
 class Planner:
-    """Solves the game for one power.
+    """Solves the game for one power, or for several that share what they get.
 
     Args:
         board: without convoys. rules: welfare; without press, transfers and `retreat_welfare`.
-        power: index of the power that decides.
+        powers: indices of the powers that decide.
         answers: what all others order in a position.
     """
 
-    def __init__(self, board: Board, rules: Rules, power: int, answers: Answers) -> None:
-        self.board, self.power, self.answers = board, power, answers
+    def __init__(self, board: Board, rules: Rules, powers: int | tuple[int, ...], answers: Answers) -> None:
+        self.board, self.answers = board, answers
+        self.powers = (powers,) if isinstance(powers, int) else powers
         self.engine = make_engine("fast", board, rules)
-        self._stepper, self._bounds = Stepper(board, rules), Bounds(board, rules, power)
+        self._stepper = Stepper(board, rules)
+        self._bounds = [Bounds(board, rules, power) for power in self.powers]
         self._solved: dict[bytes, tuple[int, tuple[int, ...]]] = {}  # position -> points to come, best orders
 
     @property
@@ -185,80 +187,112 @@ class Planner:
 
     def value(self, state: State) -> int:
         """The most points that the power can still get."""
-        return self._solve(self._key(state))
+        return self.solve(self.key(state))
 
     def best_line(self, state: State) -> Iterator[tuple[str, tuple[str, ...]]]:
-        """Phase after phase, its short name and the power's orders, of a line that gets that many points."""
+        """Phase after phase, its short name and the orders of those who decide, of a line that gets as much."""
         while not state.done:
             position = Position(self.engine, state)
             orders = self._best_orders(state)
             yield position.phase, tuple(self.board.orders.texts[order] for order in orders)
             moves = {power: list(slots.values()) for power, slots in self.answers(position).items()}
-            moves[self.power] = list(orders)
+            for order in orders:
+                owner = next(power for power in self.powers if position.slot_of(power, order) is not None)
+                moves.setdefault(owner, []).append(order)
             played = [np.array(moves.get(power, []), np.int32) for power in range(len(self.board.powers))]
             state, _ = self.engine.step(state, played)
 
     def _best_orders(self, state: State) -> tuple[int, ...]:
-        key = self._key(state)
-        self._solve(key)
+        key = self.key(state)
+        self.solve(key)
         return self._solved[key][1]
 
-    def _key(self, state: State) -> bytes:
+    def key(self, state: State) -> bytes:
+        """A position in canonical form."""
         rows = state.row[None].copy()
         self._stepper.make_canonical(rows)
         return rows.tobytes()
 
-    def _solve(self, key: bytes) -> int:
-        """The value of a position: its successors in the sequence of their bounds, until no bound is above the best."""
+    def solve(self, key: bytes) -> int:
+        """The value of a position in canonical form.
+
+        Its successors are looked at in the sequence of their bounds, until no bound is above the best.
+        """
         if key in self._solved:
             return self._solved[key][0]
         row = np.frombuffer(key, np.int32)
         orders, slots, powers = self._options(Position(self.engine, State(layout_of(self.board), row)))
         rows, points = self._stepper.step(row, orders, slots, powers)
         first = _first_of_each(rows)
-        gains = points[:, self.power].astype(np.int64)
+        gains = points[:, self.powers].sum(axis=1, dtype=np.int64)
         if rows[0, DONE]:
             choice = int(gains.argmax())
             best = int(gains[choice])
         else:
             best, choice = self._search(rows[first], gains[first])
             choice = int(first[choice])
-        mine = orders[choice][powers == self.power]
+        mine = orders[choice][np.isin(powers, self.powers)]
         self._solved[key] = best, tuple(mine[mine != NO_ORDER].tolist())
         return best
 
     def _search(self, rows: np.ndarray, gains: np.ndarray) -> tuple[int, int]:
         """The best sum of gain and value among successors, and which one has it."""
-        bounds = gains + self._bounds.upper(rows)
+        bounds = gains + sum(bounds.upper(rows) for bounds in self._bounds)
         best, choice = None, -1
         for number in np.argsort(-bounds, kind="stable").tolist():
             if best is not None and bounds[number] <= best:
                 break
-            found = int(gains[number]) + self._solve(rows[number].tobytes())
+            found = int(gains[number]) + self.solve(rows[number].tobytes())
             if best is None or found > best:
                 best, choice = found, number
         return best or 0, choice
 
     def _options(self, position: Position) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Orders of all, int32 [n, k], a row for each plan of the power; slots and powers of the columns, int32 [k]."""
+        """Orders of all, int32 [n, k], a row for each plan; slots and powers of the columns, int32 [k]."""
         given = self.answers(position)
-        own = position.slots(self.power)
-        columns = [(slot, self.power, NO_ORDER) for slot in own]
+        own = [(slot, power) for power in self.powers for slot in position.slots(power)]
+        columns = [(slot, power, NO_ORDER) for slot, power in own]
         columns += [(slot, power, order) for power, orders in given.items() for slot, order in orders.items()]
         slots, powers, fixed = np.array(columns, np.int32).reshape(-1, 3).T
-        plans = self._plans(position, own, fixed[len(own) :])
+        plans = self._plans(position, [slot for slot, _ in own], fixed[len(own) :])
         others = np.broadcast_to(fixed[len(own) :], (len(plans), len(fixed) - len(own)))
         return np.concatenate([plans, others], axis=1, dtype=np.int32), slots.copy(), powers.copy()
 
     def _plans(self, position: Position, slots: list[int], others: np.ndarray) -> np.ndarray:
-        """What the power can order: int32 [n, slots]."""
-        lists = [position.slot_orders(slot) for slot in slots]
+        """What those who decide can order: int32 [n, slots]."""
         if position.state.phase_type == ADJUSTMENTS:
-            units = sum(slot < len(position.state.units) for slot in slots)
-            return winter_plans(lists[:units], lists[units:], int(position.adjustments[0][self.power]))
+            plans = np.zeros((1, 0), np.int32)
+            for power in self.powers:
+                plans = _beside(plans, self._winter_plans(position, power))
+            return plans
+        lists = [position.slot_orders(slot) for slot in slots]
         if position.state.phase_type != MOVEMENT:
             return _combinations(lists)
-        return movement_plans(self.board, lists, others, alone=bool((position.state.units[:, 0] == self.power).all()))
+        alone = bool((position.state.units[:, 0] == self.powers[0]).all())
+        return movement_plans(self.board, lists, others, alone)
+
+    def _winter_plans(self, position: Position, power: int) -> np.ndarray:
+        slots = position.slots(power)
+        lists = [position.slot_orders(slot) for slot in slots]
+        units = sum(slot < len(position.state.units) for slot in slots)
+        return winter_plans(lists[:units], lists[units:], int(position.adjustments[0][power]))
+
+    def plays(self, position: Position) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """What can be brought about from a position, each next position once (the end, as often as it is reached).
+
+        Returns:
+            orders of all, int32 [n, k], NO_ORDER where a slot has none; powers of the columns, int32 [k]; next
+            positions in canonical form, int32 [n, state size]; everybody's points, int32 [n, powers].
+        """
+        orders, slots, powers = self._options(position)
+        rows, points = self._stepper.step(position.state.row, orders, slots, powers)
+        first = np.arange(len(rows)) if rows[0, DONE] else _first_of_each(rows)
+        return orders[first], powers, rows[first], points[first]
+
+
+def _beside(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Every row of the one, followed by every row of the other: int32 [n * m, k + l]."""
+    return np.concatenate([np.repeat(left, len(right), axis=0), np.tile(right, (len(left), 1))], axis=1)
 
 
 def _first_of_each(rows: np.ndarray) -> np.ndarray:

@@ -178,7 +178,7 @@ def check_plans(position: Position, others: dict[int, dict[int, int]]) -> int:
     planner = planning.Planner(position.board, position.engine.rules, 0, lambda asked: others)
     orders, slots, powers = planner._options(position)
     rows, _ = planner._stepper.step(position.state.row, orders, slots, powers)
-    everywhere = {planner._key(step(position, others, plan)) for plan in every_plan(position, 0)}
+    everywhere = {planner.key(step(position, others, plan)) for plan in every_plan(position, 0)}
     assert {row.tobytes() for row in rows} == everywhere
     return len(everywhere)
 
@@ -207,10 +207,10 @@ def test_the_sequence_of_units_makes_no_difference(drawn):
     position = busy_position(*drawn)
     planner = planning.Planner(position.board, position.engine.rules, 0, lambda asked: {})
     turned = Position(position.engine, exact._units_reversed(position.state))
-    assert planner._key(turned.state) == planner._key(position.state)
+    assert planner.key(turned.state) == planner.key(position.state)
     others = random_orders(position, drawn[1])
     own = next(every_plan(position, 0))
-    assert planner._key(step(turned, others, own)) == planner._key(step(position, others, own))
+    assert planner.key(step(turned, others, own)) == planner.key(step(position, others, own))
 
 
 class NoBounds(planning.Bounds):
@@ -224,7 +224,7 @@ class NoBounds(planning.Bounds):
 def test_no_value_is_above_its_bound(others, monkeypatch):
     board = welfare_env.load_board("clique:3")
     policies = {who: agents.make(others) if isinstance(others, str) else others() for who in board.powers[1:]}
-    answers = exact._Answers(board, rules(3), policies)
+    answers = exact.PolicyAnswers(board, rules(3), policies)
     bounds = planning.Bounds(board, rules(3), 0)
     with monkeypatch.context() as patch:
         patch.setattr(planning, "Bounds", NoBounds)

@@ -1,0 +1,235 @@
+"""Kernels for the toy boards clique:n and shared-clique:n: adjudication of armies, and the choice of the punishers.
+
+The rules here are only those that such boards need (armies, no convoys, a centre in every province). They are compared
+with the engine's in `tests/agents/test_cliques.py`; the checker of certificates uses the engine and nothing of this.
+
+A position is two rows int8 [provinces]: `owner` and `unit`, a power or NOBODY. Province c < n is a core, province
+n + j is the leaf of power j. `shape` is int64 [4]: cores n, powers m, provinces n + m, deviator. The leaf of power
+j < n is at core j, that of power n (on shared boards) at core 0.
+
+Orders are int16 [provinces], where a unit stands: its own province to hold, another one to move there, or
+SUPPORT + 16 * source + target to support what goes from source to target (a hold if they are the same).
+
+After a change here delete the `__pycache__` folders of this package and of `evaluation/exact`: numba's cache looks at
+one file only.
+"""
+
+from __future__ import annotations
+
+from numba import njit
+
+kernel = njit(cache=True, nogil=True, error_model="numpy")
+
+NOBODY = -1
+SUPPORT = 16
+MOST_PROVINCES = 16
+CORES, POWERS, PROVINCES, DEVIATOR = range(4)
+
+# Rows of the scratch memory `w`, int16 [SCRATCH_ROWS, MOST_PROVINCES]. Of the unit in a province: whether it moves
+# (MOVING: 0 no, 1 yes, 2 bounced), the support it has, how much of that does not help against the guard, whether its
+# own support counts. Results: the unit there in the end, where the one that dislodged it came from, attempts to enter.
+# Last the provinces with a unit, those of them that are to move, and whether these did before places became free.
+MOVING, HELP, NO_HELP, GIVES, AFTER, LOST_FROM, TRIED, PLACES, MOVERS, MOVED = range(10)
+SCRATCH_ROWS = 10
+
+
+@kernel
+def core_of(shape, leaf):
+    """The core that a leaf is at."""
+    j = leaf - shape[CORES]
+    return j if j < shape[CORES] else 0
+
+
+@kernel
+def adjacent(shape, a, b):
+    """Whether an army can step from one province to another."""
+    n = shape[CORES]
+    if a < n and b < n:
+        return a != b
+    if a >= n:
+        return b < n and core_of(shape, a) == b
+    return core_of(shape, b) == a
+
+
+@kernel
+def adjudicate(shape, unit, order, w):
+    """Resolve a movement phase: AFTER, LOST_FROM and TRIED of `w`. The steps are those of the engine's kernels."""
+    units, movers = _read(shape[PROVINCES], unit, order, w)
+    if movers:
+        cut = True
+        while cut:
+            _bounce_all(unit, order, w, units, movers)
+            cut = _cut_by_dislodgement(unit, order, w, movers)
+    _move(shape[PROVINCES], unit, order, w, units, movers)
+
+
+@kernel
+def _read(provinces, unit, order, w):
+    """Sort the orders, and count the supports that fit and are not cut. Returns numbers of units and of movers."""
+    units, movers = 0, 0
+    for p in range(provinces):
+        w[LOST_FROM, p] = -1
+        w[TRIED, p] = 0
+        w[MOVING, p] = 0
+        if unit[p] < 0:
+            continue
+        w[PLACES, units] = p
+        units += 1
+        w[HELP, p] = 0
+        w[NO_HELP, p] = 0
+        w[GIVES, p] = 0
+        if order[p] < SUPPORT and order[p] != p:
+            w[MOVING, p] = 1
+            w[MOVERS, movers] = p
+            movers += 1
+    for i in range(units):
+        p = w[PLACES, i]
+        if order[p] < SUPPORT:
+            continue
+        source, target = (order[p] - SUPPORT) >> 4, order[p] & 15
+        if unit[source] < 0 or (order[source] if w[MOVING, source] else source) != target:
+            continue
+        is_cut = False
+        for j in range(movers):
+            q = w[MOVERS, j]
+            is_cut |= order[q] == p and q != target and unit[q] != unit[p]
+        if not is_cut:
+            w[GIVES, p] = 1
+            w[HELP, source] += 1
+            w[NO_HELP, source] += target != source and unit[target] == unit[p]
+    return units, movers
+
+
+@kernel
+def _rivals(unit, order, w, movers, place, but):
+    """The highest strength in a place, of all but one who want to be there; 0 if there are none."""
+    best = 0
+    for i in range(movers):
+        q = w[MOVERS, i]
+        if q != but and w[MOVING, q] and order[q] == place:
+            best = max(best, 1 + w[HELP, q])
+    if unit[place] >= 0 and w[MOVING, place] != 1:
+        best = max(best, 1 if w[MOVING, place] else 1 + w[HELP, place])
+    return best
+
+
+@kernel
+def _bounce_all(unit, order, w, units, movers):
+    """Bounce those that cannot move, the surest first, until all others can."""
+    while _bounce_swaps(unit, order, w, movers) or _bounce_outgunned(unit, order, w, movers):
+        pass
+
+
+@kernel
+def _bounce_swaps(unit, order, w, movers):
+    """Two units that would trade places."""
+    bounced = False
+    for i in range(movers):
+        p = w[MOVERS, i]
+        if w[MOVING, p] != 1:
+            continue
+        q = order[p]
+        if q < p or w[MOVING, q] != 1 or order[q] != p:
+            continue
+        mine, his = w[HELP, p] - w[NO_HELP, p], w[HELP, q] - w[NO_HELP, q]
+        equal = unit[p] == unit[q] or w[HELP, p] == w[HELP, q]
+        if equal or mine <= his:
+            w[MOVING, p] = 2
+        if equal or his <= mine:
+            w[MOVING, q] = 2
+        bounced = True
+    return bounced
+
+
+@kernel
+def _bounce_outgunned(unit, order, w, movers):
+    """Units that are not the only strongest where they want to go; else attacks that would dislodge a friend."""
+    bounced, again = False, True
+    while again:
+        again = False
+        for i in range(movers):
+            p = w[MOVERS, i]
+            if w[MOVING, p] == 1 and 1 + w[HELP, p] <= _rivals(unit, order, w, movers, order[p], p):
+                w[MOVING, p] = 2
+                again = True
+        bounced |= again
+    if bounced:
+        return True
+    for i in range(movers):
+        p = w[MOVERS, i]
+        place = order[p]
+        if w[MOVING, p] != 1 or unit[place] < 0 or w[MOVING, place] == 1:
+            continue
+        second = _rivals(unit, order, w, movers, place, p)
+        if unit[place] == unit[p] or (second > 0 and 1 + w[HELP, p] - w[NO_HELP, p] <= second):
+            w[MOVING, p] = 2
+            bounced = True
+    return bounced
+
+
+@kernel
+def _cut_by_dislodgement(unit, order, w, movers):
+    """A unit that will be dislodged gives no support."""
+    cut = False
+    for i in range(movers):
+        p = w[MOVERS, i]
+        v = order[p]
+        if w[MOVING, p] == 1 and unit[v] >= 0 and w[GIVES, v]:
+            source, target = (order[v] - SUPPORT) >> 4, order[v] & 15
+            w[GIVES, v] = 0
+            w[HELP, source] -= 1
+            w[NO_HELP, source] -= target != source and unit[target] == unit[v]
+            cut = True
+    return cut
+
+
+@kernel
+def _move(provinces, unit, order, w, units, movers):
+    """Dislodge, let those in who bounced off a place that became free, and move."""
+    for p in range(provinces):
+        w[AFTER, p] = NOBODY
+    for i in range(movers):
+        p = w[MOVERS, i]
+        w[MOVED, i] = w[MOVING, p]
+    for i in range(movers):
+        p = w[MOVERS, i]
+        if w[MOVED, i] != 1:
+            continue
+        place = order[p]
+        if unit[place] >= 0 and w[MOVING, place] != 1:
+            w[LOST_FROM, place] = p
+            if w[MOVING, place] == 2 and order[place] == p:
+                w[MOVING, place] = 0  # dislodged head-on: it keeps nobody out of where its attacker came from
+        _enter(order, w, movers, p)
+    for i in range(units):
+        p = w[PLACES, i]
+        if w[MOVING, p] != 1 and w[LOST_FROM, p] < 0:
+            w[AFTER, p] = unit[p]
+    for i in range(movers):
+        p = w[MOVERS, i]
+        if w[MOVING, p] == 1:
+            w[AFTER, order[p]] = unit[p]
+        elif w[MOVING, p] == 2:
+            w[TRIED, order[p]] = 1
+
+
+@kernel
+def _enter(order, w, movers, place):
+    """A place has become free: its strongest bounced attacker gets in, which may free another place, and so on."""
+    while True:
+        best, many, first = 0, 0, -1
+        for i in range(movers):
+            q = w[MOVERS, i]
+            if not w[MOVING, q] or order[q] != place:
+                continue
+            if 1 + w[HELP, q] > best:
+                best, many, first = 1 + w[HELP, q], 1, q
+            elif 1 + w[HELP, q] == best:
+                many += 1
+        if many != 1 or w[MOVING, first] != 2:
+            return
+        w[MOVING, first] = 1
+        if w[LOST_FROM, first] >= 0:
+            w[LOST_FROM, first] = -1
+            return
+        place = first

@@ -1,0 +1,124 @@
+"""Relabelling the players of a toy board, so that positions that differ only in names become one.
+
+The deviator takes the first seat of its kind (0, or 1 if two others share a core), and the other players follow in a
+sequence that does not depend on their names, as far as a few rounds of comparing can tell them apart. What is done in
+the relabelled position and carried back is then a function of the position alone, and treats equals equally. See
+`agents.cliques.kernels` for positions, and for what to delete after a change here.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from agents.cliques.kernels import CORES, DEVIATOR, MOST_PROVINCES, NOBODY, POWERS, PROVINCES, kernel
+
+ROUNDS = 2
+FACTOR = 0x2545F4914F6CDD1D
+
+
+@kernel
+def _mix(a, b):
+    x = (a ^ (b + 0x1B873593)) * FACTOR
+    return x ^ (x >> 29 & 0x7FFFFFFFF)
+
+
+@kernel
+def _colour(who, me, colours):
+    """Another power as a power sees it."""
+    if who == NOBODY:
+        return 0
+    return 1 if who == me else colours[who]
+
+
+@kernel
+def _colours(shape, owner, unit, lost, options, colours):
+    """A number for each power that does not depend on names, into `colours` int64 [powers]."""
+    n, m, d = shape[CORES], shape[POWERS], shape[DEVIATOR]
+    fresh = np.zeros(MOST_PROVINCES, np.int64)
+    for x in range(m):
+        shares = m > n and (x == 0 or x == n)
+        colours[x] = 2 if x == d else (3 if shares else 4)
+    for _ in range(ROUNDS):
+        for x in range(m):
+            core, leaf = (x if x < n else 0), n + x
+            found = _mix(colours[x], _colour(owner[leaf], x, colours))
+            found = _mix(found, _colour(unit[leaf], x, colours))
+            found = _mix(found, _colour(owner[core], x, colours))
+            found = _mix(found, _colour(unit[core], x, colours))
+            found = _mix(found, _colour(lost[core], x, colours))
+            seen = 0
+            for p in range(shape[PROVINCES]):
+                host = p if p < n else p - n
+                place = colours[0] + colours[n] if m > n and p == 0 else colours[host] + (p >= n)
+                if owner[p] == x:
+                    seen += _mix(place, 5)
+                if unit[p] == x:
+                    seen += _mix(place, 6)
+                if p < n and lost[p] == x:
+                    seen += _mix(place, 7)
+                if lost[core] != NOBODY and options[core] >> p & 1:
+                    seen += _mix(place, 8)
+                if p < n and lost[p] != NOBODY and (options[p] >> (n + x) & 1 or options[p] >> core & 1):
+                    seen += _mix(place, 9 + (options[p] >> core & 1))
+            fresh[x] = _mix(found, seen)
+        for x in range(m):
+            colours[x] = fresh[x]
+
+
+@kernel
+def relabelling(shape, owner, unit, lost, options, seat):
+    """The new number of each power, into `seat` int64 [powers]. Returns the deviator's."""
+    n, m, d = shape[CORES], shape[POWERS], shape[DEVIATOR]
+    colours = np.zeros(MOST_PROVINCES, np.int64)
+    _colours(shape, owner, unit, lost, options, colours)
+    for x in range(m):
+        seat[x] = -1
+    front = 0
+    if m > n:
+        if d == 0 or d == n:
+            seat[n - d] = n
+        else:
+            front = 1
+            swapped = colours[n] < colours[0]
+            seat[0], seat[n] = (n, 0) if swapped else (0, n)
+    seat[d] = front
+    following = front + 1
+    while True:
+        first = -1
+        for x in range(m):
+            if seat[x] < 0 and (first < 0 or colours[x] < colours[first]):
+                first = x
+        if first < 0:
+            return front
+        seat[first] = following
+        following += 1
+
+
+@kernel
+def new_place(shape, seat, p):
+    """The new number of a province."""
+    n = shape[CORES]
+    if p >= n:
+        return n + seat[p - n]
+    return seat[p] if seat[p] < n else 0
+
+
+@kernel
+def relabel(shape, seat, owner, unit, new_owner, new_unit):
+    """The position under a relabelling."""
+    for p in range(shape[PROVINCES]):
+        q = new_place(shape, seat, p)
+        new_owner[q] = seat[owner[p]] if owner[p] >= 0 else NOBODY
+        new_unit[q] = seat[unit[p]] if unit[p] >= 0 else NOBODY
+
+
+@kernel
+def relabel_lost(shape, seat, lost, options, new_lost, new_options):
+    """The dislodged units under a relabelling."""
+    for c in range(shape[CORES]):
+        q = new_place(shape, seat, c)
+        new_lost[q] = seat[lost[c]] if lost[c] >= 0 else NOBODY
+        new_options[q] = 0
+        for p in range(shape[PROVINCES]):
+            if options[c] >> p & 1:
+                new_options[q] |= 1 << new_place(shape, seat, p)

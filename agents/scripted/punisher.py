@@ -1,0 +1,145 @@
+"""The paper's profile pi_t: take a centre each, disarm in an agreed Winter, and punish whoever deviates."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from agents.cliques.punishing import punishing_orders
+from agents.cliques.shape import Clique, clique_of
+from agents.policy import ScriptedPolicy
+from welfare_env.engine import ADJUSTMENTS, MOVEMENT, SPRING_MOVES, WINTER
+
+if TYPE_CHECKING:
+    from welfare_env.engine import State
+    from welfare_env.game.view import View
+
+NOBODY = -1
+
+
+class PunisherPolicy(ScriptedPolicy):
+    """A player of the profile pi_t on clique:n and shared-clique:n (paper, section 3.2, appendix G), n from 2 to 6.
+
+    Everybody enters its core in the first Spring; nobody orders anything until all disband in Winter of year t; then
+    nobody does anything. While the board is that of this path, the player follows it; else it punishes the deviator, by
+    `agents.cliques.punishing`. What it orders is a function of board, year and phase: it has no memory and no chance.
+
+    Args:
+        t: the year in whose Winter all disband, from 1. A game of T years has T - t years without units.
+        shared: on shared-clique:n, which of the two players that share a core gets it: the first one (PLAYERA) by
+            default. The other one stays in its leaf.
+        deviator: whom to punish. By default the player guesses from the board (`suspect`): the board does not always
+            tell, and where it does not, everybody enters its core and stays. The exact values of docs/theorems.md are
+            of players who know, as players with a memory would.
+    """
+
+    def __init__(self, t: int, shared: str | None = None, deviator: str | None = None) -> None:
+        if not isinstance(t, int) or isinstance(t, bool) or t < 1:
+            raise ValueError(f"t={t!r:.40}: give the year of disarmament, from 1")
+        self.t, self.shared, self.deviator = t, shared, deviator
+
+    def orders(self, view: View) -> list[str]:
+        """The path's, or those that punish."""
+        clique = clique_of(view.board)
+        path = Path(clique, self.t, excluded(clique, self.shared))
+        if path.has(view.state):
+            return path.orders(view)
+        guilty = self.deviator or suspect(path, view.state)
+        if guilty is None:
+            return wait(path, view)
+        return punishing_orders(view.board, view.state, guilty).get(view.power, [])
+
+
+def excluded(clique: Clique, shared: str | None) -> int:
+    """The number of the player that shares a core and does not get it; -1 on boards without such.
+
+    Raises:
+        ValueError: `shared` is none of the two.
+    """
+    powers = clique.board.powers
+    sharers = (powers[0], powers[-1]) if clique.is_shared else ()
+    if shared is not None and shared not in sharers:
+        told = f"one of {' and '.join(sharers)}, who share a core" if sharers else "none: no core is shared there"
+        raise ValueError(f"shared={shared!r:.80} on map {clique.board.name}: give {told}")
+    if not sharers:
+        return NOBODY
+    return 0 if shared == powers[-1] else len(powers) - 1
+
+
+class Path:
+    """The positions of pi_t, and what everybody does there.
+
+    Args:
+        t: the year of disarmament, from 1.
+        excluded: who gets no core, or -1.
+    """
+
+    def __init__(self, clique: Clique, t: int, excluded: int) -> None:
+        self.clique, self.t, self.excluded = clique, t, excluded
+
+    def rows(self, year: int, phase: int) -> tuple[np.ndarray, np.ndarray]:
+        """Owner and unit of each province in a phase of a year (from 0), as in `agents.cliques.kernels`."""
+        clique = self.clique
+        owner, unit = np.full((2, clique.cores + clique.powers), NOBODY, np.int8)
+        owner[clique.cores :] = range(clique.powers)
+        for power in range(clique.powers):
+            core = clique.home(power) if power != self.excluded else clique.cores + power
+            if (year, phase) > (0, WINTER - 1):
+                owner[core] = power
+            if year < self.t:
+                unit[clique.cores + power if (year, phase) == (0, SPRING_MOVES) else core] = power
+        return owner, unit
+
+    def has(self, state: State) -> bool:
+        """Whether a position is on the path."""
+        if state.phase_type not in (MOVEMENT, ADJUSTMENTS):
+            return False
+        pairs = zip(self.rows(state.year, state.phase), self.clique.rows(state), strict=True)
+        return all(np.array_equal(path, here) for path, here in pairs)
+
+    def orders(self, view: View) -> list[str]:
+        """What a power does there."""
+        units = sorted(view.units.get(view.power, ()))
+        if view.phase_type == ADJUSTMENTS:
+            return [f"{unit} D" for unit in units] if view.year_index == self.t - 1 else []
+        me = view.board.power_index[view.power]
+        if (view.year_index, view.season) == (0, "S") and me != self.excluded:
+            return [f"{unit} - {self.clique.piece[self.clique.home(me)][2:]}" for unit in units]
+        return [f"{unit} H" for unit in units]
+
+
+def suspect(path: Path, state: State) -> str | None:
+    """Who seems to have left the path: the power that differs most from it; None if several do, or nobody.
+
+    A centre of another's, owned or occupied, weighs most, then centres that stand open although a punisher would have
+    built there.
+    """
+    clique = path.clique
+    owner, unit = clique.rows(state)
+    path_owner, path_unit = path.rows(state.year, state.phase)
+    weights = np.zeros(clique.powers, np.int64)
+    for power in range(clique.powers):
+        foreign = [leaf for leaf in range(clique.cores, len(owner)) if leaf != clique.cores + power]
+        weights[power] = 100 * int((owner[foreign] == power).sum() + (unit[foreign] == power).sum())
+        weights[power] += 10 * int(((owner == power) & (path_owner != power)).sum())
+        home = clique.cores + power
+        is_open = owner[home] == power and unit[home] == NOBODY and (owner == power).sum() > (unit == power).sum()
+        weights[power] += 30 * int(is_open and state.year < path.t)
+        weights[power] += int(((unit == power) != (path_unit == power)).sum())
+    first = int(weights.argmax())
+    if weights[first] == 0 or (weights == weights[first]).sum() > 1:
+        return None
+    return clique.board.powers[first]
+
+
+def wait(path: Path, view: View) -> list[str]:
+    """What a player does who does not know whom to punish: it builds, enters its core, and stays there."""
+    clique, me = path.clique, view.board.power_index[view.power]
+    leaf, core = clique.piece[clique.cores + me], clique.piece[clique.home(me)]
+    units = sorted(view.units.get(view.power, ()))
+    if view.phase_type == ADJUSTMENTS:
+        return [f"{leaf} B"] if view.max_builds else [f"{unit} D" for unit in units[: view.must_disband]]
+    if view.phase_type == MOVEMENT:
+        return [f"{unit} - {core[2:]}" if unit == leaf and me != path.excluded else f"{unit} H" for unit in units]
+    return [f"{unit} D" for unit in view.legal_orders]

@@ -1,0 +1,102 @@
+"""``welfare-env theorems``: the paper's theorems on toy boards, decided by computation."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+from rich.table import Table
+
+from evaluation.cli.console import errors_told, print_json, table_console
+from evaluation.cli.options import Json
+from evaluation.exact.line_pictures import line_picture, line_text
+from evaluation.exact.theorems import Cell, fill, read_cells, roles
+
+CELLS = Path("runs/theorems.jsonl")
+
+
+def theorems(
+    board: Annotated[
+        Optional[list[str]],  # noqa: UP045 (typer reads it)
+        typer.Option(
+            help="clique:n and shared-clique:n; several can be given.", show_default="clique:3, shared-clique:3"
+        ),
+    ] = None,
+    years: Annotated[int, typer.Option(min=1, max=8, help="Games of 1 to so many years.")] = 6,
+    punishers: Annotated[
+        str, typer.Option(help="stated: the policy punisher:t=N. best: the best movements.")
+    ] = "stated",
+    check: Annotated[int, typer.Option(min=0, help="Check the certificates of games of at most so many years.")] = 8,
+    cells: Annotated[Path, typer.Option(help="A file that keeps what is computed; it is gone on with.")] = CELLS,
+    lines: Annotated[
+        Optional[Path],  # noqa: UP045 (typer reads it)
+        typer.Option(help="A folder: write the lines of play that refute there, as text and as pictures."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """What a deviator gains against the paper's punishing profile, for every length of game and year of disarmament."""
+    boards = board or ["clique:3", "shared-clique:3"]
+    with errors_told():
+        for name in boards:
+            roles(name)
+        cells.parent.mkdir(parents=True, exist_ok=True)
+        for name in boards:
+            fill(cells, name, years, punishers, check, report=_report)
+        chosen = [
+            cell
+            for cell in read_cells(cells)
+            if cell.map_name in boards and cell.years <= years and cell.punishers == punishers
+        ]
+        if lines is not None:
+            write_lines(lines, chosen)
+        if as_json:
+            print_json([cell.__dict__ | {"gain": cell.gain} for cell in chosen])
+            return
+        console = table_console()
+        for name in boards:
+            for role in roles(name):
+                mine = [cell for cell in chosen if (cell.map_name, cell.role) == (name, role)]
+                console.print(gain_table(name, role, mine))
+                console.print(verdict(mine))
+
+
+def gain_table(name: str, role: str, cells: list[Cell]) -> Table:
+    """Gains by T and t; a star where no certificate was checked."""
+    longest = max(cell.years for cell in cells)
+    table = Table(title=f"{name}: gain of a deviating {role}", title_justify="left")
+    table.add_column("T")
+    for t in range(1, longest + 1):
+        table.add_column(f"t={t}", justify="right")
+    found = {(cell.years, cell.t): cell for cell in cells}
+    for years in range(1, longest + 1):
+        row = [found.get((years, t)) for t in range(1, longest + 1)]
+        table.add_row(
+            str(years), *("" if cell is None else f"{cell.gain}{'' if cell.checked else '*'}" for cell in row)
+        )
+    return table
+
+
+def verdict(cells: list[Cell]) -> str:
+    """For which T - t nobody of a role gains."""
+    by_late: dict[int, set[int]] = {}
+    for cell in cells:
+        by_late.setdefault(cell.disarmed, set()).add(cell.gain)
+    none = [str(late) for late, gains in sorted(by_late.items()) if gains == {0}]
+    some = [f"{late} ({'/'.join(map(str, sorted(gains)))})" for late, gains in sorted(by_late.items()) if gains != {0}]
+    return f"no gain for T-t = {', '.join(none) or 'none'}; a gain for T-t = {', '.join(some) or 'none'}\n"
+
+
+def write_lines(folder: Path, cells: list[Cell]) -> None:
+    """The lines of play of cells that have one, as .txt and .svg."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for cell in cells:
+        if cell.line:
+            name = f"{cell.map_name.replace(':', '-')}-{cell.role}-{cell.punishers}-{cell.disarmed}"
+            text = line_text(cell.map_name, cell.years, cell.line, cell.deviator)
+            (folder / f"{name}.txt").write_text(text + "\n", encoding="utf-8")
+            (folder / f"{name}.svg").write_text(line_picture(cell.map_name, cell.years, cell.line), encoding="utf-8")
+
+
+def _report(text: str) -> None:
+    typer.echo(text, err=True)

@@ -1,0 +1,272 @@
+"""The most that a deviator or a coalition gains against fixed players, with a certificate.
+
+>>> from evaluation.exact import certify, check_certificate
+>>> found = certify("clique:3", "punisher:t=2", "PLAYERA", years=4)
+>>> found.path_value, found.value, found.gain
+(7, 9, 2)
+>>> check_certificate(found.certificate) == found.states
+True
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import comb
+
+import numpy as np
+
+import agents
+from agents import PunisherPolicy, RandomPolicy
+from agents.cliques.shape import clique_of
+from agents.scripted.punisher import excluded
+from evaluation.checks import EvaluationError, board_of, check_whole
+from evaluation.exact.best_responses import (
+    PROBES,
+    PolicyAnswers,
+    Profile,
+    check_land,
+    play_game,
+    policies_of,
+)
+from evaluation.exact.certificates import Certificate
+from evaluation.exact.checking import generous
+from evaluation.exact.clique_kernels import MOST_YEARS
+from evaluation.exact.clique_proofs import Line, Proof
+from evaluation.exact.clique_search import ALL_MOVES, STATED, CliqueSearch
+from evaluation.exact.planner import NO_ORDER, Planner
+from welfare_env import Board, Rules
+from welfare_env.engine import DONE, PHASE, WINTER, YEAR, Layout, State, layout_of
+from welfare_env.game.position import Position
+
+MOST_STATES = 50_000_000
+PUNISHERS = {"stated": STATED, "best": ALL_MOVES}
+
+
+@dataclass(frozen=True)
+class Certified:
+    """What a deviator or a coalition can get, and what shows it.
+
+    Attributes:
+        map_name, years, deviators: the game, and who deviates.
+        path_value: what the deviators get together if they do not.
+        value: what they get together at most.
+        line: a game in which they get it: phase after phase, power -> orders.
+        certificate: that they do not get more; for `check_certificate`.
+    """
+
+    map_name: str
+    years: int
+    deviators: tuple[str, ...]
+    path_value: int
+    value: int
+    line: Line
+    certificate: Certificate
+
+    @property
+    def gain(self) -> int:
+        """What the deviation is worth; 0 for everybody in an equilibrium."""
+        return self.value - self.path_value
+
+    @property
+    def states(self) -> int:
+        """Positions in the certificate."""
+        return len(self.certificate)
+
+
+def certify(
+    map_name: str,
+    profile: Profile,
+    deviators: str | Sequence[str],
+    years: int,
+    most_states: int = MOST_STATES,
+) -> Certified:
+    """The most that a deviator, or a coalition that shares its points, gets against a profile; and a certificate.
+
+    Which policies can be certified is said at `evaluation.exact.best_response`; others are refused. The profile of a
+    punisher ("punisher:t=2") with one deviator is solved by a search of its own, in which the punishers know who has
+    deviated; see `certify_punishers`.
+
+    Args:
+        map_name: a board without convoys, such as "clique:4".
+        profile: what everybody plays; see `best_response`. It must have a part for the deviators, too.
+        deviators: a power, or several.
+        years: of the game.
+        most_states: refuse, before the search, if there may be more positions than this.
+
+    Raises:
+        EvaluationError: a policy that cannot be certified, or too large a board.
+        UnknownMapError, UnknownPowerError, UnknownAgentError: as their names say.
+    """
+    board = board_of(map_name)
+    names = _checked_deviators(board, deviators)
+    check_whole("years", years, 1, 100)
+    check_land(board)
+    check_size(board, years, most_states)
+    if isinstance(profile, str) and len(names) == 1 and years <= MOST_YEARS:
+        policy = agents.make(profile) if profile.startswith("punisher:") else None
+        if isinstance(policy, PunisherPolicy) and policy.deviator in (None, names[0]) and policy.t <= years:
+            return certify_punishers(map_name, policy.t, names[0], years, policy.shared)
+    return _certify_policies(board, profile, names, years)
+
+
+def certify_punishers(
+    map_name: str, t: int, deviator: str, years: int, shared: str | None = None, punishers: str = "stated"
+) -> Certified:
+    """The most that a deviator gets against the paper's profile pi_t.
+
+    Args:
+        map_name: clique:n or shared-clique:n, n from 2 to 6.
+        t: the year in whose Winter all disband.
+        deviator: a power.
+        years: of the game, up to 8.
+        shared: who gets the shared core; see `agents.PunisherPolicy`.
+        punishers: "stated", those of `agents.cliques.punishing`; or "best": whatever the punishers could order in
+            Spring, Fall and retreats, the best of that against this deviator; in Winter they build all they may.
+
+    Raises:
+        EvaluationError, UnknownMapError, UnknownPowerError: as their names say.
+    """
+    search = punishers_search(map_name, deviator, shared, punishers)
+    check_whole("years", years, 1, MOST_YEARS)
+    check_whole("t", t, 1, years)
+    proof = Proof(search, years, years - t)
+    return Certified(map_name, years, (deviator,), proof.path_value, proof.value, proof.line(), proof.certificate())
+
+
+def punishers_search(map_name: str, deviator: str, shared: str | None, punishers: str) -> CliqueSearch:
+    """The search behind `certify_punishers`, for all t and years; same arguments and errors."""
+    board = board_of(map_name)
+    clique = clique_of(board)
+    number = board.power_index[board.check_power(deviator)]
+    if punishers not in PUNISHERS:
+        raise EvaluationError(f"punishers={punishers!r:.80}: give one of {', '.join(PUNISHERS)}")
+    try:
+        outside = excluded(clique, shared)
+    except ValueError as error:
+        raise EvaluationError(str(error)) from error
+    return CliqueSearch(clique, number, outside, PUNISHERS[punishers])
+
+
+def check_size(board: Board, years: int, most_states: int) -> None:
+    """That a search will not meet too many positions.
+
+    Raises:
+        EvaluationError: it may: the message has the estimate.
+    """
+    if (estimate := estimated_states(board, years)) > most_states:
+        raise EvaluationError(
+            f"map {board.name!r}, {years} years: about {estimate:,} positions, more than {most_states:,}: "
+            "take a smaller board or fewer years, or raise most_states"
+        )
+
+
+def estimated_states(board: Board, years: int) -> int:
+    """A rough upper estimate of the positions that a search meets.
+
+    In every year the deviator's units stand somewhere, and it owns some centres, of each at most one more than before.
+    """
+    places = len(board.provinces)
+    most = min(years, places // 2)
+    return years * comb(places, most) * comb(places, min(most + 1, places // 2))
+
+
+def _checked_deviators(board: Board, deviators: str | Sequence[str]) -> tuple[str, ...]:
+    names = (deviators,) if isinstance(deviators, str) else tuple(deviators)
+    for name in names:
+        board.check_power(name)
+    if not names or len(set(names)) < len(names):
+        raise EvaluationError(f"deviators={deviators!r:.80}: give a power, or several different ones")
+    return tuple(sorted(names, key=board.power_index.__getitem__))
+
+
+# Any policies that can be certified
+
+
+def _certify_policies(board: Board, profile: Profile, names: tuple[str, ...], years: int) -> Certified:
+    rules = Rules(press=None, years=years)
+    policies = policies_of(board, profile, names)
+    if missing := [name for name in names if name not in policies]:
+        raise EvaluationError(f"profile: give {' and '.join(missing)} a policy as well: what is deviated from")
+    own = {name: policies.pop(name) for name in names}
+    answers = PolicyAnswers(board, rules, policies)
+    for seed in range(PROBES):
+        play_game(answers, {name: RandomPolicy() for name in names}, seed)
+    numbers = tuple(board.power_index[name] for name in names)
+    planner = Planner(board, rules, numbers, answers.given)
+    value = planner.value(answers.engine.initial())
+    paid = play_game(answers, own, 0)
+    path_value = sum(paid[name] for name in names)
+    certificate = _certificate(board, years, names, value, path_value, planner, answers)
+    return Certified(board.name, years, names, path_value, value, _line(board, planner, answers), certificate)
+
+
+def _line(board: Board, planner: Planner, answers: PolicyAnswers) -> Line:
+    """What everybody orders in a game in which the deviators play their best."""
+    state, found = answers.engine.initial(), []
+    for phase, orders in planner.best_line(state):
+        position = Position(answers.engine, state)
+        moves = {power: list(slots.values()) for power, slots in answers.given(position).items()}
+        for text in orders:
+            number = board.orders.index[text]
+            owner = next(power for power in planner.powers if position.slot_of(power, number) is not None)
+            moves.setdefault(owner, []).append(number)
+        texts = board.orders.texts
+        found.append((phase, {board.powers[who]: tuple(texts[each] for each in moves[who]) for who in sorted(moves)}))
+        played = [np.array(moves.get(power, []), np.int32) for power in range(len(board.powers))]
+        state, _ = answers.engine.step(state, played)
+    return tuple(found)
+
+
+def _certificate(
+    board: Board,
+    years: int,
+    names: tuple[str, ...],
+    value: int,
+    path_value: int,
+    planner: Planner,
+    answers: PolicyAnswers,
+) -> Certificate:
+    """All positions on which the value rests: those whose generous bound would not do are solved."""
+    layout, most = layout_of(board), generous(len(board.provinces), years, len(names))
+    numbers = [board.power_index[name] for name in names]
+    start = answers.engine.initial()
+    waiting, claims = [planner.key(start)], {}
+    given: dict[bytes, list[int]] = {}
+    while waiting:
+        key = waiting.pop()
+        if key in claims:
+            continue
+        claims[key] = planner.solve(key)
+        position = Position(planner.engine, State(layout, np.frombuffer(key, np.int32)))
+        given[key] = [order for slots in answers.given(position).values() for order in slots.values()]
+        _, _, rows, points = planner.plays(position)
+        gains = points[:, numbers].sum(axis=1)
+        for row, gain in zip(rows, gains.tolist(), strict=True):
+            if not row[DONE] and gain + _bound(most, layout, row, numbers, years) > claims[key]:
+                waiting.append(row.tobytes())
+    width = max(map(len, given.values()))
+    listed = np.array([np.frombuffer(key, np.int32) for key in claims], np.int32)
+    left = years - listed[:, YEAR]
+    listed[:, YEAR] = 0
+    orders = [[*given[key], *[NO_ORDER] * (width - len(given[key]))] for key in claims]
+    return Certificate(
+        board.name,
+        years,
+        names,
+        value,
+        (),
+        path_value,
+        False,
+        listed,
+        left.astype(np.int16),
+        np.array(list(claims.values()), np.int16),
+        np.array(orders, np.int32).reshape(len(orders), width),
+    )
+
+
+def _bound(most: np.ndarray, layout: Layout, row: np.ndarray, numbers: list[int], years: int) -> int:
+    state = State(layout, row)
+    units = np.isin(state.units[:, 0], numbers).sum() + np.isin(state.dislodged[:, 0], numbers).sum()
+    centres = np.isin(state.owners, numbers).sum()
+    return int(most[years - row[YEAR], int(row[PHASE] == WINTER), centres, units])

@@ -1,0 +1,227 @@
+"""What `evaluation.exact.clique_search` has found, in the terms of the game: certificates and lines of play."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from agents.cliques.kernels import DEVIATOR, MOST_PROVINCES, NOBODY
+from agents.cliques.symmetry import new_place, relabel, relabel_lost, relabelling
+from evaluation.exact import clique_kernels as k
+from evaluation.exact.certificates import Certificate
+from evaluation.exact.clique_search import CliqueSearch
+from evaluation.exact.planner import NO_ORDER, Given, Planner
+from welfare_env import Rules
+from welfare_env.engine import State, layout_of
+from welfare_env.game.position import Position
+
+Line = tuple[tuple[str, dict[str, tuple[str, ...]]], ...]  # phase, power -> orders
+
+
+class Proof:
+    """A search asked for one game: T years, of which so many come after the Winter in which all disband.
+
+    Args:
+        search: of the board.
+        years: T. disarmed: T - t.
+    """
+
+    def __init__(self, search: CliqueSearch, years: int, disarmed: int) -> None:
+        self.search, self.years, self.disarmed = search, years, disarmed
+        self.board, self.clique = search.clique.board, search.clique
+        self.deviator = self.board.powers[search.deviator]
+        self.value = search.value(years, disarmed)
+        self.path_value = search.path_value(years, disarmed)
+
+    def certificate(self) -> Certificate:
+        """The certificate that the deviator gets no more than `value`."""
+        nodes = list(self._needed())
+        table, layout = self.search.table, layout_of(self.board)
+        claims = [table.high[node, years, min(years, self.disarmed)] for node, years in nodes]
+        orders = [self._orders(node, years) for node, years in nodes]
+        width = max(map(len, orders))
+        rows = np.array([self._state(node).row for node, _ in nodes], np.int32).reshape(-1, layout.size)
+        return Certificate(
+            self.board.name,
+            self.years,
+            (self.deviator,),
+            self.value,
+            tuple(self._path()),
+            self.path_value,
+            True,
+            rows,
+            np.array([years for _, years in nodes], np.int16),
+            np.array(claims, np.int16),
+            np.array([[*given, *[NO_ORDER] * (width - len(given))] for given in orders], np.int32),
+        )
+
+    def _needed(self) -> Iterator[tuple[int, int]]:
+        """Nodes with years left, on which the value of the opening rests."""
+        table = self.search.table
+        waiting, seen = [(k.OPENING, self.years)], set()
+        while waiting:
+            node, years = waiting.pop()
+            node = int(k.variant(node, years, self.disarmed))
+            plan = table.proof[node, years, min(years, self.disarmed)]
+            if (node, years) in seen or (plan < 0 and node != k.OPENING):
+                continue  # a generous bound was enough
+            seen.add((node, years))
+            yield node, years
+            if plan < 0:
+                return
+            left = years - (k.PHASE_OF[table.keys[node, 0] & 15] == k.WINTER)
+            if left:
+                first = table.first[plan]
+                waiting += [(int(to), int(left)) for to in table.to[first : first + table.many[plan]]]
+
+    def _rows(self, node: int) -> tuple[int, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Phase and position of a node."""
+        owner, unit, lost = np.full((3, MOST_PROVINCES), NOBODY, np.int8)
+        options = np.zeros(MOST_PROVINCES, np.int64)
+        code = k.unpack(self.search.table.shape, self.search.table.keys[node], owner, unit, lost, options)
+        return int(k.PHASE_OF[code]), owner, unit, lost, options
+
+    def _names(self) -> tuple[np.ndarray, np.ndarray]:
+        """From the numbers of powers and of places in nodes to those of the board."""
+        powers, shape = self.clique.powers, self.search.table.shape
+        seat = np.argsort(self.search.seat[:powers])
+        return seat, np.array([new_place(shape, seat, place) for place in range(self.search.provinces)])
+
+    def _state(self, node: int) -> State:
+        """A node as a position of the game, with the deviator in its own seat."""
+        phase, owner, unit, lost, options = self._rows(node)
+        seat, places = self._names()
+        board, clique = self.board, self.clique
+        pieces = [board.piece_index[piece] for piece in clique.piece]
+        units = [(seat[unit[p]], pieces[places[p]]) for p in range(len(places)) if unit[p] >= 0]
+        gone = [(seat[lost[c]], pieces[places[c]], options[c]) for c in range(clique.cores) if lost[c] >= 0]
+        gone.sort(key=lambda each: each[:2])
+        retreats = np.full((len(gone), len(places)), -1)
+        for row, (_, _, bits) in zip(retreats, gone, strict=True):
+            open_to = [p for p in range(len(places)) if bits >> p & 1]
+            row[: len(open_to)] = [board.location_index[clique.piece[places[p]][2:]] for p in open_to]
+        owners = np.full(len(board.centers), NOBODY)
+        for p, place in enumerate(places):
+            center = board.province_center[clique.province[place]]
+            owners[center] = seat[owner[p]] if owner[p] >= 0 else NOBODY
+        return State.pack(
+            layout_of(board),
+            phase,
+            0,
+            np.array(sorted(units), np.int32).reshape(-1, 2),
+            np.array([each[:2] for each in gone], np.int32).reshape(-1, 2),
+            retreats,
+            owners,
+            np.zeros(clique.powers, np.int32),
+            np.zeros(len(board.provinces), np.int32),
+        )
+
+    def _orders(self, node: int, years: int) -> list[int]:
+        """The others' order numbers at a node, in the names of `_state`."""
+        _, places = self._names()
+        return self._numbers(node, self._plan(node, years), places, np.argsort(places))
+
+    def _plan(self, node: int, years: int) -> np.ndarray:
+        """What the others order at a node to keep the deviator down; where a bound was enough, what they stated."""
+        plan = int(self.search.table.proof[node, years, min(years, self.disarmed)])
+        if plan < 0:
+            plan = self.search.first_plan(node)
+        return self.search.table.orders[plan]
+
+    def _numbers(self, node: int, given: np.ndarray, places: np.ndarray, back: np.ndarray) -> list[int]:
+        """Orders of a node as order numbers, its places being called `places`."""
+        phase, _, unit, lost, _ = self._rows(node)
+        front = int(self.search.table.shape[DEVIATOR])
+        text, piece = self.board.orders.index, self.clique.piece
+        found = []
+        if phase == k.WINTER:
+            for p, place in enumerate(places):
+                if given[p] in (k.DISBAND_HERE, k.BUILD_HERE):
+                    found.append(text[f"{piece[place]} {'D' if given[p] == k.DISBAND_HERE else 'B'}"])
+        elif phase in (k.SPRING, k.FALL):
+            order = self.clique.relabelled(given, back, places)
+            for p, place in enumerate(places):
+                if unit[p] >= 0 and unit[p] != front:
+                    found.append(text[self.clique.order_text(place, int(order[place]))])
+        else:
+            for c in range(self.clique.cores):
+                if lost[c] >= 0 and lost[c] != front:
+                    to = "D" if given[c] < 0 else f"R {piece[places[given[c]]][2:]}"
+                    found.append(text[f"{piece[places[c]]} {to}"])
+        return found
+
+    def _path(self) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """The deviator's own orders on the path, where it has any."""
+        me, clique, year = self.search.deviator, self.clique, self.board.first_year
+        leaf, core = clique.piece[clique.cores + me], clique.piece[clique.home(me)]
+        stays = me == self.search.excluded
+        if not stays:
+            yield f"S{year}M", (f"{leaf} - {core[2:]}",)
+        yield f"W{year + self.years - self.disarmed - 1}A", (f"{leaf if stays else core} D",)
+
+    # Lines of play
+
+    def line(self) -> Line:
+        """A game in which the deviator gets `value`: phase after phase, what everybody orders."""
+        rules = Rules(press=None, years=self.years)
+        planner = Planner(self.board, rules, self.search.deviator, self._answers)
+        state, found = planner.engine.initial(), []
+        while not state.done:
+            position = Position(planner.engine, state)
+            played = self._best(planner, position)
+            texts = self.board.orders.texts
+            named = {self.board.powers[who]: tuple(texts[order] for order in played[who]) for who in sorted(played)}
+            found.append((position.phase, named))
+            moves = [np.array(played.get(power, []), np.int32) for power in range(self.clique.powers)]
+            state, _ = planner.engine.step(state, moves)
+        return tuple(found)
+
+    def _best(self, planner: Planner, position: Position) -> dict[int, list[int]]:
+        """What everybody orders if the deviator plays its best: power -> order numbers."""
+        orders, powers, rows, points = planner.plays(position)
+        gains = points[:, self.search.deviator]
+        worth = self._value(position.state)
+        for row, gain, given in zip(rows, gains.tolist(), orders, strict=True):
+            if gain + self._value(State(position.state.layout, row)) == worth:
+                pairs = [(int(who), int(order)) for who, order in zip(powers, given, strict=True) if order != NO_ORDER]
+                return {who: [order for other, order in pairs if other == who] for who, _ in pairs}
+        raise RuntimeError(f"no order in {position.phase} is worth {worth}: this is a fault of ours")
+
+    def _value(self, state: State) -> int:
+        """What the deviator still gets from a position of the game."""
+        if state.done:
+            return 0
+        node, years, bound = self._node(state)[0], self.years - state.year, 0
+        while not self.search.is_at_most(node, years, self.disarmed, bound):
+            bound += 1
+        return bound
+
+    def _answers(self, position: Position) -> Given:
+        """The others' orders in a position of the game: power -> slot -> order number."""
+        years = self.years - position.state.year
+        self._value(position.state)
+        node, places = self._node(position.state)
+        node = int(k.variant(node, years, self.disarmed))
+        found: Given = {}
+        for order in self._numbers(node, self._plan(node, years), np.argsort(places), places):
+            for power in range(self.clique.powers):
+                slot = position.slot_of(power, order) if power != self.search.deviator else None
+                if slot is not None:
+                    found.setdefault(power, {})[slot] = order
+        return found
+
+    def _node(self, state: State) -> tuple[int, np.ndarray]:
+        """The node of a position of the game, and the number there of each place."""
+        provinces = self.search.provinces
+        shape = np.array([self.clique.cores, self.clique.powers, provinces, self.search.deviator])
+        owner, unit, lost, new_owner, new_unit, new_lost = np.full((6, MOST_PROVINCES), NOBODY, np.int8)
+        options, new_options, seat = np.zeros((3, MOST_PROVINCES), np.int64)
+        owner[:provinces], unit[:provinces] = self.clique.rows(state)
+        lost[: self.clique.cores], options[: self.clique.cores] = self.clique.lost_rows(state)
+        relabelling(shape, owner, unit, lost, options, seat)
+        relabel(shape, seat, owner, unit, new_owner, new_unit)
+        relabel_lost(shape, seat, lost, options, new_lost, new_options)
+        return self.search.node(state.phase, new_owner, new_unit, new_lost, new_options), np.array(
+            [new_place(shape, seat, place) for place in range(provinces)]
+        )

@@ -1,0 +1,259 @@
+"""The most that a deviator gets against the punishing profile of a toy board, by threshold search over its positions.
+
+The kernels are in `evaluation.exact.clique_kernels`; here the memory grows, values are asked for, and the search is
+kept in a file from which it goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+
+from agents.cliques.kernels import MOST_PROVINCES, NOBODY
+from agents.cliques.shape import Clique
+from agents.cliques.symmetry import relabel, relabelling
+from evaluation.checks import EvaluationError
+from evaluation.exact import clique_kernels as k
+
+STEP = 2_000  # nodes expanded between two reports
+FIRST_NODES, FIRST_EDGES, FIRST_REPLIES, FIRST_ROWS = 1 << 14, 1 << 18, 1 << 15, 1 << 10
+MOST_PLANS = 1 << 18  # joint orders of the punishers that are looked at in one position
+STATED, ALL, ALL_MOVES = 1, 0, -1  # breadths
+OF_NODES = ("keys", "centres", "units", "plan", "widened", "proof", "low", "high", "mark")
+OF_PLANS = ("orders", "following", "first", "many", "best")
+
+
+class CliqueSearch:
+    """The search for one board, deviator and allocation of the shared centre: all lengths of game and of the path.
+
+    Args:
+        clique: the board.
+        deviator: its number.
+        excluded: on a shared board the number of the player that gets no core (0 or the last); else -1.
+        breadth: STATED, only the stated punishing policy; ALL, the best of all orders that the punishers can give;
+            ALL_MOVES, the same but for Winters, which are those of the policy; or so many of the best movements by the
+            policy's own measure, tried where it fails.
+        report: called now and then with the numbers of nodes and of expanded nodes.
+    """
+
+    def __init__(
+        self,
+        clique: Clique,
+        deviator: int,
+        excluded: int = NOBODY,
+        breadth: int = STATED,
+        report: Callable[[int, int], None] = lambda nodes, expanded: None,
+    ) -> None:
+        self.clique, self.deviator, self.excluded = clique, deviator, excluded
+        self.breadth, self.report = breadth, report
+        self.provinces = clique.cores + clique.powers
+        owner, unit = opening(clique)
+        self._given = np.array([clique.cores, clique.powers, self.provinces, deviator])
+        self.seat = np.zeros(MOST_PROVINCES, np.int64)
+        front = relabelling(self._given, owner, unit, *no_retreats(), self.seat)
+        self.table = self._new_table(front)
+        self._replies = np.empty((FIRST_REPLIES, self.provinces), np.int16)
+        self._rows = np.empty((breadth if breadth > 0 else FIRST_ROWS, self.provinces), np.int16)
+        self._memory = self._new_memory(FIRST_ROWS if breadth <= 0 else 1)
+        for node, (phase, place) in enumerate(self._path()):
+            if self._insert(phase, *place) != node:
+                raise RuntimeError(f"position {node} of the path is not new: this is a fault of ours")
+
+    def gain(self, years: int, disarmed: int) -> int:
+        """How much more than on the path the deviator gets at most in a game of so many years.
+
+        Args:
+            years: of the game, T.
+            disarmed: years after the Winter in which all disband, T - t.
+        """
+        return self.value(years, disarmed) - self.path_value(years, disarmed)
+
+    def path_value(self, years: int, disarmed: int) -> int:
+        """What the deviator gets if it follows the path: all its centres a year, less its unit before it disarms."""
+        centres = 1 if self.deviator == self.excluded else 2
+        return centres * (disarmed + 1) + (centres - 1) * (years - disarmed - 1)
+
+    def value(self, years: int, disarmed: int) -> int:
+        """The most points that the deviator can get."""
+        bound = self.path_value(years, disarmed)
+        while not self.is_at_most(k.OPENING, years, disarmed, bound):
+            bound += 1
+        return bound
+
+    def is_at_most(self, node: int, years: int, disarmed: int, bound: int) -> bool:
+        """Whether the deviator gets at most `bound` from a node on."""
+        numbers = self.table.numbers
+        while True:
+            numbers[k.LIMIT] = numbers[k.EXPANDED] + STEP
+            scores = np.empty(len(self._rows), np.int64)
+            scratch = (self._replies, self._rows, scores, self._memory)
+            found = k.at_most(self.table, node, years, disarmed, bound, *scratch)
+            if found != k.UNKNOWN:
+                return bool(found)
+            if numbers[k.EXPANDED] < numbers[k.LIMIT]:
+                self._grow()
+            self.report(int(numbers[k.NODES]), int(numbers[k.EXPANDED]))
+
+    def _grow(self) -> None:
+        """Twice the room for what is nearly full."""
+        t, numbers = self.table, self.table.numbers
+        if numbers[k.NODES] == len(t.keys):
+            self._double(OF_NODES)
+            self.table = self.table._replace(buckets=np.zeros(2 * len(t.buckets), np.int32))
+            k.rehash(self.table)
+        elif numbers[k.FULL]:
+            numbers[k.FULL] = 0
+            if self._memory.plans.shape[1] >= MOST_PLANS:
+                raise EvaluationError(
+                    f"map {self.clique.board.name}: the punishers have more than {MOST_PLANS:,} joint orders in a "
+                    "position; the best punishers are for smaller boards or shorter games"
+                )
+            self._memory = self._new_memory(2 * self._memory.plans.shape[1])
+        elif numbers[k.PLANS] + len(self._rows) > len(t.orders):
+            self._double(OF_PLANS)
+        elif 2 * numbers[k.EDGES] > len(t.to):
+            self._double(("to",))
+        else:
+            self._replies = np.empty((2 * len(self._replies), self.provinces), np.int16)
+            if self.breadth <= 0:
+                self._rows = np.empty((2 * len(self._rows), self.provinces), np.int16)
+
+    def _new_memory(self, room: int) -> k.Memory:
+        deepest = k.DEEPEST
+        return k.Memory(
+            plans=np.zeros((deepest, room, self.provinces), np.int16),
+            listed=np.zeros(deepest, np.int64),
+            cursor=np.zeros(deepest, np.int64),
+            killer=np.zeros((deepest, k.MOST_KILLERS, self.provinces), np.int16),
+            killers=np.zeros(deepest, np.int64),
+        )
+
+    def _double(self, names: Iterable[str]) -> None:
+        self.table = self.table._replace(**{name: _doubled(getattr(self.table, name)) for name in names})
+
+    def _new_table(self, front: int) -> k.Table:
+        nodes, plans, clique = FIRST_NODES, FIRST_NODES, self.clique
+        numbers = np.zeros(16, np.int64)
+        numbers[k.EXCLUDED] = self.seat[self.excluded] if self.excluded >= 0 else NOBODY
+        numbers[k.BREADTH] = self.breadth
+        span = (nodes, k.MOST_YEARS + 1, k.MOST_YEARS + 1)
+        return k.Table(
+            shape=np.array([clique.cores, clique.powers, self.provinces, front]),
+            numbers=numbers,
+            keys=np.zeros((nodes, 4), np.int64),
+            buckets=np.zeros(4 * nodes, np.int32),
+            centres=np.zeros(nodes, np.int8),
+            units=np.zeros(nodes, np.int8),
+            plan=np.zeros(nodes, np.int32),
+            widened=np.zeros(nodes, np.bool_),
+            orders=np.zeros((plans, self.provinces), np.int16),
+            following=np.zeros(plans, np.int32),
+            first=np.zeros(plans, np.int64),
+            many=np.zeros(plans, np.int32),
+            best=np.zeros(plans, np.int32),
+            to=np.zeros(FIRST_EDGES, np.int32),
+            proof=np.zeros(span, np.int32),
+            low=np.zeros(span, np.int8),
+            high=np.zeros(span, np.int8),
+            bound=generous_bounds(self.provinces),
+            mark=np.zeros(nodes, np.int32),
+        )
+
+    def _path(self) -> Iterator[tuple[int, tuple[np.ndarray, np.ndarray]]]:
+        """Phase code and position of the nodes with fixed numbers."""
+        clique, none = self.clique, np.full(self.provinces, NOBODY, np.int8)
+        start_owner, start_unit = opening(clique)
+        owner, unit = start_owner.copy(), none.copy()
+        for power in range(clique.powers):
+            place = clique.cores + power if power == self.excluded else clique.home(power)
+            owner[place] = unit[place] = power
+        armed, disarmed = (owner, unit), (owner, none)
+        yield from ((phase, armed) for phase in (k.SPRING, k.FALL, k.WINTER))
+        yield from ((phase, disarmed) for phase in (k.SPRING, k.FALL, k.WINTER))
+        yield k.FALL, (start_owner, unit)
+        yield k.PATH_SPRING, (start_owner, start_unit)
+        yield from ((phase, armed) for phase in (k.PATH_SPRING, k.PATH_FALL, k.PATH_KEEP))
+        yield from ((phase, disarmed) for phase in (k.PATH_SPRING, k.PATH_FALL, k.PATH_KEEP))
+        yield k.PATH_FALL, (start_owner, unit)
+        yield k.PATH_DISBAND, armed
+
+    def _insert(self, phase: int, owner: np.ndarray, unit: np.ndarray) -> int:
+        new_owner, new_unit = np.full((2, MOST_PROVINCES), NOBODY, np.int8)
+        relabel(self._given, self.seat, owner, unit, new_owner, new_unit)
+        return int(k.insert(self.table, phase, new_owner, new_unit, *no_retreats()))
+
+    def node(self, phase: int, owner: np.ndarray, unit: np.ndarray, lost: np.ndarray, options: np.ndarray) -> int:
+        """The node of a relabelled position; of the opening the one that is on the path."""
+        key = np.zeros(4, np.int64)
+        k.pack(self.table.shape, phase, owner, unit, lost, options, key)
+        opening = self.table.keys[k.OPENING].copy()
+        opening[0] += k.SPRING - k.PATH_SPRING
+        if np.array_equal(key, opening):
+            return k.OPENING
+        while (found := int(k.node_of(self.table, key))) < 0:
+            self._grow()
+        return found
+
+    def first_plan(self, node: int) -> int:
+        """What the stated policy orders at a node, as a plan."""
+        while self.table.plan[node] < 0 and not k.add_first_plan(self.table, node):
+            self._grow()
+        return int(self.table.plan[node])
+
+    def save(self, path: Path) -> None:
+        """Write all that was found to a file, in place of what was there."""
+        numbers = self.table.numbers
+        counts = dict.fromkeys(OF_NODES, k.NODES) | dict.fromkeys(OF_PLANS, k.PLANS) | {"to": k.EDGES}
+        kept = {name: getattr(self.table, name)[: numbers[count]] for name, count in counts.items()}
+        partial = path.with_suffix(".partial.npz")
+        np.savez_compressed(partial, numbers=numbers, **kept)
+        partial.replace(path)
+
+    def load(self, path: Path) -> None:
+        """Go on from what `save` wrote."""
+        with np.load(path) as kept:
+            for names in (OF_NODES, OF_PLANS, ("to",)):
+                while len(getattr(self.table, names[0])) < len(kept[names[0]]):
+                    self._double(names)
+            for name in kept.files:
+                getattr(self.table, name)[: len(kept[name])] = kept[name]
+        self.table = self.table._replace(buckets=np.zeros(4 * len(self.table.keys), np.int32))
+        k.rehash(self.table)
+
+
+def opening(clique: Clique) -> tuple[np.ndarray, np.ndarray]:
+    """Owner and unit of each province at the start."""
+    owner = np.full(clique.cores + clique.powers, NOBODY, np.int8)
+    owner[clique.cores :] = range(clique.powers)
+    return owner, owner.copy()
+
+
+def no_retreats() -> tuple[np.ndarray, np.ndarray]:
+    """Nobody dislodged: rows as the kernels want them."""
+    return np.full(MOST_PROVINCES, NOBODY, np.int8), np.zeros(MOST_PROVINCES, np.int64)
+
+
+def _doubled(array: np.ndarray) -> np.ndarray:
+    longer = np.zeros((2 * len(array), *array.shape[1:]), array.dtype)
+    longer[: len(array)] = array
+    return longer
+
+
+def generous_bounds(provinces: int) -> np.ndarray:
+    """What is never exceeded: int8 [years left, phases, centres, units].
+
+    Every unit takes a centre a year; in Winter any units may be disbanded, or one built.
+    """
+    size = provinces + 1
+    found = np.zeros((k.MOST_YEARS + 1, 5, size, size), np.int8)
+    for years in range(1, k.MOST_YEARS + 1):
+        for centres, units in product(range(size), range(size)):
+            kept = np.arange(min(units + (units < centres), centres) + 1)
+            found[years, k.WINTER, centres, units] = (centres - kept + found[years - 1, k.SPRING, centres, kept]).max()
+        for centres, units in product(range(size), range(size)):
+            most = min(centres + units, provinces)
+            found[years, : k.WINTER, centres, units] = found[years, k.WINTER, most, units]
+    return found

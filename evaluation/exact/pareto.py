@@ -1,0 +1,67 @@
+"""Which payoffs a game can have at all: what dominates what, decided by counting everything that can be played.
+
+For boards and games small enough. On larger ones a bound often settles it: nobody can be paid for a centre that does
+not exist, so the points of all together are at most centres times years (`is_total_the_most`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from evaluation.checks import EvaluationError, board_of, check_whole
+from evaluation.exact.best_responses import check_land
+from evaluation.exact.planner import Planner
+from welfare_env import Rules
+from welfare_env.engine import DONE, State, layout_of
+from welfare_env.game.position import Position
+
+Payoffs = tuple[int, ...]  # points of the whole game, in the board's sequence of powers
+MOST_POSITIONS = 20_000
+
+
+def reachable_payoffs(map_name: str, years: int, most_positions: int = MOST_POSITIONS) -> frozenset[Payoffs]:
+    """The payoffs of all games that can be played, whatever anybody orders.
+
+    Raises:
+        EvaluationError: more positions than `most_positions` are met, or a board with convoys.
+        UnknownMapError: no such board.
+    """
+    board = board_of(map_name)
+    check_land(board)
+    check_whole("years", years, 1, 8)
+    planner = Planner(board, Rules(press=None, years=years), tuple(range(len(board.powers))), lambda position: {})
+    found: dict[bytes, frozenset[Payoffs]] = {}
+
+    def payoffs(key: bytes) -> frozenset[Payoffs]:
+        if key not in found:
+            if len(found) >= most_positions:
+                raise EvaluationError(
+                    f"map {map_name}, {years} years: more than {most_positions:,} positions; too many to enumerate"
+                )
+            row = np.frombuffer(key, np.int32)
+            _, _, rows, points = planner.plays(Position(planner.engine, State(layout_of(board), row)))
+            ways = {(to.tobytes(), tuple(paid)) for to, paid in zip(rows, points.tolist(), strict=True)}
+            is_over = bool(rows[0, DONE])
+            found[key] = frozenset(
+                tuple(now + later for now, later in zip(paid, rest, strict=True))
+                for to, paid in ways
+                for rest in ([(0,) * len(paid)] if is_over else payoffs(to))
+            )
+        return found[key]
+
+    return payoffs(planner.key(planner.engine.initial()))
+
+
+def dominates(one: Payoffs, other: Payoffs) -> bool:
+    """Whether nobody has less, and somebody more."""
+    return one != other and all(mine >= theirs for mine, theirs in zip(one, other, strict=True))
+
+
+def is_efficient(payoffs: Payoffs, reachable: frozenset[Payoffs]) -> bool:
+    """Whether nothing that can be reached dominates a payoff."""
+    return not any(dominates(other, payoffs) for other in reachable)
+
+
+def is_total_the_most(map_name: str, years: int, payoffs: Payoffs) -> bool:
+    """Whether all together have as much as there are centres, every year: then nothing dominates."""
+    return sum(payoffs) == len(board_of(map_name).centers) * years

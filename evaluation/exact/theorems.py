@@ -1,0 +1,200 @@
+"""The paper's theorems, cell by cell: what each kind of deviator gains in each game, kept in a file.
+
+A cell is a board, a deviator, T years and disarmament in year t. The cells of one board and deviator share a search, so
+the rest of a row costs little. A table goes on where an earlier run stopped: what is in the file is not computed again.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from evaluation.checks import EvaluationError, board_of
+from evaluation.exact.certify import punishers_search
+from evaluation.exact.checking import Checker
+from evaluation.exact.clique_proofs import Line, Proof
+from evaluation.exact.clique_search import CliqueSearch
+from welfare_env import Rules
+from welfare_env.engine import State
+from welfare_env.engine.engines import make_engine
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What one deviator gains in one game.
+
+    Attributes:
+        map_name, years, t: the game, and the year in whose Winter all disband.
+        role: "player" on clique:n; "sharer" (gets the shared core), "excluded" or "other" on shared-clique:n.
+        deviator: the power.
+        punishers: "stated" or "best"; see `certify_punishers`.
+        path_value, value: points of the whole game if it follows the path, and at most.
+        positions: in the certificate; 0 if none was made. checked: whether the checker has accepted it.
+        seconds: CPU seconds of the search, without those of cells before.
+        line: a game in which it gets `value`, for the first cell with a gain of its T - t; else empty.
+    """
+
+    map_name: str
+    years: int
+    t: int
+    role: str
+    deviator: str
+    punishers: str
+    path_value: int
+    value: int
+    positions: int = 0
+    checked: bool = False
+    seconds: float = 0.0
+    line: Line = ()
+
+    @property
+    def gain(self) -> int:
+        return self.value - self.path_value
+
+    @property
+    def disarmed(self) -> int:
+        """Years of the path after the Winter in which all disband, T - t."""
+        return self.years - self.t
+
+    @property
+    def name(self) -> tuple[str, str, str, int, int]:
+        """What tells it from other cells."""
+        return self.map_name, self.role, self.punishers, self.years, self.t
+
+
+def roles(map_name: str) -> dict[str, str]:
+    """The kinds of deviator that differ on a toy board: role -> a power that has it."""
+    powers = board_of(map_name).powers
+    if not map_name.startswith("shared-"):
+        return {"player": powers[0]}
+    return {"sharer": powers[0], "excluded": powers[-1], "other": powers[1]}
+
+
+def read_cells(path: Path) -> list[Cell]:
+    """The cells in a file, in sequence; none if there is no file.
+
+    Raises:
+        EvaluationError: something else is in it.
+    """
+    if not path.exists():
+        return []
+    found = []
+    for number, text in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        try:
+            told = json.loads(text)
+            line = tuple(
+                (phase, {who: tuple(given) for who, given in orders.items()}) for phase, orders in told["line"]
+            )
+            found.append(Cell(**{**told, "line": line}))
+        except (ValueError, TypeError, KeyError) as error:
+            raise EvaluationError(f"{path}, line {number}: no cell of a table of theorems") from error
+    return found
+
+
+def fill(
+    path: Path,
+    map_name: str,
+    years: int,
+    punishers: str = "stated",
+    most_checked: int | None = None,
+    only: Iterable[str] | None = None,
+    report: Callable[[str], None] = lambda text: None,
+) -> None:
+    """Compute the cells of a board that are not in a file yet, shorter games first, and append each when it is known.
+
+    Args:
+        path: the file.
+        years: the longest game, up to 8.
+        most_checked: check the certificates of games of at most so many years; None: of all.
+        only: roles; all by default.
+        report: is told what is going on.
+    """
+    done = {cell.name for cell in read_cells(path)}
+    for role, deviator in roles(map_name).items():
+        if only is not None and role not in only:
+            continue
+        wanted = [(length, t) for length in range(1, years + 1) for t in range(length, 0, -1)]
+        wanted = [each for each in wanted if (map_name, role, punishers, *each) not in done]
+        if not wanted:
+            continue
+        row = _Row(map_name, role, deviator, punishers, most_checked, report)
+        for length, t in wanted:
+            cell = row.cell(length, t)
+            with path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(asdict(cell)) + "\n")
+            report(f"{map_name} {role}: T={length}, t={t}: gain {cell.gain}")
+
+
+class _Row:
+    """The cells of one board and deviator."""
+
+    def __init__(
+        self,
+        map_name: str,
+        role: str,
+        deviator: str,
+        punishers: str,
+        checked: int | None,
+        report: Callable[[str], None],
+    ) -> None:
+        self.search: CliqueSearch = punishers_search(map_name, deviator, None, punishers)
+        self.search.report = lambda nodes, expanded: report(f"{map_name} {role}: {nodes:,} positions")
+        self.checker = Checker(map_name, (deviator,), is_symmetric=True)
+        self.checked = checked
+        self._empty = Cell(map_name, 0, 0, role, deviator, punishers, 0, 0)
+
+    def cell(self, years: int, t: int) -> Cell:
+        start = time.process_time()
+        proof = Proof(self.search, years, years - t)
+        seconds = time.process_time() - start
+        cell = replace(
+            self._empty, years=years, t=t, path_value=proof.path_value, value=proof.value, seconds=round(seconds, 2)
+        )
+        if cell.gain and t == 1:
+            cell = replace(cell, line=replayed(cell, proof.line()))
+        if self.checked is None or years <= self.checked:
+            positions = self.checker.check(proof.certificate())
+            cell = replace(cell, positions=positions, checked=True)
+        return cell
+
+
+def replayed(cell: Cell, line: Line) -> Line:
+    """The same line, after a game of it on the reference engine.
+
+    Raises:
+        EvaluationError: it does not pay there what it should.
+    """
+    paid = payoffs(cell.map_name, cell.years, line, "reference")[cell.deviator]
+    if paid != cell.value:
+        raise EvaluationError(f"{cell.name}: the line pays {paid}, not {cell.value}: this is a fault of ours")
+    return line
+
+
+def payoffs(map_name: str, years: int, line: Line, engine: str) -> dict[str, int]:
+    """The points of everybody at the end of a line of play, by one of the engines."""
+    board = board_of(map_name)
+    *_, state = states(map_name, years, line, engine)
+    return dict(zip(board.powers, state.welfare.tolist(), strict=True))
+
+
+def states(map_name: str, years: int, line: Line, engine: str = "fast") -> Iterator[State]:
+    """The positions of a line of play, from the opening to the end.
+
+    Raises:
+        EvaluationError: it does not fit the phases of the game.
+    """
+    board = board_of(map_name)
+    played = make_engine(engine, board, Rules(press=None, years=years))
+    state = played.initial()
+    yield state
+    for phase, orders in line:
+        numbers = [[board.orders.index[text] for text in orders.get(power, ())] for power in board.powers]
+        state, _ = played.step(state, [np.array(given, np.int32) for given in numbers])
+        yield state
+        if state.done and phase[0] != "W":
+            raise EvaluationError(f"the line ends in {phase}")

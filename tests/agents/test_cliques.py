@@ -1,0 +1,175 @@
+"""The kernels of toy boards against the engine, and the punishers."""
+
+import numpy as np
+import pytest
+
+import agents
+import welfare_env
+from agents.cliques import kernels
+from agents.cliques.punishing import punishing_orders
+from agents.cliques.shape import clique_of
+from agents.scripted.punisher import excluded
+from evaluation.exact import best_response
+from welfare_env import Rules, UnknownMapError, UnknownPowerError
+from welfare_env.engine.engines import make_engine
+
+BOARDS = ["clique:3", "clique:4", "clique:6", "shared-clique:3", "shared-clique:5", "shared-clique:6"]
+
+
+def shape_of(clique):
+    return np.array([clique.cores, clique.powers, clique.cores + clique.powers, 0])
+
+
+def random_orders(clique, shape, rng):
+    """Units of few powers anywhere, and orders that get in each other's way."""
+    count = shape[kernels.PROVINCES]
+    places = rng.choice(count, rng.integers(2, count + 1), replace=False)
+    unit, order = np.full(count, kernels.NOBODY, np.int8), np.arange(count, dtype=np.int16)
+    unit[places] = rng.integers(rng.integers(2, clique.powers + 1), size=len(places))
+    near = {p: [q for q in range(count) if kernels.adjacent(shape, p, q)] for p in places}
+    for p in places:
+        if rng.random() < 0.5:
+            order[p] = rng.choice(near[p])
+    for p in places:
+        fits = [
+            q for q in places if q != p and order[q] < kernels.SUPPORT and (order[q] if order[q] != q else q) in near[p]
+        ]
+        if order[p] == p and fits and rng.random() < 0.8:
+            source = rng.choice(fits)
+            order[p] = kernels.SUPPORT + 16 * source + order[source]
+    return unit, order
+
+
+def stepped(clique, unit, order):
+    """The engine's next state."""
+    board = clique.board
+    engine = make_engine("fast", board, Rules(press=None, years=1))
+    start = engine.initial()
+    pieces = [(int(unit[p]), board.piece_index[clique.piece[p]]) for p in range(len(unit)) if unit[p] >= 0]
+    texts = [
+        [clique.order_text(p, order[p]) for p in range(len(unit)) if unit[p] == power] for power in range(clique.powers)
+    ]
+    orders = [np.array([board.orders.index[text] for text in given], np.int32) for given in texts]
+    return engine.step(start.replaced(units=np.array(sorted(pieces), np.int32)), orders)[0]
+
+
+@pytest.mark.parametrize("name", BOARDS)
+def test_adjudication_is_the_engines(name):
+    clique = clique_of(welfare_env.load_board(name))
+    shape, rng = shape_of(clique), np.random.default_rng(1)
+    w = np.zeros((kernels.SCRATCH_ROWS, kernels.MOST_PROVINCES), np.int16)
+    for _ in range(500):
+        unit, order = random_orders(clique, shape, rng)
+        kernels.adjudicate(shape, unit, order, w)
+        state = stepped(clique, unit, order)
+        assert clique.rows(state)[1].tolist() == w[kernels.AFTER, : len(unit)].tolist()
+        lost, options = clique.lost_rows(state)
+        for core in range(clique.cores):
+            places = [
+                p
+                for p in range(len(unit))
+                if w[kernels.LOST_FROM, core] >= 0
+                and kernels.adjacent(shape, core, p)
+                and p != w[kernels.LOST_FROM, core]
+                and w[kernels.AFTER, p] < 0
+                and not w[kernels.TRIED, p]
+            ]
+            assert options[core] == sum(1 << p for p in places)
+            assert lost[core] == (unit[core] if places else kernels.NOBODY)
+
+
+class TestPunisher:
+    @pytest.mark.parametrize(("name", "each"), [("clique:3", [9, 9, 9]), ("shared-clique:3", [9, 9, 9, 4])])
+    def test_alone_it_follows_the_path(self, name, each):
+        assert played(name, "punisher:t=2", 5) == each
+
+    def test_who_gets_the_shared_core_can_be_said(self):
+        assert played("shared-clique:3", "punisher:t=1,shared=PLAYERD", 3) == [3, 6, 6, 6]
+
+    def test_it_is_a_function_of_the_position(self):
+        """Or `best_response`, which asks it in every position twice and without memory, would refuse it."""
+        found = best_response("clique:3", "punisher:t=2,deviator=PLAYERB", "PLAYERB", 4)
+        assert (found.profile_value, found.gain) == (7, 2)
+
+    def test_it_guesses_the_deviator_as_well(self):
+        found = best_response("clique:3", "punisher:t=2", "PLAYERB", 4)
+        assert (found.profile_value, found.gain) == (7, 2)
+
+    def test_orders_are_legal_wherever_random_players_get_to(self):
+        for name, seed in (("clique:4", 0), ("shared-clique:3", 1), ("clique:6", 2)):
+            for position in wandered(name, seed, years=3):
+                for deviator in position.board.powers[:2]:
+                    for power, orders in punishing_orders(position.board, position.state, deviator).items():
+                        legal = {order for group in position.legal_orders(power).values() for order in group}
+                        assert set(orders) <= legal
+
+    def test_renamed_players_are_treated_alike(self):
+        game = welfare_env.Game("clique:3", Rules(press=None, years=3))
+        board = game.board
+        units = {"PLAYERA": ["A CAX"], "PLAYERB": ["A HBX"], "PLAYERC": []}
+        owned = {"PLAYERA": ["HAX", "CAX", "CCX"], "PLAYERB": ["HBX", "CBX"], "PLAYERC": ["HCX"]}
+        swap = str.maketrans("BC", "CB")
+        game = welfare_env.Game.from_position("S1902M", units, owned, map_name="clique:3")
+        other = welfare_env.Game.from_position("S1902M", renamed(units), renamed(owned), map_name="clique:3")
+        one = punishing_orders(board, game.position.state, "PLAYERA")
+        two = punishing_orders(board, other.position.state, "PLAYERA")
+        assert [order.replace("CBX", "x").translate(swap) for order in one["PLAYERB"]] != []
+        assert renamed(one) == two
+
+    @pytest.mark.parametrize("spec", ["punisher", "punisher:t=0", "punisher:t=x", "punisher:t=1,years=2"])
+    def test_wrong_options(self, spec):
+        with pytest.raises(welfare_env.UnknownAgentError):
+            agents.make(spec)
+
+    def test_other_boards_are_refused(self):
+        for name in ("standard", "clique:7"):
+            board = welfare_env.load_board(name)
+            with pytest.raises(UnknownMapError, match="clique:n"):
+                punishing_orders(board, make_engine("fast", board, Rules(years=1)).initial(), board.powers[0])
+
+    def test_unknown_names_are_refused(self):
+        board = welfare_env.load_board("clique:3")
+        with pytest.raises(UnknownPowerError):
+            punishing_orders(board, make_engine("fast", board, Rules(years=1)).initial(), "PLAYERX")
+        with pytest.raises(ValueError, match="shared='PLAYERB'"):
+            excluded(clique_of(welfare_env.load_board("shared-clique:3")), "PLAYERB")
+
+
+def renamed(named):
+    """B and C change names."""
+    swap = str.maketrans("BC", "CB")
+
+    def text(words):
+        return " ".join(
+            word[0] + word[1].translate(swap) + word[2] if len(word) == 3 else word for word in words.split()
+        )
+
+    return {power[:-1] + power[-1].translate(swap): [text(words) for words in given] for power, given in named.items()}
+
+
+def played(name, spec, years):
+    """Welfare points of a game of one policy for all."""
+    env = welfare_env.parallel_env(name, Rules(press=None, years=years))
+    observations, infos = env.reset(seed=0)
+    players = {power: agents.make(spec) for power in env.agents}
+    for power, player in players.items():
+        player.reset(power, 0)
+    points = dict.fromkeys(env.agents, 0)
+    while env.agents:
+        actions = {power: players[power].act(observations[power], infos[power]) for power in env.agents}
+        observations, rewards, _, _, infos = env.step(actions)
+        points = {power: points[power] + round(rewards.get(power, 0)) for power in points}
+    return list(points.values())
+
+
+def wandered(name, seed, years):
+    """The positions of a game of random players."""
+    game = welfare_env.Game(name, Rules(press=None, years=years))
+    players = {power: agents.make("random") for power in game.powers}
+    for power, player in players.items():
+        player.reset(power, seed)
+    while not game.is_done:
+        yield game.position
+        for power, player in players.items():
+            game.submit(power, player.act(None, {"view": game.view(power)}))
+        game.advance()

@@ -1,0 +1,259 @@
+"""Certificates on toy boards: the paper's punishing profiles, any policies, and what is refused."""
+
+import zlib
+from contextlib import suppress
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import welfare_env
+from agents import ScriptedPolicy
+from agents.cliques.shape import clique_of
+from evaluation import EvaluationError
+from evaluation.exact import CertificateError, certify, certify_punishers, check_certificate
+from evaluation.exact.certificates import Certificate
+from evaluation.exact.checking import Checker
+from evaluation.exact.clique_kernels import EXPANDED
+from evaluation.exact.clique_search import ALL, CliqueSearch
+from evaluation.exact.theorems import fill, payoffs, read_cells
+from welfare_env import View
+from welfare_env.engine import ADJUSTMENTS
+
+A, B = "PLAYERA", "PLAYERB"
+
+
+class TestBestPunishers:
+    """Values that an independent study found."""
+
+    def test_three_players(self):
+        search = CliqueSearch(clique_of(welfare_env.load_board("clique:3")), 0, breadth=ALL)
+        assert [search.gain(6, disarmed) for disarmed in range(6)] == [0, 0, 1, 3, 5, 7]
+
+    def test_four_players(self):
+        gains = [certify_punishers("clique:4", 5 - late, A, 5, punishers="best").gain for late in range(4)]
+        assert gains == [0, 0, 1, 4]
+
+    def test_earlier_years_make_no_difference(self):
+        search = CliqueSearch(clique_of(welfare_env.load_board("clique:3")), 0, breadth=ALL)
+        assert {search.gain(years, 2) for years in range(3, 8)} == {1}
+
+
+class TestStatedPunishers:
+    @pytest.mark.parametrize(("size", "gains"), [(3, [0, 0, 2, 4]), (4, [0, 0, 2, 5])])
+    def test_gains(self, size, gains):
+        found = [certify_punishers(f"clique:{size}", 4 - late, A, 4) for late in range(4)]
+        assert [each.gain for each in found] == gains
+        for each in found:
+            assert check_certificate(each.certificate) == each.states
+
+    @pytest.mark.parametrize("power", [A, B, "PLAYERD"])
+    def test_shared_board(self, power):
+        found = certify_punishers("shared-clique:3", 1, power, 3)
+        assert check_certificate(found.certificate) == found.states
+        assert payoffs("shared-clique:3", 3, found.line, "fast")[power] == found.value
+
+    def test_lines_pay_their_value_on_the_reference_engine(self):
+        for map_name in ("clique:3", "clique:4"):
+            found = certify_punishers(map_name, 1, A, 4)
+            assert found.gain > 0
+            assert payoffs(map_name, 4, found.line, "reference")[A] == found.value
+
+    def test_every_seat_is_the_same_on_symmetric_boards(self):
+        assert len({certify_punishers("clique:3", 1, power, 4).value for power in (A, B, "PLAYERC")}) == 1
+
+    def test_the_planner_finds_the_same(self):
+        """Another search, with the engine's rules and the policies as players."""
+        profile = dict.fromkeys((A, B, "PLAYERC"), f"punisher:t=1,deviator={A}")
+        assert certify("clique:3", profile, A, 4).value == certify("clique:3", "punisher:t=1", A, 4).value
+
+
+class Restless(ScriptedPolicy):
+    """Orders whatever a checksum of the position picks."""
+
+    def __init__(self, number: int = 0) -> None:
+        self.number = number
+
+    def orders(self, view: View) -> list[str]:
+        if view.phase_type == ADJUSTMENTS:
+            return self.winter(view)
+        return [orders[self._pick(view, what) % len(orders)] for what, orders in sorted(view.legal_orders.items())]
+
+    def winter(self, view: View) -> list[str]:
+        builds = [orders[-1] for what, orders in sorted(view.legal_orders.items()) if len(what) == 3]
+        if view.max_builds and self._pick(view, "") % 2:
+            return builds[: view.max_builds]
+        return [f"{unit} D" for unit in self.own_units(view) if self._pick(view, unit) % 3 == 0]
+
+    def _pick(self, view: View, what: str) -> int:
+        units = {power: sorted(pieces) for power, pieces in view.units.items()}
+        return zlib.crc32(repr((self.number, view.phase, view.power, what, units, view.centers)).encode())
+
+
+def check_random_profile(number: int) -> None:
+    from tests.evaluation.test_exact import Exhaustive, rules
+
+    profile = {power: Restless(number) for power in (A, B, "PLAYERC")}
+    found = certify("clique:3", profile, A, 2)
+    whole = Exhaustive("clique:3", rules(2), A, {power: profile[power] for power in (B, "PLAYERC")}, remember=True)
+    assert found.value == whole.value(whole.engine.initial())
+    assert check_certificate(found.certificate) == found.states
+    assert payoffs("clique:3", 2, found.line, "fast")[A] == found.value
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_random_profiles_against_brute_force(number):
+    check_random_profile(number)
+
+
+@pytest.mark.slow
+def test_two_hundred_random_profiles_against_brute_force():
+    for number in range(3, 203):
+        check_random_profile(number)
+
+
+class TestCoalitions:
+    def test_two_get_no_less_than_one(self):
+        one = certify("clique:3", "hold", A, 2)
+        two = certify("clique:3", "hold", (A, B), 2)
+        assert two.value >= one.value + one.path_value
+        assert check_certificate(two.certificate) == two.states
+
+    def test_the_line_pays_them_together(self):
+        found = certify("clique:3", "prosocial", (B, "PLAYERC"), 2)
+        paid = payoffs("clique:3", 2, found.line, "fast")
+        assert paid[B] + paid["PLAYERC"] == found.value
+
+
+class TestCertificates:
+    def altered(self, **changes) -> Certificate:
+        return replace(certify_punishers("clique:3", 1, A, 4).certificate, **changes)
+
+    def test_a_lower_value_is_rejected(self):
+        good = self.altered()
+        with pytest.raises(CertificateError, match=f"worth {good.value}, not {good.value - 1}"):
+            check_certificate(replace(good, value=good.value - 1))
+
+    def test_lowered_claims_are_rejected_and_the_position_is_named(self):
+        good = self.altered()
+        checker = Checker("clique:3", (A,), is_symmetric=True)
+        assert checker.check(good) == len(good)
+        faults = []
+        for number in range(0, len(good), 40):
+            claims = good.claims.copy()
+            claims[number] -= 1
+            with suppress(CertificateError):
+                checker.check(replace(good, claims=claims))
+                continue
+            with pytest.raises(CertificateError, match=r"position [0-9]+, [SFW][MRA] .PLAYERA|opening") as fault:
+                checker.check(replace(good, claims=claims))
+            faults.append(fault)
+        assert len(faults) > 0.5 * len(range(0, len(good), 40))
+
+    def test_other_orders_are_rejected(self):
+        good = self.altered()
+        orders = good.orders.copy()
+        orders[0, 0] = good.orders.max()
+        with pytest.raises(CertificateError, match="position 0, S"):
+            check_certificate(replace(good, orders=orders))
+
+    def test_arrays_that_do_not_fit_are_rejected(self):
+        good = self.altered()
+        with pytest.raises(CertificateError, match="fit"):
+            check_certificate(replace(good, claims=good.claims[1:]))
+
+    def test_a_position_may_be_listed_twice_with_different_claims(self):
+        good = self.altered()
+        twice = {name: np.concatenate([getattr(good, name)] * 2) for name in ("rows", "years_left", "claims", "orders")}
+        twice["claims"][len(good) :] += 1
+        assert check_certificate(replace(good, **twice)) == 2 * len(good)
+
+    def test_files(self, tmp_path):
+        good = self.altered()
+        good.save(tmp_path / "c.npz")
+        again = Certificate.load(tmp_path / "c.npz")
+        assert check_certificate(again) == len(good)
+        assert (again.path, again.deviators, again.value) == (good.path, good.deviators, good.value)
+        (tmp_path / "bad.npz").write_bytes(b"no zip")
+        for name in ("bad.npz", "none.npz"):
+            with pytest.raises(CertificateError, match="no certificate"):
+                Certificate.load(tmp_path / name)
+
+
+class Grudge(ScriptedPolicy):
+    """Holds, until somebody else has had two units; then it disbands, and holds its memory for ever."""
+
+    def reset(self, agent: str, seed: int = 0) -> None:
+        super().reset(agent, seed)
+        self.angry = False
+
+    def movement(self, view: View) -> list[str]:
+        self.angry |= any(len(units) > 1 for units in view.units.values())
+        return []
+
+    def winter(self, view: View) -> list[str]:
+        return [f"{unit} D" for unit in self.own_units(view)] if self.angry else []
+
+
+class TestRefused:
+    @pytest.mark.parametrize("profile", ["random", "dumbbot", dict.fromkeys((A, B, "PLAYERC"), Grudge())])
+    def test_chance_and_memory(self, profile):
+        with pytest.raises(EvaluationError, match="An exact best response needs opponents"):
+            certify("clique:3", profile, A, 3)
+
+    def test_too_many_positions_are_refused_before_the_search(self):
+        with pytest.raises(EvaluationError, match=r"about [0-9,]+ positions, more than 50,000,000"):
+            certify("clique:12", "hold", A, 8)
+        with pytest.raises(EvaluationError, match="more than 10"):
+            certify("clique:3", "hold", A, 2, most_states=10)
+
+    def test_names_and_numbers(self):
+        for call in (
+            lambda: certify("clique:3", "hold", (), 2),
+            lambda: certify("clique:3", "hold", (A, A), 2),
+            lambda: certify("standard", "hold", "FRANCE", 2),
+            lambda: certify_punishers("clique:3", 0, A, 2),
+            lambda: certify_punishers("clique:3", 3, A, 2),
+            lambda: certify_punishers("clique:3", 1, A, 9),
+            lambda: certify_punishers("clique:3", 1, A, 2, punishers="good"),
+            lambda: certify_punishers("clique:3", 1, A, 2, shared=A),
+        ):
+            with pytest.raises(EvaluationError):
+                call()
+        with pytest.raises(welfare_env.UnknownPowerError):
+            certify("clique:3", "hold", "FRANCE", 2)
+        with pytest.raises(welfare_env.UnknownMapError):
+            certify_punishers("clique:7", 1, A, 2)
+        with pytest.raises(welfare_env.UnknownAgentError):
+            certify("clique:3", "punisher:t=0", A, 2)
+
+
+class TestTables:
+    def test_a_table_goes_on_where_it_stopped(self, tmp_path):
+        path = tmp_path / "cells.jsonl"
+        fill(path, "clique:3", 2)
+        before = path.read_text()
+        told = []
+        fill(path, "clique:3", 3, report=told.append)
+        assert path.read_text().startswith(before)
+        cells = read_cells(path)
+        assert len(cells) == len({cell.name for cell in cells}) == 6
+        assert len([text for text in told if "gain" in text]) == 3
+        assert all(cell.checked for cell in cells)
+        assert {(cell.disarmed, cell.gain) for cell in cells} == {(0, 0), (1, 0), (2, 2)}
+
+    def test_damaged_files_are_refused(self, tmp_path):
+        (tmp_path / "cells.jsonl").write_text('{"map_name": 1}\n')
+        with pytest.raises(EvaluationError, match="line 1"):
+            read_cells(tmp_path / "cells.jsonl")
+
+
+def test_saved_searches_go_on(tmp_path):
+    board = clique_of(welfare_env.load_board("clique:3"))
+    one, two = CliqueSearch(board, 0), CliqueSearch(board, 0)
+    values = [one.value(6, disarmed) for disarmed in range(6)]
+    one.save(tmp_path / "search.npz")
+    two.load(tmp_path / "search.npz")
+    expanded = two.table.numbers.copy()
+    assert [two.value(6, disarmed) for disarmed in range(6)] == values
+    assert two.table.numbers[EXPANDED] == expanded[EXPANDED]
