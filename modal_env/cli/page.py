@@ -9,10 +9,10 @@ from itertools import combinations_with_replacement
 from rich.console import Group
 from rich.text import Text
 
-from modal_env.cli.tables import agents_table, equilibria_table
+from modal_env.cli.tables import equilibria_table
 from modal_env.dynamics.replicator import CORNERS, Trajectory, replicator
 from modal_env.games.equilibria import Equilibrium, equilibria_of
-from modal_env.games.game import Game, Mix
+from modal_env.games.game import Game
 from modal_env.logic.provability import play
 from modal_env.pictures.curves import Mark, bands, largest, simplex
 from modal_env.pictures.style import as_text, name_of, page
@@ -44,7 +44,7 @@ def library_page(game: Game, time: float, report: Report = unheard) -> str:
     found = equilibria_of(game.names, game.utilities, False, part(report, 0, 0.5)) if is_small else None
     outcomes = matrix("", game.names, game.played.moves, game.utilities)
     first = _section("Who does what against whom, and is paid", outcomes)
-    left = [_equilibria(game, found), _section("Agents", _table(agents_table(game.agents)))]
+    left = [_equilibria(game, found), _section("Agents", _agents(game))]
     sections = [
         "" if is_small else _wide(first),
         _column([first, *left] if is_small else left),
@@ -83,7 +83,7 @@ def _evolution(game: Game, time: float, found: Sequence[Equilibrium], report: Re
     """A population that begins with equal shares: its path in the simplex, and over time."""
     size = len(game.agents)
     equal = replicator(game, [Fraction(1, size)] * size, time, report=part(report, 0, 0.5))
-    over_time = bands(game.names, equal.times, equal.shares) + _note(f"From equal shares. In the end {equal.limit}.")
+    over_time = bands(game.names, equal.times, equal.shares) + _note(f"From equal shares; {equal.limit}.")
     drawn = [_simplex(game, equal, time, found, part(report, 0.5, 1))] if size >= CORNERS else []
     return [*drawn, _section("Replicator dynamics: shares over time", over_time)]
 
@@ -92,26 +92,32 @@ def _simplex(game: Game, equal: Trajectory, time: float, found: Sequence[Equilib
     """If the population ends in a cycle of three agents, their face with a path of its own; else all agents."""
     around = equal.limit.agents
     if equal.limit.kind != "cycle" or len(around) != CORNERS:
-        picture = simplex(game.names, largest(equal.shares), equal.shares)
+        corners = largest(equal.shares)
+        picture = simplex(game.names, corners, equal.shares, _marks(found, corners))
         return _section("A population's path", picture + _note(f"From equal shares of all agents. {PATHS}"))
     face = [game.names.index(name) for name in around]
     start = [Fraction(int(agent in face), CORNERS) for agent in range(len(game.agents))]
     path = replicator(game, start, time, report=report)
-    marks = [Mark("equilibrium", [*map(float, mix)]) for mix in _inside(found, face)]
     turn = " \N{RIGHTWARDS ARROW} ".join(name_of(name, 24) for name in around)
-    picture = simplex(game.names, face, path.shares, marks)
+    picture = simplex(game.names, face, path.shares, _marks(found, face))
     return _section(f"The cycle {turn}", picture + _note(f"From equal shares of these three. {PATHS}"))
 
 
-def _inside(found: Sequence[Equilibrium], face: Sequence[int]) -> list[Mix]:
-    """The mixes of single symmetric equilibria in which these agents play, and no others."""
+def _marks(found: Sequence[Equilibrium], corners: Sequence[int]) -> list[Mark]:
+    """The single symmetric equilibria in which these agents play, and no others."""
     points = [one.row for one in found if one.is_point and one.is_symmetric]
-    return [mix for mix in points if {agent for agent, share in enumerate(mix) if share} == set(face)]
+    inside = [mix for mix in points if {agent for agent, share in enumerate(mix) if share} == set(corners)]
+    return [Mark("equilibrium", [*map(float, mix)]) for mix in inside]
 
 
 def _equilibria(game: Game, found: Sequence[Equilibrium] | None) -> str:
     told = f"Not looked for: of more than {MOST_SOLVED} agents they may take long. See welfare-env modal equilibria."
     return _section("Nash equilibria", _note(told) if found is None else _table(equilibria_table(game, found)))
+
+
+def _agents(game: Game) -> str:
+    cells = [(agent.name, agent.unicode, str(agent.depth), str(agent.size)) for agent in game.agents]
+    return rows("", ("agent", "formula", ">depth", ">size"), cells)
 
 
 def _matches(game: Game) -> str:

@@ -20,7 +20,7 @@ SEEN = 0.6  # of a picture's units: the shortest step that is drawn
 ARROWS = 110.0  # of a picture's units between arrows
 # Left, right, top, and the fourth corner below: a projection of the tetrahedron that keeps the corners apart.
 CORNERS = np.array([[50.0, 370.0], [430.0, 370.0], [240.0, 41.0], [240.0, 600.0]])
-LEFT, RIGHT, TOP, BOTTOM = 46, 472, 12, 192  # of bands
+LEFT, RIGHT, TOP, BOTTOM = 54, 472, 12, 192  # of bands
 OTHERS = "all others"
 SOFT, INK, ACCENT = "#5d6472", "#1f2430", "#1f5fbf"
 
@@ -127,7 +127,7 @@ def _key(names: Sequence[str]) -> tuple[int, str]:
     """Colours and names below the bands, and the height of the picture."""
     signs = []
     for agent, name in enumerate(names):
-        x, y = LEFT + 220 * (agent % 2), BOTTOM + 44 + 23 * (agent // 2)
+        x, y = LEFT + 210 * (agent % 2), BOTTOM + 44 + 23 * (agent // 2)
         signs.append(f'<rect x="{x}" y="{y - 12}" width="14" height="14" rx="3" fill="{COLOURS[agent]}" />')
         signs.append(_label(x + 21, y, name, "start", "ink"))
     return BOTTOM + 54 + 23 * ((len(names) - 1) // 2), "".join(signs)
