@@ -123,9 +123,9 @@ def _caption(text: str) -> str:
 
 
 def _scrolling(table: str, note: str = "") -> str:
-    """A table that scrolls if it is too wide, and a note below it."""
+    """A table that scrolls if it is too wide, by keyboard too, and a note below it."""
     below = f'<p class="note">{as_text(note, 1000)}</p>' if note else ""
-    return f'<div class="scroll">{table}</div>{below}'
+    return f'<div class="scroll" tabindex="0">{table}</div>{below}'
 
 
 def number(value: Fraction) -> str:
