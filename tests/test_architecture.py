@@ -73,12 +73,13 @@ MAY_IMPORT_ROOMS: dict[str, set[str]] = {
     "welfare_env/render": {"welfare_env/board"},
     "welfare_env/game": {"welfare_env/board", "welfare_env/engine", "welfare_env/render"},
     "welfare_env/envs": {"welfare_env/board", "welfare_env/engine", "welfare_env/game", "welfare_env/render"},
-    "modal_env/logic": set(),
-    "modal_env/games": {"modal_env/logic"},
-    "modal_env/dynamics": {"modal_env/logic", "modal_env/games"},
+    "modal_env/pictures": set(),
+    "modal_env/logic": {"modal_env/pictures"},
+    "modal_env/games": {"modal_env/logic", "modal_env/pictures"},
+    "modal_env/dynamics": {"modal_env/logic", "modal_env/games", "modal_env/pictures"},
     "modal_env/search": {"modal_env/logic", "modal_env/games"},
     "modal_env/envs": {"modal_env/logic", "modal_env/games"},
-    "modal_env/cli": {f"modal_env/{room}" for room in ("logic", "games", "dynamics", "search", "envs")},
+    "modal_env/cli": {f"modal_env/{room}" for room in ("logic", "games", "dynamics", "search", "envs", "pictures")},
 }
 MOST_FILES, MOST_LINES = 15, 600
 LARGE = {

@@ -1,4 +1,4 @@
-"""Command line: ``python -m modal_env play | tournament | equilibria | evolve | search``."""
+"""Command line: ``python -m modal_env play | tournament | equilibria | evolve | search | page``."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from rich.console import Console, Group
 
 from modal_env.cli import plots
 from modal_env.cli.arguments import all_different, read_agents, read_numbers, read_shares, read_whole
+from modal_env.cli.page import library_page
 from modal_env.cli.progress import watched
 from modal_env.cli.tables import (
     NARROW,
@@ -228,6 +229,24 @@ def evolve(
 
 
 @app.command()
+def page(
+    agents: Agents = None,
+    epsilon: Epsilon = "1/10",
+    cost: Cost = "depth",
+    time: Annotated[float, typer.Option(help="How long populations are followed.")] = 1000.0,
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The page.")] = Path("modal.html"),
+) -> None:
+    """Write a library as one HTML page: outcomes, equilibria, evolution, matches. Opens from the disk."""
+    with _errors_told():
+        game = Game(all_different(read_agents(agents)), epsilon, cost)
+        _check_file("--out", out)
+        with watched("drawing the page") as report:
+            drawn = library_page(game, time, report)
+        _write(out, drawn)
+    print(out)
+
+
+@app.command()
 def search(
     context: typer.Context,
     opponents: Annotated[
@@ -357,11 +376,20 @@ def _check_picture(path: Path) -> None:
     """
     if path.suffix.lower() not in ENDINGS:
         raise GameError(f"--plot {path}: end the name in {', '.join(ENDINGS)}")
-    if not path.parent.is_dir():
-        raise GameError(f"--plot {path}: there is no folder {path.parent}")
-    if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
-        raise GameError(f"--plot {path}: no file can be written there")
+    _check_file("--plot", path)
     import_module("matplotlib.figure")
+
+
+def _check_file(option: str, path: Path) -> None:
+    """Check that a file can be written.
+
+    Raises:
+        GameError: missing folder, or a file that cannot be written.
+    """
+    if not path.parent.is_dir():
+        raise GameError(f"{option} {path}: there is no folder {path.parent}")
+    if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise GameError(f"{option} {path}: no file can be written there")
 
 
 def _save(figure: Figure, path: Path) -> None:
@@ -370,6 +398,13 @@ def _save(figure: Figure, path: Path) -> None:
     except OSError as error:
         raise GameError(f"--plot {path}: the file could not be written") from error
     print(f"drawn: {path}", file=sys.stderr)
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, "utf-8")
+    except OSError as error:
+        raise GameError(f"--out {path}: the file could not be written") from error
 
 
 def _who(agents: Sequence[Agent], formulas: bool) -> list[Group]:

@@ -26,6 +26,8 @@ from modal_env.checks import items, real, seed_of, shown, whole
 from modal_env.dynamics.populations import Bools, Floats, Matrix, Payoffs, is_trapped, payoffs_of, shares_of
 from modal_env.errors import GameError
 from modal_env.games.game import Game
+from modal_env.pictures.style import notebook
+from modal_env.pictures.tables import rows
 from modal_env.progress import Report, part, unheard
 
 Z95 = 1.959963984540054
@@ -80,6 +82,14 @@ class Basins:
     ends: dict[str, int]
     elsewhere: int
     undecided: int
+
+    def _repr_html_(self) -> str:
+        """A row per end, for a notebook."""
+        cells = [(agent, f"{count:,}", str(self.share(agent))) for agent, count in self.ends.items()]
+        others = {"elsewhere": self.elsewhere, "undecided": self.undecided}
+        cells += [(kind, f"{count:,}", f"{count / self.starts:.4g}") for kind, count in others.items() if count]
+        caption = f"Where {self.starts:,} random starts end"
+        return notebook(rows(caption, ("taken over by", ">starts", "share, 95% interval"), cells))
 
     @property
     def is_proven(self) -> bool:

@@ -35,6 +35,8 @@ from modal_env.dynamics.stability import Stability, jacobian
 from modal_env.errors import GameError
 from modal_env.games.game import Game, position
 from modal_env.logic.tournaments import listed
+from modal_env.pictures.curves import bands, largest, simplex
+from modal_env.pictures.style import notebook
 from modal_env.progress import Report, unheard
 
 __all__ = ["Basins", "Growth", "Limit", "Stability", "Stay", "Trajectory", "basins", "growth", "jacobian", "replicator"]
@@ -44,6 +46,9 @@ REST = 1e-9
 
 MAX_RATES = 5_000_000
 """Evaluations of the rates in one run: takes minutes and gigabytes."""
+
+CORNERS = 3
+"""Agents that a simplex needs."""
 
 _BISECTIONS = 60
 _PARTS = 8  # per step of the solver, so that straight lines between them look like the curve
@@ -115,6 +120,17 @@ class Trajectory:
 
     def __repr__(self) -> str:
         return f"Trajectory(to time {self.times[-1]:g}, {self.limit}; {listed(self.names)})"
+
+    def _repr_svg_(self) -> str:
+        """The path between the three agents with the largest shares; of fewer agents, their shares over time."""
+        if len(self.names) < CORNERS:
+            return bands(self.names, self.times, self.shares)
+        return simplex(self.names, largest(self.shares), self.shares)
+
+    def _repr_html_(self) -> str:
+        """The path, and the shares over time, for a notebook."""
+        path = [self._repr_svg_()] if len(self.names) >= CORNERS else []
+        return notebook(*path, bands(self.names, self.times, self.shares))
 
     @property
     def shares(self) -> Floats:

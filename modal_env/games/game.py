@@ -34,7 +34,9 @@ from modal_env.errors import FormulaError, GameError
 from modal_env.logic.notation import as_agents, find
 from modal_env.logic.provability import play
 from modal_env.logic.syntax import Agent
-from modal_env.logic.tournaments import grid, listed, tournament
+from modal_env.logic.tournaments import Tournament, grid, listed, tournament
+from modal_env.pictures.style import notebook
+from modal_env.pictures.tables import matrix
 
 COSTS = ("depth", "size", "opponent", "sum", "worlds")
 PAYOFFS: Mapping[str, Fraction] = MappingProxyType(
@@ -108,6 +110,10 @@ class Game:
     def __str__(self) -> str:
         return f"{self.terms}; what the row's agent is paid:\n{grid(self.names, self.utilities)}"
 
+    def _repr_html_(self) -> str:
+        """The outcomes and payoffs, for a notebook."""
+        return notebook(matrix(f"Payoffs, {self.terms}", self.names, self.played.moves, self.utilities))
+
     @property
     def terms(self) -> str:
         """Epsilon and cost, in words."""
@@ -119,11 +125,15 @@ class Game:
         return tuple(agent.name for agent in self.agents)
 
     @cached_property
+    def played(self) -> Tournament:
+        """What the agents do against each other."""
+        return tournament(self.agents)
+
+    @cached_property
     def affine(self) -> tuple[Matrix, Matrix]:
         """The matrices base and slope, [n][n] each: the utilities are base - epsilon * slope."""
-        played = tournament(self.agents)
-        chances = [[Fraction(chance) for chance in row] for row in played.cooperates.astype(float).tolist()]
-        settles = played.worlds.tolist() if self.cost == "worlds" else [[0] * len(chances)] * len(chances)
+        chances = [[Fraction(chance) for chance in row] for row in self.played.cooperates.astype(float).tolist()]
+        settles = self.played.worlds.tolist() if self.cost == "worlds" else [[0] * len(chances)] * len(chances)
         numbered = list(enumerate(self.agents))
         base = tuple(
             tuple(expected(self.payoffs, chances[i][j], chances[j][i]) for j, _ in numbered) for i, _ in numbered
@@ -143,7 +153,7 @@ class Game:
     def at(self, epsilon: Number) -> Game:
         """The same game at another epsilon; nothing is played again."""
         other = Game(self.agents, epsilon, self.cost, self.payoffs)
-        other.__dict__["affine"] = self.affine
+        other.__dict__.update(affine=self.affine, played=self.played)
         return other
 
     def mix(self, shares: Shares) -> Mix:

@@ -23,6 +23,8 @@ from modal_env.errors import FormulaError, GameError
 from modal_env.logic.notation import Agent, Formula, Op, as_agent
 from modal_env.logic.parser import CONSTANTS, Reader, Token, nearest, read
 from modal_env.logic.syntax import NAME
+from modal_env.pictures.style import notebook
+from modal_env.pictures.tables import match
 
 WORLDS = 28  # of the first attempt: with one more bit it fits into one digit of Python's integers
 MAX_COINS = 12
@@ -214,12 +216,18 @@ class Outcome:
         trace: world by world from 0, whether each cooperates there; None for a coin. By default up to the world after
             `settles`.
         settles: the first world from which nothing changes, counting every box of every play that this one depends on.
+        names: of the two agents.
     """
 
     moves: tuple[str, str]
     cooperation: tuple[Fraction, Fraction] = field(repr=False)
     trace: Trace = field(repr=False)
     settles: int
+    names: tuple[str, str] = field(default=("first", "second"), repr=False, compare=False)
+
+    def _repr_html_(self) -> str:
+        """World by world, for a notebook."""
+        return notebook(match(self.names, self.trace, self.settles, self.moves))
 
     def __str__(self) -> str:
         return f"{self.moves[0]} against {self.moves[1]}, settled at world {self.settles}"
@@ -249,7 +257,8 @@ def play(a: Agent | str, b: Agent | str, worlds: int | None = None) -> Outcome:
     values = [_values(solution, number, count) for number in numbers]
     first, second = (_cooperation(solution, number) for number in numbers)
     moves = {Fraction(0): "D", HALF: "?", Fraction(1): "C"}
-    return Outcome((moves[first], moves[second]), (first, second), tuple(zip(*values, strict=True)), solution.settles)
+    trace = tuple(zip(*values, strict=True))
+    return Outcome((moves[first], moves[second]), (first, second), trace, solution.settles, (a.name, b.name))
 
 
 def _values(solution: Solution, number: int, worlds: int) -> list[bool | None]:

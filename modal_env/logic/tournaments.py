@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 
 from modal_env.logic.all_against_all import Played, play_all, settled
 from modal_env.logic.notation import Agent, as_agents
+from modal_env.pictures.style import notebook
+from modal_env.pictures.tables import matrix
 from modal_env.progress import Report, unheard
 
 MAX_SHOWN = 40  # agents of a printed table
@@ -35,8 +37,21 @@ class Tournament:
         return f"Tournament({listed([agent.name for agent in self.agents])})"
 
     def __str__(self) -> str:
-        moves = (["D?C"[int(2 * chance)] for chance in row[:MAX_SHOWN]] for row in self.cooperates)
-        return grid([agent.name for agent in self.agents], moves)
+        return grid(self.names, self.moves[:MAX_SHOWN])
+
+    def _repr_html_(self) -> str:
+        """The table, for a notebook."""
+        return notebook(matrix("Who does what against whom", self.names, self.moves))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """[n] the agents' names."""
+        return tuple(agent.name for agent in self.agents)
+
+    @cached_property
+    def moves(self) -> tuple[str, ...]:
+        """[n] texts of n letters: the row's move against each column, C, D, or ? for a coin."""
+        return tuple("".join("D?C"[int(2 * chance)] for chance in row) for row in self.cooperates.tolist())
 
     @cached_property
     def worlds(self) -> NDArray[np.int64]:

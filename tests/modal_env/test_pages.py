@@ -22,6 +22,7 @@ from modal_env.search.findings import Findings, findings
 
 DOCS = Path(__file__).parents[2] / "docs"
 EQUILIBRIA, EVOLUTION, SEARCH = "modal-equilibria.md", "modal-evolution.md", "modal-search.md"
+PICTURES = "modal-pictures.md"  # checked in test_pictures
 TIMES = "\N{MULTIPLICATION SIGN}"
 EPSILONS = [Fraction(1, n) for n in (10, 20, 50, 100)]
 
@@ -275,5 +276,5 @@ class TestSearch:
 
 
 def test_every_slow_test_checks_a_page_that_is_there() -> None:
-    assert {path.name for path in DOCS.glob("modal-*.md")} == {EQUILIBRIA, EVOLUTION, SEARCH}
+    assert {path.name for path in DOCS.glob("modal-*.md")} == {EQUILIBRIA, EVOLUTION, SEARCH, PICTURES}
     assert set(LIBRARY) >= set(code(EVOLUTION, ">>> names").split('"""')[1].replace("...", "").split())

@@ -1,0 +1,136 @@
+"""The page of a library: its outcomes, equilibria, evolution and matches, as one HTML file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import combinations_with_replacement
+
+from rich.console import Group
+from rich.text import Text
+
+from modal_env.cli.tables import equilibria_table
+from modal_env.dynamics.replicator import CORNERS, Trajectory, replicator
+from modal_env.games.equilibria import Equilibrium, equilibria_of
+from modal_env.games.game import Game
+from modal_env.logic.provability import play
+from modal_env.pictures.curves import Mark, bands, largest, simplex
+from modal_env.pictures.style import as_text, name_of, page
+from modal_env.pictures.tables import match, matrix, rows
+from modal_env.progress import Report, part, unheard
+from modal_env.text_tables import Rows
+
+MOST_SOLVED = 10  # agents whose equilibria are looked for
+MOST_MATCHES = 24
+PATHS = "A path starts at its dot, follows its arrows and ends in its ring."
+ABOUT = (
+    "Each agent is a formula of provability logic about its opponent, X: [] says that something is provable. Agents "
+    "read each other's formulas and play the prisoner's dilemma; modelling the other costs epsilon a unit."
+)
+
+
+def library_page(game: Game, time: float, report: Report = unheard) -> str:
+    """The page of a game.
+
+    Args:
+        game: the library, epsilon and cost.
+        time: how long populations are followed.
+        report: see `modal_env.progress`.
+
+    Raises:
+        GameError: as `replicator`.
+    """
+    is_small = len(game.agents) <= MOST_SOLVED
+    found = equilibria_of(game.names, game.utilities, False, part(report, 0, 0.5)) if is_small else None
+    outcomes = matrix("", game.names, game.played.moves, game.utilities)
+    first = _section("Who does what against whom, and is paid", outcomes)
+    left = [_equilibria(game, found), _section("Agents", _agents(game))]
+    sections = [
+        "" if is_small else _wide(first),
+        _column([first, *left] if is_small else left),
+        _column(_evolution(game, time, found or (), part(report, 0.5, 1))),
+        _wide(_matches(game)),
+    ]
+    head = f"<header><h1>Modal combat</h1><p>{len(game.agents)} agents, {as_text(game.terms)}. {ABOUT}</p></header>"
+    foot = "<footer><p>Made by welfare-env modal page.</p></footer>"
+    return page(f"Modal combat: {', '.join(game.names)}", f"{head}<main>{''.join(sections)}</main>{foot}")
+
+
+def _column(sections: Sequence[str]) -> str:
+    return f'<div class="column">{"".join(sections)}</div>'
+
+
+def _wide(section: str) -> str:
+    return f'<div class="wide">{section}</div>'
+
+
+def _section(title: str, content: str) -> str:
+    """A part of the page; title and content are markup."""
+    return f"<section><h2>{title}</h2>{content}</section>"
+
+
+def _note(text: str) -> str:
+    return f'<p class="note">{as_text(text, 1000)}</p>'
+
+
+def _table(shown: Group) -> str:
+    """A table of the terminal and its legend, as HTML."""
+    tables = [rows("", each.columns, each.rows) for each in shown.renderables if isinstance(each, Rows)]
+    return "".join([*tables, *(_note(each.plain) for each in shown.renderables if isinstance(each, Text))])
+
+
+def _evolution(game: Game, time: float, found: Sequence[Equilibrium], report: Report) -> list[str]:
+    """A population that begins with equal shares: its path in the simplex, and over time."""
+    size = len(game.agents)
+    equal = replicator(game, [Fraction(1, size)] * size, time, report=part(report, 0, 0.5))
+    over_time = bands(game.names, equal.times, equal.shares) + _note(f"From equal shares; {equal.limit}.")
+    drawn = [_simplex(game, equal, time, found, part(report, 0.5, 1))] if size >= CORNERS else []
+    return [*drawn, _section("Replicator dynamics: shares over time", over_time)]
+
+
+def _simplex(game: Game, equal: Trajectory, time: float, found: Sequence[Equilibrium], report: Report) -> str:
+    """If the population ends in a cycle of three agents, their face with a path of its own; else all agents."""
+    around = equal.limit.agents
+    if equal.limit.kind != "cycle" or len(around) != CORNERS:
+        corners = largest(equal.shares)
+        picture = simplex(game.names, corners, equal.shares, _marks(found, corners))
+        return _section("A population's path", picture + _note(f"From equal shares of all agents. {PATHS}"))
+    face = [game.names.index(name) for name in around]
+    start = [Fraction(int(agent in face), CORNERS) for agent in range(len(game.agents))]
+    path = replicator(game, start, time, report=report)
+    turn = " \N{RIGHTWARDS ARROW} ".join(name_of(name, 24) for name in around)
+    picture = simplex(game.names, face, path.shares, _marks(found, face))
+    return _section(f"The cycle {turn}", picture + _note(f"From equal shares of these three. {PATHS}"))
+
+
+def _marks(found: Sequence[Equilibrium], corners: Sequence[int]) -> list[Mark]:
+    """The single symmetric equilibria in which these agents play, and no others."""
+    points = [one.row for one in found if one.is_point and one.is_symmetric]
+    inside = [mix for mix in points if {agent for agent, share in enumerate(mix) if share} == set(corners)]
+    return [Mark("equilibrium", [*map(float, mix)]) for mix in inside]
+
+
+def _equilibria(game: Game, found: Sequence[Equilibrium] | None) -> str:
+    told = f"Not looked for: of more than {MOST_SOLVED} agents they may take long. See welfare-env modal equilibria."
+    return _section("Nash equilibria", _note(told) if found is None else _table(equilibria_table(game, found)))
+
+
+def _agents(game: Game) -> str:
+    cells = [(agent.name, agent.unicode, str(agent.depth), str(agent.size)) for agent in game.agents]
+    return rows("", ("agent", "formula", ">depth", ">size"), cells)
+
+
+def _matches(game: Game) -> str:
+    """Matches world by world; of many, those that settle last."""
+    pairs = list(combinations_with_replacement(range(len(game.agents)), 2))
+    settles = game.played.worlds
+    latest = sorted(pairs, key=lambda pair: -int(settles[pair]))[:MOST_MATCHES]
+    shown = [_match(game, *pair) for pair in sorted(latest)]
+    left = f" These {MOST_MATCHES} of {len(pairs)} matches settle last." if len(pairs) > MOST_MATCHES else ""
+    told = f"What holds at world n follows from the worlds before it; from some world on nothing changes.{left}"
+    return _section("Matches over worlds", f'<div class="matches">{"".join(shown)}</div>{_note(told)}')
+
+
+def _match(game: Game, first: int, second: int) -> str:
+    outcome = play(game.agents[first], game.agents[second])
+    return f"<div>{match(outcome.names, outcome.trace, outcome.settles, outcome.moves)}</div>"
