@@ -1,4 +1,4 @@
-"""Exact values on small boards: what one power can get at most against players that never change."""
+"""Exact best responses on small boards, against fixed stateless policies."""
 
 from evaluation.exact.best_responses import BestResponse, best_response
 
