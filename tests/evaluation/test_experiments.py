@@ -302,7 +302,7 @@ def test_a_folder_of_results(tmp_path: Path) -> None:
 def test_damaged_results_are_told(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "results.json"
     path.write_bytes(content)
-    with pytest.raises(EvaluationError, match="no results of an experiment"):
+    with pytest.raises(EvaluationError, match="not results of an experiment"):
         read_study(path)
 
 
