@@ -1,4 +1,4 @@
-"""Deterrents: at peace while nobody breaks a stated rule, and at war with whoever does."""
+"""Deterrents: peaceful until a power breaks an announced rule, and then at war."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ ENDS = {True: "until the order is restored, and disarm again then.", False: "to 
 
 
 class DeterrentPolicy:
-    """Plays `nice` until somebody breaks its rule, then `fight` until the cause is gone, then `nice` again.
+    """Plays `nice` until another power breaks its rule, then `fight` until the violation ends, then `nice` again.
 
-    The rule is looked at in every phase, from what all players can see; a cause that appears in Fall is answered by
-    builds in that very Winter. Nobody is provoked before the end of the first year.
+    The rule is checked in every phase, from public information; a violation in Fall is answered by builds in the same
+    Winter. Nothing counts before the end of the first year.
 
-    `provoked` says what the cause is, in a power other than itself:
+    `provoked` is the rule, i.e. what counts as a violation by another power:
 
     - "units": it has units after the first Winter, more than `slack` of them.
     - "growth": it owns more centres than in the first Winter, by more than `slack`; or the deterrent owns fewer.
@@ -48,22 +48,21 @@ class DeterrentPolicy:
     - "theft": it owns more than `slack` centres that were taken from their rightful owner
       (`agents.scripted.deterrents.ownership.RightfulOwners`).
 
-    In the first message round of a phase it says what it will do and why: its rule each Spring while there is peace,
-    whom it fights while there is war, and that it disarms when that is over. Where messages are words
-    (``press="tokens"``), it proposes demilitarisation to all in peace; in war it refuses the enemies and asks the
-    others for support. What others say does not matter to it.
+    In the first message round of a phase it announces what it will do and why: its rule each Spring in peace, its
+    enemies in war, and that it disarms after a war. With ``press="tokens"`` it proposes demilitarisation to all in
+    peace; in war it refuses the enemies and asks the others for support. It ignores the messages of others.
 
     Args:
         provoked: the rule.
-        slack: a whole number, see above.
+        slack: tolerance of the rule, a whole number; see above.
         armed: whether a power counts only while it has units.
-        forgive: years without a cause before the war is over; None: never.
-        fight: plays the war; by default a `PossePolicy` of two units and one more each year under "theft", and dumbbot
+        forgive: years without a violation until the war ends; None: it never ends.
+        fight: plays in war; by default a `PossePolicy` of two units and one more each year under "theft", and dumbbot
             otherwise.
-        fighters: "all", or "concerned": only those who have lost something that is theirs, or have an enemy's unit or
-            centre next to a centre of their own.
-        last_years: in so many last years nothing provokes.
-        nice: plays the peace; by default prosocial. Reset with the deterrent's own seed.
+        fighters: who goes to war: "all", or "concerned": only powers that have lost a rightful centre, or have an
+            enemy's unit or centre next to one of their centres.
+        last_years: number of years at the end in which violations are ignored.
+        nice: plays in peace; by default prosocial. Reset with the deterrent's own seed.
 
     Raises:
         ValueError: an option out of range.
@@ -101,7 +100,7 @@ class DeterrentPolicy:
         self.nice = nice or ProsocialPolicy()
 
     def reset(self, agent: str, seed: int = 0) -> None:
-        """Starts a new game, at peace.
+        """Start a new game, at peace.
 
         Raises:
             ValueError: a negative seed.
@@ -110,23 +109,23 @@ class DeterrentPolicy:
         self.fight.reset(agent, int(np.random.SeedSequence([seed, 2]).generate_state(1)[0]))
         self.owners = RightfulOwners()
         self.enemies: frozenset[str] = frozenset()
-        self._since: int | None = None  # the year in which the war began
-        self._cause = 0  # the last year in which there was a cause
-        self._told = ""  # the phase in which it spoke last, and what it said then
+        self._since: int | None = None  # year in which the war began
+        self._cause = 0  # last year with a violation
+        self._told = ""  # the phase of its last messages; `_news` has these
         self._news: list[tuple[str, str]] = []
 
     @property
     def reads_observations(self) -> bool:
-        """Whether one of its parts does (see `agents.policy.ScriptedPolicy`)."""
+        """Whether one of its parts reads them (see `agents.policy.ScriptedPolicy`)."""
         return any(getattr(part, "reads_observations", True) for part in (self.nice, self.fight))
 
     @property
     def is_at_war(self) -> bool:
-        """Whether `fight` plays now."""
+        """Whether `fight` is playing."""
         return self._since is not None
 
     def act(self, observation: Any, info: Mapping[str, Any]) -> Any:
-        """The action of the part that plays now, with the deterrent's own words before its messages."""
+        """The action of the active part, plus the deterrent's own messages."""
         view: View = info["view"]
         was_at_war = self.is_at_war
         self._look(view)
@@ -141,7 +140,7 @@ class DeterrentPolicy:
         return {**action, "messages": {**action["messages"], **said}}
 
     def _look(self, view: View) -> None:
-        """Whether there is a cause, and against whom."""
+        """Check the rule, and update war and enemies."""
         self.owners.update(view)
         causes = self._causes(view)
         is_robbed = has_lost(self.provoked, view, self.owners, view.power) and self._may_be_provoked(view)
@@ -204,7 +203,7 @@ class DeterrentPolicy:
         return f"{ANNOUNCEMENTS[self.provoked]} {ENDS[self.forgive is not None]}"
 
     def _accusation(self, view: View) -> str:
-        """What the enemies have done, as far as it can still be seen."""
+        """The enemies' violations that are still visible."""
         told = []
         for power in sorted(self.enemies):
             stolen = self.owners.stolen(power)
@@ -223,20 +222,20 @@ def _with(options: dict[str, Any], **defaults: Any) -> dict[str, Any]:
 
 
 def grim(**options: Any) -> DeterrentPolicy:
-    """At war with everybody for ever as soon as anybody has a unit after the first Winter."""
+    """At war with everybody, permanently, once any other power has a unit after the first Winter."""
     return DeterrentPolicy(**_with(options, provoked="units", forgive=None))
 
 
 def police(**options: Any) -> DeterrentPolicy:
-    """At war with everybody while an armed power owns more than it did in the first Winter, or itself owns less."""
+    """At war with everybody while an armed power owns more than in the first Winter, or itself owns fewer."""
     return DeterrentPolicy(**_with(options, provoked="growth", armed=True))
 
 
 def sheriff(**options: Any) -> DeterrentPolicy:
-    """At war with everybody while a power owns two more than its fair share, or itself owns less than its own."""
+    """At war with everybody while a power owns two more than its fair share, or itself fewer than its own."""
     return DeterrentPolicy(**_with(options, provoked="share", slack=1))
 
 
 def marshal(**options: Any) -> DeterrentPolicy:
-    """At war with thieves only, while they hold what they stole, with few units and out of its friends' way."""
+    """At war with thieves only, while they hold stolen centres, with few units and out of its friends' way."""
     return DeterrentPolicy(**_with(options, provoked="theft"))

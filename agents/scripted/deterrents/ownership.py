@@ -1,4 +1,4 @@
-"""Who rightfully owns which supply centre: what a deterrent holds others to."""
+"""Rightful owners of supply centres, as deterrents see them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @functools.lru_cache(maxsize=32)
 def fair_shares(board: Board) -> Mapping[str, int]:
-    """Power -> the number of centres that the fairest peaceful partition of the opening gives it.
+    """Power -> its number of centres in the fairest peaceful partition of the opening.
 
     On the standard map 5, and 4 for Italy (`agents.scripted.centre_partition.partition`).
     """
@@ -28,18 +28,18 @@ def fair_shares(board: Board) -> Mapping[str, int]:
 
 
 class RightfulOwners:
-    """The rightful owner of every centre, from what all players can see; so all who keep count agree.
+    """The rightful owner of every centre, from public information, so that all players who track it agree.
 
-    - At the opening each centre belongs to the power that owns it, and each neutral one to the power to which the
-      fairest peaceful partition gives it. In a game that begins at another position, neutral centres belong to nobody.
-    - Who takes a neutral centre that another was to get becomes its rightful owner if it then owns no more than its
-      fair share, or if nobody was to get it.
-    - What is taken from a thief is rightfully owned by whoever took it.
-    - Everything else that is taken from its rightful owner is stolen. Its thief is one until it has lost it.
+    - At the opening, each centre belongs to its owner, and each neutral centre to the power that gets it in the fairest
+      peaceful partition. In a game that starts from another position, neutral centres belong to nobody.
+    - A power that takes another's neutral centre becomes its rightful owner if it then owns no more than its fair
+      share. A power that takes a centre of nobody's always does.
+    - A centre taken from a thief belongs to the power that took it.
+    - Any other centre taken from its rightful owner is stolen. A power is a thief until it has lost the stolen centre.
 
     Attributes:
-        share: power -> its fair share; in a game that begins at another position at least what it owned there.
-        first: power -> how many centres it owned after the first Fall; empty before.
+        share: power -> its fair share; if the game starts from another position, at least what it owned there.
+        first: power -> number of centres it owned after the first Fall; empty before.
     """
 
     def __init__(self) -> None:
@@ -51,7 +51,7 @@ class RightfulOwners:
         self._records = 0
 
     def update(self, view: View) -> None:
-        """Take into account what has happened since the last call."""
+        """Update from everything that happened since the last call."""
         history = view.history
         for record in history[self._records :]:
             self._take(view.board, record.position.units, record.position.centers)
@@ -59,7 +59,7 @@ class RightfulOwners:
                 self.first = {power: len(owned) for power, owned in record.after.centers.items()}
         self._records = len(history)
         self._take(view.board, view.units, view.centers)
-        if not history and (view.year_index or view.phase_type == "A"):  # a game that begins later
+        if not history and (view.year_index or view.phase_type == "A"):  # the game starts from a later position
             self.first = self.first or {power: len(owned) for power, owned in view.centers.items()}
 
     def of(self, center: str) -> str | None:
@@ -67,11 +67,11 @@ class RightfulOwners:
         return self._owner.get(center)
 
     def stolen(self, power: str) -> tuple[str, ...]:
-        """The centres that a power owns and another should."""
+        """The centres of a power that rightfully belong to another."""
         return tuple(center for center in self._seen.get(power, ()) if self._owner.get(center, power) != power)
 
     def lost(self, power: str) -> int:
-        """How many centres that are rightfully the power's are owned by others."""
+        """The number of the power's rightful centres that others own."""
         return sum(self._owner.get(c) == power for other in self._seen if other != power for c in self._seen[other])
 
     def _take(self, board: Board, units: Centers, centers: Centers) -> None:
@@ -98,7 +98,7 @@ class RightfulOwners:
         self._seen = dict(centers)
 
     def _is_rightful(self, center: str, before: str | None, now: str, count: int) -> bool:
-        """Whether `now`, which took the centre from `before` and owns `count` now, is its rightful owner."""
+        """Whether `now`, which took the centre from `before` and owns `count` centres, becomes its rightful owner."""
         owner = self._owner.get(center)
         if owner in (None, now) or before in self._thieves:
             return True

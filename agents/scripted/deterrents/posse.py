@@ -1,4 +1,4 @@
-"""Posse: DumbBot against some powers only, with no more units than it takes, and out of its friends' way."""
+"""Posse: DumbBot against some powers only, with few units, and out of its friends' way."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ if TYPE_CHECKING:
 
 
 class PossePolicy(DumbBotPolicy):
-    """Fights the powers that `pursue` names, and nobody else, as DumbBot would.
+    """Fights only the powers given to `pursue`, like DumbBot.
 
-    - It builds until it has `force` units, and `more` units more for each year that the fight has lasted. In the last
-      Winter but one it builds all units that can still arrive, and only those.
-    - It enters no province in which a friend stands or that a friend owns.
-    - Where several friends could enter a province of the enemy's, one of them has the right of way, and the others stay
-      out: its rightful owner, else who has most units next to it, else the first in the board's order. Without this six
-      powers that all go for the last centre of a seventh bounce there for ever.
+    - It builds up to `force` units, plus `more` for each year of the fight. In the last Winter but one it builds all
+      units that can still reach the enemy, and no others.
+    - It does not enter provinces that a friend occupies or owns.
+    - If several friends could enter an enemy's province, one has the right of way: the rightful owner, else the power
+      with most units next to it, else the first in the board's order. Without this, six powers that attack the last
+      centre of a seventh would bounce there for ever.
 
-    Everybody is a friend that is neither itself nor an enemy; without a call of `pursue` all others are enemies.
+    All powers except itself and the enemies are friends; before `pursue` is called, all others are enemies.
 
     Args:
-        force, more: whole numbers of units.
+        force, more: numbers of units.
     """
 
     def __init__(self, force: int = 2, more: int = 1) -> None:
@@ -38,11 +38,11 @@ class PossePolicy(DumbBotPolicy):
         self._years = 0
 
     def pursue(self, enemies: frozenset[str], owners: RightfulOwners, years: int) -> None:
-        """Fight these powers from now on.
+        """Set the powers to fight from now on.
 
         Args:
-            owners: who should have the centres.
-            years: how long the fight has lasted.
+            owners: the rightful owners of centres.
+            years: duration of the fight so far.
         """
         self._enemies, self._owners, self._years = enemies, owners, years
 
@@ -51,19 +51,19 @@ class PossePolicy(DumbBotPolicy):
         return frozenset() if self._enemies is None else frozenset(view.powers) - self._enemies - {view.power}
 
     def closed(self, view: View) -> frozenset[str]:
-        """Where friends are, and where they have the right of way."""
+        """Provinces that friends occupy or own, or where they have the right of way."""
         friends = self.spared(view)
         theirs = {unit[2:5] for power in friends for unit in view.units[power]}
         theirs |= {center for power in friends for center in view.centers[power]}
         return frozenset(theirs | self._yielded(view, friends))
 
     def most_builds(self, view: View) -> int:
-        """Up to `force` units, and more of them each year; in the last Winter but one all."""
+        """Up to `force` units, plus `more` each year; in the last Winter but one, all it may build."""
         wanted = self.force + self.more * self._years
         return view.max_builds if _is_late(view) else max(0, min(view.max_builds, wanted - len(view.units[view.power])))
 
     def may_build(self, view: View, unit: str) -> bool:
-        """In the last Winter but one, whether it can still reach something of the enemy's."""
+        """In the last Winter but one, whether the unit can still reach the enemy."""
         if not _is_late(view):
             return True
         moves = view.board.moves
@@ -93,5 +93,5 @@ class PossePolicy(DumbBotPolicy):
 
 
 def _is_late(view: View) -> bool:
-    """Whether units that are built now have one year left."""
+    """Whether units built now have one year left."""
     return view.years_left == 2
