@@ -137,7 +137,7 @@ def test_files_that_are_no_store(ours: GameStore, tmp_path: Path) -> None:
     (tmp_path / "text").write_text("agent,score\n" * 100)
     for path, words in {
         tmp_path / "none.sqlite": "there is no store",
-        tmp_path / "empty": "no store",
+        tmp_path / "empty": "not a store",
         tmp_path / "text": "not a database",
         tmp_path: "is a folder",
         Path("a\0b"): "there is no store",
