@@ -332,7 +332,7 @@ def test_an_experiment_on_exploitability(tmp_path: Path) -> None:
     alone = evaluation.exploitability("hold", 1, coalitions="all-singles", rules=Rules(press=None, years=1))
     assert result.conditions[0].to_dict()["result"] == alone.to_dict()
     page = write_results(result, tmp_path).read_text()
-    assert "Leaving hold, all-singles" in page
+    assert "Deviating from hold, all-singles" in page
 
 
 @pytest.mark.parametrize(
