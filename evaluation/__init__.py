@@ -9,7 +9,7 @@
 import runpy
 from pathlib import Path
 
-# By file, not by name: when a foreign `agents` is found first, ours never runs.
+# By file, not by name: if another `agents` comes first on the path, ours would never run.
 runpy.run_path(str(Path(__file__).parents[1] / "agents" / "_shadow.py"))["check"]("evaluation")
 
 from evaluation.checks import EvaluationError  # noqa: E402

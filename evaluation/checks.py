@@ -1,4 +1,4 @@
-"""Checks of what all evaluations are told."""
+"""Checks of arguments that all evaluations share."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ MOST_SEED = 2**63 - 1
 
 
 class EvaluationError(welfare_env.WelfareEnvError, ValueError):
-    """An evaluation cannot be done as asked: wrong games, seed, workers, coalitions or players."""
+    """Invalid arguments of an evaluation: games, seed, workers, coalitions or players."""
 
 
 check_whole = partial(checks.check_whole, error=EvaluationError)
 
 
 def check_rules(rules: welfare_env.Rules | None) -> welfare_env.Rules:
-    """The rules of an evaluation: the paper's for None.
+    """The rules of an evaluation; None stands for the paper's.
 
     Raises:
-        RulesError: something else.
+        RulesError: not a `Rules` object.
     """
     if rules is not None and not isinstance(rules, welfare_env.Rules):
         raise welfare_env.RulesError(f"rules={shown(rules)}: give welfare_env.Rules(...)")
@@ -33,10 +33,10 @@ def check_rules(rules: welfare_env.Rules | None) -> welfare_env.Rules:
 
 
 def check_engine(engine: str) -> None:
-    """That there is such an engine.
+    """Check that an engine exists.
 
     Raises:
-        RulesError: there is not.
+        RulesError: it does not.
     """
     if not isinstance(engine, str) or engine not in ENGINES:
         raise welfare_env.RulesError(f"engine={shown(engine)}: choose one of {', '.join(map(repr, ENGINES))}")
@@ -54,18 +54,18 @@ def board_of(map_name: str) -> welfare_env.Board:
 
 
 def check_games(games: int) -> None:
-    """How many games.
+    """Check a number of games.
 
     Raises:
-        EvaluationError: a number out of range.
+        EvaluationError: it is not a whole number in range.
     """
     check_whole("games", games, 1, MOST_GAMES)
 
 
 def check_seed(seed: int) -> None:
-    """The seed of an evaluation.
+    """Check the seed of an evaluation.
 
     Raises:
-        EvaluationError: it is out of range.
+        EvaluationError: it is not a whole number in range.
     """
     check_whole("seed", seed, 0, MOST_SEED)

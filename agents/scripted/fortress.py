@@ -1,4 +1,4 @@
-"""Fortress: the player that arms and attacks nobody."""
+"""Fortress: a player that arms and never attacks."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 
 
 class FortressPolicy(HoldPolicy):
-    """Holds every unit and builds all that it may, in each home centre the first unit by name; disbands only what it
-    must. Nothing in it is random.
+    """Holds with all units and builds all it may (in each home centre, the first unit by name); disbands only what it
+    must. Deterministic.
 
-    A feint: who fears arms is provoked by it, though it takes nothing.
+    A feint: it provokes players that react to armament, although it takes nothing.
     """
 
     def winter(self, view: View) -> list[str]:

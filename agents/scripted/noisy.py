@@ -1,4 +1,4 @@
-"""Noisy: another policy that errs now and then."""
+"""Noisy: another policy with occasional random errors."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 
 class NoisyPolicy:
-    """Plays as another policy does, but in each phase, with probability `error`, gives random orders in its place.
+    """Plays another policy, but in each phase gives random orders with probability `error`.
 
-    Messages are always those of the other policy.
+    Messages are always the other policy's.
 
     Args:
-        of: the other policy. Reset with the same seed, so that it plays as it would alone until the first error.
-        error: from 0 to 1.
+        of: the other policy. Reset with the same seed, so that it plays as on its own until the first error.
+        error: probability, from 0 to 1.
 
     Raises:
         ValueError: an error out of range.
@@ -36,7 +36,7 @@ class NoisyPolicy:
         self._random = RandomPolicy()
 
     def reset(self, agent: str, seed: int = 0) -> None:
-        """Starts a new game.
+        """Start a new game.
 
         Raises:
             ValueError: a negative seed.
@@ -48,11 +48,11 @@ class NoisyPolicy:
 
     @property
     def reads_observations(self) -> bool:
-        """Whether the other policy does (see `agents.policy.ScriptedPolicy`)."""
+        """Whether the other policy reads them (see `agents.policy.ScriptedPolicy`)."""
         return getattr(self.of, "reads_observations", True)
 
     def act(self, observation: Any, info: Mapping[str, Any]) -> Any:
-        """The other policy's action, or random orders; the former is asked in any case, so that it misses nothing."""
+        """The other policy's action, or random orders; the other policy always acts, so that it sees every turn."""
         view: View = info["view"]
         if view.phase != self._phase:
             self._phase, self._errs = view.phase, bool(self._rng.random() < self.error)

@@ -1,4 +1,4 @@
-"""Pact: exploiters who know each other."""
+"""Pact: exploiters that coordinate."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from agents.scripted.prosocial import ProsocialPolicy
 if TYPE_CHECKING:
     from welfare_env.game.view import View
 
-ALL = 99  # more units than anybody may have
+ALL = 99  # more units than any power may have
 
 
 class PactPolicy:
     """Several powers that are prosocial until a Winter, and then attack all others together, never each other.
 
-    A member attacks as a posse does (`agents.scripted.deterrents.posse`): it builds all that it may, enters nothing of
-    the other members', and where several could enter a province one of them has the right of way. Each member keeps the
-    dates of an exploiter (`agents.ExploiterPolicy`), so that it may stop and disarm. As a player of one power it
-    attacks alone.
+    A member attacks like a posse (`agents.scripted.deterrents.posse`): it builds all units it may, does not enter
+    provinces of other members, and if several members could enter a province, one has the right of way. Each member has
+    the stages of an exploiter (`agents.ExploiterPolicy`), so it may stop and disarm. With a single power, it attacks
+    alone.
 
     Args:
         years, units, centers, last_years: as for `ExploiterPolicy`, but by default only the date begins the attack.
@@ -39,7 +39,7 @@ class PactPolicy:
         self.years, self.units, self.centers, self.last_years = years, units, centers, last_years
 
     def reset(self, agent: str, seed: int = 0) -> None:
-        """Starts a new game as one power.
+        """Start a new game as one power.
 
         Raises:
             ValueError: a negative seed.
@@ -47,7 +47,7 @@ class PactPolicy:
         self.reset_coalition([agent], seed)
 
     def reset_coalition(self, agents: Sequence[str], seed: int = 0) -> None:
-        """Starts a new game as all of `agents`.
+        """Start a new game as all of `agents`.
 
         Raises:
             ValueError: a negative seed.
@@ -58,7 +58,7 @@ class PactPolicy:
             member.reset(agent, seed)
 
     def act(self, observation: Any, info: Mapping[str, Any]) -> Any:
-        """The action of the member whose view it is."""
+        """The action of the member to which the view belongs."""
         view: View = info["view"]
         self._fighters[view.power].pursue(frozenset(view.powers).difference(self._members))
         return self._members[view.power].act(observation, info)

@@ -57,7 +57,7 @@ app = typer.Typer(
 @with_options
 def self_play(
     policies: Annotated[
-        list[str], typer.Argument(help="One profile or more: a policy for all seats, or as '4*dove + 3*random'.")
+        list[str], typer.Argument(help="One or more profiles: a policy for all seats, or e.g. '4*dove + 3*random'.")
     ],
     play: GameOptions,
     run: RunOptions,
@@ -67,13 +67,13 @@ def self_play(
         Optional[str],  # noqa: UP045 (typer reads it)
         typer.Option(
             metavar="sum-of-squares|draw-size|concave",
-            help="How games of variant standard are scored.",
+            help="Scoring of games of variant standard.",
             show_default="sum-of-squares",
         ),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Welfare, proficiency, stolen centres and conflicts of policies that play themselves, or of mixed profiles."""
+    """Welfare, proficiency, stolen centres and conflicts in self-play, or of mixed profiles."""
     with errors_told():
         settings = play.settings(variant, scoring)
         load_board(play.map_name)
@@ -103,14 +103,14 @@ def self_play(
 @app.command()
 @with_options
 def exploitability(
-    policy: Annotated[str, typer.Argument(help="The profile: a policy for all seats, or as '4*dove + 3*random'.")],
+    policy: Annotated[str, typer.Argument(help="The profile: a policy for all seats, or e.g. '4*dove + 3*random'.")],
     play: GameOptions,
     run: RunOptions,
     tables: TableOptions,
     deviator: Annotated[
         Optional[list[str]],  # noqa: UP045 (typer reads it)
         typer.Option(
-            help="What the coalition plays; may be given several times. portfolio: all that come with the package.",
+            help="The coalition's policy; may be given several times. portfolio: all that come with the package.",
             show_default="exploiter:nice=POLICY,attack=dumbbot",
         ),
     ] = None,
@@ -119,22 +119,22 @@ def exploitability(
         typer.Option(help="singles or pairs (the paper's), all-singles, all-pairs, or e.g. FRANCE,ENGLAND+TURKEY."),
     ] = "singles",
     coordinated: Annotated[
-        bool, typer.Option("--coordinated", help="One policy object plays all members, and is told who they are.")
+        bool, typer.Option("--coordinated", help="One policy object plays all members of the coalition.")
     ] = False,
     precision: Annotated[
         Optional[float],  # noqa: UP045 (typer reads it)
         typer.Option(
-            help="Play on until the corrected interval is at most so wide, in points a year.", show_default="no"
+            help="Play until the corrected interval is at most this wide, in points a year.", show_default="none"
         ),
     ] = None,
-    most_games: Annotated[int, typer.Option(min=1, help="Where to stop all the same.")] = 200,
+    most_games: Annotated[int, typer.Option(min=1, help="Maximum number of games if a precision is given.")] = 200,
     witness: Annotated[
         Optional[Path],  # noqa: UP045 (typer reads it)
-        typer.Option(help="A file: save a typical game of the best coalition there, for `welfare_env.Game.load`."),
+        typer.Option(help="Save a typical game of the best coalition to this file (for `welfare_env.Game.load`)."),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """What the best coalition gains, in welfare points a year, by leaving a profile for a deviating policy."""
+    """How much the best coalition gains by deviating from a profile, in welfare points a year."""
     with errors_told():
         setting = play.setting()
         board = load_board(play.map_name)
@@ -178,14 +178,14 @@ app.command("theorems")(theorems)
 
 @app.command()
 def demo(seed: Seed = 0, workers: Processes = CORES, store: Store = DEFAULT_PATH, as_json: Json = False) -> None:
-    """The main job, small: four policies in self-play, and how much exploiters take from two of them."""
+    """A small demo: four policies in self-play, and the exploitability of two of them."""
     conditions: list[tuple[str, str, str | None]]
     conditions = [(policy, name, None) for policy in DEMO_PROFILES for name in evaluation.COALITIONS]
     if all(find_spec(name) for name in ("torch", "safetensors")):
         conditions.insert(1, ("prosocial", "singles", LEARNED))
     else:
         print(
-            "a learned best response, left out here, needs the extra rl: in the clone, pip install -e '.[rl]'",
+            "without the learned best response: it needs the extra rl (in the clone, pip install -e '.[rl]')",
             file=sys.stderr,
         )
     sizes = [1 + len(evaluation.COALITIONS[name]) for _, name, _ in conditions]
@@ -206,26 +206,26 @@ def demo(seed: Seed = 0, workers: Processes = CORES, store: Store = DEFAULT_PATH
         console.print(exploitability_table(exploited, [name for _, name, _ in conditions]))
         page = store.parent / "demo.html"
         write_replay(exploited[0].witness.record, page)
-        print(f"One of these games, the {DEMO_PROFILES[0]} policy robbed, to look at in a browser: {page}")
+        print(f"A replay of one of these games ({DEMO_PROFILES[0]} is robbed), for a browser: {page}")
 
 
 @app.command()
 def games(
     keys: Annotated[
         Optional[list[str]],  # noqa: UP045 (typer reads it)
-        typer.Argument(help="Keys, or the beginnings of keys, of games.", show_default="all games"),
+        typer.Argument(help="Keys of games, or beginnings of keys.", show_default="all games"),
     ] = None,
     store: Kept = DEFAULT_PATH,
     save_to: Annotated[
         Optional[Path],  # noqa: UP045 (typer reads it)
-        typer.Option("--save", help="A folder: write the games there as files that `welfare_env.Game.load` reads."),
+        typer.Option("--save", help="Save the games to this folder, as files for `welfare_env.Game.load`."),
     ] = None,
     last: Annotated[
-        int, typer.Option(min=0, help="Conditions in the table: those of which games were stored last; 0 for all.")
+        int, typer.Option(min=0, help="Number of conditions in the table, the most recently stored; 0 for all.")
     ] = SHOWN_CONDITIONS,
     as_json: Json = False,
 ) -> None:
-    """What the store holds: who played what, with which seeds, when, and under which keys."""
+    """List the games of the store: players, rules, seeds, dates and keys."""
     with errors_told(), open_store(store) as kept:
         chosen = choose(kept.games(), keys or [], store)
         groups = conditions(chosen)
@@ -238,8 +238,8 @@ def games(
             table_console().print(stored_table(shown))
             if len(shown) < len(groups):
                 print(
-                    f"{len(shown)} of {len(groups)} conditions, those stored last, with "
-                    f"{sum(map(len, shown.values()))} of {len(chosen)} games; all of them: --last 0, or --json"
+                    f"the last {len(shown)} of {len(groups)} conditions, with "
+                    f"{sum(map(len, shown.values()))} of {len(chosen)} games; for all: --last 0, or --json"
                 )
         else:
             print(f"{store} holds no games yet")
@@ -251,14 +251,14 @@ def messages(
         Optional[list[str]],  # noqa: UP045 (typer reads it)
         typer.Argument(
             metavar="[GAME]...",
-            help="Saved games (files), or keys of stored ones as `games` lists them.",
+            help="Saved games (files), or keys of stored games (see `games`).",
             show_default="all stored games",
         ),
     ] = None,
     store: Kept = DEFAULT_PATH,
     as_json: Json = False,
 ) -> None:
-    """What was said: how much in public, who to whom, how alike, and which promises were kept."""
+    """Analyse messages: share of public ones, who wrote to whom, similarity, and kept promises."""
     with errors_told():
         rows = talks(saved_games(chosen or [], store))
         if as_json:
@@ -275,27 +275,27 @@ app.command("plot")(experiments.plot)
 
 
 def _parts(result: evaluation.ExploitabilityResult) -> list[tuple[str, LMUsage]]:
-    """Language models told apart by who plays them."""
+    """Usage of language models by part: the profile, or a deviator."""
     return [
         (f"{part}: {model}", usage) for part, models in result.usage_by_part.items() for model, usage in models.items()
     ]
 
 
 def _coalitions(text: str, powers: Sequence[str]) -> str | list[list[str]]:
-    """A set's name as it is; otherwise powers joined by + in coalitions, which are separated by commas.
+    """Parse the option: the name of a set, or coalitions separated by commas with powers joined by +.
 
     Raises:
-        UnknownPowerError: a power that is not there, with the name that may have been meant.
+        UnknownPowerError: an unknown power; the message suggests a name.
     """
     sets = (*evaluation.COALITIONS, "all-singles", "all-pairs")
     if text in sets:
         return text
-    found = [[power.strip().upper() for power in part.split("+")] for part in text.split(",")]
-    for power in (power for coalition in found for power in coalition if power not in powers):
-        known = (*powers, *sets) if found == [[power]] else powers
+    coalitions = [[power.strip().upper() for power in part.split("+")] for part in text.split(",")]
+    for power in (power for coalition in coalitions for power in coalition if power not in powers):
+        known = (*powers, *sets) if coalitions == [[power]] else powers
         hint = did_you_mean(power, known)
         raise UnknownPowerError(f"unknown power {power!r:.80}{hint}: choose one of {', '.join(known)}")
-    return found
+    return coalitions
 
 
 app.add_typer(store_commands.app, name="store")

@@ -1,4 +1,4 @@
-"""What commands print: errors as one line, tables as wide as the terminal, JSON."""
+"""Output of the commands: errors on one line, tables as wide as the terminal, JSON."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ KEPT = "Finished games and all replies are kept"
 
 @contextmanager
 def errors_told() -> Iterator[None]:
-    """As `agents.progress.errors_told`; a used-up budget, and a model that cannot be asked, say how to go on."""
-    with progress.errors_told(f"{KEPT.lower()}; the same command goes on from them"):
+    """As `agents.progress.errors_told`; if a budget is used up or a model cannot be called, say how to resume."""
+    with progress.errors_told(f"{KEPT.lower()}; run the same command to resume"):
         try:
             yield
         except BudgetError as error:
-            print_error(f"{error}. {KEPT}: the same command with a larger budget goes on")
+            print_error(f"{error}. {KEPT}: run the same command with a larger budget to resume")
             raise typer.Exit(3) from error
         except AccessError as error:
-            print_error(f"{error}. {KEPT}: after mending it, the same command goes on from them")
+            print_error(f"{error}. {KEPT}: fix this and run the same command to resume")
             raise typer.Exit(2) from error
 
 
 def table_console() -> Console:
-    """The terminal; a file or a pipe gets wide tables."""
+    """A console as wide as the terminal; files and pipes get wide tables."""
     return plain_console(width=None if sys.stdout.isatty() else WIDE)
 
 

@@ -22,37 +22,39 @@ from welfare_env import load_board
 
 @dataclass(frozen=True)
 class MixedGameOptions(GameOptions):
-    """As for other games, but so many that seats are balanced."""
+    """As `GameOptions`, with a default number of games that balances the seats."""
 
     games: Annotated[
-        int, typer.Option(min=1, help="Games a mix: a multiple of the number of powers, unless seats are drawn.")
+        int, typer.Option(min=1, help="Games per mix: a multiple of the number of powers, unless seats are drawn.")
     ] = 7
 
 
 @with_options
 def cross_play(
-    policies: Annotated[list[str], typer.Argument(help="Two policies or more, as for self-play.")],
+    policies: Annotated[list[str], typer.Argument(help="Two or more policies, as for self-play.")],
     play: MixedGameOptions,
     run: RunOptions,
     tables: TableOptions,
-    share: Annotated[float, typer.Option(help="The part of the mixes that is played, drawn at random.")] = 1.0,
-    types: Annotated[int, typer.Option(min=1, help="Policies in one mix at most.")] = MOST_TYPES,
+    share: Annotated[float, typer.Option(help="The fraction of the mixes to play, drawn at random.")] = 1.0,
+    types: Annotated[int, typer.Option(min=1, help="Maximum number of policies in a mix.")] = MOST_TYPES,
     background: Annotated[
         Optional[list[str]],  # noqa: UP045 (typer reads it)
-        typer.Option(help="A held-out player among whom each policy is tried; may be given several times."),
+        typer.Option(help="A held-out player for the other seats of scenarios; may be given several times."),
     ] = None,
     focal_seats: Annotated[
         Optional[list[int]],  # noqa: UP045 (typer reads it)
-        typer.Option(help="Seats of a policy among background players; may be given several times.", show_default="1"),
+        typer.Option(
+            help="Number of seats of a policy among background players; may be given several times.", show_default="1"
+        ),
     ] = None,
     variant: Annotated[str, typer.Option(help="welfare or standard.")] = "welfare",
     html: Annotated[
         Optional[Path],  # noqa: UP045 (typer reads it)
-        typer.Option(help="Write a page with all tables here.", show_default="none"),
+        typer.Option(help="Write an HTML page with all tables to this file.", show_default="none"),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """What policies are paid in every mix of them, and which last: equilibria, replicator dynamics and alpha-rank."""
+    """Payoffs of policies in every mix of them, with equilibria, replicator dynamics and alpha-rank."""
     with errors_told():
         setting = play.setting(variant)
         seats = len(load_board(play.map_name).powers)

@@ -1,4 +1,4 @@
-"""Commands for experiments: play one, and draw its figures anew."""
+"""The commands ``experiment`` and ``plot``."""
 
 from __future__ import annotations
 
@@ -34,24 +34,24 @@ def experiment(
     ] = None,
     profile: Annotated[
         Optional[list[str]],  # noqa: UP045
-        typer.Option(help="Play this in place of the experiment's profiles; several times for several."),
+        typer.Option(help="Replaces the experiment's profiles; may be given several times."),
     ] = None,
     add: Annotated[
         Optional[list[str]],  # noqa: UP045
-        typer.Option(help="Play this beside the experiment's profiles; several times for several."),
+        typer.Option(help="Adds to the experiment's profiles; may be given several times."),
     ] = None,
     games: Annotated[
         Optional[int],  # noqa: UP045
-        typer.Option(min=1, help="Games a condition.", show_default="the experiment's"),
+        typer.Option(min=1, help="Games per condition.", show_default="the experiment's"),
     ] = None,
     seed: Seed = 0,
     out: Annotated[
         Optional[Path],  # noqa: UP045
-        typer.Option(help="Folder for the report, its numbers and the games.", show_default="runs/NAME"),
+        typer.Option(help="Folder for the report, its data and the games.", show_default="runs/NAME"),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Play an experiment and write its report; an interrupted one goes on. Without a name: list what is shipped."""
+    """Play or resume an experiment and write its report. Without a name: list the shipped experiments."""
     with errors_told():
         if source is None:
             _list()
@@ -79,9 +79,11 @@ def plot(
         Optional[Path],  # noqa: UP045
         typer.Option(help="Folder for the pictures.", show_default="the experiment's"),
     ] = None,
-    ending: Annotated[str, typer.Option("--format", metavar="png|svg|pdf", help="Kind of picture.")] = "png",
+    ending: Annotated[
+        str, typer.Option("--format", metavar="png|svg|pdf", help="File format of the pictures.")
+    ] = "png",
 ) -> None:
-    """Draw the figures of an experiment that was played."""
+    """Redraw the figures of an experiment."""
     with errors_told():
         folder = out or (result if result.is_dir() else result.parent)
         for path in write_figures(read_study(result), folder, f".{ending.removeprefix('.')}"):
@@ -89,8 +91,8 @@ def plot(
 
 
 def _list() -> None:
-    table = titled("Experiments", "welfare-env experiment NAME; --profile SPEC plays others in their place")
-    for name in ("name", "what is asked", "conditions"):
+    table = titled("Experiments", "welfare-env experiment NAME; --profile SPEC replaces the profiles")
+    for name in ("name", "question", "conditions"):
         table.add_column(name, overflow="fold")
     for name in shipped_experiments():
         each = load_experiment(name)
@@ -99,8 +101,8 @@ def _list() -> None:
 
 
 def _table(study: dict) -> Table:
-    """A row a condition, with the first measures that are drawn; the report has all."""
-    table = titled(study["title"], f"{study['games']} games a condition, seed {study['seed']}; 95% intervals")
+    """One row per condition, with the first measures of the figures; the report has all measures."""
+    table = titled(study["title"], f"{study['games']} games per condition, seed {study['seed']}; 95% intervals")
     measures = list(dict.fromkeys(name for figure in study["figures"] for name in figure["y"] if name in NAMES))
     shown = [name for name in measures if name in study["conditions"][0]["measures"]]
     shown = (shown or list(study["conditions"][0]["measures"]))[:SHOWN]

@@ -1,7 +1,7 @@
 """The command ``welfare-env``: the commands of evaluation, and those of training and modal_env as groups.
 
-The two groups are imported when one of their commands is called, so that ``welfare-env --help`` is quick and everything
-but ``train`` works without torch.
+The two groups are imported when one of their commands is called, so that ``welfare-env --help`` is fast and all other
+commands work without torch.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ GROUPS = {
 
 
 class LazyGroup(TyperGroup):
-    """A group of commands that another package defines, imported when something beyond its name is asked for.
+    """A command group of another package, imported on first use; its name is known without an import.
 
     Args:
-        module: which has the group as `app`.
+        module: has the group as `app`.
     """
 
     def __init__(self, module: str, name: str, help: str) -> None:
@@ -45,7 +45,7 @@ class LazyGroup(TyperGroup):
         return super().list_commands(ctx)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        self.commands = self.loaded.commands  # which near misses are looked for in
+        self.commands = self.loaded.commands  # click suggests names from these
         return super().get_command(ctx, cmd_name)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
@@ -63,7 +63,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Measure and train cooperation in Welfare Diplomacy and Modal Combat. " + commands.SPECS,
 )
-app.add_typer(commands.app)  # without a name: its commands stand beside the groups
+app.add_typer(commands.app)  # without a name: at the top level, beside the groups
 
 
 @app.callback()
@@ -75,7 +75,7 @@ def _options(
 
 
 def command() -> TyperGroup:
-    """All commands, as click sees them."""
+    """All commands, as a click group."""
     group = cast(TyperGroup, get_command(app))  # with the options for shell completion
     for name, (module, summary) in GROUPS.items():
         group.add_command(LazyGroup(module, name, summary), name)
@@ -83,6 +83,6 @@ def command() -> TyperGroup:
 
 
 def main() -> None:
-    """The console script. Players of one's own are found in the present folder, behind everything that is installed."""
+    """The console script. Modules in the current folder can be imported (own players), after installed packages."""
     sys.path.append(os.getcwd())
     command()(prog_name="welfare-env")

@@ -1,4 +1,4 @@
-"""Options that commands which play games share."""
+"""Options shared by the commands that play games."""
 
 from __future__ import annotations
 
@@ -29,29 +29,29 @@ if TYPE_CHECKING:
 
 CORES = os.cpu_count() or 1
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON in place of tables.")]
-Kept = Annotated[Path, typer.Option("--store", help="Where finished games are kept.")]
-Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same table, with any number of workers.")]
-Store = Annotated[Path, typer.Option(help="Finished games are kept here; an interrupted command goes on from them.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+Kept = Annotated[Path, typer.Option("--store", help="The store of finished games.")]
+Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same results, with any number of workers.")]
+Store = Annotated[Path, typer.Option(help="Finished games are stored here; an interrupted command resumes from them.")]
 Processes = Annotated[
     int,
     typer.Option(
         min=1,
-        help="Games that go on side by side: each in a process, or with language models in a thread of this one.",
+        help="Games played in parallel: in processes, or with language models in threads.",
         show_default="the machine's cores",
     ),
 ]
 
 
 class WholeNumbers(tuple[int, ...]):
-    """One number or several: "3" or "0,1,3"."""
+    """One or more numbers: "3" or "0,1,3"."""
 
 
 PAPERS_YEARS, PAPERS_ROUNDS = WholeNumbers([10]), WholeNumbers([3])
 
 
 def command_line(name: str) -> str:
-    """The command as it was given, for reports; "" where it was called otherwise."""
+    """The command line, for reports; "" if the command was not called from the shell."""
     return shlex.join(["welfare-env", *sys.argv[1:]]) if sys.argv[1:2] == [name] else ""
 
 
@@ -60,21 +60,21 @@ def _read_numbers(text: str | WholeNumbers) -> WholeNumbers:
         return text  # the default
     parts = str(text).split(",")
     if not all(part.strip().isdecimal() and len(part) <= 40 for part in parts):
-        raise typer.BadParameter(f"{text!r:.80}: give a whole number from 0, or several with commas")
+        raise typer.BadParameter(f"{text!r:.80}: give a whole number from 0, or several separated by commas")
     return WholeNumbers(int(part) for part in parts)
 
 
 @dataclass(frozen=True)
 class GameOptions:
-    """What is played."""
+    """Options of the games: rules, map, seats and seeds."""
 
-    games: Annotated[int, typer.Option(min=1, help="Games a condition. More games, narrower intervals.")] = 5
+    games: Annotated[int, typer.Option(min=1, help="Games per condition; more games give narrower intervals.")] = 5
     seed: Seed = 0
     seats: Annotated[
         str,
         typer.Option(
             metavar="rotated|fixed|drawn",
-            help="How a profile's seats are dealt: one further in every game, in the map's sequence, or at random.",
+            help="Seats of a profile: shifted by one in every game, in the map's order, or random.",
         ),
     ] = "rotated"
     years: Annotated[
@@ -85,39 +85,46 @@ class GameOptions:
     press: Annotated[
         str,
         typer.Option(
-            metavar="text|tokens", help="Messages are any text, or one of five words that learned players know."
+            metavar="text|tokens", help="Messages are free text, or one of five words that learned players know."
         ),
     ] = "text"
     message_rounds: Annotated[
         WholeNumbers,
         typer.Option(
-            parser=_read_numbers, metavar="N[,N...]", show_default="3", help="Message rounds a phase; 0 is no press."
+            parser=_read_numbers,
+            metavar="N[,N...]",
+            show_default="3",
+            help="Message rounds per phase; 0 means no press.",
         ),
     ] = PAPERS_ROUNDS
     retreat_welfare: Annotated[
-        bool, typer.Option("--retreat-welfare", help="Points after retreats too, as in the published experiments.")
+        bool,
+        typer.Option("--retreat-welfare", help="Also give points after retreats, as in the published experiments."),
     ] = False
     published: Annotated[
         bool,
-        typer.Option("--published", help="Rules and counts of the program behind the paper's figures."),
+        typer.Option("--published", help="Rules and measures of the program behind the paper's figures."),
     ] = False
     simultaneous: Annotated[
         bool,
-        typer.Option("--simultaneous", help="In a round all speak at once, and language models are asked at once."),
+        typer.Option(
+            "--simultaneous",
+            help="All powers send messages at the same time, and language models are called in parallel.",
+        ),
     ] = False
 
     def settings(self, variants: str = "welfare", scoring: str | None = None) -> list[dict[str, Any]]:
-        """As the options of `evaluation.self_play` and its siblings, for every variant, years and message rounds.
+        """Options for `evaluation.self_play` and the like: one dict per variant, length and number of message rounds.
 
         Raises:
-            RulesError: no such variant, press or scoring.
+            RulesError: an unknown variant, press or scoring.
         """
         names = [name.strip() for name in variants.split(",")]
         settings = []
         for variant, years, message_rounds in product(names, self.years, self.message_rounds):
             rules: dict[str, Any] = {"scoring": scoring} if scoring else {}
             rules |= {"retreat_welfare": True} if self.retreat_welfare else {}
-            if len(names) > 1:  # each option goes to the variant that has it
+            if len(names) > 1:  # each option is for one variant only
                 own = "scoring" if variant == "standard" else "retreat_welfare"
                 rules = {name: value for name, value in rules.items() if name == own}
             published = self.published and (variant == "welfare" or len(names) == 1)
@@ -126,10 +133,10 @@ class GameOptions:
         return settings
 
     def setting(self, variant: str = "welfare", scoring: str | None = None) -> dict[str, Any]:
-        """The one setting, of a command that plays one.
+        """As `settings`, for commands that play a single setting.
 
         Raises:
-            EvaluationError: several were given.
+            EvaluationError: the options give several.
             RulesError: as `settings`.
         """
         first, *others = self.settings(variant, scoring)
@@ -152,11 +159,11 @@ class GameOptions:
 
 @dataclass(frozen=True)
 class TableOptions:
-    """Where the games go as tables."""
+    """Files for the games as tables."""
 
     csv: Annotated[
         Optional[Path],  # noqa: UP045 (typer reads it)
-        typer.Option(help="Write a table here: a row a game and power.", show_default="none"),
+        typer.Option(help="Write a CSV table to this file: one row per game and power.", show_default="none"),
     ] = None
     parquet: Annotated[
         Optional[Path],  # noqa: UP045 (typer reads it)
@@ -164,23 +171,23 @@ class TableOptions:
     ] = None
 
     def check(self) -> None:
-        """That the files can be written, before anything is played.
+        """Check before the first game that the files can be written.
 
         Raises:
-            TableError: they cannot, are one file, or a package is missing.
+            TableError: they cannot, both are the same file, or a package is missing.
         """
         if self.csv is not None and self.csv == self.parquet:
-            raise TableError(f"{shown(self.csv)}: give --csv and --parquet files of their own")
+            raise TableError(f"{shown(self.csv)}: give --csv and --parquet different files")
         if self.csv is not None:
             check_csv(self.csv)
         if self.parquet is not None:
             check_parquet(self.parquet)
 
     def write(self, rows: Sequence[Row]) -> None:
-        """Write what was asked for.
+        """Write the tables that were asked for.
 
         Raises:
-            TableError: it cannot be written.
+            TableError: a file cannot be written.
         """
         if self.csv is not None:
             write_csv(rows, self.csv)
@@ -190,45 +197,47 @@ class TableOptions:
 
 @dataclass(frozen=True)
 class RunOptions:
-    """With what it is played."""
+    """Options of a run: workers, store, cache and budgets."""
 
     workers: Processes = CORES
     store: Store = DEFAULT_PATH
     ray_address: Annotated[
         Optional[str],  # noqa: UP045 (typer reads it)
         typer.Option(
-            help="Play on a Ray cluster: auto, HOST:PORT, or local for one on this machine.", show_default="none"
+            help="Play on a Ray cluster: auto, HOST:PORT, or local to start one on this machine.", show_default="none"
         ),
     ] = None
     lm_cache: Annotated[
         Path,
-        typer.Option("--lm-cache", help="Replies of language models are kept here, so that none is paid for twice."),
+        typer.Option("--lm-cache", help="Cache of language models' replies, so that none is paid for twice."),
     ] = Path("runs", "replies.sqlite")
     budget_tokens: Annotated[
         Optional[int],  # noqa: UP045 (typer reads it)
-        typer.Option(min=1, help="Tokens that this run may spend.", show_default="any number"),
+        typer.Option(min=1, help="Maximum number of tokens for this run.", show_default="unlimited"),
     ] = None
     budget_dollars: Annotated[
         Optional[float],  # noqa: UP045 (typer reads it)
-        typer.Option(help="Dollars that this run may spend.", show_default="any amount"),
+        typer.Option(help="Maximum cost of this run in dollars.", show_default="unlimited"),
     ] = None
     use_older_games: Annotated[
         bool,
-        typer.Option("--use-older-games", help="Take stored games of code that has changed since; the table says so."),
+        typer.Option(
+            "--use-older-games", help="Use stored games that an older version of the code played; the table says so."
+        ),
     ] = False
 
     @contextmanager
     def playing(self, profiles: Sequence[ProfileLike], total: int) -> Iterator[dict[str, Any]]:
-        """What evaluations play with: workers, a store, language models, and the report to a bar on stderr.
+        """The options of a run for an evaluation: workers, store, language models, and a progress bar on stderr.
 
         Args:
-            profiles: all that plays; each policy is made once, so that wrong ones are told before any game.
-            total: games.
+            profiles: all players; each policy is made once, so that errors are raised before the first game.
+            total: number of games.
 
         Raises:
-            UnknownAgentError, ConfigError: a policy or a budget that makes no sense.
-            EvaluationError: a budget for policies that use none.
-            CacheError: the file of replies cannot be used.
+            UnknownAgentError, ConfigError: an invalid policy or budget.
+            EvaluationError: a budget without language models.
+            CacheError: the cache file cannot be used.
         """
         models = self._models(profiles)
         try:
@@ -251,7 +260,7 @@ class RunOptions:
         return evaluation.RayWorkers(self.ray_address, self.workers)
 
     def _models(self, profiles: Sequence[ProfileLike]) -> SharedModels | None:
-        """What language models share; None where none plays."""
+        """Cache and budget for the language models; None if none plays."""
         policies = dict.fromkeys(policy for profile in profiles for policy in read_profile(profile).policies)
         models = None
         if any(policy.models for policy in policies):
@@ -265,5 +274,5 @@ class RunOptions:
         for policy in policies:
             policy.make(models)
         if models is not None and models.cache is not None:
-            models.cache.count()  # a file that cannot be used is told before anything is played
+            models.cache.count()  # raises before the first game if the file cannot be used
         return models

@@ -20,7 +20,7 @@ from evaluation.report.tables import red_team_table
 
 @dataclass(frozen=True)
 class AttackedGameOptions(GameOptions):
-    """As for other games, but how many the budget says."""
+    """As `GameOptions`; by default the budget sets the number of games."""
 
     games: Annotated[
         Optional[int],  # noqa: UP045 (typer reads it)
@@ -30,24 +30,27 @@ class AttackedGameOptions(GameOptions):
 
 @with_options
 def red_team(
-    policy: Annotated[str, typer.Argument(help="What is attacked: a policy for all seats, or a profile.")],
+    policy: Annotated[str, typer.Argument(help="The policy or profile to attack.")],
     play: AttackedGameOptions,
     run: RunOptions,
     tables: TableOptions,
     budget: Annotated[
-        str, typer.Option(metavar="|".join(BUDGETS), help="Games of each attack, and how many coalitions.")
+        str,
+        typer.Option(metavar="|".join(BUDGETS), help="Size of the search: games per attack, and number of coalitions."),
     ] = "usual",
     trained: Annotated[
         Optional[list[str]],  # noqa: UP045 (typer reads it)
-        typer.Option(help="Another attacker, such as rl:runs/best-response/checkpoint; may be given several times."),
+        typer.Option(
+            help="An additional attacker, such as rl:runs/best-response/checkpoint; may be given several times."
+        ),
     ] = None,
     witness: Annotated[
         Optional[Path],  # noqa: UP045 (typer reads it)
-        typer.Option(help="A file: save a typical game of the best attack there, for `welfare_env.Game.load`."),
+        typer.Option(help="Save a typical game of the best attack to this file (for `welfare_env.Game.load`)."),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """The strongest of many attacks on a policy: by one power, by several, and by pacts."""
+    """Try many attacks on a policy, by single powers, coalitions and pacts, and report the strongest."""
     with errors_told():
         setting, profile = play.setting(), read_profile(policy)
         tables.check()

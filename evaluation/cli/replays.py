@@ -1,4 +1,4 @@
-"""The command ``replay``: a game as a page to look at."""
+"""The command ``replay``: a game as an HTML page."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from welfare_env import Game
 
 
 def replay(
-    game: Annotated[str, typer.Argument(help="A saved game (a file), or the key of a stored one as `games` lists it.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="The page.")] = Path("game.html"),
+    game: Annotated[str, typer.Argument(help="A saved game (a file), or the key of a stored game (see `games`).")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The HTML file.")] = Path("game.html"),
     store: Kept = DEFAULT_PATH,
     map_file: Annotated[
         Optional[Path],  # noqa: UP045 (typer reads it)
-        typer.Option("--map", help="The map, where the game was played on a .map file.", show_default="the game's"),
+        typer.Option("--map", help="The .map file, if the game was played on one.", show_default="the game's"),
     ] = None,
 ) -> None:
-    """Write a game as one HTML page: map, orders, messages, promises, charts. Any browser opens it from the disk."""
+    """Write a game as one HTML file for any browser: map, orders, messages, promises and charts."""
     with errors_told():
         (record,) = saved_games([game], store).values()
         write_replay(record, out, None if map_file is None else str(map_file))

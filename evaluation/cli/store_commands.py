@@ -17,16 +17,16 @@ from evaluation.play.stored_games import SHOWN_KEY, open_store, whole_keys
 app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    help="Copy games from one store to another, to hand them to somebody who goes on from them; repair a store.",
+    help="Copy games between stores, or repair a store.",
 )
 
 
 @app.command("export")
 def export(
-    file: Annotated[Path, typer.Argument(help="A new file, or a store that the games are added to.")],
+    file: Annotated[Path, typer.Argument(help="A new file, or an existing store to add the games to.")],
     keys: Annotated[
         Optional[list[str]],  # noqa: UP045 (typer reads it)
-        typer.Argument(help="Keys, or the beginnings of keys, of games.", show_default="all games"),
+        typer.Argument(help="Keys of games, or beginnings of keys.", show_default="all games"),
     ] = None,
     store: Kept = DEFAULT_PATH,
     as_json: Json = False,
@@ -40,11 +40,11 @@ def export(
 
 @app.command("merge")
 def merge(
-    file: Annotated[Path, typer.Argument(help="A store: somebody else's, or one that `store export` wrote.")],
+    file: Annotated[Path, typer.Argument(help="A store, such as one written by `store export`.")],
     store: Store = DEFAULT_PATH,
     as_json: Json = False,
 ) -> None:
-    """Copy the games of a file to the store; what is there stays as it is, and damaged games are left out."""
+    """Copy the games of a file to the store. Existing games are kept, damaged ones skipped."""
     with errors_told():
         with GameStore(store) as kept:
             copied = kept.merge(file)
@@ -53,7 +53,7 @@ def merge(
 
 @app.command("repair")
 def repair(store: Kept = DEFAULT_PATH, as_json: Json = False) -> None:
-    """Look at every game, and move damaged ones to the table `damaged` of the same file; they are played again."""
+    """Check every game, and move damaged ones to the table `damaged` of the same file; they will be played again."""
     with errors_told():
         with open_store(store) as kept:
             damaged, sound = kept.repair(), kept.count()
@@ -66,14 +66,14 @@ def repair(store: Kept = DEFAULT_PATH, as_json: Json = False) -> None:
 
 
 def _tell(copied: Copied, target: Path, as_json: bool) -> None:
-    """What has become of the games; damaged ones make the command fail."""
+    """Print what was copied; fail if games were damaged."""
     if as_json:
         print_json(asdict(copied))
     else:
-        print(f"{target}: games added: {len(copied.added)}, there already: {len(copied.present)}")
+        print(f"{target}: games added: {len(copied.added)}, already there: {len(copied.present)}")
     for key in copied.differing:
-        print(f"another record of {key[:SHOWN_KEY]} was there already, and is kept", file=sys.stderr)
+        print(f"the store has a different record of {key[:SHOWN_KEY]}; it is kept", file=sys.stderr)
     for error in copied.damaged.values():
-        print(f"left out: {error}", file=sys.stderr)
+        print(f"skipped: {error}", file=sys.stderr)
     if copied.damaged:
         raise typer.Exit(1)

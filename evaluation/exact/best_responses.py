@@ -1,13 +1,12 @@
-"""The exact value of a best response: the most welfare points that one power can get against players that never change.
+"""Exact best responses: the most welfare points that one power can get against fixed stateless policies.
 
 >>> from evaluation.exact import best_response
 >>> result = best_response("clique:3", "prosocial", "PLAYERA", years=3)
 >>> result.value, result.profile_value
 (8, 6)
 
-The others play deterministic policies whose orders follow from the present position alone. The game is then a puzzle
-for one player, solved by depth-first search with a table of the positions that were solved before; docs/exact.md has
-the method and the values that it has found.
+The others play deterministic policies whose orders depend on the current position only. This makes the game a
+single-player problem, solved by depth-first search with a transposition table; see docs/exact.md.
 """
 
 from __future__ import annotations
@@ -37,20 +36,20 @@ Profile = str | Mapping[str, str | Policy]
 Line = tuple[tuple[str, tuple[str, ...]], ...]  # phase, orders
 
 MOST_YEARS = 100
-PROBES = 8  # games of random play that the policies are watched in
+PROBES = 8  # games of random play in which the policies are checked
 SEEDS = (0, 1)
 
 
 @dataclass(frozen=True)
 class BestResponse:
-    """What the best response to a profile gets, and how.
+    """The best response to a profile: its value and a line of play.
 
     Attributes:
-        map_name, rules, power: what was played, and who deviates.
-        value: the most points that the power can get in the whole game.
-        profile_value: what it gets when it plays its own part of the profile; None if the profile has no part for it.
-        orders: one best line of play: short phase name -> the power's orders, for every phase of the game.
-        states: how many different positions were solved.
+        map_name, rules, power: what was played, and the power that deviates.
+        value: the maximum of the power's points in the whole game.
+        profile_value: its points with its own policy of the profile; None if the profile has none for it.
+        orders: an optimal line of play: (short phase name, the power's orders) for every phase of the game.
+        states: number of different positions solved.
     """
 
     map_name: str
@@ -63,7 +62,7 @@ class BestResponse:
 
     @property
     def gain(self) -> int | None:
-        """Points by which the best response beats the profile; None if that has no part for the power."""
+        """`value` minus `profile_value`; None if the profile has no policy for the power."""
         return None if self.profile_value is None else self.value - self.profile_value
 
 
@@ -72,24 +71,23 @@ def best_response(
 ) -> BestResponse:
     """The exact value of the best response of one power to a fixed profile, and a line of play that attains it.
 
-    Every other policy must answer the same position with the same orders, whatever happened before and whatever the
-    seed; it may read all that a view tells of the position but the points. Policies that read points, history or
-    observation arrays are refused, and so are those whose answers are seen to differ: in the search, where every
-    question is put twice, with another seed and the units listed in another sequence; in some games of random play;
-    and in a game of the line found. Memory or chance that shows in none of these is not seen, and makes the value one
-    of another game.
+    Every other policy must answer the same position with the same orders, independent of history and seed; it may read
+    everything in a view except points and history. Policies that read points, history or observation arrays are
+    refused, and so are those whose answers differ: in the search, where every position is asked twice, with another
+    seed and another order of the units; in some games of random play; and in a game of the line found. Memory or
+    randomness that shows in none of these is not detected, and makes the value wrong.
 
     Args:
         map_name: a board on which no army can be convoyed, such as "clique:4".
-        profile: the spec that everybody plays, a profile such as "2*dove + 1*hold" (dealt in the board's sequence), or
-            power -> spec or policy, for all but `power` at least.
-        power: who deviates.
-        years: of the game; those of `rules` by default.
+        profile: one spec for all powers, a profile such as "2*dove + 1*hold" (in the board's order), or power -> spec
+            or policy, for all powers except possibly `power`.
+        power: the power that deviates.
+        years: length of the game; by default that of `rules`.
         rules: welfare, without press, transfers, `retreat_welfare` and `build_and_disband`; by default ten years.
 
     Raises:
-        UnknownMapError, UnknownPowerError, UnknownAgentError, ProfileError, RulesError: as their names say.
-        EvaluationError: rules or a board that this cannot be computed for, or a policy that is refused.
+        UnknownMapError, UnknownPowerError, UnknownAgentError, ProfileError, RulesError: invalid input of this kind.
+        EvaluationError: rules or a board without exact values, or a policy that is refused.
     """
     board = board_of(map_name)
     _check_power(board, power)
@@ -122,7 +120,7 @@ def check_land(board: Board) -> None:
 
 
 def _checked_rules(rules: Rules | None, years: int | None) -> Rules:
-    """The rules to play by.
+    """Check the rules.
 
     Raises:
         RulesError, EvaluationError: as `best_response` says.
@@ -172,7 +170,7 @@ def policies_of(board: Board, profile: Profile, deviators: tuple[str, ...]) -> d
 
 
 class _PositionView(View):
-    """A view that tells the position and nothing else."""
+    """A view of the position only, without points and history."""
 
     @property
     def welfare(self) -> NoReturn:
@@ -188,7 +186,7 @@ class _PositionView(View):
 
 
 class _NoObservation:
-    """Stands where the observation arrays would be."""
+    """Replaces the observation arrays; refuses policies that read it."""
 
     def __init__(self, power: str) -> None:
         self.power = power
@@ -213,7 +211,7 @@ class PolicyAnswers:
         self.engine = make_engine("fast", board, rules)
 
     def given(self, position: Position) -> Given:
-        """What every power that can order anything orders: power -> slot -> order number.
+        """The orders of all powers that have something to order: power -> slot -> order number.
 
         Raises:
             EvaluationError: a policy is refused.
@@ -231,7 +229,7 @@ class PolicyAnswers:
         return found
 
     def check_same(self, power: str, first: list[int], second: list[int], where: str) -> None:
-        """That two answers are the same orders, in whatever sequence.
+        """Check that two answers are the same orders, in any order.
 
         Raises:
             EvaluationError: they are not.
@@ -242,7 +240,7 @@ class PolicyAnswers:
             _refuse(power, f"{where}, it orders {told[0]} and {told[1]}")
 
     def _orders(self, power: str, position: Position, seed: int) -> list[int]:
-        """The policy's answer to a position, as if the game began there."""
+        """The policy's answer to a position, after a reset."""
         policy = self.policies[power]
         policy.reset(power, seed)
         view = _PositionView(position, power)
@@ -271,14 +269,14 @@ class PolicyAnswers:
         return slotted
 
     def _slot(self, position: Position, power: int, order: int, before: list[int]) -> int | None:
-        """The slot of the power's legal orders that has this one, if it may be given after those before."""
+        """The slot in which this order is legal for the power, given the orders before it."""
         if position.state.phase_type == ADJUSTMENTS and order not in position.winter_orders(power, before):
             return None
         return next((slot for slot in position.slots(power) if order in position.slot_orders(slot)), None)
 
 
 def _units_reversed(state: State) -> State:
-    """The same position with every power's units listed the other way round."""
+    """The same position with every power's units in reverse order."""
     units = state.units[::-1]
     return state.replaced(units=units[np.argsort(units[:, 0], kind="stable")])
 
@@ -287,7 +285,7 @@ def _units_reversed(state: State) -> State:
 
 
 class _LinePolicy:
-    """Gives the orders of a line of play, phase by phase."""
+    """Plays the orders of a given line."""
 
     def __init__(self, line: Line) -> None:
         self._orders = dict(line)
@@ -310,7 +308,7 @@ def play_game(answers: PolicyAnswers, deviators: Mapping[str, Policy], seed: int
     """A game of the real policies, and some others in the deviators' seats. Returns everybody's points.
 
     Raises:
-        EvaluationError: another power's orders are not those that it gave when it was asked about the position alone.
+        EvaluationError: a policy's orders differ from its answer to the position alone.
     """
     env = welfare_env.parallel_env(answers.board.name, answers.rules)
     observations, infos = env.reset(seed=seed)

@@ -1,6 +1,6 @@
-"""A game in which one power decides and all others do what the position says: solved from its opening to its end.
+"""Exact planning for one power, when the orders of all others are a function of the position.
 
-What `evaluation.exact` is built on; that checks the input and the policies.
+Used by `evaluation.exact.best_responses`, which checks the input and the policies.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Answers = Callable[[Position], Given]
 
 
 class Stepper:
-    """Plays one phase of one position with many sets of orders."""
+    """Adjudicates one phase of one position for many sets of orders."""
 
     def __init__(self, board: Board, rules: Rules) -> None:
         self._numbers, self._masks = tables_of(board).numbers, tables_of(board).masks
@@ -56,16 +56,16 @@ class Stepper:
         Args:
             row: int32 [state size], a position that is not over.
             orders: int32 [n, k], in every row an order for each slot, or NO_ORDER.
-            slots, powers: int32 [k], what the columns order, and whose it is.
+            slots, powers: int32 [k], slot and power of each column.
 
         Returns:
-            int32 [n, state size], the next positions in canonical form, all alike where the game is over; and
+            int32 [n, state size], the next positions in canonical form, identical if the game is over; and
             int32 [n, powers], the points gained.
         """
         count, width = orders.shape
         rows = np.repeat(row[None], count, axis=0)
         gains = np.zeros((count, self._powers), np.int32)
-        over = np.zeros((count + 1, len(row)), np.int32)  # its last row takes the place of a game that has ended
+        over = np.zeros((count + 1, len(row)), np.int32)  # the last row stands for games that are over
         over[count, DONE] = 1
         flat = orders.ravel()
         kernels.step_games(
@@ -92,7 +92,7 @@ class Stepper:
         return rows, gains
 
     def make_canonical(self, rows: np.ndarray) -> None:
-        """Bring positions that differ in nothing that matters to the same form, in place: int32 [n, state size].
+        """Bring equivalent positions to the same canonical form, in place: int32 [n, state size].
 
         Points and influence are 0, the units of a power follow the sequence of the board's pieces, and what lies behind
         the last unit is 0. Dislodged units follow the sequence of the units before, so they need no sorting.
@@ -107,7 +107,7 @@ class Stepper:
 
 
 class Bounds:
-    """How many points a power can get at most from a position to the end, whatever anybody orders.
+    """Upper bounds on the points that a power can still get from a position, whatever the orders.
 
     A unit takes at most one centre a year, and this year only one to which it can still walk; in Winter a power may
     disband any units, or build in its homes while it owns more centres than units; it is paid for centres less units.
@@ -150,7 +150,7 @@ class Bounds:
 
 
 def _reach(board: Board) -> np.ndarray:
-    """Which centres a unit can be on after so many steps: bool [TURNS + 1, provinces, centres]."""
+    """Which centres a unit can reach within a number of steps: bool [TURNS + 1, provinces, centres]."""
     provinces = len(board.provinces)
     step = np.eye(provinces, dtype=bool)
     for piece, places in board.moves.items():
@@ -182,7 +182,7 @@ class Planner:
 
     @property
     def states(self) -> int:
-        """How many positions have been solved."""
+        """Number of positions solved so far."""
         return len(self._solved)
 
     def value(self, state: State) -> int:
@@ -296,7 +296,7 @@ def _beside(left: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 
 def _first_of_each(rows: np.ndarray) -> np.ndarray:
-    """Where each different row stands for the first time, in this sequence: int64 [m]."""
+    """The index of the first occurrence of each distinct row, in order: int64 [m]."""
     found: dict[bytes, int] = {}
     for number, row in enumerate(rows.view(f"V{rows.dtype.itemsize * rows.shape[1]}")[:, 0].tolist()):
         found.setdefault(row, number)
@@ -304,7 +304,7 @@ def _first_of_each(rows: np.ndarray) -> np.ndarray:
 
 
 def _combinations(lists: list[np.ndarray]) -> np.ndarray:
-    """All ways of taking one of each: int32 [n, lists]."""
+    """The Cartesian product of the lists: int32 [n, lists]."""
     grids = np.meshgrid(*lists, indexing="ij") if lists else []
     return np.stack([grid.ravel() for grid in grids], axis=1).astype(np.int32) if grids else np.zeros((1, 0), np.int32)
 
@@ -319,15 +319,15 @@ def winter_plans(disbands: list[np.ndarray], builds: list[np.ndarray], most: int
 
 
 def movement_plans(board: Board, lists: list[np.ndarray], others: np.ndarray, alone: bool) -> np.ndarray:
-    """Orders of a power's units in a movement phase, without those that change nothing: int32 [n, units].
+    """Orders of a power's units in a movement phase, without redundant ones: int32 [n, units].
 
-    A support of something that its unit does not do is a hold, so it is left out. A power that is alone on the board
+    A support that does not match the supported unit's order is a hold, so it is left out. A power alone on the board
     needs no supports at all: whatever units arrive with their help would arrive as well if all that do not arrive held.
 
     Args:
         lists: the legal orders of each unit.
-        others: the orders of the others' units; one without an order holds.
-        alone: whether there are no units of others.
+        others: the orders of the other powers' units; units without an order hold.
+        alone: whether no other power has units.
     """
     kind = board.orders.kind
     plans = _combinations([orders[(kind[orders] == HOLD) | (kind[orders] == MOVE)] for orders in lists])
@@ -344,7 +344,7 @@ def movement_plans(board: Board, lists: list[np.ndarray], others: np.ndarray, al
 
 
 def _is_matched(board: Board, support: int, plans: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """In which plans the supported unit does what is supported: bool [n]."""
+    """Plans in which the supported unit's order matches the support: bool [n]."""
     table, everybody = board.orders, np.concatenate([plans, np.broadcast_to(others, (len(plans), len(others)))], axis=1)
     supported = (table.piece[everybody] == table.other[support]) & (table.kind[everybody] == MOVE)
     if table.kind[support] == SUPPORT_HOLD:

@@ -1,1 +1,1 @@
-"""What is measured: self-play, and what coalitions gain by leaving a profile."""
+"""Experiments: self-play, exploitability, cross-play, red team, and experiments from files."""

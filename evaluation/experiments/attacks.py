@@ -1,4 +1,4 @@
-"""The games of an exploitability: a profile by itself, and each way to leave it, with the same seeds."""
+"""The games behind an exploitability: self-play of a profile and every attack on it, with the same seeds."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from evaluation.play.games import GameSpec, Record
 from evaluation.play.setting import Setting
 
 PROFILE = "profile"
-"""Who keeps to the profile, where language models are told apart by what they play for."""
+"""Name of the part that keeps to the profile, in the usage of language models by part."""
 
-ITSELF: Attack = ("", ())  # nobody leaves the profile
+ITSELF: Attack = ("", ())  # self-play: nobody deviates
 
 
 @dataclass
 class AttackGames:
-    """Games of one attack, or of the profile by itself.
+    """Games of one attack, or of self-play.
 
-    Records are kept packed, a tenth of their size: a red team plays tens of thousands of games.
+    Records are kept compressed to a tenth of their size: a red team plays tens of thousands of games.
     """
 
     deviator: Deviator | None = None
@@ -38,11 +38,11 @@ class AttackGames:
 
     @property
     def attack(self) -> Attack:
-        """Its deviator's name, and its coalition."""
+        """The name of the deviator, and the coalition."""
         return (self.deviator.name if self.deviator else "", self.coalition)
 
     def of(self, game: GameSpec) -> GameSpec:
-        """A game of the profile, as the coalition plays it."""
+        """The same game with the coalition's seats played by the deviator."""
         if self.deviator is None:
             return game
         attackers = self.deviator.attackers
@@ -58,7 +58,7 @@ class AttackGames:
         }
 
     def add(self, spec: GameSpec, record: Record, published: bool) -> None:
-        """Take a game that has been played."""
+        """Measure and keep a game."""
         self.specs.append(spec)
         self.measured.append(measure(record, self.coalition, published=published))
         self.packed.append(zlib.compress(json.dumps(record).encode(), 1))
@@ -75,10 +75,10 @@ class AttackGames:
 
 
 class Attacks:
-    """Conditions that grow together, game by game.
+    """Self-play and all attacks, with the same number of games each.
 
     Args:
-        tried: the attacks, beside the profile by itself.
+        tried: the attacks; self-play is added.
     """
 
     def __init__(self, setting: Setting, tried: Iterable[AttackGames]) -> None:
@@ -86,16 +86,16 @@ class Attacks:
         self.conditions = [AttackGames(), *tried]
 
     def add(self, games: list[GameSpec]) -> None:
-        """Play games of the profile, and each of them in all other conditions."""
-        asked = [condition.of(game) for condition in self.conditions for game in games]
-        coming = iter(self.setting.play(asked))
-        specs = iter(asked)
+        """Play these self-play games, and each of them under every attack."""
+        wanted = [condition.of(game) for condition in self.conditions for game in games]
+        records = iter(self.setting.play(wanted))
+        specs = iter(wanted)
         for condition in self.conditions:
             for _ in games:
-                condition.add(next(specs), next(coming), self.setting.published)
+                condition.add(next(specs), next(records), self.setting.published)
 
     def result(self, profile: str) -> ExploitabilityResult:
-        """All games so far."""
+        """The result of all games so far."""
         measured = {condition.attack: tuple(condition.measured) for condition in self.conditions}
         baseline = measured.pop(ITSELF)
         attacks: dict[str, dict[Coalition, Games]] = {}
@@ -103,7 +103,7 @@ class Attacks:
             attacks.setdefault(deviator, {})[who] = games
         unique: dict[GameSpec, tuple[Record, dict[str, str]]] = {}
         for game, played in self._played():
-            unique.setdefault(game, played)  # equal games are one, of the first condition
+            unique.setdefault(game, played)  # equal games count once, for the first condition
         return ExploitabilityResult(
             profile,
             self.setting.seed,
@@ -111,7 +111,7 @@ class Attacks:
             self.setting.map_name,
             baseline,
             attacks,
-            {each.attack: _witness(each, baseline, measured[each.attack]) for each in self.conditions[1:]},
+            {tried.attack: _witness(tried, baseline, measured[tried.attack]) for tried in self.conditions[1:]},
             usage_of([record for record, _ in unique.values()]),
             usage_by_part(unique.values()),
         )

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MOST_TYPES = 4
-"""Policies in one mix at most, by default."""
+"""Default maximum of policies in one mix."""
 
 
 @dataclass(frozen=True)
@@ -37,10 +37,10 @@ class MixedGames:
     """Games of one mix.
 
     Attributes:
-        counts: policy -> its seats, of those that have any.
-        seats: of each game: power -> policy.
+        counts: policy -> number of its seats, for the policies that have any.
+        seats: for each game, power -> policy.
         measures: of each game.
-        paid: of each game: power -> its points a year, in the standard variant its score.
+        paid: for each game, power -> its points a year; in the standard variant its score.
         seed: of the evaluation.
     """
 
@@ -52,12 +52,12 @@ class MixedGames:
 
     @cached_property
     def payoffs(self) -> dict[str, Estimate]:
-        """Policy -> mean points of its seats (per capita)."""
+        """Policy -> mean points of its seats (per-capita return)."""
         return mean_estimates({policy: self._mean_of(policy) for policy in self.counts}, self.seed)
 
     @cached_property
     def root_nash_welfare(self) -> Estimate:
-        """Of all seats (nan in the standard variant)."""
+        """Root Nash welfare of all seats (nan in the standard variant)."""
         return mean_estimate([game.root_nash_welfare for game in self.measures], self.seed)
 
     @property
@@ -87,8 +87,8 @@ class Scenario:
     """A policy in some seats among held-out background players (as in Melting Pot: Leibo et al., ICML 2021).
 
     Attributes:
-        focal: the policy under test. background: who has the other seats.
-        games: of this mix.
+        focal: the policy under test. background: the policy in the other seats.
+        games: the games of this mix.
     """
 
     focal: str
@@ -97,7 +97,7 @@ class Scenario:
 
     @property
     def focal_return(self) -> Estimate:
-        """Mean points of the focal seats: the focal per-capita return."""
+        """Mean points of the focal seats (focal per-capita return)."""
         return self.games.payoffs[self.focal]
 
     @property
@@ -122,13 +122,13 @@ class CrossPlayResult:
     """Games of mixes of policies.
 
     Attributes:
-        policies: as they were given.
+        policies: as given.
         seed, rules, map_name: as in self-play.
-        games: of each mix. Game i has the same seed in all of them.
-        mixes: seats per policy, in the sequence of `policies` -> the games of this mix.
-        mixes_in_all: how many there are without a share; fewer were played where one was drawn.
-        scenarios: with background players.
-        usage: what language models have used; None if none played.
+        games: number of games of each mix. Game i has the same seed in every mix.
+        mixes: seats per policy, in the order of `policies` -> the games of this mix.
+        mixes_in_all: number of possible mixes; fewer were played if `share` was below 1.
+        scenarios: the games with background players.
+        usage: calls, tokens and cost of language models; None if none played.
     """
 
     policies: tuple[str, ...]
@@ -142,16 +142,16 @@ class CrossPlayResult:
     usage: LMUsage | None = None
 
     def rows(self, by_year: bool = False) -> list[Row]:
-        """A row a game and power, or a game, power and year: of every mix, then of every scenario.
+        """One row per game and power, or per game, power and year: first the mixes, then the scenarios.
 
         See `evaluation.measures.rows` for the columns; the profile is the mix, "4*dove + 3*hold".
         """
         rows = year_rows if by_year else game_rows
-        found = [row for mix in self._played for row in rows(mix.measures, mix.profile)]
-        return found if by_year else same_columns(found)
+        rows_of_all = [row for mix in self._played for row in rows(mix.measures, mix.profile)]
+        return rows_of_all if by_year else same_columns(rows_of_all)
 
     def to_frame(self, by_year: bool = False) -> pd.DataFrame:
-        """The rows as a table of pandas.
+        """The rows as a pandas DataFrame.
 
         Raises:
             TableError: pandas is not installed.
@@ -164,12 +164,12 @@ class CrossPlayResult:
 
     @property
     def older_games(self) -> int:
-        """How many of the games were found in the store, played by code that has changed since."""
+        """How many games came from the store and were played by an older version of the code."""
         return sum(game.facts.is_older for mix in self._played for game in mix.measures)
 
     @cached_property
     def empirical_game(self) -> SymmetricGame:
-        """The symmetric game of choosing a policy, in which a seat's payoff is the mean that was measured.
+        """The symmetric game of choosing a policy; payoffs are the measured means.
 
         Payoffs of mixes that were not played are fitted (`SymmetricGame.of`).
         """
@@ -177,7 +177,7 @@ class CrossPlayResult:
 
     @cached_property
     def is_fitted(self) -> bool:
-        """Whether some payoffs of the empirical game were not played, but fitted."""
+        """Whether some payoffs of the empirical game were fitted, not measured."""
         seats = len(self.mixes[next(iter(self.mixes))].seats[0])
         return len(self.mixes) < len(all_mixes(len(self.policies), seats, seats))
 
@@ -188,31 +188,31 @@ class CrossPlayResult:
 
     @cached_property
     def gains(self) -> tuple[dict[str, Estimate], ...]:
-        """Of each equilibrium: policy -> what one player gains by playing it alone, with its interval over games."""
+        """For each equilibrium: policy -> gain of one player who deviates to it, with its interval over games."""
         games = [
             self._game_of({counts: self._row(mix, game) for counts, mix in self.mixes.items()})
             for game in range(self.games)
         ]
-        told = []
+        gains = []
         for equilibrium in self.equilibria:
             mix = np.array(list(equilibrium.mix.values()))
             by_game = np.array([game.gains(mix) for game in games])
-            told.append(mean_estimates(dict(zip(self.policies, by_game.T, strict=True)), self.seed))
-        return tuple(told)
+            gains.append(mean_estimates(dict(zip(self.policies, by_game.T, strict=True)), self.seed))
+        return tuple(gains)
 
     @cached_property
     def rest_points(self) -> tuple[RestPoint, ...]:
-        """Where the replicator dynamics of the empirical game come to."""
+        """Rest points of the replicator dynamics of the empirical game."""
         return rest_points(self.empirical_game)
 
     @cached_property
     def alpha_rank(self) -> dict[str, float]:
-        """Policy -> its share by alpha-rank."""
+        """Policy -> its share in the stationary distribution of alpha-rank."""
         return alpha_rank(self.empirical_game)
 
     @cached_property
     def ratings(self) -> dict[str, Estimate]:
-        """Policy -> its rating by who has more points than whom at one table: a side figure."""
+        """Policy -> its Elo-like rating from pairwise comparisons of points within a game: a side figure."""
         wins = [
             sum(won(mix.paid[game], mix.seats[game], self.policies) for mix in self.mixes.values())
             for game in range(self.games)
@@ -221,26 +221,26 @@ class CrossPlayResult:
 
     @cached_property
     def self_play_welfare(self) -> dict[str, Estimate]:
-        """Policy -> root Nash welfare when all seats play it."""
+        """Policy -> root Nash welfare of its self-play."""
         pure = {next(iter(mix.counts)): mix for mix in self.mixes.values() if len(mix.counts) == 1}
         return {policy: pure[policy].root_nash_welfare for policy in self.policies}
 
     @cached_property
     def mixed_payoffs(self) -> dict[str, Estimate]:
-        """Policy -> mean points of its seats over the mixes with others that were played, each mix counted once."""
-        told = {}
+        """Policy -> mean points of its seats over the played mixes with other policies; every mix has equal weight."""
+        estimates = {}
         for policy in self.policies:
             mine = [mix.payoffs[policy].per_game for mix in self.mixes.values() if {policy} < mix.counts.keys()]
-            told[policy] = mean_estimate(np.mean(mine, axis=0) if mine else [np.nan], self.seed)
-        return told
+            estimates[policy] = mean_estimate(np.mean(mine, axis=0) if mine else [np.nan], self.seed)
+        return estimates
 
     def _row(self, mix: MixedGames, game: int | None) -> list[float]:
-        """Payoff of each policy in a mix, in one game or on average; nan for those without a seat."""
-        found = {
+        """Payoff of each policy in a mix, in one game or on average; nan for policies without a seat."""
+        payoffs = {
             policy: estimate.value if game is None else estimate.per_game[game]
             for policy, estimate in mix.payoffs.items()
         }
-        return [found.get(policy, np.nan) for policy in self.policies]
+        return [payoffs.get(policy, np.nan) for policy in self.policies]
 
     def _game_of(self, payoffs: Mapping[Counts, Sequence[float]]) -> SymmetricGame:
         return SymmetricGame.of(self.policies, payoffs)
@@ -263,13 +263,13 @@ class CrossPlayResult:
             ],
             "rest_points": [point.to_dict() for point in self.rest_points],
             "alpha_rank": self.alpha_rank,
-            **{name: _told(getattr(self, name)) for name in ("self_play_welfare", "mixed_payoffs", "ratings")},
+            **{name: _as_json(getattr(self, name)) for name in ("self_play_welfare", "mixed_payoffs", "ratings")},
             "scenarios": [scenario.to_dict() for scenario in self.scenarios],
             **({} if self.usage is None else {"language_models": asdict(self.usage)}),
         }
 
 
-def _told(estimates: Mapping[str, Estimate]) -> dict[str, Any]:
+def _as_json(estimates: Mapping[str, Estimate]) -> dict[str, Any]:
     return {policy: estimate.to_dict() for policy, estimate in estimates.items()}
 
 
@@ -284,24 +284,24 @@ def cross_play(
     focal_seats: Sequence[int] = (1,),
     **options: Unpack[Options],
 ) -> CrossPlayResult:
-    """Play mixes of policies (so many seats of one, so many of another), and measure what each is paid in each mix.
+    """Play mixes of policies (4 seats of one and 3 of another, ...) and measure the payoff of each policy in each mix.
 
     Args:
         policies: two to ten, each as for `agents.make`.
-        games: of each mix. With seats that go round a multiple of the number of powers, so that every policy sits in
-            every seat equally often.
-        share: of the mixes of several policies, drawn at random. Those of one policy are always played.
-        types: how many policies a mix has at most.
-        background: held-out players: every policy is also played in `focal_seats` seats with the others played by each
-            of these.
-        focal_seats: how many seats the policies have among background players; each number is one scenario.
-        options: what is played and with what: the fields of `evaluation.Setting`.
+        games: per mix. With rotated seats, give a multiple of the number of powers, so that every policy plays every
+            seat equally often.
+        share: fraction of the mixes of several policies to play, drawn at random. Mixes of one policy are always
+            played.
+        types: maximum number of policies in a mix.
+        background: held-out players: every policy also plays in `focal_seats` seats, with each of these in the others.
+        focal_seats: numbers of seats that a policy has among background players; each number is one scenario.
+        options: the fields of `evaluation.Setting`.
 
     Raises:
-        UnknownAgentError, UnknownMapError, RulesError: as their names say.
-        EvaluationError: a number out of range, a policy twice, a background player that is one of the policies, or
-            games in which seats are not balanced.
-        LMError: a budget is used up, a model cannot be asked, or a prompt does not fit the game.
+        UnknownAgentError, UnknownMapError, RulesError: an unknown policy or map, or invalid rules.
+        EvaluationError: a number out of range, a policy listed twice, a background player that is one of the policies,
+            or a number of games that does not balance the seats.
+        LMError: a budget is used up, a model cannot be called, or a prompt does not fit the game.
     """
     setting = Setting(**options)
     check_balanced(setting, games)
@@ -315,7 +315,7 @@ def cross_play(
     wished = [list(zip(mix, specs, strict=True)) for mix in mixes]
     wished += [[(count, known[focal]), (seats - count, others[other])] for focal, other, count in scenarios]
     played, records = _played(setting, wished, games, {spec: name for name, spec in (known | others).items()})
-    told = tuple(
+    scenario_results = tuple(
         Scenario(focal, other, mix) for (focal, other, _), mix in zip(scenarios, played[len(mixes) :], strict=True)
     )
     return CrossPlayResult(
@@ -326,13 +326,13 @@ def cross_play(
         games,
         dict(zip(mixes, played[: len(mixes)], strict=True)),
         len(all_mixes(len(known), seats, types)),
-        told,
+        scenario_results,
         usage_of(records),
     )
 
 
 def planned_mixes(policies: int, seats: int, share: float, types: int, seed: int) -> list[Counts]:
-    """Seats per policy of the mixes that `cross_play` plays.
+    """The mixes that `cross_play` plays, each as the number of seats per policy.
 
     Raises:
         EvaluationError: a number out of range.
@@ -342,32 +342,32 @@ def planned_mixes(policies: int, seats: int, share: float, types: int, seed: int
 
 
 def _named(policies: Sequence[PolicyLike], what: str, least: int, taken: Mapping[str, Spec]) -> dict[str, Spec]:
-    """Name -> spec. Objects without a name that look alike are numbered.
+    """Name -> spec. Unnamed objects with the same description are numbered.
 
     Args:
-        taken: those that are there already.
+        taken: names and specs that are in use already.
 
     Raises:
-        EvaluationError: no list, too few or too many, or one of them twice.
+        EvaluationError: not a list, too few or too many policies, or one listed twice.
     """
     if not isinstance(policies, list | tuple) or not least <= len(policies) <= MOST_POLICIES:
         raise EvaluationError(f"{what}={policies!r:.80}: give a list of {least} to {MOST_POLICIES} policies")
-    found: dict[str, Spec] = {}
+    named: dict[str, Spec] = {}
     for policy in policies:
         spec = read(policy)
         if spec in taken.values():
-            raise EvaluationError(f"{what}: {spec.text} is one of the policies: a background player is held out")
-        if spec in found.values():
-            raise EvaluationError(f"{what}: {spec.text} is there twice")
+            raise EvaluationError(f"{what}: {spec.text} is one of the policies: give background players that are not")
+        if spec in named.values():
+            raise EvaluationError(f"{what}: {spec.text} is listed twice")
         name = as_given(policy, spec)
-        is_new = name not in found and name not in taken
-        found[name if is_new else f"{name} ({len(found) + len(taken) + 1})"] = spec
-    return found
+        is_new = name not in named and name not in taken
+        named[name if is_new else f"{name} ({len(named) + len(taken) + 1})"] = spec
+    return named
 
 
 def _focal(focal_seats: Sequence[int], seats: int) -> list[int]:
     if not isinstance(focal_seats, list | tuple) or not focal_seats:
-        raise EvaluationError(f"focal_seats={focal_seats!r:.80}: give a list of numbers of seats")
+        raise EvaluationError(f"focal_seats={focal_seats!r:.80}: give a list of numbers of seats, such as [1, 3]")
     for count in focal_seats:
         check_whole("focal_seats", count, 1, seats - 1)
     return list(dict.fromkeys(focal_seats))
@@ -376,7 +376,7 @@ def _focal(focal_seats: Sequence[int], seats: int) -> list[int]:
 def _played(
     setting: Setting, mixes: Sequence[Sequence[tuple[int, Spec]]], games: int, names: Mapping[Spec, str]
 ) -> tuple[list[MixedGames], list[Record]]:
-    """The games of each mix, and the records of all, each once."""
+    """The games of each mix, and all records without repetition."""
     specs = [game for mix in mixes for game in mixed_games(setting, mix, games)]
     records = setting.play(specs)
     played = []
@@ -394,9 +394,9 @@ def _measured(
     records: Sequence[Record],
     names: Mapping[Spec, str],
 ) -> MixedGames:
-    powers = setting.board.powers  # a mediator has no part in the mix
+    powers = setting.board.powers  # without the mediator
     measures = tuple(measure(record, published=setting.published) for record in records)
     seats = tuple({power: names[policy] for power, policy in spec.players if power in powers} for spec in specs)
     points = [game.welfare_per_year if setting.played.is_welfare else game.scores for game in measures]
-    paid = tuple({power: each[power] for power in powers} for each in points)
+    paid = tuple({power: paid_to[power] for power in powers} for paid_to in points)
     return MixedGames(counts, seats, measures, paid, setting.seed)

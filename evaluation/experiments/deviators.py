@@ -1,4 +1,4 @@
-"""Who deviates: one policy or several, and the portfolio that comes with the package."""
+"""Deviators: one policy or several, and the portfolio that comes with the package."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from agents.lm.models.shared_models import SharedModels
 
 PORTFOLIO = "portfolio"
-"""What stands for all deviators that come with the package."""
+"""The name for all deviators that come with the package."""
 
-LEARNED = ("rl:best-response",)  # best responses that come with the package
+LEARNED = ("rl:best-response",)  # trained best responses that come with the package
 MOST = 100
 
 Deviators = PolicyLike | Sequence[PolicyLike]
@@ -29,11 +29,11 @@ Deviators = PolicyLike | Sequence[PolicyLike]
 
 @dataclass(frozen=True)
 class Deviator:
-    """A way to leave a profile.
+    """A deviation from a profile.
 
     Attributes:
-        name: how results quote it.
-        attackers: policy of the profile -> what plays in its seat instead.
+        name: its name in results.
+        attackers: policy of the profile -> the policy that replaces it.
     """
 
     name: str
@@ -41,21 +41,21 @@ class Deviator:
 
     @property
     def policies(self) -> tuple[Spec, ...]:
-        """All that play."""
+        """All policies of the deviator, without repetition."""
         return tuple(dict.fromkeys(self.attackers.values()))
 
 
 def read_deviators(deviator: Deviators | None, profile: Profile, name: str, setting: Setting) -> tuple[Deviator, ...]:
-    """The deviators that are meant, without repetition.
+    """Parse the `deviator` argument, without repetition.
 
     Args:
-        deviator: a policy, "portfolio" for those that come with the package, or a list in which both may stand; None
-            for the paper's exploiter.
-        profile, name: what they leave, and how results quote it.
+        deviator: a policy, "portfolio" for those that come with the package, or a list of these; None for the paper's
+            exploiter.
+        profile, name: the profile they deviate from, and its name in results.
 
     Raises:
-        UnknownAgentError: a policy that does not exist.
-        EvaluationError: an empty list, or one of more than 100.
+        UnknownAgentError: an unknown policy.
+        EvaluationError: an empty list, or more than 100 deviators.
     """
     if deviator is None:
         return (_exploiter(profile, name),)
@@ -64,7 +64,7 @@ def read_deviators(deviator: Deviators | None, profile: Profile, name: str, sett
     elif 1 <= len(deviator) <= MOST:
         given = deviator
     else:
-        raise EvaluationError(f"deviator={shown(deviator)}: give one policy at least, and {MOST} at most")
+        raise EvaluationError(f"deviator={shown(deviator)}: give 1 to {MOST} policies")
     found: list[Deviator] = []
     for each in given:
         found += (
@@ -76,10 +76,11 @@ def read_deviators(deviator: Deviators | None, profile: Profile, name: str, sett
 
 
 def portfolio(profile: Profile, name: str, setting: Setting) -> list[Deviator]:
-    """The deviators that come with the package, but for one that is itself the whole profile.
+    """The deviators that come with the package, except one that equals the whole profile.
 
-    The paper's exploiter; the exploiter by a prompt, where a language model plays; best responses that were trained and
-    fit the game (`left_out` says which do not); prosocial, which gains where others disarm too little; and dumbbot.
+    The paper's exploiter; where a language model plays, the same model with the exploiter's prompt; trained best
+    responses that fit the game (`left_out` lists the others); prosocial, which gains where others disarm too little;
+    and dumbbot.
     """
     without = left_out(setting)
     learned = [text for text in LEARNED if text not in without]
@@ -89,27 +90,27 @@ def portfolio(profile: Profile, name: str, setting: Setting) -> list[Deviator]:
 
 
 def left_out(setting: Setting) -> dict[str, str]:
-    """The learned deviators that the portfolio is without, and why: torch is not installed, or they do not fit."""
+    """Learned deviators missing from the portfolio -> why: torch is not installed, or they do not fit the game."""
     if not (find_spec("torch") and find_spec("safetensors")):
         return dict.fromkeys(LEARNED, "it needs the extra rl: in the clone, pip install -e '.[rl]'")
-    return {text: "it does not play on this map by these rules" for text in LEARNED if not _fits(text, setting)}
+    return {text: "it was trained for another map or other rules" for text in LEARNED if not _fits(text, setting)}
 
 
 def check_coordinated(deviators: Sequence[Deviator], models: SharedModels | None) -> None:
-    """That each deviator can play a whole coalition as one object.
+    """Check that each deviator can play a whole coalition with one object.
 
     Raises:
-        EvaluationError: one cannot.
+        EvaluationError: one of them cannot.
     """
     for each in deviators:
         if len(each.policies) > 1:
-            raise EvaluationError(f"deviator {each.name}: it differs from seat to seat, so no one can play all of them")
+            raise EvaluationError(f"deviator {each.name}: it has several policies, and coordination needs one")
         if not isinstance(each.policies[0].make(models), CoalitionPolicy):
             raise EvaluationError(f"deviator {each.name}: {NO_COALITION}")
 
 
 def default_deviator(policy: str) -> str:
-    """The paper's exploiter of a policy, by its text."""
+    """The spec of the paper's exploiter of a policy."""
     return f"exploiter:nice=({policy}),attack=dumbbot"
 
 
@@ -125,13 +126,13 @@ def exploiter_of(policy: Spec) -> Spec:
 
 
 def _exploiter(profile: Profile, name: str) -> Deviator:
-    """The paper's exploiter, each of the policy in whose seat it sits."""
+    """The paper's exploiter; in each seat it is nice like the policy it replaces."""
     attackers = {policy: exploiter_of(policy) for policy in profile.policies}
     return Deviator(default_deviator("POLICY" if profile.is_mixed else name), attackers)
 
 
 def _prompted(profile: Profile) -> list[Deviator]:
-    """The language models of a profile with the exploiter's prompt; the first of them where another policy plays."""
+    """The profile's language models with the exploiter's prompt; other policies are replaced by the first of these."""
     models = [policy for policy in profile.policies if policy.text.startswith("lm:")]
     if not models:
         return []
@@ -141,13 +142,13 @@ def _prompted(profile: Profile) -> list[Deviator]:
 
 
 def prompted_exploiter(policy: Spec) -> Spec:
-    """A language model as it is, but with the paper's exploiter's prompt."""
+    """The same language model with the prompt of the paper's exploiter."""
     parts = policy.text.split(",")
     return read(",".join([*(part for part in parts if not part.startswith("flavour=")), "flavour=exploiter"]))
 
 
 def _fits(text: str, setting: Setting) -> bool:
-    """Whether a learned player plays on this board by these rules."""
+    """Whether a learned player fits this board and these rules."""
     policy: Any = read(text).make()
     try:
         policy.network_for(setting.board, setting.played)
@@ -162,7 +163,7 @@ def _everywhere(policy: PolicyLike, profile: Profile) -> Deviator:
 
 
 def _distinct(deviators: Iterable[Deviator]) -> Iterator[Deviator]:
-    """Without those that play the same; those that only have the same name get a number."""
+    """Drops deviators that play the same; different ones with the same name get a number."""
     seen: list[dict[Spec, Spec]] = []
     names: dict[str, int] = {}
     for each in deviators:

@@ -1,4 +1,4 @@
-"""An experiment: every condition of a file played and measured, resumable through the store."""
+"""Run an experiment: play and measure every condition of a file; with a store it can be resumed."""
 
 from __future__ import annotations
 
@@ -26,26 +26,26 @@ Result = SelfPlayResult | ExploitabilityResult
 
 
 FIXED = ("rules", "map_name", "seats")
-"""Options of evaluations that an experiment has itself."""
+"""Options that an experiment's file sets."""
 
 
 @dataclass(frozen=True)
 class ConditionResult:
-    """A condition, and what was measured."""
+    """A condition and its result."""
 
     condition: Condition
     result: Result
 
     @property
     def measures(self) -> dict[str, Estimate]:
-        """Measure -> its estimate, one value for the condition."""
+        """Measure -> its estimate."""
         if isinstance(self.result, ExploitabilityResult):
-            found = {"exploitability": self.result.value, "exploitability_corrected": self.result.corrected}
-            return found | {name: getattr(self.result.collusion, name) for name in collusion.MEASURES}
+            estimates = {"exploitability": self.result.value, "exploitability_corrected": self.result.corrected}
+            return estimates | {name: getattr(self.result.collusion, name) for name in collusion.MEASURES}
         return {name: getattr(self.result, name) for name in MEASURES["self-play"]}
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain JSON types: what was played, every measure, and the whole result."""
+        """As plain JSON types: the condition, every measure, and the whole result."""
         condition = self.condition
         told: dict[str, Any] = {
             "profile": condition.profile,
@@ -65,11 +65,11 @@ class ConditionResult:
 
 @dataclass(frozen=True)
 class ExperimentResult:
-    """An experiment with the results of all its conditions.
+    """The results of all conditions of an experiment.
 
     Attributes:
-        seed: of the evaluation; each condition has the same games' seeds.
-        conditions: in the order of the file: swept values first, profiles within them.
+        seed: of the evaluation; the games have the same seeds in every condition.
+        conditions: in the order of the file; swept values are the outer loop, profiles the inner one.
     """
 
     experiment: Experiment
@@ -77,7 +77,7 @@ class ExperimentResult:
     conditions: tuple[ConditionResult, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain JSON types: what the report and the figures are made from."""
+        """As plain JSON types: the input of the report and the figures."""
         experiment = self.experiment
         return {
             "experiment": experiment.name,
@@ -105,17 +105,17 @@ def experiment(
     Args:
         source: the name of a shipped experiment, the path of a TOML file (`evaluation.experiments.files`), or an
             `Experiment`.
-        profiles: the players in place of the file's.
-        games: in place of the file's.
-        options: as for `self_play`, but for rules, map_name and seats, which are the experiment's.
+        profiles: replace those of the file.
+        games: per condition; replaces the file's.
+        options: as for `self_play`, except rules, map_name and seats, which the experiment sets.
 
     Raises:
-        ExperimentError: no such experiment, or the faults of the file.
-        UnknownAgentError, ProfileError, UnknownMapError, LMError: as `self_play` does. All policies of all conditions
-            are made before the first game.
+        ExperimentError: no such experiment, or errors in the file.
+        UnknownAgentError, ProfileError, UnknownMapError, LMError: as `self_play`; raised before the first game, since
+            the policies of all conditions are made first.
     """
     if fixed := sorted(options.keys() & set(FIXED)):
-        raise EvaluationError(f"{', '.join(fixed)}: an experiment has its own; change them in its file")
+        raise EvaluationError(f"{', '.join(fixed)}: the experiment's file sets them; change them there")
     if isinstance(profiles, str) or not all(isinstance(profile, str) for profile in profiles):
         raise ExperimentError(f"profiles={shown(profiles)}: give a list of texts, such as ['dove', '4*dove + 3*hold']")
     chosen = source if isinstance(source, Experiment) else load_experiment(source)
@@ -136,7 +136,7 @@ def count_games(chosen: Experiment) -> int:
     """How many games an experiment plays.
 
     Raises:
-        UnknownMapError, EvaluationError: as `experiment` does.
+        UnknownMapError, EvaluationError: as `experiment`.
     """
     if chosen.measure == "self-play":
         return chosen.games * len(chosen.conditions)
@@ -144,7 +144,7 @@ def count_games(chosen: Experiment) -> int:
 
 
 def _attacks(chosen: Experiment, condition: Condition) -> int:
-    """How many deviators and coalitions there are to try."""
+    """Number of pairs of a deviator and a coalition."""
     setting = Setting(map_name=condition.map_name, rules=condition.rules)
     profile = read_profile(condition.played)
     deviators = read_deviators(_deviators(chosen), profile, condition.played, setting)
@@ -156,7 +156,7 @@ def _deviators(chosen: Experiment) -> list[str] | None:
 
 
 def _check_all(chosen: Experiment, conditions: Sequence[Condition], setting: Setting) -> None:
-    """Whether every policy of every condition can be made, and every profile has its seats."""
+    """Make every policy and seat every profile of all conditions, so that errors come before the first game."""
     policies = [read(deviator) for deviator in chosen.deviators if deviator != PORTFOLIO]
     for each in conditions:
         own = Setting(seed=setting.seed, rules=each.rules, map_name=each.map_name, seats=each.seats)

@@ -1,4 +1,4 @@
-"""Experiments as files: what is played, what is swept, what is measured and drawn, as a short TOML.
+"""Experiments as TOML files: profiles, rules, swept values, measures and figures.
 
     title = "Message rounds"
     question = "Does talking more raise welfare?"
@@ -6,20 +6,20 @@
     profiles = ["dove", "4*dove + 3*random"]
     games = 5
 
-    [rules]                                 # of all games: any field of welfare_env.Rules
+    [rules]                                 # for all games: any field of welfare_env.Rules
     years = 10
 
-    [sweep]                                 # every combination is a condition, for every profile
-    message_rounds = [0, 1, 3]              # a rule, map_name, or a word of the template
+    [sweep]                                 # a condition per combination and profile
+    message_rounds = [0, 1, 3]              # a rule, map_name, seats, or a word of the template
 
     [[figures]]
     kind = "lines"                          # points, lines, years or scatter
     x = "message_rounds"
     y = "root_nash_welfare"
-    published = "message_rounds"            # the authors' points (evaluation.experiments.published)
+    published = "message_rounds"            # the authors' data (evaluation.experiments.published)
 
-Also: ``template = "{profile},ablate={ablate}"`` makes each policy of a condition from its profile and the swept words;
-``coalitions`` (a list of sets) and ``deviators`` belong to exploitability.
+Also: ``template = "{profile},ablate={ablate}"`` makes the policy of a condition from its profile and swept words;
+``coalitions`` (a list of names of sets) and ``deviators`` are for exploitability.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from welfare_env.errors import did_you_mean
 SHIPPED = Path(__file__).parent / "shipped"
 MOST_CONDITIONS = 10_000
 MOST_BYTES = 1_000_000
-MOST_PANELS = 12  # of a figure
+MOST_PANELS = 12  # per figure
 BASIS = ("variant", "years", "press", "message_rounds")  # rules on which others depend
 
 MEASURES = {
@@ -69,7 +69,7 @@ WORD = r"\{(\w+)\}"
 
 
 class ExperimentError(EvaluationError):
-    """A file that describes no experiment: all its faults, each with its line and what is allowed there."""
+    """An invalid experiment file. The message lists all errors, each with its line and what is allowed there."""
 
 
 @dataclass(frozen=True)
@@ -79,10 +79,10 @@ class Figure:
     Attributes:
         kind: "points" (a category on x), "lines" (numbers on x), "years" (curves over the game) or "scatter" (two
             measures against each other).
-        y: the measures, a panel each.
-        x: "profile", "coalitions", a swept name, or, of a scatter, a measure.
-        published: the authors' points that are drawn beside ours; "" for none.
-        title: above it.
+        y: the measures, one panel each.
+        x: "profile", "coalitions", a swept name, or, for a scatter plot, a measure.
+        published: the authors' data to draw beside ours; "" for none.
+        title: of the figure.
     """
 
     kind: str
@@ -97,10 +97,10 @@ class Condition:
     """One point of an experiment.
 
     Attributes:
-        profile: as given. played: what the template made of it.
+        profile: as given. played: after the template was applied.
         swept: the swept values.
-        rules, map_name, seats: what is played.
-        coalitions: the set of coalitions, of exploitability; else "".
+        rules, map_name, seats: as for `evaluation.Setting`.
+        coalitions: name of the set, for exploitability; else "".
     """
 
     profile: str
@@ -114,7 +114,7 @@ class Condition:
 
 @dataclass(frozen=True)
 class Experiment:
-    """What is played, swept, measured and drawn."""
+    """An experiment; the module's docstring explains the fields."""
 
     name: str
     title: str
@@ -134,7 +134,7 @@ class Experiment:
         """Every profile with every combination of swept values.
 
         Raises:
-            RulesError: values that make no sense together.
+            RulesError: values that contradict each other.
         """
         return tuple(self._conditions())
 
@@ -151,7 +151,7 @@ class Experiment:
                 yield Condition(profile, played, swept, rules, map_name, seats, coalitions)
 
     def with_profiles(self, profiles: tuple[str, ...]) -> Experiment:
-        """The same experiment on other players."""
+        """The same experiment with other profiles; unchanged if there are none."""
         return replace(self, profiles=profiles) if profiles else self
 
 
@@ -161,17 +161,17 @@ def shipped_experiments() -> tuple[str, ...]:
 
 
 def load_experiment(source: str | Path) -> Experiment:
-    """The experiment of a file, or a shipped one by name.
+    """Read the experiment of a file, or a shipped one by name.
 
     Raises:
-        ExperimentError: no such file or name, no TOML, or the faults in it, all at once.
+        ExperimentError: no such file or name, invalid TOML, or errors in it, all at once.
     """
     if not isinstance(source, str | Path):
         raise ExperimentError(f"experiment {shown(source)}: give a name or the path of a .toml file")
     path = SHIPPED / f"{source}.toml" if str(source) in shipped_experiments() else Path(source)
     try:
         if path.stat().st_size > MOST_BYTES or not path.is_file():
-            raise ExperimentError(f"experiment {str(source)!r:.200}: no file of at most {MOST_BYTES:,} bytes")
+            raise ExperimentError(f"experiment {str(source)!r:.200}: not a file of at most {MOST_BYTES:,} bytes")
         text = path.read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
         names = shipped_experiments()
@@ -182,15 +182,15 @@ def load_experiment(source: str | Path) -> Experiment:
 
 
 def read_experiment(text: str, name: str = "experiment") -> Experiment:
-    """The experiment that a TOML text describes.
+    """Read an experiment from TOML text.
 
     Raises:
-        ExperimentError: no TOML, or the faults in it, all at once.
+        ExperimentError: invalid TOML, or errors in it, all at once.
     """
     try:
         given = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:  # ValueError also of numbers with thousands of digits
-        raise ExperimentError(f"experiment {name}: no TOML: {error}") from error
+    except (ValueError, RecursionError) as error:  # ValueError also for numbers with thousands of digits
+        raise ExperimentError(f"experiment {name}: not valid TOML: {error}") from error
     reader = _Reader(text, given)
     experiment = reader.read(name)
     if reader.faults:
@@ -202,14 +202,14 @@ def read_experiment(text: str, name: str = "experiment") -> Experiment:
 
 
 class _Reader:
-    """Reads one file, and collects its faults."""
+    """Reads one file and collects its errors."""
 
     def __init__(self, text: str, given: Mapping[str, Any]) -> None:
         self.lines, self.given = text.splitlines(), given
         self.faults: list[str] = []
 
     def fault(self, message: str, key: str, table: str = "", number: int = 0) -> None:
-        """Notes a fault at a key of a table; `number` counts tables of the same name."""
+        """Record an error at a key of a table; `number` counts tables of the same name."""
         self.faults.append(f"line {self._line(key, table, number)}: {message}")
 
     def _line(self, key: str, table: str, number: int) -> int:
@@ -226,7 +226,7 @@ class _Reader:
         return header
 
     def read(self, name: str) -> Experiment:
-        """The experiment, which makes sense only if no fault was found."""
+        """The experiment; valid only if `faults` is empty."""
         known = {each.name for each in fields(Experiment)} - {"name"}
         for key in self.given:
             if key not in known:
@@ -301,7 +301,7 @@ class _Reader:
         return chosen
 
     def _try_rules(self, rules: Mapping[str, Any], name: str, table: str) -> None:
-        """Notes what is wrong with a rule, given the rules that decide what is possible."""
+        """Record an error of a rule, given the rules that it depends on."""
         try:
             Rules(**rules)
         except WelfareEnvError as error:
@@ -319,18 +319,18 @@ class _Reader:
         for name, values in value.items():
             if name not in known:
                 near = did_you_mean(name, known)
-                self.fault(f"nothing to sweep called {name!r:.80}{near}: known are {', '.join(known)}", name, "sweep")
+                self.fault(f"cannot sweep {name!r:.80}{near}: known are {', '.join(known)}", name, "sweep")
             elif not isinstance(values, list) or not values:
                 self.fault(f"{name}={shown(values)}: give a list of values", name, "sweep")
             else:
                 chosen[name] = tuple(values)
                 self._try_values(name, values)
         for word in sorted(words - chosen.keys()):
-            self.fault(f"template: nothing is swept that is called {word!r}: add it to [sweep]", "template")
+            self.fault(f"template: {word!r} is not swept: add it to [sweep]", "template")
         return chosen
 
     def _try_values(self, name: str, values: list[Any]) -> None:
-        """Notes swept values that no combination allows."""
+        """Record swept values that are invalid in every combination."""
         swept = self.given["sweep"]
         fixed = {key: _plain(each) for key, each in self._given_table("rules").items() if key in BASIS}
         variants = swept.get("variant") if name != "variant" and isinstance(swept.get("variant"), list) else [None]
@@ -377,13 +377,13 @@ class _Reader:
             choose("published", published, ("", *TABLES))
             if kind == "lines" and not all(name.isdecimal() for name in TABLES.get(str(published), {})):
                 self.fault(
-                    f"published={published!r}: its places are no numbers; use points", "published", "figures", number
+                    f"published={published!r}: its x values are not numbers; use points", "published", "figures", number
                 )
             title = each.get("title", "")
             yield Figure(str(kind), tuple(map(str, panels)), str(x), str(each.get("published", "")), str(title))
 
     def _check(self, experiment: Experiment) -> None:
-        """What only shows when all is put together: policies, seats, rules that do not go together."""
+        """Check what depends on several keys: policies, seats, and rules that contradict each other."""
         for profile in experiment.profiles:
             if "{profile}" in experiment.template:
                 self._try(lambda profile=profile: self._check_profile(profile, experiment), "profiles")
@@ -392,10 +392,10 @@ class _Reader:
         for each in experiment.coalitions:
             if each not in (*COALITIONS, "all-singles", "all-pairs"):
                 known = ", ".join((*COALITIONS, "all-singles", "all-pairs"))
-                self.fault(f"coalitions {shown(each)}: choose of {known}", "coalitions")
+                self.fault(f"coalitions {shown(each)}: choose from {known}", "coalitions")
         for seats in experiment.sweep.get("seats", ()):
             if seats not in SEATINGS:
-                self.fault(f"seats={shown(seats)}: choose of {', '.join(SEATINGS)}", "seats", "sweep")
+                self.fault(f"seats={shown(seats)}: choose from {', '.join(SEATINGS)}", "seats", "sweep")
         if self.faults:
             return
         count = len(experiment.profiles) * len(experiment.coalitions)
@@ -411,7 +411,7 @@ class _Reader:
             self.fault("exploitability is measured in welfare points: use variant = 'welfare'", "measure")
 
     def _check_profile(self, text: str, experiment: Experiment) -> None:
-        """Reads a profile, and seats it where all conditions have one map.
+        """Read a profile, and seat it if all conditions have the same map.
 
         Raises:
             WelfareEnvError: it cannot be read, or has too many or too few seats.
@@ -432,7 +432,7 @@ def _line_of(fault: str) -> int:
 
 
 def _plain(value: Any) -> Any:
-    """TOML has no None: "none" stands for it, as press = "none"."""
+    """TOML has no null: "none" stands for None, as in press = "none"."""
     return None if value == "none" else tuple(value) if isinstance(value, list) else value
 
 

@@ -1,4 +1,4 @@
-"""Mixes of policies: which are played, and who sits where in each of their games."""
+"""Mixes of policies: which to play, and the seats in each of their games."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ MOST_POLICIES = 10
 
 
 def all_mixes(policies: int, seats: int, types: int) -> list[Counts]:
-    """Seats per policy of every mix of at most `types` policies: those of one policy first, then of two, and so on."""
-    found: list[Counts] = []
+    """All mixes of at most `types` policies, as seats per policy: mixes of one policy first, then of two, and so on."""
+    mixes: list[Counts] = []
     for number in range(1, min(types, policies, seats) + 1):
         for chosen in combinations(range(policies), number):
             for counts in compositions(seats - number, number):
                 mix = [0] * policies
                 for policy, count in zip(chosen, counts, strict=True):
                     mix[policy] = count + 1
-                found.append(tuple(mix))
-    return found
+                mixes.append(tuple(mix))
+    return mixes
 
 
 def drawn_mixes(policies: int, seats: int, types: int, share: float, seed: int) -> list[Counts]:
-    """All mixes of one policy, and a share of the others drawn at random; of one seed a larger share has a smaller's.
+    """All mixes of one policy, and a random share of the others; with one seed, larger shares include smaller ones.
 
     Raises:
-        EvaluationError: a share that is not above 0 and at most 1.
+        EvaluationError: a share that is not in (0, 1].
     """
     if isinstance(share, bool) or not isinstance(share, int | float) or not 0 < share <= 1:
-        raise EvaluationError(f"share={share!r:.80}: give a part of the mixes, above 0 and at most 1")
+        raise EvaluationError(f"share={share!r:.80}: give a share of the mixes, above 0 and at most 1")
     mixes = all_mixes(policies, seats, types)
     mixed = mixes[policies:]
     order = np.random.default_rng([seed, len(mixed)]).permutation(len(mixed))
@@ -45,25 +45,25 @@ def drawn_mixes(policies: int, seats: int, types: int, share: float, seed: int) 
 
 
 def check_balanced(setting: Setting, games: int) -> None:
-    """That policies whose seats go round sit in each of them equally often.
+    """Check that with rotated seats every policy plays every seat equally often.
 
     Raises:
-        EvaluationError: they do not, or a number of games out of range.
+        EvaluationError: it does not, or a number of games out of range.
     """
     check_games(games)
     seats = len(setting.board.powers)
     if setting.seats == "rotated" and games % seats:
         near = seats * max(1, round(games / seats))
         raise EvaluationError(
-            f"games={games}: seats go round, so give a multiple of {seats}, such as {near}; or seats='drawn'"
+            f"games={games}: seats rotate, so give a multiple of {seats}, such as {near}; or seats='drawn'"
         )
 
 
 def mixed_games(setting: Setting, seats: Iterable[tuple[int, Spec]], games: int) -> list[GameSpec]:
-    """Games of a mix. Who sits beside whom is drawn anew for each round of the seats; in it everybody moves round.
+    """Games of a mix. The order of the policies is drawn once per full rotation of the seats, then rotated.
 
     Args:
-        seats: how many, and the policy in them.
+        seats: number of seats and the policy in them.
     """
     dealt = [(count, policy) for count, policy in seats if count]
     rounds: dict[int, Profile] = {}
@@ -77,7 +77,7 @@ def mixed_games(setting: Setting, seats: Iterable[tuple[int, Spec]], games: int)
 
 
 def _drawn_table(dealt: Sequence[tuple[int, Spec]], seed: Sequence[int]) -> Profile:
-    """The policies seat by seat, in a drawn sequence that depends on how many each has, not on who they are."""
+    """The policies seat by seat, in a random order that depends on the counts only, not on the policies."""
     policies = [policy for count, policy in dealt for _ in range(count)]
     order = np.random.default_rng([*seed, *(count for count, _ in dealt)]).permutation(len(policies))
     return Profile(tuple((1, policies[place]) for place in order.tolist()))

@@ -1,4 +1,4 @@
-"""Exploitability in `modal_env`: what a player gains by leaving a profile of programs."""
+"""Exploitability in `modal_env`: the gain of players who deviate from a profile of programs."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ class ProgramExploitabilityResult:
     Attributes:
         profile: the policy under test.
         deviator: the policy that every member of a coalition plays.
-        exact: whether points are expected payoffs, computed and not played, so that all games are alike.
+        exact: whether points are computed expected payoffs, equal in all games, instead of played games.
         seed: as given.
-        setting: what the environment plays.
-        baseline: player -> [games] payoff a round where all keep to the profile.
-        deviating: coalition -> player -> [games], with the seeds of the baseline.
+        setting: of the environment.
+        baseline: player -> [games] payoff a round when nobody deviates.
+        deviating: coalition -> player -> [games] payoff a round, with the seeds of the baseline.
     """
 
     profile: str
@@ -96,12 +96,12 @@ def program_exploitability(
 ) -> ProgramExploitabilityResult:
     """`evaluation.exploitability` in an environment of `modal_env`, where the default deviator is the best reply.
 
-    Where profile and deviator are programs, mixes or best replies, payoffs are expectations, exactly, and need no
-    games; else games are played.
+    If profile and deviator are programs, mixes or best replies, payoffs are exact expectations and no game is played;
+    otherwise games are played.
 
     Raises:
-        UnknownAgentError: no such policy.
-        EvaluationError: no environment of modal_env, a player of Welfare Diplomacy, or as `evaluation.exploitability`.
+        UnknownAgentError: an unknown policy.
+        EvaluationError: not a modal_env environment, a player of Welfare Diplomacy, or as `evaluation.exploitability`.
         ModalError: a program that cannot be written in this environment.
     """
     setting = getattr(getattr(environment, "unwrapped", None), "setting", None)
@@ -112,7 +112,7 @@ def program_exploitability(
     check_means(store=None, report=report)
     spec = read(policy)
     if deviator is None and not spec.is_named:
-        raise EvaluationError(f"{spec.text}: it has no name, so its best reply is unknown: give a deviator")
+        raise EvaluationError(f"{spec.text} has no name, so its best reply cannot be computed: give a deviator")
     name = as_given(policy, spec)
     reply = f"best-reply:to=({name})" if deviator is None else deviator
     attacker = read(reply)
@@ -141,7 +141,7 @@ def program_exploitability(
 
 
 def _shares(spec: Spec, setting: modal_env.Setting) -> Shares | None:
-    """The mix that a policy plays in every round; None of one that is more than a mix.
+    """The mix that a policy plays in every round; None if the policy is not a fixed mix.
 
     Raises:
         EvaluationError: a player of Welfare Diplomacy.
@@ -150,7 +150,7 @@ def _shares(spec: Spec, setting: modal_env.Setting) -> Shares | None:
     policy = spec.make()
     if isinstance(policy, agents.ScriptedPolicy):
         raise EvaluationError(
-            f"policy {spec.text!r} plays a power of Welfare Diplomacy; in modal_env play program:FairBot"
+            f"policy {spec.text!r} plays Welfare Diplomacy; for modal_env give a policy such as program:FairBot"
         )
     if isinstance(policy, agents.BestReplyPolicy):
         return ((policy.program(setting), Fraction(1)),)
@@ -162,7 +162,7 @@ def _shares(spec: Spec, setting: modal_env.Setting) -> Shares | None:
 
 
 def _expected(mixes: Mapping[str, Shares], setting: modal_env.Setting) -> dict[str, float]:
-    """Player -> expected payoff a round: everybody meets each of the others with the same probability."""
+    """Player -> expected payoff a round: each player meets each of the others with the same probability."""
     met: dict[tuple[Shares, Shares], Fraction] = {}
     for mine, other in {(mixes[a], mixes[b]): None for a in mixes for b in mixes if a != b}:
         met[mine, other] = expected_payoff(mine, other, setting)
@@ -173,7 +173,7 @@ def _expected(mixes: Mapping[str, Shares], setting: modal_env.Setting) -> dict[s
 
 
 def play_programs(environment: AECEnv, players: Mapping[str, Spec], seed: int) -> dict[str, float]:
-    """Play one game of `modal_env` to its end: player -> what it was paid a round."""
+    """Play one game of `modal_env` to its end: player -> mean payoff a round."""
     policies = {player: spec.make() for player, spec in players.items()}
     environment.reset(seed=seed)
     for player, policy in policies.items():

@@ -1,4 +1,4 @@
-"""The figures that the authors published, run by run: facts, typed from their repository.
+"""The authors' published results, run by run, typed from their repository.
 
 Source: github.com/mukobi/welfare-diplomacy, experiments/results (2023), the runs behind the figures of arXiv
 2310.08901.
@@ -53,7 +53,7 @@ SELF_PLAY: Points = {
         "stolen_centers": (0,),
     },
 }
-"""Model -> measure -> one value a run (figures 3 and 5)."""
+"""Model -> measure -> one value per run (figures 3 and 5)."""
 
 MESSAGE_ROUNDS: Points = {
     "0": {
@@ -81,7 +81,7 @@ MESSAGE_ROUNDS: Points = {
         "conflicts": (0.0, 0.0, 0.15, 0.15, 0.0),
     },
 }
-"""Message rounds -> measure -> one value a run, of GPT-4 (figure 8)."""
+"""Message rounds -> measure -> one value per run, for GPT-4 (figure 8)."""
 
 ABLATIONS: Points = {
     "no_examples": {"root_nash_welfare_smoothed": (0.023, 1.3886, 0.0194, 0.0032, 0.015)},
@@ -98,7 +98,7 @@ ABLATIONS: Points = {
     "oppression_points": {"root_nash_welfare_smoothed": (1.2317, 0.0198, 0.1426, 0.0039, 1.3327)},
     "orders_last": {"root_nash_welfare_smoothed": (2.0335, 0.1447, 0.0194, 0.9314, 1.0589)},
 }
-"""What was left out of the prompt -> one value a run, of Claude Instant (figure 7)."""
+"""What was left out of the prompt -> measure -> one value per run, for Claude Instant (figure 7)."""
 
 EXPLOITABILITY: Points = {
     "gpt-4-0613, singles": {"exploitability": (0.56, 2.02, 2.42, 3.06, 3.34)},
@@ -114,8 +114,8 @@ EXPLOITABILITY: Points = {
     "llama-2-70b-chat, singles": {"exploitability": (3.52, 4.18, 5.84, 7.14, 8.3)},
     "llama-2-70b-chat, pairs": {"exploitability": (3.84, 5.32, 6.14, 6.32, 6.5)},
 }
-"""Model and coalitions -> the least gain of its members in one game of each coalition; the paper's value is the
-greatest of them (figure 4)."""
+"""Model and set of coalitions -> the least gain of a member, in one game per coalition; the paper's value is the
+largest (figure 4)."""
 
 TABLES: dict[str, Points] = {
     "self_play": SELF_PLAY,

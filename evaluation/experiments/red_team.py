@@ -36,12 +36,12 @@ SQUAD = "exploiter:nice=prosocial,attack=(posse:force={force},more=0),units=neve
 
 @dataclass(frozen=True)
 class Budget:
-    """How much is tried.
+    """The size of a red team.
 
     Attributes:
-        games: of each attack.
-        sizes: of coalitions.
-        most: coalitions of each size; more are drawn from.
+        games: per attack.
+        sizes: of the coalitions to try.
+        most: maximum number of coalitions of each size; beyond that, they are drawn at random.
     """
 
     games: int
@@ -58,12 +58,12 @@ BUDGETS = {
 
 @dataclass(frozen=True)
 class RedTeamResult:
-    """What each attack gains.
+    """The gain of each attack.
 
     Attributes:
-        budget: its name.
-        found: the games and the gains, of all attacks together.
-        kinds: attack -> what kind it is of.
+        budget: the name of the budget.
+        found: the games and gains of all attacks.
+        kinds: deviator -> its kind of attack.
     """
 
     budget: str
@@ -72,7 +72,7 @@ class RedTeamResult:
 
     @property
     def value(self) -> Estimate:
-        """The gain of the best attack, of the member who gains least, in points a year; too high, as of the best."""
+        """The gain of the best attack (its least member's), in points a year; biased upwards, as a maximum."""
         return self.found.value
 
     @property
@@ -82,7 +82,7 @@ class RedTeamResult:
 
     @property
     def best(self) -> CoalitionGain:
-        """The best attack: what it is, who carries it out, and what it gains."""
+        """The best attack: deviator, coalition and gain."""
         return max(self.found.estimate.coalitions, key=lambda each: each.gain.value)
 
     @property
@@ -91,7 +91,7 @@ class RedTeamResult:
         return self.found.witness
 
     def by_kind(self) -> dict[tuple[int, str], CoalitionGain]:
-        """Size of coalition and kind of attack -> the best attack of them."""
+        """(Size of coalition, kind of attack) -> the best of these attacks."""
         best: dict[tuple[int, str], CoalitionGain] = {}
         for each in self.found.estimate.coalitions:
             key = len(each.coalition), self.kinds[each.deviator]
@@ -100,7 +100,7 @@ class RedTeamResult:
         return best
 
     def save_witness(self, path: str | os.PathLike[str]) -> None:
-        """Writes the witness as a file that `welfare_env.Game.load` reads.
+        """Write the witness as a file that `welfare_env.Game.load` reads.
 
         Raises:
             RecordError: the file cannot be written.
@@ -108,11 +108,11 @@ class RedTeamResult:
         self.witness.save(path)
 
     def rows(self) -> list[Row]:
-        """A row a game and power; see `evaluation.measures.rows` for the columns."""
+        """One row per game and power; see `evaluation.measures.rows` for the columns."""
         return self.found.rows()
 
     def to_frame(self) -> pd.DataFrame:
-        """The rows as a table of pandas.
+        """The rows as a pandas DataFrame.
 
         Raises:
             TableError: pandas is not installed.
@@ -133,26 +133,26 @@ def red_team(
     trained: Sequence[PolicyLike] = (),
     **options: Unpack[Options],
 ) -> RedTeamResult:
-    """Attack a policy in many ways, and tell which gains most.
+    """Attack a policy in many ways and report which attack gains most.
 
     Attacks on every seat: the deviators that come with the package (`evaluation.experiments.deviators`), raids that
     begin in any year, grabs in the first year, thieves who stop after a few centres and disarm, squads of one to three
     units, and arms without an attack. Coalitions, but not of all, try the deviators and some of the raids, each member
     by itself, and pacts: one policy for all members (`agents` "pact"). Game i has the same seed in every attack.
 
-    The value is a lower bound on what the policy can be robbed of. Best responses by reinforcement learning find more:
-    train one (`welfare-env train best-response --against SPEC`) and give it as `trained`.
+    The value is a lower bound on the policy's exploitability. Best responses by reinforcement learning find more: train
+    one (`welfare-env train best-response --against SPEC`) and give it as `trained`.
 
     Args:
-        policy: a policy that everybody plays, or a profile.
-        budget: "quick", "usual" or "full": games of each attack, sizes of coalitions, and how many of each size.
-        games: of each attack; by default the budget's.
-        trained: more deviators, such as "rl:runs/robber/checkpoint".
-        options: what is played and with what: the fields of `evaluation.Setting`.
+        policy: one policy for all seats, or a profile.
+        budget: "quick", "usual" or "full": games per attack, and sizes and number of coalitions (`BUDGETS`).
+        games: per attack, in place of the budget's.
+        trained: additional deviators, such as "rl:runs/robber/checkpoint".
+        options: the fields of `evaluation.Setting`.
 
     Raises:
-        UnknownAgentError, ProfileError, UnknownMapError, RulesError: as their names say.
-        EvaluationError: no such budget, or a number of games or workers below 1.
+        UnknownAgentError, ProfileError, UnknownMapError, RulesError: invalid input of this kind.
+        EvaluationError: an unknown budget, or a number of games or workers below 1.
     """
     setting = Setting(**options)
     if not setting.played.is_welfare:
@@ -172,11 +172,11 @@ def red_team(
 def plan(
     profile: Profile, name: str, setting: Setting, budget: str, trained: Sequence[PolicyLike]
 ) -> tuple[list[AttackGames], dict[str, str]]:
-    """All attacks, without games, and what kind each deviator is of.
+    """All attacks, not played yet, and the kind of each deviator.
 
     Raises:
-        EvaluationError: no such budget.
-        UnknownAgentError: a trained player that does not exist.
+        EvaluationError: an unknown budget.
+        UnknownAgentError: an unknown policy in `trained`.
     """
     if budget not in BUDGETS:
         raise EvaluationError(f"budget={shown(budget)}{did_you_mean(budget, BUDGETS)}: choose {', '.join(BUDGETS)}")
@@ -192,7 +192,7 @@ def _attacks(
     trained: list[PolicyLike],
     kinds: dict[str, str],
 ) -> Iterator[AttackGames]:
-    """All attacks; their kinds are put into `kinds`."""
+    """Yield all attacks, and add the kinds of their deviators to `kinds`."""
     years = setting.played.years
     alone: dict[str, list[PolicyLike]] = {
         "portfolio": [PORTFOLIO, "fortress"],
@@ -221,7 +221,7 @@ def _attacks(
 
 
 def raids(years: int) -> dict[str, list[PolicyLike]]:
-    """Attacks that begin in a given year and go on to the end, or stop after the first; and arms without an attack."""
+    """Attacks from a given year to the end, or in the first year only; and armament without an attack."""
     return {
         "raid": [f"{RAID},years={year}" for year in range(years)],
         "grab": [f"exploiter:nice=prosocial,attack=dumbbot,units=never,years=0,last_years={years - 1}"],
@@ -230,7 +230,7 @@ def raids(years: int) -> dict[str, list[PolicyLike]]:
 
 
 def thefts(years: int, share: int) -> dict[str, list[PolicyLike]]:
-    """Attacks that stop once they own a few centres more than the fair share, and disarm; and those with few units."""
+    """Attacks that stop and disarm at a few centres more than the fair share; and attacks with few units."""
     starts = sorted({0, 1, years // 2, max(1, years - 3), max(1, years - 2)})
     return {
         "theft": [f"{RAID},years={year},centers={most}" for year in starts for most in range(share, share + 3)],
@@ -256,7 +256,7 @@ def _read(
 
 
 def _coalitions(powers: Sequence[str], size: int, most: int, seed: int) -> list[Coalition]:
-    """All of this size, or as many as are wanted, drawn."""
+    """All coalitions of this size, or `most` of them drawn at random."""
     every = list(combinations(powers, size))
     if len(every) <= most:
         return every

@@ -28,13 +28,13 @@ class SelfPlayResult:
     """Games of a profile. Every measure is an `Estimate`: mean over games, 95% interval, value per game.
 
     Attributes:
-        policy: the spec or profile as it was given; of an object without a name, what it is.
+        policy: the spec or profile as given; for an unnamed object, its description.
         seed: of the evaluation.
-        rules, map_name: what was played.
-        measures: of each game.
-        records: of each game.
-        seats: of each game: power -> the text of its policy.
-        notes: what to know besides the numbers, such as seats that were not balanced.
+        rules, map_name: as played.
+        measures: one per game.
+        records: one per game.
+        seats: for each game, power -> the spec of its policy.
+        notes: caveats, such as seats that were not balanced.
     """
 
     policy: str
@@ -53,7 +53,7 @@ class SelfPlayResult:
 
     @cached_property
     def root_nash_welfare_smoothed(self) -> Estimate:
-        """The same with 1e-6 added to each power's points, so that one without any does not hide the others."""
+        """The same with 1e-6 added to each power's points, so that a single 0 does not make the mean 0."""
         return self._mean(lambda game: game.root_nash_welfare_smoothed)
 
     @cached_property
@@ -63,7 +63,7 @@ class SelfPlayResult:
 
     @cached_property
     def best_score(self) -> Estimate:
-        """The highest score of a power, under the rules' scoring: of standard games, how far one power gets ahead."""
+        """The highest score of a power under the rules' scoring: in standard games, how far one power gets ahead."""
         return self._mean(lambda game: max(game.scores.values()))
 
     @cached_property
@@ -73,12 +73,12 @@ class SelfPlayResult:
 
     @cached_property
     def stolen_centers(self) -> Estimate:
-        """Centres that pass from one power to another, per year."""
+        """Centres taken by one power from another, per year."""
         return self._mean(lambda game: game.stolen_centers.per_year)
 
     @cached_property
     def conflicts(self) -> Estimate:
-        """Provinces that more than one unit orders itself into or stays in, per movement phase."""
+        """Provinces that more than one unit moves to or stays in, per movement phase."""
         return self._mean(lambda game: game.conflicts.per_movement_phase)
 
     @cached_property
@@ -103,35 +103,35 @@ class SelfPlayResult:
 
     @cached_property
     def units_by_year(self) -> dict[int, Estimate]:
-        """Year -> mean units of a power after its Winter, over the games that went on so long."""
+        """Year -> mean units of a power after Winter, over the games that lasted that long."""
         return self._by_year("units")
 
     @cached_property
     def centers_by_year(self) -> dict[int, Estimate]:
-        """Year -> mean supply centres of a power after its Winter, over the games that went on so long."""
+        """Year -> mean supply centres of a power after Winter, over the games that lasted that long."""
         return self._by_year("centers")
 
     @cached_property
     def welfare_by_year(self) -> dict[int, Estimate]:
-        """Year -> mean welfare points of a power so far, over the games that went on so long."""
+        """Year -> mean cumulative welfare points of a power, over the games that lasted that long."""
         return self._by_year("welfare")
 
     @cached_property
     def usage(self) -> LMUsage | None:
-        """What language models have used; None if none played."""
+        """Calls, tokens and cost of language models; None if none played."""
         return usage_of(self.records)
 
     @property
     def older_games(self) -> int:
-        """How many of the games were found in the store, played by code that has changed since."""
+        """How many games came from the store and were played by an older version of the code."""
         return sum(game.facts.is_older for game in self.measures)
 
     def rows(self, by_year: bool = False) -> list[Row]:
-        """A row a game and power, or a game, power and year; see `evaluation.measures.rows` for the columns."""
+        """One row per game and power, or per game, power and year; `evaluation.measures.rows` lists the columns."""
         return (year_rows if by_year else game_rows)(self.measures, self.policy)
 
     def to_frame(self, by_year: bool = False) -> pd.DataFrame:
-        """The rows as a table of pandas.
+        """The rows as a pandas DataFrame.
 
         Raises:
             TableError: pandas is not installed.
@@ -182,8 +182,8 @@ class SelfPlayResult:
             "map": self.map_name,
             "rules": self.rules.to_dict(),
             **{name: getattr(self, name).to_dict() for name in MEASURES},
-            **{name: _told(getattr(self, name)) for name in (*BY_POWER, *BY_YEAR)},
-            **({name: _told(getattr(self, name)) for name in BY_POLICY} if self.is_mixed else {}),
+            **{name: _as_json(getattr(self, name)) for name in (*BY_POWER, *BY_YEAR)},
+            **({name: _as_json(getattr(self, name)) for name in BY_POLICY} if self.is_mixed else {}),
             **({} if self.usage is None else {"language_models": asdict(self.usage)}),
         }
 
@@ -202,7 +202,7 @@ BY_POLICY = ("welfare_by_policy", "scores_by_policy")
 BY_YEAR = ("units_by_year", "centers_by_year", "welfare_by_year")
 
 
-def _told(estimates: Mapping[Any, Estimate]) -> dict[str, Any]:
+def _as_json(estimates: Mapping[Any, Estimate]) -> dict[str, Any]:
     return {str(key): estimate.to_dict() for key, estimate in estimates.items()}
 
 
@@ -211,16 +211,16 @@ def self_play(policy: ProfileLike, games: int = 5, **options: Unpack[Options]) -
     """Play a policy, or a profile of several, and measure the games.
 
     Args:
-        policy: for all seats: a spec as `agents.make` takes it, a class, a function that makes a policy, or an
-            instance, of which each seat of each game gets a copy. Or a profile: "4*dove + 3*hold", or a mapping from
-            powers to policies (`agents.specs.profiles`). What has no name (see `play_all`) is played, but not stored.
-        games: how many; the paper plays five.
-        options: what is played and with what: the fields of `evaluation.Setting`.
+        policy: one policy for all seats: a spec as for `agents.make`, a class, a factory, or an instance, which is
+            copied for each seat and game. Or a profile: "4*dove + 3*hold", or a mapping from powers to policies
+            (`agents.specs.profiles`). Unnamed objects (see `play_all`) are played, but not stored.
+        games: number of games; the paper plays five.
+        options: the fields of `evaluation.Setting`.
 
     Raises:
-        UnknownAgentError, ProfileError, UnknownPowerError, UnknownMapError, RulesError: as their names say.
-        EvaluationError: a number or a seed out of range, or a store, report or models of another kind.
-        LMError: a budget is used up, a model cannot be asked, or a prompt does not fit the game.
+        UnknownAgentError, ProfileError, UnknownPowerError, UnknownMapError, RulesError: invalid input of this kind.
+        EvaluationError: a number or seed out of range, or a store, report or models of the wrong type.
+        LMError: a budget is used up, a model cannot be called, or a prompt does not fit the game.
     """
     setting = Setting(**options)
     profile = read_profile(policy)
@@ -242,7 +242,7 @@ def self_play(policy: ProfileLike, games: int = 5, **options: Unpack[Options]) -
 
 
 def make_all(policies: Iterable[Spec], models: SharedModels | None) -> None:
-    """Make every policy once, so that what is wrong with one is told before any game.
+    """Make every policy once, so that errors are raised before the first game.
 
     Raises:
         UnknownAgentError: as `agents.make`.

@@ -1,9 +1,9 @@
-"""When there are games enough: sequential stopping at a wished width of an interval.
+"""Sequential stopping: play until an interval has the wanted width.
 
-An interval that is looked at again and again, and taken when it is narrow, covers a little less than its name says: it
-is narrow sooner where games happen to be alike. So the first look is after ten games, and each time as many games are
-added as the width now seen asks for, a half more at least and twice as many at most.
-`python -m benchmarks.calibration` measures what is left of it.
+An interval that is checked repeatedly, and accepted once it is narrow, covers a little less than its nominal level: it
+is narrow sooner where games happen to be alike. Therefore the first check is after ten games, and each further step
+adds as many games as the current width calls for: a half more at least, twice as many at most.
+`python -m benchmarks.calibration` measures the error that remains.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ FIRST_LOOK = 10
 
 
 def first_games(games: int, precision: float, most: int) -> int:
-    """After how many games to look first.
+    """Number of games before the first check.
 
     Raises:
         EvaluationError: numbers out of range.
@@ -34,7 +34,7 @@ def first_games(games: int, precision: float, most: int) -> int:
 
 
 def further_games(estimate: Estimate, precision: float, most: int) -> int:
-    """How many games to add; 0 if the interval is narrow enough, or there may be no more."""
+    """Number of games to add; 0 if the interval is narrow enough or the maximum is reached."""
     width = estimate.high - estimate.low
     if width <= precision or estimate.n >= most:
         return 0

@@ -1,4 +1,4 @@
-"""Coalitions: those of the paper, and those that somebody asks for."""
+"""Coalitions: the paper's sets, and those given by name or as a list."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from evaluation.measures.intervals import Coalition
 from welfare_env.checks import shown
 from welfare_env.errors import did_you_mean
 
-MOST = 10_000  # coalitions of a list
+MOST = 10_000  # coalitions in a list
 
 COALITIONS: dict[str, tuple[Coalition, ...]] = {
     "singles": tuple((power,) for power in ("ENGLAND", "FRANCE", "GERMANY", "ITALY", "TURKEY")),
@@ -36,16 +36,16 @@ def choose_coalitions(
     sets: Mapping[str, Sequence[Coalition]],
     check: Callable[[object], object] | None = None,
 ) -> list[Coalition]:
-    """The coalitions meant by a name or a list, without repetition, members in the sequence of players.
+    """The coalitions of a named set or a list, without repetition, members in the order of `players`.
 
     Args:
         players: of the game.
-        coalitions: a name of `sets`, or a list of coalitions, each a player or several.
+        coalitions: a key of `sets`, or a list of coalitions, each one or more players.
         sets: name -> coalitions.
-        check: is asked about every name first, to raise an error of the caller's own about strangers.
+        check: called with every name first, so that the caller can raise its own error for unknown players.
 
     Raises:
-        EvaluationError: no set of this name, no list, an empty coalition, a stranger, a player twice in one.
+        EvaluationError: an unknown set, not a list, an empty coalition, an unknown or repeated player.
     """
     if isinstance(coalitions, str):
         if coalitions not in sets:
@@ -54,10 +54,10 @@ def choose_coalitions(
         return list(sets[coalitions])
     if not isinstance(coalitions, Iterable) or isinstance(coalitions, (set, frozenset)):
         raise EvaluationError(f"coalitions={shown(coalitions)}: give the name of a set, or a list of coalitions")
-    found = [_coalition(players, coalition, check) for coalition in islice(coalitions, MOST + 1)]
-    if not 1 <= len(found) <= MOST:
-        raise EvaluationError(f"coalitions: give one at least, and {MOST:,} at most")
-    return list(dict.fromkeys(found))
+    chosen = [_coalition(players, coalition, check) for coalition in islice(coalitions, MOST + 1)]
+    if not 1 <= len(chosen) <= MOST:
+        raise EvaluationError(f"coalitions: give 1 to {MOST:,}")
+    return list(dict.fromkeys(chosen))
 
 
 def _coalition(players: Sequence[str], given: object, check: Callable[[object], object] | None) -> Coalition:

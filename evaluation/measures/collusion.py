@@ -1,7 +1,7 @@
-"""What a coalition's gain costs the others: welfare inside and outside, inequality, and the course over the years.
+"""The cost of a coalition's gain to the others: welfare inside and outside, inequality, and curves over the years.
 
-The paper leaves open how to tell cooperation from collusion (its section 7). Here both are seen from the same games: a
-profile played by all, and the same games with a coalition that leaves it.
+The paper leaves open how to distinguish cooperation from collusion (its section 7). Here both are measured on the same
+seeds: self-play of a profile, and games in which a coalition deviates from it.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ BY_YEAR = ("gain_by_year", "members_units_by_year", "others_units_by_year")
 
 
 def prosocial_level(board: Board) -> float:
-    """The root Nash welfare of a peace without units: every centre owned, shares as even as whole numbers can be.
+    """The root Nash welfare of a peace without units: every centre owned, and shares as even as possible.
 
-    On the standard map 4.843, which the Optimal Prosocial attains (paper, section 5.1). No profile has more under the
+    On the standard map 4.843, as attained by the Optimal Prosocial (paper, section 5.1). No profile has more under the
     paper's rules, unless powers change their shares from year to year (34 / 7 = 4.857 at most).
     """
     share, rest = divmod(len(board.centers), len(board.powers))
@@ -29,7 +29,7 @@ def prosocial_level(board: Board) -> float:
 
 
 def gini(values: Sequence[float]) -> float:
-    """The Gini coefficient of amounts from 0: 0 if all are equal; nan if all are 0, or one is negative."""
+    """The Gini coefficient of non-negative amounts: 0 if all are equal; nan if all are 0 or one is negative."""
     ordered, count, total = sorted(values), len(values), sum(values)
     if not total > 0 or ordered[0] < 0:
         return math.nan
@@ -39,18 +39,18 @@ def gini(values: Sequence[float]) -> float:
 
 @dataclass(frozen=True)
 class Collusion:
-    """A coalition that left a profile, against the same games in which nobody did.
+    """Games in which a coalition deviates, compared with the self-play games of the same seeds.
 
     Attributes:
-        inside, outside: mean welfare points a year of a member, and of another power.
-        price: points a year that another power loses by it; below 0, it gains.
-        waste: points a year that all powers together lose by it.
-        gini: Gini coefficient of the powers' points (`gini`), mean over games.
-        prosocial_share: root Nash welfare as a share of the prosocial peace's (`prosocial_level`);
-            under other rules than the paper's it can be above 1.
-        gain_by_year: year -> what a member gains in it, in points. Negative later on: the others punish, or the peace
-            that it robbed would have paid more.
-        members_units_by_year, others_units_by_year: year -> mean units of a member, and of another power.
+        inside, outside: mean welfare points a year of members, and of the other powers.
+        price: mean loss of the other powers, in points a year; negative if they gain.
+        waste: total loss of all powers, in points a year.
+        gini: Gini coefficient of all powers' points (`gini`), mean over games.
+        prosocial_share: root Nash welfare divided by that of the prosocial peace (`prosocial_level`); under other rules
+            than the paper's it can be above 1.
+        gain_by_year: year -> mean gain of a member in that year, in points. Negative values in later years mean that
+            the others punish, or that peace would have paid more.
+        members_units_by_year, others_units_by_year: year -> mean units of members, and of the other powers.
     """
 
     inside: Estimate
@@ -81,9 +81,9 @@ def collusion(
     """Measure a coalition's games against those of the profile, game by game with the same seeds.
 
     Args:
-        coalition: its members; of the others there is nothing to tell (nan) if it has all powers.
-        baseline, games: of the profile by itself, and of the coalition.
-        seed: of the intervals.
+        coalition: its members. If these are all powers, measures of the others are nan.
+        baseline, games: measures of self-play, and of the coalition's games.
+        seed: for the intervals.
     """
     members = [power for power in board.powers if power in coalition]
     others = [power for power in board.powers if power not in coalition]
@@ -122,13 +122,13 @@ def _units(game: GameMeasures, powers: Sequence[str]) -> dict[int, float]:
 
 
 def _gains(before: GameMeasures, game: GameMeasures, members: Sequence[str]) -> dict[int, float]:
-    """Year -> what a member earns in it more than without the coalition."""
+    """Year -> mean points that a member earns in it, minus those in self-play."""
     own, usual = (_earned(each, members) for each in (game, before))
     return {year: own[year] - usual[year] for year in own if year in usual}
 
 
 def _earned(game: GameMeasures, powers: Sequence[str]) -> dict[int, float]:
-    """Year -> mean points that a power earns in it."""
+    """Year -> mean points that these powers earn in it."""
     curves = [game.power_curves[power].welfare for power in powers]
     return {
         year: math.fsum(curve[place] - (curve[place - 1] if place else 0.0) for curve in curves) / len(curves)
@@ -137,6 +137,6 @@ def _earned(game: GameMeasures, powers: Sequence[str]) -> dict[int, float]:
 
 
 def _by_year(games: Sequence[dict[int, float]], seed: int) -> dict[int, Estimate]:
-    """Over the games that went on so long."""
+    """Year -> the mean over the games that lasted that long."""
     years = sorted({year for game in games for year in game})
     return mean_estimates({year: [game[year] for game in games if year in game] for year in years}, seed)

@@ -1,4 +1,4 @@
-"""Which strategies of a symmetric game last when players copy what pays: replicator dynamics and alpha-rank."""
+"""Evolutionary dynamics of symmetric games: replicator dynamics and alpha-rank."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from evaluation.measures.symmetric_game import Floats, GameTableError, Symmetric
 INTENSITY = 10.0
 POPULATION = 50
 SPANS = (50.0, 150.0, 450.0)
-"""Times that the replicator dynamics are followed for until they rest; the unit is 1 / (one point a year)."""
+"""Durations for which to integrate the replicator dynamics until they rest; the unit is 1 / (one point a year)."""
 
 
 RESTING = 1e-5
-"""Slower changes of a share a unit of time, as a part of the spread of the payoffs, are none."""
+"""Shares that change by less than this per unit of time (relative to the spread of the payoffs) are at rest."""
 
 
 @dataclass(frozen=True)
 class RestPoint:
-    """Where the replicator dynamics come to.
+    """A rest point of the replicator dynamics.
 
     Attributes:
         mix: strategy -> its share.
-        basin: the part of the starts that lead there.
-        is_settled: whether the shares had stopped moving; else the dynamics cycle or crawl, and this is where they
-            were last.
+        basin: fraction of the starting points that lead there.
+        is_settled: whether the shares have stopped moving; if not, the dynamics cycle or are slow, and `mix` is the
+            last state.
     """
 
     mix: dict[str, float]
@@ -41,13 +41,13 @@ class RestPoint:
 
 
 def replicator(game: SymmetricGame, start: Floats, span: float) -> Floats:
-    """[starts, strategies] where shares are after a time, from [starts, strategies].
+    """Integrate the replicator dynamics: the shares after time `span`, [starts, strategies].
 
     A share grows by (its strategy's payoff - the mean payoff) a unit of time (Taylor and Jonker, "Evolutionarily stable
     strategies and game dynamics", 1978), integrated by scipy's `solve_ivp`.
 
     Raises:
-        GameTableError: shares that are no mixes of the strategies.
+        GameTableError: `start` has rows that are not mixes of the strategies.
     """
     from scipy.integrate import solve_ivp
 
@@ -56,7 +56,7 @@ def replicator(game: SymmetricGame, start: Floats, span: float) -> Floats:
         raise GameTableError(f"starts: give rows of {len(game.names)} shares that sum to 1")
 
     def flow(_: float, flat: Floats) -> Floats:
-        shares = _normalised(flat.reshape(start.shape))  # or rounding would grow where the mean payoff is below 0
+        shares = _normalised(flat.reshape(start.shape))  # else rounding errors grow where the mean payoff is negative
         return np.asarray(shares * game.gains(shares)).ravel()
 
     solved = solve_ivp(flow, (0.0, span), start.ravel(), method="RK45", rtol=1e-7, atol=1e-12, t_eval=[span])
@@ -64,7 +64,7 @@ def replicator(game: SymmetricGame, start: Floats, span: float) -> Floats:
 
 
 def rest_points(game: SymmetricGame) -> tuple[RestPoint, ...]:
-    """Where the replicator dynamics lead from a lattice of mixes of all strategies, the widest basin first."""
+    """Rest points reached from a lattice of interior mixes, largest basin first."""
     number = len(game.names)
     lattice = np.array(list(compositions({2: 8, 3: 8, 4: 4}.get(number, 1), number)), dtype=np.float64)
     ends = _normalised(lattice + 0.5)
@@ -80,7 +80,7 @@ def rest_points(game: SymmetricGame) -> tuple[RestPoint, ...]:
             groups.append([row])
         else:
             near.append(row)
-    told = [
+    points = [
         RestPoint(
             dict(zip(game.names, ends[group].mean(axis=0).tolist(), strict=True)),
             len(group) / len(ends),
@@ -88,29 +88,27 @@ def rest_points(game: SymmetricGame) -> tuple[RestPoint, ...]:
         )
         for group in groups
     ]
-    return tuple(sorted(told, key=lambda point: -point.basin))
+    return tuple(sorted(points, key=lambda point: -point.basin))
 
 
 def alpha_rank(game: SymmetricGame, intensity: float = INTENSITY, population: int = POPULATION) -> dict[str, float]:
-    """Strategy -> the part of the time in which a finite population plays it (Omidshafiei et al., "alpha-Rank:
+    """Strategy -> the fraction of time in which a finite population plays it (Omidshafiei et al., "alpha-Rank:
     Multi-agent evaluation by evolution", Scientific Reports 2019; one population).
 
-    Mutants are rare, so the population plays one strategy until a mutant of another, drawn evenly, takes it over. In a
-    mixed population everybody plays in groups drawn from it without replacement, and copies another player with a
-    chance that grows with the difference of their payoffs; the chance of a takeover is that of Traulsen, Nowak and
-    Pacheco ("Stochastic dynamics of invasion and fixation", Physical Review E 2006, eq. 5).
+    Mutations are rare, so the population plays one strategy until a mutant with another one, drawn uniformly, takes
+    over. In a mixed population, players play in groups drawn without replacement, and copy another player with a
+    probability that grows with the difference of their payoffs; the fixation probability is that of Traulsen, Nowak
+    and Pacheco ("Stochastic dynamics of invasion and fixation", Physical Review E 2006, eq. 5).
 
     Args:
-        intensity: of selection, per point a year: alpha.
-        population: how many players; at least as many as the game has.
+        intensity: of selection (alpha), per point a year.
+        population: its size, at least the number of players of the game.
 
     Raises:
         GameTableError: a population smaller than the game, or an intensity that is negative or not finite.
     """
     if population < max(2, game.players) or not 0 <= intensity < np.inf:
-        raise GameTableError(
-            f"population={population!r}, intensity={intensity!r}: {game.players} players or more, >= 0"
-        )
+        raise GameTableError(f"population={population!r}, intensity={intensity!r}: give at least {game.players} and 0")
     number = len(game.names)
     if number == 1:
         return {game.names[0]: 1.0}
@@ -124,7 +122,7 @@ def alpha_rank(game: SymmetricGame, intensity: float = INTENSITY, population: in
 
 
 def log_fixation(game: SymmetricGame, mutant: int, resident: int, intensity: float, population: int) -> float:
-    """Logarithm of the chance that one mutant takes over a population of residents."""
+    """Logarithm of the fixation probability of one mutant in a population of residents."""
     steps = [
         -intensity * (_in_population(game, mutant, resident, mutants, population) @ np.array([1.0, -1.0]))
         for mutants in range(1, population)
@@ -133,7 +131,7 @@ def log_fixation(game: SymmetricGame, mutant: int, resident: int, intensity: flo
 
 
 def _in_population(game: SymmetricGame, mutant: int, resident: int, mutants: int, population: int) -> Floats:
-    """[2] mean payoffs of a mutant and of a resident, in groups drawn from a population without replacement."""
+    """[2] mean payoffs of mutants and of residents, in groups drawn from the population without replacement."""
     others = game.players - 1
     rows = {tuple(row): index for index, row in enumerate(game.others.tolist())}
     paid = np.zeros(2)
@@ -149,9 +147,9 @@ def _in_population(game: SymmetricGame, mutant: int, resident: int, mutants: int
 
 
 def stationary(log_rates: Floats) -> Floats:
-    """[states] the stationary distribution of a chain, from the logarithms of its rates [from, to].
+    """[states] the stationary distribution of a Markov chain, from the logarithms of its rates [from, to].
 
-    By elimination of states without any subtraction (Grassmann, Taksar and Heyman, "Regenerative analysis and steady
+    By state elimination without subtractions (Grassmann, Taksar and Heyman, "Regenerative analysis and steady
     state distributions for Markov chains", Operations Research 1985), so that rates may differ by any power of ten.
     """
     rates = log_rates.copy()

@@ -1,17 +1,17 @@
-"""How sure a number from a few games is: bootstrap intervals of means and of exploitability.
+"""Bootstrap confidence intervals of means and of exploitability.
 
-They are expanded percentile intervals (Hesterberg, "What teachers should know about the bootstrap", The American
-Statistician 69, 2015): percentiles of resampled means, further out than the nominal 2.5% by as much as makes
-them as wide as Student's interval where games are normally distributed. Plain percentile intervals are too narrow.
+These are expanded percentile intervals (Hesterberg, "What teachers should know about the bootstrap", The American
+Statistician 69, 2015): percentiles of resampled means, at tails smaller than the nominal 2.5%, chosen so that the
+interval is as wide as Student's for normally distributed games. Plain percentile intervals are too narrow.
 
-The unit that is resampled is always the game: the powers of one game depend on each other. Nothing here knows what a
-game is; samples are arrays whose first axis is the game. The same numbers and the same seed give the same interval.
+Games are resampled, never powers, since the powers of one game depend on each other. Samples are arrays whose first
+axis is the game. The same numbers and the same seed give the same interval.
 
-A sample of one game has no interval: its bounds are nan, and it prints as "4.843 [no interval, n=1]". No bound lies
-beyond the games seen, so of two to four games (the paper plays five, section 5) the intervals are from the least to the
-greatest, and still too narrow: nominal 95% cover the true mean of normally distributed games about 50%, 75%, 88%, 92%
-of the time for n = 2, 3, 4, 5, and 95% from about ten. Samples that do not vary have an interval of width zero.
-`python -m benchmarks.calibration` measures it.
+A sample of one game has no interval: its bounds are nan, and it prints as "4.843 [no interval, n=1]". Bounds never lie
+outside the range of the sample, so for two to four games (the paper plays five, section 5) the interval is from the
+minimum to the maximum, and still too narrow: nominal 95% intervals cover the true mean of normally distributed games
+about 50%, 75%, 88%, 92% of the time for n = 2, 3, 4, 5, and 95% from about ten. Samples without variation have an
+interval of width zero. `python -m benchmarks.calibration` measures the coverage.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from welfare_env.errors import WelfareEnvError
 
 RESAMPLES = 10_000
 CONFIDENCE = 0.95
-# Resampled values held in memory at a time: 32 MB of them.
+# Resampled values in memory at a time: 32 MB.
 _CHUNK_VALUES = 4_000_000
 
 Floats = NDArray[np.float64]
@@ -39,21 +39,21 @@ Key = TypeVar("Key", bound=Hashable)
 
 
 class SampleError(WelfareEnvError, ValueError):
-    """Samples of which the estimate asked for cannot be made: empty, of unequal length, without a member's games."""
+    """Invalid samples: empty, of unequal length, or without the games of a member."""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A value with the bounds of its interval.
+    """A value with its confidence interval.
 
     `str` and `format` give "4.843 [4.612, 5.001]"; a format specification applies to each number: f"{estimate:.1f}".
 
     Attributes:
         value: the plug-in estimate.
-        low: lower bound; nan where there is no interval.
-        high: upper bound; nan where there is no interval.
-        n: games.
-        per_game: one value a game.
+        low: lower bound; nan if there is no interval.
+        high: upper bound; nan if there is no interval.
+        n: number of games.
+        per_game: one value per game.
     """
 
     value: float
@@ -64,7 +64,7 @@ class Estimate:
 
     @property
     def has_interval(self) -> bool:
-        """Whether there are bounds at all."""
+        """Whether there are bounds."""
         return not (math.isnan(self.low) or math.isnan(self.high))
 
     def to_dict(self) -> dict[str, Any]:
@@ -85,14 +85,14 @@ class Estimate:
 
 @dataclass(frozen=True)
 class CoalitionGain:
-    """What a coalition gains by deviating.
+    """The gain of a coalition that deviates.
 
     Attributes:
         coalition: its members.
-        deviator: what they play; "" where there is only one.
-        gain: that of its member who gains least. `per_game` holds the least gain in each game; the mean of those is at
-            most `gain.value`, which takes the mean of each member first.
-        members: member -> its own gain. `per_game` is against its points in the self-play game of the same seed.
+        deviator: what they play; "" if there is only one.
+        gain: of the member who gains least. `per_game` is the least gain in each game; the mean of these is at most
+            `gain.value`, the least of the members' means.
+        members: member -> its own gain. `per_game` is relative to the self-play game of the same seed.
     """
 
     coalition: Coalition
@@ -103,13 +103,13 @@ class CoalitionGain:
 
 @dataclass(frozen=True)
 class ExploitabilityEstimate:
-    """How much the best of some coalitions gains by deviating.
+    """The gain of the best of several coalitions.
 
     Attributes:
-        total: the greatest gain, as it was estimated. `per_game` is that of the best coalition.
-        corrected: the same, corrected for the choice among several (`evaluation.measures.selection`); nan where there
-            are several and one game of each.
-        best: the coalition that attains it (the first of equals), and `deviator` what it plays.
+        total: the largest gain (plug-in estimate). `per_game` is that of the best coalition.
+        corrected: the same, corrected for the choice among several (`evaluation.measures.selection`); nan if there are
+            several with only one game each.
+        best: the coalition with the largest gain (the first of equals). deviator: what it plays.
         coalitions: the gain of every coalition, deviator by deviator, in the order given.
     """
 
@@ -121,28 +121,28 @@ class ExploitabilityEstimate:
 
 
 def mean_estimate(per_game: ArrayLike, rng: Seed) -> Estimate:
-    """The mean over games and its interval (the error bars of section 5).
+    """The mean over games and its interval (the error bars in section 5).
 
     Args:
-        per_game: [games] one value a game. A nan among them makes the value and the bounds nan.
+        per_game: [games] one value per game. If one is nan, the value and the bounds are nan.
         rng: a Generator, or a seed.
 
     Raises:
-        SampleError: there is no game, or the array has another shape.
+        SampleError: there are no games, or the array has another shape.
     """
     return mean_estimates({"": per_game}, rng)[""]
 
 
 def mean_estimates(samples: Mapping[Key, ArrayLike], rng: Seed) -> dict[Key, Estimate]:
-    """`mean_estimate` of each sample, where all of as many games have the same draws; by a seed as one by one.
+    """`mean_estimate` of each sample. Samples of the same size share draws; with a seed, results equal single calls.
 
-    Drawing takes longer than taking means, so several together take less time.
+    Drawing takes longer than averaging, so this is faster than single calls.
     """
     columns = {key: _sample(per_game) for key, per_game in samples.items()}
     for values in columns.values():
         if values.ndim != 1:
-            raise SampleError(f"a mean is over one value a game, not over an array of shape {values.shape}")
-    found: dict[Key, Estimate] = {}
+            raise SampleError(f"a mean needs one value per game, not an array of shape {values.shape}")
+    estimates: dict[Key, Estimate] = {}
     for games in dict.fromkeys(map(len, columns.values())):
         alike = {key: values for key, values in columns.items() if len(values) == games}
         means: dict[Key, list[Floats]] = {key: [] for key in alike}
@@ -151,8 +151,8 @@ def mean_estimates(samples: Mapping[Key, ArrayLike], rng: Seed) -> dict[Key, Est
                 means[key].append(values.take(drawn).mean(axis=1))
         for key, values in alike.items():
             column, resampled = values[:, None], np.concatenate(means[key])[:, None]
-            found[key] = _estimates(column.mean(axis=0), resampled, column)[0]
-    return {key: found[key] for key in samples}
+            estimates[key] = _estimates(column.mean(axis=0), resampled, column)[0]
+    return {key: estimates[key] for key in samples}
 
 
 def exploitability_estimate(
@@ -161,24 +161,23 @@ def exploitability_estimate(
     """Exploitability by coalitions (section 5.1, footnote 6; the paper's coalitions are in appendix B.3).
 
     The maximum over coalitions C of the minimum over members i of C of the mean points of i in the games in which C
-    deviates, less its mean in self-play. It is above 0 if and only if some coalition gains in all its members.
+    deviates, minus its mean in self-play. It is positive if and only if all members of some coalition gain.
 
-    Game i has one seed everywhere, so the same games of self-play and of all coalitions are resampled together.
+    Game i has the same seed in every condition, so games of self-play and of all coalitions are resampled in pairs.
 
-    The maximum of means of few games lies, on average, above the maximum of the true means (and the minimum below): the
-    more coalitions and the fewer games, the more so. `total` is the plug-in estimate with the interval of the plug-in
-    estimate, so both have the bias; `corrected` has it taken away. `coalitions` has all gains; those of a single member
-    are unbiased.
+    The maximum of sample means is biased upwards (and the minimum downwards), more so for many coalitions and few
+    games. `total` is the plug-in estimate with its interval, and has this bias; `corrected` removes it. `coalitions`
+    has all gains; those of single members are unbiased.
 
     Args:
         baseline: power -> [games] its points a year in self-play.
-        deviating: coalition -> power -> [games] its points a year where the coalition deviates. Powers outside the
-            coalition are not looked at.
+        deviating: coalition -> power -> [games] its points a year when the coalition deviates. Powers outside the
+            coalition are ignored.
         rng: a Generator, or a seed.
 
     Raises:
-        SampleError: there is no coalition, a coalition is empty, a member's points are missing or not finite, or there
-            are not as many games of each coalition as of self-play.
+        SampleError: there is no coalition, a coalition is empty, a member's points are missing or not finite, or a
+            coalition has another number of games than self-play.
     """
     return portfolio_estimate(baseline, {"": deviating}, rng)
 
@@ -188,7 +187,7 @@ def portfolio_estimate(
     deviating: Mapping[str, Mapping[Coalition, Mapping[str, ArrayLike]]],
     rng: Seed,
 ) -> ExploitabilityEstimate:
-    """As `exploitability_estimate`, where the maximum is over several deviators, too.
+    """As `exploitability_estimate`, with the maximum also over several deviators.
 
     Args:
         baseline: power -> [games] its points a year in self-play.
@@ -204,41 +203,45 @@ def portfolio_estimate(
         for coalition, members in _member_gains(baseline, played).items()
     }
     if not gains:
-        raise SampleError("exploitability is over one or more deviators")
+        raise SampleError("exploitability needs one or more deviators")
     columns = np.concatenate(list(gains.values()), axis=1)
     sizes = [len(coalition) for _, coalition in gains]
-    starts = np.cumsum([0, *sizes])[:-1]  # of each coalition's columns
+    starts = np.cumsum([0, *sizes])[:-1]  # first column of each coalition
     of_members = columns.mean(axis=0), resampled_means(columns, rng), columns
     point, resampled, per_game = (np.minimum.reduceat(of, starts, axis=-1) for of in of_members)
     best = int(point.argmax())
     (total,) = _estimates(point[[best]], resampled.max(axis=1, keepdims=True), per_game[:, [best]])
     members = iter(_estimates(*of_members))
-    told = tuple(
+    coalition_gains = tuple(
         CoalitionGain(coalition, gain, {power: next(members) for power in coalition}, deviator)
         for (deviator, coalition), gain in zip(gains, _estimates(point, resampled, per_game), strict=True)
     )
     return ExploitabilityEstimate(
-        total, _corrected(total, *of_members[:2], starts), told[best].coalition, told[best].deviator, told
+        total,
+        _corrected(total, *of_members[:2], starts),
+        coalition_gains[best].coalition,
+        coalition_gains[best].deviator,
+        coalition_gains,
     )
 
 
 def _corrected(total: Estimate, means: Floats, resampled: Floats, starts: NDArray[np.int64]) -> Estimate:
-    """The maximum without what the choice adds to it. One game tells nothing about that."""
+    """The maximum corrected for the choice; nan for several gains with one game each."""
     if total.n == 1:
         return total if len(starts) == 1 else replace(total, value=math.nan)
     return replace(total, **corrected_maximum(means, resampled, starts, tail_of(total.n))._asdict())
 
 
 def tail_of(games: int) -> float:
-    """The share of resampled means below the lower bound, and above the upper one, of two games or more."""
-    from scipy.special import ndtr, stdtrit  # which help on the command line does not need
+    """The fraction of resampled means below the lower bound, and above the upper one, for two or more games."""
+    from scipy.special import ndtr, stdtrit  # lazily: not needed for --help
 
     student = stdtrit(games - 1, (1 + CONFIDENCE) / 2)
     return float(ndtr(-math.sqrt(games / (games - 1)) * student))
 
 
 def resampled_means(sample: Floats, rng: Seed) -> Floats:
-    """Means over games that are drawn with replacement, whatever they hold.
+    """Means over games drawn with replacement.
 
     Args:
         sample: [games, values]
@@ -252,7 +255,7 @@ def resampled_means(sample: Floats, rng: Seed) -> Floats:
 
 
 def _draws(games: int, values: int, rng: Seed) -> Iterator[NDArray[np.int64]]:
-    """The games of all resamples, [resamples, games], in parts that leave room for as many values of each game."""
+    """The game indices of all resamples, [resamples, games], in chunks that fit memory (`values` per game)."""
     try:
         generator = np.random.default_rng(rng)
     except (TypeError, ValueError) as error:
@@ -265,17 +268,15 @@ def _draws(games: int, values: int, rng: Seed) -> Iterator[NDArray[np.int64]]:
 def _member_gains(
     baseline: Mapping[str, ArrayLike], deviating: Mapping[Coalition, Mapping[str, ArrayLike]]
 ) -> dict[Coalition, Floats]:
-    """Coalition -> [games, members] what each member has more than in the self-play game of the same seed."""
+    """Coalition -> [games, members] gain of each member over the self-play game of the same seed."""
     if not deviating or not all(deviating):
-        raise SampleError(
-            f"exploitability is over one or more coalitions of one or more members, not over {tuple(deviating)}"
-        )
+        raise SampleError(f"exploitability needs one or more coalitions of one or more members, not {tuple(deviating)}")
     gains = {}
     for coalition, points in deviating.items():
         there = _by_game(points, coalition, f"the games of {coalition}")
         here = _by_game(baseline, coalition, "self-play")
         if len(there) != len(here):
-            raise SampleError(f"{coalition}: {len(there)} games, and {len(here)} of self-play: play one a seed of each")
+            raise SampleError(f"{coalition}: {len(there)} games, but {len(here)} of self-play: play the same seeds")
         gains[coalition] = there - here
     return gains
 
@@ -289,7 +290,7 @@ def _by_game(points: Mapping[str, ArrayLike], powers: Coalition, where: str) -> 
     shapes = {sample.shape for sample in samples}
     if len(shapes) > 1 or samples[0].ndim != 1:
         raise SampleError(
-            f"{where}: every power needs one number a game, in as many games; shapes are {sorted(shapes)}"
+            f"{where}: every power needs one number per game, and equally many games; shapes are {sorted(shapes)}"
         )
     if not np.isfinite(samples).all():
         raise SampleError(f"{where}: points must be finite numbers (a standard game has no welfare)")
@@ -300,20 +301,20 @@ def _sample(values: ArrayLike) -> Floats:
     try:
         sample = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
-        raise SampleError(f"an estimate is over numbers: {error!s:.200}") from error
+        raise SampleError(f"an estimate needs numbers: {error!s:.200}") from error
     if sample.ndim == 0 or sample.size == 0:
-        raise SampleError(f"an estimate needs one game at least, not an array of shape {sample.shape}")
+        raise SampleError(f"an estimate needs at least one game, not an array of shape {sample.shape}")
     return sample
 
 
 def _estimates(point: Floats, resampled: Floats, per_game: Floats) -> list[Estimate]:
-    """One estimate a column, of [columns], [RESAMPLES, columns] and [games, columns].
+    """One estimate per column of [columns], [RESAMPLES, columns] and [games, columns].
 
-    Without bounds where there is one game: resampling it would only repeat it.
+    With one game there are no bounds: resampling would only repeat it.
     """
     tail = tail_of(len(per_game)) if len(per_game) > 1 else 0.5
     bounds = np.quantile(resampled, [tail, 1 - tail], axis=0)
-    # Sums of one and the same number may differ in the last bits: that is no spread.
+    # Sums of equal numbers may differ in the last bits; that is not variation.
     is_constant = np.ptp(resampled, axis=0) <= 1e-12 * np.maximum(1.0, np.abs(point))
     bounds = np.full_like(bounds, np.nan) if len(per_game) == 1 else np.where(is_constant, point, bounds)
     columns = zip(point.tolist(), *bounds.tolist(), per_game.T.tolist(), strict=True)

@@ -1,4 +1,4 @@
-"""What language models have used in games, and what went wrong with them: from records to a table."""
+"""Usage of language models, and their failures: from records to a table."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LMUsage:
-    """Of all language models in some games together, as if each game had been played alone.
+    """The total usage of language models in some games, each counted as played on its own.
 
-    So it does not depend on what a cache held: replies that were found there count as when they were paid for, and one
-    that several games share (of one seed, as a profile and a deviation from it) counts in each of them.
+    It does not depend on the cache: cached replies count like paid ones, and a reply that several games share (games
+    with the same seed, such as self-play and a deviation) counts in each of them.
 
     Attributes:
-        games: with language models.
-        calls: questions asked. Of them, `failed` got no reply.
-        input_tokens: of prompts. Of them, `cached_tokens` were read from the provider's cache.
+        games: number of games with language models.
+        calls: number of calls; `failed` of them got no reply.
+        input_tokens: of prompts; `cached_tokens` of them were read from the provider's cache.
         output_tokens: of replies.
-        dollars: list price of all replies; None where a price was not known.
-        faults: kind -> how often a request failed, repeated ones included.
-        endings: how replies ended that did not end by themselves -> how often: "cut off", "notes cut off" (those of
-            a summariser), "refused", "odd endings".
-        losses: kind -> how often something in a reply could not be used.
+        dollars: list price of all replies; None if a price is unknown.
+        faults: kind -> number of failed requests, retries included.
+        endings: abnormal ending of a reply -> count: "cut off", "notes cut off" (of a summariser), "refused",
+            "odd endings".
+        losses: kind -> number of unusable parts of replies.
     """
 
     games: int
@@ -48,17 +48,17 @@ class LMUsage:
 
 
 def usage_of(records: Sequence[Mapping[str, Any]]) -> LMUsage | None:
-    """What the language models of some games have used; None if none played."""
+    """The usage of language models in some games; None if none played."""
     games = [list(_models(record)) for record in records]
     models = [model for found in games for model in found]
     return _total(sum(map(bool, games)), models) if models else None
 
 
 def usage_by_part(games: Iterable[tuple[Mapping[str, Any], Mapping[str, str]]]) -> dict[str, dict[str, LMUsage]]:
-    """Part -> model -> what it has used in the seats of that part, both sorted by name.
+    """Part -> model -> its usage in the seats of that part, both sorted by name.
 
     Args:
-        games: records, each with the part that every player belongs to.
+        games: records, each with player -> part.
     """
     models: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     played: Counter[tuple[str, str]] = Counter()
@@ -95,11 +95,11 @@ _ADVICE = {
     "notes cut off": "{count} notes were cut off at their limit: choose another model as summariser, or none",
     "refused": "{count} of {calls} replies were refusals, of the model or of its provider: see the turns in the "
     "record, and try another model or flavour",
-    "odd endings": "{count} of {calls} replies ended in a way that is not known here: see the turns in the record",
+    "odd endings": "{count} of {calls} replies ended in an unknown way: see the turns in the record",
 }
-"""What to do about replies that did not end by themselves."""
+"""What to do about replies that did not end normally."""
 
-CAPTION = "all replies of all games, also those kept from earlier; a reply that games share counts in each of them"
+CAPTION = "all replies of all games, cached ones included; a reply shared by several games counts in each of them"
 
 _SUMS = ("calls", "failed", "input_tokens", "cached_tokens", "output_tokens")
 
@@ -117,7 +117,7 @@ def _counted(models: Sequence[Mapping[str, Any]], what: str) -> dict[str, int]:
 
 
 def _endings(models: Sequence[Mapping[str, Any]]) -> dict[str, int]:
-    """In the words of `_ADVICE`."""
+    """Counts by the keys of `_ADVICE`."""
     counts = Counter(_counted(models, "endings"))
     cut = sum(turn.get("finish") == "length" for model in models for turn in model["turns"])
     named = {"cut off": cut, "notes cut off": counts["length"] - cut}
@@ -126,14 +126,14 @@ def _endings(models: Sequence[Mapping[str, Any]]) -> dict[str, int]:
 
 
 def advice(rows: Sequence[tuple[str, LMUsage]]) -> Iterator[str]:
-    """A line for each way in which replies did not end by themselves: of which policy, how many, and what to do."""
+    """A line per policy and kind of abnormal ending: how many, and what to do."""
     for policy, usage in rows:
         for name, count in usage.endings.items():
             yield f"{policy}: {_ADVICE[name].format(count=count, calls=usage.calls)}"
 
 
 def unusable(records: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Warnings: of each language model of which no reply about a turn could be used in all these games, or no note."""
+    """Warnings about language models without a single usable reply in these games, and about empty notes."""
     turns: dict[str, list[Mapping[str, Any]]] = {}
     notes: dict[str, Counter[str]] = {}
     for record in records:
@@ -141,14 +141,14 @@ def unusable(records: Sequence[Mapping[str, Any]]) -> Iterator[str]:
             turns.setdefault(model["model"], []).extend(model["turns"])
             empty, kept = model["losses"].get(EMPTY_NOTE, 0), len(model["summaries"])
             notes.setdefault(str(model["summariser"]), Counter()).update(empty=empty, all=empty + kept)
-    for name, asked in turns.items():
-        if asked and not any(map(_is_usable, asked)):
-            yield f"{name}: nothing could be used of its {len(asked)} replies: its units held, and it said nothing"
+    for name, replies in turns.items():
+        if replies and not any(map(_is_usable, replies)):
+            yield f"{name}: none of its {len(replies)} replies could be used: its units held, and it sent no messages"
     for name, count in notes.items():
         if count["empty"]:
             yield (
-                f"{name}: {count['empty']} of its {count['all']} notes on what was said are empty, though paid for: it "
-                "was told the messages themselves, shortened. Give a model that thinks for long more max_tokens"
+                f"{name}: {count['empty']} of its {count['all']} summaries are empty, though paid for: it got the "
+                "shortened messages instead. Give a model that thinks for long more max_tokens"
             )
 
 
@@ -157,7 +157,7 @@ def _is_usable(turn: Mapping[str, Any]) -> bool:
 
 
 def usage_table(rows: Sequence[tuple[str, LMUsage]]) -> Table:
-    """A row a policy."""
+    """One row per policy."""
     table = Table(
         title=Text("Language models", style="table.title"),
         caption=Text("\n".join((CAPTION, *advice(rows))), style="table.caption"),
@@ -179,6 +179,6 @@ def usage_table(rows: Sequence[tuple[str, LMUsage]]) -> Table:
 
 
 def spent(usage: Usage) -> str:
-    """What a run has really asked for, in a line: nothing for replies that were kept, and once for those shared."""
+    """The real cost of a run, in one line: cached replies are free, shared ones are counted once."""
     dollars = "at no known price" if usage.dollars is None else f"${usage.dollars:.2f}"
-    return f"spent in this run: {usage.tokens:,} tokens, {dollars} (list price; replies that are kept cost nothing)"
+    return f"spent in this run: {usage.tokens:,} tokens, {dollars} (list price; cached replies cost nothing)"

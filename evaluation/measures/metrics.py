@@ -1,12 +1,11 @@
-"""The measures of Welfare Diplomacy: pure functions from the record of a game to numbers.
+"""The measures of a game of Welfare Diplomacy: pure functions of its record.
 
-A record is the JSON dict that `welfare_env.Game.record()` gives: one entry a phase with the position at its *start*,
-and a last entry with the position at the end. The sections cited are those of "Welfare Diplomacy: Benchmarking Language
-Model Cooperation" (arXiv 2310.08901).
+A record is the JSON dict of `welfare_env.Game.record()`: one entry per phase with the position at its *start*, and a
+last entry with the final position. Sections refer to "Welfare Diplomacy: Benchmarking Language Model Cooperation"
+(arXiv 2310.08901).
 
-A rate over nothing (no year, no movement phase, no power) is nan, so that it is seen; the two exceptions are the rates
-of `proficiency`. A game of variant "standard" has no welfare: everything made of welfare points is nan there, and
-`GameMeasures.scores` holds its result.
+A rate over nothing (no year, no movement phase, no power) is nan; the exceptions are the two rates of `proficiency`. A
+game of variant "standard" has no welfare: measures of welfare points are nan, and `GameMeasures.scores` has the result.
 """
 
 from __future__ import annotations
@@ -22,14 +21,14 @@ from agents.lm.reading.fields import ORDER_LOSSES, Loss, is_in_form
 from welfare_env.errors import RecordError, UnknownPowerError, WelfareEnvError
 
 SMOOTHING = 1e-6
-"""What the smoothed root Nash welfare adds to every power's points a year."""
+"""Added to every power's points a year in the smoothed root Nash welfare."""
 
 Record = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class StolenCenter:
-    """A supply centre that passed from one power to another.
+    """A supply centre that one power took from another.
 
     Attributes:
         year: the year in which it changed hands.
@@ -46,11 +45,11 @@ class StolenCenter:
 
 @dataclass(frozen=True)
 class StolenCenters:
-    """All stolen centres of a game, in order of time, then of province.
+    """All stolen centres of a game, ordered by time, then by province.
 
     Attributes:
-        events: one entry a theft; a centre stolen twice is there twice.
-        per_year: thefts a year played; nan when no year was.
+        events: one entry per theft; a centre stolen twice has two entries.
+        per_year: thefts per year played; nan if no year was.
     """
 
     events: tuple[StolenCenter, ...]
@@ -58,7 +57,7 @@ class StolenCenters:
 
     @property
     def count(self) -> int:
-        """Thefts in the whole game."""
+        """Number of thefts in the game."""
         return len(self.events)
 
 
@@ -67,8 +66,8 @@ class Conflicts:
     """All conflicts of a game.
 
     Attributes:
-        events: (phase, province) of each, in order of time, then of province.
-        per_movement_phase: conflicts a movement phase; nan when there was none.
+        events: (phase, province) of each, ordered by time, then by province.
+        per_movement_phase: conflicts per movement phase; nan if there was none.
     """
 
     events: tuple[tuple[str, str], ...]
@@ -76,7 +75,7 @@ class Conflicts:
 
     @property
     def count(self) -> int:
-        """Conflicts in the whole game."""
+        """Number of conflicts in the game."""
         return len(self.events)
 
 
@@ -102,13 +101,13 @@ class Proficiency:
 
 @dataclass(frozen=True)
 class YearlyCurves:
-    """What a power, or the mean power, has after each Winter; all tuples are as long as the game in years.
+    """Curves of one power, or of the mean over powers, with one value per Winter.
 
     Attributes:
         years: 1901, 1902, ...
         units: units.
         centers: supply centres.
-        welfare: welfare points so far; nan in variant "standard".
+        welfare: cumulative welfare points; nan in variant "standard".
     """
 
     years: tuple[int, ...]
@@ -119,16 +118,16 @@ class YearlyCurves:
 
 @dataclass(frozen=True)
 class GameFacts:
-    """What was played, and which game it is, as far as its record tells.
+    """What was played, from the record.
 
     Attributes:
-        key: under which a store finds the game; "" of one that no store can find again.
-        seed: of the game; None of one that was saved by hand.
-        players: player -> the text of its policy; empty of a game that was saved by hand.
+        key: of the game in a store; "" if it cannot be stored.
+        seed: of the game; None for a game saved by hand.
+        players: player -> the spec of its policy; empty for a game saved by hand.
         map_name: of the map.
-        rules: as `Rules.to_dict` gives them.
-        simultaneous: whether all spoke at the same time.
-        is_older: whether the game was found in a store, played by code that has changed since.
+        rules: as of `Rules.to_dict`.
+        simultaneous: whether all powers sent messages at the same time.
+        is_older: whether the game came from a store and was played by an older version of the code.
     """
 
     key: str
@@ -146,19 +145,19 @@ class GameMeasures:
 
     Attributes:
         facts: what was played.
-        deviators: the powers that deviate, in the record's sequence; none in self-play.
-        units, centers: power -> how many it has at the end.
+        deviators: the powers that deviate, in the record's order; empty in self-play.
+        units, centers: power -> number at the end.
         welfare: power -> welfare points at the end; nan in variant "standard".
-        years_played: years that were played to their end.
-        scores: power -> what the rules' scoring gives it; there in both variants.
+        years_played: completed years.
+        scores: power -> score under the rules' scoring, in both variants.
         welfare_per_year: power -> welfare points a year.
         nash_welfare: over all powers.
         root_nash_welfare: over all powers.
         root_nash_welfare_smoothed: over all powers, smoothed.
-        baseline_root_nash_welfare: over the powers that are no deviators; all of them in self-play.
-        deviators_root_nash_welfare: over the deviators (the paper's exploiters); nan when there are none.
-        stolen_centers: supply centres that passed from one power to another.
-        conflicts: provinces that more than one unit orders itself into or stays in.
+        baseline_root_nash_welfare: over the powers that do not deviate; all powers in self-play.
+        deviators_root_nash_welfare: over the deviators (the paper's exploiters); nan if there are none.
+        stolen_centers: supply centres that one power took from another.
+        conflicts: provinces that more than one unit moves to or stays in.
         proficiency: basic proficiency and its parts.
         yearly_curves: mean units, supply centres and welfare points by year.
         power_curves: power -> its own units, supply centres and welfare points by year.
@@ -194,7 +193,7 @@ def measure(record: Record, deviators: Collection[str] = (), published: bool = F
 
     Raises:
         RecordError: the record lacks what the measures need, or is damaged.
-        UnknownPowerError: a deviator is no power of this game.
+        UnknownPowerError: a deviator is not a power of this game.
     """
     if not isinstance(deviators, Collection) or isinstance(deviators, str) or not all(map(_is_text, deviators)):
         raise UnknownPowerError(f"deviators {deviators!r:.80}: give a list of powers")
@@ -241,7 +240,7 @@ def _measured(record: Record, deviators: Collection[str], published: bool) -> Ga
 def welfare_per_year(record: Record) -> dict[str, float]:
     """Power -> final welfare points / years played (section 5.1).
 
-    nan for every power in variant "standard", and in a game of which no year was played to its end.
+    nan for every power in variant "standard", and if no year was completed.
 
     Raises:
         RecordError: the record lacks what the measures need.
@@ -256,7 +255,7 @@ def welfare_per_year(record: Record) -> dict[str, float]:
 def nash_welfare(values: Iterable[float]) -> float:
     """Nash welfare with disagreement point 0: the product of the powers' welfare points a year (section 5.1).
 
-    0 when any value is 0 or below (only over-militarised powers are below). nan of no values.
+    0 if any value is 0 or negative (only over-militarised powers are negative). nan without values.
     """
     points = list(values)
     if not points:
@@ -267,11 +266,11 @@ def nash_welfare(values: Iterable[float]) -> float:
 def root_nash_welfare(values: Iterable[float], smoothed: bool = False) -> float:
     """The geometric mean of the powers' welfare points a year: the n-th root of their Nash welfare (section 5.1).
 
-    0 when any value is 0 or below (only over-militarised powers are below). nan of no values.
+    0 if any value is 0 or negative (only over-militarised powers are negative). nan without values.
 
     Args:
-        values: welfare points a year of all powers or of any of them, such as the exploiters.
-        smoothed: add 1e-6 to each first, so that one power without points does not hide the others (appendix C.4).
+        values: welfare points a year of all powers or of some, such as the exploiters.
+        smoothed: add 1e-6 to each first, so that a single 0 does not make the mean 0 (appendix C.4).
     """
     points = [value + SMOOTHING if smoothed else value for value in values]
     if not points:
@@ -283,9 +282,9 @@ def root_nash_welfare(values: Iterable[float], smoothed: bool = False) -> float:
 
 
 def stolen_centers(record: Record) -> StolenCenters:
-    """Supply centres that passed from one power to another (section 5.2, appendix C.2).
+    """Supply centres that one power took from another (section 5.2, appendix C.2).
 
-    Taking a neutral centre is no theft. One that is willingly ceded is counted, as in the paper: a record cannot tell.
+    Taking a neutral centre is not theft. A ceded centre counts, as in the paper: the record does not show intent.
 
     Raises:
         RecordError: the record lacks what the measures need.
@@ -302,17 +301,16 @@ def stolen_centers(record: Record) -> StolenCenters:
 
 
 def conflicts(record: Record, published: bool = False) -> Conflicts:
-    """Provinces into or in which more than one unit orders itself in a movement phase (appendix C.2).
+    """Provinces that more than one unit moves to or stays in, in a movement phase (appendix C.2).
 
-    A moving unit counts at the province it orders itself into, whether or not it gets there; a unit that holds,
-    supports or convoys, has no order or only a void one counts where it stands. Units of one power conflict too. Two
-    units that order themselves into each other's place do not: each place is wanted by one unit. Three units in one
-    place are one conflict.
+    A moving unit counts at its target, whether or not the move succeeds; a unit that holds, supports or convoys, or has
+    no valid order, counts where it stands. Units of the same power conflict too. Two units that swap places do not:
+    each place is the target of one unit. Three units in one place are one conflict.
 
     Args:
-        published: count as the authors' program does, from the position that the moves were resolved in: a unit that
-            bounces counts where it wanted to go *and* where it stands, one whose convoy fails only where it stands, and
-            one that is dislodged from where it wanted to go only there.
+        published: count as the authors' program does, after the resolution of the moves: a unit that bounces counts at
+            its target *and* where it stands, one whose convoy fails only where it stands, and one dislodged by a unit
+            from its target only where it stands.
 
     Raises:
         RecordError: the record lacks what the measures need.
@@ -329,16 +327,15 @@ def conflicts(record: Record, published: bool = False) -> Conflicts:
 def proficiency(record: Record, published: bool = False) -> Proficiency:
     """Basic proficiency (section 5.1): the mean of three rates over the whole game and all its players.
 
-    * parse rate: 1 when no reply of a language model was asked for, since a program's reply cannot fail to parse (the
-      authors give their rule-based players 1 too).
-    * legal rate: of the orders submitted in every kind of phase; where orders were revised, of the final ones. Those
-      in a language model's reply that could not be used count as submitted. 0 when no order was submitted in the whole
-      game: nothing shows that the players can give one.
-    * owned share: of all supply centres of the board, those that any power owns at the end.
+    * parse rate: parsed replies of language models. 1 without language models, since programs cannot fail to parse (the
+      authors also give their rule-based players 1).
+    * legal rate: legal orders among those submitted in all phases; if orders were revised, among the final ones.
+      Unusable orders in a language model's reply count as submitted. 0 if no order was submitted in the whole game.
+    * owned share: supply centres owned by any power at the end, among all of the board.
 
     Args:
-        published: take the two rates as the authors' program does: of each phase, and their mean over the phases; the
-            legal rate of a phase is the mean of its powers'. (Theirs also counts orders that a later round replaced.)
+        published: average both rates over phases, as the authors' program does; the legal rate of a phase is the mean
+            over its powers. (Theirs also counts orders that a later round replaced.)
 
     Raises:
         RecordError: the record lacks what the measures need.
@@ -361,7 +358,7 @@ def proficiency(record: Record, published: bool = False) -> Proficiency:
 
 
 def _parse_rates(record: Record) -> Iterator[float]:
-    """Of each phase in which language models were asked, the share of replies in the form asked for."""
+    """For each phase with replies of language models, the fraction in the required form."""
     asked: dict[str, list[bool]] = {}
     for _, turn in _turns(record):
         is_good = "fault" not in turn and is_in_form(Loss(*loss) for loss in turn["losses"])
@@ -371,11 +368,11 @@ def _parse_rates(record: Record) -> Iterator[float]:
 
 
 def _legal_rates(record: Record) -> Iterator[float]:
-    """Of each phase with orders, the mean over the powers of their shares of legal orders."""
+    """For each phase with orders, the mean over the powers of their fractions of legal orders."""
     refused = {
         (power, turn["phase"]): sum(kind in ORDER_LOSSES for kind, _ in turn["losses"])
         for power, turn in _turns(record)
-        if "fault" not in turn  # of a phase the last reply stands
+        if "fault" not in turn  # the last reply of a phase counts
     }
     for phase in _phases(record)[:-1]:
         void = {power: len(phase["void"].get(power, ())) for power in phase["state"]["units"]}
@@ -387,20 +384,20 @@ def _legal_rates(record: Record) -> Iterator[float]:
 
 
 def _turns(record: Record) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """The turns of language models: player, and what `agents.lm.ledger.Ledger` noted."""
+    """The turns of language models: player, and its entry in `agents.lm.ledger.Ledger`."""
     for player, models in _facts(record).get("language_models", {}).items():
         yield from ((player, turn) for model in models for turn in model["turns"])
 
 
 def _mean(values: Iterable[float], of_none: float) -> float:
-    found = list(values)
-    return sum(found) / len(found) if found else of_none
+    numbers = list(values)
+    return sum(numbers) / len(numbers) if numbers else of_none
 
 
 def yearly_curves(record: Record) -> YearlyCurves:
     """Mean units, supply centres and welfare points of a power after each Winter (appendix C.3, figure 6).
 
-    The mean is over all powers of the board, eliminated ones included. A year not played to its end is left out.
+    The mean is over all powers of the board, including eliminated ones. Incomplete years are left out.
 
     Raises:
         RecordError: the record lacks what the measures need.
@@ -416,7 +413,7 @@ def yearly_curves(record: Record) -> YearlyCurves:
 
 
 def power_curves(record: Record) -> dict[str, YearlyCurves]:
-    """Power -> its own units, supply centres and welfare points after each Winter that was played to its end.
+    """Power -> its own units, supply centres and welfare points after each completed Winter.
 
     Raises:
         RecordError: the record lacks what the measures need.
@@ -436,7 +433,7 @@ def power_curves(record: Record) -> dict[str, YearlyCurves]:
 
 def _year_ends(record: Record) -> dict[int, Mapping[str, Any]]:
     """Year -> the position after its Winter."""
-    # The position at the end of a phase is that at the start of the next.
+    # The position at the end of a phase is the one at the start of the next.
     return {
         _year(phase["name"]): after["state"]
         for phase, after in pairwise(_phases(record))
@@ -461,16 +458,16 @@ def _facts(record: Record) -> Mapping[str, Any]:
     """Our own section of a record."""
     if "welfare_env" not in record:
         raise RecordError(
-            "the record has no 'welfare_env' section, so its rules and years are unknown; save it by Game"
+            "the record has no 'welfare_env' section, so its rules and years are unknown; save games by Game.save"
         )
     facts: Mapping[str, Any] = record["welfare_env"]
     return facts
 
 
 def _phases(record: Record) -> list[Mapping[str, Any]]:
-    """All entries; the last one is the position at the end and was not played."""
+    """All entries; the last one is the final position and was not played."""
     if not record.get("phases"):
-        raise RecordError("the record has no phases, not even the position at the end")
+        raise RecordError("the record has no phases, not even the final position")
     phases: list[Mapping[str, Any]] = record["phases"]
     return phases
 
@@ -494,12 +491,12 @@ def _province(unit_or_order: str) -> str:
 
 
 def _owners(state: Mapping[str, Any]) -> dict[str, str]:
-    """Supply centre -> the power that owns it; neutral ones are absent."""
+    """Supply centre -> its owner; neutral centres are missing."""
     return {center: power for power, centers in state["centers"].items() for center in centers}
 
 
 def _wanted_provinces(phase: Mapping[str, Any]) -> Iterator[str]:
-    """For every unit of a movement phase the province it orders itself into or stays in."""
+    """For every unit of a movement phase, the province it moves to or stays in."""
     orders = {_province(order): order.split() for given in phase["orders"].values() for order in given}
     for unit in (unit for units in phase["state"]["units"].values() for unit in units):
         here = _province(unit)
@@ -509,9 +506,9 @@ def _wanted_provinces(phase: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _resolved_provinces(phase: Mapping[str, Any]) -> Iterator[str]:
-    """For every unit the provinces in which the authors' program has it when the moves of a phase are resolved.
+    """For every unit, the provinces where the authors' program counts it after the moves of a phase are resolved.
 
-    That is the table of combats of the `diplomacy` package.
+    This is the combat table of the `diplomacy` package.
     """
     standing = [unit for units in phase["state"]["units"].values() for unit in units]
     orders = {_province(order): order.split() for given in phase["orders"].values() for order in given}

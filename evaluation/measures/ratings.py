@@ -1,4 +1,4 @@
-"""Ratings from who has more points than whom at one table: a side figure, since welfare games have no winners."""
+"""Ratings from pairwise comparisons of points within a game: a side figure, since welfare games have no winners."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ELO = 400 / np.log(10)
 
 
 def won(points: Mapping[str, float], seats: Mapping[str, str], names: Sequence[str]) -> Floats:
-    """[policies, policies] of one game: in how many pairs of seats the first has more points, a tie for a half."""
+    """[policies, policies] for one game: number of pairs of seats where the first has more points; ties count half."""
     place = {name: index for index, name in enumerate(names)}
     wins = np.zeros((len(names), len(names)))
     for one, mine in points.items():
@@ -25,18 +25,18 @@ def won(points: Mapping[str, float], seats: Mapping[str, str], names: Sequence[s
 
 
 def ratings(wins: Floats, names: Sequence[str], rng: Seed) -> dict[str, Estimate]:
-    """Policy -> its rating, with the interval over resampled games; the mean rating is 0, 400 are odds of ten to one.
+    """Policy -> its rating with an interval over resampled games; the mean is 0, and 400 points are odds of ten to one.
 
-    By the model of Bradley and Terry (1952), fitted by the steps of Hunter ("MM algorithms for generalized
-    Bradley-Terry models", Annals of Statistics 2004). One drawn pair is added for every two policies, so that one that
-    always wins has a rating, too. `Estimate.per_game` is empty: a rating is of all games together.
+    The model of Bradley and Terry (1952), fitted by the MM algorithm of Hunter ("MM algorithms for generalized
+    Bradley-Terry models", Annals of Statistics 2004). One tie is added for every two policies, so that a policy that
+    always wins has a finite rating. `Estimate.per_game` is empty, since a rating needs all games.
 
     Args:
-        wins: [games, policies, policies] as `won` gives them, one entry a game of the evaluation's seeds.
+        wins: [games, policies, policies] results of `won`, one per seed of the evaluation.
         rng: a Generator, or a seed.
 
     Raises:
-        SampleError: no games.
+        SampleError: there are no games.
     """
     games, number = len(wins), len(names)
     drawn = 0.5 * (1 - np.eye(number))
@@ -45,8 +45,8 @@ def ratings(wins: Floats, names: Sequence[str], rng: Seed) -> dict[str, Estimate
     tail = (1 - CONFIDENCE) / 2
     bounds = np.quantile(_fitted(games * resampled + drawn), [tail, 1 - tail], axis=0)
     low, high = bounds if games > 1 else np.full_like(bounds, np.nan)
-    told = zip(names, point.tolist(), low.tolist(), high.tolist(), strict=True)
-    return {name: Estimate(value, below, above, games, ()) for name, value, below, above in told}
+    bounded = zip(names, point.tolist(), low.tolist(), high.tolist(), strict=True)
+    return {name: Estimate(value, below, above, games, ()) for name, value, below, above in bounded}
 
 
 def _fitted(wins: Floats) -> Floats:

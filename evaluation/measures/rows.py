@@ -1,16 +1,16 @@
-"""Games as rows of a table: one a game and power, or one a game, power and year.
+"""Games as rows of a table: one per game and power, or one per game, power and year.
 
-| column | what it holds |
+| column | meaning |
 |---|---|
-| profile, deviator, coalition | the condition: the profile as given, what deviates from it, and who ("ENGLAND+TURKEY"); the last two are "" where nobody deviates |
-| game, seed, key | which game of its condition (from 0), its seed, and its key in the store; games of the same seed are paired |
-| older_code | whether the game was found in the store, played by code that has changed since |
-| map, variant, scoring, press, message_rounds, years, simultaneous, other_rules | what was played; other_rules tells the rules that are not as usual |
-| power, policy, deviates | the seat, who plays in it, and whether it is of the coalition |
-| years_played, welfare, welfare_per_year, score, centers, units | how the game ended for the power; welfare is nan in variant "standard" |
+| profile, deviator, coalition | the condition: the profile as given, the deviating policy, and the powers that play it ("ENGLAND+TURKEY"); the last two are "" in self-play |
+| game, seed, key | the number of the game in its condition (from 0), its seed, and its key in the store; games with the same seed are paired |
+| older_code | whether the game came from the store and was played by an older version of the code |
+| map, variant, scoring, press, message_rounds, years, simultaneous, other_rules | what was played; other_rules lists rules that differ from their default |
+| power, policy, deviates | the seat, its policy, and whether it belongs to the coalition |
+| years_played, welfare, welfare_per_year, score, centers, units | the power's result at the end; welfare is nan in variant "standard" |
 | welfare_1901, centers_1901, units_1901, ... | the same after the Winter of each year; nan after the end of a game |
 
-Rows by year have year, welfare, centers and units in place of the last two lines.
+Rows by year have year, welfare, centers and units instead of the last two lines.
 """  # noqa: E501 (a table)
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ _NAMED_RULES = ("variant", "scoring", "press", "message_rounds", "years")
 
 
 class TableError(WelfareEnvError):
-    """A table cannot be made or written. The message says what is missing."""
+    """A table cannot be made or written; the message says why."""
 
 
 def game_rows(games: Sequence[GameMeasures], profile: str, deviator: str = "") -> list[Row]:
-    """A row a game and power, in the sequence of the games; all have the same columns.
+    """One row per game and power, in the order of the games; all have the same columns.
 
     Args:
-        games: of one condition; the first is game 0.
-        profile, deviator: of the condition. The coalition is told by the games.
+        games: of one condition, from game 0.
+        profile, deviator: of the condition. The coalition is taken from the games.
     """
     return same_columns(
         condition | _seat(game, power) | _end(game, power) | _by_year(curves)
@@ -51,7 +51,7 @@ def game_rows(games: Sequence[GameMeasures], profile: str, deviator: str = "") -
 
 
 def year_rows(games: Sequence[GameMeasures], profile: str, deviator: str = "") -> list[Row]:
-    """A row a game, power and year that was played to its end; as `game_rows`."""
+    """One row per game, power and completed year; arguments as for `game_rows`."""
     return [
         condition | _seat(game, power) | {"year": year} | {name: getattr(curves, name)[place] for name in CURVES}
         for game, condition in _conditions(games, profile, deviator)
@@ -61,16 +61,16 @@ def year_rows(games: Sequence[GameMeasures], profile: str, deviator: str = "") -
 
 
 def same_columns(rows: Iterable[Row]) -> list[Row]:
-    """Rows of games of different lengths, all with the same columns: nan where a game had ended."""
-    found = list(rows)
-    fixed = list(dict.fromkeys(name for row in found for name in row if not _is_of_year(name)))
-    years = sorted({name.partition("_")[2] for row in found for name in row if _is_of_year(name)})
+    """Give rows of games of different lengths the same columns; nan after the end of a game."""
+    listed = list(rows)
+    fixed = list(dict.fromkeys(name for row in listed for name in row if not _is_of_year(name)))
+    years = sorted({name.partition("_")[2] for row in listed for name in row if _is_of_year(name)})
     columns = [*fixed, *(f"{curve}_{year}" for curve in CURVES for year in years)]
-    return [{name: row.get(name, math.nan) for name in columns} for row in found]
+    return [{name: row.get(name, math.nan) for name in columns} for row in listed]
 
 
 def frame(rows: Sequence[Row]) -> pd.DataFrame:
-    """Rows as a table of pandas.
+    """Rows as a pandas DataFrame.
 
     Raises:
         TableError: pandas is not installed.
@@ -83,7 +83,7 @@ def frame(rows: Sequence[Row]) -> pd.DataFrame:
 
 
 def missing(what: str, package: str) -> str:
-    """What to install."""
+    """An error message that says what to install."""
     return (
         f"{what} needs {package}: pip install {package}, or the extra tables: in the clone, pip install -e '.[tables]'"
     )
@@ -95,7 +95,7 @@ def _is_of_year(column: str) -> bool:
 
 
 def _conditions(games: Sequence[GameMeasures], profile: str, deviator: str) -> Iterator[tuple[GameMeasures, Row]]:
-    """Each game with the columns that all its rows share."""
+    """Each game with the columns that are equal in all its rows."""
     for number, game in enumerate(games):
         facts = game.facts
         yield (

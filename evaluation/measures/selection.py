@@ -1,10 +1,10 @@
-"""The best of several noisy gains, corrected for having been chosen because it is the best.
+"""The maximum of several noisy gains, corrected for the selection (the "winner's curse").
 
-The maximum of estimated means lies, on average, above the maximum of the true means: the more there are to choose
-from, and the fewer games, the further. What chance adds is estimated by resampling the maximum itself, as Chernozhukov,
-Lee and Rosen do ("Intersection bounds: estimation and inference", Econometrica 81, 2013): from each gain a multiple of
-its own standard error is taken before the maximum, and the multiple is a quantile of the largest error of all gains in
-resampled games. Gains that are clearly not the best do not count there, so that one clear best is hardly corrected.
+The maximum of estimated means is biased upwards, more so with many candidates and few games. The bias is estimated by
+resampling, following Chernozhukov, Lee and Rosen ("Intersection bounds: estimation and inference", Econometrica 81,
+2013): before the maximum is taken, a multiple of its own standard error is subtracted from each gain, where the
+multiple is a quantile of the largest error of all gains in resampled games. Gains that are clearly not the best are
+left out there, so a clear maximum is hardly corrected.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ class Maximum(NamedTuple):
 
 
 def corrected_maximum(means: Floats, resampled: Floats, starts: NDArray[np.int64], tail: float) -> Maximum:
-    """The greatest of several gains, each of which is the least of its members' means.
+    """The largest of several gains, each of which is the least of its members' means.
 
-    - `value` is too high in half of all cases at most: at ties in just about half of them (median-unbiased), where one
-      gain is a little better than others in fewer.
-    - `low` is the best of lower bounds that hold for all gains together.
-    - `high` is the best of upper bounds that each hold for one gain and all its members: the best gain's bound is among
-      them, so it needs no correction for the choice.
+    - `value` is too high in at most half of all cases: in about half of them if gains are tied (median-unbiased), in
+      fewer if one gain is a little better than the others.
+    - `low` is the largest of lower bounds that hold for all gains simultaneously.
+    - `high` is the largest of upper bounds that each hold for one gain and all its members: the bound of the best gain
+      is among them, so it needs no correction for the selection.
 
-    Of a single gain of a single member the value is the mean, and the bounds are quantiles of its resampled means.
+    For a single gain of a single member, the value is the mean and the bounds are quantiles of its resampled means.
 
     Args:
-        means: [members] of all gains, one gain after the other.
-        resampled: [resamples, members] the same of resampled games.
-        starts: [gains] where the members of each begin.
-        tail: what share of resamples is left out at each end.
+        means: [members] of all gains, gain by gain.
+        resampled: [resamples, members] the same for resampled games.
+        starts: [gains] index of the first member of each gain.
+        tail: fraction of resamples beyond each bound.
     """
     gains = np.minimum.reduceat(means, starts)
     drawn = np.minimum.reduceat(resampled, starts, axis=1)
@@ -50,14 +50,14 @@ def corrected_maximum(means: Floats, resampled: Floats, starts: NDArray[np.int64
     may_be_best = gains + over_all * spread >= (gains - over_all * spread).max()
     gains, spread, errors = gains[may_be_best], spread[may_be_best], errors[:, may_be_best]
     low = float((gains - np.quantile(errors.max(axis=1), 1 - tail) * spread).max())
-    # The least of several members is low on average; only what comes from the choice is to be taken away.
+    # The least of several members is biased downwards; correct only for the selection.
     by_choice = np.median((errors - np.median(errors, axis=0)).max(axis=1))
     value = float((gains - by_choice * spread).max())
     return Maximum(max(low, value), low, float(_upper(means, resampled, starts, tail).max()))
 
 
 def _upper(means: Floats, resampled: Floats, starts: NDArray[np.int64], tail: float) -> Floats:
-    """[gains] a bound that lies above the means of all members at once, at the member for whom it is least."""
+    """[gains] the least of upper bounds that hold simultaneously for all members of a gain."""
     spread = resampled.std(axis=0)
     errors = np.maximum.reduceat(_in_units(resampled - means, spread), starts, axis=1)
     reach = np.quantile(errors, 1 - tail, axis=0)
@@ -66,6 +66,6 @@ def _upper(means: Floats, resampled: Floats, starts: NDArray[np.int64], tail: fl
 
 
 def _in_units(errors: Floats, spread: Floats) -> Floats:
-    """Errors in standard errors; 0 where nothing varies, but for the last bits of sums of equal numbers."""
+    """Errors in units of the standard error; 0 without variation beyond rounding errors."""
     varies = spread > 1e-12 * np.maximum(1.0, np.abs(errors).max(axis=0))
     return np.where(varies, errors, 0.0) / np.where(varies, spread, 1.0)

@@ -1,7 +1,7 @@
-"""Symmetric games of n players and a few strategies as tables, and their symmetric Nash equilibria.
+"""Symmetric games of n players and a few strategies, as tables, and their symmetric Nash equilibria.
 
-What a strategy pays depends only on how many of the others play each strategy. A game that is estimated from plays
-between policies is called empirical (Wellman, "Methods for empirical game-theoretic analysis", AAAI 2006).
+The payoff of a strategy depends only on how many of the others play each strategy. A game estimated from games between
+policies is called empirical (Wellman, "Methods for empirical game-theoretic analysis", AAAI 2006).
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ Floats = NDArray[np.float64]
 Counts = tuple[int, ...]
 
 TOLERANCE = 1e-9
-"""Of gains, as a part of the spread of the payoffs: a smaller one is none."""
+"""Gains below this, relative to the spread of the payoffs, count as 0."""
 MOST_SUPPORT = 4
-"""Equilibria that mix more strategies are not looked for."""
+"""Maximum number of strategies in the equilibria that are searched."""
 
 
 class GameTableError(WelfareEnvError, ValueError):
-    """A table that is no symmetric game, or shares that are no mix of its strategies."""
+    """A table that is not a symmetric game, or shares that are not a mix of its strategies."""
 
 
 def compositions(total: int, parts: int) -> Iterator[Counts]:
-    """All ways to deal `total` seats to `parts` strategies, from all to the first to all to the last."""
+    """All ways to divide `total` seats among `parts` strategies, from all to the first to all to the last."""
     if parts == 1:
         yield (total,)
         return
@@ -44,14 +44,14 @@ def compositions(total: int, parts: int) -> Iterator[Counts]:
 
 @dataclass(frozen=True)
 class Equilibrium:
-    """A symmetric Nash equilibrium: nobody gains by playing something else when all others draw from the mix.
+    """A symmetric Nash equilibrium: nobody gains by deviating when all others draw from the mix.
 
     Attributes:
-        mix: strategy -> its share, of all strategies.
-        payoff: what a player gets on average.
-        gains: strategy -> what a player gains by playing it alone; 0 for those of the mix, at most 0 for the others.
-        is_stable: whether the replicator dynamics come back to it after a small shift to any strategy of the game;
-            False where a strategy outside the mix pays exactly as much.
+        mix: strategy -> its share, for all strategies.
+        payoff: expected payoff of a player.
+        gains: strategy -> gain of a single player who deviates to it; 0 for those in the mix, at most 0 for the others.
+        is_stable: whether the replicator dynamics return to it after a small shift towards any strategy of the game;
+            False if a strategy outside the mix has exactly the same payoff.
     """
 
     mix: dict[str, float]
@@ -70,9 +70,9 @@ class SymmetricGame:
 
     Attributes:
         names: the strategies.
-        players: how many play.
-        table: [compositions(players - 1, strategies), strategies] what a player of each strategy gets when the others
-            are dealt so.
+        players: number of players.
+        table: [compositions(players - 1, strategies), strategies] payoff of each strategy for each composition of the
+            other players.
 
     Raises:
         GameTableError: an array of another shape, or numbers that are not finite.
@@ -92,19 +92,19 @@ class SymmetricGame:
 
     @classmethod
     def of(cls, names: Sequence[str], payoffs: Mapping[Counts, Sequence[float]]) -> SymmetricGame:
-        """From seats per strategy -> payoff of each strategy. nan, or no such entry, is a payoff that is not known.
+        """The game from seats per strategy -> payoff of each strategy. Payoffs that are nan or missing are unknown.
 
-        What is not known is filled by a fit: a strategy's payoff as a linear function of the others' counts, by least
-        squares over its known payoffs (the shortest solution where they do not decide; Vorobeychik, Wellman and
-        Singh, "Learning payoff functions in infinite games", Machine Learning 2007).
+        Unknown payoffs are fitted: a strategy's payoff as a linear function of the others' counts, by least squares
+        over its known payoffs (the minimum-norm solution if it is not unique; Vorobeychik, Wellman and Singh,
+        "Learning payoff functions in infinite games", Machine Learning 2007).
 
         Raises:
-            GameTableError: a strategy without any known payoff, or counts that do not fit each other.
+            GameTableError: a strategy without any known payoff, or counts with different sums or lengths.
         """
         known = {counts: np.asarray(row, dtype=np.float64) for counts, row in payoffs.items()}
         players = {sum(counts) for counts in known}
         if len(players) != 1 or {len(row) for row in [*known, *known.values()]} != {len(names)}:
-            raise GameTableError(f"payoffs of {list(known)!s:.200}: give counts of one sum for {len(names)} strategies")
+            raise GameTableError(f"payoffs of {list(known)!s:.200}: give equal sums for {len(names)} strategies")
         total = players.pop()
         others = np.array(list(compositions(total - 1, len(names))))
         missing = np.full(len(names), np.nan)
@@ -119,17 +119,17 @@ class SymmetricGame:
 
     @cached_property
     def others(self) -> NDArray[np.int64]:
-        """[compositions, strategies] how the other players are dealt in each row of the table."""
+        """[compositions, strategies] the other players' counts in each row of the table."""
         return np.array(list(compositions(self.players - 1, len(self.names))))
 
     @cached_property
     def _weighted(self) -> Floats:
-        """The table times the number of ways to deal the others so (multinomial coefficients)."""
+        """The table times the multinomial coefficient of each row."""
         ways = [factorial(self.players - 1) // prod(map(factorial, row)) for row in self.others.tolist()]
         return np.array(ways, dtype=np.float64)[:, None] * self.table
 
     def payoffs(self, mix: Floats) -> Floats:
-        """[..., strategies] what each strategy pays against others who all draw from the mix [..., strategies]."""
+        """[..., strategies] payoff of each strategy when all others draw from the mix [..., strategies]."""
         powers = mix[..., None] ** np.arange(self.players)
         chances = powers[..., 0, :][..., self.others[:, 0]]
         for strategy in range(1, len(self.names)):
@@ -137,40 +137,40 @@ class SymmetricGame:
         return chances @ self._weighted
 
     def gains(self, mix: Floats) -> Floats:
-        """[..., strategies] what a player gains by playing one strategy in place of the mix."""
+        """[..., strategies] gain of a player who deviates from the mix to one strategy."""
         paid = self.payoffs(mix)
         return paid - np.sum(mix * paid, axis=-1, keepdims=True)
 
     def regret(self, mix: Floats) -> Floats:
-        """[...] the largest gain: 0 in a symmetric Nash equilibrium, else above."""
+        """[...] the largest gain: 0 in a symmetric Nash equilibrium, otherwise positive."""
         return self.gains(mix).max(axis=-1)
 
     @cached_property
     def scale(self) -> float:
-        """The spread of the payoffs; 1 where all are equal."""
+        """The spread of the payoffs; 1 if all are equal."""
         return float(np.ptp(self.table)) or 1.0
 
     @cached_property
     def equilibria(self) -> tuple[Equilibrium, ...]:
-        """The symmetric Nash equilibria, those of fewer strategies first.
+        """The symmetric Nash equilibria, those with fewer strategies first.
 
-        All pure ones, and all isolated ones of two strategies: there the difference of their payoffs is a polynomial
-        of degree players - 1 in a share, whose real roots are found. Those of three and four strategies are looked
-        for by Newton's method (scipy's `root`) from a lattice of starts, which may miss some. Of two strategies that
-        always pay the same no mix is listed. At least one symmetric equilibrium exists (Nash, "Non-cooperative
-        games", 1951, theorem 2), but where it mixes more than four strategies it is not found.
+        All pure ones, and all isolated ones of two strategies: the difference of their payoffs is a polynomial of
+        degree players - 1 in a share, of which all real roots are mixes. Those of three and four strategies are
+        searched by Newton's method (scipy's `root`) from a lattice of starts, which may miss some. No mix is listed
+        for two strategies with identical payoffs. At least one symmetric equilibrium exists (Nash, "Non-cooperative
+        games", 1951, theorem 2), but it is not mixes if it mixes more than four strategies.
         """
-        found: list[Floats] = []
+        mixes: list[Floats] = []
         for size in range(1, min(len(self.names), MOST_SUPPORT) + 1):
             for support in combinations(range(len(self.names)), size):
                 for mix in self._indifferent(list(support)):
-                    is_new = all(np.abs(mix - other).max() > 1e-6 for other in found)
+                    is_new = all(np.abs(mix - other).max() > 1e-6 for other in mixes)
                     if is_new and self.regret(mix) <= TOLERANCE * self.scale:
-                        found.append(mix)
-        return tuple(self._told(mix) for mix in found)
+                        mixes.append(mix)
+        return tuple(self._equilibrium(mix) for mix in mixes)
 
     def _indifferent(self, support: list[int]) -> Iterator[Floats]:
-        """Mixes of exactly these strategies in which all of them pay the same."""
+        """Mixes of exactly these strategies in which all of them have the same payoff."""
         if len(support) == 1:
             yield np.eye(len(self.names))[support[0]]
         elif len(support) == 2:
@@ -213,12 +213,12 @@ class SymmetricGame:
                 yield mix
 
     def restricted(self, strategies: list[int]) -> SymmetricGame:
-        """The game in which there are no others."""
+        """The game with these strategies only."""
         without = np.delete(self.others, strategies, axis=1).sum(axis=1) == 0
         names = tuple(self.names[strategy] for strategy in strategies)
         return SymmetricGame(names, self.players, self.table[np.ix_(without, strategies)])
 
-    def _told(self, mix: Floats) -> Equilibrium:
+    def _equilibrium(self, mix: Floats) -> Equilibrium:
         gains = self.gains(mix)
         return Equilibrium(
             dict(zip(self.names, mix.tolist(), strict=True)),
@@ -228,9 +228,9 @@ class SymmetricGame:
         )
 
     def _is_stable(self, mix: Floats) -> bool:
-        """By the eigenvalues of the replicator dynamics at a rest point, within the shares' sum of one.
+        """Local stability: eigenvalues of the replicator dynamics at a rest point, on the simplex.
 
-        A strategy outside the mix grows at the rate of its gain; those of the mix by the derivatives of theirs.
+        A strategy outside the mix grows at the rate of its gain; those in it by the derivatives of theirs.
         """
         inside = np.flatnonzero(mix)
         outside = np.delete(np.arange(len(mix)), inside)
@@ -250,7 +250,7 @@ class SymmetricGame:
 
 
 def _filled(others: NDArray[np.int64], column: Floats) -> Floats:
-    """A column of payoffs with the unknown ones fitted; all others playing the same is the origin of the fit."""
+    """A column of payoffs with unknown ones fitted; all others playing the same strategy is the fit's origin."""
     terms = np.column_stack([np.ones(len(others)), others])
     known = ~np.isnan(column)
     if known.all():

@@ -1,1 +1,1 @@
-"""What players say, and which promises they keep."""
+"""Analysis of messages, and of promises and whether they are kept."""

@@ -1,4 +1,4 @@
-"""Analysis of what players say to each other: pure functions from the record of a game. See docs/measures.md."""
+"""Analysis of messages: pure functions of a game's record. See docs/measures.md for definitions."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _WORD = re.compile(r"[^\W_]+")
 
 @dataclass(frozen=True)
 class Similarity:
-    """Mean cosine of pairs of messages, each a vector of how often it has each word; 0 to 1. nan of no pairs.
+    """Mean cosine similarity of pairs of messages as vectors of word counts, 0 to 1; nan without pairs.
 
     Attributes:
-        own: pairs of one sender's messages: how much players repeat themselves.
-        others: pairs of messages of different senders: how alike players talk.
+        own: over pairs with the same sender: how much players repeat themselves.
+        others: over pairs with different senders: how alike players talk.
     """
 
     own: float
@@ -35,9 +35,9 @@ class MessageAnalysis:
     """What was said in a game.
 
     Attributes:
-        messages: how many.
-        public_share: of them, those to GLOBAL; nan when there were none.
-        matrix: sender -> recipient -> messages; only pairs that have any, senders and recipients by name.
+        messages: number of messages.
+        public_share: fraction of messages to GLOBAL; nan without messages.
+        matrix: sender -> recipient -> number of messages; only pairs with messages, sorted by name.
         similarity: see `Similarity`.
         promises: see `evaluation.messages.promises`.
     """
@@ -57,7 +57,7 @@ class MessageAnalysis:
         return sum(promise.is_kept is False for promise in self.promises_of(kind, sender))
 
     def kept_share(self, kind: Kind | None = None, sender: str | None = None) -> float:
-        """Kept promises / promises that could be judged; nan of none."""
+        """Kept promises / judged promises; nan without any."""
         kept, broken = self.kept(kind, sender), self.broken(kind, sender)
         return kept / (kept + broken) if kept + broken else math.nan
 
@@ -66,7 +66,7 @@ class MessageAnalysis:
         return [each for each in self.promises if kind in (None, each.kind) and sender in (None, each.sender)]
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain JSON types; nan is None."""
+        """As plain JSON types; nan becomes None."""
         shares = {"public_share": self.public_share, "own": self.similarity.own, "others": self.similarity.others}
         told = {name: None if math.isnan(share) else share for name, share in shares.items()}
         return {
@@ -87,11 +87,11 @@ def analyse_messages(record: Mapping[str, Any], map_name: str | None = None) -> 
 
     Args:
         record: the game.
-        map_name: the map, where it is a file of the caller's; by default the record's.
+        map_name: the map, if it is a file; by default the record's.
 
     Raises:
-        RecordError: the record has no phases, or messages without what every message has.
-        UnknownMapError, MapFormatError: as their names say.
+        RecordError: the record has no phases, or incomplete messages.
+        UnknownMapError, MapFormatError: an unknown or invalid map.
     """
     try:
         sent = [message for phase in record["phases"] for message in phase["messages"]]
@@ -118,7 +118,7 @@ def _matrix(pairs: Iterable[tuple[str, str]]) -> dict[str, dict[str, int]]:
 
 
 def _similarity(texts: Iterable[tuple[str, str]]) -> Similarity:
-    """All pairs at once: the square of a sum of n unit vectors is n and twice the sum of the cosines of all pairs."""
+    """All pairs at once: the squared sum of n unit vectors is n plus twice the sum of all pairwise cosines."""
     by_sender: dict[str, list[dict[str, float]]] = {}
     for sender, text in texts:
         if vector := _unit(text):
@@ -133,12 +133,12 @@ def _similarity(texts: Iterable[tuple[str, str]]) -> Similarity:
 
 
 def _mean(cosines: float, pairs: int) -> float:
-    """Rounding must not lead out of 0 .. 1."""
+    """Clip rounding errors to [0, 1]."""
     return min(1.0, max(0.0, cosines / pairs)) if pairs else math.nan
 
 
 def _unit(text: str) -> dict[str, float]:
-    """Word -> its share of a vector of length 1; empty for a text without words."""
+    """Word counts as a unit vector, word -> component; empty for a text without words."""
     words = Counter(_WORD.findall(text.casefold()))
     length = math.sqrt(sum(number * number for number in words.values()))
     return {word: number / length for word, number in words.items()}

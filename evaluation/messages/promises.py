@@ -1,8 +1,8 @@
-"""What players say that they will do, against what they order.
+"""Promises in messages, compared with the sender's orders.
 
-`evaluation.messages.sentences` finds announcements, by patterns in English; here they are judged by the orders of the
-phases that follow. What is found can be wrong: irony, or a plan told only to be rejected. Conditions ("if you ...")
-and other times ("next year") are found and not judged. Read the sentences, which are kept, before you rely on a count.
+`evaluation.messages.sentences` finds announcements by English patterns; this module judges them by the orders that
+follow. Matches can be wrong: irony, or a plan mentioned only to be rejected. Sentences with conditions ("if you") or
+other times ("next year") are found but not judged. Read the sentences, which are kept, before you rely on a count.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ class Promise:
     Attributes:
         phase, round, sender, recipient: of the message.
         kind: what is announced.
-        sentence: the words.
-        is_kept: None where it is not judged: a condition or another time is named, nothing says what or whom it is
-            about, or the game ended before.
+        sentence: its text.
+        is_kept: None if it is not judged: it names a condition or another time, its object is unclear, or the game
+            ended before.
     """
 
     phase: str
@@ -48,7 +48,7 @@ class Promise:
 
 
 def promises(record: Mapping[str, Any], board: Board) -> Iterator[Promise]:
-    """All promises of a game, in the sequence in which they were made.
+    """All promises of a game, in chronological order.
 
     How each kind is judged, by the orders that were carried out in the phase of the message:
 
@@ -78,7 +78,7 @@ def promises(record: Mapping[str, Any], board: Board) -> Iterator[Promise]:
 
 
 def _is_due(said: Announcement, phase: str) -> bool:
-    """Whether it is about now, or, of disbanding, about the Winter of this year, and without a condition."""
+    """Whether it is unconditional and about this phase, or, for disbanding, about this year's Winter."""
     year, is_disbanding = phase[1:5], said.kind == "disband"
     seasons = {"fall" if word == "autumn" else word for word in _words(said.sentence)} & set(_SEASONS.values())
     phases = set(re.findall(r"\b[SFW]\d{4}[MRA]\b", said.sentence))
@@ -108,7 +108,7 @@ class _Case:
             self.powers.add(message["recipient"])
 
     def judge(self) -> bool | None:
-        """Whether it was kept; None where that cannot be said."""
+        """Whether it was kept; None if it cannot be judged."""
         if self.kind == "disband":
             return self._disbanded()
         if not self.phases[0]["name"].endswith("M"):
@@ -155,7 +155,7 @@ class _Case:
         return next((number for number in numbers if 0 < number < 100), 1)
 
     def _held_by(self, power: str) -> set[str]:
-        """Where a power has a unit or a centre when the phase begins."""
+        """Provinces in which a power has a unit or a centre when the phase begins."""
         state = self.phases[0]["state"]
         units = {_province(unit.split()[1]) for unit in state["units"].get(power, ()) if unit[0] != "*"}
         return units | set(state["centers"].get(power, ()))

@@ -1,9 +1,9 @@
-"""Sentences in which a player announces what it will do: patterns in English, and nothing is understood beyond them.
+"""Find sentences in which a player announces what it will do, by English patterns.
 
 Precision goes before recall. A sentence is found when one of its clauses begins with an announcement in the first
 person ("I will", "I promise not to", "My army in Paris will"), followed by a verb of one of the four kinds and by
 something that the verb can be about in this game: units, a province, a power. So "I hold that you lie" and "we stand
-together" are not. What stands within quotation marks is not read, nor what is told as others' words or as untrue.
+together" are not. Text in quotation marks is ignored, as are reported speech and statements marked as untrue.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Kind = Literal["hold", "disband", "not enter", "support"]
 KINDS: tuple[Kind, ...] = ("hold", "disband", "not enter", "support")
 
 _SENTENCE = re.compile(r"[^.!?;\n]+[.!?;\n]?")
-# What others say: within quotation marks (one that is never closed quotes the rest of its line), or behind ">".
+# Quotations: in quotation marks (an unclosed one quotes the rest of its line), or after ">".
 _QUOTED = re.compile(
     r"\"[^\"\n]*(?:\"|$)|\u201c[^\u201d\n]*(?:\u201d|$)|\u00ab[^\u00bb\n]*(?:\u00bb|$)"
     r"|(?<!\w)'(?:[^'\n]|'(?=\w))*'(?!\w)|^[ \t]*>.*$",
@@ -78,7 +78,7 @@ _OWN = (
 )
 _NOBODY = r"(?:anyone|anybody|others|(?:my\s+|our\s+)?(?:neighbou?rs?|allies|ally|friends?))"
 
-# What makes a clause no announcement of its sender's
+# Marks of clauses that are not the sender's own announcement
 _DISOWNED_BEFORE = re.compile(
     r"\b(?:says?|said|saying|claim(?:s|ed|ing)?|told|tells|telling|wrote|writes?|heard|hear|rumou?rs?|believ(?:e|es|ed)"
     r"|thinks?|thought|suppos\w+|assum\w+|imagin\w+|pretend\w*|doubt\w*|wonder\w*|suspect\w*|fear\w*|afraid|wish\w*"
@@ -96,7 +96,7 @@ _DISOWNED_BEHIND = re.compile(
 _VOWED = re.compile(_VOW, re.I)
 _SHARED = re.compile(r"\b(?:together|jointly|each\s+other|one\s+another)\b", re.I)
 
-# What leaves open whether and when it holds
+# Conditions, alternatives and other times
 _CONDITION = re.compile(
     r"\b(?:if|unless|provided|assuming|as\s+long\s+as|so\s+long\s+as|once|when(?:ever)?|until|till|before|after|should\s+you"
     r"|in\s+(?:return|exchange|case)|on\s+condition|depend\w*|whether|without|except|but\s+one|other\s+than|otherwise"
@@ -123,9 +123,9 @@ class Announcement:
 
     Attributes:
         kind: what is announced.
-        sentence: the words.
-        what: those of them that say what or whom it is about.
-        is_open: whether a condition, an alternative or another time is named.
+        sentence: its text.
+        what: the part with its object.
+        is_open: whether it names a condition, an alternative or another time.
     """
 
     kind: Kind
@@ -135,7 +135,7 @@ class Announcement:
 
 
 class Reader:
-    """Finds announcements, and the provinces and powers of a board: codes in capitals, names in any case."""
+    """Finds announcements, and mentions of a board's provinces and powers: codes in capitals, names in any case."""
 
     def __init__(self, board: Board) -> None:
         self.board = board
@@ -148,17 +148,17 @@ class Reader:
         self._patterns = _patterns(place, rf"\b(?:{powers})\b")
 
     def places(self, text: str) -> set[str]:
-        """Provinces that are named."""
+        """The provinces named in a text."""
         codes = {word for word in re.findall(r"\b[A-Z]{3}\b", text) if word in self.board.kind}
         return codes | {self._codes[_folded(match)] for match in self._name.findall(text)}
 
     def powers(self, text: str) -> set[str]:
-        """Powers that are named, other than in the name of a province."""
+        """The powers named in a text, except within names of provinces."""
         bare = self._name.sub(" ", text)
         return {power for power in self.board.powers if re.search(rf"\b{re.escape(power)}\b", bare, re.I)}
 
     def find(self, text: str) -> Iterator[Announcement]:
-        """The announcements of a message, at most one a sentence."""
+        """The announcements of a message, at most one per sentence."""
         plain = text.replace("\u2019", "'").replace("\u2018", "'")
         plain = _ABBREVIATED.sub(lambda match: match.group().replace(".", " "), _QUOTED.sub(_blank, plain))
         for match in _SENTENCE.finditer(plain):
@@ -169,7 +169,7 @@ class Reader:
                     yield Announcement(kind, text[match.start() : match.end()].strip(), what, is_open)
 
     def _in_sentence(self, sentence: str) -> tuple[Kind, str, bool] | None:
-        """Kind, what it is about, and whether it is open."""
+        """The kind, the object, and whether it is open."""
         for kind, pattern in self._patterns:
             found = pattern.search(sentence)
             if found is not None and not _is_disowned(found):
@@ -183,7 +183,7 @@ class Reader:
 
 
 def _patterns(place: str, power: str) -> list[tuple[Kind, re.Pattern[str]]]:
-    """In the sequence in which they are tried; `place` and `power` match their names."""
+    """The patterns in the order they are tried; `place` and `power` match names."""
     subject = rf"(?P<subject>I|we|my\s+{_UNITS}(?:\s+(?:in|at)\s+{place})?|(?:A|F|army|fleet)\s+{place})"
     texts: list[tuple[Kind, str]] = [
         *(("not enter", subject + text) for text in _keeping_out(place, power)),
@@ -230,7 +230,7 @@ def _holding(place: str) -> list[str]:
     hold = rf"hold(?:ing)?(?P<what>(?:{_STOP}|\s+against\s+{place}|\s+(?:{units}|{there}|{unit}|{when})).*)"
     stay = rf"(?:stay|remain|stand)(?:ing)?(?P<what>\s+(?:{there}).*)"
     unmoved = rf"mov(?:e|ing)(?P<what>(?:{_STOP}|\s+(?:{units}|from\s+{place}|(?:A|F)\s+{place}|{when})).*)"
-    last = rf"hold(?P<what>\s+{unit}(?:\s*[.!]?\s*$|\s+{_TIME}).*)"  # "I hold Paris and Brest" tells what is there
+    last = rf"hold(?P<what>\s+{unit}(?:\s*[.!]?\s*$|\s+{_TIME}).*)"  # "I hold Paris and Brest" is about ownership
     return [
         rf"(?:{_WILL}|{_BEING}){_ADVERB}\s+(?:{hold})",
         rf"(?:{_WILL}|{_BEING}){_ADVERB}\s+(?:{stay})",
@@ -267,7 +267,7 @@ def _supporting(place: str, power: str) -> list[str]:
 
 
 def _is_disowned(found: re.Match[str]) -> bool:
-    """Whether the rest of the sentence says that these are others' words, or not meant, or done together."""
+    """Whether the rest of the sentence marks it as reported, not meant, or done together."""
     before = _VOWED.sub(" ", found.string[: found.start("subject")])
     behind = found["what"]
     is_shared = found["subject"].casefold() == "we" and _SHARED.search(found.string) is not None
@@ -275,7 +275,7 @@ def _is_disowned(found: re.Match[str]) -> bool:
 
 
 def _blank(match: re.Match[str]) -> str:
-    """As long as what it stands for."""
+    """A placeholder of the same length."""
     return "\u25a1" * len(match.group())
 
 

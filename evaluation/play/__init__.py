@@ -1,1 +1,1 @@
-"""Games between policies: played, side by side, and kept."""
+"""Play games between policies, in parallel, and store them."""

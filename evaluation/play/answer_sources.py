@@ -1,4 +1,4 @@
-"""Where the answers of a language model come from, as far as its name does not say: part of a game's key."""
+"""The source of a language model's replies (server or replay file): part of a game's key."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from agents.lm.errors import CacheError
 
 
 def answered_by(model: str, base_url: str = "") -> dict[str, str]:
-    """A model with the server that answers for it, or with a digest of the kept replies that do.
+    """A model with its server, or with a digest of its replay file.
 
     Args:
         model: "openai/NAME", "anthropic/NAME", "replay/PATH" or "scripted/stub".
-        base_url: of the server, where it was given; else the environment or the provider decides.
+        base_url: of the server; "" takes it from the environment, or the provider's default.
 
     Raises:
-        ConfigError: what the environment holds is no address that may be written down.
-        CacheError: the file of kept replies cannot be read.
+        ConfigError: the address in the environment is invalid, or must not be stored.
+        CacheError: the replay file cannot be read.
     """
     from agents.lm.models.settings import checked_url
     from agents.lm.models.shared_models import REMOTE
@@ -37,7 +37,7 @@ def answered_by(model: str, base_url: str = "") -> dict[str, str]:
 
 
 def replies_digest(path: str | os.PathLike[str]) -> str:
-    """SHA-256 of the contents of a file of kept replies, not of how they lie on the disk.
+    """SHA-256 of the contents of a replay file, independent of its layout on disk.
 
     Raises:
         CacheError: it cannot be read.
@@ -48,13 +48,13 @@ def replies_digest(path: str | os.PathLike[str]) -> str:
         parts = [Path(f"{Path(path).absolute()}{end}") for end in ("", "-wal")]
         state = tuple((part.stat().st_size, part.stat().st_mtime_ns) if part.exists() else None for part in parts)
         return _digest(parts[0], state)
-    except (OSError, sqlite3.Error, ValueError, TypeError) as error:  # of damaged names, or a table without its text
+    except (OSError, sqlite3.Error, ValueError, TypeError) as error:  # from damaged names, or a table without its text
         raise CacheError(f"{shown(path)}: the kept replies cannot be read: {reason(error)}") from error
 
 
 @functools.lru_cache(maxsize=16)
 def _digest(path: Path, state: object) -> str:
-    """Read once for all games; `state` tells when the file has changed."""
+    """Cached for all games; `state` changes with the file."""
     digest = hashlib.sha256()
     connection = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)
     try:

@@ -1,4 +1,4 @@
-"""Games between policies: one, or many side by side, each found again in the store once it is finished."""
+"""Games between policies: one, or many in parallel, with finished games loaded from the store."""
 
 from __future__ import annotations
 
@@ -31,35 +31,35 @@ if TYPE_CHECKING:
     from agents.lm.models.shared_models import SharedModels
 
 Record = dict[str, Any]
-Report = Callable[[int], None]  # is told how many more games are there
+Report = Callable[[int], None]  # called with the number of games that were added
 
 VERSIONS = {name: version(name) for name in ("diplomacy", "numba", "numpy", "scipy")}
-"""Of the libraries that decide how a game goes."""
+"""Versions of the libraries that affect games."""
 
 
 _log = logging.getLogger(__name__)
 
 
 CODE_DIGEST = SOURCES.digest_of_all
-"""Of the code as it was when this process imported it; what is changed later is not what plays here."""
+"""Digest of the code as imported by this process, not of later changes."""
 
 
 @dataclass(frozen=True)
 class GameSpec:
-    """All that decides how a game goes.
+    """Everything that determines a game.
 
     Attributes:
-        players: (power, policy) of every power: a text, a class, a factory or an instance, kept as its
-            `agents.specs.Spec`, so that two ways to write one are the same game.
-        seed: of this game; the order of speaking and the policies' chance come from it.
+        players: (power, policy) for every power: a spec, a class, a factory or an instance, kept as its
+            `agents.specs.Spec`, so that two spellings of a policy give the same game.
+        seed: of this game, for the order of speaking and the policies' random numbers.
         rules, map_name, engine: as for `welfare_env.make`.
-        simultaneous: whether all players speak at the same time in a round, and read each other from the next one on
-            (`welfare_env.parallel_env`); else, as in the paper, one after the other in random order.
-        coalition: powers that one policy object plays together (`agents.CoalitionPolicy`); () if each has its own.
+        simultaneous: all players send messages at the same time, and read those of the others in the next round
+            (`welfare_env.parallel_env`); otherwise, as in the paper, one after the other in random order.
+        coalition: powers played by a single policy object (`agents.CoalitionPolicy`); () if each has its own.
 
     Raises:
-        UnknownAgentError: a policy does not exist.
-        EvaluationError: a value of another kind, a seed out of range, or a coalition that does not play one policy.
+        UnknownAgentError: an unknown policy.
+        EvaluationError: a value of the wrong type, a seed out of range, or a coalition with several policies.
     """
 
     players: tuple[tuple[str, Spec], ...]
@@ -87,14 +87,14 @@ class GameSpec:
             raise EvaluationError(f"coalition={shown(self.coalition)}: its members play different policies: give one")
 
     def __reduce__(self) -> tuple[type[GameSpec], tuple[Any, ...]]:
-        """To a worker process a policy goes as its text.
+        """For worker processes, policies are pickled as their specs.
 
         Raises:
-            EvaluationError: one has no name.
+            EvaluationError: a policy has no name.
         """
         if not self.is_named:
             raise EvaluationError(
-                f"players={shown(self.written)}: some have no name, so no other process can play them"
+                f"players={shown(self.written)}: policies without a name cannot be played in another process"
             )
         return GameSpec, (
             tuple(self.written.items()),
@@ -107,15 +107,14 @@ class GameSpec:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain JSON types, with all that is decided elsewhere: what has changed there is played anew.
+        """As plain JSON types, including everything else that affects the game; if that changes, the game is replayed.
 
-        That is the code of the rules and of these policies (`evaluation.play.sources`), as a digest, and a map file;
-        and of language models the address of the server where the environment names it, and the replies in a file of
-        kept ones, as a digest.
+        This is a digest of the code of the rules and of these policies (`evaluation.play.sources`), and of a map file;
+        for language models, the address of the server, or a digest of the replay file.
 
         Raises:
             UnknownMapError: neither a known map nor a file.
-            ConfigError, CacheError: no address of a server in the environment, or no file of kept replies.
+            ConfigError, CacheError: an invalid server address in the environment, or an unreadable replay file.
         """
         policies = {policy for _, policy in self.players}
         code, own = code_of(policies)
@@ -137,25 +136,25 @@ class GameSpec:
 
     @property
     def written(self) -> dict[str, str]:
-        """Power -> the text of its policy."""
+        """Power -> the spec of its policy, as text."""
         return {power: policy.text for power, policy in self.players}
 
     @property
     def is_named(self) -> bool:
-        """Whether all its policies can be named, so that a store can find the game again."""
+        """Whether all policies have names, so that the game can be stored."""
         return all(policy.is_named for _, policy in self.players)
 
     @property
     def asks_language_models(self) -> bool:
-        """Whether a player is a language model, or a part of it is, as far as names tell."""
+        """Whether a player is or contains a language model, judged by specs."""
         return any(policy.models for _, policy in self.players)
 
 
 def code_of(policies: Iterable[Spec]) -> tuple[str, str]:
-    """SHA-256 over our code that decides a game of these policies, and over the user's; "" if there is none.
+    """SHA-256 of our code behind a game of these policies, and of the user's code; "" if there is none.
 
     Raises:
-        UnknownAgentError: the package that the user's module is in cannot be imported.
+        UnknownAgentError: the package of the user's module cannot be imported.
     """
     policies = list(policies)
     own, imported = own_code({path for policy in policies for path in named_files(policy)})
@@ -168,7 +167,7 @@ def _are_pairs(players: object) -> bool:
 
 
 def game_seed(seed: int, game: int) -> int:
-    """The seed of an evaluation's `game`-th game: the same in every condition, so that conditions can be paired."""
+    """The seed of the `game`-th game of an evaluation: the same in every condition, so that games are paired."""
     return int(np.random.SeedSequence([seed, game]).generate_state(1)[0])
 
 
@@ -176,17 +175,17 @@ def play(spec: GameSpec, models: SharedModels | None = None, stop: Event | None 
     """Play one game to its end.
 
     Args:
-        models: where language models come from; None for those without budget and cache.
-        stop: breaks the game off once it is set.
+        models: cache and budget for language models; None for neither.
+        stop: aborts the game when it is set.
 
     Returns:
-        Its record, with "seed" and "players" in the section "welfare_env", and, of a game with language models, what
-        `evaluation.play.turns.conversation` adds.
+        Its record, with "seed" and "players" in the section "welfare_env", and, with language models, the output of
+        `evaluation.play.turns.conversation`.
 
     Raises:
-        UnknownAgentError, UnknownMapError, RulesError: as their names say.
+        UnknownAgentError, UnknownMapError, RulesError: invalid input of this kind.
         EvaluationError: not every player has exactly one policy.
-        LMError: a budget is used up, a model cannot be asked, or a prompt does not fit the game.
+        LMError: a budget is used up, a model cannot be called, or a prompt does not fit the game.
         GameStopped: `stop` was set.
     """
     if not isinstance(spec, GameSpec):
@@ -206,31 +205,31 @@ def play_all(
     models: SharedModels | None = None,
     use_older_games: bool = False,
 ) -> list[Record]:
-    """The records of many games, in the order asked for.
+    """Play many games and return their records in the order of `specs`.
 
-    Games that the store has are not played again; each new one is stored as soon as it is finished, so an interrupted
-    call loses at most the games under way. A game in which a language model answered nothing is not stored. The
-    records do not depend on the number of workers. They have their game's key in the section "welfare_env".
+    Stored games are not played again; new ones are stored as soon as they finish, so an interrupted call loses at most
+    the games in progress. A game in which a language model never answered is not stored. Records do not depend on the
+    number of workers. The section "welfare_env" has the key of the game.
 
-    Games with language models, which mostly wait, are all played in this process, in as many threads as there are
-    workers, so that they share one budget. When one of them has to end, the others do too.
+    Games with language models, which mostly wait for replies, are played in this process, in one thread per worker, so
+    that they share one budget. If one of them fails, the others are stopped.
 
-    Games of policies that have no name (a lambda, an instance, a class of the running script) are not stored, and are
-    played in this process, one after the other; a warning says so where it makes a difference.
+    Games of policies without a name (a lambda, an instance, a class of the running script) are not stored, and are
+    played in this process, one after the other; a warning says so if that matters.
 
     Args:
-        workers: processes that play, or a `Workers` that several calls share. 1 plays in this process.
-        store: where finished games are kept; None keeps them nowhere.
-        report: is called with the number of games that have come in since the last call.
+        workers: number of processes, or a `Workers` to share between calls. 1 plays in this process.
+        store: for finished games; None stores nothing.
+        report: called with the number of games finished since the last call.
         models: as for `play`.
-        use_older_games: whether a game of the store will do that was played by code that has changed since, where
-            there is none by this code. Its record says so: "older_code" is true in the section "welfare_env".
+        use_older_games: accept stored games that an older version of the code played, if there is none by this
+            version. Their records have "older_code": true in the section "welfare_env".
 
     Raises:
-        EvaluationError: no worker, or no store for older games.
-        LMError: as `play` does.
-        CheckpointError: before the first game; a learned player does not fit the map or the rules of a game.
-        StoreError: the store cannot be used, or the code was changed while games were played.
+        EvaluationError: no workers, or `use_older_games` without a store.
+        LMError: as `play`.
+        CheckpointError: a learned player does not fit the map or rules of a game (raised before the first game).
+        StoreError: the store cannot be used, or the code changed while games were played.
         WorkerError: a worker process was killed.
     """
     check_workers(workers)
@@ -244,7 +243,7 @@ def play_all(
             )
     unique = list(dict.fromkeys(specs))
     _check_checkpoints(unique)
-    keys = {spec: spec.to_dict() for spec in unique}  # before any game, or a map file could change in between
+    keys = {spec: spec.to_dict() for spec in unique}  # before the first game, since a map file could change
     _warn_of_unnamed(unique, store, workers)
     records = _found({spec: key for spec, key in keys.items() if spec.is_named}, store, use_older_games)
     tell = report or (lambda count: None)
@@ -253,11 +252,11 @@ def play_all(
     for spec, (record, digest) in _played([spec for spec in unique if spec not in records], workers, models):
         if workers.is_remote and digest not in (CODE_DIGEST, specification_key(keys[spec])):
             raise WorkerError(
-                "a machine of the cluster has other code, libraries, maps, checkpoints or own policies than this one: "
+                "a machine of the cluster has different code, libraries, maps, checkpoints or policies: "
                 f"install the same there ({', '.join(f'{name} {number}' for name, number in VERSIONS.items())})"
             )
         if not workers.is_remote and digest != CODE_DIGEST:
-            raise StoreError("the code was changed while games were played: give the command again")
+            raise StoreError("the code changed while games were played: run the command again")
         if spec.is_named:
             record.setdefault("welfare_env", {})["key"] = specification_key(keys[spec])
         if store and spec.is_named and _was_answered(record):
@@ -265,16 +264,16 @@ def play_all(
         records[spec] = record
         tell(copies[spec])
     if models is not None:
-        models.forget_passing()  # the next run asks again what could not be answered this time
+        models.forget_passing()  # the next run retries calls that failed this time
     _warn(list(records.values()))
     return [records[spec] for spec in specs]
 
 
 def _check_checkpoints(specs: Sequence[GameSpec]) -> None:
-    """Raises CheckpointError if a learned player does not fit a game that it is to play."""
+    """Raise CheckpointError if a learned player does not fit one of its games."""
     learned = ((spec, policy) for spec in specs for _, policy in spec.players if policy.checkpoints)
     for policy, map_name, rules in dict.fromkeys((policy, spec.map_name, spec.rules) for spec, policy in learned):
-        policy.make()  # says so if torch is missing
+        policy.make()  # raises if torch is missing
         from agents.rl import checkpoint
 
         for folder in policy.checkpoints:
@@ -287,7 +286,7 @@ def _check_checkpoints(specs: Sequence[GameSpec]) -> None:
 def _found(
     keys: Mapping[GameSpec, dict[str, Any]], store: GameStore | None, use_older_games: bool
 ) -> dict[GameSpec, Record]:
-    """The games that the store has."""
+    """The records of games that are in the store."""
     if store is None:
         return {}
     older = older_games(store) if use_older_games else {}
@@ -295,7 +294,9 @@ def _found(
     for spec, specification in keys.items():
         record = store.get(specification)
         if record is not None:
-            record.setdefault("welfare_env", {})["key"] = specification_key(specification)  # earlier ones lack it
+            record.setdefault("welfare_env", {})["key"] = specification_key(
+                specification
+            )  # missing in records of earlier versions
             records[spec] = record
         elif key := older.get(without_code(specification)):
             records[spec] = older_record(store, key)
@@ -303,7 +304,7 @@ def _found(
 
 
 def _warn(records: Sequence[Record]) -> None:
-    from evaluation.measures.lm_usage import unusable  # with rich, which workers do not need
+    from evaluation.measures.lm_usage import unusable  # imports rich, which workers do not need
 
     for warning in unusable(records):
         _log.warning(warning)
@@ -313,12 +314,12 @@ def _warn_of_unnamed(specs: Sequence[GameSpec], store: GameStore | None, workers
     unnamed = dict.fromkeys(policy.text for spec in specs for _, policy in spec.players if not policy.is_named)
     effects = ["not stored"] * (store is not None) + ["played in this process"] * (workers.count > 1)
     if unnamed and effects:
-        cure = "a class of an importable module has a name, import:MODULE.CLASS"
-        _log.warning(f"games of {', '.join(unnamed)} are {' and '.join(effects)}: no spec names it; {cure}")
+        cure = "use a class of an importable module, import:MODULE.CLASS"
+        _log.warning(f"games of {', '.join(unnamed)} are {' and '.join(effects)}: these policies have no name; {cure}")
 
 
 def _was_answered(record: Record) -> bool:
-    """Whether every language model answered something; else, as with a wrong key, the game is worth nothing later."""
+    """Whether every language model answered at least once; otherwise (a wrong API key) the game is worthless."""
     models = record.get("welfare_env", {}).get("language_models", {})
     return all(model["failed"] < model["calls"] for found in models.values() for model in found if model["calls"])
 
@@ -326,7 +327,7 @@ def _was_answered(record: Record) -> bool:
 def _played(
     specs: Sequence[GameSpec], workers: Workers, models: SharedModels | None
 ) -> Iterator[tuple[GameSpec, tuple[Record, str]]]:
-    """Every game with its record, in the order in which they are finished."""
+    """Yield every game with its record, in order of completion."""
     asking = [spec for spec in specs if spec.asks_language_models]
     others = [spec for spec in specs if not spec.asks_language_models]
     yield from workers.run(_play_far if workers.is_remote else _play_task, [spec for spec in others if spec.is_named])
@@ -340,7 +341,7 @@ def _played(
 def _played_in_threads(
     specs: Sequence[GameSpec], threads: int, models: SharedModels | None
 ) -> Iterator[tuple[GameSpec, tuple[Record, str]]]:
-    """The first error stops all games; those that are finished come in before it is raised."""
+    """The first error stops all games; it is raised after all finished games were yielded."""
     from agents.lm.models.shared_models import default_models
 
     stop = Event()
@@ -362,17 +363,17 @@ def _played_in_threads(
 
 
 def _cause(errors: Sequence[BaseException]) -> BaseException:
-    """The first of them that is not merely due to another one."""
+    """The first error that is not a consequence of another one."""
     from agents.lm.errors import StoppedError
 
     return next((error for error in errors if not isinstance(error, GameStopped | StoppedError)), errors[0])
 
 
 def _play_task(spec: GameSpec) -> tuple[Record, str]:
-    """A game, and the digest of the code that played it, which in a worker may not be ours."""
+    """A record and the digest of the code that played it, which may differ in a worker."""
     return play(spec), CODE_DIGEST
 
 
 def _play_far(spec: GameSpec) -> tuple[Record, str]:
-    """A game played on another machine, and the key that it has there: that of its code, libraries, maps and files."""
+    """A record from another machine, and the game's key there, which covers code, libraries, maps and files."""
     return play(spec), specification_key(spec.to_dict())

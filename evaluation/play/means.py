@@ -1,4 +1,4 @@
-"""Checks of what games are played with: workers, store, report and language models."""
+"""Checks of workers, store, report and language models."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ MOST_WORKERS = 1024
 
 
 def check_workers(workers: int | Workers) -> None:
-    """That there is one at least.
+    """Check the number of workers.
 
     Raises:
-        EvaluationError: there is not.
+        EvaluationError: it is below 1 or too large.
     """
     check_whole("workers", workers.count if isinstance(workers, Workers) else workers, 1, MOST_WORKERS)
 
@@ -32,10 +32,10 @@ def check_means(
     models: SharedModels | None = None,
     use_older_games: bool = False,
 ) -> None:
-    """What an evaluation plays with.
+    """Check the types of these arguments.
 
     Raises:
-        EvaluationError: something is of another kind.
+        EvaluationError: one has the wrong type.
     """
     if store is not None and not isinstance(store, GameStore):
         raise EvaluationError(f"store={shown(store)}: give evaluation.GameStore(PATH), or None")
@@ -44,7 +44,7 @@ def check_means(
     if not isinstance(simultaneous, bool):
         raise EvaluationError(f"simultaneous={shown(simultaneous)}: give True or False")
     if not isinstance(use_older_games, bool) or (use_older_games and store is None):
-        raise EvaluationError(f"use_older_games={shown(use_older_games)}: give False, or with a store True")
+        raise EvaluationError(f"use_older_games={shown(use_older_games)}: give False, or True together with a store")
     if models is not None:
         from agents.lm.models.shared_models import SharedModels
 

@@ -1,4 +1,4 @@
-"""Games in a store that were played by code that has changed since, for who would rather have them than play anew."""
+"""Stored games that an older version of the code played (`use_older_games`)."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Any
 from evaluation.play.store import GameStore, specification_key
 
 CODE = ("code", "versions")
-"""What in a game's specification is about the code and the libraries that played it."""
+"""The keys of a game's specification that describe the code and libraries."""
 
 
 def without_code(specification: Mapping[str, Any]) -> str:
-    """The key of what was to be played, whatever the code."""
+    """The key of a specification without its code."""
     return specification_key({name: value for name, value in specification.items() if name not in CODE})
 
 
 def older_games(store: GameStore) -> dict[str, str]:
-    """What was to be played, as `without_code`, -> the key of the game that was stored last.
+    """`without_code` of a specification -> key of the game stored last.
 
     Raises:
         StoreError: the file cannot be read, or a specification is damaged.
@@ -26,7 +26,7 @@ def older_games(store: GameStore) -> dict[str, str]:
 
 
 def older_record(store: GameStore, key: str) -> dict[str, Any]:
-    """The record of such a game, marked as such: "older_code" is true in its section "welfare_env".
+    """The record of such a game, with "older_code": true in its section "welfare_env".
 
     Raises:
         StoreError: as `GameStore.record`.

@@ -1,4 +1,4 @@
-"""Games on a Ray cluster: the same specs, the same results. The store stays with the driver."""
+"""Games on a Ray cluster, with the same results. Only the driver uses the store."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from agents.ray_cluster import connect, first_line
 from evaluation.play.workers import Result, Task, WorkerError, Workers
 
 LOCAL = "local"
-AHEAD = 4  # tasks that wait for each processor
+AHEAD = 4  # queued tasks per processor
 
 
 class RayWorkers(Workers):
     """As `Workers`, on the processes of a Ray cluster.
 
-    The cluster's machines need the same versions of this package and its libraries: games that other code has played
-    are refused (`play_all`). Files that a policy or a map names must be there under the same path.
+    The cluster's machines need the same versions of this package and its libraries: games played by other code are
+    refused (`play_all`). Files of policies and maps must have the same path there.
 
     Args:
-        address: "auto" or "HOST:PORT" of a running cluster; "local" starts one on this machine, which ends with it.
-        count: processors of a local cluster; of another one all are used.
+        address: "auto" or "HOST:PORT" of a running cluster; "local" starts one on this machine for the duration.
+        count: processors of a local cluster; of a running one, all are used.
 
     Raises:
         WorkerError: Ray is not installed, or no cluster answers.
@@ -42,10 +42,10 @@ class RayWorkers(Workers):
             self._ray = None
 
     def run(self, work: Callable[[Task], Result], tasks: Sequence[Task]) -> Iterator[tuple[Task, Result]]:
-        """Every task with its result, in the order in which they are finished.
+        """Yield every task with its result, in order of completion.
 
         Raises:
-            WorkerError: as the class says, or a process of the cluster was lost.
+            WorkerError: as for the class, or a process of the cluster was lost.
         """
         if not tasks:
             return

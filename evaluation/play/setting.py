@@ -1,4 +1,4 @@
-"""What all evaluations of Welfare Diplomacy take besides the policies, checked once."""
+"""The options that all evaluations of Welfare Diplomacy share, checked once."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class Options(TypedDict, total=False):
-    """The fields of `Setting` by name, for type checkers."""
+    """The fields of `Setting`, for type checkers."""
 
     seed: int
     rules: Rules | None
@@ -47,26 +47,28 @@ class Options(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Setting:
-    """What is played, and with what.
+    """The options of an evaluation: rules, map, seats and seed; workers, store and language models.
 
     Attributes:
-        seed: the same seed gives the same result, whatever the number of workers.
-        rules: the paper's by default (None).
+        seed: the same seed gives the same result, with any number of workers.
+        rules: None for the paper's.
         map_name, engine: as for `welfare_env.make`.
-        seats: who sits where when a profile counts its seats ("4*dove + 3*hold"): "rotated" moves everybody one seat
-            further in every game, "fixed" deals in the board's sequence, "drawn" at random.
-        simultaneous: whether all players speak at the same time in a round; see `GameSpec`.
-        published: whether conflicts and proficiency are counted as by the program behind the paper's figures
+        seats: the seats of a counted profile ("4*dove + 3*hold"): "rotated" shifts all policies by one seat in every
+            game, "fixed" follows the board's order, "drawn" is random.
+        simultaneous: all players send messages at the same time; see `GameSpec`.
+        published: compute conflicts and proficiency like the program behind the paper's figures
             (`evaluation.measure`); its rules are `welfare_env.Rules.published()`.
-        workers: processes that play, or `Workers` that several calls share. 1 plays in this process.
-        store: where finished games are kept and found again; None keeps them nowhere.
-        report: is called with the number of games that have come in since the last call (for progress bars).
-        models: where language models come from; None for those without budget and cache.
-        use_older_games: whether stored games of code that has changed since will do; see `play_all`.
+        workers: number of processes, or `Workers` to share between calls. 1 plays in this process.
+        store: for finished games, which are not played again; None stores nothing.
+        report: called with the number of games finished since the last call (for progress bars).
+        models: cache and budget for language models; None for neither.
+        use_older_games: accept stored games that an older version of the code played; see `play_all`.
+        played: the rules, never None.
+        board: of the map.
 
     Raises:
-        EvaluationError: a number out of range, or a store, report or models of another kind.
-        RulesError, UnknownMapError, MapFormatError: as their names say.
+        EvaluationError: a number out of range, or a store, report or models of the wrong type.
+        RulesError, UnknownMapError, MapFormatError: invalid rules, or an unknown or invalid map.
     """
 
     seed: int = 0
@@ -103,7 +105,7 @@ class Setting:
             raise EvaluationError(f"seats={self.seats!r:.80}: choose one of {', '.join(agents.specs.SEATINGS)}")
 
     def seated(self, profile: Profile, game: int) -> dict[str, PolicyLike]:
-        """Player -> policy in the `game`-th game of a profile. A mediator says nothing by default.
+        """Player -> policy in the `game`-th game of a profile. By default, a mediator is silent.
 
         Raises:
             ProfileError, UnknownPowerError: a profile that does not fit the board.
@@ -117,7 +119,7 @@ class Setting:
         return {**seated, MEDIATOR: speaking.get(MEDIATOR, agents.specs.read("hold"))}
 
     def games(self, profile: Profile, games: int, others: Mapping[str, PolicyLike] | None = None) -> list[GameSpec]:
-        """`games` games of a profile, but for the powers in `others`, with the seeds that every profile gets.
+        """The first `games` games of a profile, with `others` replacing the policies of some powers.
 
         Raises:
             EvaluationError: a number of games out of range.
@@ -127,7 +129,7 @@ class Setting:
         return [self.game(profile, game, others) for game in range(games)]
 
     def game(self, profile: Profile, game: int, others: Mapping[str, PolicyLike] | None = None) -> GameSpec:
-        """The `game`-th game of a profile, from 0; as `games`."""
+        """The `game`-th game of a profile, from 0; see `games`."""
         seats = self.seated(profile, game) | dict(others or {})
         policies = tuple((player, agents.specs.read(policy)) for player, policy in seats.items())
         seed = game_seed(self.seed, game)

@@ -1,7 +1,7 @@
-"""The code that decides how a game goes, as a digest: part of the game's key.
+"""A digest of the code that affects a game: part of the game's key.
 
-What decides is found by following imports, those within functions, too, but not those for type checkers. A digest is
-of the syntax: docstrings, comments and layout are left out, so mending them plays no game anew.
+The code is found by following imports, including those within functions, but not those for type checkers. Digests are
+of the syntax tree without docstrings, comments and layout, so editing these does not invalidate stored games.
 """
 
 from __future__ import annotations
@@ -24,30 +24,30 @@ import welfare_env
 from evaluation.play import turns
 
 APART = (
-    "welfare_env.render",  # draws a game
-    "modal_env",  # the other game, and who plays that alone
+    "welfare_env.render",  # only draws games
+    "modal_env",  # the other game, and its players
     "agents.modal",
     "agents.lm.program_prompts",
     "agents.lm.program_writer",
     "agents.lm.models.prices",
 )
-"""What decides nothing in a game of Welfare Diplomacy, though what decides imports it."""
-GAME = "welfare_env"  # the face, and so all that a game and its environments are made of
+"""Modules that do not affect games of Welfare Diplomacy, although relevant code imports them."""
+GAME = "welfare_env"  # imports everything that games and environments need
 PACKAGES = ("welfare_env", "modal_env", "agents", "evaluation", "training")
-"""Ours. Of the last two only `evaluation.play.turns` decides anything."""
+"""Our packages. Of the last two, only `evaluation.play.turns` affects games."""
 
-Import = tuple[str, str]  # a module, and the name that is taken from it; "" for the module as a whole
+Import = tuple[str, str]  # a module and the imported name; "" for the module itself
 
 
 @dataclass(frozen=True)
 class Code:
-    """What a source says.
+    """The parts of a source file that matter here.
 
     Attributes:
         digest: SHA-256 of its syntax.
-        imports: all that it imports.
-        faces: name -> where a name that it imports comes from, for who imports it from here.
-        is_lazy: whether it looks names up by a `__getattr__`, so that anything below it may be meant.
+        imports: everything it imports.
+        faces: imported name -> its origin, for modules that import it from here.
+        is_lazy: whether it has a module-level `__getattr__`, so that it may import anything below it.
     """
 
     digest: str
@@ -58,10 +58,10 @@ class Code:
 
 @functools.lru_cache(maxsize=1024)
 def read_code(source: bytes, package: str) -> Code:
-    """What a source of a package says.
+    """Parse a source file of a package.
 
     Raises:
-        SyntaxError, ValueError: it is no Python.
+        SyntaxError, ValueError: it is not valid Python.
     """
     tree = ast.parse(source)
     written: list[str] = []
@@ -80,10 +80,10 @@ def read_code(source: bytes, package: str) -> Code:
 
 
 def _write(node: object, written: list[str], with_texts: bool) -> None:
-    """A syntax tree as text, without places and what is empty: the same with every version of Python.
+    """A syntax tree as text, without positions and empty fields: the same in every version of Python.
 
     Args:
-        with_texts: whether to write statements that are only a text, as docstrings are.
+        with_texts: include statements that are only a string, such as docstrings.
     """
     if isinstance(node, ast.JoinedStr):  # Python 3.12 ends the {width} of f"{x:{width}}" with an empty text
         written.append("JoinedStr")
@@ -110,7 +110,7 @@ def _is_text(node: object) -> bool:
 
 
 def _imports(node: ast.AST, package: str) -> Iterator[Import]:
-    """All that may be imported below a node."""
+    """All imports below a node."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.If) and _is_for_types(child.test):
             yield from (found for other in child.orelse for found in _imports(other, package))
@@ -143,7 +143,7 @@ def _with_parents(name: str) -> list[str]:
 
 
 def _absolute(node: ast.ImportFrom, package: str) -> str:
-    """The module of ``from MODULE import ...``, which may begin with dots."""
+    """The absolute module of ``from MODULE import ...``, which may be relative."""
     if not node.level:
         return node.module or ""
     above = package.split(".")[: len(package.split(".")) - node.level + 1]
@@ -151,11 +151,11 @@ def _absolute(node: ast.ImportFrom, package: str) -> str:
 
 
 class Sources:
-    """The sources of packages as they are when they are read.
+    """The source files of packages at the time of reading.
 
     Args:
         folders: of the packages.
-        playing: the file of `evaluation.play.turns`. What it imports is told by the players.
+        playing: the file of `evaluation.play.turns`. Its imports are covered by the players' modules.
     """
 
     def __init__(self, folders: Iterable[Path], playing: Path) -> None:
@@ -171,7 +171,7 @@ class Sources:
 
     @property
     def digest_of_all(self) -> str:
-        """SHA-256 of all files that may decide a game, as they are: whether anything has changed."""
+        """SHA-256 of the bytes of all files that may affect a game; detects any change."""
         digest = hashlib.sha256(self._playing)
         for name, (source, _) in self._files.items():
             if not _is_apart(name):
@@ -179,7 +179,7 @@ class Sources:
         return digest.hexdigest()
 
     def digest(self, modules: Iterable[str]) -> str:
-        """SHA-256 of the code of a game in which these modules play, and of all that they import."""
+        """SHA-256 of the code of a game with players from these modules, and of everything they import."""
         starts = frozenset(modules)
         if starts not in self._digests:
             reached = sorted(self.reached(GAME).union(*map(self.reached, starts)))
@@ -189,7 +189,7 @@ class Sources:
         return self._digests[starts]
 
     def reached(self, start: str) -> frozenset[str]:
-        """A module and all modules of these packages that it imports, or what it imports does."""
+        """A module and its direct and indirect imports within these packages."""
         if start not in self._reached:
             found: set[str] = set()
             waiting = {start} & self._files.keys()
@@ -201,7 +201,7 @@ class Sources:
         return self._reached[start]
 
     def home(self, module: str, name: str) -> str:
-        """The module of ours that a name really is in; "" if it is in none of these packages."""
+        """The module of these packages that defines a name; "" if there is none."""
         if f"{module}.{name}" in self._files:
             return f"{module}.{name}"
         if module not in self._files:
@@ -230,13 +230,13 @@ def _folder(module: object) -> Path:
 
 
 SOURCES = Sources(map(_folder, (welfare_env, modal_env, agents)), Path(str(turns.__file__)))
-"""The code as it was when this process imported it; what is changed later is not what plays here."""
+"""The code as imported by this process, without later changes."""
 
 
 def own_code(files: Collection[Path]) -> tuple[str, frozenset[str]]:
-    """SHA-256 over files of the user's (checkpoints, and the modules of policies), and the modules of ours they import.
+    """SHA-256 of the user's files (checkpoints, modules of policies), and the modules of ours that they import.
 
-    What a policy's module imports of the user's counts too: what lies beside it, and all that is not installed.
+    Includes the user's modules that a policy imports: those beside it, and all that are not installed.
     """
     digests: dict[Path, str] = {}
     ours: set[str] = set()
@@ -259,7 +259,7 @@ def own_code(files: Collection[Path]) -> tuple[str, frozenset[str]]:
 
 
 def _package(path: Path) -> str:
-    """The package that a file is in, "" for none."""
+    """The package of a file; "" for none."""
     parts: list[str] = []
     folder = path.parent
     while (folder / "__init__.py").exists():
@@ -269,7 +269,7 @@ def _package(path: Path) -> str:
 
 
 def _own_file(module: str, name: str, folders: Iterable[Path]) -> list[Path]:
-    """The file of the user's that an import means; none, where it is ours, Python's or installed."""
+    """The user's file behind an import; [] if it is ours, Python's or an installed package's."""
     if module.partition(".")[0] in PACKAGES:
         return []
     path = (name and _file(f"{module}.{name}", tuple(sys.path))) or _file(module, tuple(sys.path))
@@ -286,7 +286,7 @@ def _libraries() -> tuple[Path, ...]:
 
 @functools.lru_cache(maxsize=4096)
 def _file(module: str, path: tuple[str, ...]) -> Path | None:
-    """Where a module is while this is `sys.path`, found without importing it or the packages around it."""
+    """The file of a module for this `sys.path`, found without importing it or its packages."""
     with suppress(ImportError, ValueError):
         first, *rest = module.split(".")
         spec = importlib.util.find_spec(first)

@@ -1,8 +1,8 @@
-"""Finished games on disk, found again by what was played: one SQLite file, written by any number of processes.
+"""Finished games on disk, looked up by specification: one SQLite file for any number of processes.
 
-A game is stored under the hash of its full specification (board, rules, players, seed, ... whatever determines it), so
-an interrupted experiment that asks again for the same games gets those it has already played. Specifications and
-records are JSON; nothing is unpickled.
+A game is stored under the hash of its full specification (board, rules, players, seed, ... everything that determines
+it), so an interrupted experiment resumes from the games it has already played. Specifications and records are JSON;
+nothing is unpickled.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from welfare_env.game.record import LARGEST_FILE
 DEFAULT_PATH = Path("runs", "evaluation.sqlite")
 
 SPECIFICATION_VERSION = 1
-"""Part of every key: raise it when the same specification no longer gives the same record."""
+"""Part of every key: increase it when the same specification no longer gives the same record."""
 
 LATEST = 253_402_300_800  # seconds from 1970 to the year 10000
 
-_DAMAGED = "The file is damaged or no store: move it away or restore it from a copy, and run this again"
+_DAMAGED = "The file is damaged or not a store: move it away or restore it from a backup, and run this again"
 _CURE = (
-    "Restore the file from a copy; or give `welfare-env store repair`, which moves what is damaged to its table "
-    "`damaged`: what is missing is played again"
+    "Restore the file from a backup; or run `welfare-env store repair`, which moves damaged games to the table "
+    "`damaged`, so that they are played again"
 )
 
 _CREATE = """
@@ -55,9 +55,9 @@ ON CONFLICT (key) DO UPDATE SET record = excluded.record, checksum = excluded.ch
 _INSERT = (
     "INSERT INTO games (key, specification, record, checksum, created) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
 )
-_BATCH = 20  # games that are copied in one transaction: other writers wait for as long
+_BATCH = 20  # games copied per transaction, while other writers wait
 
-# A row may have anything in place of a key, so it is found by the bytes of its key and their type.
+# A damaged row may have anything as its key, so rows are found by the bytes of the key and its type.
 _IDENTITIES = "SELECT CAST(key AS BLOB), typeof(key) FROM games ORDER BY created, key"
 _HERE = "FROM games WHERE CAST(key AS BLOB) = ? AND typeof(key) = ?"
 _SET_ASIDE = """
@@ -70,7 +70,7 @@ CREATE TABLE IF NOT EXISTS damaged (
 
 
 class StoreError(WelfareEnvError):
-    """The store cannot be used as asked. The message names the file and says what to do."""
+    """An operation of the store failed. The message names the file and says what to do."""
 
 
 _LAYOUT = Layout(
@@ -81,7 +81,7 @@ _LAYOUT = Layout(
     damaged=_DAMAGED,
     safe="the games stored so far",
     seconds=60.0,
-    is_durable=True,  # games may have cost money: also a power cut loses none that put has returned for
+    is_durable=True,  # games may have cost money: after put has returned, even a power cut loses none
 )
 
 
@@ -92,18 +92,18 @@ def specification_key(specification: Mapping[str, Any]) -> str:
         specification: plain JSON values; the order of keys does not matter, and a tuple equals a list.
 
     Raises:
-        StoreError: it holds something that is no JSON, such as nan or a numpy array.
+        StoreError: it is not JSON, for example because of nan or a numpy array.
     """
     return hashlib.sha256(_canonical(specification).encode("ascii")).hexdigest()
 
 
 @dataclass(frozen=True)
 class StoredGame:
-    """A game that a store has.
+    """A game in a store.
 
     Attributes:
         key: of its specification.
-        specification: as it was given to `GameStore.put`.
+        specification: as given to `GameStore.put`.
         created: when it was stored, in seconds since 1970.
     """
 
@@ -114,13 +114,14 @@ class StoredGame:
 
 @dataclass(frozen=True)
 class Copied:
-    """What has become of games that were to be copied from one store to another. All keys are those of the games.
+    """The result of copying games between stores, as keys of games.
 
     Attributes:
-        added: those that were not there.
-        present: those that were there already, the same.
-        differing: those that were there with another record, as two runs with a language model may have; it is kept.
-        damaged: key -> what is wrong with it in the store that it was to come from; none of them is copied.
+        added: games that the target did not have.
+        present: games that the target already had, with the same record.
+        differing: games that the target already had with a different record (two runs with a language model may
+            differ); the target's record is kept.
+        damaged: key -> what is wrong with the game in the source; it is not copied.
     """
 
     added: list[str] = field(default_factory=list)
@@ -132,11 +133,11 @@ class Copied:
 class GameStore:
     """A store of finished games.
 
-    The file and its folder are made when first used. Any number of processes may have a store on one file, each its
-    own; a store is for the thread that first uses it. A write-ahead log lies beside the file and needs a local disk:
-    network file systems do not have the shared memory that it relies on.
+    The file and its folder are created on first use. Any number of processes may use one file, each with a `GameStore`
+    of its own; an object belongs to the thread that first uses it. The write-ahead log beside the file needs a local
+    disk, since network file systems lack the shared memory it relies on.
 
-    A game is there in full or not at all, whenever its writer is killed; once `put` has returned it stays.
+    Writes are atomic and durable once `put` has returned.
 
     Args:
         path: of the SQLite file.
@@ -148,7 +149,7 @@ class GameStore:
     """
 
     def __init__(self, path: str | os.PathLike[str] = DEFAULT_PATH) -> None:
-        # The process may go to another folder before the file is opened.
+        # The process may change its folder before the file is opened.
         self.path = Path(path).absolute()
         self._open_connection: sqlite3.Connection | None = None
 
@@ -161,13 +162,13 @@ class GameStore:
         self.close()
 
     def close(self) -> None:
-        """Let go of the file. The next use opens it again."""
+        """Close the file. The next use opens it again."""
         if self._open_connection is not None:
             self._open_connection.close()
             self._open_connection = None
 
     def get(self, specification: Mapping[str, Any]) -> dict[str, Any] | None:
-        """The record of a game, or None when it has not been stored.
+        """The record of a game, or None if it is not stored.
 
         Raises:
             StoreError: the file cannot be read, or the record does not match its checksum.
@@ -177,21 +178,21 @@ class GameStore:
         return None if row is None else self._unpack(key, *row)
 
     def put(self, specification: Mapping[str, Any], record: Mapping[str, Any]) -> None:
-        """Store the record of a game, in place of one of the same specification.
+        """Store the record of a game; replaces one with the same specification.
 
         Raises:
-            StoreError: the file cannot be written, or the specification or the record is no JSON, or too large.
+            StoreError: the file cannot be written, or the specification or record is not JSON or too large.
         """
         key = specification_key(specification)
         text = _dump(record, "record").encode("ascii")
         if len(text) > LARGEST_FILE:
-            raise StoreError(f"the record of a game has {len(text):,} bytes: {LARGEST_FILE:,} are the most")
+            raise StoreError(f"the record of a game has {len(text):,} bytes: at most {LARGEST_FILE:,} are allowed")
         row = (key, _canonical(specification), zlib.compress(text), _checksum(key, text), time.time())
         with self._connection() as connection:
             connection.execute(_UPSERT, row)
 
     def count(self) -> int:
-        """How many games there are.
+        """The number of games.
 
         Raises:
             StoreError: the file cannot be read.
@@ -200,17 +201,17 @@ class GameStore:
             return int(connection.execute("SELECT count(*) FROM games").fetchone()[0])
 
     def games(self) -> list[StoredGame]:
-        """All games, the oldest first.
+        """All games, oldest first.
 
         Raises:
             StoreError: the file cannot be read.
         """
         with self._connection() as connection:
             rows = connection.execute("SELECT key, specification, created FROM games ORDER BY created, key").fetchall()
-        return [self._told(*row) for row in rows]
+        return [self._stored_game(*row) for row in rows]
 
     def keys(self) -> list[str]:
-        """The keys of all games, the oldest game first; not what a damaged row has in place of a key.
+        """The keys of all games, oldest first; invalid keys of damaged rows are left out.
 
         Raises:
             StoreError: the file cannot be read.
@@ -222,24 +223,23 @@ class GameStore:
             return [key for (key,) in connection.execute("SELECT key FROM games ORDER BY created, key")]
 
     def merge(self, path: str | os.PathLike[str], keys: Sequence[str] | None = None) -> Copied:
-        """Copy games from another store into this one. Nothing that is here is changed, nothing there is.
+        """Copy games from another store into this one. Existing games in both stores stay unchanged.
 
-        Each game is checked against its key and its checksum, and damaged ones are left out. Games come in batches,
-        each whole or not at all, so an interrupted call is done by the same call again. Other processes may write to
-        both stores meanwhile.
+        Each game is checked against its key and checksum, and damaged ones are skipped. Games are copied in atomic
+        batches, so an interrupted call can be repeated. Other processes may write to both stores meanwhile.
 
         Args:
             path: of the other store's file.
             keys: of the games; None for all.
 
         Raises:
-            StoreError: there is no such store or game, it is this store itself, or a file cannot be used.
+            StoreError: an unknown store or game, the same store, or a file that cannot be used.
         """
         with GameStore(_existing(path)) as source:
             return self._take(source, keys)
 
     def export(self, path: str | os.PathLike[str], keys: Sequence[str] | None = None) -> Copied:
-        """Copy games from this store to another, which is made if need be and lies in one file then; as `merge`."""
+        """Copy games from this store to another, which is created if necessary; see `merge`."""
         with GameStore(path) as target:
             return target._take(self, keys)
 
@@ -257,14 +257,14 @@ class GameStore:
         return copied
 
     def _sound_row(self, key: Any, copied: Copied) -> tuple[Any, ...] | None:
-        """A row as it lies in the file; None where it is damaged, which is noted, or gone."""
+        """A raw row; None if it is damaged (recorded in `copied`) or gone."""
         with self._connection() as connection:
             row: tuple[Any, ...] | None = connection.execute(
                 "SELECT key, specification, record, checksum, created FROM games WHERE key = ?", (key,)
             ).fetchone()
         try:
             if row is not None:
-                self._told(row[0], row[1], row[4])
+                self._stored_game(row[0], row[1], row[4])
                 self._unpack(key, row[2], row[3])
         except StoreError as error:
             copied.damaged[str(key)] = str(error)
@@ -272,7 +272,7 @@ class GameStore:
         return row
 
     def _insert(self, rows: Sequence[tuple[Any, ...]], copied: Copied) -> None:
-        """In one transaction; games that are there stay as they are."""
+        """Insert rows in one transaction; existing games are kept."""
         batch = Copied()
         with self._connection() as connection:
             connection.execute("BEGIN IMMEDIATE")
@@ -291,18 +291,18 @@ class GameStore:
             getattr(copied, name).extend(getattr(batch, name))
 
     def repair(self) -> dict[str, str]:
-        """Move damaged games to the table `damaged` of the same file, as they are; they no longer stand in the way.
+        """Move damaged games, unchanged, to the table `damaged` of the same file, so that they are played again.
 
-        Nothing is lost: a row is in one of the two tables, also if this is interrupted. Other processes may use the
+        Nothing is lost: even if this is interrupted, each row is in one of the two tables. Other processes may use the
         store meanwhile.
 
         Returns:
-            Key, or what stands in its place -> what is wrong with the game.
+            Key (or whatever the row has as its key) -> what is wrong with the game.
 
         Raises:
             StoreError: the file cannot be read or written, or is damaged as a whole.
         """
-        found: dict[str, str] = {}
+        damaged: dict[str, str] = {}
         with _LAYOUT.guard(self.path), closing(_LAYOUT.connect(Path(_existing(self.path)))) as connection:
             connection.text_factory = _as_text
             for identity in connection.execute(_IDENTITIES).fetchall():
@@ -316,16 +316,16 @@ class GameStore:
                     values = (fault, time.time(), *identity)
                     connection.execute(f"INSERT INTO damaged SELECT *, ?, ? {_HERE}", values)
                     connection.execute(f"DELETE {_HERE}", identity)
-                    found[row[0] if isinstance(row[0], str) else ascii(row[0])] = fault
+                    damaged[row[0] if isinstance(row[0], str) else ascii(row[0])] = fault
                 connection.execute("COMMIT")
-        return found
+        return damaged
 
     def _fault(self, key: Any, specification: Any, record: Any, checksum: Any, created: Any) -> str:
-        """What is wrong with a row; "" if nothing is."""
+        """What is wrong with a row; "" if it is sound."""
         if any(isinstance(value, bytes) for value in (key, specification, checksum)):
-            return "what should be text is none"
+            return "a column that should be text is not"
         try:
-            self._told(key, specification, created)
+            self._stored_game(key, specification, created)
             self._unpack(key, record, checksum)
         except StoreError as error:
             return str(error).removesuffix(_CURE).strip()
@@ -335,7 +335,7 @@ class GameStore:
         """The record of a game, by its key.
 
         Raises:
-            StoreError: there is none, the file cannot be read, or the record does not match its checksum.
+            StoreError: there is no such game, the file cannot be read, or the record does not match its checksum.
         """
         row = self._row(key) if is_whole_key(key) else None
         if row is None:
@@ -350,8 +350,8 @@ class GameStore:
             ).fetchone()
         return row
 
-    def _told(self, key: Any, text: Any, created: Any) -> StoredGame:
-        """A row without its record. Its key is that of its specification."""
+    def _stored_game(self, key: Any, text: Any, created: Any) -> StoredGame:
+        """A row without its record; checks that the key matches the specification."""
         is_ours = is_whole_key(key) and isinstance(text, str) and isinstance(created, float) and 0 <= created < LATEST
         if not is_ours or hashlib.sha256(text.encode()).hexdigest() != key:
             raise self._damaged(key, "the specification of", "key")
@@ -370,7 +370,9 @@ class GameStore:
         except ValueError:
             record = None
         if not isinstance(record, dict):
-            raise StoreError(f"{self.path}: the record of game {key} is no game, though its checksum is right. {_CURE}")
+            raise StoreError(
+                f"{self.path}: the record of game {key} is not a game, though its checksum is right. {_CURE}"
+            )
         return record
 
     def _damaged(self, key: object, what: str, proof: str) -> StoreError:
@@ -385,7 +387,7 @@ class GameStore:
 
 
 def _existing(path: str | os.PathLike[str]) -> str | os.PathLike[str]:
-    """The path of a file that is there.
+    """Check that a file exists and is not empty.
 
     Raises:
         StoreError: it is not, or is empty.
@@ -393,14 +395,14 @@ def _existing(path: str | os.PathLike[str]) -> str | os.PathLike[str]:
     try:
         if os.stat(path).st_size:
             return path
-        told = "an empty file, and no store"
+        problem = "the file is empty and not a store"
     except (OSError, ValueError) as error:
-        told = f"there is no store ({reason(error)})"
-    raise StoreError(f"{shown(path)}: {told}")
+        problem = f"there is no store ({reason(error)})"
+    raise StoreError(f"{shown(path)}: {problem}")
 
 
 def _as_text(content: bytes) -> str | bytes:
-    """What SQLite holds as text; as it is, where it is none."""
+    """A text column of SQLite; bytes if it is not valid text."""
     try:
         return content.decode()
     except UnicodeDecodeError:
@@ -408,12 +410,12 @@ def _as_text(content: bytes) -> str | bytes:
 
 
 def is_whole_key(key: object) -> bool:
-    """Whether something looks like a key of `specification_key`."""
+    """Whether something has the form of a `specification_key`."""
     return isinstance(key, str) and re.fullmatch("[0-9a-f]{64}", key) is not None
 
 
 def _inflated(packed: Any) -> bytes | None:
-    """What was compressed; None where it is damaged, or unfolds to more than any record has."""
+    """Decompress a record; None if it is damaged, or larger than any record may be."""
     try:
         unfolding = zlib.decompressobj()
         text = unfolding.decompress(packed, LARGEST_FILE)
@@ -434,5 +436,5 @@ def _dump(value: Mapping[str, Any], what: str, sort_keys: bool = False) -> str:
 
 
 def _checksum(key: str, text: bytes) -> str:
-    """Of the key too: a record under another game's key is found out."""
+    """Covers the key, to detect a record under another game's key."""
     return hashlib.sha256(key.encode("ascii") + b"\n" + text).hexdigest()

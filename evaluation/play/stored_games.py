@@ -1,4 +1,4 @@
-"""What a store holds, told for people: games in groups that differ by their seed alone, and games by their keys."""
+"""Listings of a store: games grouped by condition (all but the seed), and games by key."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from welfare_env.errors import RecordError, WelfareEnvError
 from welfare_env.game.press import MEDIATOR
 from welfare_env.game.record import load_record, save_record
 
-SHORTEST_KEY = 4  # digits that are enough to ask for a game
+SHORTEST_KEY = 4  # minimum digits of a key to look up a game
 SHOWN_KEY = 8
 
 
 @dataclass(frozen=True)
 class StoredCondition:
-    """What was played: all of a game's specification but its seed, in words.
+    """A game's specification without its seed, as text.
 
     Attributes:
-        players: "dove", or where not all play the same, "dove, but FRANCE: random".
-        rules: "standard map, years: 10, message rounds: 3" and what else is not as usual.
-        is_current: whether the code that played it is the code here, so that the same command finds it again.
+        players: "dove", or, with several policies, "dove, but FRANCE: random".
+        rules: "standard map, years: 10, message rounds: 3", and rules that differ from their default.
+        is_current: whether this version of the code played it, so that the same command finds it.
     """
 
     players: str
@@ -45,7 +45,7 @@ class StoredCondition:
         """The condition of a stored game."""
         names = [text for pair in specification["players"].items() for text in pair]
         if not isinstance(specification["seed"], int) or not all(isinstance(name, str) for name in names):
-            raise TypeError("the seed is no number, or a player no text")
+            raise TypeError("the seed is not a number, or a player not text")
         code = tuple(specification.get(name) for name in ("code", "own_code", "versions"))
         current = _current_code(frozenset(specification["players"].values()))
         return cls(seats(specification["players"]), played(specification), code == (*current, VERSIONS))
@@ -53,7 +53,7 @@ class StoredCondition:
 
 @functools.lru_cache(maxsize=1024)
 def _current_code(policies: frozenset[str]) -> tuple[str, ...]:
-    """As `code_of`; nothing where one of the policies is not here."""
+    """As `code_of`; () if one of the policies does not exist here."""
     try:
         return code_of(agents.specs.read(policy) for policy in policies)
     except (WelfareEnvError, OSError):
@@ -61,10 +61,10 @@ def _current_code(policies: frozenset[str]) -> tuple[str, ...]:
 
 
 def played(facts: Mapping[str, Any]) -> str:
-    """Map and rules in a line, rules only where they are not as usual.
+    """Map and rules in one line; only rules that differ from their default.
 
     Args:
-        facts: with "map", "rules" and perhaps "simultaneous" and "coalition".
+        facts: with "map", "rules" and optionally "simultaneous" and "coalition".
     """
     rules = dict(facts["rules"])
     usual = Rules().to_dict()
@@ -75,7 +75,7 @@ def played(facts: Mapping[str, Any]) -> str:
 
 
 def seats(players: Mapping[str, str]) -> str:
-    """Who plays what, in a line: what most of them play, and who plays something else."""
+    """The players in one line: the most frequent policy, and who plays other policies."""
     counts = Counter(policy for player, policy in players.items() if player != MEDIATOR)
     (most, _), *_ = counts.most_common(1)
     others: dict[str, list[str]] = {}
@@ -87,42 +87,42 @@ def seats(players: Mapping[str, str]) -> str:
 
 
 def conditions(games: Iterable[StoredGame]) -> dict[StoredCondition, list[StoredGame]]:
-    """The games of each condition, in the sequence in which they come.
+    """Group games by condition, in their order.
 
     Raises:
-        EvaluationError: a game has not the specification that evaluations give it.
+        EvaluationError: a game's specification is not one of an evaluation.
     """
-    found: dict[StoredCondition, list[StoredGame]] = {}
+    groups: dict[StoredCondition, list[StoredGame]] = {}
     for game in games:
         try:
-            found.setdefault(StoredCondition.of(game.specification), []).append(game)
+            groups.setdefault(StoredCondition.of(game.specification), []).append(game)
         except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise EvaluationError(f"the stored game {game.key[:SHOWN_KEY]} is no game of an evaluation") from error
-    return found
+            raise EvaluationError(f"the stored game {game.key[:SHOWN_KEY]} is not a game of an evaluation") from error
+    return groups
 
 
 def latest(groups: Mapping[StoredCondition, list[StoredGame]], number: int) -> dict[StoredCondition, list[StoredGame]]:
-    """The conditions of which games were stored last, in the sequence in which they come; all, for 0."""
+    """The `number` most recently stored conditions, in their order; all for 0."""
     ranked = sorted(groups, key=lambda condition: max(game.created for game in groups[condition]), reverse=True)
     kept = set(ranked[: number or None])
     return {condition: games for condition, games in groups.items() if condition in kept}
 
 
 def open_store(path: Path) -> GameStore:
-    """A store that is there already.
+    """Open an existing store.
 
     Raises:
-        EvaluationError: it is not.
+        EvaluationError: it does not exist.
     """
     if not _exists(path):
         raise EvaluationError(
-            f"{shown(path)}: there is no store yet. self-play and exploitability make it; see --store"
+            f"{shown(path)}: there is no store yet. self-play and exploitability create it; see --store"
         )
     return GameStore(path)
 
 
 def _exists(path: Path) -> bool:
-    """Whether something is there; not where there can be no such path."""
+    """Whether a path exists; False for impossible paths."""
     try:
         return path.exists()
     except (OSError, ValueError):
@@ -137,20 +137,20 @@ def _is_file(name: str) -> bool:
 
 
 def choose(games: Sequence[StoredGame], keys: Sequence[str], where: Path) -> list[StoredGame]:
-    """The games whose keys begin as said, without repetition; all, where nothing is said.
+    """The games whose keys have one of these beginnings, without repetition; all games if there are none.
 
     Raises:
-        EvaluationError: no game, or more than one, has a key that begins so.
+        EvaluationError: a beginning that fits no game, or several.
     """
     found = {game.key: game for game in games}
     return [found[key] for key in whole_keys(list(found), keys, where)] if keys else list(games)
 
 
 def whole_keys(known: Sequence[str], beginnings: Sequence[str], where: Path) -> list[str]:
-    """The keys that begin as said, without repetition.
+    """The keys with these beginnings, without repetition.
 
     Raises:
-        EvaluationError: no key, or more than one, begins so.
+        EvaluationError: a beginning that fits no key, or several.
     """
     found = [_only([key for key in known if key.startswith(begin)], begin, where) for begin in beginnings]
     return list(dict.fromkeys(found))
@@ -160,11 +160,11 @@ def _only(keys: list[str], begin: str, where: Path) -> str:
     if len(begin) >= SHORTEST_KEY and len(keys) == 1:
         return keys[0]
     if not is_key(begin):
-        problem = f"is no file of a saved game, and no beginning of a key ({SHORTEST_KEY} or more of 0-9 and a-f)"
+        problem = f"is neither a file of a saved game nor the beginning of a key ({SHORTEST_KEY} or more hex digits)"
     elif keys:
-        problem = f"begins the keys of {len(keys)} games in {where}: give more of it"
+        problem = f"is the beginning of {len(keys)} keys in {where}: give more digits"
     else:
-        problem = f"begins the key of no game in {where}"
+        problem = f"is not the beginning of any key in {where}"
     raise EvaluationError(f"{begin!r:.80} {problem}; `python -m evaluation games` lists the keys")
 
 
@@ -174,7 +174,7 @@ def is_key(text: str) -> bool:
 
 
 def day(seconds: float) -> str:
-    """A moment in UTC, as ISO 8601 has it: "2026-11-21T16:10:02Z"."""
+    """A time in UTC in ISO 8601: "2026-11-21T16:10:02Z"."""
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
@@ -196,10 +196,10 @@ def told(game: StoredGame) -> dict[str, Any]:
 
 
 def saved_games(names: Sequence[str], path: Path) -> dict[str, dict[str, Any]]:
-    """Key or file -> record, of games named by the beginning of a key or as a file; all of the store for no name.
+    """Key or file -> record, for files and beginnings of keys; without names, all games of the store.
 
     Raises:
-        EvaluationError: no such game.
+        EvaluationError: an unknown game.
         RecordError, StoreError: a file or the store cannot be read.
     """
     files = {name: load_record(name) for name in names if _is_file(name)}
@@ -207,13 +207,13 @@ def saved_games(names: Sequence[str], path: Path) -> dict[str, dict[str, Any]]:
     if names and not keys:
         return files
     if keys and not _exists(path):
-        raise EvaluationError(f"{keys[0]!r:.80} is no file of a saved game, and {shown(path)} is no store")
+        raise EvaluationError(f"{keys[0]!r:.80} is not a file of a saved game, and {shown(path)} is not a store")
     with open_store(path) as store:
         return {game.key: store.record(game.key) for game in choose(store.games(), keys, path)} | files
 
 
 def save(store: GameStore, games: Sequence[StoredGame], folder: Path) -> None:
-    """Writes records to files, KEY.json, in a folder that is made if need be.
+    """Write records to files KEY.json in a folder, which is created if necessary.
 
     Raises:
         EvaluationError, RecordError: they cannot be written.

@@ -1,6 +1,6 @@
-"""Games from the first turn to the last: players in turn, or all at once.
+"""Play one game from start to end, with players acting in turn or simultaneously.
 
-The file is part of every game's key: here stands how a game is played, and nothing else.
+This file is part of every game's key, so it contains nothing but the playing of a game.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Policies = Mapping[str, Policy]
 
 
 class GameStopped(WelfareEnvError):
-    """A game was broken off, since another one had to end."""
+    """A game was stopped because another one failed."""
 
 
 def play_game(
@@ -73,16 +73,16 @@ def play_game(
 def _made(
     players: Sequence[tuple[str, Spec]], coalition: Sequence[str], models: SharedModels | None
 ) -> dict[str, Policy]:
-    """A policy for each player; one for all members of a coalition."""
+    """Make a policy for each player, and one for all members of a coalition."""
     shared = [policy.make(models) for power, policy in players if power in coalition[:1]]
     return {power: shared[0] if power in coalition else policy.make(models) for power, policy in players}
 
 
 def _reset(policies: Policies, coalition: Sequence[str], seed: int, specs: Mapping[str, Spec]) -> None:
-    """Tells each policy who it is.
+    """Reset each policy with its power and the seed.
 
     Raises:
-        EvaluationError: one that is to play a coalition cannot.
+        EvaluationError: the coalition's policy cannot play a coalition.
     """
     for power, policy in policies.items():
         if power not in coalition:
@@ -95,7 +95,7 @@ def _reset(policies: Policies, coalition: Sequence[str], seed: int, specs: Mappi
 
 
 def _ask_language_models(specs: Sequence[Spec], made: Iterable[Policy]) -> bool:
-    """Whether a policy is a language model, or holds one. Names tell it; those without a name are looked into."""
+    """Whether a policy is or contains a language model; unnamed policies are inspected."""
     if all(spec.is_named for spec in specs) or any(spec.models for spec in specs):
         return any(spec.models for spec in specs)
     from agents.lm.player import language_models
@@ -104,12 +104,12 @@ def _ask_language_models(specs: Sequence[Spec], made: Iterable[Policy]) -> bool:
 
 
 def play_in_turn(env: AECEnv, policies: Policies, seed: int, stop: Event) -> None:
-    """Play a game in which one player acts after the other.
+    """Play a game in which players act one after another.
 
     Raises:
         GameStopped: `stop` was set.
     """
-    env = env.unwrapped  # its wrapper checks that callers keep to the sequence of calls
+    env = env.unwrapped  # without the wrapper that checks the order of calls
     env.reset(seed=seed)
     looking = {agent: getattr(policy, "reads_observations", True) for agent, policy in policies.items()}
     while env.agents:
@@ -122,10 +122,10 @@ def play_in_turn(env: AECEnv, policies: Policies, seed: int, stop: Event) -> Non
 def play_at_once(
     env: ParallelEnv, policies: Policies, seed: int, stop: Event, models: SharedModels | None = None
 ) -> None:
-    """Play a game in which all players act at the same time; language models are asked side by side, a thread each.
+    """Play a game in which all players act simultaneously; language models are called in parallel, one thread each.
 
     Args:
-        models: where the language models come from; an interruption ends the calls of all of them.
+        models: cache and budget for language models; an interruption cancels all their calls.
 
     Raises:
         GameStopped: `stop` was set.
@@ -150,7 +150,7 @@ def play_at_once(
 
 
 def _look(infos: Mapping[str, Mapping[str, Any]], agents: list[str]) -> None:
-    """Has the engine list the legal orders before threads do: it works for one thread at a time."""
+    """Compute the legal orders before threads need them: the engine is not thread-safe."""
     for agent in agents:
         view: View = infos[agent]["view"]
         _ = view.legal_orders
@@ -162,10 +162,10 @@ def _check(stop: Event) -> None:
 
 
 def conversation(policies: Policies) -> dict[str, Any]:
-    """What language models add to a game's record.
+    """The entries of language models in a game's record.
 
-    "language_models": player -> a list, an entry for each model that plays for it (`LMPolicy.to_dict`); "replies":
-    player -> how many were asked for, and how many could be read.
+    "language_models": player -> a list with an entry per model (`LMPolicy.to_dict`); "replies": player -> how many
+    were requested, and how many could be parsed.
     """
     from agents.lm.ledger import reply_counts
     from agents.lm.player import language_models

@@ -1,4 +1,4 @@
-"""Processes that play games side by side."""
+"""Worker processes that play games in parallel."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ Result = TypeVar("Result")
 
 
 NAME = "welfare-env worker"
-GARBAGE = 100_000  # objects more than before, until cycles are looked for: games make many objects and hardly any cycle
-UNGUARDED = 78  # the exit code of a worker whose script would start workers of its own
+GARBAGE = 100_000  # new objects between collections: games create many objects and hardly any cycles
+UNGUARDED = 78  # exit code of a worker whose script would start more workers
 
-GUARD = """workers: each of them imports this script, which would start more of them. Put what it does below:
+GUARD = """workers: each of them imports this script, which would start more workers. Put its code below:
 
     if __name__ == "__main__":
         result = evaluation.self_play("dove", workers=2)
@@ -38,7 +38,7 @@ class WorkerError(WelfareEnvError):
 
 
 class _Context(SpawnContext):
-    """Starts processes, and keeps them: the executor does not tell how they ended."""
+    """Starts processes and keeps them, since the executor does not report their exit codes."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -51,18 +51,18 @@ class _Context(SpawnContext):
 
     @property
     def is_unguarded(self) -> bool:
-        """Whether a process ended since its script lacks the guard."""
+        """Whether a process ended because its script lacks the guard."""
         return any(process.exitcode == UNGUARDED for process in self.started)
 
 
 class Workers:
-    """Worker processes, started when there is first something for them to do, and shared by all calls that get them.
+    """Worker processes, started on first use and shared by all calls they are passed to.
 
-    They end, in the middle of a game if need be, when the block is left or when this process dies.
+    They end when the `with` block is left or when this process dies, even in the middle of a game.
 
     Args:
-        count: how many processes; 1 works in this process and starts none.
-        tell_compiling: whether one of them says on stderr that it has to compile; for commands.
+        count: number of processes; 1 works in this process and starts none.
+        tell_compiling: announce compilation on stderr, once; for commands.
 
     Example:
         with Workers(2) as workers:
@@ -71,7 +71,7 @@ class Workers:
     """
 
     is_remote = False
-    """Whether they may be on other machines."""
+    """Whether workers may run on other machines."""
 
     def __init__(self, count: int, tell_compiling: bool = False) -> None:
         self.count, self.tell_compiling = count, tell_compiling
@@ -95,10 +95,10 @@ class Workers:
         self._pool = self._lifelines = None
 
     def run(self, work: Callable[[Task], Result], tasks: Sequence[Task]) -> Iterator[tuple[Task, Result]]:
-        """Every task with its result, in the order in which they are finished.
+        """Yield every task with its result, in order of completion.
 
         Raises:
-            WorkerError: a process was killed, or a script starts them outside ``if __name__ == "__main__":``.
+            WorkerError: a process was killed, or a script starts workers outside ``if __name__ == "__main__":``.
         """
         if self.count <= 1 or len(tasks) <= 1:
             yield from ((task, work(task)) for task in tasks)
@@ -108,7 +108,7 @@ class Workers:
             for future in as_completed(waiting):
                 yield waiting[future], future.result()
         except BrokenProcessPool as error:
-            self._start().shutdown(wait=True, cancel_futures=True)  # until all have ended
+            self._start().shutdown(wait=True, cancel_futures=True)  # wait until all have ended
             if self._context.is_unguarded:
                 raise WorkerError(GUARD) from None
             raise WorkerError(
@@ -127,9 +127,9 @@ class Workers:
 
 
 def _end_in_imported_script() -> None:
-    """Ends a worker that is still importing the script that started it: the parent says why (`GUARD`).
+    """End a worker that is still importing the script that started it; the parent explains why (`GUARD`).
 
-    Python would end it, too, with a traceback from each worker.
+    Python would end it as well, but with a traceback from each worker.
     """
     process = multiprocessing.current_process()
     if process.name == NAME and getattr(process, "_inheriting", False):
@@ -137,17 +137,17 @@ def _end_in_imported_script() -> None:
 
 
 def _prepare(lifeline: Connection, first: Semaphore | None) -> None:
-    """Leave interruptions to the parent; its death, or its giving up, is the end of the other side of `lifeline`.
+    """Ignore interrupts, which the parent handles; exit when the other end of `lifeline` is closed.
 
     Args:
-        first: whoever has to compile first says so; None where nobody does.
+        first: the first worker that compiles announces it; None for no announcement.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    gc.freeze()  # what was imported stays
+    gc.freeze()  # imported modules are never garbage
     gc.set_threshold(GARBAGE)
     threading.Thread(target=_end_with, args=(lifeline,), daemon=True).start()
     if first is not None:
-        from agents.compiling import tell_compiling  # which loads numba
+        from agents.compiling import tell_compiling  # imports numba
 
         tell_compiling(lambda: first.acquire(block=False))
 

@@ -1,4 +1,4 @@
-"""The page of cross-play: what was found in words, and its tables. It needs nothing else and has no script."""
+"""The HTML page of cross-play: findings in words, and tables. Self-contained, without scripts."""
 
 from __future__ import annotations
 
@@ -39,20 +39,20 @@ def cross_play_page(result: CrossPlayResult, command: str = "") -> str:
 
 
 def summary(result: CrossPlayResult) -> Iterator[str]:
-    """Who does best alone, who among others, and which policies last."""
+    """Sentences: the best policy alone, the best among others, and the stable equilibria."""
     welfare = {policy: each.value for policy, each in result.self_play_welfare.items()}
     if result.rules.is_welfare:
         best = max(welfare, key=welfare.__getitem__)
         yield f"Alone, {best} has the highest root Nash welfare, {welfare[best]:.2f}."
     paid = {policy: each.value for policy, each in result.mixed_payoffs.items()}
     richest = max(paid, key=paid.__getitem__)
-    yield f"Among others, {richest} is paid most, {paid[richest]:.2f} a seat."
+    yield f"Among others, {richest} has the highest payoff, {paid[richest]:.2f} per seat."
     lasting = [written_mix(each.mix) for each in result.equilibria if each.is_stable]
     yield f"Stable symmetric equilibria of the empirical game: {'; '.join(lasting) or 'none'}."
 
 
 def _section(table: Table) -> str:
-    """A table of the terminal as HTML."""
+    """A terminal table as HTML."""
     head = [_plain(column.header) for column in table.columns]
     rows = zip(*([_plain(cell) for cell in column.cells] for column in table.columns), strict=True)
     title = f"<h2>{escape(_plain(table.title))}</h2>"

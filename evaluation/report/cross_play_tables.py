@@ -16,18 +16,18 @@ FITTED = "payoffs of mixes that were not played are a linear fit"
 
 
 def cross_play_tables(result: CrossPlayResult, most_mixes: int = SHOWN_MIXES) -> list[Table]:
-    """Payoffs by mix, the policies, the equilibria and rest points of the empirical game, and the scenarios."""
+    """Tables of the mixes, the policies, equilibria and rest points of the empirical game, and scenarios."""
     tables = [mix_table(result, most_mixes), player_table(result), equilibrium_table(result), rest_point_table(result)]
     return tables + ([scenario_table(result)] if result.scenarios else [])
 
 
 def mix_table(result: CrossPlayResult, most_mixes: int = SHOWN_MIXES) -> Table:
-    """A row a mix: its seats, what each policy is paid in them, and the root Nash welfare of all."""
+    """One row per mix: its seats, the payoff of each policy, and the root Nash welfare."""
     rules = result.rules
     press = f"{rules.message_rounds} message rounds" if rules.has_press else "no press"
     left = max(0, len(result.mixes) - most_mixes)
     table = titled(
-        f"Cross-play: {rules.variant} rules, {result.map_name} map, years: {rules.years}, {press}, games a mix: "
+        f"Cross-play: {rules.variant} rules, {result.map_name} map, years: {rules.years}, {press}, games per mix: "
         f"{result.games}, mixes: {len(result.mixes)} of {result.mixes_in_all}",
         f"mean points of a policy's seats [95% bootstrap interval]{f'; {left} more mixes: see --json' if left else ''}"
         + earlier(result.older_games),
@@ -42,10 +42,10 @@ def mix_table(result: CrossPlayResult, most_mixes: int = SHOWN_MIXES) -> Table:
 
 
 def player_table(result: CrossPlayResult) -> Table:
-    """A row a policy: alone, among others, and how it lasts."""
+    """One row per policy: alone, among others, alpha-rank and rating."""
     table = titled(
         "Policies",
-        "among others: mean over the mixes with others, each counted once; rating: by who has more points at one table,"
+        "among others: mean over mixes with others, equally weighted; rating: from comparisons of points within a game,"
         " a side figure" + (f"; {FITTED}" if result.is_fitted else ""),
     )
     table.add_column("policy", overflow="fold")
@@ -59,11 +59,11 @@ def player_table(result: CrossPlayResult) -> Table:
 
 
 def equilibrium_table(result: CrossPlayResult) -> Table:
-    """A row a symmetric equilibrium: its shares, and how sure it is that nobody gains by leaving it."""
+    """One row per symmetric equilibrium: its shares, and the gain of the next best policy."""
     table = titled(
         "Symmetric Nash equilibria of the empirical game",
-        "next best: what one player gains by playing the best policy outside the mix alone [95% bootstrap interval]; "
-        "where the interval reaches above 0, more games may undo the equilibrium",
+        "next best: gain of one player who deviates to the best policy outside the mix [95% bootstrap interval]; "
+        "if the interval reaches above 0, more games may refute the equilibrium",
     )
     table.add_column("mix", overflow="fold")
     table.add_column("points", justify="right")
@@ -77,18 +77,18 @@ def equilibrium_table(result: CrossPlayResult) -> Table:
 
 
 def rest_point_table(result: CrossPlayResult) -> Table:
-    """A row a rest point of the replicator dynamics."""
-    table = titled("Where the replicator dynamics lead", "from a lattice of mixes of all policies")
+    """One row per rest point of the replicator dynamics."""
+    table = titled("Rest points of the replicator dynamics", "from a lattice of mixes of all policies")
     table.add_column("mix", overflow="fold")
-    table.add_column("part of the starts", justify="right")
+    table.add_column("share of the starts", justify="right")
     for point in result.rest_points:
         _add_row(table, written_mix(point.mix) + ("" if point.is_settled else " (still moving)"), f"{point.basin:.2f}")
     return table
 
 
 def scenario_table(result: CrossPlayResult) -> Table:
-    """A row a scenario: a policy in some seats, a held-out player in the others."""
-    table = titled("Scenarios", "mean points a seat [95% bootstrap interval]")
+    """One row per scenario: a policy in some seats, a held-out player in the others."""
+    table = titled("Scenarios", "mean points per seat [95% bootstrap interval]")
     table.add_column("background", overflow="fold")
     table.add_column("focal policy", overflow="fold")
     for name in ("seats", "focal per-capita return", "background's"):
@@ -100,7 +100,7 @@ def scenario_table(result: CrossPlayResult) -> Table:
 
 
 def written_mix(mix: Mapping[str, float]) -> str:
-    """The policies that have a share: ``0.71 dove + 0.29 dumbbot``."""
+    """The policies with a positive share: ``0.71 dove + 0.29 dumbbot``."""
     return " + ".join(f"{share:.2f} {policy}" for policy, share in mix.items() if share >= 0.005)
 
 

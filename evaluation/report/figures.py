@@ -26,22 +26,22 @@ NAMES = {
     "root_nash_welfare_smoothed": "root Nash welfare, smoothed",
     "nash_welfare": "Nash welfare",
     "proficiency": "basic proficiency",
-    "stolen_centers": "stolen centres a year",
-    "conflicts": "conflicts a movement phase",
+    "stolen_centers": "stolen centres per year",
+    "conflicts": "conflicts per movement phase",
     "exploitability": "exploitability, WP a year",
     "exploitability_corrected": "exploitability, corrected for the choice",
     "inside": "WP a year of a member",
     "outside": "WP a year of another power",
-    "price": "WP a year that another power loses",
-    "waste": "WP a year that all together lose",
+    "price": "loss of another power, WP a year",
+    "waste": "total loss of all powers, WP a year",
     "gini": "Gini coefficient of WP",
     "prosocial_share": "share of the prosocial root Nash welfare",
-    "gain_by_year": "WP a member gains in the year",
+    "gain_by_year": "gain of a member in the year, WP",
     "members_units_by_year": "units of a member",
     "others_units_by_year": "units of another power",
-    "units_by_year": "units a power",
-    "centers_by_year": "supply centres a power",
-    "welfare_by_year": "welfare points a power",
+    "units_by_year": "units per power",
+    "centers_by_year": "supply centres per power",
+    "welfare_by_year": "welfare points per power",
 }
 ABREAST = 3  # panels in a row
 STUB = "lm:scripted/stub"
@@ -50,7 +50,7 @@ Point = Mapping[str, Any]  # an estimate: value, low, high, n
 
 
 def draw(study: Mapping[str, Any], number: int) -> Figure:
-    """Figure `number` of an experiment's values.
+    """Draw figure `number` from an experiment's values.
 
     Raises:
         EvaluationError: matplotlib is not installed, or there is no such figure.
@@ -89,7 +89,7 @@ NO_DATE = {
 
 
 def drawn(figure: Figure, kind: str) -> bytes:
-    """A figure as a file of a kind ("svg", "png" or "pdf"), the same for the same values."""
+    """A figure as the bytes of a file ("svg", "png" or "pdf"), identical for identical values."""
     import matplotlib as mpl
 
     content = BytesIO()
@@ -105,7 +105,7 @@ def as_svg(figure: Figure) -> str:
 
 
 def label(condition: Mapping[str, Any], axes: Sequence[str] = ()) -> str:
-    """What a condition is called: its profile, then what is swept, without what the axis shows."""
+    """The label of a condition: its profile and swept values, without what the axis shows."""
     told = [] if "profile" in axes else [profile_label(condition["profile"])]
     told += [condition["coalitions"]] if condition["coalitions"] and "coalitions" not in axes else []
     told += [f"{name}={value}" for name, value in condition["swept"].items() if name not in axes]
@@ -113,12 +113,12 @@ def label(condition: Mapping[str, Any], axes: Sequence[str] = ()) -> str:
 
 
 def profile_label(profile: str) -> str:
-    """A profile; the stub, whose replies are made up, is called so."""
+    """The name of a profile; "stub" for the stub model, whose replies are made up."""
     return profile.replace(STUB, "stub")
 
 
 def _points(axis: Axes, study: Mapping[str, Any], wished: Mapping[str, Any], measure: str) -> None:
-    """A category a place on x; beside them the published ones."""
+    """Categories on x, with the published runs beside them."""
     x, conditions = wished["x"], study["conditions"]
     places = list(dict.fromkeys(_category(condition, x) for condition in conditions))
     series = list(dict.fromkeys(label(condition, (x,)) for condition in conditions))
@@ -140,7 +140,7 @@ def _points(axis: Axes, study: Mapping[str, Any], wished: Mapping[str, Any], mea
 
 
 def _lines(axis: Axes, study: Mapping[str, Any], wished: Mapping[str, Any], measure: str) -> None:
-    """Numbers on x, a line for each of the other conditions."""
+    """Numbers on x, and one line per combination of the other conditions."""
     x, conditions = wished["x"], study["conditions"]
     for number, name in enumerate(dict.fromkeys(label(condition, (x,)) for condition in conditions)):
         mine = [condition for condition in conditions if label(condition, (x,)) == name]
@@ -158,7 +158,7 @@ def _lines(axis: Axes, study: Mapping[str, Any], wished: Mapping[str, Any], meas
 
 
 def _years(axis: Axes, study: Mapping[str, Any], wished: Mapping[str, Any], measure: str) -> None:
-    """A curve a condition, with its interval as a band."""
+    """One curve per condition, with its interval as a band."""
     from matplotlib.ticker import MaxNLocator
 
     for number, condition in enumerate(study["conditions"]):
@@ -174,7 +174,7 @@ def _years(axis: Axes, study: Mapping[str, Any], wished: Mapping[str, Any], meas
 
 
 def _scatter(axis: Axes, study: Mapping[str, Any], wished: Mapping[str, Any], measure: str) -> None:
-    """Two measures against each other, each with its interval."""
+    """A scatter plot of two measures, each with its interval."""
     x = wished["x"]
     for number, condition in enumerate(study["conditions"]):
         across, up = condition["measures"][x], condition["measures"][measure]
@@ -204,12 +204,12 @@ def _style(number: int) -> dict[str, Any]:
 
 
 def _mark(number: int) -> tuple[str, str]:
-    """Colour and marker of a series; after all colours, the same colours come with other markers."""
+    """Colour and marker of a series; after all colours are used, they repeat with other markers."""
     return COLOURS[number % len(COLOURS)], MARKERS[(number + number // len(COLOURS)) % len(MARKERS)]
 
 
 def _bars(points: Sequence[Point]) -> list[list[float]]:
-    """How far intervals reach down and up: matplotlib's [2, points]."""
+    """Lengths of the error bars below and above, as matplotlib expects: [2, points]."""
     down, up = [], []
     for point in points:
         has_interval = None not in (point["value"], point["low"], point["high"])

@@ -1,4 +1,4 @@
-"""The folder of an experiment's results: the report, the numbers behind it, and its games."""
+"""The folder of an experiment's results: the report, its data, and its games."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ENDINGS = (".svg", ".png", ".pdf")
 
 
 def write_results(result: ExperimentResult, folder: Path, command: str = "") -> Path:
-    """Writes report.html, results.json and, of self-play, every game; each atomically.
+    """Write report.html, results.json and, for self-play, every game; each file atomically.
 
     Returns:
         The path of the report.
@@ -49,7 +49,7 @@ def write_results(result: ExperimentResult, folder: Path, command: str = "") -> 
 
 
 def read_study(path: Path) -> dict[str, Any]:
-    """The numbers of an experiment: of its folder, or of a results.json.
+    """Read the results of an experiment from its folder, or from a results.json.
 
     Raises:
         EvaluationError: no such file, or it holds something else.
@@ -58,14 +58,14 @@ def read_study(path: Path) -> dict[str, Any]:
     try:
         study = dict(parse_json(read_file(file)))
     except (OSError, ValueError, TypeError) as error:
-        raise EvaluationError(f"{shown(file)}: no results of an experiment: {reason(error)}") from error
+        raise EvaluationError(f"{shown(file)}: not results of an experiment: {reason(error)}") from error
     if not {"experiment", "title", "figures", "conditions", "swept", "seed", "games"} <= study.keys():
-        raise EvaluationError(f"{shown(file)}: no results of an experiment: give what `experiment` wrote")
+        raise EvaluationError(f"{shown(file)}: not results of an experiment: give what `experiment` wrote")
     return study
 
 
 def write_figures(study: Mapping[str, Any], folder: Path, ending: str = ".png") -> list[Path]:
-    """Draws every figure into a file of its own: figure-1.png ...
+    """Draw every figure into its own file: figure-1.png ...
 
     Raises:
         EvaluationError: an unknown kind of file, one that cannot be written, or matplotlib is missing.
@@ -82,12 +82,12 @@ def write_figures(study: Mapping[str, Any], folder: Path, ending: str = ".png") 
     except OSError as error:
         raise EvaluationError(f"{shown(folder)}: cannot be written: {reason(error)}") from error
     except (KeyError, TypeError, AttributeError, ValueError, IndexError, ZeroDivisionError) as error:
-        raise EvaluationError(f"the results cannot be drawn, a part of them is missing or odd: {error}") from error
+        raise EvaluationError(f"the results cannot be drawn, since a part is missing or invalid: {error}") from error
     return written
 
 
 def check_writable(folder: Path) -> None:
-    """That results can be written and drawn: told before any game is played.
+    """Check before the first game that results can be written and drawn.
 
     Raises:
         EvaluationError: the folder cannot be made or written, or matplotlib is missing.

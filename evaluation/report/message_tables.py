@@ -1,4 +1,4 @@
-"""What was said in many games, as tables: a row for the games that differ by their seed alone."""
+"""Tables of messages: one row per condition (games that differ only by their seed)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CAPTION = "mean over games [95% bootstrap interval]; definitions: docs/measures.
 
 @dataclass(frozen=True)
 class Talk:
-    """What was said in some games.
+    """The messages of the games of one condition.
 
     Attributes:
         players: who plays what, see `evaluation.play.stored_games.seats`; for a game that does not tell, its name.
@@ -37,12 +37,12 @@ class Talk:
 
     @property
     def title(self) -> str:
-        """Players and rules, a line each."""
+        """Players and rules, one line each."""
         return f"{self.players}\n{self.rules}".strip()
 
     @property
     def matrix(self) -> dict[str, Counter[str]]:
-        """Sender -> recipient -> messages in all games together."""
+        """Sender -> recipient -> total number of messages."""
         total: dict[str, Counter[str]] = {}
         for analysis in self.games.values():
             for sender, sent in analysis.matrix.items():
@@ -50,7 +50,7 @@ class Talk:
         return dict(sorted(total.items()))
 
     def promises(self, kind: Kind) -> tuple[int, int, int]:
-        """Promises of a kind in all games together: found, kept, broken."""
+        """Promises of a kind in all games: found, kept, broken."""
         found = [promise.is_kept for analysis in self.games.values() for promise in analysis.promises_of(kind)]
         return len(found), found.count(True), found.count(False)
 
@@ -64,7 +64,7 @@ class Talk:
 
 
 def talks(records: Mapping[str, Mapping[str, Any]]) -> list[Talk]:
-    """What was said, for each condition.
+    """The messages of each condition.
 
     Args:
         records: name -> record of a game.
@@ -86,7 +86,7 @@ def talks(records: Mapping[str, Mapping[str, Any]]) -> list[Talk]:
 
 
 def _condition(name: str, record: Mapping[str, Any]) -> tuple[str, str]:
-    """Players and rules; the name alone for a game that was played by hand, or elsewhere."""
+    """Players and rules; only the name for a game saved by hand or by another program."""
     facts = record.get("welfare_env", {})
     if "players" not in facts or "rules" not in facts:
         return name, ""
@@ -94,7 +94,7 @@ def _condition(name: str, record: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def talk_tables(rows: Sequence[Talk]) -> Iterator[Table]:
-    """Messages and promises; of a single row, who wrote to whom, too."""
+    """Tables of messages and promises; with a single row, also of who wrote to whom."""
     yield _messages_table(rows)
     yield _promises_table(rows)
     if len(rows) == 1 and rows[0].matrix:
@@ -104,7 +104,7 @@ def talk_tables(rows: Sequence[Talk]) -> Iterator[Table]:
 def _messages_table(rows: Sequence[Talk]) -> Table:
     table = titled("Messages", CAPTION)
     table.add_column("players and rules", overflow="fold", min_width=11)
-    for name in ("games", "messages a game", "public share", "similarity, own", "similarity, others"):
+    for name in ("games", "messages per game", "public share", "similarity, own", "similarity, others"):
         table.add_column(name, justify="right")
     for row in rows:
         games = list(row.games.values())
@@ -119,13 +119,13 @@ def _messages_table(rows: Sequence[Talk]) -> Table:
 
 
 def _mean(values: Sequence[float], digits: int = 2) -> str:
-    """Over the games that have a value."""
+    """The mean over the games that have a value."""
     told = [value for value in values if not math.isnan(value)]
     return cell(mean_estimate(told, 0), digits, "\n") if told else "-"
 
 
 def _promises_table(rows: Sequence[Talk]) -> Table:
-    caption = "in all games together; kept share: of those that could be judged. --json has the sentences: read them"
+    caption = "total over all games; kept share: of the judged ones. --json has the sentences: read them"
     table = titled("Promises", caption)
     table.add_column("players and rules", overflow="fold", min_width=11)
     table.add_column("kind")
@@ -141,7 +141,7 @@ def _promises_table(rows: Sequence[Talk]) -> Table:
 
 
 def _matrix_table(row: Talk) -> Table:
-    table = titled("Who writes to whom", "messages in all games together, by sender and recipient")
+    table = titled("Who writes to whom", "total number of messages, by sender and recipient")
     recipients = sorted({recipient for sent in row.matrix.values() for recipient in sent})
     table.add_column("from")
     for recipient in recipients:

@@ -1,4 +1,4 @@
-"""The report of an experiment: one HTML page that needs nothing else, with what was found in words, tables and figures.
+"""The report of an experiment: one self-contained HTML page with findings in words, tables and figures.
 
 Everything that comes from outside (titles, specs, paths) is escaped; the page has no script.
 """
@@ -59,7 +59,7 @@ def report_page(study: Mapping[str, Any], command: str = "", games: Mapping[int,
 
 
 def whole_page(title: str, parts: Sequence[str]) -> str:
-    """A page of parts that are HTML; empty ones are left out."""
+    """An HTML page from parts; empty ones are left out."""
     body = "\n".join(part for part in parts if part)
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" '
@@ -69,7 +69,7 @@ def whole_page(title: str, parts: Sequence[str]) -> str:
 
 
 def summary(study: Mapping[str, Any]) -> Iterator[str]:
-    """What the main measure says: the highest and the lowest, and whether their intervals part."""
+    """Sentences on the main measure: its highest and lowest value, and whether their intervals overlap."""
     names: list[str] = list(study["conditions"][0]["measures"])
     drawn = [measure for figure in study["figures"] for measure in figure["y"] if measure in names]
     main = (drawn or names)[0]
@@ -87,9 +87,9 @@ def summary(study: Mapping[str, Any]) -> Iterator[str]:
         yield from _extremes(main, ranked, len(found))
     fewest = min(point["n"] for _, point in ranked)
     if fewest == 1:
-        yield "With one game a condition there are no intervals: give more games."
+        yield "With one game per condition there are no intervals: play more games."
     elif fewest < FEW:
-        yield f"With fewer than {FEW} games a condition, intervals are too narrow: give more games where it matters."
+        yield f"With fewer than {FEW} games per condition, intervals are too narrow: play more games where it matters."
     if older := sum(condition["result"].get("older_games", 0) for condition, _ in found):
         yield f"{older} games were played by earlier code, whose results may differ from today's."
     notes = dict.fromkeys(note for condition, _ in found for note in condition["result"].get("notes", ()))
@@ -99,7 +99,7 @@ def summary(study: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _extremes(main: str, ranked: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]], count: int) -> Iterator[str]:
-    """The highest and the lowest, and whether several have them."""
+    """The highest and the lowest value, and ties."""
     (best, high), (worst, low) = ranked[0], ranked[-1]
 
     def also(value: float) -> str:
@@ -116,7 +116,7 @@ def _parted(high: Mapping[str, Any], low: Mapping[str, Any]) -> str:
         return ""
     if high["low"] > low["high"]:
         return "Their intervals do not overlap."
-    return "Their intervals overlap: these games do not tell them apart."
+    return "Their intervals overlap: these games do not show which is higher."
 
 
 def _upper(text: str) -> str:
@@ -154,7 +154,7 @@ def _table(study: Mapping[str, Any]) -> str:
 
 
 def _coalitions(condition: Mapping[str, Any]) -> str:
-    """Who gains how much by leaving one profile."""
+    """The gains of deviating from one profile."""
     rows = []
     for each in condition["result"]["coalitions"]:
         victims, members = each["victims_root_nash_welfare"], each["members"]
@@ -163,11 +163,11 @@ def _coalitions(condition: Mapping[str, Any]) -> str:
     head = [
         "coalition",
         "plays",
-        "gain of its least member, WP a year",
-        "gain of each",
+        "least gain of a member, WP a year",
+        "gain of each member",
         "root Nash welfare of the others",
     ]
-    return f"<h3>Leaving {escape(label(condition))}</h3>" + html_table(head, rows, "Gain of each coalition.")
+    return f"<h3>Deviating from {escape(label(condition))}</h3>" + html_table(head, rows, "Gain of each coalition.")
 
 
 def _published(study: Mapping[str, Any]) -> str:
@@ -197,7 +197,7 @@ def _played(study: Mapping[str, Any], games: Mapping[int, Sequence[str]]) -> str
 
 
 def html_table(head: Sequence[str], rows: Sequence[Sequence[str]], caption: str) -> str:
-    """A table; columns with words stand to the left, those of numbers alone to the right."""
+    """An HTML table; columns of text are left-aligned, columns of numbers right-aligned."""
     kinds = [" class=words" if any(cell[:1].isalpha() for cell in column) else "" for column in zip(*rows, strict=True)]
     top = "".join(f"<th{kind}>{escape(name)}</th>" for name, kind in zip(head, kinds or [""] * len(head), strict=True))
     body = "".join(f"<tr>{''.join(_cells(row, kinds))}</tr>" for row in rows)

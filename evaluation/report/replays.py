@@ -1,4 +1,4 @@
-"""What a replay shows besides the game: who plays, promises kept and broken, private reasoning, stages, measures.
+"""Annotations of a replay: policies, promises, private reasoning, stages of exploiters, measures.
 
 All of it is read from the game's record, and none of it is trusted: no policy that a record names is made, and every
 text is handed on as text.
@@ -26,14 +26,14 @@ from welfare_env.render.replay.events import attacks
 STAGES = {
     "nice": "plays nice",
     "attack": "attacks from now on",
-    "collect": "stops attacking, and collects points",
+    "collect": "stops attacking and collects points",
 }
 NUMBERS = ("units", "years", "centers", "last_years")  # options of an exploiter
 LONGEST_TITLE = 120
 
 
 def annotations_of(game: Game, facts: Mapping[str, Any], map_name: str | None = None) -> Annotations:
-    """What is known of a game besides the game.
+    """The annotations of a game.
 
     Args:
         game: the game.
@@ -58,11 +58,11 @@ def annotations_of(game: Game, facts: Mapping[str, Any], map_name: str | None = 
             measures=dict(_measures(record, deviators, found)),
         )
     except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError) as error:
-        raise RecordError(f"what the record tells of its players is damaged: {error!s:.200}") from error
+        raise RecordError(f"the record's data about its players are damaged: {error!s:.200}") from error
 
 
 def _players(game: Game, told: Mapping[str, Any]) -> dict[str, str]:
-    """Power -> the text of its policy; {} where the record does not tell it of all of them."""
+    """Power -> the spec of its policy; {} if the record does not have all of them."""
     known = {power: told[power] for power in game.powers if isinstance(told.get(power), str)}
     return known if len(known) == len(game.powers) else {}
 
@@ -72,7 +72,7 @@ def _short(text: str) -> str:
 
 
 def _deviators(players: Mapping[str, str]) -> tuple[str, ...]:
-    """Who plays something else than most of them do; nobody, where no policy has more than half of the seats."""
+    """The powers without the majority policy; none if no policy has more than half of the seats."""
     most = Counter(players.values()).most_common(1)
     if not most or 2 * most[0][1] <= len(players):
         return ()
@@ -85,7 +85,7 @@ def _marked(promise: Promise) -> MarkedPromise:
 
 
 def _reasoning(told: Mapping[str, Any]) -> Iterator[Reasoning]:
-    """What language models thought, turn by turn."""
+    """The reasoning of language models, turn by turn."""
     for player, models in told.items():
         for model in models:
             for turn in model["turns"]:
@@ -104,7 +104,7 @@ def _broken(found: Iterable[Promise]) -> Iterator[Event]:
 
 
 def _stabs(phases: Sequence[Mapping[str, Any]], found: Iterable[Promise]) -> Iterator[Event]:
-    """The first attack of each power on each other one in a phase in which it breaks a promise to it, or to all."""
+    """Stabs: the first attack of each power on each other in a phase where it breaks a promise to it, or to all."""
     broken = {(each.phase, each.sender, each.recipient) for each in found if each.is_kept is False}
     seen: set[tuple[str, str]] = set()
     for attack in attacks(phases):
@@ -116,7 +116,7 @@ def _stabs(phases: Sequence[Mapping[str, Any]], found: Iterable[Promise]) -> Ite
 
 
 def _stages(game: Game, players: Mapping[str, str]) -> Iterator[Event]:
-    """Where exploiters change from one stage to the next."""
+    """The phases in which exploiters enter a new stage."""
     for power, text in players.items():
         exploiter = _exploiter(text)
         if exploiter is None:
@@ -129,7 +129,7 @@ def _stages(game: Game, players: Mapping[str, str]) -> Iterator[Event]:
 
 
 def _exploiter(text: str) -> ExploiterPolicy | None:
-    """An exploiter with the thresholds of a spec, whatever its parts are: they are not made. None for other policies.
+    """An exploiter with the thresholds of a spec, without making its parts. None for other policies.
 
     A spec of a record names whatever its writer liked; making it would run that.
     """
@@ -148,7 +148,7 @@ def _exploiter(text: str) -> ExploiterPolicy | None:
 def _measures(
     record: Mapping[str, Any], deviators: Sequence[str], found: Sequence[Promise]
 ) -> Iterator[tuple[str, str]]:
-    """The game in a few numbers."""
+    """The main measures of the game."""
     result = measure(record, deviators)
     if deviators:
         yield "Root Nash welfare of the others", _number(result.baseline_root_nash_welfare)

@@ -15,7 +15,7 @@ from welfare_env.writing import replaced
 
 
 def check_csv(path: Path) -> None:
-    """That a table can be written there; its folder is made if need be. Before anything is played for it.
+    """Check before the first game that a table can be written there; creates its folder.
 
     Raises:
         TableError: it cannot.
@@ -43,7 +43,7 @@ def check_parquet(path: Path) -> None:
 
 
 def write_csv(rows: Sequence[Row], path: Path) -> None:
-    """Rows as CSV in UTF-8, the names of the columns first; nan is an empty field. A file of this name is replaced.
+    """Write rows as CSV in UTF-8 with a header; nan becomes an empty field. Replaces an existing file.
 
     Raises:
         TableError: the file cannot be written.
@@ -59,7 +59,7 @@ def write_csv(rows: Sequence[Row], path: Path) -> None:
 
 
 def write_parquet(rows: Sequence[Row], path: Path) -> None:
-    """Rows as Parquet. A file of this name is replaced.
+    """Write rows as Parquet. Replaces an existing file.
 
     Raises:
         TableError: pyarrow is not installed, or the file cannot be written.
@@ -74,7 +74,7 @@ def write_parquet(rows: Sequence[Row], path: Path) -> None:
 
 
 def write_page(page: str, path: Path) -> None:
-    """An HTML page. A file of this name is replaced.
+    """Write an HTML page. Replaces an existing file.
 
     Raises:
         TableError: the file cannot be written.

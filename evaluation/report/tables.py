@@ -18,14 +18,14 @@ from evaluation.measures.intervals import Estimate
 from evaluation.play.store import StoredGame
 from evaluation.play.stored_games import SHOWN_KEY, StoredCondition, day
 
-WIDE = 124  # columns that the widest table needs with intervals beside their values
+WIDE = 124  # terminal columns for the widest table with intervals beside values
 FEW_GAMES = 10
-SHOWN_GAMES = 5  # of a condition, one by one
+SHOWN_GAMES = 5  # per condition
 CHOSEN = "\ncorrected: for the choice of the best among several, without which the naive value is too high"
 
 
 def cell(estimate: Estimate, digits: int = 2, between: str = " ") -> str:
-    """An estimate and, where there is one, its interval: ``4.84 [4.80, 4.89]``."""
+    """An estimate with its interval, if any: ``4.84 [4.80, 4.89]``."""
     if math.isnan(estimate.value):
         return "-"
     value = f"{estimate.value:.{digits}f}"
@@ -35,7 +35,7 @@ def cell(estimate: Estimate, digits: int = 2, between: str = " ") -> str:
 
 
 def self_play_table(results: Sequence[SelfPlayResult], width: int = WIDE) -> Table:
-    """A row a policy: the measures of the paper's figures 3 and 5; of standard games the best score for welfare.
+    """One row per policy: the measures of the paper's figures 3 and 5; for standard games, the best score for welfare.
 
     Narrow tables have intervals below their values.
     """
@@ -54,7 +54,7 @@ def self_play_table(results: Sequence[SelfPlayResult], width: int = WIDE) -> Tab
 
 
 def power_table(result: SelfPlayResult, is_only: bool = True) -> Table:
-    """A row a power: welfare points a year, or the score of the standard game.
+    """One row per power: welfare points a year, or the score in the standard game.
 
     Args:
         is_only: whether no other policy's table stands beside it, so that the title need not name this one's.
@@ -69,7 +69,7 @@ def power_table(result: SelfPlayResult, is_only: bool = True) -> Table:
 
 
 def policy_table(result: SelfPlayResult) -> Table:
-    """A row a policy of a mixed profile: the mean of its seats."""
+    """One row per policy of a mixed profile: the mean of its seats."""
     title = f"Per policy: mean of its seats in {result.policy}"
     return _paid(title, "policy", result, result.welfare_by_policy, result.scores_by_policy)
 
@@ -87,7 +87,7 @@ def _paid(
 
 
 def exploitability_table(results: Sequence[ExploitabilityResult], names: Sequence[str]) -> Table:
-    """A row a profile and set of coalitions: the paper's figure 4. Of several, it tells who deviated, too."""
+    """One row per profile and set of coalitions, as in the paper's figure 4; several deviators have a column."""
     first = results[0]
     table = _table("Exploitability", results, len(first.baseline), CHOSEN)
     table.add_column("profile", overflow="fold")
@@ -107,7 +107,7 @@ def exploitability_table(results: Sequence[ExploitabilityResult], names: Sequenc
 
 
 def coalition_table(result: ExploitabilityResult) -> Table:
-    """A row a coalition: what it and its members gain, and what is left to the others, with the best deviator."""
+    """One row per coalition: its members' gains and the others' welfare, with the best deviator."""
     table = titled(f"Deviator {result.deviator}")
     table.add_column("coalition")
     table.add_column("gain, WP a year", justify="right", no_wrap=True)
@@ -121,7 +121,7 @@ def coalition_table(result: ExploitabilityResult) -> Table:
 
 
 def red_team_table(result: RedTeamResult) -> Table:
-    """A row a size of coalition and kind of attack: the best of them; under it the best of all."""
+    """One row per size of coalition and kind of attack, with the best attack; the overall best in the caption."""
     played = result.found
     table = titled(
         f"Red team: {played.profile}, {result.budget}",
@@ -142,10 +142,10 @@ def red_team_table(result: RedTeamResult) -> Table:
 
 
 def stored_table(groups: Mapping[StoredCondition, Sequence[StoredGame]]) -> Table:
-    """A row a condition: what was played, and the games with their seeds and the beginnings of their keys."""
+    """One row per condition: what was played, and its games with seeds and beginnings of keys."""
     table = titled(
         "Stored games",
-        "earlier code: what decides these games has changed since, so they are played anew; times in UTC",
+        "earlier code: the code has changed since, so these games will be played again; times in UTC",
     )
     table.add_column("players", overflow="fold", min_width=12)
     table.add_column("played", overflow="fold", min_width=12)
@@ -167,7 +167,7 @@ def stored_table(groups: Mapping[StoredCondition, Sequence[StoredGame]]) -> Tabl
 def _table(
     what: str, results: Sequence[SelfPlayResult] | Sequence[ExploitabilityResult], games: int, remark: str = ""
 ) -> Table:
-    """An empty table that tells in its title what was played, and in its caption what the numbers are."""
+    """An empty table with what was played in its title, and the meaning of the numbers in its caption."""
     rules = results[0].rules
     older = earlier(sum(result.older_games for result in results))
     notes = dict.fromkeys(note for result in results for note in result.notes)
@@ -180,7 +180,7 @@ def _table(
 
 
 def earlier(games: int) -> str:
-    """A line of a caption, where games were played by code that has changed since."""
+    """A line of a caption if an older version of the code played some games."""
     return f"\ngames played by earlier code, whose results may differ from today's: {games}" if games else ""
 
 

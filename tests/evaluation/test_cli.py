@@ -327,7 +327,7 @@ def test_a_small_demo(cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPat
         ["prosocial", "pairs"],
     ]
     assert all(float(row[3]) > 1 for row in rows[2:])
-    assert outcome.out.splitlines()[-1].endswith(f"to look at in a browser: {Path('runs', 'demo.html')}")
+    assert outcome.out.splitlines()[-1].endswith(f"for a browser: {Path('runs', 'demo.html')}")
     assert "F1904M" in Path("runs", "demo.html").read_text("utf-8")
     assert rows[3][2] == command_line.LEARNED
     assert float(rows[3][3]) > float(rows[2][3])
@@ -530,7 +530,7 @@ def test_an_interruption_says_how_to_go_on(
     wait_for(lambda: len(stored(store_path)) >= 3, process)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does
     out, err = process.communicate(timeout=PATIENCE)
-    told = "interrupted: finished games and all replies are kept; the same command goes on from them\n"
+    told = "interrupted: finished games and all replies are kept; run the same command to resume\n"
     news = re.sub(r"^(playing|compiling).*\n", "", err, flags=re.MULTILINE)  # of every ten seconds
     assert (process.returncode, out, news) == (130, "", told)
     assert 3 <= len(stored(store_path)) < LONG_GAMES

@@ -106,7 +106,7 @@ def test_members_play_one_policy() -> None:
     [
         ("hold", "dumbbot", "deviator dumbbot: it does not play a coalition"),
         ("hold", [PACT, "dumbbot"], "deviator dumbbot"),
-        ("2*hold + 1*dove", None, "differs from seat to seat"),
+        ("2*hold + 1*dove", None, "has several policies"),
     ],
 )
 def test_who_cannot_coordinate_is_named_before_any_game(

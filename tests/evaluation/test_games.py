@@ -287,7 +287,7 @@ def test_a_map_file_changed_in_between_is_read_again(kept: GameStore, tmp_path: 
 
 def test_code_changed_while_games_are_played_is_noticed(kept: GameStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(games, "_play_task", lambda spec: (play(spec), "0" * 64))  # as a worker with newer code would
-    with pytest.raises(StoreError, match="code was changed"):
+    with pytest.raises(StoreError, match="code changed"):
         play_all(specs_of("hold"), store=kept)
     assert kept.count() == 0
 

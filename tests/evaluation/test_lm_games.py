@@ -154,7 +154,7 @@ def test_empty_notes_are_counted_and_told(caplog):
     table = Console(file=(lines := io.StringIO()), width=200)
     table.print(usage_table([("lm:a/b", used)]))
     assert "empty note 2" in lines.getvalue()
-    assert "2 of its 2 notes on what was said are empty" in caplog.text
+    assert "2 of its 2 summaries are empty" in caplog.text
 
 
 def test_self_play_tells_what_was_used():
@@ -254,7 +254,7 @@ def test_the_command_line_tells_when_a_budget_is_used_up(tmp_path, monkeypatch):
         outcome = CliRunner().invoke(app, [*COMMAND[3:], policy, "--workers", "1", "--budget-tokens", "60000"])
     assert outcome.exit_code == 3
     assert "budget of 60,000 tokens does not allow another call" in outcome.output
-    assert "goes on" in outcome.output
+    assert "run the same command with a larger budget" in outcome.output
 
 
 def test_exploitability_tells_what_was_used_in_each_game_once():
@@ -298,7 +298,7 @@ def test_list_price_and_what_a_run_has_spent(command, tmp_path, monkeypatch):
 
 def test_workers_of_language_models_are_told():
     text = " ".join(CliRunner().invoke(app, ["self-play", "--help"], env={"COLUMNS": "200"}).output.split())
-    assert "with language models in a thread of this one" in text
+    assert "with language models in threads" in text
 
 
 def test_a_game_without_any_answer_is_not_kept(tmp_path):

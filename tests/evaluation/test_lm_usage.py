@@ -66,7 +66,7 @@ def test_replies_that_end_by_themselves_need_no_advice() -> None:
     [
         ("length", "cut off", "were cut off at max_tokens, in which hidden thinking counts: raise max_tokens"),
         ("refusal", "refused", "were refusals, of the model or of its provider"),
-        ("other", "odd endings", "ended in a way that is not known here"),
+        ("other", "odd endings", "ended in an unknown way"),
     ],
 )  # fmt: skip
 def test_others_are_counted_with_what_to_do(finish: str, name: str, told: str) -> None:

@@ -15,7 +15,7 @@ from evaluation.report.page import report_page
 from welfare_env import Rules
 
 TOY = {"map_name": "clique:3", "rules": Rules(years=1, message_rounds=0)}
-UNEQUAL = "not every policy sits in every seat equally often"
+UNEQUAL = "not every policy plays every seat equally often"
 MIXED = 'title = "T"\nprofiles = ["4*dove + 3*hold"]\ngames = 1\n[rules]\npress = "none"\nyears = 1\n'
 
 
@@ -50,14 +50,14 @@ def test_what_the_portfolio_is_without(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(deviators, "find_spec", lambda name: None)
     result = evaluation.exploitability("hold", 1, deviator="portfolio", **options)
     (note,) = result.notes
-    assert "the portfolio is without rl:best-response: it needs the extra rl" in note
+    assert "the portfolio lacks rl:best-response: it needs the extra rl" in note
     assert evaluation.exploitability("hold", 1, deviator="dumbbot", **options).notes == ()
 
 
 def test_what_does_not_fit_is_told_too() -> None:
     pytest.importorskip("torch")
     (note,) = evaluation.exploitability("hold", 1, deviator=["portfolio"], coalitions=["PLAYERA"], **TOY).notes
-    assert "does not play on this map by these rules" in note
+    assert "was trained for another map or other rules" in note
 
 
 def test_cross_play_tells_of_earlier_games(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

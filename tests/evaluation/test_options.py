@@ -168,7 +168,7 @@ def test_an_environment_takes_no_options_of_welfare_diplomacy() -> None:
         {"rules": HUGE},
         {"workers": 2},
     ):
-        with pytest.raises(EvaluationError, match="are of Welfare Diplomacy"):
+        with pytest.raises(EvaluationError, match="are options of Welfare Diplomacy"):
             evaluation.exploitability("program:FairBot", 1, environment=modal_env.make(), **odd)  # type: ignore[call-overload]
     for games in NUMBERS:
         with pytest.raises(EvaluationError, match="games="):

@@ -105,7 +105,7 @@ def test_exploitability_of_what_has_no_name():
 
 def test_what_has_no_name_is_not_sent_to_another_process():
     game = GameSpec(tuple((power, lambda: HoldPolicy()) for power in POWERS), 0, RULES, "clique:3", "fast")
-    with pytest.raises(EvaluationError, match="some have no name"):
+    with pytest.raises(EvaluationError, match="policies without a name"):
         pickle.dumps(game)
     named = GameSpec(tuple((power, HoldPolicy) for power in POWERS), 0, RULES, "clique:3", "fast")
     assert pickle.loads(pickle.dumps(named)) == named  # noqa: S301 (our own)

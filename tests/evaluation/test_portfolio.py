@@ -99,7 +99,7 @@ def test_deviators_of_one_name_are_told_apart() -> None:
 @pytest.mark.parametrize(
     ("deviator", "error", "words"),
     [
-        ([], EvaluationError, "one policy at least"),
+        ([], EvaluationError, "give 1 to 100 policies"),
         (["hold"] * 101, EvaluationError, "100 at most"),
         (["hold", "nobody"], UnknownAgentError, "nobody"),
         (["hold", 7], UnknownAgentError, "7"),

@@ -208,7 +208,7 @@ def test_a_table_that_cannot_be_written_is_told_before_a_game(option: str, tmp_p
     assert not (tmp_path / "s.sqlite").exists()
     with pytest.raises(TableError, match="cannot be written"):
         check_csv(Path("a\0b"))
-    with pytest.raises(TableError, match="files of their own"):
+    with pytest.raises(TableError, match="different files"):
         TableOptions(tmp_path / "a", tmp_path / "a").check()
 
 

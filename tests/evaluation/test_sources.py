@@ -282,7 +282,7 @@ def test_older_games_of_exploitability(earlier: GameStore) -> None:
 
 
 def test_older_games_need_a_store() -> None:
-    with pytest.raises(EvaluationError, match="use_older_games=True: give False, or with a store True"):
+    with pytest.raises(EvaluationError, match="use_older_games=True: give False, or True together with a store"):
         evaluation.self_play("dove", 1, use_older_games=True, **TOY)
 
 

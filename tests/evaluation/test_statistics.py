@@ -261,10 +261,10 @@ class TestExploitability:
             ({"A": [1.0]}, {(): {}}, "one or more members"),
             ({"A": [1.0]}, {("B",): {"B": [1.0]}}, "self-play: no points of"),
             ({"A": [1.0]}, {("A",): {"B": [1.0]}}, "games of .*no points of"),
-            ({"A": [1.0, 2.0], "B": [1.0]}, {("A", "B"): {"A": [1.0], "B": [1.0]}}, "as many games"),
-            ({"A": []}, {("A",): {"A": [1.0]}}, "one game at least"),
+            ({"A": [1.0, 2.0], "B": [1.0]}, {("A", "B"): {"A": [1.0], "B": [1.0]}}, "equally many games"),
+            ({"A": []}, {("A",): {"A": [1.0]}}, "at least one game"),
             ({"A": [math.nan]}, {("A",): {"A": [1.0]}}, "finite"),
-            ({"A": [1.0, 2.0]}, {("A",): {"A": [1.0]}}, "1 games, and 2 of self-play"),
+            ({"A": [1.0, 2.0]}, {("A",): {"A": [1.0]}}, "1 games, but 2 of self-play"),
         ],
     )
     def test_says_what_is_wrong(self, baseline: dict, deviating: dict, words: str) -> None:

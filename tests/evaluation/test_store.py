@@ -145,7 +145,7 @@ class TestDamage:
         store.put(SPECIFICATION, RECORD)
         store.put({"seed": 4}, RECORD)
         change(path, "UPDATE games SET record = x'00' WHERE key = ?", specification_key(SPECIFICATION))
-        with pytest.raises(StoreError, match="`welfare-env store repair`, which moves what is damaged") as caught:
+        with pytest.raises(StoreError, match="`welfare-env store repair`, which moves damaged games") as caught:
             store.get(SPECIFICATION)
         (key,) = re.findall(r"\b[0-9a-f]{64}\b", str(caught.value))
         assert list(store.repair()) == [key]
@@ -349,7 +349,7 @@ class TestDamage:
         change(path, "UPDATE games SET record = ?", zlib.compress(b" " * 20_000_000))
         with pytest.raises(StoreError, match="checksum"):
             store.get(SPECIFICATION)
-        with pytest.raises(StoreError, match="10,000 are the most"):
+        with pytest.raises(StoreError, match="at most 10,000 are allowed"):
             store.put(SPECIFICATION, {"noise": "x" * 10_000})
 
     @pytest.mark.parametrize("text", [b"", b"{", b"[]", b"5", b"\xff", b"[" * 100_000, b'{"n": ' + b"1" * 5000 + b"}"])
@@ -357,7 +357,7 @@ class TestDamage:
         store.put(SPECIFICATION, RECORD)
         checksum = module._checksum(specification_key(SPECIFICATION), text)
         change(path, "UPDATE games SET record = ?, checksum = ?", zlib.compress(text), checksum)
-        with pytest.raises(StoreError, match="is no game, though its checksum is right"):
+        with pytest.raises(StoreError, match="is not a game, though its checksum is right"):
             store.get(SPECIFICATION)
 
     def test_a_cut_or_longer_record_is_found_out(self, store: GameStore, path: Path) -> None:

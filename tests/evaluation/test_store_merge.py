@@ -137,7 +137,7 @@ def test_files_that_are_no_store(ours: GameStore, tmp_path: Path) -> None:
     (tmp_path / "text").write_text("agent,score\n" * 100)
     for path, words in {
         tmp_path / "none.sqlite": "there is no store",
-        tmp_path / "empty": "no store",
+        tmp_path / "empty": "not a store",
         tmp_path / "text": "not a database",
         tmp_path: "is a folder",
         Path("a\0b"): "there is no store",
@@ -212,18 +212,18 @@ def test_the_commands(theirs: Path, tmp_path: Path) -> None:
     out, ours = tmp_path / "out.sqlite", tmp_path / "ours.sqlite"
     assert call("export", out, key(3)[:10], key(4)[:10], "--store", theirs)[:2] == (
         0,
-        f"{out}: games added: 2, there already: 0\n",
+        f"{out}: games added: 2, already there: 0\n",
     )
-    assert call("export", out, "--store", theirs)[1].endswith("games added: 48, there already: 2\n")
-    assert call("merge", out, "--store", ours)[1] == f"{ours}: games added: 50, there already: 0\n"
+    assert call("export", out, "--store", theirs)[1].endswith("games added: 48, already there: 2\n")
+    assert call("merge", out, "--store", ours)[1] == f"{ours}: games added: 50, already there: 0\n"
     filled(tmp_path / "more.sqlite", range(45, 55), "other")
     change(tmp_path / "more.sqlite", "UPDATE games SET record = x'00' WHERE key = ?", key(52))
     code, told, errors = call("merge", tmp_path / "more.sqlite", "--store", ours, "--json")
     assert code == 1
     found = json.loads(told)
     assert {name: len(found[name]) for name in found} == {"added": 4, "present": 0, "differing": 5, "damaged": 1}
-    assert f"another record of {key(45)[:8]} was there already, and is kept" in errors
-    assert f"left out: {tmp_path / 'more.sqlite'}: the record of game {key(52)}" in errors
+    assert f"the store has a different record of {key(45)[:8]}; it is kept" in errors
+    assert f"skipped: {tmp_path / 'more.sqlite'}: the record of game {key(52)}" in errors
 
 
 @pytest.mark.parametrize(
@@ -231,8 +231,8 @@ def test_the_commands(theirs: Path, tmp_path: Path) -> None:
     [
         (("export", "out.sqlite", "--store", "none.sqlite"), "there is no store yet"),
         (("merge", "none.sqlite", "--store", "ours.sqlite"), "there is no store"),
-        (("export", "out.sqlite", "zzzz", "--store", "theirs.sqlite"), "no beginning of a key"),
-        (("export", "out.sqlite", "00000000", "--store", "theirs.sqlite"), "begins the key of no game"),
+        (("export", "out.sqlite", "zzzz", "--store", "theirs.sqlite"), "nor the beginning of a key"),
+        (("export", "out.sqlite", "00000000", "--store", "theirs.sqlite"), "is not the beginning of any key"),
         (("export", "theirs.sqlite", "--store", "theirs.sqlite"), "the store itself"),
     ],
 )

@@ -56,7 +56,7 @@ class TestGames:
     def test_the_table_has_the_conditions_stored_last(self, shelf):
         text = call("games", "--last", "2", "--store", shelf)
         assert "lm:scripted/stub" not in text
-        assert "2 of 3 conditions, those stored last, with 2 of 4 games; all of them: --last 0" in text
+        assert "the last 2 of 3 conditions, with 2 of 4 games; for all: --last 0" in text
         for every in (["--last", 0], ["--last", 3], []):
             assert "lm:scripted/stub" in call("games", *every, "--store", shelf)
             assert "stored last" not in call("games", *every, "--store", shelf)
@@ -122,11 +122,11 @@ class TestErrors:
     @pytest.mark.parametrize(
         ("key", "words"),
         [
-            ("zzz", "4 or more of 0-9 and a-f"),
-            ("abc", "4 or more of 0-9 and a-f"),
-            ("", "4 or more of 0-9 and a-f"),
-            ("0123456789abcdef", "begins the key of no game"),
-            ("../games.json", "4 or more of 0-9 and a-f"),
+            ("zzz", "4 or more hex digits"),
+            ("abc", "4 or more hex digits"),
+            ("", "4 or more hex digits"),
+            ("0123456789abcdef", "is not the beginning of any key"),
+            ("../games.json", "4 or more hex digits"),
         ],
     )
     def test_no_such_game(self, command, key, words, shelf):
@@ -145,7 +145,7 @@ class TestErrors:
         with evaluation.GameStore(path) as store:
             store.put(specification(seen[beginning]), {"phases": []})
             store.put(specification(seed), {"phases": []})
-        assert "begins the keys of 2 games" in call(command, beginning, "--store", path, code=2)
+        assert "is the beginning of 2 keys" in call(command, beginning, "--store", path, code=2)
 
     @pytest.mark.parametrize("name", ["y" * 5000, "y/" * 3000])
     def test_names_that_no_file_can_have(self, command, name, shelf):

@@ -1,1 +1,1 @@
-"""Drawings of a game. Each kind is imported on first use."""
+"""Rendering of games. Each format is imported on first use."""

@@ -1,4 +1,4 @@
-"""The boxes that units and labels take on a drawing, by which things are placed apart."""
+"""Bounding boxes of units and labels, to place them without overlap."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from welfare_env.render.places import DISLODGED, UNIT, DrawnProvince, Point
 
-# Widths of characters in DejaVu Sans, a wide font, in thousandths of the font size. Others count as wide as M.
+# Widths of characters in DejaVu Sans, a wide font, in thousandths of the font size. Others count as M.
 WIDTHS = dict(zip("ABCDEFGHIJKLM", (684, 686, 698, 770, 632, 575, 775, 752, 295, 295, 656, 557, 863), strict=True))
 WIDTHS |= zip("NOPQRSTUVWXYZ", (748, 787, 603, 787, 695, 635, 611, 732, 684, 989, 685, 611, 685), strict=True)
 WIDTHS |= zip("abcdefghijklm", (613, 635, 550, 635, 615, 352, 635, 634, 278, 278, 579, 278, 974), strict=True)
@@ -38,7 +38,7 @@ def unit_box(middle: Point, dislodged: bool = False) -> Box:
 
 
 def label_box(province: DrawnProvince) -> Box:
-    """The box of a province's label, without the mark of its centre."""
+    """The box of a province's label, without the supply centre mark."""
     (x, y), size = province.label, province.label_size
     half = text_width(province.text, size) / 2
     return Box(x - half, y - ASCENT * size, x + half, y + DESCENT * size)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from welfare_env.render.places import UNIT, Point
 
-# How far a curve may swing out to its left, of its length, the best first. From A to B and from B to A lie apart.
+# Possible bulges to the left, relative to the length, best first. Curves from A to B and from B to A lie apart.
 BOWS = (0.09, 0.02, 0.16, 0.23, 0.3)
 CLEAR = UNIT / 2 + 3  # from the middles of units that a curve passes
 HEAD = 9.0  # length of an arrow's head
@@ -32,14 +32,14 @@ class Curve:
 
     @property
     def halfway(self) -> Point:
-        """The middle of the middle curve, or where the two in the middle meet."""
+        """The middle of the middle curve, or the joint of the two middle curves."""
         pieces = self._pieces
         half = len(pieces) // 2
         return _at(pieces[half], 0.5) if len(pieces) % 2 else pieces[half][0]
 
     @property
     def samples(self) -> list[Point]:
-        """Points along the way, without its start."""
+        """Points along the curve, without its start."""
         return [_at(piece, step / 16) for piece in self._pieces for step in range(1, 17)]
 
     @property
@@ -47,7 +47,7 @@ class Curve:
         return [self.points[i : i + 4] for i in range(0, len(self.points) - 1, 3)]
 
     def trimmed(self, start: float, end: float) -> Curve:
-        """The curve without this much of its ends."""
+        """The curve shortened by this much at its ends."""
         first = towards(self.points[0], self.points[1], start)
         last = towards(self.points[-1], self.points[-2], end)
         return Curve((first, *self.points[1:-1], last))
@@ -68,12 +68,12 @@ class Curve:
 
     @property
     def _end(self) -> Point:
-        """Which way the curve goes at its end."""
+        """The direction of the curve at its end."""
         return direction(self.points[-2], self.points[-1])
 
 
 def bowed(start: Point, end: Point, others: Sequence[Point] = ()) -> Curve:
-    """A bent curve that keeps clear of other places, or as clear as it can."""
+    """A bent curve that avoids other places as far as possible."""
     curves = [_bent(start, end, bow) for bow in BOWS]
     room = [min((math.dist(a, b) for a in curve.samples for b in others), default=CLEAR) for curve in curves]
     return max(zip(room, curves, strict=True), key=lambda pair: min(pair[0], CLEAR))[1]
@@ -91,7 +91,7 @@ def straight(start: Point, end: Point) -> Curve:
 
 
 def through(places: Sequence[Point]) -> Curve:
-    """A smooth curve (Catmull and Rom's) from the first place to the last, beside those in between."""
+    """A smooth Catmull-Rom curve from the first place to the last, passing beside those in between."""
     inner = [_beside(*three) for three in zip(places, places[1:], places[2:], strict=False)]
     knots = [places[0], *inner, places[-1]]
     around = [knots[0], *knots, knots[-1]]  # each knot between its neighbours; the ends are their own
@@ -103,7 +103,7 @@ def through(places: Sequence[Point]) -> Curve:
 
 
 def _beside(before: Point, place: Point, after: Point) -> Point:
-    """A point just clear of a place, on the side of the straight way past it; to the left if it lies on the way."""
+    """A point just clear of a place, on the side of the straight line; to the left if the place is on the line."""
     u, v = direction(before, after)
     side = (place[0] - before[0]) * v - (place[1] - before[1]) * u  # how far the place lies to the left of the way
     away = -CLEAR if side > 0 else CLEAR
@@ -122,14 +122,14 @@ def _between(a: Point, b: Point, share: float) -> Point:
 
 
 def towards(start: Point, end: Point, length: float) -> Point:
-    """The point so far from `start` on the way to `end`, and never beyond nine tenths of it."""
+    """The point at this distance from `start` towards `end`, at most nine tenths of the way."""
     u, v = direction(start, end)
     length = min(length, 0.9 * math.dist(start, end))
     return start[0] + length * u, start[1] + length * v
 
 
 def direction(start: Point, end: Point) -> Point:
-    """The unit vector from one point to another; to the right where they are one."""
+    """The unit vector from one point to another; to the right if they are equal."""
     x, y = end[0] - start[0], end[1] - start[1]
     length = math.hypot(x, y)
     return (x / length, y / length) if length else (1.0, 0.0)

@@ -19,12 +19,12 @@ from welfare_env.render.places import KINDS, Drawing, DrawnProvince
 
 @functools.lru_cache(maxsize=16)
 def drawing_of(board: Board) -> Drawing:
-    """The drawing of a board: its own if there is one for its provinces and borders, else a layout of its graph."""
+    """The drawing of a board: a stored one for its provinces and borders, if any, else a layout of its graph."""
     return _atlas_drawing(board, _atlas()) if _has_standard_borders(board) else graph_drawing(board)
 
 
 def _has_standard_borders(board: Board) -> bool:
-    """Boards that differ from the standard one in powers, units or centres only are drawn as it is."""
+    """Boards that differ from the standard board only in powers, units or centres use its drawing."""
     return board.moves == load_board("standard").moves
 
 

@@ -1,8 +1,8 @@
 """Boards without a drawing of their own, laid out as graphs: a disc for each province, a line for each border.
 
-The discs go where their distances on paper come closest to the numbers of steps between them (Gansner, Koren and North,
-"Graph Drawing by Stress Majorization", 2004), and are then pushed apart until none touch. Toy boards look like the
-paper's figure 2: the cores on a circle, every leaf outside its core. Nothing is drawn at random.
+Discs are placed so that their distances approximate the numbers of steps between them (Gansner, Koren and North,
+"Graph Drawing by Stress Majorization", 2004), and then pushed apart until none touch. Toy boards look like the
+paper's figure 2: the cores on a circle, every leaf outside its core. Layouts are deterministic.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def _borders(board: Board) -> Borders:
 
 
 def _steps(board: Board, borders: Borders) -> np.ndarray:
-    """Steps between provinces, float [provinces, provinces]; parts that do not touch are farther than all that do."""
+    """Steps between provinces, float [provinces, provinces]; disconnected parts are farthest apart."""
     index = {name: i for i, name in enumerate(board.provinces)}
     joined = np.zeros((len(index), len(index)))
     for a, b in borders:
@@ -65,7 +65,7 @@ def _steps(board: Board, borders: Borders) -> np.ndarray:
 
 
 def _least_stress(steps: np.ndarray) -> np.ndarray:
-    """Spots whose distances come close to `SPACING` a step, float [provinces, 2]."""
+    """Positions whose distances approximate `SPACING` per step, float [provinces, 2]."""
     wanted, eye = steps * SPACING, np.eye(len(steps))
     spots = _first_spots(wanted)
     weights = (1 - eye) / (wanted + eye) ** 2
@@ -79,7 +79,7 @@ def _least_stress(steps: np.ndarray) -> np.ndarray:
 
 
 def _first_spots(wanted: np.ndarray) -> np.ndarray:
-    """Classical scaling: the two directions that explain most of the squared distances; no two spots are the same."""
+    """Classical scaling: the two directions that explain most of the squared distances; all positions differ."""
     n = len(wanted)
     centred = np.eye(n) - 1 / n
     values, vectors = np.linalg.eigh(-centred @ wanted**2 @ centred / 2)
@@ -89,7 +89,7 @@ def _first_spots(wanted: np.ndarray) -> np.ndarray:
 
 
 def _lying(spots: np.ndarray) -> np.ndarray:
-    """Turned so that the drawing is wider than it is high."""
+    """Rotate the drawing so that it is wider than high."""
     middle = spots - spots.mean(0)
     _, _, directions = np.linalg.svd(middle, full_matrices=False)
     turned = middle @ directions.T
@@ -97,7 +97,7 @@ def _lying(spots: np.ndarray) -> np.ndarray:
 
 
 def _apart(spots: np.ndarray) -> np.ndarray:
-    """Discs that are too close push each other away; what is still too close at the end is enlarged."""
+    """Push close discs apart; if some are still too close at the end, scale the drawing up."""
     eye = np.eye(len(spots))
     for _ in range(PUSHES):
         distances = cdist(spots, spots) + eye * 2 * CLOSEST

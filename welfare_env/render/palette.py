@@ -1,7 +1,7 @@
 """Colours and letters of powers, and the colours of everything else on a board.
 
-The seven great powers have colours of Okabe and Ito's, which colour-blind readers tell apart, near the traditional
-ones; further powers have Kelly's colours of maximum contrast (1965). A letter on each unit says the same.
+The seven great powers have Okabe and Ito's colours, which colour-blind readers can distinguish, near the traditional
+ones; further powers have Kelly's colours of maximum contrast (1965). A letter on each unit identifies the power, too.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ COAST_LINE, LAND_LINE, SEA_LINE, SHALLOWS = "#566472", "#9a8b6f", "#7fa6c2", "#b
 GRAPH_GROUND = "#f4f4f0"
 INK, SEA_INK, PAPER = "#33302a", "#35618a", "#ffffff"
 
-# Of orders, by their result. Line patterns and ends say the same as the colours.
+# Orders, by result. Line patterns and ends show the same as the colours.
 RESULTS = {
     "success": "#14532d",
     "bounce": "#c2410c",
@@ -54,9 +54,9 @@ def power_colours(powers: Sequence[str]) -> dict[str, str]:
 
 
 def power_letters(powers: Sequence[str]) -> dict[str, str]:
-    """Power -> a mark that no other power has: its first letter or two, where these differ.
+    """Power -> a unique mark: its first letter or two, if these differ.
 
-    Else without what all names begin with (PLAYERA, PLAYERB ...), else its number.
+    Otherwise its name without the common prefix (PLAYERA, PLAYERB ...), or else its number.
     """
     common = sum(1 for _ in takewhile(lambda letters: len(set(letters)) == 1, zip(*powers, strict=False)))
     for cut, size in itertools.product((0, common), (1, 2)):
@@ -67,7 +67,7 @@ def power_letters(powers: Sequence[str]) -> dict[str, str]:
 
 
 def mixed(colour: str, other: str, share: float) -> str:
-    """`share` of a colour in another, as "#rrggbb"."""
+    """Mix `share` of a colour into another, as "#rrggbb"."""
     pairs = zip(channels(colour), channels(other), strict=True)
     return "#" + "".join(f"{round(share * a + (1 - share) * b):02x}" for a, b in pairs)
 

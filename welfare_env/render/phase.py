@@ -13,8 +13,8 @@ def phase_svg(game: PlayedGame, number: int | None = None) -> str:
     """A phase of a game as SVG.
 
     Args:
-        number: which phase of `game.history`, with its orders and their results; negative ones count from the end.
-            Without it, the current position.
+        number: index in `game.history` of the phase, drawn with its orders and results; may be negative. None draws
+            the current position.
 
     Raises:
         IndexError: the game has not played that many phases.

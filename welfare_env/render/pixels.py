@@ -1,4 +1,4 @@
-"""SVG as pixels, drawn by resvg with the fonts of matplotlib: the same picture on every machine (extra `plot`)."""
+"""SVG to pixels by resvg with matplotlib's fonts: the same picture on every machine (extra `plot`)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from welfare_env.errors import PictureError
 
 FONTS = ("DejaVuSans.ttf", "DejaVuSans-Bold.ttf", "DejaVuSans-Oblique.ttf")
 FAMILY = "DejaVu Sans"
-FOLDER = "mpl-data/fonts/ttf"  # in matplotlib, which brings these fonts; fonts of the machine are not looked at
+FOLDER = "mpl-data/fonts/ttf"  # in matplotlib, which ships these fonts; system fonts are not used
 WIDEST = 8192
 
 

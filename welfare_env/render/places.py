@@ -1,4 +1,4 @@
-"""Where everything of a board is drawn: areas, labels, units, centres. Plain values without a word of SVG but paths.
+"""Coordinates of a board's drawing: areas, labels, units, centres. Plain values; only paths are in SVG syntax.
 
 Lengths are in the units of the drawing's view box, y pointing down.
 """
@@ -24,7 +24,7 @@ class DrawnProvince:
         kind: "land", "coast" or "water".
         area: SVG path data of its area.
         strait: SVG path data of water that belongs to it, drawn in the colour of water; "" for most.
-        text: what its label says.
+        text: of its label.
         label: middle of the label's baseline.
         label_size: font size of the label.
         unit: middle of a unit's box.
@@ -49,11 +49,11 @@ class DrawnProvince:
 
 @dataclass(frozen=True)
 class Edge:
-    """Two provinces that a line joins, on drawings without areas that touch.
+    """A line between two provinces, on drawings as a graph.
 
     Attributes:
         a, b: the provinces.
-        start, end: where the line goes.
+        start, end: of the line.
         kind: "land" if armies can pass, "water" if only fleets can.
     """
 
@@ -66,14 +66,14 @@ class Edge:
 
 @dataclass(frozen=True)
 class Drawing:
-    """A board as it is drawn.
+    """The drawing of a board.
 
     Attributes:
         name: the board's name.
         width, height: of the view box, whose corner is (0, 0).
         provinces: name -> province, sorted by name.
         edges: lines between provinces; none where areas touch.
-        impassable, open_water: SVG path data of land and water that are nobody's province.
+        impassable, open_water: SVG path data of land and water that belong to no province.
         shores: SVG path data of all land, roughly.
         land_borders, sea_borders: SVG path data of the lines between two provinces of land, and of water.
     """

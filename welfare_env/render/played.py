@@ -1,4 +1,4 @@
-"""What drawings ask a game for; `welfare_env.Game` has it."""
+"""The part of `welfare_env.Game` that drawings need."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Units = Mapping[str, tuple[str, ...]]
 
 
 class PlayedGame(Protocol):
-    """A game as far as it is drawn. See the properties of the same names of `welfare_env.Game`."""
+    """What drawings read from a game; see the properties of the same names of `welfare_env.Game`."""
 
     @property
     def board(self) -> Board: ...

@@ -1,12 +1,12 @@
-"""A board at one moment as SVG. Pure functions of plain values: no game is asked anything.
+"""A board at one moment as SVG: pure functions of plain values.
 
-A picture has three layers, each a function of its own, so that a page can draw the map once and change the others:
+A picture has three layers, each with its own function, so that a page can draw the map once and change the others:
 
 * `map_layer`: areas (id ``p-PAR``), lines, labels and centres (id ``c-PAR``);
 * `units_layer` (`welfare_env.render.units`): units (id ``u-PAR``);
 * `orders_layer` (`welfare_env.render.orders`): arrows with their results.
 
-Colours stand in attributes, which any style sheet overrides; powers have the classes ``power-0``, ``power-1`` ...
+Colours are attributes, which any style sheet overrides; powers have the classes ``power-0``, ``power-1`` ...
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def board_svg(
     title: str = "",
     notes: Mapping[str, str] | None = None,
 ) -> str:
-    """One moment of a game as a picture of its own.
+    """One moment of a game as a complete picture.
 
     Args:
         powers: all powers, in the board's order, which decides their colours.
@@ -67,7 +67,7 @@ def board_svg(
         results: unit -> the results of its order, as in `PhaseRecord.results`; empty for success.
         refused: power -> (order, reason) of orders that were not legal.
         title: a line above the map.
-        notes: power -> what the legend says of it, e.g. "5 centres"; without it, powers have no legend.
+        notes: power -> its text in the legend, such as "5 centres"; without notes, powers have no legend.
     """
     legend = Legend(drawing.width, drawing.height)
     if notes:
@@ -157,7 +157,7 @@ def _filled(name: str, path: str, colour: str) -> str:
 
 
 def _edges(drawing: Drawing) -> str:
-    """The lines between provinces of a board that is drawn as a graph."""
+    """The lines between provinces of a board drawn as a graph."""
     if not drawing.edges:
         return ""
     paths = {"land": "", "water": ""}
@@ -199,7 +199,7 @@ def _center(province: DrawnProvince, powers: Sequence[str], owners: Mapping[str,
 
 
 def _header(drawing: Drawing, title: str) -> str:
-    """The title on paper that also covers what lines stick out of the map."""
+    """The title on a background that covers lines sticking out of the map."""
     paper = f'<rect class="paper" y="{-HEADER:g}" width="{drawing.width:g}" height="{HEADER:g}" fill="{PAPER}"/>'
     size = min(19, 19 * (drawing.width - 24) / text_width(title, 19))
     return f'{paper}<text class="title" x="12" y="-11" font-size="{size:.1f}" fill="{INK}">{fit(title)}</text>'

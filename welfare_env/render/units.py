@@ -1,4 +1,4 @@
-"""Units as SVG: an army is a shield, a fleet a hull with a mast, each in its power's colour and with its letter."""
+"""Units as SVG: an army is a shield, a fleet a hull with a mast, with the power's colour and letter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Text of players and files, made fit for SVG."""
+"""Text of players and files, made safe for SVG."""
 
 from __future__ import annotations
 

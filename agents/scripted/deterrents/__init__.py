@@ -1,1 +1,1 @@
-"""Deterrents: peaceful players that answer whoever breaks a stated rule."""
+"""Deterrents: peaceful players that go to war when a power breaks an announced rule."""

@@ -1,4 +1,4 @@
-"""Deterrents: at peace while nobody breaks a stated rule, and at war with whoever does."""
+"""Deterrents: peaceful until a power breaks an announced rule, and then at war."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ FIGHTERS = ("all", "concerned")
 
 
 class DeterrentPolicy:
-    """Plays `nice` until somebody breaks its rule, then `fight` until the cause is gone, then `nice` again.
+    """Plays `nice` until another power breaks its rule, then `fight` until the violation ends, then `nice` again.
 
-    The rule is looked at in every phase, from what all players can see; a cause that appears in Fall is answered by
-    builds in that very Winter. Nobody is provoked before the end of the first year.
+    The rule is checked in every phase, from public information; a violation in Fall is answered by builds in the same
+    Winter. Nothing counts before the end of the first year.
 
-    `provoked` says what the cause is, in a power other than itself:
+    `provoked` is the rule, i.e. what counts as a violation by another power:
 
     - "units": it has units after the first Winter, more than `slack` of them.
     - "growth": it owns more centres than in the first Winter, by more than `slack`; or the deterrent owns fewer.
@@ -45,7 +45,7 @@ class DeterrentPolicy:
 
     Args:
         provoked: the rule.
-        slack: a whole number, see above.
+        slack: tolerance of the rule, a whole number; see above.
         armed: whether a power counts only while it has units.
         forgive: years without a cause before the war is over; None: never.
         fight: plays the war; by default a `PossePolicy` of two units and one more each year under "theft", and dumbbot
@@ -87,7 +87,7 @@ class DeterrentPolicy:
         self.nice = nice or ProsocialPolicy()
 
     def reset(self, agent: str, seed: int = 0) -> None:
-        """Starts a new game, at peace.
+        """Start a new game, at peace.
 
         Raises:
             ValueError: a negative seed.
@@ -102,7 +102,7 @@ class DeterrentPolicy:
 
     @property
     def reads_observations(self) -> bool:
-        """Whether one of its parts does (see `agents.policy.ScriptedPolicy`)."""
+        """Whether one of its parts reads them (see `agents.policy.ScriptedPolicy`)."""
         return any(getattr(part, "reads_observations", True) for part in (self.nice, self.fight))
 
     @property
@@ -133,7 +133,7 @@ class DeterrentPolicy:
         return {to: "\n".join(filter(None, (own.get(to), others.get(to)))) for to in {**own, **others}}
 
     def _look(self, view: View) -> None:
-        """Whether there is a cause, and against whom."""
+        """Check the rule, and update war and enemies."""
         self.owners.update(view)
         causes = self._causes(view)
         is_robbed = self._may_be_provoked(view) and has_lost(self.provoked, view, self.owners, view.power)
@@ -218,7 +218,7 @@ class DeterrentPolicy:
         return f"until the cause {gone}, and disarm again then."
 
     def _accusation(self, view: View) -> str:
-        """What the enemies have done, as far as it can still be seen."""
+        """The enemies' violations that are still visible."""
         told = []
         for power in sorted(self.enemies):
             stolen, owned = self.owners.stolen(power), len(view.centers[power])

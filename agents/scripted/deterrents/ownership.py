@@ -21,7 +21,7 @@ NOBODY = ""  # to whom is due what a power has taken beyond its share
 
 @functools.lru_cache(maxsize=32)
 def fair_shares(board: Board) -> Mapping[str, int]:
-    """Power -> the number of centres that the fairest peaceful partition of the opening gives it.
+    """Power -> its number of centres in the fairest peaceful partition of the opening.
 
     On the standard map 5, and 4 for Italy (`agents.scripted.centre_partition.partition`).
     """
@@ -61,7 +61,7 @@ class RightfulOwners:
         self._records = 0
 
     def update(self, view: View) -> None:
-        """Take into account what has happened since the last call."""
+        """Update from everything that happened since the last call."""
         history = view.history
         for record in history[self._records :]:
             self._take(view.board, record.position.units, record.position.centers)
@@ -69,7 +69,7 @@ class RightfulOwners:
                 self.first = {power: len(owned) for power, owned in record.after.centers.items()}
         self._records = len(history)
         self._take(view.board, view.units, view.centers)
-        if not history and (view.year_index or view.phase_type == "A"):  # a game that begins later
+        if not history and (view.year_index or view.phase_type == "A"):  # the game starts from a later position
             self.first = self.first or {power: len(owned) for power, owned in view.centers.items()}
 
     def of(self, center: str) -> str | None:

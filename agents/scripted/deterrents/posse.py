@@ -1,4 +1,4 @@
-"""Posse: DumbBot against some powers only, with no more units than it takes, and out of its friends' way."""
+"""Posse: DumbBot against some powers only, with few units, and out of its friends' way."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class PossePolicy(DumbBotPolicy):
-    """Fights the powers that `pursue` names, and nobody else, as DumbBot would.
+    """Fights only the powers given to `pursue`, like DumbBot.
 
     - It builds until it has `force` units, and `more` units more for each year that the fight has lasted. In the last
       Winter but one it builds all units that can still arrive, and only those; in the last none.
@@ -22,10 +22,10 @@ class PossePolicy(DumbBotPolicy):
       out: the power to which it is due, else who has most units next to it, else the first in the board's order.
       Without this six powers that all go for the last centre of a seventh bounce there for ever.
 
-    Everybody is a friend that is neither itself nor an enemy; without a call of `pursue` all others are enemies.
+    All powers except itself and the enemies are friends; before `pursue` is called, all others are enemies.
 
     Args:
-        force, more: whole numbers of units.
+        force, more: numbers of units.
     """
 
     def __init__(self, force: int = 2, more: int = 1) -> None:
@@ -51,7 +51,7 @@ class PossePolicy(DumbBotPolicy):
         return frozenset() if self._enemies is None else frozenset(view.powers) - self._enemies - {view.power}
 
     def closed(self, view: View) -> frozenset[str]:
-        """Where friends are, and where they have the right of way."""
+        """Provinces that friends occupy or own, or where they have the right of way."""
         friends = self.spared(view)
         theirs = {unit[2:5] for power in friends for unit in view.units[power]}
         theirs |= {center for power in friends for center in view.centers[power]}
@@ -65,7 +65,7 @@ class PossePolicy(DumbBotPolicy):
         return view.max_builds if _is_late(view) else max(0, min(view.max_builds, wanted - len(view.units[view.power])))
 
     def may_build(self, view: View, unit: str) -> bool:
-        """In the last Winter but one, whether it can still reach something of the enemy's."""
+        """In the last Winter but one, whether the unit can still reach the enemy."""
         if not _is_late(view):
             return True
         moves = view.board.moves
@@ -95,5 +95,5 @@ class PossePolicy(DumbBotPolicy):
 
 
 def _is_late(view: View) -> bool:
-    """Whether units that are built now have one year left."""
+    """Whether units built now have one year left."""
     return view.years_left == 2

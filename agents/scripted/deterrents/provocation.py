@@ -1,4 +1,4 @@
-"""What provokes a deterrent: the powers that break a rule, as everybody can see it."""
+"""The rules of deterrents, checked from public information."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
 
 
 def has_units(view: View, owners: RightfulOwners, power: str, slack: int) -> bool:
-    """After the first Winter it has more units than `slack`."""
+    """After the first Winter, it has more than `slack` units."""
     return view.year_index > 0 and len(view.units[power]) > slack
 
 
 def has_grown(view: View, owners: RightfulOwners, power: str, slack: int) -> bool:
-    """After the first year it owns more centres than it did in the first Winter, by more than `slack`."""
+    """After the first year, it owns more centres than in the first Winter, by more than `slack`."""
     return view.year_index > 0 and len(view.centers[power]) > owners.first.get(power, 0) + slack
 
 
 def has_more_than_its_share(view: View, owners: RightfulOwners, power: str, slack: int) -> bool:
-    """It owns more than its fair share, by more than `slack`."""
+    """It owns more centres than its fair share, by more than `slack`."""
     return len(view.centers[power]) > owners.share[power] + slack
 
 
@@ -42,9 +42,7 @@ RULES: Mapping[str, Rule] = {
 
 
 def has_lost(provoked: str, view: View, owners: RightfulOwners, power: str) -> bool:
-    """Whether the power itself has been robbed, by the measure of a rule; under "units" and "theft" only the robber
-    counts.
-    """
+    """Whether the power itself owns too few centres under the rule "growth" or "share"; False under other rules."""
     if view.year_index == 0:
         return False
     due = {"growth": owners.first.get(power, 0), "share": owners.due[power]}

@@ -242,7 +242,7 @@ class TestCommand:
         code, told = self.run(f"lm:openai/fail-{fault},base_url={stub.url}/v1", *simultaneous)
         assert code == 2
         assert told.count("error: ") == told.count(f"stub fault {fault}") == 1
-        assert "after mending it, the same command goes on" in told
+        assert "fix this and run the same command to resume" in told
         assert len(stub.requests) <= 14
         with GameStore(tmp_path / "runs" / "evaluation.sqlite") as store:
             assert store.count() == 0
@@ -269,7 +269,7 @@ class TestCommand:
         code, _ = self.run(f"lm:openai/fail-refusal,base_url={stub.url}/v1,summariser=none")
         assert code == 0
         (told,) = [record.message for record in caplog.records if record.name == "evaluation.play.games"]
-        assert re.fullmatch(r"openai/fail-refusal: nothing could be used of its \d+ replies: .*", told)
+        assert re.fullmatch(r"openai/fail-refusal: none of its \d+ replies could be used: .*", told)
         caplog.clear()
         self.run(f"lm:openai/any,base_url={stub.url}/v1,summariser=none")
         assert not caplog.records

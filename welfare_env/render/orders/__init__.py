@@ -1,4 +1,4 @@
-"""Orders on a board: what is read of them, their marks, and the legend that explains these."""
+"""Orders on a board: parsing, marks and legend."""
 
 from welfare_env.render.orders.layer import ReadOrder, Refused, orders_layer, read_order, read_orders
 

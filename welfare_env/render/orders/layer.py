@@ -28,16 +28,16 @@ WORST = ("void", "no convoy", "disrupted", "cut", "bounce", "disband")  # which 
 
 @dataclass(frozen=True)
 class ReadOrder:
-    """An order, taken apart.
+    """A parsed order.
 
     Attributes:
         text: "F BRE S A PAR - PIC".
-        power: whose it is.
+        power: the power that gave it.
         kind: one of `KINDS`' values.
         piece: the ordered or built unit.
         other: the supported or convoyed unit, or "".
-        goal: where it moves or retreats, or the supported or convoyed unit moves; or "".
-        results: its results' words; none is success.
+        goal: the target of the move or retreat, or of the supported or convoyed move; or "".
+        results: the words of its results; empty for success.
     """
 
     text: str
@@ -50,7 +50,7 @@ class ReadOrder:
 
     @property
     def outcome(self) -> str:
-        """The result that gives the colour: a class name."""
+        """The result that determines the colour: a class name."""
         return next((word for word in WORST if word in self.results), "success").replace(" ", "-")
 
 
@@ -72,13 +72,13 @@ def orders_layer(
 
 
 def read_orders(orders: Words, results: Words) -> list[ReadOrder]:
-    """The orders that have a unit, those first that lie below others."""
+    """The orders that have a unit, bottom layer first."""
     found = [read_order(text, power, results) for power, texts in orders.items() for text in texts]
     return sorted((order for order in found if order), key=lambda order: LAYERS.index(order.kind))
 
 
 def read_order(text: str, power: str, results: Words) -> ReadOrder | None:
-    """An order taken apart; None for orders without a unit (WAIVE, GIVE)."""
+    """Parse an order; None for orders without a unit (WAIVE, GIVE)."""
     words = text.split()
     if len(words) < 3 or words[2] not in KINDS:
         return None
@@ -110,7 +110,7 @@ def _group(order: ReadOrder, drawn: str) -> str:
 
 
 def _way(drawing: Drawing, order: ReadOrder, start: Point, orders: Sequence[ReadOrder]) -> Curve:
-    """Where a unit moves: past the fleets that convoy it, if any do."""
+    """The path of a move, past the convoying fleets if there are any."""
     end = drawing.place(order.goal)
     fleets = [
         drawing.place(fleet.piece[2:])
@@ -124,7 +124,7 @@ def _way(drawing: Drawing, order: ReadOrder, start: Point, orders: Sequence[Read
 
 
 def _in_sequence(start: Point, places: list[Point]) -> list[Point]:
-    """The places from nearest to nearest."""
+    """The places in order, each the nearest to the one before."""
     left, sequence, here = list(places), [], start
     while left:
         here = min(left, key=lambda spot: (spot[0] - here[0]) ** 2 + (spot[1] - here[1]) ** 2)
@@ -134,7 +134,7 @@ def _in_sequence(start: Point, places: list[Point]) -> list[Point]:
 
 
 def _support_line(drawing: Drawing, order: ReadOrder, start: Point, orders: Sequence[ReadOrder]) -> Curve:
-    """To the unit that is to hold, or to the middle of the way that the other unit is to move."""
+    """A line to the supported unit, or to the middle of its move."""
     place = drawing.place(order.other[2:])
     if not order.goal:
         return straight(start, place).trimmed(CLEAR, CLEAR + 2)
@@ -150,7 +150,7 @@ def _struck(drawing: Drawing, unit: str) -> str:
 
 
 def _refusal(drawing: Drawing, text: str, reason: str) -> str:
-    """A mark beside the unit whose order was not legal; none if the text names no place."""
+    """A mark beside the unit whose order was not legal; "" if the text names no place."""
     words = text.split()
     place = words[1].upper() if len(words) > 1 else ""
     if place[:3] not in drawing.provinces:

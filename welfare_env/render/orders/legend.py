@@ -1,4 +1,4 @@
-"""What stands below a board: the powers, and the marks of the orders on it."""
+"""The legend below a board: powers, and the marks of orders."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ NAMES = {
 
 
 class Legend:
-    """Lines of items from left to right. `svg` is the whole, `bottom` where it ends.
+    """Lines of items from left to right. `svg` is the whole legend, `bottom` its lower edge.
 
     Args:
         width: of the drawing.
-        top: where the legend begins.
+        top: upper edge of the legend.
     """
 
     def __init__(self, width: float, top: float) -> None:
@@ -43,7 +43,7 @@ class Legend:
 
     @property
     def svg(self) -> str:
-        """Empty without items; else on paper that also covers what sticks out of the map."""
+        """The legend on a background that covers lines sticking out of the map; "" without items."""
         parts = [
             f'<g class="legend" font-size="{SIZE:g}" stroke-linecap="round">',
             f'<rect class="paper" y="{self._start:g}" width="{self._width:g}" height="{self.bottom - self._start:g}" '
@@ -67,7 +67,7 @@ class Legend:
         self.bottom = self._line((len(powers) - 1) // abreast) + LINE / 2
 
     def add_orders(self, orders: Sequence[ReadOrder], results: Mapping[str, Sequence[str]]) -> None:
-        """A sample of each mark that occurs."""
+        """A sample of each mark in use."""
         samples = [(sample, NAMES[outcome]) for outcome in NAMES for sample in _samples(orders, outcome)]
         samples += [
             (sample, f"{kind}s") for kind, sample in PLAIN.items() if any(order.kind == kind for order in orders)

@@ -1,4 +1,4 @@
-"""The marks of orders and their results, as SVG: lines, arrows, rings. Colour, pattern and end all tell the result."""
+"""Marks of orders and results as SVG: lines, arrows, rings. Colour, pattern and line end all show the result."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SPIKES = [(math.cos(turn * math.pi / 6), math.sin(turn * math.pi / 6)) for turn 
 
 
 def arrow(way: Curve, outcome: str) -> str:
-    """A move. Success has a full line and a head; whatever fails has a broken line that ends at a bar."""
+    """A move: a solid line with an arrow head if it succeeds, a dashed line with a bar if it fails."""
     colour = RESULTS[outcome]
     if outcome == "success":
         way = way.trimmed(CLEAR, CLEAR)
@@ -44,7 +44,7 @@ def disband(spot: Point) -> str:
 
 
 def plus(spot: Point) -> str:
-    """What tells a unit that is built from one that stands there."""
+    """The mark of a newly built unit."""
     return _cased(f"M{spot[0] + 7:.1f} {spot[1] - 9:.1f}h8m-4-4v8", RESULTS["success"], 2.5)
 
 

@@ -1,1 +1,1 @@
-"""A game as one HTML page that needs nothing else."""
+"""Replays: a game as one self-contained HTML page."""

@@ -1,4 +1,4 @@
-"""What a replay shows besides the game itself, handed in by who knows more: measures, promises, private reasoning."""
+"""Annotations that the caller adds to a replay: measures, promises, private reasoning."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ class MarkedPromise:
 
     Attributes:
         phase, round, sender, recipient: of the message.
-        sentence: its words, as they stand in the message.
-        is_kept: None where it was not judged.
+        sentence: its text, exactly as in the message.
+        is_kept: None if it was not judged.
     """
 
     phase: str
@@ -26,11 +26,11 @@ class MarkedPromise:
 
 @dataclass(frozen=True)
 class Reasoning:
-    """What a player thought to itself. The page shows it only when asked to.
+    """Private reasoning of a player. The page hides it by default.
 
     Attributes:
         phase, round: of the turn.
-        player: whose it is.
+        player: who reasons.
         text: the words.
     """
 
@@ -42,12 +42,12 @@ class Reasoning:
 
 @dataclass(frozen=True)
 class Event:
-    """A moment to jump to.
+    """An event of the timeline.
 
     Attributes:
         phase: short name, "F1904M".
-        kind: a word or two by which events are grouped: "stolen", "stab".
-        text: what happened, in a sentence.
+        kind: one or two words to group events: "stolen", "stab".
+        text: what happened, in one sentence.
     """
 
     phase: str
@@ -57,14 +57,14 @@ class Event:
 
 @dataclass(frozen=True)
 class Annotations:
-    """What a replay shows besides the game itself. Everything is shown as text, whatever it contains.
+    """The annotations of a replay. All content is shown as plain text.
 
     Attributes:
         title: of the page.
-        players: power -> who plays it.
+        players: power -> its policy.
         deviators: powers that deviate from the profile under test.
-        promises, reasoning, events: see there; those of phases that the game has not are left out.
-        measures: name -> value, as written.
+        promises, reasoning, events: see these classes; entries of phases that the game lacks are left out.
+        measures: name -> formatted value.
     """
 
     title: str = ""

@@ -1,4 +1,4 @@
-"""What the replay page shows, as plain JSON types, from the record of a game and annotations."""
+"""The data of the replay page as plain JSON types, from a game's record and annotations."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ END = "COMPLETED"
 
 
 def page_data(record: Mapping[str, Any], annotations: Annotations) -> dict[str, Any]:
-    """All that the page shows but the drawing.
+    """All data of the page except the drawing.
 
     Args:
-        record: as `Game.record` gives it: its last phase is the position now.
-        annotations: those of phases that the game has not are left out.
+        record: of `Game.record`; its last phase is the current position.
+        annotations: entries of phases that the game lacks are left out.
     """
     phases, own = record["phases"], record["welfare_env"]
     promises = _grouped(annotations.promises, lambda each: (each.phase, each.round, each.sender, each.recipient))
@@ -68,7 +68,7 @@ def _grouped(values: Iterable[Any], key: Any) -> dict[Any, list[Any]]:
 
 
 def _sorted(phases: Sequence[Phase], more: Iterable[Event], names: set[str]) -> list[Event]:
-    """Events of the game and those handed in, by phase."""
+    """Events of the game and of the annotations, by phase."""
     place = {phase["name"]: number for number, phase in enumerate(phases)}
     found = [*events(phases), *(each for each in more if each.phase in names)]
     return sorted(found, key=lambda each: place[each.phase])
@@ -108,7 +108,7 @@ def _message(message: Mapping[str, Any], phase: str, promises: Mapping[Any, Sequ
 
 
 def _root_nash(record: Mapping[str, Any]) -> list[float | None]:
-    """The root Nash welfare so far at the start of each phase; None before the first year is over.
+    """The root Nash welfare so far at the start of each phase; None in the first year.
 
     It is the geometric mean of the powers' welfare points a year (arXiv 2310.08901, section 5.1), and 0 as long as a
     power has none.
@@ -119,7 +119,7 @@ def _root_nash(record: Mapping[str, Any]) -> list[float | None]:
 
 
 def _years(record: Mapping[str, Any], phase: Phase, first: int) -> int:
-    """Years that are over when a phase begins."""
+    """Number of completed years when a phase begins."""
     is_end = phase["name"] == END
     return record["welfare_env"]["years_played"] if is_end else int(phase["name"][1:-1]) - first
 

@@ -1,4 +1,4 @@
-"""What happens in a game, read from its record: attacks, stolen centres, disarmament, and powers that are gone."""
+"""Events of a game, from its record: attacks, stolen centres, disarmament, and eliminated powers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Phase = Mapping[str, Any]  # of a record
 
 @dataclass(frozen=True)
 class Attack:
-    """An order to move to where another power has a unit or a centre when the phase begins, whatever came of it.
+    """An order to move to where another power has a unit or a centre when the phase begins, successful or not.
 
     Attributes:
         phase: short name.
@@ -52,7 +52,7 @@ def province(location: str) -> str:
 
 
 def _holders(state: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Province -> the powers with a unit there, or that own it as a centre."""
+    """Province -> the powers that have a unit there or own its centre."""
     held: dict[str, list[str]] = {}
     for power, units in state["units"].items():
         places = {province(unit.split()[1]) for unit in units if unit[0] != "*"} | set(state["centers"][power])
@@ -62,7 +62,7 @@ def _holders(state: Mapping[str, Any]) -> dict[str, list[str]]:
 
 
 def events(phases: Sequence[Phase]) -> list[Event]:
-    """The moments worth a look, in the sequence of the phases."""
+    """The events of a game, in the order of its phases."""
     found = [*_first_attacks(phases), *_thefts(phases), *_disarmament(phases), *_losses(phases)]
     place = {phase["name"]: number for number, phase in enumerate(phases)}
     return sorted(found, key=lambda event: place[event.phase])  # stable
@@ -79,7 +79,7 @@ def _first_attacks(phases: Sequence[Phase]) -> Iterator[Event]:
 
 
 def _thefts(phases: Sequence[Phase]) -> Iterator[Event]:
-    """Centres that pass from one power to another; told with the phase whose orders did it."""
+    """Centres taken from another power; reported with the phase whose orders did it."""
     for phase, after in pairwise(phases):
         before, now = _owners(phase), _owners(after)
         for center in sorted(now.keys() & before.keys()):
@@ -92,7 +92,7 @@ def _owners(phase: Phase) -> dict[str, str]:
 
 
 def _disarmament(phases: Sequence[Phase]) -> Iterator[Event]:
-    """Units that were disbanded by choice, a Winter."""
+    """Voluntary disbands, per Winter."""
     for phase in phases:
         if not phase["name"].endswith("A"):
             continue

@@ -1,4 +1,4 @@
-"""The replay page of a game that goes on: one file, written anew at every look, opened once."""
+"""The replay page of a running game: one file, rewritten at every render, opened once."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from welfare_env.render.replay.page import replay_page
 
 
 class LivePage:
-    """The page of an environment's game. While the game goes on, an open page looks for the newest by itself.
+    """The page of an environment's game. While the game runs, an open page updates itself.
 
-    Where there is no screen, nothing is opened: the path is printed once.
+    Without a screen, nothing is opened and the path is printed once.
 
     Args:
-        write: puts a text into a file.
+        write: writes a text to a file.
     """
 
     def __init__(self, write: Callable[[str, Path], None]) -> None:
@@ -27,7 +27,7 @@ class LivePage:
         self._path: Path | None = None
 
     def show(self, game: PlayedGame) -> None:
-        """Write the page as the game is now, and open it the first time."""
+        """Write the page of the current state, and open it the first time."""
         path = self._path or Path(tempfile.mkdtemp(prefix="welfare-env-")) / "game.html"
         self._write(replay_page(game.record(), game.board, live=not game.is_done), path)
         if self._path is None and not (_has_screen() and webbrowser.open(path.as_uri())):
@@ -36,5 +36,5 @@ class LivePage:
 
 
 def _has_screen() -> bool:
-    """Without one, `webbrowser` would start a text browser in this terminal."""
+    """Without a screen, `webbrowser` would start a text browser in this terminal."""
     return sys.platform in ("darwin", "win32") or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))

@@ -1,6 +1,6 @@
-"""A game as one HTML page that needs nothing else: it opens from the disk, and asks no network for anything.
+"""A game as one self-contained HTML page, without any network access.
 
-Whatever comes from the game is text: it stands in the page as escaped JSON and is shown as text nodes. A content
+Content from the game is text: the page holds it as escaped JSON and shows it as text nodes. A content
 security policy allows the page's own script and style, by their SHA-256, and nothing else.
 """
 
@@ -36,10 +36,10 @@ def replay_page(
     """The page of a game.
 
     Args:
-        record: as `Game.record` gives it.
-        board: that it was played on.
-        annotations: what it shows besides the game.
-        live: whether the game goes on: the page then begins with its last phase, and looks for a newer one by itself.
+        record: of `Game.record`.
+        board: on which it was played.
+        annotations: additional data to show.
+        live: whether the game is running: the page then starts at the last phase and updates itself.
     """
     style, script = _style(), _script()
     data, looks = page_data(record, annotations), drawn_data(record, board)
@@ -59,19 +59,19 @@ def replay_page(
 
 
 def framed(page: str, height: int = 820) -> str:
-    """A page in a frame within another page, e.g. a notebook."""
+    """The page in a frame for another page, such as a notebook."""
     frame = f'width="100%" height="{height}" style="border: 0" title="Replay"'
     return f'<iframe srcdoc="{escape(page, quote=True)}" {frame}></iframe>'
 
 
 def as_json(data: object) -> str:
-    """JSON that cannot end the element it stands in, and that can be written as UTF-8 whatever it holds."""
+    """JSON that cannot close the surrounding HTML element, and is always valid UTF-8."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return re.sub("[<>&\u2028\u2029\ud800-\udfff]", lambda sign: f"\\u{ord(sign[0]):04x}", text)
 
 
 def drawn_data(record: Mapping[str, Any], board: Board) -> dict[str, Any]:
-    """What the page draws with: places of units, shapes, colours, and every phase's orders as SVG."""
+    """The data for drawing: places of units, shapes, colours, and every phase's orders as SVG."""
     drawing, powers = drawing_of(board), list(record["phases"][0]["state"]["units"])
     return {
         "places": {name: province.long_name for name, province in drawing.provinces.items()},
@@ -105,7 +105,7 @@ def _ordered(phase: Phase) -> dict[str, Any]:
 
 
 def _signs(powers: Sequence[str]) -> list[dict[str, str]]:
-    """The colour of each power, and the letter on its units with the colour of that."""
+    """The colour of each power, and the letter on its units with the letter's colour."""
     colours, letters = power_colours(powers), power_letters(powers)
     return [{"color": colours[power], "ink": ink_on(colours[power]), "letter": letters[power]} for power in powers]
 
@@ -130,7 +130,7 @@ def _policy(style: str, script: str) -> str:
 
 
 def _source(text: str) -> str:
-    """A text as a content security policy names it."""
+    """The hash of a text for a content security policy."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
@@ -146,12 +146,12 @@ def _style() -> str:
 
 @functools.cache
 def _script() -> str:
-    """All scripts as one, with no name outside it."""
+    """All scripts as one, without global names."""
     return '"use strict";(() => {\n' + "\n".join(_file(f"{name}.js") for name in SCRIPTS) + "})();\n"
 
 
 def _filled(template: str, parts: Mapping[str, str]) -> str:
-    """A template with its parts in place of their names; parts are not searched for names again."""
+    """Fill a template; inserted parts are not searched for placeholders again."""
     pieces = template.split("{")
     return pieces[0] + "".join(_part(piece, parts) for piece in pieces[1:])
 
