@@ -203,7 +203,7 @@ def demo(seed: Seed = 0, workers: Processes = CORES, store: Store = DEFAULT_PATH
         console.print(self_play_table(played, console.width))
         console.print(exploitability_table(exploited, [name for _, name, _ in conditions]))
         page = store.parent / "demo.html"
-        write_replay(exploited[0].witness.record, page)
+        write_replay(exploited[0].witness.told_record, page)
         print(f"One of these games, the {DEMO_PROFILES[0]} policy robbed, to look at in a browser: {page}")
 
 
