@@ -97,8 +97,8 @@ def test_the_page_is_removed_when_its_environment_is_closed_or_forgotten(make, o
 
 def test_the_page_is_removed_when_python_exits(tmp_path):
     script = "import welfare_env; env = welfare_env.make(render_mode='human'); env.reset(); env.render()"
-    hidden = {name: "" for name in ("DISPLAY", "WAYLAND_DISPLAY")}
-    told = subprocess.run(  # noqa: S603
+    hidden = dict.fromkeys(("DISPLAY", "WAYLAND_DISPLAY"), "")
+    told = subprocess.run(
         [sys.executable, "-c", script],
         env=os.environ | hidden | {"TMPDIR": str(tmp_path)},
         capture_output=True,
