@@ -39,7 +39,7 @@ def _atlas() -> dict[str, Any]:
 
 def _atlas_drawing(board: Board, data: dict[str, Any]) -> Drawing:
     provinces = {name: _province(board, name, data) for name in board.provinces}
-    lines = {key: data[key] for key in ("impassable", "open_water", "shores", "land_borders", "sea_borders")}
+    lines = {key: data[key] for key in ("impassable", "shores", "land_borders", "sea_borders")}
     return Drawing(board.name, data["width"], data["height"], MappingProxyType(provinces), **lines)
 
 
