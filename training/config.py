@@ -9,6 +9,7 @@ import hashlib
 import os
 import re
 import types
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
 from functools import cache
 from pathlib import Path
@@ -23,6 +24,7 @@ from welfare_env.errors import did_you_mean
 MOST = 1_000_000
 MOST_SEED = 2**32 - 1  # numpy's own generator, which RLlib seeds, takes no more
 LONGEST_NAME = 40  # characters of a profile in the name of a folder
+LONGEST_FOLDER = 200  # bytes of the name of a folder; most file systems take 255
 
 
 @dataclass(frozen=True)
@@ -97,7 +99,22 @@ def file_name(text: str) -> str:
     plain = re.sub(r"[^\w.:=]+", "-", text).strip("-.")
     if plain == text and len(text) <= LONGEST_NAME:
         return text
-    return f"{plain[:LONGEST_NAME]}-{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
+    return f"{plain[:LONGEST_NAME]}-{_digest(text)}"
+
+
+def folder_name(parts: Iterable[str]) -> str:
+    """The name of a folder, from parts that `file_name` gives; what has too many bytes ends in a digest of all."""
+    whole = "-".join(parts)
+    name = whole.encode()
+    return (
+        whole
+        if len(name) <= LONGEST_FOLDER
+        else f"{name[: LONGEST_FOLDER - 9].decode(errors='ignore')}-{_digest(whole)}"
+    )
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
 
 
 # Checks.

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from agents.modal.players import BestReplyPolicy, MixPolicy, read_share
+from agents.modal.players import BestReplyPolicy, MixPolicy, RoundWriter, read_share
 from agents.policy import Policy
 from agents.scripted.deterrents.deterrent import FIGHTERS, DeterrentPolicy, grim, marshal, police, sheriff
 from agents.scripted.deterrents.posse import PossePolicy
@@ -43,6 +43,12 @@ from welfare_env.errors import did_you_mean
 
 if TYPE_CHECKING:
     from agents.lm.models.shared_models import SharedModels
+
+PROGRAM_WRITERS = (
+    "program",
+    "mix",
+    "best-reply",
+)  # no parts of policies of Diplomacy; a class shows it once it is made
 
 
 @dataclass(frozen=True)
@@ -99,18 +105,32 @@ class Keyed:
                 raise option.fault(f"no option{near}; it {takes}, each as key=value{_hint(option, given)}")
             if key.text in given:
                 raise option.fault(f"the option is given twice{_hint(option, given)}")
-            given[key.text] = Option(option, value, readers[key.text](value))
+            given[key.text] = Option(option, value, self._orders(value, readers[key.text](value)))
         if missing := [key for key in self.required if key not in given]:
             is_cut = rest.source[rest.stop :].lstrip().startswith(",")
             wrap = ". Where the comma behind it is its own, parentheses go around the whole of it" if is_cut else ""
             raise rest.fault(f"{' and '.join(missing)} missing; it {takes}{wrap}")
         return given
 
+    def _orders(self, written: Part, value: Any) -> Any:
+        """The value of an option; a part of a policy of Diplomacy must be one.
+
+        Raises:
+            UnknownAgentError: it writes programs of modal_env.
+        """
+        name = value.text.partition(":")[0] if isinstance(value, Spec) else ""
+        is_writer = name in PROGRAM_WRITERS or isinstance(value, RoundWriter)
+        if is_writer and self.constructor is not BestReplyPolicy:
+            raise written.fault("it writes programs of modal_env, not orders; give a policy of Diplomacy")
+        return value
+
     def _make(
         self, given: Mapping[str, Option], rest: Part, models: SharedModels | None, fixed: Mapping[str, Any]
     ) -> Policy:
         made = {
-            key: option.value.make(models) if isinstance(option.value, Spec) else option.value
+            key: self._orders(
+                option.written, option.value.make(models) if isinstance(option.value, Spec) else option.value
+            )
             for key, option in given.items()
         }
         try:

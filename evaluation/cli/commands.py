@@ -205,7 +205,7 @@ def demo(seed: Seed = 0, workers: Processes = CORES, store: Store = DEFAULT_PATH
         console.print(self_play_table(played, console.width))
         console.print(exploitability_table(exploited, [name for _, name, _ in conditions]))
         page = store.parent / "demo.html"
-        write_replay(exploited[0].witness.record, page)
+        write_replay(exploited[0].witness.told_record, page)
         print(f"A replay of one of these games ({DEMO_PROFILES[0]} is robbed), for a browser: {page}")
 
 

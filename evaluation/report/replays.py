@@ -7,12 +7,12 @@ text is handed on as text.
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from agents import ExploiterPolicy, HoldPolicy
+from agents.specs.kinds import EXPLOITER_OPTIONS
 from agents.specs.text_span import Part
 from evaluation.measures.metrics import measure
 from evaluation.messages.analysis import analyse_messages
@@ -28,8 +28,10 @@ STAGES = {
     "attack": "attacks from now on",
     "collect": "stops attacking and collects points",
 }
-NUMBERS = ("units", "years", "centers", "last_years")  # options of an exploiter
+EXPLOITERS: dict[str, dict[str, Any]] = {"exploiter": {}, "pact": {"units": None}}  # name -> thresholds by default
+PARTS = ("nice", "attack")
 LONGEST_TITLE = 120
+A_FEW = 3  # a guess marks fewer than one seat in so many
 
 
 def annotations_of(game: Game, facts: Mapping[str, Any], map_name: str | None = None) -> Annotations:
@@ -46,7 +48,8 @@ def annotations_of(game: Game, facts: Mapping[str, Any], map_name: str | None = 
     record = game.record()
     try:
         players = _players(game, facts.get("players", {}))
-        deviators = tuple(facts.get("coalition") or _deviators(players))
+        told = _told_deviators(facts)
+        deviators = _minority(players) if told is None else told
         found = analyse_messages(record, map_name).promises
         return Annotations(
             title=_short(seats(players)) if players else "",
@@ -71,12 +74,24 @@ def _short(text: str) -> str:
     return text if len(text) <= LONGEST_TITLE else f"{text[:LONGEST_TITLE]}…"
 
 
-def _deviators(players: Mapping[str, str]) -> tuple[str, ...]:
-    """The powers without the majority policy; none if no policy has more than half of the seats."""
-    most = Counter(players.values()).most_common(1)
-    if not most or 2 * most[0][1] <= len(players):
+def _told_deviators(facts: Mapping[str, Any]) -> tuple[str, ...] | None:
+    """Who the record says deviates: of a saved witness, or a coalition that played together. None: it does not say."""
+    told = facts.get("deviators")
+    if told is None:
+        told = facts.get("coalition") or None
+    return None if told is None else tuple(told)
+
+
+def _minority(players: Mapping[str, str]) -> tuple[str, ...]:
+    """A guess at who deviates, where the record does not say it: those that play another policy than all others do.
+
+    Nobody, unless there are two policies and one of them has fewer than a third of the seats, so that it is hardly the
+    profile that the others left: two of seven, but not three.
+    """
+    counts = Counter(players.values()).most_common()
+    if len(counts) != 2 or A_FEW * counts[1][1] >= len(players):
         return ()
-    return tuple(power for power, policy in players.items() if policy != most[0][0])
+    return tuple(power for power, policy in players.items() if policy == counts[1][0])
 
 
 def _marked(promise: Promise) -> MarkedPromise:
@@ -131,18 +146,25 @@ def _stages(game: Game, players: Mapping[str, str]) -> Iterator[Event]:
 def _exploiter(text: str) -> ExploiterPolicy | None:
     """An exploiter with the thresholds of a spec, without making its parts. None for other policies.
 
-    A spec of a record names whatever its writer liked; making it would run that.
+    A spec of a record names whatever its writer liked; making it would run that. Only thresholds are read, as
+    `agents.make` reads them; a spec with options that it would refuse has no stages.
     """
-    name, _, options = text.partition(":")
-    if name.strip() != "exploiter":
-        return None
     try:
-        pairs = [part.text.partition("=") for part in Part.whole(options).split()]
-    except UnknownAgentError:
+        name, options = _halves(Part.whole(text).unwrapped(), ":")
+        if name.text not in EXPLOITERS:
+            return None
+        given = [_halves(option, "=") for option in (options.split() if options.text else ())]
+        thresholds = {key.text: EXPLOITER_OPTIONS[key.text](value) for key, value in given if key.text not in PARTS}
+    except (KeyError, UnknownAgentError):
         return None
-    told = {key.strip(): value.strip() for key, _, value in pairs}
-    numbers = {key: int(told[key]) for key in NUMBERS if re.fullmatch(r"\d{1,6}", told.get(key, ""))}
-    return ExploiterPolicy(HoldPolicy(), HoldPolicy(), **numbers)
+    if len({key.text for key, _ in given}) < len(given):
+        return None
+    return ExploiterPolicy(HoldPolicy(), HoldPolicy(), **EXPLOITERS[name.text] | thresholds)
+
+
+def _halves(part: Part, mark: str) -> tuple[Part, Part]:
+    """As `Part.halves`; without the mark, what stands after it is empty."""
+    return part.halves(mark) or (part, part.cut(len(part.text), len(part.text)))
 
 
 def _measures(

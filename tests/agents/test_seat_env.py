@@ -15,6 +15,7 @@ from gymnasium.utils.env_checker import check_env
 
 import agents
 import welfare_env
+from agents.modal.players import ProgramPolicy
 from agents.seat_env import SeatEnv
 from agents.specs import ProfileError
 from welfare_env import Game, Rules
@@ -138,6 +139,20 @@ def test_a_game_can_be_given():
     assert info["view"].phase == game.phase
 
 
+NESTING = [
+    *("noisy:of=({})", "deterrent:nice=({})", "deterrent:fight=({})", "grim:nice=({})", "pact:nice=({})"),
+    *("exploiter:nice=({}),attack=dumbbot", "exploiter:nice=dove,attack=({})", "noisy:of=(noisy:of=({}))"),
+]
+WRITERS = ["program:FairBot", "mix:FairBot=1/2,DefectBot=1/2", "best-reply:to=(program:FairBot)"]
+
+
+class OwnWriter(ProgramPolicy):
+    """Named by its import path: only the class itself tells what it writes."""
+
+    def program(self, setting):
+        return setting.agents[0]
+
+
 @pytest.mark.parametrize(
     ("options", "error", "told"),
     [
@@ -145,6 +160,12 @@ def test_a_game_can_be_given():
         ({"seat": 5}, UnknownPowerError, "seat 5"),
         ({"others": "prosocail"}, UnknownAgentError, "prosocial"),
         ({"others": "program:FairBot"}, ProfileError, "writes programs"),
+        *(
+            ({"others": spec.format(part)}, UnknownAgentError, "writes programs")
+            for spec in NESTING
+            for part in WRITERS
+        ),
+        ({"others": f"noisy:of=(import:{__name__}.OwnWriter)"}, UnknownAgentError, "writes programs"),
         ({"others": "3*dove"}, ProfileError, "seats for 3"),
         ({"others": {"PLAYERA": "dove"}}, welfare_env.WelfareEnvError, "PLAYERA"),
         ({"press": "tokens"}, RulesError, "press"),

@@ -123,6 +123,35 @@ class TestPlayers:
         facts = robbed["welfare_env"] | {"coalition": ["ITALY"]}
         assert annotations_of(Game.from_record(robbed), facts).deviators == ("ITALY",)
 
+    def test_a_saved_witness_tells_who_deviates(self, tmp_path):
+        robbers = ("FRANCE", "GERMANY", "ITALY", "RUSSIA")
+        rules = Rules(years=1, press=None)
+        result = evaluation.exploitability("dove", 1, deviator="dumbbot", coalitions=[robbers], rules=rules)
+        result.save_witness(tmp_path / "game.json")
+        assert "deviators" not in result.witness.record["welfare_env"]
+        call("replay", tmp_path / "game.json", "-o", tmp_path / "page.html")
+        marked = [power["name"] for power in embedded(tmp_path / "page.html")["powers"] if power["deviates"]]
+        assert marked == list(robbers)
+        Game.load(tmp_path / "game.json")
+
+    def test_a_witness_may_tell_that_nobody_deviates(self, robbed):
+        facts = robbed["welfare_env"] | {"deviators": [], "coalition": ["ITALY"]}
+        assert annotations_of(Game.from_record(robbed), facts).deviators == ()
+
+    @pytest.mark.parametrize(
+        ("others", "marked"),
+        [
+            ({"FRANCE": "dumbbot"}, ("FRANCE",)),
+            ({"FRANCE": "dumbbot", "ITALY": "dumbbot"}, ("FRANCE", "ITALY")),
+            (dict.fromkeys(POWERS[:3], "dumbbot"), ()),
+            (dict.fromkeys(POWERS[:4], "dumbbot"), ()),
+            ({"FRANCE": "dumbbot", "ITALY": "hold"}, ()),
+        ],
+    )
+    def test_who_deviates_is_guessed_where_it_is_plain_only(self, others, marked, robbed):
+        facts = robbed["welfare_env"] | {"players": dict.fromkeys(POWERS, "dove") | others}
+        assert annotations_of(Game.from_record(robbed), facts).deviators == marked
+
     def test_a_game_by_hand_has_no_players(self):
         told = annotated(Game(rules=RULES).record())
         assert (told.title, told.players, told.deviators) == ("", {}, ())
@@ -154,6 +183,30 @@ class TestStages:
         record = played(Rules(years=6, press=None), "hold", FRANCE=f"exploiter:nice=({inner}),attack=dumbbot,years=4")
         first = next(event for event in annotated(record).events if event.kind == "stage")
         assert first.phase == "W1904A"
+
+    @pytest.mark.parametrize(
+        ("options", "phases"),
+        [
+            ("units=never,years=9,last_years=0", []),
+            ("units=never,years=4,last_years=0", ["W1904A"]),
+            ("units = 99", ["W1901A"]),
+            ("units=99,years=000000004", ["W1901A"]),
+            ("last_years=x", []),
+            ("units=99,units=99", []),
+            ("units=99,patience=3", []),
+        ],
+    )
+    def test_options_are_read_as_the_policy_reads_them(self, options, phases):
+        record = played(Rules(years=6, press=None), "hold")
+        for text in ("exploiter:nice=dove,attack=random,{}", "(exploiter:attack=(dove:share=1),nice=hold,{})"):
+            record["welfare_env"]["players"]["FRANCE"] = text.format(options)
+            found = [e.phase for e in annotated(record).events if e.kind == "stage" and "attacks" in e.text]
+            assert found == phases
+
+    def test_a_pact_attacks_by_its_date_alone(self):
+        record = played(Rules(years=6, press=None), "prosocial")
+        record["welfare_env"]["players"]["FRANCE"] = "pact:years=4"
+        assert next(e.phase for e in annotated(record).events if e.kind == "stage") == "W1904A"
 
     @pytest.mark.parametrize(
         "text", ["exploiter", "exploiter:", "exploiter:years=x)(", "exploiter:years=" + "9" * 5000]
@@ -213,7 +266,9 @@ JSON = st.recursive(
 )
 
 
-@given(st.fixed_dictionaries({}, optional={"players": JSON, "coalition": JSON, "language_models": JSON}))
+@given(
+    st.fixed_dictionaries({}, optional={"players": JSON, "coalition": JSON, "deviators": JSON, "language_models": JSON})
+)
 @settings(max_examples=150)
 def test_whatever_was_added_only_named_errors_come_of_it(small, added):
     with contextlib.suppress(RecordError):
@@ -231,6 +286,7 @@ def small():
         {"players": []},
         {"players": "dove"},
         {"coalition": 3},
+        {"deviators": 3},
         {"language_models": {"FRANCE": [{"turns": [{"phase": "S1901M"}]}]}},
         {"language_models": {"FRANCE": 3}},
         {"language_models": {"FRANCE": [{"turns": [{"phase": "S1901M", "round": float("inf"), "reasoning": "y"}]}]}},

@@ -122,6 +122,31 @@ def test_folders_are_named_after_the_profile(config: TrainConfig, name: str) -> 
     assert config.place == Path("runs", name)
 
 
+def test_the_name_of_a_folder_is_never_too_long() -> None:
+    texts = [f"exploiter:nice=(dove:share=0.{number}),attack=dumbbot,years=4" for number in range(8)]
+    names = [TrainConfig(against=(*texts, last)).place.name for last in ("dove", "hold", "мир" * 30, "和" * 60)]
+    assert max(len(name.encode()) for name in names) <= 200
+    assert len(set(names)) == len(names)
+
+
+@pytest.mark.parametrize(
+    ("against", "league_share", "shares"),
+    [
+        (("dove", "dove", "hold"), 0.5, {"dove": 1 / 3, "hold": 1 / 6, "league": 0.5}),
+        (("dove", "dove", "hold"), 0.0, {"dove": 2, "hold": 1}),
+        (("dove", "hold"), 0.0, {"dove": 1, "hold": 1}),
+        (("dove", "league", "hold"), 0.5, {"dove": 0.25, "hold": 0.25, "league": 0.5}),
+        (("dove", "hold"), 1.0, {"league": 1}),
+        (("league",), 0.5, {"league": 0.5}),
+    ],
+)
+def test_opponents_are_drawn_as_often_as_they_are_named(
+    against: tuple[str, ...], league_share: float, shares: dict[str, float]
+) -> None:
+    lineup = TrainConfig(against=against, league_share=league_share).lineup
+    assert dict(zip(lineup.opponents, lineup.shares, strict=True)) == pytest.approx(shares)
+
+
 def test_every_profile_has_a_folder_of_its_own() -> None:
     profiles = ["dove", "4*dove + 3*hold", "4*dove + 3*(hold)", "rl:a/b", "rl:a-b", "x" * 5000, "x" * 5001, "..", "/"]
     names = {file_name(profile) for profile in profiles}

@@ -2,12 +2,13 @@
 
 import itertools
 import math
+from importlib import resources
 
 import numpy as np
 import pytest
 
 from welfare_env import load_board
-from welfare_env.render.boxes import label_box, unit_box
+from welfare_env.render.boxes import Box, label_box, unit_box
 from welfare_env.render.drawing import drawing_of
 from welfare_env.render.layout import CLOSEST, RADIUS, graph_drawing
 
@@ -22,6 +23,35 @@ def test_boards_with_the_standard_borders_are_drawn_as_the_standard_one(name):
     assert drawing.edges == ()
     assert set(drawing.provinces) == set(board.provinces)
     assert {p.name for p in drawing.provinces.values() if p.center} == set(board.centers)
+
+
+def _all_centers(tmp_path):
+    """The standard board, but every province is a centre."""
+    standard = load_board("standard")
+    text = resources.files("diplomacy").joinpath("maps/standard.map").read_text()
+    file = tmp_path / "rich.map"
+    more = " ".join(sorted(set(standard.provinces) - set(standard.centers)))
+    file.write_text(text.replace("\nUNOWNED ", f"\nUNOWNED {more} ", 1))
+    board = load_board(str(file))
+    assert set(board.centers) == set(board.provinces)
+    return board
+
+
+def test_new_centers_have_marks_that_lie_on_nothing_else(tmp_path):
+    usual, drawing = drawing_of(load_board("standard")), drawing_of(_all_centers(tmp_path))
+    assert drawing.edges == ()
+    marks = {
+        p.name: Box(p.center[0] - 4, p.center[1] - 4, p.center[0] + 4, p.center[1] + 4)
+        for p in drawing.provinces.values()
+    }
+    boxes = {f"label of {p.name}": label_box(p) for p in drawing.provinces.values()}
+    boxes |= {f"unit in {p.name}": unit_box(p.unit) for p in drawing.provinces.values()}
+    boxes |= {f"fleet at {place}": unit_box(at) for p in drawing.provinces.values() for place, at in p.coasts.items()}
+    boxes |= {f"dislodged in {p.name}": unit_box(p.dislodged, dislodged=True) for p in drawing.provinces.values()}
+    assert [(name, what) for name, mark in marks.items() for what, box in boxes.items() if mark.overlaps(box)] == []
+    assert [pair for pair in itertools.combinations(marks, 2) if marks[pair[0]].overlaps(marks[pair[1]])] == []
+    assert min(min(mark.left, mark.top) for mark in marks.values()) >= 0
+    assert all(drawing.provinces[name].center == p.center for name, p in usual.provinces.items() if p.center)
 
 
 def test_a_board_with_other_borders_is_not_drawn_as_the_standard_one(tmp_path):

@@ -1,6 +1,11 @@
 """What `render` gives in each mode, for both kinds of environment."""
 
+import copy
+import gc
+import os
 import re
+import subprocess
+import sys
 import webbrowser
 from pathlib import Path
 
@@ -72,6 +77,56 @@ def test_each_environment_has_a_page_of_its_own(make, opened):
     for _ in range(2):
         make("human").render()
     assert len(set(opened)) == 2
+
+
+def test_the_page_is_removed_when_its_environment_is_closed_or_forgotten(make, opened):
+    env = make("human")
+    env.close()  # before there is a page
+    env.render()
+    env.close()
+    env.close()
+    env.render()
+    env.unwrapped.game.advance()
+    env.render()
+    closed, page = (Path(address.removeprefix("file://")) for address in opened)
+    assert (closed.parent.exists(), page.exists()) == (False, True)
+    del env
+    gc.collect()
+    assert not page.parent.exists()
+
+
+def test_the_page_is_removed_when_python_exits(tmp_path):
+    script = "import welfare_env; env = welfare_env.make(render_mode='human'); env.reset(); env.render()"
+    hidden = dict.fromkeys(("DISPLAY", "WAYLAND_DISPLAY"), "")
+    told = subprocess.run(
+        [sys.executable, "-c", script],
+        env=os.environ | hidden | {"TMPDIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "the game is at" in told.stdout
+    assert list(tmp_path.glob("welfare-env-*")) == []
+
+
+def test_a_fork_leaves_the_page(make, opened):
+    env = make("human")
+    env.render()
+    if (child := os.fork()) == 0:
+        env.close()
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert Path(opened[0].removeprefix("file://")).exists()
+
+
+def test_a_copy_has_a_page_of_its_own(make, opened):
+    env = make("human")
+    env.render()
+    twin = copy.deepcopy(env)
+    twin.render()
+    twin.close()
+    assert len(set(opened)) == 2
+    assert Path(opened[0].removeprefix("file://")).exists()
 
 
 def test_human_without_a_screen_says_where_the_page_is(make, monkeypatch, capsys):

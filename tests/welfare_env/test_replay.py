@@ -4,16 +4,20 @@ import base64
 import hashlib
 import json
 import re
+from importlib import resources
 from pathlib import Path
 
 import pytest
 
 from welfare_env import Game, RecordError, Rules
+from welfare_env.render.orders.results import TOLD
+from welfare_env.render.palette import RESULTS
 from welfare_env.render.replay.annotations import Annotations, Event, MarkedPromise, Reasoning
 from welfare_env.render.replay.data import page_data
 from welfare_env.render.replay.events import attacks, events
 from welfare_env.render.replay.page import SCRIPTS, as_json, replay_page
 
+STATIC = resources.files("welfare_env.render.replay") / "static"
 HOSTILE = (
     "</script><script>window.hacked = 1</script>",
     '"><img src=x onerror="window.hacked = 1">',
@@ -52,6 +56,23 @@ def war():
     game.submit("GERMANY", ["A SIL D"])
     game.advance()
     return game
+
+
+def test_without_scripts_the_map_shows_the_last_position(war):
+    page = page_of(war)
+    drawn = page[page.index("<svg xmlns") : page.index("</svg>")]
+    last = embedded(page)["phases"][-1]["units"]
+    assert set(re.findall(r'id="u-([A-Z]{3})"', drawn)) == {unit[2:5] for units in last.values() for unit in units}
+    assert 'id="u-MUN"' in drawn
+
+
+def test_the_page_ranks_and_tells_results_as_pictures_do(war):
+    results = embedded(page_of(war))["drawing"]["results"]
+    assert {each["word"]: each["told"] for each in results} == TOLD
+    assert [each["word"] for each in results] == list(TOLD)
+    assert {each["class"]: each["color"] for each in results} == RESULTS
+    scripts = "".join((STATIC / f"{name}.js").read_text() for name in SCRIPTS)
+    assert [word for word in ("disrupted", "no convoy", "bounce") if word in scripts] == []
 
 
 def test_the_page_shows_every_phase(game):

@@ -28,6 +28,8 @@ NAMELESS = """[...document.querySelectorAll('button, select, input')].filter((on
 INTRUDERS = """document.body.insertAdjacentHTML('beforeend',
 '<img src=x onerror="window.hacked = 1"><b onclick="window.hacked = 1">b</b>');
 document.body.append(Object.assign(document.createElement('script'), {textContent: 'window.hacked = 1'}))"""
+FILLS = """Object.fromEntries([...document.querySelectorAll('.map .units > g')].map((unit) =>
+[unit.id, getComputedStyle(unit).fill]))"""
 HOSTILE = (
     "</script><script>window.hacked = 1</script>",
     '"><img src=x onerror="window.hacked = 1">',
@@ -138,6 +140,35 @@ def test_each_phase_has_a_link(browser, page, game):
     until(browser, "location.hash", f"#{game.history[1].phase}")
     browser.ask("location.hash = '#W1901A'")
     until(browser, TITLE, "Winter 1901, adjustments")
+
+
+@pytest.mark.parametrize("link", ["%", "%E0%A4%A", "%FF", "<b>", "__proto__", "S1901M%00"])
+def test_a_link_that_makes_no_sense_shows_the_first_phase(browser, page, link):
+    browser.open(page, link)
+    assert browser.ask(TITLE) == "Spring 1901, movement"
+    browser.ask(f"location.hash = '#F1901M{link}'")
+    browser.press("ArrowRight")
+    assert browser.ask(TITLE) != "Spring 1901, movement"
+    assert browser.complaints == []
+
+
+def test_without_scripts_the_last_position_is_shown_in_colour(browser, page, game):
+    browser.call("Emulation.setScriptExecutionDisabled", value=True)
+    try:
+        browser.open(page)
+        assert browser.ask("document.querySelector('noscript').innerText").startswith("This page needs JavaScript")
+        units = {unit[2:5] for units in game.units.values() for unit in units}
+        fills = browser.ask(FILLS)
+        assert {name[2:5] for name in fills} == units
+        assert "rgb(0, 0, 0)" not in fills.values()
+    finally:
+        browser.call("Emulation.setScriptExecutionDisabled", value=False)
+
+
+def test_nothing_of_the_last_position_is_left_on_the_map_of_the_first(opened):
+    left = "document.querySelectorAll('.map #lands path[fill], .map .center[fill]').length"
+    assert opened.ask(left) == 0
+    assert count(opened, ".map .orders") == 2
 
 
 def test_events_can_be_jumped_to(opened):

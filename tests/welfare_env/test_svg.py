@@ -9,7 +9,7 @@ import pytest
 from welfare_env import Game, Rules, load_board
 from welfare_env.render.curves import bowed, through
 from welfare_env.render.drawing import drawing_of
-from welfare_env.render.orders import orders_layer, read_order
+from welfare_env.render.orders import marks_layer, orders_layer, read_order
 from welfare_env.render.orders.marks import CLEAR
 from welfare_env.render.palette import GREAT_POWERS, OTHERS, luminance, power_colours, power_letters
 from welfare_env.render.phase import phase_svg
@@ -34,8 +34,8 @@ def classes(svg):
 
 def orders_of(standard, orders, results=None, **more):
     """Class attributes and titles of the orders that are drawn."""
-    layer = orders_layer(standard, POWERS, orders, results or {}, **more)
-    groups = ET.fromstring(layer).findall("g")  # noqa: S314
+    layers = orders_layer(standard, POWERS, orders, results or {}), marks_layer(standard, orders, results or {}, **more)
+    groups = [group for layer in layers for group in ET.fromstring(layer).findall("g")]  # noqa: S314
     return [(group.get("class"), group.findtext("title")) for group in groups]
 
 
@@ -87,6 +87,7 @@ def test_units_have_shapes_letters_and_titles(standard):
         ("A PAR S A MAR", [], "order support success"),
         ("F ENG C A BRE - LON", ["disrupted"], "order convoy disrupted"),
         ("A PAR R BUR", ["bounce"], "order retreat bounce"),
+        ("A PAR R BUR", ["bounce", "disband"], "order retreat disband"),
         ("A PAR D", [], "order disband success"),
         ("F STP/NC B", [], "order build success"),
     ],
@@ -96,6 +97,22 @@ def test_every_kind_of_order_has_its_classes(standard, order, words, drawn):
     found = orders_of(standard, {"FRANCE": [order]}, {unit: words})
     assert found[0] == (drawn, f"{order}: {', '.join(words) or 'succeeds'}")
     assert [name for name, _ in found[1:]] == ["dislodged-mark"] * ("dislodged" in words)
+
+
+def test_arrows_lie_under_the_units_and_what_strikes_them_out_above(standard):
+    orders = {"FRANCE": ["A PAR - BUR", "A MAR D"]}
+    svg = board_svg(
+        standard,
+        POWERS,
+        {"FRANCE": ["A PAR", "A MAR", "A BUR"]},
+        {},
+        orders=orders,
+        results={"A BUR": ["dislodged"]},
+        refused={"FRANCE": [("A PAR - MOS", "too far")]},
+    )
+    marks = ("order move", 'id="u-BUR"', "order disband", "dislodged-mark", "refused")
+    places = [svg.index(mark) for mark in marks]
+    assert places[0] < places[1] < min(places[2:])
 
 
 @pytest.mark.parametrize("order", ["WAIVE", "GIVE ENGLAND", ""])

@@ -1,9 +1,14 @@
 """Files that are there in full or not at all."""
 
+import os
+import stat
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from welfare_env import RecordError
+from welfare_env.game.record import save_text
 from welfare_env.writing import replaced
 
 
@@ -30,6 +35,61 @@ def test_nothing_changes_when_writing_breaks_off(tmp_path: Path, error: type[Bas
     with pytest.raises(error):
         _break_off(path, error)
     assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o666, 0o755, 0o444])
+def test_a_file_keeps_its_permissions(tmp_path: Path, mode: int) -> None:
+    path = tmp_path / "file"
+    path.write_text("old")
+    path.chmod(mode)
+    save_text("new", path)
+    assert (path.read_text(), stat.S_IMODE(path.stat().st_mode)) == ("new", mode)
+
+
+def test_a_new_file_has_the_usual_permissions(tmp_path: Path) -> None:
+    (tmp_path / "usual").write_text("usual")
+    save_text("new", tmp_path / "file")
+    assert (tmp_path / "file").stat().st_mode == (tmp_path / "usual").stat().st_mode
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_link_stays_a_link(tmp_path: Path, there: bool) -> None:
+    (tmp_path / "folder").mkdir()
+    real, link = tmp_path / "folder" / "real", tmp_path / "link"
+    if there:
+        real.write_text("old")
+    link.symlink_to(real)
+    save_text("new", link)
+    assert (link.is_symlink(), real.read_text()) == (True, "new")
+    assert list((tmp_path / "folder").iterdir()) == [real]
+
+
+def test_links_in_a_circle_are_an_error(tmp_path: Path) -> None:
+    (tmp_path / "a").symlink_to(tmp_path / "b")
+    (tmp_path / "b").symlink_to(tmp_path / "a")
+    with pytest.raises(RecordError, match="cannot write"):
+        save_text("new", tmp_path / "a")
+    assert {path.name for path in tmp_path.iterdir()} == {"a", "b"}
+
+
+def test_a_planted_link_is_not_followed(tmp_path: Path) -> None:
+    path, victim = tmp_path / "file", tmp_path / "victim"
+    victim.write_text("precious")
+    (tmp_path / f".file.{os.getpid()}.draft").symlink_to(victim)
+    save_text("new", path)
+    assert (path.read_text(), victim.read_text()) == ("new", "precious")
+
+
+def test_writers_at_the_same_time_do_not_disturb_each_other(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    with replaced(path) as one, replaced(path) as other:
+        one.write_text("one")
+        other.write_text("other")
+    assert path.read_text() == "one"
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(lambda number: save_text(str(number) * 10_000, path), range(10)))
+    assert len(set(path.read_text())) == 1
     assert list(tmp_path.iterdir()) == [path]
 
 

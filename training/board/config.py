@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -11,7 +12,7 @@ import typer
 
 from training.board.rewards import Reward
 from training.board.seats import LEAGUE, LEARNER, Lineup, read_coalitions
-from training.config import MOST, Config, Range, file_name
+from training.config import MOST, Config, Range, file_name, folder_name
 from training.errors import TrainingError
 from welfare_env import checks
 from welfare_env.board.loading import load_board
@@ -27,7 +28,7 @@ class TrainConfig(Config):
     Attributes:
         variant: "welfare" or "standard".
         against: who plays the other seats: policies, or profiles such as "4*dove + 3*hold", of which each game draws
-            one; "learner" is the network itself. One text, or several.
+            one; "learner" is the network itself. One text, or several; what stands there twice is drawn twice as often.
         coalition: the seats that learn: "singles" for each in turn, or names of powers with commas.
         map_name: a map's name, a toy board ("clique:4"), or the path of a .map file.
         years: length of a game.
@@ -151,8 +152,10 @@ class TrainConfig(Config):
             TrainingError: seats that it does not have.
         """
         coalitions = read_coalitions(self.coalition, load_board(self.map_name).powers)
-        each = (1 - self.league_share) / len(self.against) if self.league_share else 1.0
-        shares = dict.fromkeys(self.against, each) | ({LEAGUE: self.league_share} if self.league_share else {})
+        league = self.league_share
+        others = Counter(opponent for opponent in self.against if not (league and opponent == LEAGUE))
+        each = (1 - league) / others.total() if league and others else 1.0
+        shares = {opponent: times * each for opponent, times in others.items()} | ({LEAGUE: league} if league else {})
         drawn = {opponent: share for opponent, share in shares.items() if share}
         return Lineup(coalitions, tuple(drawn), tuple(drawn.values()))
 
@@ -164,7 +167,7 @@ class TrainConfig(Config):
         learned_from = {LEARNER, LEAGUE} & set(self.against)
         task = self.variant if learned_from or self.variant == "standard" else "best-response"
         parts = [task, *(file_name(text) for text in self.against if self.against != (LEARNER,))]
-        return Path("runs", "-".join(parts + ([] if self.map_name == "standard" else [file_name(self.map_name)])))
+        return Path("runs", folder_name(parts + ([] if self.map_name == "standard" else [file_name(self.map_name)])))
 
 
 def read_years(text: str, longest: int) -> tuple[int, ...]:

@@ -93,7 +93,8 @@ class BoardEnv:
 
         "ansi" returns a text, "svg" the text of a picture, and "rgb_array" its pixels: uint8 [height, 900, 3]. "human"
         writes the replay page and opens it in the browser the first time; the open page follows the game by itself.
-        Without a screen it prints where the page is.
+        Without a screen it prints where the page is. The page is removed at `close`, or when Python exits:
+        `Game.replay` writes one to keep.
 
         Raises:
             GameOverError: before `reset`.
@@ -102,4 +103,5 @@ class BoardEnv:
         return self._screen.render(self.game)
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """Remove the page that render mode "human" wrote. Nothing else is held open."""
+        self._screen.close()

@@ -45,6 +45,11 @@ class Screen:
         self._page = self._page or LivePage(save_text)
         self._page.show(game)
 
+    def close(self) -> None:
+        """Remove the page of "human", if there is one."""
+        if self._page is not None:
+            self._page.close()
+
     def _drawn(self, game: Game) -> str | np.ndarray:
         """The position now."""
         from welfare_env.render.phase import phase_svg

@@ -7,14 +7,18 @@ from __future__ import annotations
 
 import functools
 import json
+from dataclasses import replace
 from importlib import resources
 from types import MappingProxyType
 from typing import Any
 
 from welfare_env.board.board import Board
 from welfare_env.board.loading import load_board
+from welfare_env.render.boxes import label_box
 from welfare_env.render.layout import graph_drawing
-from welfare_env.render.places import KINDS, Drawing, DrawnProvince
+from welfare_env.render.places import KINDS, Drawing, DrawnProvince, Point
+
+LEFT_OF_LABEL, RAISED = 5.3, 0.37  # from a label to its centre's mark; above the baseline, of the font size
 
 
 @functools.lru_cache(maxsize=16)
@@ -35,13 +39,13 @@ def _atlas() -> dict[str, Any]:
 
 def _atlas_drawing(board: Board, data: dict[str, Any]) -> Drawing:
     provinces = {name: _province(board, name, data) for name in board.provinces}
-    lines = {key: data[key] for key in ("impassable", "open_water", "shores", "land_borders", "sea_borders")}
+    lines = {key: data[key] for key in ("impassable", "shores", "land_borders", "sea_borders")}
     return Drawing(board.name, data["width"], data["height"], MappingProxyType(provinces), **lines)
 
 
 def _province(board: Board, name: str, data: dict[str, Any]) -> DrawnProvince:
     drawn, kind = data["provinces"][name], KINDS[board.kind[name]]
-    return DrawnProvince(
+    province = DrawnProvince(
         name=name,
         long_name=board.long_names[name],
         kind=kind,
@@ -52,6 +56,17 @@ def _province(board: Board, name: str, data: dict[str, Any]) -> DrawnProvince:
         label_size=drawn["label_size"],
         unit=tuple(drawn["unit"]),
         dislodged=tuple(drawn["dislodged"]),
-        center=tuple(drawn["center"]) if "center" in drawn and name in board.centers else None,
+        center=None,
         coasts={place: tuple(spot) for place, spot in data["coasts"].items() if place[:3] == name},
+    )
+    if name not in board.centers:
+        return province
+    return replace(province, center=tuple(drawn["center"]) if "center" in drawn else _new_center(province))
+
+
+def _new_center(province: DrawnProvince) -> Point:
+    """The mark of a centre that the standard board does not have: left of the label, which keeps its place."""
+    return (
+        round(label_box(province).left - LEFT_OF_LABEL, 1),
+        round(province.label[1] - RAISED * province.label_size, 1),
     )

@@ -73,7 +73,7 @@ class Drawing:
         width, height: of the view box, whose corner is (0, 0).
         provinces: name -> province, sorted by name.
         edges: lines between provinces; none where areas touch.
-        impassable, open_water: SVG path data of land and water that belong to no province.
+        impassable: SVG path data of land that is nobody's province.
         shores: SVG path data of all land, roughly.
         land_borders, sea_borders: SVG path data of the lines between two provinces of land, and of water.
     """
@@ -84,7 +84,6 @@ class Drawing:
     provinces: Mapping[str, DrawnProvince]
     edges: tuple[Edge, ...] = ()
     impassable: str = ""
-    open_water: str = ""
     shores: str = ""
     land_borders: str = ""
     sea_borders: str = ""

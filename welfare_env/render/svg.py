@@ -1,10 +1,11 @@
 """A board at one moment as SVG: pure functions of plain values.
 
-A picture has three layers, each with its own function, so that a page can draw the map once and change the others:
+A picture has four layers, from below, each a function of its own: a page draws the map once and changes the others.
 
 * `map_layer`: areas (id ``p-PAR``), lines, labels and centres (id ``c-PAR``);
+* `orders_layer` (`welfare_env.render.orders`): arrows with their results;
 * `units_layer` (`welfare_env.render.units`): units (id ``u-PAR``);
-* `orders_layer` (`welfare_env.render.orders`): arrows with their results.
+* `marks_layer` (`welfare_env.render.orders`): what strikes units out, and refused orders.
 
 Colours are attributes, which any style sheet overrides; powers have the classes ``power-0``, ``power-1`` ...
 """
@@ -14,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from welfare_env.render.boxes import text_width
-from welfare_env.render.orders import Refused, orders_layer, read_orders
+from welfare_env.render.orders import Refused, marks_layer, orders_layer, read_orders
 from welfare_env.render.orders.legend import Legend
 from welfare_env.render.palette import (
     COAST_LINE,
@@ -82,8 +83,9 @@ def board_svg(
         f"<title>{fit(title or drawing.name)}</title>",
         f'<rect class="paper" y="{-top:g}" width="{drawing.width:g}" height="{height:g}" fill="{PAPER}"/>',
         map_layer(drawing, powers, centers, influence),
+        orders_layer(drawing, powers, orders or {}, results or {}, dislodged),
         units_layer(drawing, powers, units, dislodged),
-        orders_layer(drawing, powers, orders or {}, results or {}, dislodged, refused),
+        marks_layer(drawing, orders or {}, results or {}, dislodged, refused),
         _header(drawing, title) if title else "",
         legend.svg,
         "</svg>",

@@ -2,17 +2,19 @@
 
 A group for each order, ``<g class="order move bounce" id="o-PAR">``, holds its text and results as a title. The kinds
 are hold, move, support, convoy, retreat, build and disband; the results success, bounce, cut, void, no-convoy,
-disrupted and disband. A unit that was dislodged has a mark besides (class ``dislodged-mark``).
+disrupted and disband. What strikes a unit out (disbands, and the mark of a unit that was dislodged, with the class
+``dislodged-mark``) and orders that were refused are in a group of their own, which lies above the units.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from welfare_env.render.curves import Curve, bowed, straight, through
 from welfare_env.render.orders import marks
 from welfare_env.render.orders.marks import CLEAR
+from welfare_env.render.orders.results import class_of, worst
 from welfare_env.render.palette import RESULTS
 from welfare_env.render.places import Drawing, Point
 from welfare_env.render.units import unit_mark, unit_place
@@ -23,7 +25,6 @@ Refused = tuple[str, str]  # order, reason
 
 KINDS = {"H": "hold", "-": "move", "S": "support", "C": "convoy", "R": "retreat", "B": "build", "D": "disband"}
 LAYERS = ("hold", "convoy", "support", "move", "retreat", "build", "disband")  # later ones lie on top
-WORST = ("void", "no convoy", "disrupted", "cut", "bounce", "disband")  # which of several results gives the colour
 
 
 @dataclass(frozen=True)
@@ -50,8 +51,8 @@ class ReadOrder:
 
     @property
     def outcome(self) -> str:
-        """The result that determines the colour: a class name."""
-        return next((word for word in WORST if word in self.results), "success").replace(" ", "-")
+        """The result that gives the colour: a class name. That its unit is dislodged is told by a mark of its own."""
+        return class_of(worst([word for word in self.results if word != "dislodged"]))
 
 
 def orders_layer(
@@ -60,14 +61,39 @@ def orders_layer(
     orders: Words,
     results: Words,
     dislodged: Words | None = None,
+) -> str:
+    """The orders of a phase as one group that lies under the units, ``<g class="orders">``: all but disbands.
+
+    Arguments as for `board_svg`.
+    """
+    read = read_orders(orders, results)
+    waiting = _waiting(dislodged)
+    return _layer(
+        _drawn(drawing, powers, order, read, order.piece in waiting) for order in read if order.kind != "disband"
+    )
+
+
+def marks_layer(
+    drawing: Drawing,
+    orders: Words,
+    results: Words,
+    dislodged: Words | None = None,
     refused: Mapping[str, Sequence[Refused]] | None = None,
 ) -> str:
-    """All orders of a phase as one group, ``<g class="orders">``. Arguments as for `board_svg`."""
-    read = read_orders(orders, results)
-    waiting = {piece for pieces in (dislodged or {}).values() for piece in pieces}
-    drawn = [_drawn(drawing, powers, order, read, order.piece in waiting) for order in read]
+    """What lies above the units, as another ``<g class="orders">``. Arguments as for `board_svg`."""
+    waiting = _waiting(dislodged)
+    disbands = [order for order in read_orders(orders, results) if order.kind == "disband"]
+    drawn = [_group(each, marks.disband(unit_place(drawing, each.piece, each.piece in waiting))) for each in disbands]
     drawn += [_struck(drawing, unit) for unit, words in results.items() if "dislodged" in words]
     drawn += [_refusal(drawing, *pair) for pairs in (refused or {}).values() for pair in pairs]
+    return _layer(drawn)
+
+
+def _waiting(dislodged: Words | None) -> set[str]:
+    return {piece for pieces in (dislodged or {}).values() for piece in pieces}
+
+
+def _layer(drawn: Iterable[str]) -> str:
     return "\n".join(['<g class="orders" fill="none" stroke-linecap="round">', *filter(None, drawn), "</g>"])
 
 
@@ -92,8 +118,6 @@ def _drawn(drawing: Drawing, powers: Sequence[str], order: ReadOrder, orders: Se
     start = unit_place(drawing, order.piece, waits)
     if order.kind == "build":
         return _group(order, unit_mark(drawing, powers, order.power, order.piece, kind="built") + marks.plus(start))
-    if order.kind == "disband":
-        return _group(order, marks.disband(start))
     if order.kind == "hold":
         return _group(order, marks.hold(start, order.outcome))
     if order.kind == "convoy":

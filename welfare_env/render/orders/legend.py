@@ -8,6 +8,7 @@ from welfare_env.render.boxes import text_width
 from welfare_env.render.curves import straight
 from welfare_env.render.orders import marks
 from welfare_env.render.orders.layer import ReadOrder
+from welfare_env.render.orders.results import TOLD, class_of
 from welfare_env.render.palette import INK, PAPER, ink_on, power_colours, power_letters
 from welfare_env.render.places import Point
 from welfare_env.render.words import fit
@@ -16,16 +17,6 @@ LINE = 27.0  # height of a line
 SIZE = 13.0  # of its text
 PAD = 12.0
 SAMPLE = 48.0  # width of a mark's sample
-
-NAMES = {
-    "success": "succeeds",
-    "bounce": "bounces",
-    "cut": "is cut",
-    "void": "is void",
-    "no-convoy": "has no convoy",
-    "disrupted": "is disrupted",
-    "disband": "disbands",
-}
 
 
 class Legend:
@@ -67,13 +58,13 @@ class Legend:
         self.bottom = self._line((len(powers) - 1) // abreast) + LINE / 2
 
     def add_orders(self, orders: Sequence[ReadOrder], results: Mapping[str, Sequence[str]]) -> None:
-        """A sample of each mark in use."""
-        samples = [(sample, NAMES[outcome]) for outcome in NAMES for sample in _samples(orders, outcome)]
+        """A sample of each mark that occurs."""
+        samples = [(way, told) for result, told in reversed(TOLD.items()) for way in _samples(orders, class_of(result))]
         samples += [
             (sample, f"{kind}s") for kind, sample in PLAIN.items() if any(order.kind == kind for order in orders)
         ]
         if any("dislodged" in words for words in results.values()):
-            samples.append((marks.struck, "is dislodged"))
+            samples.append((marks.struck, TOLD["dislodged"]))
         self._top, x, line = self.bottom, PAD, 0
         for sample, words in samples:
             wide = SAMPLE + PAD + text_width(words, SIZE)

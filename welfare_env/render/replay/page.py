@@ -18,7 +18,8 @@ from typing import Any
 
 from welfare_env.board.board import Board
 from welfare_env.render.drawing import drawing_of
-from welfare_env.render.orders import orders_layer
+from welfare_env.render.orders import marks_layer, orders_layer
+from welfare_env.render.orders.results import TOLD, class_of
 from welfare_env.render.palette import RESULTS, ink_on, power_colours, power_letters
 from welfare_env.render.places import UNIT, Drawing
 from welfare_env.render.replay.annotations import NO_ANNOTATIONS, Annotations
@@ -50,7 +51,7 @@ def replay_page(
         "policy": _policy(style, script),
         "title": escape(data["title"]),
         "style": style,
-        "board": _first_board(record, drawing_of(board)),
+        "board": _last_board(record, drawing_of(board)),
         "data": as_json(data),
         "script": script,
     }
@@ -80,28 +81,33 @@ def drawn_data(record: Mapping[str, Any], board: Board) -> dict[str, Any]:
             "dislodged": {name: province.dislodged for name, province in drawing.provinces.items()},
             "shapes": SHAPES,
             "bases": LETTER_BASE,
-            "results": RESULTS,
+            "results": _results(),
             "unit": UNIT,
         },
         "powers": _signs(powers),
         "phases": [
             {
                 "influence": phase["state"]["influence"],
-                "drawn": orders_layer(drawing, powers, **_ordered(phase)),
+                "drawn": _drawn_orders(drawing, powers, phase),
             }
             for phase in record["phases"]
         ],
     }
 
 
-def _ordered(phase: Phase) -> dict[str, Any]:
-    """The orders of a phase, as `orders_layer` takes them."""
-    return {
-        "orders": phase["orders"],
-        "results": phase["results"],
-        "dislodged": phase["state"]["retreats"],
-        "refused": {power: [(each["order"], each["reason"]) for each in void] for power, void in phase["void"].items()},
-    }
+def _results() -> list[dict[str, str]]:
+    """The results of orders, the one that counts first."""
+    return [
+        {"word": word, "told": told, "class": class_of(word), "color": RESULTS[class_of(word)]}
+        for word, told in TOLD.items()
+    ]
+
+
+def _drawn_orders(drawing: Drawing, powers: Sequence[str], phase: Phase) -> str:
+    """Two groups: what lies under the units, and what lies above them."""
+    ordered = phase["orders"], phase["results"], phase["state"]["retreats"]
+    refused = {power: [(each["order"], each["reason"]) for each in void] for power, void in phase["void"].items()}
+    return orders_layer(drawing, powers, *ordered) + marks_layer(drawing, *ordered, refused)
 
 
 def _signs(powers: Sequence[str]) -> list[dict[str, str]]:
@@ -116,10 +122,12 @@ def _places(drawing: Drawing) -> dict[str, Any]:
     return provinces | {place: spot for each in drawing.provinces.values() for place, spot in each.coasts.items()}
 
 
-def _first_board(record: Mapping[str, Any], drawing: Drawing) -> str:
-    state = record["phases"][0]["state"]
+def _last_board(record: Mapping[str, Any], drawing: Drawing) -> str:
+    """What the page shows without scripts."""
+    state = record["phases"][-1]["state"]
     units = {power: [unit for unit in units if unit[0] != "*"] for power, units in state["units"].items()}
-    return board_svg(drawing, list(units), units, state["centers"], influence=state["influence"])
+    shown = {"influence": state["influence"], "dislodged": state["retreats"]}
+    return board_svg(drawing, list(units), units, state["centers"], **shown)
 
 
 def _policy(style: str, script: str) -> str:

@@ -69,10 +69,10 @@ const parser = new DOMParser();
 
 const showOrders = (phase) => {
   const drawn = parser.parseFromString(`<svg xmlns="${SVG}">${phase.drawn}</svg>`, "image/svg+xml");
-  const layer = document.adoptNode(drawn.documentElement.firstElementChild);
-  board.orders.replaceWith(layer);
-  board.orders = layer;
-  board.marks.replaceChildren(...layer.querySelectorAll(".disband, .dislodged-mark, .refused"));
+  const [orders, marks] = [...drawn.documentElement.children].map((layer) => document.adoptNode(layer));
+  board.orders.replaceWith(orders);
+  board.marks.replaceWith(marks);
+  Object.assign(board, { orders, marks });
 };
 
 // Marks one unit's order, and dims the others.
@@ -124,13 +124,13 @@ const startDrag = (event) => {
 // How each result that occurs is drawn: its color, and whether the line is broken.
 const startLegend = () => {
   const seen = new Set(PHASES.flatMap((phase) => Object.values(phase.orders).flatMap((orders) => orders.map(([, words]) => worst(words)))));
-  for (const [result, words] of Object.entries(RESULTS)) {
+  for (const result of [...RESULTS].reverse()) {
     if (!seen.has(result)) continue;
-    const isFine = result === "success";
+    const isFine = result === RESULTS.at(-1);
     const line = svg("path", { d: "M1 5h18", "stroke-width": 2.6, ...(isFine ? {} : { "stroke-dasharray": "6 3" }) });
     const end = svg("path", { d: isFine ? "M18 1l7 4-7 4z" : "M21 1v8", "stroke-width": isFine ? 0 : 2 });
-    const item = el("li", {}, svg("svg", { viewBox: "0 0 26 10", "aria-hidden": "true" }, line, end), words);
-    item.style.setProperty("--result", game.drawing.results[result.replace(" ", "-")]);
+    const item = el("li", {}, svg("svg", { viewBox: "0 0 26 10", "aria-hidden": "true" }, line, end), result.told);
+    item.style.setProperty("--result", result.color);
     byId("legend").append(item);
   }
 };
@@ -142,10 +142,8 @@ const startBoard = () => {
   for (const node of board.picture.querySelectorAll("[id^='c-']")) board.centers.set(node.id.slice(2), node);
   byId("map").classList.toggle("graph", board.picture.querySelector(".passage") !== null);
   board.units = board.picture.querySelector(".units");
-  board.orders = board.picture.querySelector(".orders");
-  board.marks = svg("g", { class: "orders", fill: "none", "stroke-linecap": "round" });
-  board.units.before(board.orders); // arrows under the units, what strikes a unit out above it
-  board.units.after(board.marks);
+  [board.orders, board.marks] = board.picture.querySelectorAll(".orders"); // under the units, and above them
+  for (const node of [...board.areas.values(), ...board.centers.values()]) node.removeAttribute("fill"); // of the last phase
   document.documentElement.style.setProperty("--ratio", board.whole[2] / board.whole[3]);
   setView(0, 0, board.whole[2]);
   startLegend();

@@ -43,13 +43,8 @@ const grid = (up, most, isWhole) => {
 };
 
 const years = () => {
-  const first = new Map();
-  PHASES.forEach((phase, number) => {
-    const year = phase.name.slice(1, -1);
-    if (/^\d+$/.test(year) && !first.has(year)) first.set(year, number);
-  });
-  const every = Math.ceil(first.size / 6);
-  return [...first].filter((_, place) => place % every === 0).map(([year, number]) => svg("text", { x: across(number), y: HEIGHT - 6, class: "tick middle" }, year));
+  const every = Math.ceil(YEARS.size / 6);
+  return [...YEARS].filter((_, place) => place % every === 0).map(([year, number]) => svg("text", { x: across(number), y: HEIGHT - 6, class: "tick middle" }, year));
 };
 
 const chart = (title, lines, isWhole = true) => {

@@ -32,16 +32,13 @@ const SERIES = {
   welfare: POWERS.map((_, index) => PHASES.map((phase) => phase.welfare[index])),
 };
 
-const RESULTS = {
-  success: "carried out",
-  bounce: "bounced",
-  cut: "support cut",
-  void: "void",
-  dislodged: "dislodged",
-  disrupted: "convoy disrupted",
-  "no convoy": "no convoy",
-  disband: "disbanded",
-};
-// The result that a reader wants to know first.
-const WORST = ["dislodged", "disband", "void", "no convoy", "disrupted", "bounce", "cut"];
-const worst = (words) => WORST.find((word) => words.includes(word)) || "success";
+// Of the results of an order, the one that counts; the last of all is success.
+const RESULTS = game.drawing.results;
+const worst = (words) => RESULTS.find(({ word }) => words.includes(word)) || RESULTS.at(-1);
+
+// Year -> the number of its first phase.
+const YEARS = new Map();
+PHASES.forEach((phase, number) => {
+  const year = phase.name.slice(1, -1);
+  if (/^\d+$/.test(year) && !YEARS.has(year)) YEARS.set(year, number);
+});

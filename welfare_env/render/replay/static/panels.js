@@ -39,7 +39,7 @@ const orderItem = (text, words) => {
   const unit = text.split(" ").slice(0, 2).join(" ");
   const item = el("li", { class: "order", onmouseenter: () => pointAt(unit), onmouseleave: () => pointAt(null) });
   item.append(el("code", { title: inWords(text) }, text));
-  item.append(el("span", { class: `result ${result.replace(" ", "-")}`, title: words.join(", ") || "success" }, RESULTS[result]));
+  item.append(el("span", { class: `result ${result.class}`, title: words.join(", ") || "success" }, result.told));
   return item;
 };
 

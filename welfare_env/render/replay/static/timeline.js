@@ -25,7 +25,7 @@ const setLink = () => {
 };
 
 const followLink = () => {
-  const number = NUMBER.get(decodeURIComponent(location.hash.slice(1)));
+  const number = NUMBER.get(location.hash.slice(1)); // names of phases are letters and digits, which no link encodes
   if (number !== undefined) show(number, false);
   return number !== undefined;
 };
@@ -89,12 +89,7 @@ const drawTrack = () => {
     const at = `${(100 * number) / last}%`;
     byId("marks").append(svg("circle", { cx: at, cy: 5, r: 3, class: `mark ${event.kind.replace(/\W+/g, "-")}` }));
   }
-  const years = new Map();
-  PHASES.forEach((phase, number) => {
-    const year = phase.name.slice(1, -1);
-    if (/^\d+$/.test(year) && !years.has(year)) years.set(year, number);
-  });
-  for (const [year, number] of years) {
+  for (const [year, number] of YEARS) {
     const x = `${(100 * number) / last}%`;
     byId("years").append(svg("line", { x1: x, x2: x, y1: 0, y2: 5 }), svg("text", { x, y: 17 }, year));
   }
