@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from evaluation.experiments.deviators import Deviator
 from evaluation.experiments.exploitability_result import Attack, ExploitabilityResult, Games, Witness
@@ -62,16 +63,19 @@ class AttackGames:
         self.specs.append(spec)
         self.measured.append(measure(record, self.coalition, published=published))
         self.packed.append(zlib.compress(json.dumps(record).encode(), 1))
-        models = {
-            player: [{key: value for key, value in model.items() if key != "turns"} for model in playing]
-            for player, playing in record.get("welfare_env", {}).get("language_models", {}).items()
-        }
+        models = record.get("welfare_env", {}).get("language_models", {})
+        models = {player: [_without_texts(model) for model in playing] for player, playing in models.items()}
         self.used.append({"welfare_env": {"language_models": models}})
 
     def record(self, game: int) -> Record:
         """The record of a game, by its number."""
         record: Record = json.loads(zlib.decompress(self.packed[game]))
         return record
+
+
+def _without_texts(model: Mapping[str, Any]) -> dict[str, Any]:
+    """What a language model used, without its turns' texts: they are most of a game."""
+    return {**model, "turns": [{"finish": turn.get("finish")} for turn in model["turns"]]}
 
 
 class Attacks:

@@ -140,7 +140,7 @@ def test_a_game_can_be_given():
 
 
 NESTING = [
-    *("noisy:of=({})", "deterrent:nice=({})", "deterrent:fight=({})", "grim:nice=({})", "pact:nice=({})"),
+    *("noisy:of=({})", "deterrent:nice=({})", "deterrent:fight=({})", "grim:nice=({})"),
     *("exploiter:nice=({}),attack=dumbbot", "exploiter:nice=dove,attack=({})", "noisy:of=(noisy:of=({}))"),
 ]
 WRITERS = ["program:FairBot", "mix:FairBot=1/2,DefectBot=1/2", "best-reply:to=(program:FairBot)"]

@@ -100,7 +100,7 @@ def test_deviators_of_one_name_are_told_apart() -> None:
     ("deviator", "error", "words"),
     [
         ([], EvaluationError, "give 1 to 100 policies"),
-        (["hold"] * 101, EvaluationError, "100 at most"),
+        (["hold"] * 101, EvaluationError, "give 1 to 100 policies"),
         (["hold", "nobody"], UnknownAgentError, "nobody"),
         (["hold", 7], UnknownAgentError, "7"),
         ("portfolios", UnknownAgentError, "portfolio"),
