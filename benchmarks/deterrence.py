@@ -141,10 +141,12 @@ def frontier(lines: Iterable[Line]) -> Figure:
 
     figure = Figure(figsize=(8, 5), layout="constrained")
     axes = figure.add_subplot()
-    for line in lines:
+    for number, line in enumerate(lines):
         least = min(each.welfare for each in line.neighbours.values())
         axes.plot(line.gain[0], least, "o" if line.rule in NAMED else ".", color="#0072B2")
-        axes.annotate(line.rule, (line.gain[0], least), xytext=(5, 4), textcoords="offset points", fontsize=8)
+        axes.annotate(
+            line.rule, (line.gain[0], least), xytext=(6, 4 - 14 * (number % 2)), textcoords="offset points", fontsize=8
+        )
     axes.set_xlabel("what the best attack gains, points a year")
     axes.set_ylabel("welfare of the others beside the worst harmless neighbour")
     axes.set_ylim(0, 5)

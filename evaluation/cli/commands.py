@@ -27,6 +27,7 @@ from evaluation.measures.rows import same_columns
 from evaluation.play.store import DEFAULT_PATH
 from evaluation.play.stored_games import choose, conditions, latest, open_store, save, saved_games, told
 from evaluation.report.message_tables import talk_tables, talks
+from evaluation.report.table_files import check_csv
 from evaluation.report.tables import (
     coalition_table,
     exploitability_table,
@@ -140,6 +141,8 @@ def exploitability(
         board = load_board(play.map_name)
         chosen = _coalitions(coalitions, board.powers)
         tables.check()
+        if witness is not None:
+            check_csv(witness)
         profile = read_profile(policy)
         deviators = read_deviators(deviator or None, profile, policy, evaluation.Setting(**setting))
         total = (play.games if precision is None else most_games) * (

@@ -15,6 +15,7 @@ from evaluation.cli.console import errors_told, print_json, table_console
 from evaluation.cli.options import GameOptions, Json, RunOptions, TableOptions
 from evaluation.experiments.red_team import BUDGETS, plan
 from evaluation.measures.lm_usage import usage_table
+from evaluation.report.table_files import check_csv
 from evaluation.report.tables import red_team_table
 
 
@@ -54,6 +55,8 @@ def red_team(
     with errors_told():
         setting, profile = play.setting(), read_profile(policy)
         tables.check()
+        if witness is not None:
+            check_csv(witness)
         tried, _ = plan(profile, profile_as_given(policy), evaluation.Setting(**setting), budget, trained or ())
         playing: list[ProfileLike] = [profile]
         playing += {spec: None for each in tried if each.deviator for spec in each.deviator.policies}

@@ -8,6 +8,7 @@ from typing import Annotated, Optional
 import typer
 from rich.table import Table
 
+from evaluation.checks import EvaluationError
 from evaluation.cli.console import errors_told, print_json, table_console
 from evaluation.cli.options import Json
 from evaluation.exact.line_pictures import line_picture, line_text
@@ -40,6 +41,8 @@ def theorems(
     with errors_told():
         for name in boards:
             roles(name)
+        if lines is not None and lines.exists() and not lines.is_dir():
+            raise EvaluationError(f"--lines {lines}: it is a file: give a folder")
         cells.parent.mkdir(parents=True, exist_ok=True)
         for name in boards:
             fill(cells, name, years, punishers, check, report=_report)

@@ -240,6 +240,8 @@ def page(
     with _errors_told():
         game = Game(all_different(read_agents(agents)), epsilon, cost)
         _check_file("--out", out)
+        if out.is_file() and not out.open("rb").read(15).lower().startswith(b"<!doctype html"):
+            raise GameError(f"--out {out}: it is there and is no HTML page: give another name, such as modal.html")
         with watched("drawing the page") as report:
             drawn = library_page(game, time, report)
         _write(out, drawn)

@@ -235,3 +235,16 @@ def test_notebooks_show_the_page_and_the_board(game):
     assert html.startswith("<iframe srcdoc=")
     assert html.count('"') == 10  # of five attributes: none of the page's own
     assert game._repr_svg_().startswith("<svg ")
+
+
+def test_a_page_replaces_only_pages(tmp_path):
+    game = Game(rules=Rules(years=1))
+    saved, page = tmp_path / "game.json", tmp_path / "game.html"
+    game.save(saved)
+    before = saved.read_bytes()
+    with pytest.raises(RecordError, match="is no HTML page"):
+        game.replay(saved)
+    assert saved.read_bytes() == before
+    for _ in range(2):
+        game.replay(page)
+    assert page.read_text(encoding="utf-8").startswith("<!doctype html>")

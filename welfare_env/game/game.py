@@ -490,8 +490,9 @@ class Game(PublicPosition):
             annotations: what the page shows besides, see `welfare_env.render.replay.annotations`.
 
         Raises:
-            RecordError: the file cannot be written.
+            RecordError: the file cannot be written, or is there and no HTML page.
         """
+        saved.check_page(path)
         saved.save_text(self._page(annotations), path)
 
     def _page(self, annotations: Annotations | None = None) -> str:

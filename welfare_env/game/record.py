@@ -36,6 +36,8 @@ LARGEST_FILE = 64 * 2**20  # bytes; ten years of full press are one or two
 DEEPEST = 20  # levels of nested lists and objects; a record has six
 COMPLETED = "COMPLETED"
 
+PAGE = b"<!doctype html"  # how pages begin
+
 
 def to_record(
     history: Sequence[PhaseRecord],
@@ -170,6 +172,22 @@ def save_text(text: str, path: str | os.PathLike[str]) -> None:
         with replaced(target) as draft, draft.open("w", encoding="utf-8") as file:
             file.write(text)
     except (OSError, UnicodeError) as error:
+        raise RecordError(f"cannot write {str(target)!r:.300}: {_reason(error)}") from error
+
+
+def check_page(path: str | os.PathLike[str]) -> None:
+    """Check that a page would replace no other file, such as the saved game itself.
+
+    Raises:
+        RecordError: there is a file, and it is no HTML page.
+    """
+    target = _path(path)
+    try:
+        if target.is_file() and not target.open("rb").read(15).lower().startswith(PAGE):
+            raise RecordError(
+                f"{str(target)!r:.300} is there and is no HTML page: give another name, such as game.html"
+            )
+    except OSError as error:
         raise RecordError(f"cannot write {str(target)!r:.300}: {_reason(error)}") from error
 
 
