@@ -18,10 +18,10 @@ from __future__ import annotations
 
 from numba import njit
 
+from agents.cliques.shape import NOBODY, SUPPORT
+
 kernel = njit(cache=True, nogil=True, error_model="numpy")
 
-NOBODY = -1
-SUPPORT = 16
 MOST_PROVINCES = 16
 CORES, POWERS, PROVINCES, DEVIATOR = range(4)
 

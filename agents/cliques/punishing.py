@@ -13,9 +13,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from agents.cliques.kernels import MOST_PROVINCES, NOBODY
+from agents.cliques.kernels import MOST_PROVINCES
 from agents.cliques.punishing_kernels import punishing_moves, punishing_retreats, punishing_winter
-from agents.cliques.shape import Clique, clique_of
+from agents.cliques.shape import NOBODY, Clique, clique_of
 from agents.cliques.symmetry import new_place, relabel, relabel_lost, relabelling
 from welfare_env import Board
 from welfare_env.engine import FALL_MOVES, MOVEMENT, PHASE_TYPES, RETREATS, State

@@ -14,17 +14,16 @@ from agents.cliques.kernels import (
     DEVIATOR,
     LOST_FROM,
     MOST_PROVINCES,
-    NOBODY,
     POWERS,
     PROVINCES,
     SCRATCH_ROWS,
-    SUPPORT,
     TRIED,
     adjacent,
     adjudicate,
     core_of,
     kernel,
 )
+from agents.cliques.shape import NOBODY, SUPPORT
 
 MOST_REPLIES = 20_000  # of the deviator that are looked at
 MOST_PLANS = 20_000  # of the punishers

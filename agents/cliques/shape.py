@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from agents.cliques.kernels import NOBODY, SUPPORT
 from welfare_env import Board
 from welfare_env.engine import State
 from welfare_env.errors import UnknownMapError
 
 MOST_CORES = 6
+NOBODY = -1  # no owner, no unit
+SUPPORT = 16  # orders from here on are supports
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from agents.cliques.kernels import CORES, DEVIATOR, MOST_PROVINCES, NOBODY, POWERS, PROVINCES, kernel
+from agents.cliques.kernels import CORES, DEVIATOR, MOST_PROVINCES, POWERS, PROVINCES, kernel
+from agents.cliques.shape import NOBODY
 
 ROUNDS = 2
 FACTOR = 0x2545F4914F6CDD1D

@@ -6,16 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from agents.cliques.punishing import punishing_orders
-from agents.cliques.shape import Clique, clique_of
+from agents.cliques.shape import NOBODY, Clique, clique_of
 from agents.policy import ScriptedPolicy
 from welfare_env.engine import ADJUSTMENTS, MOVEMENT, SPRING_MOVES, WINTER
 
 if TYPE_CHECKING:
     from welfare_env.engine import State
     from welfare_env.game.view import View
-
-NOBODY = -1
 
 
 class PunisherPolicy(ScriptedPolicy):
@@ -48,6 +45,8 @@ class PunisherPolicy(ScriptedPolicy):
         guilty = self.deviator or suspect(path, view.state)
         if guilty is None:
             return wait(path, view)
+        from agents.cliques.punishing import punishing_orders  # lazily: numba
+
         return punishing_orders(view.board, view.state, guilty).get(view.power, [])
 
 

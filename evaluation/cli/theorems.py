@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 from rich.table import Table
@@ -11,8 +11,9 @@ from rich.table import Table
 from evaluation.checks import EvaluationError
 from evaluation.cli.console import errors_told, print_json, table_console
 from evaluation.cli.options import Json
-from evaluation.exact.line_pictures import line_picture, line_text
-from evaluation.exact.theorems import Cell, fill, read_cells, roles
+
+if TYPE_CHECKING:
+    from evaluation.exact.theorems import Cell
 
 CELLS = Path("runs/theorems.jsonl")
 
@@ -37,6 +38,8 @@ def theorems(
     as_json: Json = False,
 ) -> None:
     """What a deviator gains against the paper's punishing profile, for every length of game and year of disarmament."""
+    from evaluation.exact.theorems import fill, read_cells, roles  # lazily: numba
+
     boards = board or ["clique:3", "shared-clique:3"]
     with errors_told():
         for name in boards:
@@ -92,6 +95,8 @@ def verdict(cells: list[Cell]) -> str:
 
 def write_lines(folder: Path, cells: list[Cell]) -> None:
     """The lines of play of cells that have one, as .txt and .svg."""
+    from evaluation.exact.line_pictures import line_picture, line_text  # lazily: numba
+
     folder.mkdir(parents=True, exist_ok=True)
     for cell in cells:
         if cell.line:

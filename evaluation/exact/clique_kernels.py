@@ -21,11 +21,9 @@ from agents.cliques.kernels import (
     DEVIATOR,
     LOST_FROM,
     MOST_PROVINCES,
-    NOBODY,
     POWERS,
     PROVINCES,
     SCRATCH_ROWS,
-    SUPPORT,
     adjacent,
     adjudicate,
     kernel,
@@ -41,6 +39,7 @@ from agents.cliques.punishing_kernels import (
     punishing_winter,
     ranked_moves,
 )
+from agents.cliques.shape import NOBODY, SUPPORT
 from agents.cliques.symmetry import relabel, relabel_lost, relabelling
 
 MOST_YEARS = 8

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from agents.cliques.kernels import DEVIATOR, MOST_PROVINCES, NOBODY
+from agents.cliques.kernels import DEVIATOR, MOST_PROVINCES
+from agents.cliques.shape import NOBODY
 from agents.cliques.symmetry import new_place, relabel, relabel_lost, relabelling
 from evaluation.exact import clique_kernels as k
 from evaluation.exact.certificates import Certificate

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from agents.cliques.kernels import MOST_PROVINCES, NOBODY
-from agents.cliques.shape import Clique
+from agents.cliques.kernels import MOST_PROVINCES
+from agents.cliques.shape import NOBODY, Clique
 from agents.cliques.symmetry import relabel, relabelling
 from evaluation.checks import EvaluationError
 from evaluation.exact import clique_kernels as k

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from math import cos, pi, sin
 
-from agents.cliques.kernels import NOBODY
-from agents.cliques.shape import Clique, clique_of
+from agents.cliques.shape import NOBODY, Clique, clique_of
 from evaluation.checks import board_of
 from evaluation.exact.clique_proofs import Line
 from evaluation.exact.theorems import states
