@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from agents.lm.errors import ModelError
 from agents.lm.models.protocol import NO_USAGE, Model, Reply, Request, Usage
+from agents.lm.transcript import Transcript
 
 if TYPE_CHECKING:
     from agents.lm.reading.parsing import Loss
@@ -32,6 +33,7 @@ class Ledger:
         losses: kind -> how often a part of a reply could not be used; includes `EMPTY_NOTE`.
         refused: phase -> unusable orders in its last reply (those of earlier rounds are drafts).
         summaries: phase -> the player's summary of its messages.
+        transcript: the questions themselves, with their replies.
     """
 
     calls: int = 0
@@ -45,9 +47,13 @@ class Ledger:
     losses: Counter[str] = field(default_factory=Counter)
     refused: dict[str, int] = field(default_factory=dict)
     summaries: dict[str, str] = field(default_factory=dict)
+    transcript: Transcript = field(default_factory=Transcript)
 
-    def ask(self, model: Model, request: Request) -> Reply | ModelError:
+    def ask(self, model: Model, request: Request, where: Mapping[str, Any]) -> Reply | ModelError:
         """Asks a model, and records the outcome.
+
+        Args:
+            where: what the question is, for the transcript: see `Transcript.note`.
 
         Returns:
             The reply, or the error if the call failed for good.
@@ -60,8 +66,10 @@ class Ledger:
         except ModelError as error:
             self.failed += 1
             self._count(len(error.faults), error.faults, error.usage or NO_USAGE)
+            self.transcript.note(where, model, request, error)
             return error
         self._count(reply.attempts, reply.faults, reply.usage)
+        self.transcript.note(where, model, request, reply)
         if reply.finish != "stop":
             self.endings[reply.finish] += 1
         return reply
@@ -101,6 +109,7 @@ class Ledger:
             "losses": dict(sorted(self.losses.items())),
             "turns": self.turns,
             "summaries": self.summaries,
+            "transcript": self.transcript.entries,
         }
 
 

@@ -110,7 +110,7 @@ class LMPolicy:
         """The reply; the earlier `orders` if there is none, or if it is cut off before its orders."""
         self._remember(view)
         where = {"phase": view.phase, "round": view.message_round}
-        reply = self.ledger.ask(self.model, self._request(view))
+        reply = self.ledger.ask(self.model, self._request(view), {"kind": "turn"} | where)
         if isinstance(reply, ModelError):
             self.ledger.note_turn(where | {"fault": reply.kind}, "", (), is_valid=False)
             return Parsed(orders=orders)
@@ -140,7 +140,8 @@ class LMPolicy:
     def _summarise(self, summariser: Model, record: PhaseRecord) -> None:
         prompt = summarise(record, self.agent)
         most = self.style.max_tokens  # a summary is short, but the thinking before it counts, too
-        reply = self.ledger.ask(summariser, self.style.request(prompt, self.agent, self.seed, None, most))
+        request = self.style.request(prompt, self.agent, self.seed, None, most)
+        reply = self.ledger.ask(summariser, request, {"kind": "summary", "phase": record.phase})
         if not isinstance(reply, ModelError):
             self.ledger.note_summary(record.phase, without_thinking(reply.text).text.strip())
 

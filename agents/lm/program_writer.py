@@ -36,7 +36,7 @@ class ProgramWriter(RoundWriter):
         """The actions of the program that the model wants, or of the one in its place."""
         setting: Setting = info["setting"]
         where = {"round": len(info["history"]) + 1}
-        reply = self.ledger.ask(self.model, self._request(info))
+        reply = self.ledger.ask(self.model, self._request(info), {"kind": "program"} | where)
         if isinstance(reply, ModelError):
             self.ledger.note_turn(where | {"fault": reply.kind}, "", (), is_valid=False)
             return _actions(setting, _instead(setting))

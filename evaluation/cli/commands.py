@@ -20,6 +20,7 @@ from evaluation.cli.options import CORES, GameOptions, Json, Kept, Processes, Ru
 from evaluation.cli.red_team import red_team
 from evaluation.cli.replays import replay, write_replay
 from evaluation.cli.theorems import theorems
+from evaluation.cli.transcripts import transcript
 from evaluation.experiments.deviators import read_deviators
 from evaluation.experiments.exploitability import resolve_coalitions
 from evaluation.measures.lm_usage import LMUsage, usage_table
@@ -97,7 +98,7 @@ def self_play(
                     console.print(policy_table(result))
             if len(results) == 1 or not played[0].rules.is_welfare:
                 console.print(*(power_table(result, len(results) == 1) for result in played))
-        if used := [(result.policy, result.usage) for result in results if result.usage is not None]:
+        if used := [row for result in results for row in _models(result)]:
             console.print(usage_table(used))
 
 
@@ -223,6 +224,9 @@ def games(
         Optional[Path],  # noqa: UP045 (typer reads it)
         typer.Option("--save", help="Save the games to this folder, as files for `welfare_env.Game.load`."),
     ] = None,
+    private: Annotated[
+        bool, typer.Option("--private", help="With --save: also the prompts and raw replies of language models.")
+    ] = False,
     last: Annotated[
         int, typer.Option(min=0, help="Number of conditions in the table, the most recently stored; 0 for all.")
     ] = SHOWN_CONDITIONS,
@@ -233,7 +237,7 @@ def games(
         chosen = choose(kept.games(), keys or [], store)
         groups = conditions(chosen)
         if save_to is not None:
-            save(kept, chosen, save_to)
+            save(kept, chosen, save_to, private)
         if as_json:
             print_json([told(game) for game in chosen])
         elif groups:
@@ -273,8 +277,16 @@ def messages(
 
 
 app.command("replay")(replay)
+app.command("transcript")(transcript)
 app.command("experiment")(experiments.experiment)
 app.command("plot")(experiments.plot)
+
+
+def _models(result: evaluation.SelfPlayResult) -> list[tuple[str, LMUsage]]:
+    """Usage of language models: of the policy, or of each model if there are several."""
+    if result.usage is None or len(result.usage_by_model) == 1:
+        return [] if result.usage is None else [(result.policy, result.usage)]
+    return [(f"{result.policy}: {model}", usage) for model, usage in result.usage_by_model.items()]
 
 
 def _parts(result: evaluation.ExploitabilityResult) -> list[tuple[str, LMUsage]]:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from evaluation.experiments.deviators import Deviator
 from evaluation.experiments.exploitability_result import Attack, ExploitabilityResult, Games, Witness
 from evaluation.measures.intervals import Coalition
-from evaluation.measures.lm_usage import usage_by_part, usage_of
+from evaluation.measures.lm_usage import usage_by_part, usage_by_seat, usage_of, without_texts
 from evaluation.measures.metrics import GameMeasures, measure
 from evaluation.play.games import GameSpec, Record
 from evaluation.play.setting import Setting
@@ -64,18 +63,13 @@ class AttackGames:
         self.measured.append(measure(record, self.coalition, published=published))
         self.packed.append(zlib.compress(json.dumps(record).encode(), 1))
         models = record.get("welfare_env", {}).get("language_models", {})
-        models = {player: [_without_texts(model) for model in playing] for player, playing in models.items()}
+        models = {player: [without_texts(model) for model in playing] for player, playing in models.items()}
         self.used.append({"welfare_env": {"language_models": models}})
 
     def record(self, game: int) -> Record:
         """The record of a game, by its number."""
         record: Record = json.loads(zlib.decompress(self.packed[game]))
         return record
-
-
-def _without_texts(model: Mapping[str, Any]) -> dict[str, Any]:
-    """What a language model used, without its turns' texts: they are most of a game."""
-    return {**model, "turns": [{"finish": turn.get("finish")} for turn in model["turns"]]}
 
 
 class Attacks:
@@ -118,6 +112,7 @@ class Attacks:
             {tried.attack: _witness(tried, baseline, measured[tried.attack]) for tried in self.conditions[1:]},
             usage_of([record for record, _ in unique.values()]),
             usage_by_part(unique.values()),
+            usage_by_seat(unique.values()),
         )
 
     def _played(self) -> Iterator[tuple[GameSpec, tuple[Record, dict[str, str]]]]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 from agents.specs import ProfileLike, Spec, profile_as_given, read_profile
 from evaluation.experiments.notes import seat_notes
 from evaluation.measures.intervals import Estimate, mean_estimate, mean_estimates
-from evaluation.measures.lm_usage import LMUsage, usage_of
+from evaluation.measures.lm_usage import LMUsage, usage_by_part, usage_by_seat, usage_of
 from evaluation.measures.metrics import GameMeasures, measure
 from evaluation.measures.rows import Row, frame, game_rows, year_rows
 from evaluation.play.setting import Options, Setting
@@ -121,6 +121,18 @@ class SelfPlayResult:
         """Calls, tokens and cost of language models; None if none played."""
         return usage_of(self.records)
 
+    @cached_property
+    def usage_by_seat(self) -> dict[str, dict[str, LMUsage]]:
+        """Player -> model -> its usage in that seat; {} if no language model played."""
+        parts = dict.fromkeys(self.seats[0], "profile")
+        return usage_by_seat((record, parts) for record in self.records).get("profile", {})
+
+    @cached_property
+    def usage_by_model(self) -> dict[str, LMUsage]:
+        """Model -> its usage in all seats; {} if no language model played."""
+        parts = dict.fromkeys(self.seats[0], "profile")
+        return usage_by_part((record, parts) for record in self.records).get("profile", {})
+
     @property
     def older_games(self) -> int:
         """How many games came from the store and were played by an older version of the code."""
@@ -184,7 +196,17 @@ class SelfPlayResult:
             **{name: getattr(self, name).to_dict() for name in MEASURES},
             **{name: _as_json(getattr(self, name)) for name in (*BY_POWER, *BY_YEAR)},
             **({name: _as_json(getattr(self, name)) for name in BY_POLICY} if self.is_mixed else {}),
-            **({} if self.usage is None else {"language_models": asdict(self.usage)}),
+            **({} if self.usage is None else self._usage_dict(self.usage)),
+        }
+
+    def _usage_dict(self, usage: LMUsage) -> dict[str, Any]:
+        return {
+            "language_models": asdict(usage),
+            "language_models_by_model": {model: asdict(each) for model, each in self.usage_by_model.items()},
+            "language_models_by_seat": {
+                player: {model: asdict(each) for model, each in models.items()}
+                for player, models in self.usage_by_seat.items()
+            },
         }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -60,21 +60,95 @@ def usage_by_part(games: Iterable[tuple[Mapping[str, Any], Mapping[str, str]]]) 
     Args:
         games: records, each with player -> part.
     """
-    models: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
-    played: Counter[tuple[str, str]] = Counter()
+    told: dict[str, dict[str, LMUsage]] = {}
+    for (part, name), used in _grouped(games, lambda part, player, model: (part, model)):
+        told.setdefault(part, {})[name] = used
+    return told
+
+
+def usage_by_seat(
+    games: Iterable[tuple[Mapping[str, Any], Mapping[str, str]]],
+) -> dict[str, dict[str, dict[str, LMUsage]]]:
+    """Part -> player -> model -> its usage in that player's seat, sorted by name; arguments as `usage_by_part`."""
+    told: dict[str, dict[str, dict[str, LMUsage]]] = {}
+    for (part, player, name), used in _grouped(games, lambda *seat: seat):
+        told.setdefault(part, {}).setdefault(player, {})[name] = used
+    return told
+
+
+def _grouped(
+    games: Iterable[tuple[Mapping[str, Any], Mapping[str, str]]], key: Callable[[str, str, str], tuple[str, ...]]
+) -> Iterator[tuple[tuple[str, ...], LMUsage]]:
+    """The usage of each group, sorted by `key(part, player, model)`."""
+    models: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
+    played: Counter[tuple[str, ...]] = Counter()
     for record, parts in games:
         found = [
-            ((parts[player], model["model"]), model)
+            (key(parts[player], player, name), share)
             for player, playing in record.get("welfare_env", {}).get("language_models", {}).items()
             for model in playing
+            for name, share in _by_model(model).items()
         ]
-        for key, model in found:
-            models.setdefault(key, []).append(model)
-        played.update({key for key, _ in found})
-    told: dict[str, dict[str, LMUsage]] = {}
-    for part, name in sorted(models):
-        told.setdefault(part, {})[name] = _total(played[part, name], models[part, name])
-    return told
+        for group, share in found:
+            models.setdefault(group, []).append(share)
+        played.update({group for group, _ in found})
+    yield from ((group, _total(played[group], models[group])) for group in sorted(models))
+
+
+def _by_model(player: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """What a player's entry counts, apart for its own model and for another one that summarises.
+
+    Of games of earlier versions, which have no transcript, all counts as its own model's.
+    """
+    own, other = player["model"], player["summariser"]
+    if other in (None, own) or "transcript" not in player:
+        return {own: player}
+    losses = player["losses"]
+    lost = {own: {kind: count for kind, count in losses.items() if kind != EMPTY_NOTE}, other: {}}
+    if EMPTY_NOTE in losses:
+        lost[other] = {EMPTY_NOTE: losses[EMPTY_NOTE]}
+    return {
+        name: _share([entry["reply"] for entry in player["transcript"] if entry["model"] == name])
+        | {"losses": lost[name], "turns": player["turns"] if name == own else []}
+        for name in (own, other)
+    }
+
+
+def _share(replies: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The counts of some replies, as a ledger writes them."""
+    used = [reply["usage"] for reply in replies if reply["usage"] is not None]
+    dollars = [usage["dollars"] for usage in used]
+    tokens = ("input_tokens", "cached_tokens", "output_tokens")
+    return {
+        "calls": len(replies),
+        "failed": sum("failed" in reply for reply in replies),
+        **{name: sum(usage[name] for usage in used) for name in tokens},
+        "dollars": None if None in dollars else sum(dollars),
+        "faults": dict(Counter(fault for reply in replies for fault in reply["faults"])),
+        "endings": dict(Counter(end for reply in replies if (end := reply.get("finish", "stop")) != "stop")),
+    }
+
+
+def without_texts(player: Mapping[str, Any]) -> dict[str, Any]:
+    """The entry of a player's model in a record without prompts, replies and reasoning, which are most of a game."""
+    kept = {**player, "turns": [{"finish": turn.get("finish")} for turn in player["turns"]]}
+    if "transcript" in player:
+        kept["transcript"] = [
+            {"model": entry["model"], "reply": entry["reply"] | {"text": ""}} for entry in player["transcript"]
+        ]
+    return kept
+
+
+def without_transcripts(record: Mapping[str, Any]) -> dict[str, Any]:
+    """A record without the prompts and raw replies of its language models."""
+    facts = record.get("welfare_env", {})
+    if "language_models" not in facts:
+        return dict(record)
+    models = {
+        player: [{name: part for name, part in model.items() if name != "transcript"} for model in playing]
+        for player, playing in facts["language_models"].items()
+    }
+    return {**record, "welfare_env": {**facts, "language_models": models}}
 
 
 def _total(games: int, models: Sequence[Mapping[str, Any]]) -> LMUsage:

@@ -15,6 +15,7 @@ from typing import Any
 import agents
 from agents.files import irregular, reason, shown
 from evaluation.checks import EvaluationError
+from evaluation.measures.lm_usage import without_transcripts
 from evaluation.play.games import VERSIONS, code_of
 from evaluation.play.store import GameStore, StoredGame
 from welfare_env import Rules
@@ -212,8 +213,11 @@ def saved_games(names: Sequence[str], path: Path) -> dict[str, dict[str, Any]]:
         return {game.key: store.record(game.key) for game in choose(store.games(), keys, path)} | files
 
 
-def save(store: GameStore, games: Sequence[StoredGame], folder: Path) -> None:
+def save(store: GameStore, games: Sequence[StoredGame], folder: Path, private: bool = False) -> None:
     """Write records to files KEY.json in a folder, which is created if necessary.
+
+    Args:
+        private: also the prompts and raw replies of language models.
 
     Raises:
         EvaluationError, RecordError: they cannot be written.
@@ -222,7 +226,9 @@ def save(store: GameStore, games: Sequence[StoredGame], folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for game in games:
-            save_record(store.record(game.key), folder / f"{game.key[:SHOWN_KEY]}.json")
+            record = store.record(game.key)
+            told = record if private else without_transcripts(record)
+            save_record(told, folder / f"{game.key[:SHOWN_KEY]}.json")
     except RecordError:
         raise
     except (OSError, ValueError) as error:

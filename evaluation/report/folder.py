@@ -13,6 +13,7 @@ from agents.files import parse_json, read_file, reason, shown
 from evaluation.checks import EvaluationError
 from evaluation.experiments.experiment import ExperimentResult
 from evaluation.experiments.self_play import SelfPlayResult
+from evaluation.measures.lm_usage import without_transcripts
 from evaluation.report.figures import drawn, figures_of
 from evaluation.report.page import report_page
 from welfare_env.game.record import save_record
@@ -24,6 +25,8 @@ ENDINGS = (".svg", ".png", ".pdf")
 
 def write_results(result: ExperimentResult, folder: Path, command: str = "") -> Path:
     """Write report.html, results.json and, for self-play, every game; each file atomically.
+
+    Of language models the games have no prompts and no raw replies.
 
     Returns:
         The path of the report.
@@ -41,7 +44,7 @@ def write_results(result: ExperimentResult, folder: Path, command: str = "") -> 
         records = each.result.records if isinstance(each.result, SelfPlayResult) else ()
         for place, record in enumerate(records):
             name = f"{number:03}-{place:03}.json"
-            save_record(record, folder / GAMES / name)
+            save_record(without_transcripts(record), folder / GAMES / name)
             links.setdefault(number, []).append(f"{GAMES}/{name}")
     _write(folder / NUMBERS, (json.dumps(study, indent=1, allow_nan=False) + "\n").encode())
     _write(folder / PAGE, report_page(study, command, links).encode("utf-8", "replace"))

@@ -26,6 +26,7 @@ COMMANDS = (
     "games",
     "messages",
     "replay",
+    "transcript",
     "experiment",
     "plot",
     "store",

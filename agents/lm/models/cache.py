@@ -108,7 +108,7 @@ class ResponseCache:
         Raises:
             CacheError: the file cannot be written or read.
         """
-        text = json.dumps(asdict(outcome) if isinstance(outcome, Reply) else _failure(outcome))
+        text = json.dumps(outcome_dict(outcome))
         row = (key, _model_text(model), text, _checksum(key, text))
         self._run("INSERT OR IGNORE INTO replies VALUES (?, ?, ?, ?)", *row)
         return self.get(key) or outcome
@@ -196,7 +196,7 @@ class ResponseCache:
         if not isinstance(text, str) or _checksum(key, text) != checksum:
             raise CacheError(f"{self.path}: the reply {key} does not match its checksum. {_CURE}")
         try:
-            return _outcome(parse_json(text))
+            return read_outcome(parse_json(text))
         except (ValueError, KeyError, TypeError) as error:
             raise CacheError(f"{self.path}: {key} is not a reply, though its checksum is right. {_CURE}") from error
 
@@ -348,14 +348,16 @@ def _checksum(key: str, text: str) -> str:
     return hashlib.sha256(f"{key}\n{text}".encode()).hexdigest()
 
 
-def _failure(error: ModelError) -> dict[str, Any]:
-    """A failed call as plain JSON; the kind comes first, where `forget_passing` looks for it."""
-    usage = None if error.usage is None else asdict(error.usage)
-    return {"failed": error.kind, "text": str(error), "faults": list(error.faults), "usage": usage}
+def outcome_dict(outcome: Reply | ModelError) -> dict[str, Any]:
+    """A reply or a failed call as plain JSON; of a failure the kind comes first, for `forget_passing`."""
+    if isinstance(outcome, Reply):
+        return asdict(outcome) | {"faults": list(outcome.faults)}
+    usage = None if outcome.usage is None else asdict(outcome.usage)
+    return {"failed": outcome.kind, "text": str(outcome), "faults": list(outcome.faults), "usage": usage}
 
 
-def _outcome(kept: Any) -> Reply | ModelError:
-    """A reply or a failed call from its JSON.
+def read_outcome(kept: Any) -> Reply | ModelError:
+    """A reply or a failed call from its JSON: the inverse of `outcome_dict`.
 
     Raises:
         ValueError, KeyError, TypeError: it is neither.

@@ -25,10 +25,12 @@ class Block:
         text: its text.
         cache: whether the prompt up to the end of this piece comes again in later calls, so that a provider with
             cheaper cached input should cache it.
+        private: whether it is the player's own notes. Not sent: transcripts leave it out unless asked for it.
     """
 
     text: str
     cache: bool = False
+    private: bool = False
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from agents.lm.errors import PromptError
@@ -112,14 +112,16 @@ def _system(board: Board, rules: Rules, player: str, flavour: Flavour, ablation:
 def _earlier(view: View, summaries: Mapping[str, str]) -> tuple[Block, ...]:
     """The messages of earlier phases, a block for each phase with messages."""
     told = [_phase_said(record, view.power, summaries) for record in view.history if record.messages]
-    texts = ["\n# What was said in earlier phases\n", *told]
-    return tuple(Block(text, cache=0 < number == len(told)) for number, text in enumerate(texts))
+    if told:
+        told[-1] = replace(told[-1], cache=True)
+    return (Block("\n# What was said in earlier phases\n"), *told)
 
 
-def _phase_said(record: PhaseRecord, player: str, summaries: Mapping[str, str]) -> str:
+def _phase_said(record: PhaseRecord, player: str, summaries: Mapping[str, str]) -> Block:
     if record.phase in summaries:
-        return f"## {record.phase}, your summary: {quote(summaries[record.phase], LONGEST_SUMMARY)}\n"
-    return f"## {record.phase}\n{short_transcript(record.messages, player)}"
+        summary = quote(summaries[record.phase], LONGEST_SUMMARY)
+        return Block(f"## {record.phase}, your summary: {summary}\n", private=True)
+    return Block(f"## {record.phase}\n{short_transcript(record.messages, player)}")
 
 
 def _position(view: View, flavour: Flavour, ablation: Ablation) -> Block:

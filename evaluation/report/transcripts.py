@@ -1,0 +1,293 @@
+"""Transcripts of language models: what each was asked in a game and what it replied, as text and as JSON lines.
+
+Private words (reasoning, thinking, summaries and other notes) are left out unless they are asked for. Texts come from
+models and other players: as text they are free of control characters, and they are never formatted.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from agents.lm.errors import ModelError
+from agents.lm.models.cache import read_outcome
+from agents.lm.models.protocol import Reply
+from agents.lm.reading.fields import is_cut_off, read_fields, without_surrogates
+from agents.lm.reading.repair import Pairs
+from agents.lm.transcript import questions
+from evaluation.checks import EvaluationError
+from evaluation.measures.lm_usage import LMUsage, usage_by_seat
+from evaluation.play.stored_games import played, seats
+from welfare_env.errors import RecordError, did_you_mean
+from welfare_env.game.press import GLOBAL
+
+PROFILE, DEVIATOR = "profile", "deviator"
+_KINDS = {"turn": "turn", "summary": "summary of its messages"}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question of a player, and its answer, as they may be shown.
+
+    Attributes:
+        player, policy, part: who asked, the spec of its policy, and "profile" or "deviator".
+        where: "kind", "phase" and "round", as `agents.lm.transcript.Question.where`.
+        model: the name of the model.
+        system, user: the prompt.
+        new: the part of the prompt that was not in the previous question of this kind; `same` is the number of
+            characters before it.
+        schema: of the reply.
+        reply: the text, or the error; without private words, unless they were asked for.
+        thinking: hidden thinking, if it was asked for.
+        ending: "stop", "length" ..., or "failed" with the kind of fault.
+        reported: usage, attempts and faults, as in the record.
+        cost: the same in words.
+        is_kept: whether prompt and reply are in the record; very long ones are not.
+    """
+
+    player: str
+    policy: str
+    part: str
+    where: Mapping[str, Any]
+    model: str
+    system: str
+    user: str
+    new: str
+    same: int
+    schema: Mapping[str, Any] | None
+    reply: str
+    thinking: str
+    ending: str
+    reported: Mapping[str, Any]
+    cost: str
+    is_kept: bool
+
+    @property
+    def title(self) -> str:
+        """ "S1901M, round 1, FRANCE: turn"."""
+        place = [str(self.where["phase"])] if "phase" in self.where else []
+        place += [f"round {self.where['round']}"] if self.where.get("round") else []
+        return ", ".join([*place, self.player]) + f": {_KINDS.get(self.where['kind'], self.where['kind'])}"
+
+
+@dataclass(frozen=True)
+class GameTranscript:
+    """The questions of a game in the order of phases and rounds.
+
+    Attributes:
+        title: players, map and rules in one line.
+        asked: the questions.
+        usage: a line for each seat and model: calls, tokens, price and faults.
+        is_private: whether private words are shown.
+    """
+
+    title: str
+    asked: tuple[Asked, ...]
+    usage: tuple[str, ...]
+    is_private: bool
+
+
+def transcript_of(record: Mapping[str, Any], private: bool = False, players: Sequence[str] = ()) -> GameTranscript:
+    """The transcript of a game.
+
+    Args:
+        record: the game.
+        private: whether to show reasoning, thinking, raw replies, summaries and other notes.
+        players: only theirs; () for all.
+
+    Raises:
+        EvaluationError: no language model played, the prompts were not kept, or an unknown player.
+        RecordError: what was kept is damaged.
+    """
+    facts = record.get("welfare_env", {})
+    try:
+        models = facts.get("language_models", {})
+        _check(models, players)
+        parts = parts_of(facts)
+        phases = [phase["name"] for phase in record["phases"]]
+        found = [
+            asked
+            for player in (players or models)
+            for model in models[player]
+            for asked in _asked(player, facts, parts, model["transcript"], private)
+        ]
+        found.sort(key=lambda asked: _moment(asked.where, phases))  # stable: players in the record's order
+        title = f"{seats(facts['players'])}; {played(facts | {'map': record['map']})}"
+        usage = tuple(_usage_lines(usage_by_seat([(record, parts)])))
+        return GameTranscript(title, tuple(found), usage, private)
+    except (AttributeError, KeyError, TypeError, ValueError, IndexError) as error:
+        if isinstance(error, EvaluationError):
+            raise
+        raise RecordError(f"the record's transcript is damaged: {type(error).__name__}: {error!s:.200}") from error
+
+
+def _check(models: Mapping[str, Any], players: Sequence[str]) -> None:
+    if not models:
+        raise EvaluationError("no language model played this game, so there is no transcript")
+    for player in players:
+        if player not in models:
+            near = did_you_mean(player, models)
+            raise EvaluationError(f"{player!r:.80} asked no language model{near}: choose of {', '.join(models)}")
+    if not all("transcript" in model for entries in models.values() for model in entries):
+        raise EvaluationError(
+            "the prompts of this game were not kept: an earlier version played it, or it is a file without private "
+            "words (games --save --private writes them, too)"
+        )
+
+
+def parts_of(facts: Mapping[str, Any]) -> dict[str, str]:
+    """Player -> "profile" or "deviator", of the section "welfare_env" of a record; all "profile" if it does not say."""
+    deviators = facts.get("deviators") or facts.get("coalition") or ()
+    return {player: DEVIATOR if player in deviators else PROFILE for player in facts["players"]}
+
+
+def _moment(where: Mapping[str, Any], phases: Sequence[str]) -> tuple[int, bool, int]:
+    phase = phases.index(where["phase"]) if "phase" in where else -1
+    return phase, where["kind"] == "summary", int(where.get("round", 0))
+
+
+def _asked(
+    player: str, facts: Mapping[str, Any], parts: Mapping[str, str], entries: Any, private: bool
+) -> Iterator[Asked]:
+    for question in questions(entries):
+        reply = _read(question.reply)
+        blocks = [_shown(block, private) for block in (*question.system, *question.user)]
+        mark = len(question.system)
+        same = "".join(blocks[: question.same])
+        yield Asked(
+            player=player,
+            policy=facts["players"][player],
+            part=parts[player],
+            where=question.where,
+            model=question.model,
+            system="".join(blocks[:mark]),
+            user="".join(blocks[mark:]),
+            new="".join(blocks[question.same :]),
+            same=len(same),
+            schema=question.schema,
+            reply=_reply(reply, question.where["kind"], private, (*parts, GLOBAL)),
+            thinking="",
+            ending=reply.finish if isinstance(reply, Reply) else f"failed: {reply.kind}",
+            reported={name: question.reply[name] for name in ("usage", "attempts", "faults") if name in question.reply},
+            cost=_cost(reply),
+            is_kept=question.is_kept,
+        )
+
+
+def _read(told: Mapping[str, Any]) -> Reply | ModelError:
+    return read_outcome({name: value for name, value in told.items() if name != "cut"})
+
+
+def _shown(block: tuple[str, bool], private: bool) -> str:
+    text, is_private = block
+    return _hidden(text) + "\n" if is_private and not private else text
+
+
+def _hidden(text: str) -> str:
+    return f"[private: {len(text)} characters]"
+
+
+def _reply(reply: Reply | ModelError, kind: str, private: bool, players: Collection[str]) -> str:
+    """The raw text; or what in it is meant for others: orders, and messages to players."""
+    if isinstance(reply, ModelError):
+        return str(reply)
+    if private:
+        return reply.text
+    if kind != "turn":
+        return _hidden(reply.text)
+    found = read_fields(reply.text, ("orders", "messages"), is_cut_off(reply.finish)).values
+    orders = found.get("orders")
+    public = {
+        "orders": [orders] if isinstance(orders, str) else _texts(orders),
+        "messages": dict(_addressed(found.get("messages"), players)),
+    }
+    return without_surrogates(json.dumps(public, ensure_ascii=False))
+
+
+def _texts(value: Any) -> list[str]:
+    """The texts of a list; what stands in objects may be a thought."""
+    return [part for part in value if isinstance(part, str)] if isinstance(value, list) else []
+
+
+def _addressed(value: Any, players: Collection[str]) -> Iterator[tuple[str, str]]:
+    for name, part in value if isinstance(value, Pairs) else ():
+        if name.strip().upper() in players and isinstance(part, str):
+            yield name, part
+
+
+def as_lines(transcript: GameTranscript, game: str = "") -> Iterator[str]:
+    """JSON lines, one for each question: its messages as chat servers take them, and what it used.
+
+    Args:
+        game: the key or the file of the game; "" for none.
+    """
+    for asked in transcript.asked:
+        talk = [("system", asked.system), ("user", asked.user)] if asked.is_kept else []
+        if asked.is_kept and not asked.ending.startswith("failed"):
+            talk.append(("assistant", asked.reply))
+        told = {
+            **({"game": game} if game else {}),
+            "player": asked.player,
+            "policy": asked.policy,
+            "part": asked.part,
+            "model": asked.model,
+            **asked.where,
+            "messages": [{"role": role, "content": text} for role, text in talk if text or role != "system"],
+            "schema": asked.schema,
+            **({"thinking": asked.thinking} if asked.thinking else {}),
+            "ending": asked.ending,
+            **asked.reported,
+        }
+        yield json.dumps(told, allow_nan=False)
+
+
+def as_text(transcript: GameTranscript) -> Iterator[str]:
+    """Lines to be read by people. Of each prompt only what is new since the player's last one of its kind."""
+    yield visible(transcript.title)
+    for line in transcript.usage:
+        yield visible(f"- {line}")
+    if not transcript.is_private:
+        yield "Reasoning, notes and raw replies are private and left out; --private shows them."
+    for asked in transcript.asked:
+        yield f"\n=== {visible(asked.title)} ({visible(asked.model)})"
+        if not asked.is_kept:
+            yield "--- prompt and reply were too long to be kept"
+        else:
+            before = f", after {asked.same:,} characters as before" if asked.same else ""
+            yield f"--- prompt{before}"
+            yield visible(asked.new)
+        if asked.thinking:
+            yield f"--- thinking\n{visible(asked.thinking)}"
+        yield f"--- reply ({visible(asked.ending)}; {visible(asked.cost)})"
+        yield visible(asked.reply)
+
+
+def _usage_lines(usage: Mapping[str, Mapping[str, Mapping[str, LMUsage]]]) -> Iterator[str]:
+    for part, by_player in usage.items():
+        for player, models in by_player.items():
+            for model, used in models.items():
+                price = "no known price" if used.dollars is None else f"${used.dollars:.4f}"
+                faults = ", ".join(f"{kind} {count}" for kind, count in {**used.faults, **used.losses}.items())
+                yield (
+                    f"{player} ({part}), {model}: {used.calls} calls, {used.failed} failed, {used.input_tokens:,} + "
+                    f"{used.output_tokens:,} tokens, {price}, faults and losses: {faults or 'none'}"
+                )
+
+
+def _cost(reply: Reply | ModelError) -> str:
+    """Tokens, price and faults of a question, in words."""
+    words = [f"fault: {kind}" for kind in reply.faults]
+    if reply.usage is None:
+        return ", ".join(["usage unknown", *words])
+    price = [] if reply.usage.dollars is None else [f"${reply.usage.dollars:.4f}"]
+    return ", ".join([f"{reply.usage.input_tokens:,} + {reply.usage.output_tokens:,} tokens", *price, *words])
+
+
+def visible(text: str) -> str:
+    """A text without control characters, which could change a terminal: they are written as escapes."""
+    return "".join(
+        sign if sign.isprintable() or sign == "\n" else sign.encode("unicode_escape").decode("ascii")
+        for sign in text.replace("\t", "    ")
+    )

@@ -1,0 +1,378 @@
+"""Transcripts: prompts and replies kept with a game; told as text, JSON lines or a page; what of them is private."""
+
+import json
+import threading
+from collections import Counter
+from collections.abc import Callable
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+import evaluation
+import welfare_env
+from agents.lm import transcript as transcript_module
+from agents.lm.errors import ModelError
+from agents.lm.models import Reply, Request, ScriptedModel
+from agents.lm.models.cache import ResponseCache
+from agents.lm.models.protocol import Usage
+from agents.lm.models.shared_models import SharedModels
+from agents.lm.stub import StubServer
+from agents.lm.stub.replies import stub_reply
+from agents.lm.transcript import questions
+from evaluation import EvaluationError, GameStore
+from evaluation.cli.commands import app
+from evaluation.measures.lm_usage import usage_by_part, usage_by_seat, usage_of, without_texts, without_transcripts
+from evaluation.play.games import GameSpec, play, play_all
+from evaluation.report.transcript_page import transcript_page
+from evaluation.report.transcripts import as_lines, as_text, transcript_of
+from welfare_env import RecordError, Rules
+
+POWERS = welfare_env.load_board("standard").powers
+RULES = Rules(years=1, message_rounds=2)
+STUB = "lm:scripted/stub"
+SECRETS = ("S3CRET-REASON", "S3CRET-THOUGHT", "S3CRET-NOTE", "S3CRET-ORDER", "S3CRET-KEY")
+NASTY = "<script>alert(1)</script>\x1b[31m\u202e</pre>"
+
+
+class Models(SharedModels):
+    """Gives every player the same scripted model, or the one of its name."""
+
+    def __init__(self, answer: Callable[[Request], Any], **others: Callable[[Request], Any]) -> None:
+        super().__init__()
+        self.model = ScriptedModel(answer)
+        self.others = {name: ScriptedModel(each, name=name) for name, each in others.items()}
+
+    def get(self, name: str, **settings: object) -> ScriptedModel:
+        return self.others.get(name.partition("/")[2], self.model)
+
+
+def stubbed(request: Request) -> Reply:
+    text = stub_reply(request.prompt, request.schema)
+    return Reply(text, Usage(len(request.prompt), 7, len(text), 0.25), attempts=2, faults=("server",))
+
+
+def secretive(request: Request) -> str:
+    """Thinks in every place where a model may; says something nasty, too."""
+    if request.schema is None:
+        return "S3CRET-NOTE of the phase."
+    orders = ["A PAR H", {"order": "A MAR H", "why": "S3CRET-ORDER"}]
+    said = {"GLOBAL": NASTY, "reasoning": "S3CRET-KEY"}
+    reply = {"reasoning": "S3CRET-REASON", "orders": orders, "messages": said}
+    return f"<think>S3CRET-THOUGHT</think>{json.dumps(reply)}"
+
+
+def game(policy: str = STUB, simultaneous: bool = False, rules: Rules = RULES, **others: str) -> GameSpec:
+    seats = dict.fromkeys(POWERS, policy) | others
+    return GameSpec(tuple(seats.items()), 0, rules, "standard", "fast", simultaneous)
+
+
+def models_of(record: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
+    return record["welfare_env"]["language_models"]
+
+
+def call(*arguments: object, code: int = 0) -> str:
+    outcome = CliRunner().invoke(app, [str(word) for word in arguments], env={"COLUMNS": "300"})
+    assert outcome.exit_code == code, outcome.output
+    return outcome.stderr if code else outcome.stdout
+
+
+@pytest.fixture(scope="module")
+def record() -> dict[str, Any]:
+    return play(game(), Models(stubbed))
+
+
+@pytest.fixture(scope="module")
+def private() -> dict[str, Any]:
+    return play(game(), Models(secretive))
+
+
+class TestKept:
+    @pytest.mark.parametrize("simultaneous", [False, True])
+    def test_every_prompt_can_be_put_together_again(self, simultaneous: bool) -> None:
+        models = Models(stubbed)
+        record = play(game(simultaneous=simultaneous, rules=Rules(years=2, message_rounds=2)), models)
+        told = Counter(
+            ("".join(text for text, _ in (*each.system, *each.user)), json.dumps(each.schema))
+            for entries in models_of(record).values()
+            for model in entries
+            for each in questions(model["transcript"])
+        )
+        assert told == Counter((each.prompt, json.dumps(each.schema)) for each in models.model.requests)
+
+    def test_what_prompts_share_is_kept_once(self, record: dict[str, Any]) -> None:
+        (model,) = models_of(record)["FRANCE"]
+        kept = len(json.dumps([entry.get("blocks") for entry in model["transcript"]]))
+        whole = sum(len(text) for each in questions(model["transcript"]) for text, _ in (*each.system, *each.user))
+        assert kept < whole / 2
+        assert json.dumps(model["transcript"]).count("You are an expert player") == 1
+
+    def test_a_record_is_the_same_after_it_was_stored(self, record: dict[str, Any]) -> None:
+        assert json.loads(json.dumps(record)) == record
+
+    def test_cached_and_stored_games_have_the_same(self, tmp_path: Path) -> None:
+        with StubServer() as server:
+            policy = f"lm:openai/any,base_url={server.url}/v1"
+            told = []
+            for _ in range(2):
+                with ResponseCache(tmp_path / "replies.sqlite") as cache, GameStore(tmp_path / "games.sqlite") as store:
+                    told.append(play(game(policy), SharedModels(cache)))
+                    told += play_all([game(policy)], store=store, models=SharedModels(cache))
+            assert server.stats["twice"] == 0
+        for each in told:
+            each["welfare_env"].pop("key", None)
+        assert told.count(told[0]) == 4
+
+    def test_several_writers_of_one_game(self, tmp_path: Path) -> None:
+        def write() -> None:
+            with GameStore(tmp_path / "games.sqlite") as store:
+                play_all([game()], store=store)
+
+        writers = [threading.Thread(target=write) for _ in range(4)]
+        for writer in writers:
+            writer.start()
+        for writer in writers:
+            writer.join()
+        with GameStore(tmp_path / "games.sqlite") as store:
+            (key,) = store.keys()
+            assert len(transcript_of(store.record(key)).asked) == 7 * 8
+
+    def test_no_key(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-a-key-of-the-tests-0123456789")
+        with StubServer() as server:
+            server.fail("400", "500")
+            policy = f"lm:openai/any,base_url={server.url}/v1,retries=0,key_variable=OPENAI_API_KEY"
+            found = play(game("hold", FRANCE=policy))
+        assert "sk-a-key" not in json.dumps(found)
+        assert any("failed" in entry["reply"] for entry in models_of(found)["FRANCE"][0]["transcript"])
+
+    def test_failed_calls_are_told(self) -> None:
+        found = play(game("hold", FRANCE=STUB), Models(lambda request: ModelError("server", "down", ("server",))))
+        told = "\n".join(as_text(transcript_of(found)))
+        assert told.count("failed: server") == 6
+        lines = [json.loads(line) for line in as_lines(transcript_of(found))]
+        assert {message["role"] for line in lines for message in line["messages"]} == {"system", "user"}
+
+    def test_long_texts_are_cut_and_too_many_left_out(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(transcript_module, "LONGEST_TEXT", 50)
+        monkeypatch.setattr(transcript_module, "MOST_KEPT", 30_000)
+        found = play(game(), Models(stubbed))
+        for entries in models_of(found).values():
+            assert len(json.dumps(entries[0]["transcript"])) < 40_000
+            assert entries[0]["transcript"][0]["reply"]["cut"] > 0
+            assert "blocks" not in entries[0]["transcript"][-1]
+        told = transcript_of(found)
+        assert not all(asked.is_kept for asked in told.asked)
+        assert "too long to be kept" in "\n".join(as_text(told))
+        assert "too long to be kept" in transcript_page(told)
+        assert usage_of([found]) == usage_of([play(game(), Models(stubbed))])
+
+
+class TestPrivate:
+    def test_words_are_left_out(self, private: dict[str, Any]) -> None:
+        told = transcript_of(private)
+        for written in ("\n".join(as_text(told)), "\n".join(as_lines(told)), transcript_page(told)):
+            assert [secret for secret in SECRETS if secret in written] == []
+            assert "A PAR H" in written
+
+    def test_and_shown_if_asked_for(self, private: dict[str, Any]) -> None:
+        told = transcript_of(private, private=True)
+        for written in ("\n".join(as_text(told)), "\n".join(as_lines(told)), transcript_page(told)):
+            assert [secret for secret in SECRETS if secret not in written] == []
+
+    def test_replies_of_no_known_form_are_hidden(self) -> None:
+        found = play(game("hold", FRANCE=STUB), Models(lambda request: "S3CRET-REASON without any object"))
+        assert "S3CRET" not in "\n".join(as_lines(transcript_of(found)))
+
+    @pytest.mark.parametrize("shown", [False, True])
+    def test_nothing_of_a_player_is_executed(self, private: dict[str, Any], shown: bool) -> None:
+        told = transcript_of(private, private=shown)
+        page = transcript_page(told, 'ga"me<.html')
+        assert "alert(1)" in page
+        assert "<script" not in page
+        assert "default-src 'none'; style-src 'sha256-" in page
+        tags = Tags()
+        tags.feed(page)
+        assert tags.found <= TAGS
+        written = "".join(as_text(told)) + page
+        assert not {"\x1b", "\u202e"} & set(written)
+
+    def test_files_of_games_have_no_prompts(self, tmp_path: Path) -> None:
+        with GameStore(tmp_path / "games.sqlite") as store:
+            play_all([game()], store=store)
+            (key,) = store.keys()
+        call("games", "--store", tmp_path / "games.sqlite", "--save", tmp_path / "public")
+        call("games", "--store", tmp_path / "games.sqlite", "--save", tmp_path / "own", "--private")
+        (public,), (own,) = (list((tmp_path / name).iterdir()) for name in ("public", "own"))
+        assert "expert player" not in public.read_text()
+        assert "transcript" in own.read_text()
+        assert "were not kept" in call("transcript", public, code=2)
+        assert (
+            call("transcript", own).splitlines()[1:]
+            == call("transcript", key[:8], "--store", tmp_path / "games.sqlite").splitlines()[1:]
+        )
+
+
+TAGS = set("html head meta title style body h1 h2 h3 p ul li a details summary span pre".split())  # noqa: SIM905
+
+
+class Tags(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: set[str] = set()
+
+    def handle_starttag(self, tag: str, attrs: Any) -> None:
+        self.found.add(tag)
+
+
+class TestUsage:
+    def test_by_seat_and_model(self) -> None:
+        models = Models(stubbed, notes=stubbed)
+        policy = f"{STUB},summariser=scripted/notes"
+        found = play(game(policy, FRANCE="dove"), models)
+        by_seat = usage_by_seat([(found, dict.fromkeys(POWERS, "profile"))])["profile"]
+        assert set(by_seat) == set(POWERS) - {"FRANCE"}
+        assert {name for each in by_seat.values() for name in each} == {"scripted/script", "scripted/notes"}
+        by_model = usage_by_part([(found, dict.fromkeys(POWERS, "profile"))])["profile"]
+        total = usage_of([found])
+        assert total is not None
+        for name in ("calls", "input_tokens", "output_tokens", "dollars"):
+            assert sum(getattr(used, name) for used in by_model.values()) == getattr(total, name)
+            seats = [used for each in by_seat.values() for used in each.values()]
+            assert sum(getattr(used, name) for used in seats) == getattr(total, name)
+        assert by_model["scripted/notes"].calls == 6 * 2
+        assert sum(used.faults["server"] for used in by_model.values()) == total.faults["server"] == total.calls
+
+    def test_profile_and_deviator_apart(self) -> None:
+        models = Models(stubbed, raider=stubbed)
+        result = evaluation.exploitability(
+            STUB,
+            1,
+            deviator="lm:scripted/raider",
+            coalitions=["FRANCE"],
+            rules=Rules(years=1, press=None),
+            models=models,
+        )
+        assert set(result.usage_by_seat) == {"profile", "lm:scripted/raider"}
+        assert set(result.usage_by_seat["lm:scripted/raider"]) == {"FRANCE"}
+        told = result.to_dict()["language_models_by_seat"]
+        assert told["lm:scripted/raider"]["FRANCE"]["scripted/raider"]["calls"] > 0
+        witness = transcript_of(result.witness.told_record)
+        assert {asked.player for asked in witness.asked if asked.part == "deviator"} == {"FRANCE"}
+
+    def test_of_self_play(self) -> None:
+        models = Models(stubbed, other=stubbed)
+        result = evaluation.self_play(f"4*{STUB} + 3*lm:scripted/other", 2, rules=RULES, models=models)
+        assert set(result.usage_by_model) == {"scripted/script", "scripted/other"}
+        assert set(result.usage_by_seat) == set(POWERS)
+        assert result.to_dict()["language_models_by_model"]["scripted/other"]["games"] == 2
+        none = evaluation.self_play("hold", 1, rules=Rules(years=1, press=None))
+        assert (none.usage_by_model, none.usage_by_seat) == ({}, {})
+
+    def test_games_of_earlier_versions(self, record: dict[str, Any]) -> None:
+        earlier = without_transcripts(record)
+        parts = dict.fromkeys(POWERS, "profile")
+        assert usage_by_seat([(earlier, parts)]) == usage_by_seat([(record, parts)])
+        with pytest.raises(EvaluationError, match="were not kept"):
+            transcript_of(earlier)
+
+    def test_without_texts_the_usage_stays(self) -> None:
+        found = play(game(f"{STUB},summariser=scripted/notes"), Models(stubbed, notes=stubbed))
+        bare = {name: [without_texts(model) for model in each] for name, each in models_of(found).items()}
+        parts = dict.fromkeys(POWERS, "profile")
+        assert usage_by_seat([({"welfare_env": {"language_models": bare}}, parts)]) == usage_by_seat([(found, parts)])
+        assert "expert player" not in json.dumps(bare)
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("stored") / "games.sqlite"
+    with GameStore(path) as store:
+        play_all([game(), game("hold")], store=store)
+    return path
+
+
+@pytest.fixture(scope="module")
+def key(store: Path) -> str:
+    with GameStore(store) as kept:
+        return next(each.key for each in kept.games() if STUB in each.specification["players"].values())
+
+
+class TestCommand:
+    def test_text(self, store: Path, key: str) -> None:
+        told = call("transcript", key[:8], "--store", store)
+        assert told.startswith(f"{STUB}; standard map, years: 1, message rounds: 2")
+        assert "- FRANCE (profile), scripted/stub: 8 calls, 0 failed" in told
+        places = [told.index(f"=== S1901M, round {number}, AUSTRIA: turn") for number in (1, 2)]
+        assert places == sorted(places)
+        assert told.index("=== S1901M, TURKEY: summary") < told.index("=== F1901M, round 1, AUSTRIA: turn")
+
+    def test_json_lines_of_one_player(self, store: Path, key: str, tmp_path: Path) -> None:
+        out = tmp_path / "game.jsonl"
+        assert call("transcript", key[:8], "--store", store, "-o", out, "--player", "france", "--private") == f"{out}\n"
+        assert out.stat().st_mode & 0o777 == 0o600
+        lines = [json.loads(line) for line in out.read_text().splitlines()]
+        assert len(lines) == 8
+        assert {line["player"] for line in lines} == {"FRANCE"}
+        assert {line["game"] for line in lines} == {key}
+        assert [message["role"] for message in lines[0]["messages"]] == ["system", "user", "assistant"]
+        assert json.loads(lines[0]["messages"][2]["content"])["reasoning"]
+        assert lines[0]["schema"]["properties"]["orders"]
+
+    def test_page(self, store: Path, key: str, tmp_path: Path) -> None:
+        out = tmp_path / "page.html"
+        call("transcript", key[:8], "--store", store, "-o", out, "--replay", "game.html")
+        assert '<a href="game.html#S1901M">replay</a>' in out.read_text()
+
+    @pytest.mark.parametrize(
+        ("arguments", "told"),
+        [
+            (["--format", "json"], "did you mean 'jsonl'"),
+            (["--player", "FRANC"], "did you mean 'FRANCE'"),
+            (["-o", "/nowhere/at/all.html"], "cannot be written"),
+        ],
+    )
+    def test_faults(self, store: Path, key: str, arguments: list[str], told: str) -> None:
+        assert told in " ".join(call("transcript", key[:8], "--store", store, *arguments, code=2).split())
+
+    def test_a_game_without_language_models(self, store: Path, key: str) -> None:
+        with GameStore(store) as kept:
+            (other,) = set(kept.keys()) - {key}
+        assert "no language model played" in call("transcript", other, "--store", store, code=2)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=3),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["text", "usage", "same"]), inner),
+    max_leaves=5,
+)
+
+
+@pytest.fixture(scope="module")
+def small() -> str:
+    return json.dumps(play(game("hold", FRANCE=STUB), Models(stubbed)))
+
+
+@settings(max_examples=150, deadline=None)
+@given(data=st.data())
+def test_damaged_transcripts_are_refused_or_told(small: str, data: st.DataObject) -> None:
+    """Never another error than ours, wherever a value is replaced."""
+    damaged = json.loads(small)
+    spot: Any = damaged["welfare_env"]["language_models"]["FRANCE"][0]
+    names = ["transcript", "model", "summariser", "turns", "losses"]
+    name: Any = data.draw(st.sampled_from(names))
+    if name == "transcript" and data.draw(st.booleans()):
+        entry = spot["transcript"][data.draw(st.integers(0, 5))]
+        spot, name = data.draw(
+            st.sampled_from([(part, key) for part in (entry, entry["reply"], entry["reply"]["usage"]) for key in part])
+        )
+    spot[name] = data.draw(JSON)
+    try:
+        told = transcript_of(damaged)
+        "\n".join(as_text(told)), list(as_lines(told)), transcript_page(told)
+    except (EvaluationError, RecordError):
+        pass
