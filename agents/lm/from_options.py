@@ -8,6 +8,7 @@ from agents.lm.models.shared_models import SharedModels, default_models
 from agents.lm.player import LMPolicy
 from agents.lm.player_settings import Style
 from agents.lm.prompts.ablation import NOTHING, parse_ablation
+from agents.lm.prompts.addition import PLAIN, parse_addition
 from agents.lm.prompts.wording import Flavour
 
 _SAMPLING = ("temperature", "top_p")
@@ -20,6 +21,7 @@ def make_player(
     *,
     flavour: str | None = None,
     ablate: str | None = None,
+    add: str | None = None,
     summariser: str = "self",
     **options: Any,
 ) -> LMPolicy:
@@ -28,7 +30,8 @@ def make_player(
     Args:
         name: of the model: "openai/NAME".
         models: the source of models.
-        flavour, ablate: see `Style.flavour`, `agents.lm.prompts.ablation.parse_ablation`.
+        flavour, ablate, add: see `Style.flavour`, `agents.lm.prompts.ablation.parse_ablation`,
+            `agents.lm.prompts.addition.parse_addition`.
         summariser: "self" for the same model, "none", or the name of another one; another model of the same provider
             has the same settings.
         **options: those of `Style`, where "none" leaves a sampling parameter to the server; all others are settings
@@ -46,6 +49,7 @@ def make_player(
     own: dict[str, Any] = {key: value for key, value in given.items() if key in _STYLE}
     own["flavour"] = None if flavour is None else Flavour(flavour)
     own["ablation"] = NOTHING if ablate is None else parse_ablation(ablate)
+    own["addition"] = PLAIN if add is None else parse_addition(add)
     noting = name if summariser == "self" else summariser
     is_same_provider = noting.partition("/")[0] == name.partition("/")[0]
     model = kept.get(name, **settings)

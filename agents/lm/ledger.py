@@ -33,6 +33,7 @@ class Ledger:
         losses: kind -> how often a part of a reply could not be used; includes `EMPTY_NOTE`.
         refused: phase -> unusable orders in its last reply (those of earlier rounds are drafts).
         summaries: phase -> the player's summary of its messages.
+        journal: phase -> the player's note at its end, if it keeps a journal.
         transcript: the questions themselves, with their replies.
     """
 
@@ -47,6 +48,7 @@ class Ledger:
     losses: Counter[str] = field(default_factory=Counter)
     refused: dict[str, int] = field(default_factory=dict)
     summaries: dict[str, str] = field(default_factory=dict)
+    journal: dict[str, str] = field(default_factory=dict)
     transcript: Transcript = field(default_factory=Transcript)
 
     def ask(self, model: Model, request: Request, where: Mapping[str, Any]) -> Reply | ModelError:
@@ -109,6 +111,7 @@ class Ledger:
             "losses": dict(sorted(self.losses.items())),
             "turns": self.turns,
             "summaries": self.summaries,
+            **({"journal": self.journal} if self.journal else {}),
             "transcript": self.transcript.entries,
         }
 

@@ -16,7 +16,9 @@ from agents.lm.models.protocol import Model, Request
 from agents.lm.player_settings import Style
 from agents.lm.program_writer import ProgramWriter
 from agents.lm.prompts.ablation import Ablation
+from agents.lm.prompts.addition import Addition
 from agents.lm.prompts.building import build, summarise
+from agents.lm.prompts.notes import LONGEST_JOURNAL, Draft, Notes
 from agents.lm.reading.fields import is_cut_off
 from agents.lm.reading.parsing import MAX_ENUM_ORDERS, Parsed, parse, reply_schema
 from agents.lm.reading.thinking import without_thinking
@@ -68,6 +70,7 @@ class LMPolicy:
         self._writer.reset(agent, seed, self.ledger)
         self._moment: tuple[str, int] = ("", 0)  # phase and round of the last turn
         self._turn = Parsed()
+        self._drafts: list[Draft] = []  # own replies in this phase
         self._noted: set[str] = set()  # phases whose messages were summarised, or could not be
 
     def act(self, observation: Any, info: Mapping[str, Any]) -> Any:
@@ -102,6 +105,7 @@ class LMPolicy:
             return self._turn
         if (view.phase, view.message_round) != (phase, message_round):
             orders = self._turn.orders if view.phase == phase else []
+            self._drafts = self._drafts if view.phase == phase else []
             self._moment = (view.phase, view.message_round)
             self._turn = self._asked(view, orders) if _is_asked(view) else Parsed()
         return self._turn
@@ -114,18 +118,30 @@ class LMPolicy:
         if isinstance(reply, ModelError):
             self.ledger.note_turn(where | {"fault": reply.kind}, "", (), is_valid=False)
             return Parsed(orders=orders)
-        turn = parse(reply.text, view, is_cut_off(reply.finish))
+        turn = parse(reply.text, view, is_cut_off(reply.finish), self.style.addition)
         if not turn.orders and (reply.finish != "stop" or not turn.is_valid):  # cut off, so not a change of mind
             turn.orders[:] = orders
         self.ledger.note_turn(where | {"finish": reply.finish}, turn.reasoning, turn.losses, turn.is_valid)
         self.ledger.refused[view.phase] = turn.refused_orders
+        self._keep(view, turn)
         return turn
+
+    def _keep(self, view: View, turn: Parsed) -> None:
+        """Notes what the player may read again: its journal in later phases, its reply in later rounds."""
+        if turn.journal:
+            self.ledger.journal[view.phase] = turn.journal[:LONGEST_JOURNAL]
+        self._drafts.append(Draft(view.message_round, turn.reasoning, tuple(turn.orders)))
+
+    def _journal_before(self, view: View) -> dict[str, str]:
+        return {phase: text for phase, text in self.ledger.journal.items() if phase != view.phase}
 
     def _request(self, view: View) -> Request:
         style = self.style
-        prompt = build(view, self.ledger.summaries, style.flavour_of(view), style.ablation)
+        drafts = self._drafts if Addition.DRAFTS in style.addition else []
+        notes = Notes(self.ledger.summaries, self._journal_before(view), drafts)
+        prompt = build(view, notes, style.flavour_of(view), style.ablation, style.addition)
         most = MAX_ENUM_ORDERS if style.schema == "orders" else 0
-        schema = None if style.schema == "none" else reply_schema(view, style.ablation, most)
+        schema = None if style.schema == "none" else reply_schema(view, style.ablation, most, style.addition)
         return style.request(prompt, self.agent, self.seed, schema, style.max_tokens)
 
     def _remember(self, view: View) -> None:

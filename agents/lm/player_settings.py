@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from agents.lm.errors import ConfigError
 from agents.lm.models.protocol import MAX_CACHE_KEY, Block, Request
 from agents.lm.prompts.ablation import NOTHING, Ablation, ablation_text
+from agents.lm.prompts.addition import PLAIN, Addition, addition_text
 from agents.lm.prompts.building import Prompt
 from agents.lm.prompts.wording import Flavour
 from welfare_env.game.press import MEDIATOR
@@ -28,6 +29,7 @@ class Style:
         flavour: see `Flavour`; None for the default: "mediator" for the mediator, "sd" in games without welfare
             points, else "wd".
         ablation: parts left out of the prompt.
+        addition: parts added to it; the paper's has none.
         temperature, top_p: sampling parameters, by default the paper's; None leaves them to the server.
         max_tokens: limit of a reply.
         schema: "orders" sends a schema of the reply with each unit's legal orders; "form" one without the orders, which
@@ -39,6 +41,7 @@ class Style:
 
     flavour: Flavour | None = None
     ablation: Ablation = NOTHING
+    addition: Addition = PLAIN
     temperature: float | None = 1.0
     top_p: float | None = 0.9
     max_tokens: int = 2000
@@ -75,4 +78,5 @@ class Style:
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON types."""
         flavour = None if self.flavour is None else self.flavour.value
-        return asdict(self) | {"flavour": flavour, "ablation": ablation_text(self.ablation)}
+        parts = {"ablation": ablation_text(self.ablation), "addition": addition_text(self.addition)}
+        return asdict(self) | {"flavour": flavour} | parts

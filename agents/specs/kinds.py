@@ -158,8 +158,9 @@ def _hint(option: Part, given: Mapping[str, Option]) -> str:
     """What may have been meant by an option that is none, after those that are."""
     last = list(given)[-1] if given else None
     key = option.text.partition("=")[0].strip()
-    if last == "ablate" and "=" not in option.text:
-        return f". To leave out several parts of the prompt, join them by +: ablate={given[last].written.text}+{key}"
+    if last in ("ablate", "add") and "=" not in option.text:
+        what = {"ablate": "leave out several parts of the prompt", "add": "add several parts to the prompt"}[last]
+        return f". To {what}, join them by +: {last}={given[last].written.text}+{key}"
     for outer, nested in given.items():
         text = nested.written.text
         inner = AGENTS.get(text.partition(":")[0].strip())
@@ -391,6 +392,12 @@ def _ablation(part: Part) -> str:
     return _checked(part, lambda text: ablation_text(parse_ablation(text)))
 
 
+def _addition(part: Part) -> str:
+    from agents.lm.prompts.addition import addition_text, parse_addition
+
+    return _checked(part, lambda text: addition_text(parse_addition(text)))
+
+
 def _summariser(part: Part) -> str:
     if part.text not in ("self", "none") and not re.fullmatch(r"\w+/\S+", part.text):
         near = did_you_mean(part.text, ("self", "none"))
@@ -430,6 +437,7 @@ LM_OPTIONS: dict[str, Callable[[Part], Any]] = {
     "max_tokens": _whole,
     "flavour": _one_of("wd", "sd", "exploiter", "mediator"),
     "ablate": _ablation,
+    "add": _addition,
     "summariser": _summariser,
     "schema": _one_of("orders", "form", "none"),
     "api": _one_of("chat", "responses"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated, Optional
 
@@ -12,13 +13,14 @@ from rich.text import Text
 import evaluation
 from agents.command_options import with_options
 from agents.progress import plain_console
+from agents.specs.text_span import Part
 from evaluation.cli.console import errors_told, print_json, table_console
 from evaluation.cli.options import Json, RunOptions, Seed, command_line
-from evaluation.experiments.deviators import PORTFOLIO
+from evaluation.experiments.deviators import PORTFOLIO, filled
 from evaluation.experiments.experiment import count_games
 from evaluation.experiments.files import load_experiment, shipped_experiments
 from evaluation.report.figures import NAMES, label
-from evaluation.report.folder import check_writable, read_study, write_figures, write_results
+from evaluation.report.folder import check_writable, earlier_rows, read_study, write_figures, write_results
 from evaluation.report.page import written
 from evaluation.report.tables import titled
 
@@ -40,6 +42,18 @@ def experiment(
         Optional[list[str]],  # noqa: UP045
         typer.Option(help="Adds to the experiment's profiles; may be given several times."),
     ] = None,
+    models: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(
+            metavar="SPEC,SPEC...",
+            help="As --profile, several at once: lm:openai/A,lm:openai/B,effort=high,dove. What has = belongs to the "
+            "spec before it.",
+        ),
+    ] = None,
+    extend: Annotated[
+        bool,
+        typer.Option("--extend", help="Keep the rows that the folder's results.json has of other profiles."),
+    ] = False,
     games: Annotated[
         Optional[int],  # noqa: UP045
         typer.Option(min=1, help="Games per condition.", show_default="the experiment's"),
@@ -56,16 +70,17 @@ def experiment(
         if source is None:
             _list()
             return
-        chosen = load_experiment(source).with_profiles(tuple(profile or ()))
+        chosen = load_experiment(source).with_profiles((*(profile or ()), *listed(models or "")))
         chosen = chosen.with_profiles((*chosen.profiles, *(add or ())))
         folder = out or Path("runs", chosen.name)
         check_writable(folder)
+        earlier = earlier_rows(folder, chosen, games or chosen.games, seed) if extend else []
         total = count_games(chosen) * (games or chosen.games) // chosen.games
         players = [*dict.fromkeys(each.played for each in chosen.conditions)]
-        players += [deviator for deviator in chosen.deviators if deviator != PORTFOLIO]
+        players += [filled(deviator, "hold") for deviator in chosen.deviators if deviator != PORTFOLIO]
         with run.playing(players, total) as means:
             result = evaluation.experiment(chosen, games=games, seed=seed, **means)
-        page = write_results(result, folder, command_line("experiment"))
+        page = write_results(result, folder, command_line("experiment"), earlier)
         if as_json:
             print_json(result.to_dict())
             return
@@ -90,6 +105,21 @@ def plot(
             print(path)
 
 
+def listed(text: str) -> list[str]:
+    """The specs between commas; a piece such as "effort=high" belongs to the one before it.
+
+    Raises:
+        UnknownAgentError: a parenthesis is not closed, or the text is too long.
+    """
+    found: list[str] = []
+    for part in Part.whole(text).split():
+        if found and re.match(r"\w+\s*=", part.text):
+            found[-1] += f",{part.text}"
+        elif part.text:
+            found.append(part.unwrapped().text)
+    return found
+
+
 def _list() -> None:
     table = titled("Experiments", "welfare-env experiment NAME; --profile SPEC replaces the profiles")
     for name in ("name", "question", "conditions"):
@@ -103,9 +133,10 @@ def _list() -> None:
 def _table(study: dict) -> Table:
     """One row per condition, with the first measures of the figures; the report has all measures."""
     table = titled(study["title"], f"{study['games']} games per condition, seed {study['seed']}; 95% intervals")
+    known = list(study["conditions"][0]["measures"])
     measures = list(dict.fromkeys(name for figure in study["figures"] for name in figure["y"] if name in NAMES))
-    shown = [name for name in measures if name in study["conditions"][0]["measures"]]
-    shown = (shown or list(study["conditions"][0]["measures"]))[:SHOWN]
+    shown = ([name for name in measures if name in known] or known)[:SHOWN]
+    shown = known if study["measure"] == "both" else shown
     table.add_column("condition", overflow="fold", min_width=24)
     for name in shown:
         table.add_column(NAMES[name], justify="right")

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 PORTFOLIO = "portfolio"
 """The name for all deviators that come with the package."""
 
+POLICY = "{policy}"
+"""In a deviator's spec: the policy of the profile that it replaces."""
+
 LEARNED = ("rl:best-response",)  # trained best responses that come with the package
 MOST = 100
 
@@ -50,7 +53,8 @@ def read_deviators(deviator: Deviators | None, profile: Profile, name: str, sett
 
     Args:
         deviator: a policy, "portfolio" for those that come with the package, or a list of these; None for the paper's
-            exploiter.
+            exploiter. In a spec {policy} stands for the policy that is replaced:
+            "exploiter:nice={policy},attack=rl:attacker".
         profile, name: the profile they deviate from, and its name in results.
 
     Raises:
@@ -67,12 +71,24 @@ def read_deviators(deviator: Deviators | None, profile: Profile, name: str, sett
         raise EvaluationError(f"deviator={shown(deviator)}: give 1 to {MOST} policies")
     found: list[Deviator] = []
     for each in given:
-        found += (
-            portfolio(profile, name, setting)
-            if isinstance(each, str) and each == PORTFOLIO
-            else [_everywhere(each, profile)]
-        )
+        if isinstance(each, str) and each == PORTFOLIO:
+            found += portfolio(profile, name, setting)
+        elif isinstance(each, str) and POLICY in each:
+            found.append(_filled_in(each, profile, name))
+        else:
+            found.append(_everywhere(each, profile))
     return tuple(_distinct(found))
+
+
+def filled(deviator: str, policy: str) -> str:
+    """A deviator's spec with the policy that it replaces; unchanged if it names none."""
+    return deviator.replace(POLICY, f"({policy})")
+
+
+def _filled_in(deviator: str, profile: Profile, name: str) -> Deviator:
+    """A deviator whose spec has a place for the policy that it replaces."""
+    attackers = {policy: read(filled(deviator, policy.text)) for policy in profile.policies}
+    return Deviator(filled(deviator, "POLICY" if profile.is_mixed else name), attackers)
 
 
 def portfolio(profile: Profile, name: str, setting: Setting) -> list[Deviator]:

@@ -2,27 +2,84 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import nullcontext
+import math
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Unpack
 
+import welfare_env
 from agents.specs import read, read_profile
 from evaluation.checks import EvaluationError, check_games
-from evaluation.experiments.deviators import PORTFOLIO, read_deviators
+from evaluation.experiments.deviators import PORTFOLIO, filled, read_deviators
 from evaluation.experiments.exploitability import exploitability, resolve_coalitions
 from evaluation.experiments.exploitability_result import ExploitabilityResult
 from evaluation.experiments.files import BY_YEAR, MEASURES, Condition, Experiment, ExperimentError, load_experiment
 from evaluation.experiments.self_play import SelfPlayResult, make_all, self_play
 from evaluation.measures import collusion
-from evaluation.measures.intervals import Estimate
+from evaluation.measures.intervals import Estimate, mean_estimate
+from evaluation.measures.lm_usage import LMUsage, usage_of
+from evaluation.messages.analysis import analyse_messages
 from evaluation.play.setting import Options, Setting
+from evaluation.play.store import GameStore
 from evaluation.play.workers import Workers
 from welfare_env.checks import shown
 from welfare_env.options import takes_options
 
-Result = SelfPlayResult | ExploitabilityResult
+
+@dataclass(frozen=True)
+class BothResult:
+    """Self-play of a profile, and what coalitions gain that deviate from it: how well it cooperates, and at what risk.
+
+    Attributes:
+        own: self-play.
+        attacked: exploitability; its baseline are the games of self-play.
+    """
+
+    own: SelfPlayResult
+    attacked: ExploitabilityResult
+
+    @property
+    def measures(self) -> dict[str, Estimate]:
+        """Measure -> its estimate."""
+        return {
+            "root_nash_welfare": self.own.root_nash_welfare,
+            "exploitability": self.attacked.value,
+            "exploitability_corrected": self.attacked.corrected,
+            "proficiency": self.own.proficiency,
+            "kept_promises": self.kept_promises,
+            "tokens_per_game": self._mean(used.input_tokens + used.output_tokens for used in self._used),
+            "dollars_per_game": self._mean(math.nan if used.dollars is None else used.dollars for used in self._used),
+        }
+
+    @cached_property
+    def kept_promises(self) -> Estimate:
+        """The share of judged promises that were kept, over the games of self-play that have any."""
+        found = (analyse_messages(record, self.own.map_name) for record in self.own.records)
+        return self._mean(share for each in found if not math.isnan(share := each.kept_share()))
+
+    @cached_property
+    def _used(self) -> list[LMUsage]:
+        """What language models used in each game of self-play that they play in."""
+        return [used for record in self.own.records if (used := usage_of([record])) is not None]
+
+    def _mean(self, values: Iterable[float]) -> Estimate:
+        told = list(values)
+        return mean_estimate(told, self.own.seed) if told else Estimate(math.nan, math.nan, math.nan, 0, ())
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain JSON types."""
+        attacked = self.attacked.to_dict()
+        shared = {name: attacked.pop(name) for name in ("map", "rules", "games", "older_games", "coalitions", "seed")}
+        own = {name: value for name, value in self.own.to_dict().items() if name not in shared}
+        notes = dict.fromkeys([*own.pop("notes"), *attacked.pop("notes")])
+        return shared | {"notes": list(notes), "self_play": own, "exploitability": attacked}
+
+
+Result = SelfPlayResult | ExploitabilityResult | BothResult
 
 
 FIXED = ("rules", "map_name", "seats")
@@ -39,6 +96,8 @@ class ConditionResult:
     @property
     def measures(self) -> dict[str, Estimate]:
         """Measure -> its estimate."""
+        if isinstance(self.result, BothResult):
+            return self.result.measures
         if isinstance(self.result, ExploitabilityResult):
             estimates = {"exploitability": self.result.value, "exploitability_corrected": self.result.corrected}
             return estimates | {name: getattr(self.result.collusion, name) for name in collusion.MEASURES}
@@ -51,16 +110,22 @@ class ConditionResult:
             "profile": condition.profile,
             "played": condition.played,
             "coalitions": condition.coalitions,
+            "version": welfare_env.__version__,
             "swept": {name: _plain(value) for name, value in condition.swept.items()},
             "measures": {name: estimate.to_dict() for name, estimate in self.measures.items()},
         }
-        alone = self.result if isinstance(self.result, SelfPlayResult) else None
-        curves = alone or self.result.collusion  # type: ignore[union-attr]
         told["by_year"] = {
-            name: {str(year): estimate.to_dict() for year, estimate in getattr(curves, name).items()}
-            for name in BY_YEAR["self-play" if alone else "exploitability"]
+            name: {str(year): estimate.to_dict() for year, estimate in curve.items()}
+            for name, curve in self._by_year().items()
         }
         return told | {"result": self.result.to_dict()}
+
+    def _by_year(self) -> dict[str, dict[int, Estimate]]:
+        if isinstance(self.result, SelfPlayResult):
+            return {name: getattr(self.result, name) for name in BY_YEAR["self-play"]}
+        if isinstance(self.result, ExploitabilityResult):
+            return {name: getattr(self.result.collusion, name) for name in BY_YEAR["exploitability"]}
+        return {}
 
 
 @dataclass(frozen=True)
@@ -86,6 +151,8 @@ class ExperimentResult:
             "measure": experiment.measure,
             "games": experiment.games,
             "seed": self.seed,
+            "rules": {name: _plain(value) for name, value in experiment.rules.items()},
+            "deviators": list(experiment.deviators),
             "swept": {name: [_plain(value) for value in values] for name, values in experiment.sweep.items()},
             "figures": [asdict(figure) | {"y": list(figure.y)} for figure in experiment.figures],
             "conditions": [each.to_dict() for each in self.conditions],
@@ -126,10 +193,21 @@ def experiment(
     setting = Setting(**options)
     conditions = chosen.conditions
     _check_all(chosen, conditions, setting)
-    with nullcontext(setting.workers) if isinstance(setting.workers, Workers) else Workers(setting.workers) as workers:
-        shared: Options = {**options, "workers": workers}
+    own_workers = nullcontext(setting.workers) if isinstance(setting.workers, Workers) else Workers(setting.workers)
+    with own_workers as workers, _games(chosen, setting.store) as store:
+        shared: Options = {**options, "workers": workers, "store": store}
         results = tuple(ConditionResult(each, _measured(chosen, each, shared)) for each in conditions)
     return ExperimentResult(chosen, setting.seed, results)
+
+
+@contextmanager
+def _games(chosen: Experiment, store: GameStore | None) -> Iterator[GameStore | None]:
+    """The store; for "both" a passing one if there is none, so that the games of self-play are played once."""
+    if store is not None or chosen.measure != "both":
+        yield store
+        return
+    with tempfile.TemporaryDirectory() as folder, GameStore(Path(folder, "games.sqlite")) as passing:
+        yield passing
 
 
 def count_games(chosen: Experiment) -> int:
@@ -140,7 +218,8 @@ def count_games(chosen: Experiment) -> int:
     """
     if chosen.measure == "self-play":
         return chosen.games * len(chosen.conditions)
-    return chosen.games * sum(1 + _attacks(chosen, each) for each in chosen.conditions)
+    alone = 2 if chosen.measure == "both" else 1  # those of self-play are found again
+    return chosen.games * sum(alone + _attacks(chosen, each) for each in chosen.conditions)
 
 
 def _attacks(chosen: Experiment, condition: Condition) -> int:
@@ -157,7 +236,7 @@ def _deviators(chosen: Experiment) -> list[str] | None:
 
 def _check_all(chosen: Experiment, conditions: Sequence[Condition], setting: Setting) -> None:
     """Make every policy and seat every profile of all conditions, so that errors come before the first game."""
-    policies = [read(deviator) for deviator in chosen.deviators if deviator != PORTFOLIO]
+    policies = [read(filled(deviator, "hold")) for deviator in chosen.deviators if deviator != PORTFOLIO]
     for each in conditions:
         own = Setting(seed=setting.seed, rules=each.rules, map_name=each.map_name, seats=each.seats)
         profile = read_profile(each.played)
@@ -177,8 +256,10 @@ def _measured(chosen: Experiment, condition: Condition, options: Options) -> Res
     }
     if chosen.measure == "self-play":
         return self_play(condition.played, chosen.games, **common)
-    deviators = _deviators(chosen)
-    return exploitability(condition.played, chosen.games, deviator=deviators, coalitions=condition.coalitions, **common)
+    own = self_play(condition.played, chosen.games, **common) if chosen.measure == "both" else None
+    attacking: dict[str, Any] = {"deviator": _deviators(chosen), "coalitions": condition.coalitions}
+    attacked = exploitability(condition.played, chosen.games, **attacking, **common)
+    return attacked if own is None else BothResult(own, attacked)
 
 
 def _plain(value: Any) -> Any:

@@ -2,7 +2,7 @@
 
     title = "Message rounds"
     question = "Does talking more raise welfare?"
-    measure = "self-play"                   # or "exploitability"
+    measure = "self-play"                   # or "exploitability", or "both"
     profiles = ["dove", "4*dove + 3*random"]
     games = 5
 
@@ -19,7 +19,8 @@
     published = "message_rounds"            # the authors' data (evaluation.experiments.published)
 
 Also: ``template = "{profile},ablate={ablate}"`` makes the policy of a condition from its profile and swept words;
-``coalitions`` (a list of names of sets) and ``deviators`` are for exploitability.
+``coalitions`` (a list of names of sets) and ``deviators`` are for exploitability; in a deviator ``{policy}`` stands for
+the policy that it replaces.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from typing import Any
 
 from agents.specs import SEATINGS, read_profile
 from evaluation.checks import MOST_GAMES, EvaluationError
-from evaluation.experiments.deviators import PORTFOLIO
+from evaluation.experiments.deviators import PORTFOLIO, filled
 from evaluation.experiments.published import TABLES
 from evaluation.measures import collusion
 from evaluation.measures.coalitions import COALITIONS
@@ -58,10 +59,20 @@ MEASURES = {
         "conflicts",
     ),
     "exploitability": ("exploitability", "exploitability_corrected", *collusion.MEASURES),
+    "both": (
+        "root_nash_welfare",
+        "exploitability",
+        "exploitability_corrected",
+        "proficiency",
+        "kept_promises",
+        "tokens_per_game",
+        "dollars_per_game",
+    ),
 }
 BY_YEAR = {
     "self-play": ("units_by_year", "centers_by_year", "welfare_by_year"),
     "exploitability": collusion.BY_YEAR,
+    "both": (),
 }
 KINDS = ("points", "lines", "years", "scatter")
 RULES = tuple(each.name for each in fields(Rules))
@@ -139,7 +150,7 @@ class Experiment:
         return tuple(self._conditions())
 
     def _conditions(self) -> Iterator[Condition]:
-        sets = self.coalitions if self.measure == "exploitability" else ("",)
+        sets = self.coalitions if self.measure != "self-play" else ("",)
         for values in product(*self.sweep.values()):
             swept = dict(zip(self.sweep, values, strict=True))
             chosen = {name: _plain(value) for name, value in swept.items() if name in RULES}
@@ -388,7 +399,7 @@ class _Reader:
             if "{profile}" in experiment.template:
                 self._try(lambda profile=profile: self._check_profile(profile, experiment), "profiles")
         for deviator in (each for each in experiment.deviators if each != PORTFOLIO):
-            self._try(lambda deviator=deviator: read_profile(deviator), "deviators")
+            self._try(lambda deviator=deviator: read_profile(filled(deviator, "hold")), "deviators")
         for each in experiment.coalitions:
             if each not in (*COALITIONS, "all-singles", "all-pairs"):
                 known = ", ".join((*COALITIONS, "all-singles", "all-pairs"))

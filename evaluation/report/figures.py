@@ -30,6 +30,9 @@ NAMES = {
     "conflicts": "conflicts per movement phase",
     "exploitability": "exploitability, WP a year",
     "exploitability_corrected": "exploitability, corrected for the choice",
+    "kept_promises": "kept promises, share",
+    "tokens_per_game": "tokens a game of self-play",
+    "dollars_per_game": "list price a game of self-play, $",
     "inside": "WP a year of a member",
     "outside": "WP a year of another power",
     "price": "loss of another power, WP a year",
@@ -44,7 +47,7 @@ NAMES = {
     "welfare_by_year": "welfare points per power",
 }
 ABREAST = 3  # panels in a row
-STUB = "lm:scripted/stub"
+MADE_UP = "lm:scripted/"
 
 Point = Mapping[str, Any]  # an estimate: value, low, high, n
 
@@ -113,8 +116,8 @@ def label(condition: Mapping[str, Any], axes: Sequence[str] = ()) -> str:
 
 
 def profile_label(profile: str) -> str:
-    """The name of a profile; "stub" for the stub model, whose replies are made up."""
-    return profile.replace(STUB, "stub")
+    """The name of a profile; "stub" for the stub model, whose replies are made up, as those of its characters."""
+    return profile.replace(f"{MADE_UP}stub", "stub").replace(MADE_UP, "stub:")
 
 
 def _points(axis: Axes, study: Mapping[str, Any], wished: Mapping[str, Any], measure: str) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -12,21 +13,29 @@ from typing import Any
 from agents.files import parse_json, read_file, reason, shown
 from evaluation.checks import EvaluationError
 from evaluation.experiments.experiment import ExperimentResult
+from evaluation.experiments.files import Experiment
 from evaluation.experiments.self_play import SelfPlayResult
 from evaluation.measures.lm_usage import without_transcripts
 from evaluation.report.figures import drawn, figures_of
-from evaluation.report.page import report_page
+from evaluation.report.page import markdown_table, report_page, table_cells
 from welfare_env.game.record import save_record
 from welfare_env.writing import replaced
 
-PAGE, NUMBERS, GAMES = "report.html", "results.json", "games"
+PAGE, NUMBERS, GAMES, LEADERBOARD = "report.html", "results.json", "games", "leaderboard.md"
 ENDINGS = (".svg", ".png", ".pdf")
 
 
-def write_results(result: ExperimentResult, folder: Path, command: str = "") -> Path:
+def write_results(
+    result: ExperimentResult, folder: Path, command: str = "", earlier: Sequence[Mapping[str, Any]] = ()
+) -> Path:
     """Write report.html, results.json and, for self-play, every game; each file atomically.
 
-    Of language models the games have no prompts and no raw replies.
+    Of language models the games have no prompts and no raw replies. Of an experiment that measures both self-play and
+    exploitability, the page is a leaderboard, sorted by welfare, and written as Markdown, too: leaderboard.md.
+
+    Args:
+        command: that was called, for the page.
+        earlier: conditions of an earlier run to keep; see `earlier_rows`.
 
     Returns:
         The path of the report.
@@ -36,6 +45,9 @@ def write_results(result: ExperimentResult, folder: Path, command: str = "") -> 
         RecordError: a game cannot be written.
     """
     study = result.to_dict()
+    study["conditions"] += earlier
+    if study["measure"] == "both":
+        study["conditions"].sort(key=_welfare, reverse=True)
     links: dict[int, list[str]] = {}
     check_writable(folder)
     for stale in (folder / GAMES).glob("*.json"):
@@ -48,7 +60,47 @@ def write_results(result: ExperimentResult, folder: Path, command: str = "") -> 
             links.setdefault(number, []).append(f"{GAMES}/{name}")
     _write(folder / NUMBERS, (json.dumps(study, indent=1, allow_nan=False) + "\n").encode())
     _write(folder / PAGE, report_page(study, command, links).encode("utf-8", "replace"))
+    if study["measure"] == "both":
+        _write(folder / LEADERBOARD, leaderboard(study).encode("utf-8", "replace"))
     return folder / PAGE
+
+
+def _welfare(condition: Mapping[str, Any]) -> float:
+    value = condition["measures"]["root_nash_welfare"]["value"]
+    return -math.inf if value is None else float(value)
+
+
+def leaderboard(study: Mapping[str, Any]) -> str:
+    """The table of an experiment that measures both, as a page of Markdown."""
+    told = [f"seed {study['seed']}", f"{study['games']} games"]
+    told += [f"{name}: {value}" for name, value in study["rules"].items()]
+    tried = ", ".join(f"`{deviator}`" for deviator in study["deviators"])
+    return (
+        f"# {study['title']}\n\n{study['question']}\n\n{markdown_table(*table_cells(study))}\n"
+        f"Means and 95% intervals; {', '.join(told)}. Deviators: {tried}. [report.html]({PAGE}) has the gains of every "
+        f"coalition, and figures; [results.json]({NUMBERS}) all numbers.\n"
+    )
+
+
+def earlier_rows(folder: Path, chosen: Experiment, games: int, seed: int) -> list[dict[str, Any]]:
+    """The conditions in a folder's results that `chosen` does not measure anew; [] if there are none.
+
+    Raises:
+        EvaluationError: the results are of another experiment, or were measured in another way.
+    """
+    if not (folder / NUMBERS).exists():
+        return []
+    study = read_study(folder)
+    same = {"experiment": chosen.name, "measure": chosen.measure, "games": games, "seed": seed}
+    same |= {"deviators": list(chosen.deviators), "rules": json.loads(json.dumps(dict(chosen.rules)))}
+    for name, value in same.items():
+        if study.get(name) != value:
+            raise EvaluationError(
+                f"{shown(folder / NUMBERS)}: {name} is {study.get(name)!r:.80} there and {value!r:.80} here: rows of "
+                "one table are measured in the same way; give another --out"
+            )
+    measured = {each.profile for each in chosen.conditions}
+    return [condition for condition in study["conditions"] if condition["profile"] not in measured]
 
 
 def read_study(path: Path) -> dict[str, Any]:

@@ -6,12 +6,13 @@ Everything that comes from outside (titles, specs, paths) is escaped; the page h
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import Any
 
 import welfare_env
-from evaluation.report.figures import NAMES, STUB, as_svg, figures_of, label, profile_label
+from evaluation.report.figures import MADE_UP, NAMES, as_svg, figures_of, label, profile_label
 
 STYLE = """
 :root { color-scheme: light dark; --line: #8884; --soft: #8882; }
@@ -94,8 +95,14 @@ def summary(study: Mapping[str, Any]) -> Iterator[str]:
         yield f"{older} games were played by earlier code, whose results may differ from today's."
     notes = dict.fromkeys(note for condition, _ in found for note in condition["result"].get("notes", ()))
     yield from (f"{_upper(note)}." for note in notes)
-    if any(STUB in condition["profile"] for condition, _ in found):
+    if any(MADE_UP in condition["profile"] for condition, _ in found):
         yield "“stub” is no language model: its replies are made up, to show how the experiment runs."
+    if study["measure"] == "both":
+        yield (
+            "Exploitability is the most that a coalition gained with any of the deviators: a lower bound. Promises are "
+            "found by patterns of English and compared with orders (docs/measures.md). Tokens and prices are those of "
+            "all seven seats; where tokens are 0, no language model played."
+        )
 
 
 def _extremes(main: str, ranked: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]], count: int) -> Iterator[str]:
@@ -140,17 +147,31 @@ def _figures(study: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _table(study: Mapping[str, Any]) -> str:
+    head, rows = table_cells(study)
+    return html_table(head, rows, "Means and 95% intervals.")
+
+
+def table_cells(study: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
+    """Head and rows of the table of numbers: one row a condition; for "both" also the version that measured it."""
     measures = list(study["conditions"][0]["measures"])
     swept = list(study["swept"])
     has_sets = any(condition["coalitions"] for condition in study["conditions"])
+    has_versions = study["measure"] == "both"
     head = ["profile", *(["coalitions"] if has_sets else []), *swept, *(NAMES[name] for name in measures), "games"]
     rows = []
     for condition in study["conditions"]:
         cells = [profile_label(condition["profile"])] + ([condition["coalitions"]] if has_sets else [])
         cells += [str(condition["swept"][name]) for name in swept]
         cells += [written(condition["measures"][name]) for name in measures]
-        rows.append([*cells, str(condition["measures"][measures[0]]["n"])])
-    return html_table(head, rows, "Means and 95% intervals.")
+        games = str(condition["measures"][measures[0]]["n"])
+        rows.append([*cells, games, *([condition["version"]] if has_versions else [])])
+    return head + (["version"] if has_versions else []), rows
+
+
+def markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table in Markdown, in which no cell is markup."""
+    lines = [" | ".join(re.sub(r"([\\`*_<>|#~&$\[\]])", r"\\\1", cell) for cell in cells) for cells in (head, *rows)]
+    return "".join(f"| {line} |\n" for line in (lines[0], " | ".join(["---"] * len(head)), *lines[1:]))
 
 
 def _coalitions(condition: Mapping[str, Any]) -> str:

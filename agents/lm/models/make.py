@@ -33,7 +33,8 @@ def make_model(name: str, **settings: Any) -> Model:
 
     Args:
         name: "openai/NAME" or "anthropic/NAME", NAME being the model's name on the server; "scripted/stub", which makes
-            up replies that look legal; "replay/PATH", the replies in a cache file.
+            up replies that look legal, or another of `agents.lm.stub.characters`; "replay/PATH", the replies in a
+            cache file.
         **settings: those of `OpenAIModel`, `AnthropicModel`, `ScriptedModel` and `ReplayModel`.
 
     Raises:
@@ -52,11 +53,11 @@ def make_model(name: str, **settings: Any) -> Model:
 
 
 def _stub(name: str, latency: float = 0.0) -> ScriptedModel:
-    if name != "stub":
-        raise ConfigError(f"model 'scripted/{name}': there is only scripted/stub")
-    from agents.lm.stub.replies import stub_reply  # which imports numpy's generators and the server
+    from agents.lm.stub.characters import CHARACTERS, answered  # which imports numpy's generators and the server
 
-    return ScriptedModel(lambda request: stub_reply(request.prompt, request.schema), latency, name)
+    if name not in CHARACTERS:
+        raise ConfigError(f"model 'scripted/{name}': there are {', '.join(f'scripted/{each}' for each in CHARACTERS)}")
+    return ScriptedModel(lambda request: answered(name, request), latency, name)
 
 
 _MAKERS: dict[str, Callable[..., Model]] = {

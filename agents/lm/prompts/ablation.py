@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from typing import TypeVar
 
 from agents.lm.errors import PromptError
 
@@ -37,6 +38,8 @@ class Ablation(enum.Flag):
     NO_PHASE_INSTRUCTIONS = enum.auto()
 
 
+Kind = TypeVar("Kind", bound=enum.Flag)
+
 NOTHING = Ablation(0)
 ALL = ~NOTHING
 
@@ -47,15 +50,30 @@ def parse_ablation(text: str) -> Ablation:
     Raises:
         PromptError: a name that does not exist.
     """
-    found = NOTHING
-    for name in text.split("+") if text not in ("", "nothing") else ():
-        known = {"all": ALL, **{each.lower(): flag for each, flag in Ablation.__members__.items()}}
-        if name not in known:
-            raise PromptError(f"ablation {name!r:.80} in {text!r:.200}: choose of {', '.join(known)}, joined by +")
-        found |= known[name]
-    return found
+    return parse_flags(Ablation, text)
 
 
 def ablation_text(ablation: Ablation) -> str:
     """The text that `parse_ablation` reads: names in the sequence of the class."""
-    return "all" if ablation == ALL else "+".join(str(flag.name).lower() for flag in ablation)
+    return flags_text(ablation)
+
+
+def parse_flags(kind: type[Kind], text: str) -> Kind:
+    """Flags joined by "+", in lower case; "all", or "nothing" (or "") for none.
+
+    Raises:
+        PromptError: a name that does not exist.
+    """
+    found = kind(0)
+    for name in text.split("+") if text not in ("", "nothing") else ():
+        known = {"all": ~kind(0), **{each.lower(): flag for each, flag in kind.__members__.items()}}
+        if name not in known:
+            what = kind.__name__.lower()
+            raise PromptError(f"{what} {name!r:.80} in {text!r:.200}: choose of {', '.join(known)}, joined by +")
+        found |= known[name]
+    return found
+
+
+def flags_text(flags: enum.Flag) -> str:
+    """The text that `parse_flags` reads."""
+    return "all" if flags == ~type(flags)(0) else "+".join(str(flag.name).lower() for flag in flags)

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 from agents.lm.errors import PromptError
 from agents.lm.models.protocol import Block
 from agents.lm.prompts.ablation import NOTHING, Ablation
+from agents.lm.prompts.addition import PLAIN, Addition
 from agents.lm.prompts.describe import (
     centers_section,
     counts_section,
@@ -30,7 +31,9 @@ from agents.lm.prompts.describe import (
     phase_title,
     units_section,
 )
+from agents.lm.prompts.notes import Notes, draft_block, journal_block
 from agents.lm.prompts.quoting import message_line, quote, short_transcript, transcript
+from agents.lm.prompts.situation import adjacency_section, nearest_section, threats_section
 from agents.lm.prompts.wording import Flavour, identity, points_of, rulebook
 from welfare_env.board.board import Board
 from welfare_env.engine import RETREATS
@@ -61,31 +64,30 @@ class Prompt:
 
 def build(
     view: View,
-    summaries: Mapping[str, str] | None = None,
+    notes: Notes | None = None,
     flavour: Flavour | str = Flavour.WD,
     ablation: Ablation = NOTHING,
+    addition: Addition = PLAIN,
 ) -> Prompt:
     """The prompt for messages and orders at the moment of `view`.
 
     Args:
         view: view of a power, or of the mediator.
-        summaries: phase ("S1901M") -> the player's summary of its messages. Without one the messages themselves are
-            quoted, shortened. A summary must be there when the next phase begins and never change, or the prefix of
-            later prompts changes with it.
+        notes: the player's own. Of a phase without a summary the messages themselves are quoted, shortened. Summary and
+            journal of a phase must be there when the next phase begins and never change, or the prefix of later
+            prompts changes with them.
         flavour: see `Flavour`.
         ablation: see `Ablation`.
+        addition: see `Addition`.
 
     Raises:
         PromptError: an unknown flavour, or one that does not fit the player or the rules; the game is over.
     """
-    kind = _checked(view, flavour)
-    system = _system(view.board, view.rules, view.power, kind, ablation)
-    if view.rules.has_press:
-        earlier = () if Ablation.NO_SUMMARIES in ablation else _earlier(view, summaries or {})
-        said = _said(view) if view.phase_type != RETREATS else ()
-    else:
-        earlier = said = ()
-    return Prompt(system, (*earlier, _position(view, kind, ablation), *said, Block(_now(view))))
+    kind, own = _checked(view, flavour), notes or Notes()
+    system = _system(view.board, view.rules, view.power, kind, ablation, addition)
+    earlier = _earlier(view, own, view.rules.has_press and Ablation.NO_SUMMARIES not in ablation)
+    said = _said(view, own) if view.rules.has_press and view.phase_type != RETREATS else ()
+    return Prompt(system, (*earlier, _position(view, kind, ablation, addition), *said, Block(_now(view))))
 
 
 def _checked(view: View, flavour: Flavour | str) -> Flavour:
@@ -103,18 +105,28 @@ def _checked(view: View, flavour: Flavour | str) -> Flavour:
 
 
 @functools.lru_cache(maxsize=64)
-def _system(board: Board, rules: Rules, player: str, flavour: Flavour, ablation: Ablation) -> tuple[Block, ...]:
+def _system(
+    board: Board, rules: Rules, player: str, flavour: Flavour, ablation: Ablation, addition: Addition
+) -> tuple[Block, ...]:
     """The constant part. All powers share its first block."""
-    rules_text = rulebook(board, rules, flavour, ablation)
+    rules_text = rulebook(board, rules, flavour, ablation, addition)
+    if Addition.ADJACENCY in addition:
+        rules_text += f"\n{adjacency_section(board)}"
     return Block(rules_text, cache=True), Block(identity(board, rules, player, flavour, ablation))
 
 
-def _earlier(view: View, summaries: Mapping[str, str]) -> tuple[Block, ...]:
-    """The messages of earlier phases, a block for each phase with messages."""
-    told = [_phase_said(record, view.power, summaries) for record in view.history if record.messages]
+def _earlier(view: View, notes: Notes, has_messages: bool) -> tuple[Block, ...]:
+    """The messages of earlier phases and the player's journal, a block for each phase with messages or a note."""
+    told: list[Block] = []
+    for record in view.history:
+        if has_messages and record.messages:
+            told.append(_phase_said(record, view.power, notes.summaries))
+        if record.phase in notes.journal:
+            told.append(journal_block(record.phase, notes.journal[record.phase]))
     if told:
         told[-1] = replace(told[-1], cache=True)
-    return (Block("\n# What was said in earlier phases\n"), *told)
+    title = Block("\n# What was said in earlier phases\n" if has_messages else "\n# Earlier phases\n")
+    return (title, *told) if has_messages or told else ()
 
 
 def _phase_said(record: PhaseRecord, player: str, summaries: Mapping[str, str]) -> Block:
@@ -124,7 +136,7 @@ def _phase_said(record: PhaseRecord, player: str, summaries: Mapping[str, str]) 
     return Block(f"## {record.phase}\n{short_transcript(record.messages, player)}")
 
 
-def _position(view: View, flavour: Flavour, ablation: Ablation) -> Block:
+def _position(view: View, flavour: Flavour, ablation: Ablation, addition: Addition) -> Block:
     """Board and options: the same in all rounds of a phase."""
     points = points_of(view.rules, flavour, ablation)
     phases = 1 if Ablation.SHORT_HISTORY in ablation else ORDER_PHASES
@@ -135,16 +147,26 @@ def _position(view: View, flavour: Flavour, ablation: Ablation) -> Block:
         units_section(view, Ablation.NO_ADJACENCIES not in ablation),
         counts_section(view, points),
     ]
+    if Addition.NEAREST in addition:
+        sections.append(nearest_section(view))
+    if Addition.THREATS in addition:
+        sections.append(threats_section(view))
     if Ablation.NO_PHASE_INSTRUCTIONS not in ablation and flavour is not Flavour.MEDIATOR:
-        sections.append(instructions_section(view, points))
+        sections.append(instructions_section(view, points, Addition.LEGAL_ORDERS in addition))
     return Block("\n" + "\n".join(filter(None, sections)), cache=True)
 
 
-def _said(view: View) -> tuple[Block, ...]:
-    """The messages of this phase, a block each."""
-    lines = [message_line(message, view.power) for message in view.messages]
-    texts = [f"\n# Messages in {view.phase}\n", *lines]
-    return tuple(Block(text, cache=0 < number == len(lines)) for number, text in enumerate(texts))
+def _said(view: View, notes: Notes) -> tuple[Block, ...]:
+    """The messages of this phase, a block each; behind those of a round the player's own reply in it, if it is kept."""
+    told, drafts = [], list(notes.drafts)
+    for message in view.messages:
+        while drafts and drafts[0].round < message.round:
+            told.append(draft_block(drafts.pop(0)))
+        told.append(Block(message_line(message, view.power)))
+    told += map(draft_block, drafts)
+    if told:
+        told[-1] = replace(told[-1], cache=True)
+    return (Block(f"\n# Messages in {view.phase}\n"), *told)
 
 
 def _now(view: View) -> str:

@@ -117,10 +117,16 @@ def _became(results: dict[str, list[str]], order: str) -> str:
     return f" ({', '.join(words)})" if words else ""
 
 
-def instructions_section(view: View, points: Points | None) -> str:
-    """The player's options in this phase; for retreats and Winter all legal orders."""
+def instructions_section(view: View, points: Points | None, with_moves: bool = False) -> str:
+    """The player's options in this phase; for retreats and Winter all legal orders.
+
+    Args:
+        with_moves: all legal orders of movement phases, too.
+    """
     sections = {MOVEMENT: _movement, RETREATS: _retreats, ADJUSTMENTS: _winter}
-    lines = sections[view.phase_type](view, points) if view.legal_orders or _can_give(view, points) else [_NOTHING]
+    lines = [*sections[view.phase_type](view, points)] if view.legal_orders or _can_give(view, points) else [_NOTHING]
+    if with_moves and view.phase_type == MOVEMENT and view.legal_orders:
+        lines += ["All legal orders:", *_legal(view)]
     return f"# What you can order in {view.phase}\n" + "".join(f"{line}\n" for line in lines)
 
 

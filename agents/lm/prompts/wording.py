@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from agents.lm.prompts.ablation import Ablation
+from agents.lm.prompts.addition import PLAIN, Addition
 from welfare_env.board.board import Board
 from welfare_env.board.orders import BUILD, CONVOY, DISBAND, GIVE, HOLD, MOVE, RETREAT, SUPPORT_HOLD, SUPPORT_MOVE, VIA
 from welfare_env.game.press import GLOBAL, MEDIATOR, players, vocabulary
@@ -60,7 +61,7 @@ def points_of(rules: Rules, flavour: Flavour, ablation: Ablation) -> Points | No
     return OPPRESSION if Ablation.OPPRESSION_POINTS in ablation else WELFARE
 
 
-def rulebook(board: Board, rules: Rules, flavour: Flavour, ablation: Ablation) -> str:
+def rulebook(board: Board, rules: Rules, flavour: Flavour, ablation: Ablation, addition: Addition = PLAIN) -> str:
     """The part that all players of a game share, except the mediator, who gives no orders."""
     points = points_of(rules, flavour, ablation)
     sections = [
@@ -70,7 +71,7 @@ def rulebook(board: Board, rules: Rules, flavour: Flavour, ablation: Ablation) -
     ]
     if rules.has_press:
         sections.append(_press(rules, flavour, ablation))
-    sections.append(_reply(board, rules, flavour, ablation))
+    sections.append(_reply(board, rules, flavour, ablation, addition))
     if Ablation.NO_EXAMPLES not in ablation and flavour is not Flavour.MEDIATOR:
         sections.append(_examples(board, rules, points))
     return "\n".join(sections)
@@ -231,22 +232,24 @@ HOW_TO_WRITE = (
 HOW_TO_SPEAK = "Answer those who matter to you, and write nothing if there is nothing to say."
 
 
-def reply_keys(rules: Rules, flavour: Flavour, ablation: Ablation) -> list[str]:
+def reply_keys(rules: Rules, flavour: Flavour, ablation: Ablation, addition: Addition = PLAIN) -> list[str]:
     """The keys of a reply, in sequence."""
     keys = [] if Ablation.NO_REASONING in ablation else ["reasoning"]
     parts = ["orders"] if flavour is not Flavour.MEDIATOR else []
     if rules.has_press:
         parts.append("messages")
-    return keys + (parts[::-1] if Ablation.ORDERS_LAST in ablation else parts)
+    keys += parts[::-1] if Ablation.ORDERS_LAST in ablation else parts
+    return keys + (["journal"] if Addition.JOURNAL in addition else [])
 
 
-def _reply(board: Board, rules: Rules, flavour: Flavour, ablation: Ablation) -> str:
+def _reply(board: Board, rules: Rules, flavour: Flavour, ablation: Ablation, addition: Addition) -> str:
     everybody = players(board, rules)
     said = "exactly one of the words above" if rules.has_tokens else "text"
     shape = {
         "reasoning": '"reasoning": "..."',
         "orders": '"orders": ["...", "..."]',
         "messages": f'"messages": {{"{everybody[0]}": "...", "{GLOBAL}": "..."}}',
+        "journal": '"journal": "..."',
     }
     meaning = {
         "reasoning": "your private thoughts, which nobody else reads: weigh the position and what the others want, and "
@@ -255,8 +258,10 @@ def _reply(board: Board, rules: Rules, flavour: Flavour, ablation: Ablation) -> 
         "unit. An empty list gives none.",
         "messages": f"recipient and {said}. Recipients are {', '.join(everybody)} but yourself, and {GLOBAL}. Leave "
         "out those to whom you do not write, or give them an empty text.",
+        "journal": "your note to yourself on this phase, at most 100 words, which nobody else reads: plans, promises, "
+        "whom to trust. You read your notes on all earlier phases; of the rounds of a phase the last note is kept.",
     }
-    keys = reply_keys(rules, flavour, ablation)
+    keys = reply_keys(rules, flavour, ablation, addition)
     lines = "".join(f"- {key}: {meaning[key]}\n" for key in keys)
     return f"""\
 # Your reply

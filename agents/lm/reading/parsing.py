@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from agents.lm.prompts.ablation import NOTHING, Ablation
+from agents.lm.prompts.addition import PLAIN, Addition
 from agents.lm.prompts.wording import Flavour, reply_keys
 from agents.lm.reading.fields import (
     FORM_LOSSES,
@@ -78,12 +79,14 @@ class Parsed:
         orders: canonical, and jointly legal.
         messages: (recipient, text), at most one per recipient; all can be sent.
         losses: what could not be used, in reading order.
+        journal: the player's note to itself; "" if there is none, or it was not asked for.
     """
 
     reasoning: str = ""
     orders: list[str] = field(default_factory=list)
     messages: list[tuple[str, str]] = field(default_factory=list)
     losses: list[Loss] = field(default_factory=list)
+    journal: str = ""
 
     @property
     def is_valid(self) -> bool:
@@ -96,7 +99,9 @@ class Parsed:
         return sum(loss.kind in ORDER_LOSSES for loss in self.losses)
 
 
-def reply_schema(view: View, ablation: Ablation = NOTHING, most: int = MAX_ENUM_ORDERS) -> dict[str, Any]:
+def reply_schema(
+    view: View, ablation: Ablation = NOTHING, most: int = MAX_ENUM_ORDERS, addition: Addition = PLAIN
+) -> dict[str, Any]:
     """JSON schema of a reply to `build`'s prompt, in the subset that OpenAI and Anthropic enforce.
 
     Every order is one of its unit's legal orders, or any text if these are more than `most` in total. With legal orders
@@ -111,8 +116,9 @@ def reply_schema(view: View, ablation: Ablation = NOTHING, most: int = MAX_ENUM_
         "reasoning": texts,
         "orders": {"type": "array", "items": _order_schema(view, most)},
         "messages": object_schema(dict.fromkeys(view.recipients, said)),
+        "journal": texts,
     }
-    return object_schema({key: shapes[key] for key in reply_keys(view.rules, flavour, ablation)})
+    return object_schema({key: shapes[key] for key in reply_keys(view.rules, flavour, ablation, addition)})
 
 
 def object_schema(properties: dict[str, Any]) -> dict[str, Any]:
@@ -134,7 +140,7 @@ def _order_schema(view: View, most: int) -> dict[str, Any]:
     return {"anyOf": [{"type": "string", "enum": orders} for orders in choices]}
 
 
-def parse(text: str, view: View, is_cut: bool = False) -> Parsed:
+def parse(text: str, view: View, is_cut: bool = False, addition: Addition = PLAIN) -> Parsed:
     """Parses the orders and messages of a reply, and records what could not be used. Never raises.
 
     At the moment of `view` the orders can be submitted and the messages sent as they are.
@@ -143,14 +149,18 @@ def parse(text: str, view: View, is_cut: bool = False) -> Parsed:
         text: the reply.
         view: the player's view.
         is_cut: whether the reply is known to be cut off, e.g. by `max_tokens`.
+        addition: of the prompt; with a journal, the reply has one, too.
     """
-    fields = read_fields(text, ("reasoning", "orders", "messages"), is_cut)
+    keys = ("reasoning", "orders", "messages", *(["journal"] if Addition.JOURNAL in addition else []))
+    fields = read_fields(text, keys, is_cut)
     orders = _Orders(view, fields.losses)
     orders.take(fields.values.get("orders"))
     messages = _Messages(view, fields.losses)
     if fields.is_whole:
         messages.take(fields.values.get("messages"))
-    return Parsed(joined_texts(fields.values.get("reasoning")), orders.found, messages.found(), fields.losses)
+    journal = joined_texts(fields.values.get("journal"), whole=True).strip()
+    reasoning = joined_texts(fields.values.get("reasoning"))
+    return Parsed(reasoning, orders.found, messages.found(), fields.losses, journal)
 
 
 class _Orders:

@@ -24,6 +24,7 @@ from typing import Annotated, Any
 import typer
 
 from agents.lm.errors import ConfigError
+from agents.lm.stub.characters import CHARACTERS
 from agents.lm.stub.replies import stub_reply
 from agents.lm.stub.wire import INTERFACES, Answered, Asked, error_body, read, write
 
@@ -84,13 +85,18 @@ class _Exchange:
         await self.writer.drain()
 
 
+def _in_character(asked: Asked) -> str:
+    return CHARACTERS.get(asked.model, stub_reply)(asked.prompt, asked.schema)
+
+
 class StubServer:
     """The server, in its own thread for the duration of the context.
 
     Args:
         port: 0 for any free port.
         latency: seconds between a request and its answer.
-        reply: makes the answers; None for `agents.lm.stub.replies.stub_reply`. Called in the server's thread.
+        reply: makes the answers; None for `agents.lm.stub.characters`: that of the model's name, or "stub". Called in
+            the server's thread.
         keep: whether to keep `requests`.
 
     Attributes:
@@ -113,7 +119,7 @@ class StubServer:
         self.port, self.latency = port, latency
         self.requests: list[StubRequest] = []
         self.peak = 0
-        self._reply = reply or (lambda asked: stub_reply(asked.prompt, asked.schema))
+        self._reply = reply or _in_character
         self._keep = keep
         self._faults: deque[str] = deque()
         self._active = 0
