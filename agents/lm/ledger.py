@@ -7,11 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from agents.lm.asking import Question
 from agents.lm.errors import ModelError
 from agents.lm.models.protocol import NO_USAGE, Model, Reply, Request, Usage
 from agents.lm.transcript import Transcript
 
 if TYPE_CHECKING:
+    from agents.lm.asking import Asking
     from agents.lm.reading.parsing import Loss
 
 EMPTY_NOTE = "empty note"
@@ -51,27 +53,22 @@ class Ledger:
     journal: dict[str, str] = field(default_factory=dict)
     transcript: Transcript = field(default_factory=Transcript)
 
-    def ask(self, model: Model, request: Request, where: Mapping[str, Any]) -> Reply | ModelError:
-        """Asks a model, and records the outcome.
+    def ask(self, model: Model, request: Request, where: Mapping[str, Any]) -> Asking[Reply | ModelError]:
+        """Has a model asked, and records the outcome.
 
         Args:
             where: what the question is, for the transcript: see `Transcript.note`.
 
         Returns:
             The reply, or the error if the call failed for good.
-
-        Raises:
-            AccessError, BudgetError, CacheError, ConfigError, StoppedError: the game cannot go on.
         """
-        try:
-            reply = model.complete(request)
-        except ModelError as error:
-            self.failed += 1
-            self._count(len(error.faults), error.faults, error.usage or NO_USAGE)
-            self.transcript.note(where, model, request, error)
-            return error
-        self._count(reply.attempts, reply.faults, reply.usage)
+        reply = yield Question(model, request)
         self.transcript.note(where, model, request, reply)
+        if isinstance(reply, ModelError):
+            self.failed += 1
+            self._count(len(reply.faults), reply.faults, reply.usage or NO_USAGE)
+            return reply
+        self._count(reply.attempts, reply.faults, reply.usage)
         if reply.finish != "stop":
             self.endings[reply.finish] += 1
         return reply

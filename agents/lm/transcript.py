@@ -88,7 +88,7 @@ def without_texts(reply: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Question:
+class KeptQuestion:
     """A question with its answer, put together again.
 
     Attributes:
@@ -111,7 +111,7 @@ class Question:
     is_kept: bool = True
 
 
-def questions(entries: Iterable[Mapping[str, Any]]) -> Iterator[Question]:
+def questions(entries: Iterable[Mapping[str, Any]]) -> Iterator[KeptQuestion]:
     """The questions of a transcript's entries, with whole prompts.
 
     Raises:
@@ -121,7 +121,7 @@ def questions(entries: Iterable[Mapping[str, Any]]) -> Iterator[Question]:
     for entry in entries:
         where = {name: entry[name] for name in ("kind", "phase", "round") if name in entry}
         if "blocks" not in entry:
-            yield Question(where, entry["model"], (), (), 0, None, dict(entry["reply"]), is_kept=False)
+            yield KeptQuestion(where, entry["model"], (), (), 0, None, dict(entry["reply"]), is_kept=False)
             continue
         before, schema = last.get(where["kind"], ([], None))
         same = int(entry["same"])
@@ -132,7 +132,7 @@ def questions(entries: Iterable[Mapping[str, Any]]) -> Iterator[Question]:
         last[where["kind"]] = (blocks, schema)
         mark = int(entry["system"])
         system, user = tuple(blocks[:mark]), tuple(blocks[mark:])
-        yield Question(where, entry["model"], system, user, same, schema, dict(entry["reply"]))
+        yield KeptQuestion(where, entry["model"], system, user, same, schema, dict(entry["reply"]))
 
 
 def _read_block(block: Any) -> tuple[str, bool]:

@@ -33,7 +33,7 @@ class Asked:
 
     Attributes:
         player, policy, part: who asked, the spec of its policy, and "profile" or "deviator".
-        where: "kind", "phase" and "round", as `agents.lm.transcript.Question.where`.
+        where: "kind", "phase" and "round", as `agents.lm.transcript.KeptQuestion.where`.
         model: the name of the model.
         system, user: the prompt.
         new: the part of the prompt that was not in the previous question of this kind; `same` is the number of

@@ -96,7 +96,7 @@ def _said(prompt: str, schema: Mapping[str, Any] | None, orders: list[str], text
         return stub_reply(prompt)
     if properties is not None and "orders" not in properties and "messages" not in properties:
         return stub_reply(prompt, schema)
-    said = texts[_rng(prompt).integers(len(texts))]
+    said = texts[int(_rng(prompt).integers(len(texts)))]
     reply: dict[str, Any] = json.loads(stub_reply(prompt, schema))
     to = (properties or {}).get("messages", {}).get("properties") or {"GLOBAL": {}}
     is_free = not any("enum" in each for each in to.values())
