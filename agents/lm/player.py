@@ -19,7 +19,7 @@ from agents.lm.program_writer import ProgramWriter
 from agents.lm.prompts.ablation import Ablation
 from agents.lm.prompts.addition import Addition
 from agents.lm.prompts.building import build, summarise
-from agents.lm.prompts.notes import LONGEST_JOURNAL, Draft, Notes
+from agents.lm.prompts.notes import LONGEST_JOURNAL, Draft
 from agents.lm.reading.fields import is_cut_off
 from agents.lm.reading.parsing import MAX_ENUM_ORDERS, Parsed, parse, reply_schema
 from agents.lm.reading.thinking import without_thinking
@@ -138,8 +138,8 @@ class LMPolicy(AskingPolicy):
     def _request(self, view: View) -> Request:
         style = self.style
         drafts = self._drafts if Addition.DRAFTS in style.addition else []
-        notes = Notes(self.ledger.summaries, self._journal_before(view), drafts)
-        prompt = build(view, notes, style.flavour_of(view), style.ablation, style.addition)
+        told = (style.flavour_of(view), style.ablation, style.addition, self._journal_before(view), drafts)
+        prompt = build(view, self.ledger.summaries, *told)
         most = MAX_ENUM_ORDERS if style.schema == "orders" else 0
         schema = None if style.schema == "none" else reply_schema(view, style.ablation, most, style.addition)
         return style.request(prompt, self.agent, self.seed, schema, style.max_tokens)

@@ -29,11 +29,11 @@ class Style:
         flavour: see `Flavour`; None for the default: "mediator" for the mediator, "sd" in games without welfare
             points, else "wd".
         ablation: parts left out of the prompt.
-        addition: parts added to it; the paper's has none.
         temperature, top_p: sampling parameters, by default the paper's; None leaves them to the server.
         max_tokens: limit of a reply.
         schema: "orders" sends a schema of the reply with each unit's legal orders; "form" one without the orders, which
             is the same in the whole game; "none" sends none.
+        addition: parts added to the prompt; the paper's has none.
 
     Raises:
         ConfigError: no such schema, or a number out of range.
@@ -41,11 +41,11 @@ class Style:
 
     flavour: Flavour | None = None
     ablation: Ablation = NOTHING
-    addition: Addition = PLAIN
     temperature: float | None = 1.0
     top_p: float | None = 0.9
     max_tokens: int = 2000
     schema: str = "orders"
+    addition: Addition = PLAIN
 
     def __post_init__(self) -> None:
         if self.schema not in SCHEMAS:

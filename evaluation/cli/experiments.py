@@ -25,6 +25,15 @@ from evaluation.report.page import written
 from evaluation.report.tables import titled
 
 SHOWN = 3  # measures in the terminal
+SHORT = {
+    "root_nash_welfare": "root Nash welfare",
+    "exploitability": "exploit-\nability",
+    "exploitability_corrected": "corrected",
+    "proficiency": "basic\nproficiency",
+    "kept_promises": "kept\npromises",
+    "tokens_per_game": "tokens\na game",
+    "dollars_per_game": "$ a game",
+}
 
 
 @with_options
@@ -136,11 +145,12 @@ def _table(study: dict) -> Table:
     known = list(study["conditions"][0]["measures"])
     measures = list(dict.fromkeys(name for figure in study["figures"] for name in figure["y"] if name in NAMES))
     shown = ([name for name in measures if name in known] or known)[:SHOWN]
-    shown = known if study["measure"] == "both" else shown
+    is_wide = study["measure"] == "both"
+    shown = known if is_wide else shown
     table.add_column("condition", overflow="fold", min_width=24)
     for name in shown:
-        table.add_column(NAMES[name], justify="right")
+        table.add_column(SHORT[name] if is_wide else NAMES[name], justify="right")
     for condition in study["conditions"]:
         cells = [written(condition["measures"][name]) for name in shown]
-        table.add_row(Text(label(condition)), *map(Text, cells))
+        table.add_row(Text(label(condition)), *(Text(cell.replace(" [", "\n[") if is_wide else cell) for cell in cells))
     return table

@@ -15,7 +15,7 @@ messages are blocks of their own, so that the end of every earlier prefix is the
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -31,7 +31,7 @@ from agents.lm.prompts.describe import (
     phase_title,
     units_section,
 )
-from agents.lm.prompts.notes import Notes, draft_block, journal_block
+from agents.lm.prompts.notes import Draft, Notes, draft_block, journal_block
 from agents.lm.prompts.quoting import message_line, quote, short_transcript, transcript
 from agents.lm.prompts.situation import adjacency_section, nearest_section, threats_section
 from agents.lm.prompts.wording import Flavour, identity, points_of, rulebook
@@ -64,26 +64,30 @@ class Prompt:
 
 def build(
     view: View,
-    notes: Notes | None = None,
+    summaries: Mapping[str, str] | None = None,
     flavour: Flavour | str = Flavour.WD,
     ablation: Ablation = NOTHING,
     addition: Addition = PLAIN,
+    journal: Mapping[str, str] | None = None,
+    drafts: Sequence[Draft] = (),
 ) -> Prompt:
     """The prompt for messages and orders at the moment of `view`.
 
     Args:
         view: view of a power, or of the mediator.
-        notes: the player's own. Of a phase without a summary the messages themselves are quoted, shortened. Summary and
-            journal of a phase must be there when the next phase begins and never change, or the prefix of later
-            prompts changes with them.
+        summaries: phase ("S1901M") -> the player's summary of its messages. Without one the messages themselves are
+            quoted, shortened. A summary must be there when the next phase begins and never change, or the prefix of
+            later prompts changes with it; so must an entry of the journal.
         flavour: see `Flavour`.
         ablation: see `Ablation`.
         addition: see `Addition`.
+        journal: earlier phase -> the player's note at its end.
+        drafts: the player's replies in earlier rounds of this phase.
 
     Raises:
         PromptError: an unknown flavour, or one that does not fit the player or the rules; the game is over.
     """
-    kind, own = _checked(view, flavour), notes or Notes()
+    kind, own = _checked(view, flavour), Notes(summaries or {}, journal or {}, drafts)
     system = _system(view.board, view.rules, view.power, kind, ablation, addition)
     earlier = _earlier(view, own, view.rules.has_press and Ablation.NO_SUMMARIES not in ablation)
     said = _said(view, own) if view.rules.has_press and view.phase_type != RETREATS else ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from agents.lm.models.protocol import Block
 from agents.lm.prompts.quoting import quote
@@ -31,9 +31,9 @@ class Notes:
         drafts: of this phase, round by round.
     """
 
-    summaries: Mapping[str, str] = field(default_factory=dict)
-    journal: Mapping[str, str] = field(default_factory=dict)
-    drafts: Sequence[Draft] = ()
+    summaries: Mapping[str, str]
+    journal: Mapping[str, str]
+    drafts: Sequence[Draft]
 
 
 def journal_block(phase: str, text: str) -> Block:

@@ -46,7 +46,7 @@ def test_a_provider_of_another_distribution(install: Callable[..., None]) -> Non
 def test_a_name_of_ours_stays_ours(install: Callable[..., None]) -> None:
     install("western", "scripted = western_models:make")
     assert make_model("scripted/stub").name == "scripted/stub"
-    with pytest.raises(ConfigError, match="there is only scripted/stub"):
+    with pytest.raises(ConfigError, match="there are scripted/stub, scripted/pacifist"):
         make_model("scripted/other")
 
 

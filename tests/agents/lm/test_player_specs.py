@@ -10,12 +10,13 @@ from agents.lm.player import LMPolicy
 from agents.lm.player_settings import Style
 from agents.lm.prompts import Flavour
 from agents.lm.prompts.ablation import Ablation
+from agents.lm.prompts.addition import Addition
 from agents.specs import asks_language_models
 from welfare_env import UnknownAgentError
 
 FULL = (
     "lm:openai/some-model,temperature=0.7,top_p=none,max_tokens=500,flavour=sd,ablate=no_reasoning+no_examples,"
-    "summariser=anthropic/other,schema=form,api=responses,base_url=http://127.0.0.1:8123/v1,effort=low,timeout=30.0,"
+    "add=journal+threats,summariser=anthropic/other,schema=form,api=responses,base_url=http://127.0.0.1:8123/v1,effort=low,timeout=30.0,"
     "retries=2,max_concurrent=4,requests_per_minute=60"
 )
 
@@ -24,7 +25,7 @@ def test_options_reach_the_player():
     policy = agents.make(FULL)
     assert isinstance(policy, LMPolicy)
     ablation = Ablation.NO_REASONING | Ablation.NO_EXAMPLES
-    assert policy.style == Style(Flavour.SD, ablation, 0.7, None, 500, "form")
+    assert policy.style == Style(Flavour.SD, ablation, 0.7, None, 500, "form", Addition.JOURNAL | Addition.THREATS)
     model = policy.model
     assert (model.name, model.base_url, model.api) == ("openai/some-model", "http://127.0.0.1:8123/v1", "responses")
     assert (model.effort, model.timeout, model.retries) == ("low", 30.0, 2)

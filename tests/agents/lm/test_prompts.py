@@ -6,7 +6,6 @@
 import bisect
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,7 @@ from agents.lm.prompts import LONGEST_SUMMARY, Flavour, Prompt, build, summarise
 from agents.lm.prompts.ablation import ALL, NOTHING, Ablation, ablation_text, parse_ablation
 from agents.lm.prompts.addition import EVERYTHING
 from agents.lm.prompts.describe import convoy_ends
-from agents.lm.prompts.notes import Draft, Notes
+from agents.lm.prompts.notes import Draft
 from agents.lm.prompts.quoting import transcript
 from agents.lm.prompts.wording import rulebook
 from welfare_env import Game, Rules, View
@@ -79,14 +78,18 @@ def written(prompt: Prompt) -> str:
     return "".join(f"<<{name}>>\n{text}" for name, text in marks.items())
 
 
-PROMISED = Notes({"S1901M": "I promised to leave TYR empty."})
-REMEMBERED = replace(
-    PROMISED, journal={"S1901M": "Trust nobody."}, drafts=(Draft(1, "Italy may agree.", ("A PAR H",)), Draft(2, "", ()))
-)
+PROMISED = {"S1901M": "I promised to leave TYR empty."}
+DRAFTS = (Draft(1, "Italy may agree.", ("A PAR H",)), Draft(2, "", ()))
 CASES: dict[str, Callable[[], Prompt]] = {
     "wd-movement": lambda: build(opening().view("FRANCE", "messages", 2)),
     "wd-summary": lambda: build(opening().view("FRANCE", "messages", 2), PROMISED),
-    "wd-additions": lambda: build(opening().view("FRANCE", "messages", 3), REMEMBERED, addition=EVERYTHING),
+    "wd-additions": lambda: build(
+        opening().view("FRANCE", "messages", 3),
+        PROMISED,
+        addition=EVERYTHING,
+        journal={"S1901M": "Trust nobody."},
+        drafts=DRAFTS,
+    ),
     "wd-winter": lambda: build(war("W1905A", welfare={"FRANCE": 7}).view("FRANCE", "messages", 1)),
     "wd-winter-disband": lambda: build(war("W1905A", centers={"FRANCE": ["PAR", "SPA"]}).view("FRANCE", "messages", 3)),
     "wd-retreats": lambda: build(retreat()),
@@ -209,7 +212,7 @@ def test_prefixes_of_talkative_players(summary_length: int) -> None:
 
     def ask(view: View) -> Prompt:
         summaries = {record.phase: "x" * summary_length for record in view.history}
-        return build(view, Notes(summaries) if summary_length else None)
+        return build(view, summaries if summary_length else {})
 
     game = calls(lambda: Talkative("dove"), ask, years=10 if summary_length else 4)
     assert shares(game)[0] >= 0.85
@@ -442,7 +445,7 @@ def test_a_finished_game_has_no_prompt() -> None:
 
 
 def test_a_summary_is_kept_short() -> None:
-    text = build(opening().view("FRANCE", "messages", 1), Notes({"S1901M": "x" * 9000})).text
+    text = build(opening().view("FRANCE", "messages", 1), {"S1901M": "x" * 9000}).text
     assert f'"{"x" * LONGEST_SUMMARY}" (cut: {9000 - LONGEST_SUMMARY} more characters)' in text
 
 
