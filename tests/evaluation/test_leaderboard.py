@@ -1,0 +1,229 @@
+"""The table of models: what it measures, its page, rows that are added, and the stub models that show it."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+import evaluation
+import welfare_env
+from agents.lm.models import Block, Request, make_model
+from agents.lm.stub import StubServer
+from agents.lm.stub.characters import CHARACTERS, babbler, pacifist, raider
+from agents.specs import read_profile
+from evaluation import EvaluationError, ExperimentError, GameSpec
+from evaluation.cli.commands import app
+from evaluation.cli.experiments import listed
+from evaluation.experiments.deviators import read_deviators
+from evaluation.experiments.files import load_experiment, read_experiment
+from evaluation.messages.analysis import analyse_messages
+from evaluation.report.folder import LEADERBOARD, NUMBERS, PAGE, earlier_rows, leaderboard, read_study, write_results
+from evaluation.report.page import markdown_table, report_page
+from welfare_env import Rules, UnknownAgentError
+
+ROOT = Path(__file__).resolve().parents[2]
+SHIPPED = ROOT / "docs" / "leaderboard"
+SMALL = """
+title = "Small"
+measure = "both"
+profiles = ["lm:scripted/pacifist", "lm:scripted/raider"]
+deviators = ["exploiter:nice={policy},attack=dumbbot"]
+games = 2
+
+[rules]
+years = 1
+message_rounds = 1
+
+[[figures]]
+kind = "scatter"
+x = "exploitability"
+y = "root_nash_welfare"
+"""
+RULES = Rules(years=1, message_rounds=1)
+
+
+@pytest.fixture(scope="module")
+def result() -> evaluation.ExperimentResult:
+    return evaluation.experiment(read_experiment(SMALL, "small"))
+
+
+@pytest.fixture(scope="module")
+def study(result: evaluation.ExperimentResult) -> dict[str, Any]:
+    return json.loads(json.dumps(result.to_dict(), allow_nan=False))
+
+
+class TestMeasures:
+    def test_are_those_of_both_evaluations(self, result: evaluation.ExperimentResult) -> None:
+        measures = result.conditions[0].measures
+        alone = evaluation.self_play("lm:scripted/pacifist", 2, rules=RULES)
+        attacked = evaluation.exploitability("lm:scripted/pacifist", 2, rules=RULES)
+        assert measures["root_nash_welfare"] == alone.root_nash_welfare
+        assert measures["proficiency"] == alone.proficiency
+        assert measures["exploitability"] == attacked.value
+        assert measures["exploitability_corrected"] == attacked.corrected
+        shares = tuple(analyse_messages(record).kept_share() for record in alone.records)
+        assert measures["kept_promises"].per_game == shares
+        used = alone.usage
+        assert used is not None
+        assert sum(measures["tokens_per_game"].per_game) == used.input_tokens + used.output_tokens > 0
+        assert measures["dollars_per_game"].value == 0
+
+    def test_the_games_of_self_play_are_played_once(self, played: list[GameSpec]) -> None:
+        small = SMALL.replace('"lm:scripted/pacifist", "lm:scripted/raider"', '"hold"')
+        evaluation.experiment(read_experiment(small))
+        assert len(played) == len(set(played)) == 2 * 6
+
+    def test_of_players_that_are_no_language_models(self) -> None:
+        small = SMALL.replace('"lm:scripted/pacifist", "lm:scripted/raider"', '"hold"')
+        (condition,) = evaluation.experiment(read_experiment(small)).to_dict()["conditions"]
+        for name in ("kept_promises", "tokens_per_game", "dollars_per_game"):
+            assert condition["measures"][name]["value"] is None
+
+    def test_deviators_name_the_policy_that_they_replace(self) -> None:
+        setting = evaluation.Setting(rules=RULES)
+        profile = read_profile("4*dove + 3*prosocial")
+        (deviator,) = read_deviators("exploiter:nice={policy},attack=dumbbot", profile, "mixed", setting)
+        assert deviator.name == "exploiter:nice=(POLICY),attack=dumbbot"
+        assert {old.text: new.text for old, new in deviator.attackers.items()} == {
+            name: f"exploiter:nice={name},attack=dumbbot" for name in ("dove", "prosocial")
+        }
+
+    @pytest.mark.parametrize(
+        ("old", "new", "fault"),
+        [
+            ("attack=dumbbot", "attack={policies}", "unknown agent"),
+            ('y = "root_nash_welfare"', 'y = "conflicts"', "choose one of root_nash_welfare"),
+            ("message_rounds = 1", 'variant = "standard"', "exploitability is measured in welfare points"),
+        ],
+    )
+    def test_faults_of_the_file(self, old: str, new: str, fault: str) -> None:
+        with pytest.raises(ExperimentError, match=fault):
+            read_experiment(SMALL.replace(old, new))
+
+
+class TestPage:
+    def test_is_sorted_by_welfare_and_stands_alone(self, result: evaluation.ExperimentResult, tmp_path: Path) -> None:
+        page = write_results(result, tmp_path).read_text()
+        assert page.index("stub:pacifist") < page.index("stub:raider")
+        assert "is no language model" in page
+        assert "<script" not in page
+        table = (tmp_path / LEADERBOARD).read_text()
+        rows = [line.split(" | ") for line in table.splitlines() if line.startswith("| stub")]
+        assert [row[0] for row in rows] == ["| stub:pacifist", "| stub:raider"]
+        assert rows[0][-1].strip(" |") == welfare_env.__version__
+        assert not list((tmp_path / "games").iterdir())
+
+    def test_cells_are_no_markup(self) -> None:
+        table = markdown_table(["a"], [["x | <b>*y*</b> [z](w) `q` $1"]])
+        assert table.splitlines()[2] == r"| x \| \<b\>\*y\*\</b\> \[z\](w) \`q\` \$1 |"
+
+    def test_the_shipped_one_is_made_of_its_numbers(self) -> None:
+        study = read_study(SHIPPED)
+        assert (SHIPPED / LEADERBOARD).read_text() == leaderboard(study)
+        assert (SHIPPED / PAGE).exists()
+        chosen = load_experiment("models")
+        assert [condition["profile"] for condition in earlier_rows(SHIPPED, chosen, chosen.games, 0)] == []
+        assert {condition["profile"] for condition in study["conditions"]} >= set(chosen.profiles)
+        assert report_page(study)
+
+    def test_the_shipped_rows_differ_as_their_characters_do(self) -> None:
+        rows = {each["profile"].rpartition("/")[2]: each["measures"] for each in read_study(SHIPPED)["conditions"]}
+        welfare, kept, good = (
+            {name: row[measure]["value"] for name, row in rows.items()}
+            for measure in ("root_nash_welfare", "kept_promises", "proficiency")
+        )
+        assert welfare["pacifist"] > max(welfare["raider"], welfare["babbler"])
+        assert (kept["pacifist"], kept["babbler"]) == (1, None)
+        assert kept["raider"] < 0.5
+        assert good["babbler"] < min(good["pacifist"], good["raider"])
+        assert rows["pacifist"]["exploitability"]["value"] > 0
+
+
+class TestRows:
+    def test_are_added_and_measured_anew(
+        self, result: evaluation.ExperimentResult, study: dict[str, Any], tmp_path: Path
+    ) -> None:
+        chosen = read_experiment(SMALL, "small").with_profiles(("lm:scripted/raider",))
+        (tmp_path / NUMBERS).write_text(json.dumps(study))
+        kept = earlier_rows(tmp_path, chosen, 2, 0)
+        assert [condition["profile"] for condition in kept] == ["lm:scripted/pacifist"]
+        write_results(evaluation.ExperimentResult(chosen, 0, result.conditions[1:]), tmp_path, earlier=kept)
+        again = read_study(tmp_path)
+        assert [each["profile"] for each in again["conditions"]] == ["lm:scripted/pacifist", "lm:scripted/raider"]
+        assert again["conditions"] == study["conditions"]
+
+    def test_of_another_way_of_measuring_are_refused(self, study: dict[str, Any], tmp_path: Path) -> None:
+        chosen = read_experiment(SMALL, "small")
+        assert earlier_rows(tmp_path, chosen, 2, 0) == []
+        (tmp_path / NUMBERS).write_text(json.dumps(study))
+        for games, seed, words in ((3, 0, "games is 2 there and 3"), (2, 1, "seed is 0 there and 1")):
+            with pytest.raises(EvaluationError, match=words):
+                earlier_rows(tmp_path, chosen, games, seed)
+        for old, new in (("years = 1", "years = 2"), ("attack=dumbbot", "attack=random")):
+            with pytest.raises(EvaluationError, match="rows of one table are measured in the same way"):
+                earlier_rows(tmp_path, read_experiment(SMALL.replace(old, new), "small"), 2, 0)
+
+    def test_by_command(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.chdir(tmp_path)
+        quick = SMALL.replace("games = 2", "games = 1").replace("message_rounds = 1", 'press = "none"')
+        Path("small.toml").write_text(quick)
+        start = ["experiment", "small.toml", "--out", "board", "--workers", "1"]
+        for models in ("lm:scripted/raider", "lm:scripted/babbler,schema=form,hold"):
+            done = CliRunner().invoke(app, [*start, "--extend", "--models", models], env={"COLUMNS": "200"})
+            assert done.exit_code == 0, done.output
+        profiles = {condition["profile"] for condition in read_study(Path("board"))["conditions"]}
+        assert profiles == {"lm:scripted/raider", "lm:scripted/babbler,schema=form", "hold"}
+
+
+@pytest.mark.parametrize(
+    ("text", "specs"),
+    [
+        ("a,b,c", ["a", "b", "c"]),
+        (" lm:x/y , effort=high,top_p = 1, dove", ["lm:x/y,effort=high,top_p = 1", "dove"]),
+        ("(lm:x/y,effort=high),dove", ["lm:x/y,effort=high", "dove"]),
+        ("exploiter:nice=(a:b=1,c=2),attack=d,e", ["exploiter:nice=(a:b=1,c=2),attack=d", "e"]),
+        ("4*dove + 3*random,hold", ["4*dove + 3*random", "hold"]),
+        ("", []),
+        ("a,,b,", ["a", "b"]),
+    ],
+)
+def test_lists_of_specs(text: str, specs: list[str]) -> None:
+    assert listed(text) == specs
+
+
+def test_a_list_with_an_open_parenthesis() -> None:
+    with pytest.raises(UnknownAgentError, match="not closed"):
+        listed("(a,b")
+
+
+class TestCharacters:
+    @pytest.mark.parametrize("name", CHARACTERS)
+    def test_play_any_game(self, name: str) -> None:
+        for options in ("", ",schema=none", ",schema=form,add=all"):
+            result = evaluation.self_play(f"lm:scripted/{name}{options}", 1, rules=Rules(years=1, message_rounds=1))
+            assert result.usage is not None
+            assert result.usage.failed == 0
+        words = Rules(years=1, message_rounds=1, press="tokens", mediator=True)
+        assert evaluation.self_play(f"lm:scripted/{name}", 1, rules=words).usage
+
+    def test_the_server_has_them_too(self) -> None:
+        request = Request((), (Block("Reply with JSON.\nYour units: A PAR, F BRE.\n"),))
+        with StubServer() as server:
+            for name in ("pacifist", "any"):
+                asked = make_model(f"openai/{name}", base_url=f"{server.url}/v1")
+                own = make_model(f"scripted/{'stub' if name == 'any' else name}")
+                assert asked.complete(request).text == own.complete(request).text
+
+    def test_what_they_order(self) -> None:
+        units = {"anyOf": [{"type": "string", "enum": ["A PAR H", "A PAR - BUR", "A PAR S F BRE - PIC"]}]}
+        winter = {"anyOf": [{"type": "string", "enum": each} for each in (["A PAR D"], ["A MAR B", "F MAR B"])]}
+
+        def orders(answer: Any, choices: Any) -> list[str]:
+            schema = {"type": "object", "properties": {"orders": {"type": "array", "items": choices}}}
+            return list(json.loads(answer("JSON", schema))["orders"])
+
+        assert (orders(pacifist, units), orders(pacifist, winter)) == (["A PAR H"], ["A PAR D"])
+        assert (orders(raider, units), orders(raider, winter)) == (["A PAR - BUR"], ["A MAR B"])
+        assert "language model" in babbler("0", {"properties": {}}) or json.loads(babbler("0", {"properties": {}}))
