@@ -49,11 +49,7 @@ def play_game(
         raise EvaluationError(f"players are {seats}: give a policy for each of {env.possible_agents}, once")
     policies = _made(players, coalition, models)
     for power, named in players:
-        if isinstance(policies[power], ProgramPolicy):
-            raise EvaluationError(
-                f"policy {named.text!r} writes programs of modal_env; here {power} plays Welfare Diplomacy. For "
-                "programs call evaluation.exploitability(..., environment=modal_env.make(...))"
-            )
+        check_orders_written(named, policies[power])
     _reset(policies, coalition, seed, dict(players))
     if simultaneous:
         play_at_once(env, policies, seed, stop, models)
@@ -68,6 +64,19 @@ def play_game(
     if _ask_language_models([policy for _, policy in players], policies.values()):
         record["welfare_env"] |= conversation(policies)
     return record
+
+
+def check_orders_written(named: Spec, policy: Policy) -> None:
+    """Check that a policy plays Diplomacy.
+
+    Raises:
+        EvaluationError: it plays games of programs.
+    """
+    if isinstance(policy, ProgramPolicy):
+        raise EvaluationError(
+            f"policy {named.text!r} writes programs of modal_env, not orders of Diplomacy. For programs call "
+            "evaluation.exploitability(..., environment=modal_env.make(...))"
+        )
 
 
 def _made(
