@@ -22,7 +22,7 @@ from evaluation.play.means import check_means, check_workers
 from evaluation.play.older_games import older_games, older_record, without_code
 from evaluation.play.sources import SOURCES, own_code
 from evaluation.play.store import GameStore, StoreError, specification_key
-from evaluation.play.turns import GameStopped, play_game
+from evaluation.play.turns import GameStopped, play_turns
 from evaluation.play.workers import WorkerError, Workers
 from welfare_env.board.loading import map_digest
 from welfare_env.checks import shown
@@ -171,7 +171,7 @@ def game_seed(seed: int, game: int) -> int:
     return int(np.random.SeedSequence([seed, game]).generate_state(1)[0])
 
 
-def play(spec: GameSpec, models: SharedModels | None = None, stop: Event | None = None) -> Record:
+def play_game(spec: GameSpec, models: SharedModels | None = None, stop: Event | None = None) -> Record:
     """Play one game to its end.
 
     Args:
@@ -191,7 +191,7 @@ def play(spec: GameSpec, models: SharedModels | None = None, stop: Event | None 
     if not isinstance(spec, GameSpec):
         raise EvaluationError(f"spec={shown(spec)}: give evaluation.GameSpec(...)")
     stop = stop or Event()
-    return play_game(
+    return play_turns(
         spec.players, spec.seed, spec.rules, spec.map_name, spec.engine, spec.simultaneous, spec.coalition, models, stop
     )
 
@@ -221,13 +221,13 @@ def play_all(
         workers: number of processes, or a `Workers` to share between calls. 1 plays in this process.
         store: for finished games; None stores nothing.
         report: called with the number of games finished since the last call.
-        models: as for `play`.
+        models: as for `play_game`.
         use_older_games: accept stored games that an older version of the code played, if there is none by this
             version. Their records have "older_code": true in the section "welfare_env".
 
     Raises:
         EvaluationError: no workers, or `use_older_games` without a store.
-        LMError: as `play`.
+        LMError: as `play_game`.
         CheckpointError: a learned player does not fit the map or rules of a game (raised before the first game).
         StoreError: the store cannot be used, or the code changed while games were played.
         WorkerError: a worker process was killed.
@@ -333,7 +333,7 @@ def _played(
     yield from workers.run(_play_far if workers.is_remote else _play_task, [spec for spec in others if spec.is_named])
     yield from ((spec, _play_task(spec)) for spec in others if not spec.is_named)
     if workers.count == 1 or len(asking) == 1:
-        yield from ((spec, (play(spec, models), CODE_DIGEST)) for spec in asking)
+        yield from ((spec, (play_game(spec, models), CODE_DIGEST)) for spec in asking)
         return
     yield from _played_in_threads(asking, workers.count, models)
 
@@ -348,7 +348,7 @@ def _played_in_threads(
     failed: list[BaseException] = []
     with (models or default_models()).threads(threads) as pool:
         try:
-            games = {pool.submit(play, spec, models, stop): spec for spec in specs}
+            games = {pool.submit(play_game, spec, models, stop): spec for spec in specs}
             for game in as_completed(games):
                 error = game.exception()
                 if error is None:
@@ -371,9 +371,9 @@ def _cause(errors: Sequence[BaseException]) -> BaseException:
 
 def _play_task(spec: GameSpec) -> tuple[Record, str]:
     """A record and the digest of the code that played it, which may differ in a worker."""
-    return play(spec), CODE_DIGEST
+    return play_game(spec), CODE_DIGEST
 
 
 def _play_far(spec: GameSpec) -> tuple[Record, str]:
     """A record from another machine, and the game's key there, which covers code, libraries, maps and files."""
-    return play(spec), specification_key(spec.to_dict())
+    return play_game(spec), specification_key(spec.to_dict())

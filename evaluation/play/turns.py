@@ -30,7 +30,7 @@ class GameStopped(WelfareEnvError):
     """A game was stopped because another one failed."""
 
 
-def play_game(
+def play_turns(
     players: Sequence[tuple[str, Spec]],
     seed: int,
     rules: Rules,
@@ -41,7 +41,7 @@ def play_game(
     models: SharedModels | None,
     stop: Event,
 ) -> dict[str, Any]:
-    """The record of a game; arguments, result and errors as for `evaluation.play.games.play`."""
+    """The record of a game; arguments, result and errors as for `evaluation.play.games.play_game`."""
     make = welfare_env.parallel_env if simultaneous else welfare_env.make
     env = make(map_name, rules, engine=engine)
     seats = [power for power, _ in players]
