@@ -35,15 +35,22 @@ class Frozen:
     __slots__ = ()
 
     def __post_init__(self) -> None:
-        for array in self._values():
-            if isinstance(array, np.ndarray):
-                array.setflags(write=False)
+        for name in _names(type(self)):
+            value = getattr(self, name)
+            if isinstance(value, np.ndarray):
+                value.setflags(write=False)
 
     def __reduce__(self) -> tuple[type[Frozen], tuple[Any, ...]]:
         return type(self), self._values()  # through __post_init__: copied arrays would be writable
 
     def _values(self) -> tuple[Any, ...]:
-        return tuple(getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
+        return tuple(getattr(self, name) for name in _names(type(self)))
+
+
+@functools.cache
+def _names(kind: type) -> tuple[str, ...]:
+    """The names of a dataclass's fields; kept, since every phase makes a few such objects."""
+    return tuple(field.name for field in fields(kind))
 
 
 @dataclass(frozen=True)
