@@ -161,7 +161,7 @@ def red_team(
     tried, kinds = plan(profile, name, setting, budget, trained)
     deviators = list(dict.fromkeys(each.deviator.name for each in tried if each.deviator))
     policies = {spec for each in tried if each.deviator for spec in each.deviator.policies}
-    make_all([*profile.policies, *sorted(policies, key=lambda spec: spec.text)], setting.models)
+    make_all([*profile.policies, *sorted(policies, key=lambda spec: spec.text)], setting.shared_models)
     base = setting.games(profile, BUDGETS[budget].games if games is None else games)
     attacks = Attacks(setting, tried)
     attacks.add(base)
@@ -209,7 +209,7 @@ def _attacks(
     by_itself, in_company, together = (
         list(_read(given, profile, name, setting)) for given in (alone, several, {"pact": pacts})
     )
-    check_coordinated([each for _, each in together], setting.models)
+    check_coordinated([each for _, each in together], setting.shared_models)
     powers = setting.board.powers
     for size in (size for size in budget.sizes if size < len(powers)):  # all together rob nobody
         coalitions = _coalitions(powers, size, budget.most, setting.seed)

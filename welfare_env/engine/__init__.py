@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -33,9 +33,10 @@ class Frozen:
     """
 
     __slots__ = ()
+    __dataclass_fields__: ClassVar[dict[str, Any]]  # read as it is: `dataclasses.fields` would take 2 us a phase
 
     def __post_init__(self) -> None:
-        for name in _names(type(self)):
+        for name in self.__dataclass_fields__:
             value = getattr(self, name)
             if isinstance(value, np.ndarray):
                 value.setflags(write=False)
@@ -44,13 +45,7 @@ class Frozen:
         return type(self), self._values()  # through __post_init__: copied arrays would be writable
 
     def _values(self) -> tuple[Any, ...]:
-        return tuple(getattr(self, name) for name in _names(type(self)))
-
-
-@functools.cache
-def _names(kind: type) -> tuple[str, ...]:
-    """The names of a dataclass's fields; kept, since every phase makes a few such objects."""
-    return tuple(field.name for field in fields(kind))
+        return tuple(getattr(self, name) for name in self.__dataclass_fields__)
 
 
 @dataclass(frozen=True)
