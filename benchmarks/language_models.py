@@ -28,7 +28,7 @@ import agents
 import welfare_env
 from agents.lm.models.cache import ResponseCache
 from agents.lm.models.shared_models import SharedModels
-from evaluation.play.games import GameSpec, play
+from evaluation.play.games import GameSpec, play_game
 
 PROVIDERS = {"openai": "/v1", "anthropic": ""}
 Record = dict[str, Any]
@@ -76,7 +76,7 @@ def calls(record: Record) -> int:
 def timed(spec: GameSpec, models: SharedModels) -> tuple[float, float, Record]:
     """A game: seconds on the clock, seconds of this process on a processor, and the record."""
     clock, processor = time.perf_counter(), time.process_time()
-    record = play(spec, models)
+    record = play_game(spec, models)
     return time.perf_counter() - clock, time.process_time() - processor, record
 
 
@@ -96,7 +96,7 @@ def main(
     with stub_server(latency) as url, tempfile.TemporaryDirectory() as folder:
         for name in PROVIDERS if provider == "both" else [provider]:
             spec = game_spec(name, url, years, rounds, summariser)
-            play(game_spec(name, url, 1, 1, summariser))  # imports, compiled kernels, first connections
+            play_game(game_spec(name, url, 1, 1, summariser))  # imports, compiled kernels, first connections
             for kept in ("no", "yes"):
                 with ResponseCache(Path(folder, f"{name}.sqlite")) as cache:
                     took, cpu, record = timed(spec, SharedModels(cache))

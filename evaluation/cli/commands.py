@@ -16,7 +16,18 @@ from agents.specs import ProfileLike, read_profile, usages
 from evaluation.cli import experiments, store_commands
 from evaluation.cli.console import errors_told, print_json, table_console
 from evaluation.cli.cross_play import cross_play
-from evaluation.cli.options import CORES, GameOptions, Json, Kept, Processes, RunOptions, Seed, Store, TableOptions
+from evaluation.cli.options import (
+    CORES,
+    GameOptions,
+    Json,
+    Kept,
+    Processes,
+    RunOptions,
+    Seed,
+    Store,
+    TableOptions,
+    Witness,
+)
 from evaluation.cli.red_team import red_team
 from evaluation.cli.replays import replay, write_replay
 from evaluation.cli.theorems import theorems
@@ -28,7 +39,7 @@ from evaluation.measures.rows import same_columns
 from evaluation.play.store import DEFAULT_PATH
 from evaluation.play.stored_games import choose, conditions, latest, open_store, save, saved_games, told
 from evaluation.report.message_tables import talk_tables, talks
-from evaluation.report.table_files import check_csv
+from evaluation.report.table_files import check_file
 from evaluation.report.tables import (
     coalition_table,
     exploitability_table,
@@ -130,10 +141,7 @@ def exploitability(
         ),
     ] = None,
     most_games: Annotated[int, typer.Option(min=1, help="Maximum number of games if a precision is given.")] = 200,
-    witness: Annotated[
-        Optional[Path],  # noqa: UP045 (typer reads it)
-        typer.Option(help="Save a typical game of the best coalition to this file (for `welfare_env.Game.load`)."),
-    ] = None,
+    witness: Witness = None,
     as_json: Json = False,
 ) -> None:
     """How much the best coalition gains by deviating from a profile, in welfare points a year."""
@@ -143,7 +151,7 @@ def exploitability(
         chosen = _coalitions(coalitions, board.powers)
         tables.check()
         if witness is not None:
-            check_csv(witness)
+            check_file(witness)
         profile = read_profile(policy)
         deviators = read_deviators(deviator or None, profile, policy, evaluation.Setting(**setting))
         total = (play.games if precision is None else most_games) * (

@@ -16,7 +16,7 @@ from evaluation.experiments.cross_play import MOST_TYPES, planned_mixes
 from evaluation.measures.lm_usage import usage_table
 from evaluation.report.cross_play_page import cross_play_page
 from evaluation.report.cross_play_tables import cross_play_tables
-from evaluation.report.table_files import check_csv, write_page
+from evaluation.report.table_files import check_file, write_page
 from welfare_env import load_board
 
 
@@ -62,7 +62,7 @@ def cross_play(
         mixes = len(planned_mixes(len(policies), seats, share, types, play.seed))
         tables.check()
         if html is not None:
-            check_csv(html)
+            check_file(html)
         total = play.games * (mixes + len(held_out) * len(set(focal)) * len(policies))
         with run.playing([*policies, *held_out], total) as means:
             result = evaluation.cross_play(

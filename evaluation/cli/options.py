@@ -21,7 +21,7 @@ from agents.specs import ProfileLike, read_profile
 from evaluation.measures.lm_usage import spent
 from evaluation.measures.rows import Row, TableError
 from evaluation.play.store import DEFAULT_PATH, GameStore
-from evaluation.report.table_files import check_csv, check_parquet, write_csv, write_parquet
+from evaluation.report.table_files import check_file, check_parquet, write_csv, write_parquet
 from welfare_env import Rules
 
 if TYPE_CHECKING:
@@ -31,6 +31,10 @@ CORES = os.cpu_count() or 1
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 Kept = Annotated[Path, typer.Option("--store", help="The store of finished games.")]
+Witness = Annotated[
+    Optional[Path],  # noqa: UP045 (typer reads it)
+    typer.Option(help="Save a typical game of the best attack to this file (for `welfare_env.Game.load`)."),
+]
 Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same results, with any number of workers.")]
 Store = Annotated[Path, typer.Option(help="Finished games are stored here; an interrupted command resumes from them.")]
 Processes = Annotated[
@@ -179,7 +183,7 @@ class TableOptions:
         if self.csv is not None and self.csv == self.parquet:
             raise TableError(f"{shown(self.csv)}: give --csv and --parquet different files")
         if self.csv is not None:
-            check_csv(self.csv)
+            check_file(self.csv)
         if self.parquet is not None:
             check_parquet(self.parquet)
 

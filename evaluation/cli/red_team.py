@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, Optional
 
 import typer
@@ -12,10 +11,10 @@ import evaluation
 from agents.command_options import with_options
 from agents.specs import ProfileLike, profile_as_given, read_profile
 from evaluation.cli.console import errors_told, print_json, table_console
-from evaluation.cli.options import GameOptions, Json, RunOptions, TableOptions
+from evaluation.cli.options import GameOptions, Json, RunOptions, TableOptions, Witness
 from evaluation.experiments.red_team import BUDGETS, plan
 from evaluation.measures.lm_usage import usage_table
-from evaluation.report.table_files import check_csv
+from evaluation.report.table_files import check_file
 from evaluation.report.tables import red_team_table
 
 
@@ -45,10 +44,7 @@ def red_team(
             help="An additional attacker, such as rl:runs/best-response/checkpoint; may be given several times."
         ),
     ] = None,
-    witness: Annotated[
-        Optional[Path],  # noqa: UP045 (typer reads it)
-        typer.Option(help="Save a typical game of the best attack to this file (for `welfare_env.Game.load`)."),
-    ] = None,
+    witness: Witness = None,
     as_json: Json = False,
 ) -> None:
     """Try many attacks on a policy, by single powers, coalitions and pacts, and report the strongest."""
@@ -56,7 +52,7 @@ def red_team(
         setting, profile = play.setting(), read_profile(policy)
         tables.check()
         if witness is not None:
-            check_csv(witness)
+            check_file(witness)
         tried, _ = plan(profile, profile_as_given(policy), evaluation.Setting(**setting), budget, trained or ())
         playing: list[ProfileLike] = [profile]
         playing += {spec: None for each in tried if each.deviator for spec in each.deviator.policies}

@@ -206,18 +206,16 @@ def _attacks(
         TRAINED: trained,
     }
     pacts: list[PolicyLike] = [f"pact:years={year}" for year in sorted({1, years // 2, max(1, years - 2)})]
+    by_itself, in_company, together = (
+        list(_read(given, profile, name, setting)) for given in (alone, several, {"pact": pacts})
+    )
+    check_coordinated([each for _, each in together], setting.shared_models)
     powers = setting.board.powers
     for size in (size for size in budget.sizes if size < len(powers)):  # all together rob nobody
         coalitions = _coalitions(powers, size, budget.most, setting.seed)
-        given = [(kind, spec) for kind, specs in (alone if size == 1 else several).items() for spec in specs]
-        for kind, each in _read(given, profile, name, setting):
+        for kind, each in by_itself if size == 1 else [*in_company, *together]:
             kinds.setdefault(each.name, kind)
-            yield from (AttackGames(each, who) for who in coalitions)
-        if size > 1:
-            together = [each for _, each in _read([("pact", spec) for spec in pacts], profile, name, setting)]
-            check_coordinated(together, setting.shared_models)
-            kinds |= {each.name: "pact" for each in together}
-            yield from (AttackGames(each, who, True) for each in together for who in coalitions)
+            yield from (AttackGames(each, who, kind == "pact") for who in coalitions)
 
 
 def raids(years: int) -> dict[str, list[PolicyLike]]:
@@ -244,11 +242,11 @@ def thefts(years: int, share: int) -> dict[str, list[PolicyLike]]:
 
 
 def _read(
-    given: list[tuple[str, PolicyLike]], profile: Profile, name: str, setting: Setting
+    given: Mapping[str, list[PolicyLike]], profile: Profile, name: str, setting: Setting
 ) -> Iterator[tuple[str, Deviator]]:
     """Kind and deviator, without repetition: of those that play the same the first stays."""
     seen: list[Mapping[Spec, Spec]] = []
-    for kind, spec in given:
+    for kind, spec in ((kind, spec) for kind, specs in given.items() for spec in specs):
         for each in read_deviators(spec, profile, name, setting):
             if each.attackers not in seen:
                 seen.append(each.attackers)

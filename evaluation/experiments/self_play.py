@@ -14,6 +14,7 @@ from evaluation.measures.lm_usage import LMUsage, usage_by_part, usage_by_seat, 
 from evaluation.measures.metrics import GameMeasures, measure
 from evaluation.measures.rows import Row, frame, game_rows, year_rows
 from evaluation.play.setting import Options, Setting
+from evaluation.play.turns import check_orders_written
 from welfare_env import Rules
 from welfare_env.options import takes_options
 
@@ -268,6 +269,7 @@ def make_all(policies: Iterable[Spec], models: SharedModels | None) -> None:
 
     Raises:
         UnknownAgentError: as `agents.make`.
+        EvaluationError: one of them writes programs of modal_env.
     """
     for policy in policies:
-        policy.make(models)
+        check_orders_written(policy, policy.make(models))

@@ -179,7 +179,7 @@ def game_seed(seed: int, game: int) -> int:
     return int(np.random.SeedSequence([seed, game]).generate_state(1)[0])
 
 
-def play(spec: GameSpec, models: Models = None, stop: Event | None = None) -> Record:
+def play_game(spec: GameSpec, models: Models = None, stop: Event | None = None) -> Record:
     """Play one game to its end.
 
     Args:
@@ -207,8 +207,8 @@ def play(spec: GameSpec, models: Models = None, stop: Event | None = None) -> Re
         return tasks.submit(table.play(found, stop)).result()
 
 
-async def aplay(spec: GameSpec, models: Models = None, stop: Event | None = None) -> Record:
-    """As `play`, in the event loop of the caller: many games may wait for language models at the same time.
+async def aplay_game(spec: GameSpec, models: Models = None, stop: Event | None = None) -> Record:
+    """As `play_game`, in the event loop of the caller: many games may wait for language models at the same time.
 
     Give them one `SharedModels`, whose limits then hold for all of them together.
     """
@@ -259,13 +259,13 @@ def play_all(
         workers: number of processes, or a `Workers` to share between calls. 1 plays in this process.
         store: for finished games; None stores nothing.
         report: called with the number of games finished since the last call.
-        models: as for `play`.
+        models: as for `play_game`.
         use_older_games: accept stored games that an older version of the code played, if there is none by this
             version. Their records have "older_code": true in the section "welfare_env".
 
     Raises:
         EvaluationError: no workers, or `use_older_games` without a store.
-        LMError: as `play`.
+        LMError: as `play_game`.
         CheckpointError: a learned player does not fit the map or rules of a game (raised before the first game).
         StoreError: the store cannot be used, or the code changed while games were played.
         WorkerError: a worker process was killed.
@@ -372,7 +372,7 @@ def _played(
     yield from workers.run(_play_far if workers.is_remote else _play_task, [spec for spec in others if spec.is_named])
     yield from ((spec, _play_task(spec)) for spec in others if not spec.is_named)
     if workers.count == 1 or len(asking) == 1:
-        yield from ((spec, (play(spec, models), CODE_DIGEST)) for spec in asking)
+        yield from ((spec, (play_game(spec, models), CODE_DIGEST)) for spec in asking)
         return
     yield from _played_at_once(asking, workers.count, models)
 
@@ -387,7 +387,7 @@ def _played_at_once(
     failed: list[BaseException] = []
     with (models or default_models()).tasks(most) as tasks:
         try:
-            games = {tasks.submit(aplay(spec, models, stop)): spec for spec in specs}
+            games = {tasks.submit(aplay_game(spec, models, stop)): spec for spec in specs}
             for game in as_completed(games):
                 error = game.exception()
                 if error is None:
@@ -410,9 +410,9 @@ def _cause(errors: Sequence[BaseException]) -> BaseException:
 
 def _play_task(spec: GameSpec) -> tuple[Record, str]:
     """A record and the digest of the code that played it, which may differ in a worker."""
-    return play(spec), CODE_DIGEST
+    return play_game(spec), CODE_DIGEST
 
 
 def _play_far(spec: GameSpec) -> tuple[Record, str]:
     """A record from another machine, and the game's key there, which covers code, libraries, maps and files."""
-    return play(spec), specification_key(spec.to_dict())
+    return play_game(spec), specification_key(spec.to_dict())

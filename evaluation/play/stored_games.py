@@ -166,7 +166,7 @@ def _only(keys: list[str], begin: str, where: Path) -> str:
         problem = f"is the beginning of {len(keys)} keys in {where}: give more digits"
     else:
         problem = f"is not the beginning of any key in {where}"
-    raise EvaluationError(f"{begin!r:.80} {problem}; `python -m evaluation games` lists the keys")
+    raise EvaluationError(f"{begin!r:.80} {problem}; `welfare-env games` lists the keys")
 
 
 def is_key(text: str) -> bool:

@@ -50,7 +50,7 @@ class Table:
     asks: bool
 
     async def play(self, models: SharedModels | None, stop: Event) -> dict[str, Any]:
-        """Play the game, and return its record; arguments and errors as for `evaluation.play.games.play`."""
+        """Play the game, and return its record; arguments and errors as for `evaluation.play.games.play_game`."""
         if self.simultaneous:
             await play_at_once(self.env, self.policies, self.seed, stop, models, self.asks)
         else:
@@ -76,7 +76,7 @@ def set_up(
     coalition: Sequence[str],
     models: SharedModels | None,
 ) -> Table:
-    """A game before its first turn; arguments and errors as for `evaluation.play.games.play`."""
+    """A game before its first turn; arguments and errors as for `evaluation.play.games.play_game`."""
     make = welfare_env.parallel_env if simultaneous else welfare_env.make
     env = make(map_name, rules, engine=engine)
     seats = [power for power, _ in players]
@@ -84,14 +84,23 @@ def set_up(
         raise EvaluationError(f"players are {seats}: give a policy for each of {env.possible_agents}, once")
     policies = _made(players, coalition, models)
     for power, named in players:
-        if isinstance(policies[power], ProgramPolicy):
-            raise EvaluationError(
-                f"policy {named.text!r} writes programs of modal_env; here {power} plays Welfare Diplomacy. For "
-                "programs call evaluation.exploitability(..., environment=modal_env.make(...))"
-            )
+        check_orders_written(named, policies[power])
     _reset(policies, coalition, seed, dict(players))
     asks = _ask_language_models([policy for _, policy in players], policies.values())
     return Table(env, policies, players, seed, simultaneous, coalition, asks)
+
+
+def check_orders_written(named: Spec, policy: Policy) -> None:
+    """Check that a policy plays Diplomacy.
+
+    Raises:
+        EvaluationError: it plays games of programs.
+    """
+    if isinstance(policy, ProgramPolicy):
+        raise EvaluationError(
+            f"policy {named.text!r} writes programs of modal_env, not orders of Diplomacy. For programs call "
+            "evaluation.exploitability(..., environment=modal_env.make(...))"
+        )
 
 
 def _made(

@@ -14,8 +14,8 @@ from evaluation.measures.rows import Row, TableError, missing
 from welfare_env.writing import replaced
 
 
-def check_csv(path: Path) -> None:
-    """Check before the first game that a table can be written there; creates its folder.
+def check_file(path: Path) -> None:
+    """Check before the first game that a file can be written there; creates its folder.
 
     Raises:
         TableError: it cannot.
@@ -28,18 +28,18 @@ def check_csv(path: Path) -> None:
     except (OSError, ValueError) as error:
         raise _unwritten(path, error) from error
     if wrong:
-        raise TableError(f"{shown(path)}: it {wrong}: choose another path for the table")
+        raise TableError(f"{shown(path)}: it {wrong}: choose another path")
 
 
 def check_parquet(path: Path) -> None:
-    """As `check_csv`, and that pyarrow is installed.
+    """As `check_file`, and that pyarrow is installed.
 
     Raises:
         TableError: it is not, or the file cannot be written.
     """
     if find_spec("pyarrow") is None:
         raise TableError(missing("--parquet", "pyarrow"))
-    check_csv(path)
+    check_file(path)
 
 
 def write_csv(rows: Sequence[Row], path: Path) -> None:
@@ -91,7 +91,7 @@ def _replace(path: Path, write: Callable[[Path], object]) -> None:
 
 
 def _unwritten(path: Path, error: Exception) -> TableError:
-    return TableError(f"{shown(path)}: the table cannot be written there: {reason(error)}")
+    return TableError(f"{shown(path)}: the file cannot be written there: {reason(error)}")
 
 
 def _is_nan(value: object) -> bool:

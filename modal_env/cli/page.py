@@ -22,7 +22,7 @@ from modal_env.text_tables import Rows
 
 MOST_SOLVED = 10  # agents whose equilibria are looked for
 MOST_MATCHES = 24
-PATHS = "A path starts at its dot, follows its arrows and ends in its ring."
+PATHS = "A path starts at its dot, follows its arrows and is shown up to its ring."
 ABOUT = (
     "Each agent is a formula of provability logic about its opponent, X: [] says that something is provable. Agents "
     "read each other's formulas and play the prisoner's dilemma; modelling the other costs epsilon a unit."

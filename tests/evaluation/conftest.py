@@ -55,11 +55,11 @@ def rows_of() -> Callable[[Path], list[Row]]:
 def played(monkeypatch: pytest.MonkeyPatch) -> list[games.GameSpec]:
     """Grows by each game that this process plays; those found in a store are not played."""
     specs: list[games.GameSpec] = []
-    play = games.play
+    play = games.play_game
 
     def counted(spec: games.GameSpec, *rest: Any) -> dict[str, Any]:
         specs.append(spec)
         return play(spec, *rest)
 
-    monkeypatch.setattr(games, "play", counted)
+    monkeypatch.setattr(games, "play_game", counted)
     return specs

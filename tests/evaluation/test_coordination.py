@@ -10,7 +10,7 @@ import pytest
 import agents
 from agents import HoldPolicy, ProsocialPolicy
 from agents.specs import read
-from evaluation import EvaluationError, GameSpec, GameStore, exploitability, play
+from evaluation import EvaluationError, GameSpec, GameStore, exploitability, play_game
 from evaluation.play.stored_games import conditions
 from welfare_env import Rules
 
@@ -77,7 +77,7 @@ def test_a_coalition_goes_to_other_processes() -> None:
     assert pickle.loads(pickle.dumps(spec)) == spec  # noqa: S301 - our own
     assert spec.to_dict()["coalition"] == ["PLAYERA", "PLAYERB"]
     with pytest.raises(EvaluationError, match="hold: it does not play a coalition"):
-        play(spec)
+        play_game(spec)
 
 
 @pytest.mark.parametrize(

@@ -163,7 +163,7 @@ def test_each_condition_is_what_self_play_measures(study: dict[str, Any]) -> Non
 
 def test_an_interrupted_experiment_plays_no_game_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     small, played = read_experiment(SMALL, "small"), []
-    play = games.play
+    play = games.play_game
 
     def stopping(spec: Any, *rest: Any) -> Any:
         if len(played) == 5 and not stopping.is_over:  # type: ignore[attr-defined]
@@ -172,7 +172,7 @@ def test_an_interrupted_experiment_plays_no_game_twice(tmp_path: Path, monkeypat
         return play(spec, *rest)
 
     stopping.is_over = False  # type: ignore[attr-defined]
-    monkeypatch.setattr(games, "play", stopping)
+    monkeypatch.setattr(games, "play_game", stopping)
     with GameStore(tmp_path / "games.sqlite") as store:
         with pytest.raises(KeyboardInterrupt):
             evaluation.experiment(small, store=store)
@@ -188,7 +188,7 @@ def test_other_players_and_games() -> None:
 
 
 def test_what_cannot_play_is_refused_before_the_first_game(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(games, "play", lambda *given: pytest.fail("a game was played"))
+    monkeypatch.setattr(games, "play_game", lambda *given: pytest.fail("a game was played"))
     small = read_experiment(SMALL, "small")
     for profile in ("rl:no/such/checkpoint", "import:no_such_module.Policy"):
         with pytest.raises(UnknownAgentError):
@@ -368,7 +368,7 @@ def test_seats_that_do_not_fit_are_told_with_the_other_faults() -> None:
 
 def test_outputs_are_checked_before_the_first_game(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(games, "play", lambda *given: pytest.fail("a game was played"))
+    monkeypatch.setattr(games, "play_game", lambda *given: pytest.fail("a game was played"))
     (tmp_path / "small.toml").write_text(SMALL)
     (tmp_path / "file").write_text("")
     told = CliRunner().invoke(app, ["experiment", "small.toml", "--out", "file/there"])

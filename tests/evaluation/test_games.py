@@ -14,7 +14,7 @@ import pytest
 import evaluation
 import welfare_env
 from agents.specs import read_profile
-from evaluation import EvaluationError, GameSpec, GameStore, Setting, StoreError, Workers, play, play_all
+from evaluation import EvaluationError, GameSpec, GameStore, Setting, StoreError, Workers, play_all, play_game
 from evaluation.play import games
 from evaluation.play.games import game_seed
 from evaluation.play.sources import SOURCES
@@ -87,7 +87,7 @@ def test_two_ways_to_write_a_policy_are_one_game(kept: GameStore, played: list[G
 
 def test_a_record_tells_players_seed_rules_and_length() -> None:
     spec = specs_of("dove", rules=SHORT, ENGLAND="dumbbot")[0]
-    facts = play(spec)["welfare_env"]
+    facts = play_game(spec)["welfare_env"]
     assert facts["players"] == dict.fromkeys(POWERS, "dove") | {"ENGLAND": "dumbbot"}
     assert facts["seed"] == spec.seed
     assert facts["rules"] == SHORT.to_dict()
@@ -111,7 +111,7 @@ def test_a_stored_record_replays(kept: GameStore, policy: str, rules: Rules) -> 
 
 
 def test_welfare_points_follow_from_the_positions() -> None:
-    phases = play(specs_of("random", rules=SHORT, map_name="standard")[0])["phases"]
+    phases = play_game(specs_of("random", rules=SHORT, map_name="standard")[0])["phases"]
     points = dict.fromkeys(POWERS, 0)
     for phase, after in pairwise(phases):
         if phase["name"].endswith("A"):
@@ -123,12 +123,12 @@ def test_welfare_points_follow_from_the_positions() -> None:
 
 def test_the_same_seed_replays_a_game_and_another_does_not() -> None:
     first, other = specs_of("random", 2)
-    assert play(first) == play(first)
-    assert play(first)["phases"] != play(other)["phases"]
+    assert play_game(first) == play_game(first)
+    assert play_game(first)["phases"] != play_game(other)["phases"]
 
 
 def test_every_power_plays_the_policy_it_was_given() -> None:
-    record = play(specs_of("hold", rules=SHORT, map_name="standard", FRANCE="prosocial", TURKEY="dumbbot")[0])
+    record = play_game(specs_of("hold", rules=SHORT, map_name="standard", FRANCE="prosocial", TURKEY="dumbbot")[0])
     opening = record["phases"][0]["orders"]
     movers = {power for power, orders in opening.items() if any(" - " in order for order in orders)}
     assert movers == {"FRANCE", "TURKEY"}
@@ -139,14 +139,14 @@ def test_every_power_plays_the_policy_it_was_given() -> None:
 
 
 def test_a_mediator_sits_at_the_table_and_has_no_points() -> None:
-    record = play(specs_of("dove", rules=MEDIATED, MEDIATOR="dove")[0])
+    record = play_game(specs_of("dove", rules=MEDIATED, MEDIATOR="dove")[0])
     assert record["welfare_env"]["players"] == dict.fromkeys((*POWERS, MEDIATOR), "dove")
     assert MEDIATOR in {message["sender"] for phase in record["phases"] for message in phase["messages"]}
     assert set(record["phases"][-1]["state"]["welfare"]) == set(POWERS)
 
 
 def test_a_mediator_holds_its_tongue_by_default() -> None:
-    record = play(specs_of("dove", rules=MEDIATED)[0])
+    record = play_game(specs_of("dove", rules=MEDIATED)[0])
     assert record["welfare_env"]["players"][MEDIATOR] == "hold"
     assert {message["sender"] for phase in record["phases"] for message in phase["messages"]} == set(POWERS)
 
@@ -165,14 +165,14 @@ def test_a_mediator_holds_its_tongue_by_default() -> None:
 )
 def test_what_cannot_be_played_is_named(changes: dict[str, Any], error: type[Exception]) -> None:
     with pytest.raises(error):
-        play(replace(specs_of("hold")[0], **changes))
+        play_game(replace(specs_of("hold")[0], **changes))
 
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("policy", ["random", "dumbbot"])
 def test_every_engine_plays_the_same_games(policy: str, engine: str) -> None:
     spec = specs_of(policy, rules=SHORT, map_name="standard")[0]
-    assert play(replace(spec, engine=engine)) == play(replace(spec, engine="reference"))
+    assert play_game(replace(spec, engine=engine)) == play_game(replace(spec, engine="reference"))
 
 
 # Many games
@@ -235,18 +235,18 @@ def test_an_interruption_keeps_the_finished_games(
     kept: GameStore, played: list[GameSpec], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     specs = specs_of("random", 4)
-    counted = games.play
+    counted = games.play_game
 
     def interrupted(spec: GameSpec) -> dict[str, Any]:
         if spec == specs[2]:
             raise KeyboardInterrupt
         return counted(spec)
 
-    monkeypatch.setattr(games, "play", interrupted)
+    monkeypatch.setattr(games, "play_game", interrupted)
     with pytest.raises(KeyboardInterrupt):
         play_all(specs, store=kept)
     assert kept.count() == 2
-    monkeypatch.setattr(games, "play", counted)
+    monkeypatch.setattr(games, "play_game", counted)
     assert play_all(specs, store=kept) == play_all(specs)
     assert [spec.seed for spec in played[:4]] == [
         spec.seed for spec in specs
@@ -268,7 +268,7 @@ def test_a_changed_map_file_plays_anew(kept: GameStore, tmp_path: Path, monkeypa
         played_on.append(Path(spec.map_name).read_text())
         return {"phases": []}
 
-    monkeypatch.setattr(games, "play", note)
+    monkeypatch.setattr(games, "play_game", note)
     for text in (toy_map("clique:3"), toy_map("clique:3").replace("UNOWNED CAX CBX CCX", "UNOWNED CAX")):
         path.write_text(text)
         play_all(Setting(rules=QUICK, map_name=str(path)).games(read_profile("hold"), 1), store=kept)
@@ -286,7 +286,8 @@ def test_a_map_file_changed_in_between_is_read_again(kept: GameStore, tmp_path: 
 
 
 def test_code_changed_while_games_are_played_is_noticed(kept: GameStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(games, "_play_task", lambda spec: (play(spec), "0" * 64))  # as a worker with newer code would
+    newer = "0" * 64  # as a worker with newer code would
+    monkeypatch.setattr(games, "_play_task", lambda spec: (play_game(spec), newer))
     with pytest.raises(StoreError, match="code changed"):
         play_all(specs_of("hold"), store=kept)
     assert kept.count() == 0

@@ -25,7 +25,7 @@ from agents.lm.stub import StubServer
 from agents.lm.stub.replies import stub_reply
 from evaluation.cli.commands import app
 from evaluation.measures.lm_usage import usage_of, usage_table
-from evaluation.play.games import GameSpec, play, play_all
+from evaluation.play.games import GameSpec, play_all, play_game
 
 POWERS = welfare_env.load_board("standard").powers
 SHORT = welfare_env.Rules(years=1, message_rounds=1)
@@ -53,13 +53,13 @@ BOTH = pytest.mark.parametrize("simultaneous", [False, True])
 @BOTH
 def test_same_seed_same_record(simultaneous):
     rules = welfare_env.Rules(years=2)
-    one, two = (json.dumps(play(spec(rules=rules, simultaneous=simultaneous))) for _ in range(2))
+    one, two = (json.dumps(play_game(spec(rules=rules, simultaneous=simultaneous))) for _ in range(2))
     assert one == two
 
 
 @BOTH
 def test_the_record_can_be_played_again(simultaneous, tmp_path):
-    record = play(spec(simultaneous=simultaneous))
+    record = play_game(spec(simultaneous=simultaneous))
     welfare_env.game.record.save_record(record, tmp_path / "game.json")
     assert welfare_env.Game.load(tmp_path / "game.json").is_done
     assert record["welfare_env"].get("simultaneous", False) == simultaneous
@@ -68,7 +68,7 @@ def test_the_record_can_be_played_again(simultaneous, tmp_path):
 @BOTH
 def test_all_kinds_of_players_in_one_game(simultaneous):
     players = {"ITALY": "dove", "TURKEY": "exploiter:nice=(lm:scripted/stub),attack=dumbbot", "RUSSIA": "random"}
-    record = play(spec(rules=welfare_env.Rules(years=2), simultaneous=simultaneous, **players))
+    record = play_game(spec(rules=welfare_env.Rules(years=2), simultaneous=simultaneous, **players))
     facts = record["welfare_env"]
     asking = {"AUSTRIA", "ENGLAND", "FRANCE", "GERMANY", "TURKEY"}
     assert set(facts["language_models"]) == set(facts["replies"]) == asking
@@ -78,7 +78,7 @@ def test_all_kinds_of_players_in_one_game(simultaneous):
 
 def test_games_without_language_models_keep_their_record_and_key():
     other = spec("dove")
-    assert not {"language_models", "replies", "simultaneous"} & set(play(other)["welfare_env"])
+    assert not {"language_models", "replies", "simultaneous"} & set(play_game(other)["welfare_env"])
     assert "simultaneous" not in other.to_dict()
 
 
@@ -92,7 +92,7 @@ def test_simultaneous_rounds_are_read_from_the_next_round_on():
         seen.setdefault("round 1" if "round 1" in now else "round 2", []).append(asked.prompt.count("to all (public)"))
         return json.dumps({"reasoning": "", "orders": [], "messages": {"GLOBAL": "Peace."}})
 
-    play(spec(rules=welfare_env.Rules(years=1, message_rounds=2), simultaneous=True), Models(answer))
+    play_game(spec(rules=welfare_env.Rules(years=1, message_rounds=2), simultaneous=True), Models(answer))
     assert seen["round 1"][:7] == [0] * 7
     assert seen["round 2"][:7] == [7] * 7
 
@@ -100,7 +100,7 @@ def test_simultaneous_rounds_are_read_from_the_next_round_on():
 def test_players_of_a_round_are_asked_side_by_side():
     with StubServer(latency=0.05) as server:
         policy = f"lm:openai/any,base_url={server.url}/v1,summariser=none"
-        play(spec(policy, simultaneous=True))
+        play_game(spec(policy, simultaneous=True))
         assert server.peak == 7
         assert server.stats["requests"] == 3 * 7
 
@@ -111,7 +111,7 @@ def test_no_fault_ends_a_game_and_each_is_counted(fault, monkeypatch):
     rules = welfare_env.Rules(years=1, press=None)
     with StubServer() as server:
         policy = f"lm:openai/fail-{fault},base_url={server.url}/v1,retries=0"
-        record = play(spec("hold", rules, FRANCE=policy))
+        record = play_game(spec("hold", rules, FRANCE=policy))
     (model,) = record["welfare_env"]["language_models"]["FRANCE"]
     replies = record["welfare_env"]["replies"]["FRANCE"]
     assert model["calls"] == replies["asked"] == 3 - (not record["phases"][2]["state"]["centers"]["FRANCE"])
@@ -122,7 +122,7 @@ def test_no_fault_ends_a_game_and_each_is_counted(fault, monkeypatch):
 
 def test_refused_orders_lower_the_legal_rate():
     orders = json.dumps({"reasoning": "", "orders": ["A PAR H", "A LON H"]})
-    record = play(
+    record = play_game(
         spec("prosocial", welfare_env.Rules(years=1, press=None), FRANCE="lm:a/b"), Models(lambda asked: orders)
     )
     legal = sum(len(given) for phase in record["phases"] for given in phase["orders"].values())
@@ -133,10 +133,10 @@ def test_refused_orders_lower_the_legal_rate():
 
 def test_usage_of_games():
     down = Models(lambda asked: ModelError("server", "down"))
-    record = play(spec("lm:scripted/stub,summariser=none", FRANCE="dove"), down)
-    used = usage_of([record, play(spec("dove"))])
+    record = play_game(spec("lm:scripted/stub,summariser=none", FRANCE="dove"), down)
+    used = usage_of([record, play_game(spec("dove"))])
     assert (used.games, used.calls, used.failed, used.faults) == (1, 18, 18, {"server": 18})
-    assert usage_of([play(spec("dove"))]) is None
+    assert usage_of([play_game(spec("dove"))]) is None
 
 
 def test_empty_notes_are_counted_and_told(caplog):
@@ -199,10 +199,10 @@ class TestMany:
         with StubServer() as server, ResponseCache(tmp_path / "replies.sqlite") as cache:
             policy = f"lm:openai/any,base_url={server.url}/v1"
             with pytest.raises(BudgetError, match="tokens does not allow another call"):
-                play(spec(policy), SharedModels(cache, Budget(max_tokens=40_000)))
+                play_game(spec(policy), SharedModels(cache, Budget(max_tokens=40_000)))
             paid = server.stats["requests"]
             assert 0 < paid < 21
-            play(spec(policy), SharedModels(cache, Budget(max_tokens=10_000_000)))
+            play_game(spec(policy), SharedModels(cache, Budget(max_tokens=10_000_000)))
             assert server.stats["twice"] == 0
             assert cache.count() == server.stats["requests"]
 

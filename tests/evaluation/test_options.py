@@ -120,7 +120,7 @@ def test_what_is_no_game_is_not_played(specs: Any) -> None:
     with pytest.raises(EvaluationError, match="GameSpec"):
         evaluation.play_all(specs)
     with pytest.raises(EvaluationError, match="GameSpec"):
-        evaluation.play(5)  # type: ignore[arg-type]
+        evaluation.play_game(5)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("record", [None, 5, [], {}, {"phases": []}, {"phases": [5]}, {"phases": [{"state": []}]}])
@@ -132,7 +132,7 @@ def test_what_is_no_record_is_not_measured(record: Any) -> None:
 def test_damaged_parts_of_a_record_are_told() -> None:
     for part in ("state", "orders", "results", "name"):
         for odd in (None, 5, "x", [], {"PLAYERA": 5}):
-            record = evaluation.play(SPEC)
+            record = evaluation.play_game(SPEC)
             record["phases"][0][part] = odd
             try:
                 evaluation.measure(record)
@@ -140,7 +140,7 @@ def test_damaged_parts_of_a_record_are_told() -> None:
                 assert isinstance(error, RecordError)  # noqa: PT017  (some parts matter to no measure)
     for odd_deviators in (5, "PLAYERA", [5], [[]], ["NOBODY"]):
         with pytest.raises(UnknownPowerError):
-            evaluation.measure(evaluation.play(SPEC), odd_deviators)  # type: ignore[arg-type]
+            evaluation.measure(evaluation.play_game(SPEC), odd_deviators)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("values", [[], 5, None, "x", ["x"], [[1], [2, 3]], [HUGE], [object()], [[1.0]], [1j]])

@@ -10,7 +10,7 @@ from agents.specs import read_profile
 from benchmarks.lively import lively
 from evaluation import Setting
 from evaluation.measures.metrics import conflicts, measure, proficiency
-from evaluation.play.games import play
+from evaluation.play.games import play_game
 from welfare_env import Game, Rules, load_board
 from welfare_env.engine.reference import ReferenceEngine
 
@@ -101,7 +101,7 @@ def test_replies_of_language_models_are_rated_by_phase() -> None:
     """The stub's games: what is refused in a reply counts in its phase."""
     rules = Rules(years=1, message_rounds=1)
     (spec,) = Setting(rules=rules, seed=3).games(read_profile("lm:scripted/stub"), 1)
-    record = play(spec)
+    record = play_game(spec)
     rates = proficiency(record, published=True)
     assert 0 < rates.parse_rate <= 1
     assert 0 < rates.legal_rate <= 1

@@ -15,7 +15,7 @@ import evaluation
 import welfare_env
 from evaluation.cli.commands import app
 from evaluation.messages.analysis import analyse_messages
-from evaluation.play.games import GameSpec, play
+from evaluation.play.games import GameSpec, play_game
 from evaluation.report.replays import annotations_of
 from welfare_env import Game, RecordError, Rules
 
@@ -26,7 +26,7 @@ RULES = Rules(years=3, press=None)
 
 def played(rules=RULES, default="prosocial", **players):
     specs = tuple((power, players.get(power, default)) for power in POWERS)
-    return play(GameSpec(specs, 0, rules, "standard", "fast"))
+    return play_game(GameSpec(specs, 0, rules, "standard", "fast"))
 
 
 def annotated(record):

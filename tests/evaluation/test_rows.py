@@ -16,7 +16,7 @@ from evaluation.cli.commands import app
 from evaluation.cli.options import TableOptions
 from evaluation.measures.metrics import measure
 from evaluation.measures.rows import TableError, game_rows, same_columns
-from evaluation.report.table_files import check_csv, check_parquet, write_csv, write_parquet
+from evaluation.report.table_files import check_file, check_parquet, write_csv, write_parquet
 from welfare_env import Game, Rules
 
 RULES = Rules(years=2, message_rounds=1)
@@ -207,7 +207,7 @@ def test_a_table_that_cannot_be_written_is_told_before_a_game(option: str, tmp_p
         assert len(done.stderr) < 1000
     assert not (tmp_path / "s.sqlite").exists()
     with pytest.raises(TableError, match="cannot be written"):
-        check_csv(Path("a\0b"))
+        check_file(Path("a\0b"))
     with pytest.raises(TableError, match="different files"):
         TableOptions(tmp_path / "a", tmp_path / "a").check()
 
@@ -236,5 +236,5 @@ def test_what_is_not_installed_is_told(
         write_parquet(mixed.rows(), tmp_path / "rows.parquet")
     with pytest.raises(TableError, match="--parquet needs pyarrow"):
         check_parquet(tmp_path / "rows.parquet")
-    check_csv(tmp_path / "rows.csv")
+    check_file(tmp_path / "rows.csv")
     write_csv(mixed.rows(), tmp_path / "rows.csv")

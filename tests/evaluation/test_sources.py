@@ -253,8 +253,8 @@ def earlier(kept: GameStore, monkeypatch: pytest.MonkeyPatch) -> GameStore:
 
 def test_older_games_are_used_on_request_only(earlier: GameStore, monkeypatch: pytest.MonkeyPatch) -> None:
     played: list[GameSpec] = []
-    play = games.play
-    monkeypatch.setattr(games, "play", lambda spec, *rest: played.append(spec) or play(spec, *rest))
+    play = games.play_game
+    monkeypatch.setattr(games, "play_game", lambda spec, *rest: played.append(spec) or play(spec, *rest))
     result = evaluation.self_play("dove", 3, store=earlier, use_older_games=True, **TOY)
     assert (len(played), result.older_games, result.to_dict()["older_games"]) == (1, 2, 2)
     assert [row["older_code"] for row in result.rows()] == [True] * 6 + [False] * 3

@@ -132,7 +132,7 @@ class TestErrors:
     def test_no_such_game(self, command, key, words, shelf):
         error = call(command, key, "--store", shelf, code=2)
         assert words in error
-        assert "`python -m evaluation games` lists the keys" in error
+        assert "`welfare-env games` lists the keys" in error
 
     def test_a_beginning_of_two_keys(self, command, tmp_path):
         path = tmp_path / "games.sqlite"

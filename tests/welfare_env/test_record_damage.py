@@ -79,6 +79,11 @@ class TestNoSavedGame:
         with pytest.raises(RecordError, match=r"saved game|game\.json"):
             Game.load(tmp_path / "game.json")
 
+    def test_a_page(self, tmp_path: Path) -> None:
+        Game().replay(tmp_path / "game.html")
+        with pytest.raises(RecordError, match=r"game\.html' is a page, perhaps a replay: give the saved game"):
+            Game.load(tmp_path / "game.html")
+
     def test_no_such_file(self, tmp_path: Path) -> None:
         with pytest.raises(RecordError, match=r"nowhere\.json"):
             Game.load(tmp_path / "nowhere.json")

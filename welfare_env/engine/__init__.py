@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -33,17 +33,19 @@ class Frozen:
     """
 
     __slots__ = ()
+    __dataclass_fields__: ClassVar[dict[str, Any]]  # read as it is: `dataclasses.fields` would take 2 us a phase
 
     def __post_init__(self) -> None:
-        for array in self._values():
-            if isinstance(array, np.ndarray):
-                array.setflags(write=False)
+        for name in self.__dataclass_fields__:
+            value = getattr(self, name)
+            if isinstance(value, np.ndarray):
+                value.setflags(write=False)
 
     def __reduce__(self) -> tuple[type[Frozen], tuple[Any, ...]]:
         return type(self), self._values()  # through __post_init__: copied arrays would be writable
 
     def _values(self) -> tuple[Any, ...]:
-        return tuple(getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
+        return tuple(getattr(self, name) for name in self.__dataclass_fields__)
 
 
 @dataclass(frozen=True)

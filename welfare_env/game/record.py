@@ -216,6 +216,8 @@ def load_record(path: str | os.PathLike[str]) -> dict[str, Any]:
         content = _content(source, shown)
     except (OSError, UnicodeError) as error:
         raise RecordError(f"cannot read {shown}: {_reason(error)}") from error
+    if content.lstrip()[:9].lower() == b"<!doctype":
+        raise RecordError(f"{shown} is a page, perhaps a replay: give the saved game that it was made from")
     try:
         record = json.loads(content.decode())
     except (ValueError, RecursionError) as error:

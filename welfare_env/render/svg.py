@@ -103,6 +103,8 @@ def map_layer(
     ground = GRAPH_GROUND if drawing.edges else WATER
     # The ground shows through seas that fill their frame: half of the time of drawing.
     water_look = f'fill="{WATER}" stroke="{SEA_LINE}"' if drawing.edges else 'fill="none" pointer-events="all"'
+    # So do outlines of areas: where coasts and borders are drawn, they are left out.
+    outline = f' stroke="{COAST_LINE}" stroke-width="1.2"' if drawing.edges else ""
     water = [p for p in drawing.provinces.values() if p.kind == "water"]
     land = [p for p in drawing.provinces.values() if p.kind != "water"]
     parts = [
@@ -115,9 +117,10 @@ def map_layer(
         _line("sea-borders", drawing.sea_borders, SEA_LINE, 1, ' stroke-dasharray="5 3"'),
         _line("shallows", drawing.shores, SHALLOWS, 8),
         _filled("impassable", drawing.impassable, IMPASSABLE),
-        f'<g fill="{LAND}" stroke="{COAST_LINE}" stroke-width="1.2"><g id="lands">',
+        f'<g id="lands" fill="{LAND}"{outline}>',
         *(_area(p, fills.get(p.name, "")) for p in land),
-        "</g></g>",
+        "</g>",
+        _line("coast", drawing.shores, COAST_LINE, 1.2),
         _filled("straits", "".join(p.strait for p in land), STRAIT),
         _line("land-borders", drawing.land_borders, LAND_LINE, 1.3),
         *(_labels(drawing)),

@@ -457,7 +457,9 @@ def _exploited(rng: np.random.Generator) -> dict[str, Any]:
 @functools.cache
 def _record() -> str:
     return json.dumps(
-        evaluation.play(replace(SPEC, players=tuple((power, agents.specs.read("random")) for power in BOARD.powers)))
+        evaluation.play_game(
+            replace(SPEC, players=tuple((power, agents.specs.read("random")) for power in BOARD.powers))
+        )
     )
 
 

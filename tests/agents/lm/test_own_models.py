@@ -229,7 +229,7 @@ class TestManyGames:
 
         async def main() -> list[dict[str, Any]]:
             models = SharedModels(own={"mine": Slow()})
-            return await asyncio.gather(*(evaluation.aplay(each, models) for each in specs))
+            return await asyncio.gather(*(evaluation.aplay_game(each, models) for each in specs))
 
         before = threading.active_count()
         records = asyncio.run(main())
@@ -246,9 +246,9 @@ class TestManyGames:
         ]
 
         async def main() -> list[dict[str, Any]]:
-            return await asyncio.gather(*(evaluation.aplay(each, {"mine": Mine()}) for each in specs))
+            return await asyncio.gather(*(evaluation.aplay_game(each, {"mine": Mine()}) for each in specs))
 
-        played = [evaluation.play(each, {"mine": Mine()}) for each in specs]
+        played = [evaluation.play_game(each, {"mine": Mine()}) for each in specs]
         assert asyncio.run(main()) == played
         assert evaluation.play_all(specs, workers=3, models={"mine": Mine()}) == [
             record | {"welfare_env": record["welfare_env"] | {"key": again["welfare_env"]["key"]}}

@@ -15,7 +15,7 @@ from agents.rl import checkpoint
 from agents.rl.checkpoint import Checkpoint, CheckpointError
 from agents.rl.network import BoardNetwork, Size
 from evaluation.play import games
-from evaluation.play.games import GameSpec, play
+from evaluation.play.games import GameSpec, play_game
 from welfare_env.rules import Rules
 
 
@@ -196,7 +196,7 @@ class TestStandardInWelfareGames:
         spec = "exploiter:nice=dove,attack=rl:attacker"
         others = dict.fromkeys(welfare_env.load_board().powers, "dove")
         players = tuple((others | {"FRANCE": spec}).items())
-        record = play(GameSpec(players, 3, Rules(press=None), "standard", "fast"))
+        record = play_game(GameSpec(players, 3, Rules(press=None), "standard", "fast"))
         last = record["phases"][-1]["state"]
         built = {
             phase["name"]
