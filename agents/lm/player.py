@@ -155,7 +155,7 @@ class LMPolicy(AskingPolicy):
 
     def _summarise(self, summariser: Model, record: PhaseRecord) -> Asking[None]:
         prompt = summarise(record, self.agent)
-        most = self.style.max_tokens  # a summary is short, but the thinking before it counts, too
+        most = self.style.note_tokens or self.style.max_tokens
         request = self.style.request(prompt, self.agent, self.seed, None, most)
         reply = yield from self.ledger.ask(summariser, request, {"kind": "summary", "phase": record.phase})
         if not isinstance(reply, ModelError):

@@ -70,7 +70,7 @@ def _shared(before: tuple[Block, ...], blocks: tuple[Block, ...]) -> int:
     return min(len(before), len(blocks))
 
 
-TEXTS = ("text",)
+TEXTS = ("text", "reasoning")
 """The parts of a reply that may be long."""
 
 

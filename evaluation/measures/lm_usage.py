@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from agents.lm.ledger import EMPTY_NOTE
+from agents.lm.transcript import without_texts as bare_reply
 
 if TYPE_CHECKING:
     from agents.lm.models import Usage
@@ -27,7 +28,8 @@ class LMUsage:
         games: number of games with language models.
         calls: number of calls; `failed` of them got no reply.
         input_tokens: of prompts; `cached_tokens` of them were read from the provider's cache.
-        output_tokens: of replies.
+        output_tokens: of replies, thinking included.
+        reasoning_tokens: of these, thinking, as far as servers tell.
         dollars: list price of all replies; None if a price is unknown.
         faults: kind -> number of failed requests, retries included.
         endings: abnormal ending of a reply -> count: "cut off", "notes cut off" (of a summariser), "refused",
@@ -41,6 +43,7 @@ class LMUsage:
     input_tokens: int
     cached_tokens: int
     output_tokens: int
+    reasoning_tokens: int
     dollars: float | None
     faults: dict[str, int]
     endings: dict[str, int]
@@ -118,11 +121,11 @@ def _share(replies: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """The counts of some replies, as a ledger writes them."""
     used = [reply["usage"] for reply in replies if reply["usage"] is not None]
     dollars = [usage["dollars"] for usage in used]
-    tokens = ("input_tokens", "cached_tokens", "output_tokens")
+    tokens = ("input_tokens", "cached_tokens", "output_tokens", "reasoning_tokens")
     return {
         "calls": len(replies),
         "failed": sum("failed" in reply for reply in replies),
-        **{name: sum(usage[name] for usage in used) for name in tokens},
+        **{name: sum(usage.get(name, 0) for usage in used) for name in tokens},
         "dollars": None if None in dollars else sum(dollars),
         "faults": dict(Counter(fault for reply in replies for fault in reply["faults"])),
         "endings": dict(Counter(end for reply in replies if (end := reply.get("finish", "stop")) != "stop")),
@@ -134,7 +137,7 @@ def without_texts(player: Mapping[str, Any]) -> dict[str, Any]:
     kept = {**player, "turns": [{"finish": turn.get("finish")} for turn in player["turns"]]}
     if "transcript" in player:
         kept["transcript"] = [
-            {"model": entry["model"], "reply": entry["reply"] | {"text": ""}} for entry in player["transcript"]
+            {"model": entry["model"], "reply": bare_reply(entry["reply"])} for entry in player["transcript"]
         ]
     return kept
 
@@ -156,6 +159,7 @@ def _total(games: int, models: Sequence[Mapping[str, Any]]) -> LMUsage:
     return LMUsage(
         games=games,
         **{name: sum(model[name] for model in models) for name in _SUMS},
+        reasoning_tokens=sum(model.get("reasoning_tokens", 0) for model in models),
         dollars=None if None in dollars else sum(dollars),
         faults=_counted(models, "faults"),
         endings=_endings(models),
@@ -245,7 +249,9 @@ def usage_table(rows: Sequence[tuple[str, LMUsage]]) -> Table:
     for policy, usage in rows:
         share = f"{usage.cached_tokens / usage.input_tokens:.0%}" if usage.input_tokens else "-"
         dollars = "unknown" if usage.dollars is None else f"${usage.dollars:.2f}"
-        counts = (f"{usage.calls:,}", f"{usage.failed:,}", f"{usage.input_tokens:,}", share, f"{usage.output_tokens:,}")
+        thought = f" ({usage.reasoning_tokens:,} thinking)" if usage.reasoning_tokens else ""
+        output = f"{usage.output_tokens:,}{thought}"
+        counts = (f"{usage.calls:,}", f"{usage.failed:,}", f"{usage.input_tokens:,}", share, output)
         counted = (*usage.faults.items(), *usage.endings.items(), *usage.losses.items())
         wrong = ", ".join(f"{kind} {number}" for kind, number in counted)
         table.add_row(*map(Text, (policy, *counts, dollars, wrong or "none")))

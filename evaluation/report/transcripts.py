@@ -168,7 +168,7 @@ def _asked(
             same=len(same),
             schema=question.schema,
             reply=_reply(reply, question.where["kind"], private, (*parts, GLOBAL)),
-            thinking="",
+            thinking=reply.reasoning if private and isinstance(reply, Reply) else "",
             ending=reply.finish if isinstance(reply, Reply) else f"failed: {reply.kind}",
             reported={name: question.reply[name] for name in ("usage", "attempts", "faults") if name in question.reply},
             cost=_cost(reply),

@@ -27,7 +27,7 @@ from agents.lm.transcript import questions
 from evaluation import EvaluationError, GameStore
 from evaluation.cli.commands import app
 from evaluation.measures.lm_usage import usage_by_part, usage_by_seat, usage_of, without_texts, without_transcripts
-from evaluation.play.games import GameSpec, play, play_all
+from evaluation.play.games import GameSpec, play_all, play_game
 from evaluation.report.transcript_page import transcript_page
 from evaluation.report.transcripts import as_lines, as_text, transcript_of
 from welfare_env import RecordError, Rules
@@ -35,7 +35,7 @@ from welfare_env import RecordError, Rules
 POWERS = welfare_env.load_board("standard").powers
 RULES = Rules(years=1, message_rounds=2)
 STUB = "lm:scripted/stub"
-SECRETS = ("S3CRET-REASON", "S3CRET-THOUGHT", "S3CRET-NOTE", "S3CRET-ORDER", "S3CRET-KEY")
+SECRETS = ("S3CRET-REASON", "S3CRET-THOUGHT", "S3CRET-NOTE", "S3CRET-ORDER", "S3CRET-KEY", "S3CRET-APART")
 NASTY = "<script>alert(1)</script>\x1b[31m\u202e</pre>"
 
 
@@ -53,17 +53,17 @@ class Models(SharedModels):
 
 def stubbed(request: Request) -> Reply:
     text = stub_reply(request.prompt, request.schema)
-    return Reply(text, Usage(len(request.prompt), 7, len(text), 0.25), attempts=2, faults=("server",))
+    return Reply(text, Usage(len(request.prompt), 7, len(text), 0.25, 3), attempts=2, faults=("server",))
 
 
-def secretive(request: Request) -> str:
+def secretive(request: Request) -> str | Reply:
     """Thinks in every place where a model may; says something nasty, too."""
     if request.schema is None:
         return "S3CRET-NOTE of the phase."
     orders = ["A PAR H", {"order": "A MAR H", "why": "S3CRET-ORDER"}]
     said = {"GLOBAL": NASTY, "reasoning": "S3CRET-KEY"}
     reply = {"reasoning": "S3CRET-REASON", "orders": orders, "messages": said}
-    return f"<think>S3CRET-THOUGHT</think>{json.dumps(reply)}"
+    return Reply(f"<think>S3CRET-THOUGHT</think>{json.dumps(reply)}", reasoning="S3CRET-APART")
 
 
 def game(policy: str = STUB, simultaneous: bool = False, rules: Rules = RULES, **others: str) -> GameSpec:
@@ -83,19 +83,19 @@ def call(*arguments: object, code: int = 0) -> str:
 
 @pytest.fixture(scope="module")
 def record() -> dict[str, Any]:
-    return play(game(), Models(stubbed))
+    return play_game(game(), Models(stubbed))
 
 
 @pytest.fixture(scope="module")
 def private() -> dict[str, Any]:
-    return play(game(), Models(secretive))
+    return play_game(game(), Models(secretive))
 
 
 class TestKept:
     @pytest.mark.parametrize("simultaneous", [False, True])
     def test_every_prompt_can_be_put_together_again(self, simultaneous: bool) -> None:
         models = Models(stubbed)
-        record = play(game(simultaneous=simultaneous, rules=Rules(years=2, message_rounds=2)), models)
+        record = play_game(game(simultaneous=simultaneous, rules=Rules(years=2, message_rounds=2)), models)
         told = Counter(
             ("".join(text for text, _ in (*each.system, *each.user)), json.dumps(each.schema))
             for entries in models_of(record).values()
@@ -120,7 +120,7 @@ class TestKept:
             told = []
             for _ in range(2):
                 with ResponseCache(tmp_path / "replies.sqlite") as cache, GameStore(tmp_path / "games.sqlite") as store:
-                    told.append(play(game(policy), SharedModels(cache)))
+                    told.append(play_game(game(policy), SharedModels(cache)))
                     told += play_all([game(policy)], store=store, models=SharedModels(cache))
             assert server.stats["twice"] == 0
         for each in told:
@@ -146,12 +146,12 @@ class TestKept:
         with StubServer() as server:
             server.fail("400", "500")
             policy = f"lm:openai/any,base_url={server.url}/v1,retries=0,key_variable=OPENAI_API_KEY"
-            found = play(game("hold", FRANCE=policy))
+            found = play_game(game("hold", FRANCE=policy))
         assert "sk-a-key" not in json.dumps(found)
         assert any("failed" in entry["reply"] for entry in models_of(found)["FRANCE"][0]["transcript"])
 
     def test_failed_calls_are_told(self) -> None:
-        found = play(game("hold", FRANCE=STUB), Models(lambda request: ModelError("server", "down", ("server",))))
+        found = play_game(game("hold", FRANCE=STUB), Models(lambda request: ModelError("server", "down", ("server",))))
         told = "\n".join(as_text(transcript_of(found)))
         assert told.count("failed: server") == 6
         lines = [json.loads(line) for line in as_lines(transcript_of(found))]
@@ -160,7 +160,7 @@ class TestKept:
     def test_long_texts_are_cut_and_too_many_left_out(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(transcript_module, "LONGEST_TEXT", 50)
         monkeypatch.setattr(transcript_module, "MOST_KEPT", 30_000)
-        found = play(game(), Models(stubbed))
+        found = play_game(game(), Models(stubbed))
         for entries in models_of(found).values():
             assert len(json.dumps(entries[0]["transcript"])) < 40_000
             assert entries[0]["transcript"][0]["reply"]["cut"] > 0
@@ -169,7 +169,7 @@ class TestKept:
         assert not all(asked.is_kept for asked in told.asked)
         assert "too long to be kept" in "\n".join(as_text(told))
         assert "too long to be kept" in transcript_page(told)
-        assert usage_of([found]) == usage_of([play(game(), Models(stubbed))])
+        assert usage_of([found]) == usage_of([play_game(game(), Models(stubbed))])
 
 
 class TestPrivate:
@@ -185,7 +185,7 @@ class TestPrivate:
             assert [secret for secret in SECRETS if secret not in written] == []
 
     def test_replies_of_no_known_form_are_hidden(self) -> None:
-        found = play(game("hold", FRANCE=STUB), Models(lambda request: "S3CRET-REASON without any object"))
+        found = play_game(game("hold", FRANCE=STUB), Models(lambda request: "S3CRET-REASON without any object"))
         assert "S3CRET" not in "\n".join(as_lines(transcript_of(found)))
 
     @pytest.mark.parametrize("shown", [False, True])
@@ -233,14 +233,14 @@ class TestUsage:
     def test_by_seat_and_model(self) -> None:
         models = Models(stubbed, notes=stubbed)
         policy = f"{STUB},summariser=scripted/notes"
-        found = play(game(policy, FRANCE="dove"), models)
+        found = play_game(game(policy, FRANCE="dove"), models)
         by_seat = usage_by_seat([(found, dict.fromkeys(POWERS, "profile"))])["profile"]
         assert set(by_seat) == set(POWERS) - {"FRANCE"}
         assert {name for each in by_seat.values() for name in each} == {"scripted/script", "scripted/notes"}
         by_model = usage_by_part([(found, dict.fromkeys(POWERS, "profile"))])["profile"]
         total = usage_of([found])
         assert total is not None
-        for name in ("calls", "input_tokens", "output_tokens", "dollars"):
+        for name in ("calls", "input_tokens", "output_tokens", "reasoning_tokens", "dollars"):
             assert sum(getattr(used, name) for used in by_model.values()) == getattr(total, name)
             seats = [used for each in by_seat.values() for used in each.values()]
             assert sum(getattr(used, name) for used in seats) == getattr(total, name)
@@ -281,7 +281,7 @@ class TestUsage:
             transcript_of(earlier)
 
     def test_without_texts_the_usage_stays(self) -> None:
-        found = play(game(f"{STUB},summariser=scripted/notes"), Models(stubbed, notes=stubbed))
+        found = play_game(game(f"{STUB},summariser=scripted/notes"), Models(stubbed, notes=stubbed))
         bare = {name: [without_texts(model) for model in each] for name, each in models_of(found).items()}
         parts = dict.fromkeys(POWERS, "profile")
         assert usage_by_seat([({"welfare_env": {"language_models": bare}}, parts)]) == usage_by_seat([(found, parts)])
@@ -354,7 +354,7 @@ JSON = st.recursive(
 
 @pytest.fixture(scope="module")
 def small() -> str:
-    return json.dumps(play(game("hold", FRANCE=STUB), Models(stubbed)))
+    return json.dumps(play_game(game("hold", FRANCE=STUB), Models(stubbed)))
 
 
 @settings(max_examples=150, deadline=None)

@@ -17,7 +17,7 @@ from agents.lm.prompts.addition import EVERYTHING, PLAIN, Addition, addition_tex
 from agents.lm.prompts.notes import LONGEST_JOURNAL, Draft
 from agents.lm.prompts.situation import adjacency_section, nearest_section, threats_section
 from agents.lm.reading.parsing import parse, reply_schema
-from evaluation.play.games import GameSpec, play
+from evaluation.play.games import GameSpec, play_game
 from welfare_env import Game, Rules, UnknownAgentError
 from welfare_env.game.press import MEDIATOR
 
@@ -237,7 +237,7 @@ def test_prompts_still_only_grow() -> None:
     """With everything on, within a phase each prompt of a player begins like its last one, but for its end."""
     spec = agents.specs.read("lm:scripted/stub,add=all")
     players = tuple((power, spec if power == "FRANCE" else agents.specs.read("hold")) for power in POWERS)
-    record = play(GameSpec(players, 0, Rules(years=2), "standard", "fast"))
+    record = play_game(GameSpec(players, 0, Rules(years=2), "standard", "fast"))
     entries = record["welfare_env"]["language_models"]["FRANCE"][0]["transcript"]
     turns = [entry for entry in entries if entry["kind"] == "turn"]
     for before, after in pairwise(turns):
@@ -251,6 +251,6 @@ def test_a_game_with_everything_is_reproduced() -> None:
     spec = GameSpec(
         tuple((power, "lm:scripted/stub,add=all") for power in POWERS), 0, Rules(years=1), "standard", "fast"
     )
-    one, two = (json.dumps(play(spec)) for _ in range(2))
+    one, two = (json.dumps(play_game(spec)) for _ in range(2))
     assert one == two
     assert json.loads(one)["welfare_env"]["language_models"]["FRANCE"][0]["journal"]
