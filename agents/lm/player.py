@@ -103,7 +103,7 @@ class LMPolicy:
         if (view.phase, view.message_round) != (phase, message_round):
             orders = self._turn.orders if view.phase == phase else []
             self._moment = (view.phase, view.message_round)
-            self._turn = self._asked(view, orders) if _is_asked(view) else Parsed()
+            self._turn = self._asked(view, orders) if is_asked(view) else Parsed()
         return self._turn
 
     def _asked(self, view: View, orders: list[str]) -> Parsed:
@@ -145,7 +145,7 @@ class LMPolicy:
             self.ledger.note_summary(record.phase, without_thinking(reply.text).text.strip())
 
 
-def _is_asked(view: View) -> bool:
+def is_asked(view: View) -> bool:
     """Whether there is anything to say or to order."""
     if view.legal_orders:
         return True

@@ -85,7 +85,7 @@ def build(
         said = _said(view) if view.phase_type != RETREATS else ()
     else:
         earlier = said = ()
-    return Prompt(system, (*earlier, _position(view, kind, ablation), *said, Block(_now(view))))
+    return Prompt(system, (*earlier, _position(view, kind, ablation), *said, Block(now(view))))
 
 
 def _checked(view: View, flavour: Flavour | str) -> Flavour:
@@ -124,18 +124,22 @@ def _phase_said(record: PhaseRecord, player: str, summaries: Mapping[str, str]) 
 
 def _position(view: View, flavour: Flavour, ablation: Ablation) -> Block:
     """Board and options: the same in all rounds of a phase."""
-    points = points_of(view.rules, flavour, ablation)
     phases = 1 if Ablation.SHORT_HISTORY in ablation else ORDER_PHASES
-    sections = [orders_section(view.history[-phases:])]
-    if Ablation.NO_CENTERS not in ablation:
-        sections.append(centers_section(view))
+    sections = [orders_section(view.history[-phases:]), *position_sections(view, flavour, ablation)]
+    return Block("\n" + "\n".join(filter(None, sections)), cache=True)
+
+
+def position_sections(view: View, flavour: Flavour, ablation: Ablation) -> list[str]:
+    """The position as it is now, and what the player can order in it."""
+    points = points_of(view.rules, flavour, ablation)
+    sections = [] if Ablation.NO_CENTERS in ablation else [centers_section(view)]
     sections += [
         units_section(view, Ablation.NO_ADJACENCIES not in ablation),
         counts_section(view, points),
     ]
     if Ablation.NO_PHASE_INSTRUCTIONS not in ablation and flavour is not Flavour.MEDIATOR:
         sections.append(instructions_section(view, points))
-    return Block("\n" + "\n".join(filter(None, sections)), cache=True)
+    return sections
 
 
 def _said(view: View) -> tuple[Block, ...]:
@@ -145,7 +149,7 @@ def _said(view: View) -> tuple[Block, ...]:
     return tuple(Block(text, cache=0 < number == len(lines)) for number, text in enumerate(texts))
 
 
-def _now(view: View) -> str:
+def now(view: View) -> str:
     """The end of the prompt, which differs in every call."""
     lines = [f"\n# Now\nIt is {phase_title(view)}."]
     if view.asked == MESSAGES:
