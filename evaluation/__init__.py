@@ -25,7 +25,7 @@ from evaluation.measures.coalitions import COALITIONS  # noqa: E402 (after the c
 from evaluation.measures.intervals import Estimate  # noqa: E402
 from evaluation.measures.metrics import GameMeasures, measure  # noqa: E402
 from evaluation.measures.rows import TableError  # noqa: E402
-from evaluation.play.games import GameSpec, play, play_all  # noqa: E402
+from evaluation.play.games import GameSpec, aplay, play, play_all  # noqa: E402
 from evaluation.play.ray_workers import RayWorkers  # noqa: E402
 from evaluation.play.setting import Setting  # noqa: E402
 from evaluation.play.store import GameStore, StoreError  # noqa: E402
@@ -51,6 +51,7 @@ __all__ = [
     "TableError",
     "WorkerError",
     "Workers",
+    "aplay",
     "cross_play",
     "experiment",
     "exploitability",

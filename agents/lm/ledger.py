@@ -7,10 +7,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from agents.lm.asking import Question
 from agents.lm.errors import ModelError
 from agents.lm.models.protocol import NO_USAGE, Model, Reply, Request, Usage
 
 if TYPE_CHECKING:
+    from agents.lm.asking import Asking
     from agents.lm.reading.parsing import Loss
 
 EMPTY_NOTE = "empty note"
@@ -46,21 +48,17 @@ class Ledger:
     refused: dict[str, int] = field(default_factory=dict)
     summaries: dict[str, str] = field(default_factory=dict)
 
-    def ask(self, model: Model, request: Request) -> Reply | ModelError:
-        """Asks a model, and records the outcome.
+    def ask(self, model: Model, request: Request) -> Asking[Reply | ModelError]:
+        """Has a model asked, and records the outcome.
 
         Returns:
             The reply, or the error if the call failed for good.
-
-        Raises:
-            AccessError, BudgetError, CacheError, ConfigError, StoppedError: the game cannot go on.
         """
-        try:
-            reply = model.complete(request)
-        except ModelError as error:
+        reply = yield Question(model, request)
+        if isinstance(reply, ModelError):
             self.failed += 1
-            self._count(len(error.faults), error.faults, error.usage or NO_USAGE)
-            return error
+            self._count(len(reply.faults), reply.faults, reply.usage or NO_USAGE)
+            return reply
         self._count(reply.attempts, reply.faults, reply.usage)
         if reply.finish != "stop":
             self.endings[reply.finish] += 1

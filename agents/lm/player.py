@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from agents.lm.asking import AskingPolicy
 from agents.lm.errors import ModelError
 from agents.lm.ledger import Ledger
 from agents.lm.models.protocol import Model, Request
@@ -20,17 +21,17 @@ from agents.lm.prompts.building import build, summarise
 from agents.lm.reading.fields import is_cut_off
 from agents.lm.reading.parsing import MAX_ENUM_ORDERS, Parsed, parse, reply_schema
 from agents.lm.reading.thinking import without_thinking
-from agents.scripted.exploiter import ExploiterPolicy
 from welfare_env.engine import ADJUSTMENTS
 from welfare_env.game.press import MEDIATOR
 from welfare_env.game.view import MESSAGES
 
 if TYPE_CHECKING:
+    from agents.lm.asking import Asking
     from welfare_env.game.history import PhaseRecord
     from welfare_env.game.view import View
 
 
-class LMPolicy:
+class LMPolicy(AskingPolicy):
     """A player that asks a language model: for messages and orders in `welfare_env`, for programs in `modal_env`.
 
     If a call fails for good, it is counted, and the player goes on without a reply: it sends nothing, and the orders of
@@ -70,17 +71,16 @@ class LMPolicy:
         self._turn = Parsed()
         self._noted: set[str] = set()  # phases whose messages were summarised, or could not be
 
-    def act(self, observation: Any, info: Mapping[str, Any]) -> Any:
+    def asking(self, observation: Any, info: Mapping[str, Any]) -> Asking[Any]:
         """The messages and orders of this round, or the orders of this phase; in `modal_env` a program.
 
         Raises:
             PromptError: the flavour does not fit the player or the rules.
-            AccessError, BudgetError, CacheError, ConfigError, StoppedError: the game cannot go on.
         """
         if "setting" in info:
-            return self._writer.act(observation, info)
+            return (yield from self._writer.asking(observation, info))
         view: View = info["view"]
-        turn = self._turn_of(view)
+        turn = yield from self._turn_of(view)
         if view.asked == MESSAGES:
             return view.encode_messages(turn.messages) | {"orders": list(turn.orders)}
         return view.encode_orders(turn.orders)
@@ -95,7 +95,7 @@ class LMPolicy:
         }
         return player | self.ledger.to_dict()
 
-    def _turn_of(self, view: View) -> Parsed:
+    def _turn_of(self, view: View) -> Asking[Parsed]:
         """The model's reply for this round, asked once; the orders of the last round are those of the phase."""
         phase, message_round = self._moment
         if view.phase == phase and view.asked != MESSAGES:
@@ -103,14 +103,14 @@ class LMPolicy:
         if (view.phase, view.message_round) != (phase, message_round):
             orders = self._turn.orders if view.phase == phase else []
             self._moment = (view.phase, view.message_round)
-            self._turn = self._asked(view, orders) if is_asked(view) else Parsed()
+            self._turn = (yield from self._asked(view, orders)) if is_asked(view) else Parsed()
         return self._turn
 
-    def _asked(self, view: View, orders: list[str]) -> Parsed:
+    def _asked(self, view: View, orders: list[str]) -> Asking[Parsed]:
         """The reply; the earlier `orders` if there is none, or if it is cut off before its orders."""
-        self._remember(view)
+        yield from self._remember(view)
         where = {"phase": view.phase, "round": view.message_round}
-        reply = self.ledger.ask(self.model, self._request(view))
+        reply = yield from self.ledger.ask(self.model, self._request(view))
         if isinstance(reply, ModelError):
             self.ledger.note_turn(where | {"fault": reply.kind}, "", (), is_valid=False)
             return Parsed(orders=orders)
@@ -128,19 +128,19 @@ class LMPolicy:
         schema = None if style.schema == "none" else reply_schema(view, style.ablation, most)
         return style.request(prompt, self.agent, self.seed, schema, style.max_tokens)
 
-    def _remember(self, view: View) -> None:
+    def _remember(self, view: View) -> Asking[None]:
         """Summarises the messages of earlier phases, each once."""
         if self.summariser is None or not view.rules.has_press or Ablation.NO_SUMMARIES in self.style.ablation:
             return
         for record in view.history:
             if record.phase not in self._noted and record.messages:
                 self._noted.add(record.phase)
-                self._summarise(self.summariser, record)
+                yield from self._summarise(self.summariser, record)
 
-    def _summarise(self, summariser: Model, record: PhaseRecord) -> None:
+    def _summarise(self, summariser: Model, record: PhaseRecord) -> Asking[None]:
         prompt = summarise(record, self.agent)
         most = self.style.max_tokens  # a summary is short, but the thinking before it counts, too
-        reply = self.ledger.ask(summariser, self.style.request(prompt, self.agent, self.seed, None, most))
+        reply = yield from self.ledger.ask(summariser, self.style.request(prompt, self.agent, self.seed, None, most))
         if not isinstance(reply, ModelError):
             self.ledger.note_summary(record.phase, without_thinking(reply.text).text.strip())
 
@@ -156,9 +156,9 @@ def is_asked(view: View) -> bool:
 
 
 def language_models(policy: Any) -> Iterator[LMPolicy]:
-    """The language-model players in a policy: itself, or the parts of an exploiter."""
+    """The language-model players in a policy: itself, or those among its parts."""
     if isinstance(policy, LMPolicy):
         yield policy
-    elif isinstance(policy, ExploiterPolicy):
-        for part in (policy.nice, policy.attack):
+    elif isinstance(policy, AskingPolicy):
+        for part in policy.parts:
             yield from language_models(part)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agents.lm.errors import ModelError
 from agents.lm.ledger import Ledger
@@ -14,6 +14,9 @@ from agents.lm.reading.fields import Loss, is_cut_off, is_in_form
 from agents.modal.players import RoundWriter
 from modal_env import Agent, DefectBot, ModalError, Setting
 from modal_env.envs.action_modes import Turn
+
+if TYPE_CHECKING:
+    from agents.lm.asking import Asking
 
 
 class ProgramWriter(RoundWriter):
@@ -32,11 +35,17 @@ class ProgramWriter(RoundWriter):
         self.agent, self.seed, self.ledger = agent, seed, ledger
         self._round = -1
 
-    def written(self, info: Mapping[str, Any]) -> tuple[Any, ...]:
+    def asking(self, observation: Mapping[str, Any], info: Mapping[str, Any]) -> Asking[Any]:
+        """The next action that writes this round's program."""
+        if self.begins_round(observation, info):
+            self._actions = yield from self._written(info)
+        return self.next_action(observation)
+
+    def _written(self, info: Mapping[str, Any]) -> Asking[tuple[Any, ...]]:
         """The actions of the program that the model wants, or of the one in its place."""
         setting: Setting = info["setting"]
         where = {"round": len(info["history"]) + 1}
-        reply = self.ledger.ask(self.model, self._request(info))
+        reply = yield from self.ledger.ask(self.model, self._request(info))
         if isinstance(reply, ModelError):
             self.ledger.note_turn(where | {"fault": reply.kind}, "", (), is_valid=False)
             return _actions(setting, _instead(setting))

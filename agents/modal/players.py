@@ -48,34 +48,43 @@ def _number(share: Fraction | int | float | str) -> Fraction:
     return share if isinstance(share, Fraction) else Fraction(str(share))
 
 
-class RoundWriter(ABC):
-    """Base of players that write a program in every round, action by action: `written` gives the actions."""
+class RoundWriter:
+    """Base of players that write a program in every round, action by action."""
 
     _round: int | None = None  # the round that the actions are for; -1 after `reset`
+    _actions: tuple[Any, ...]
+
+    def begins_round(self, observation: Mapping[str, Any], info: Mapping[str, Any]) -> bool:
+        """Whether the actions of a new round are needed.
+
+        Raises:
+            ValueError: before `reset`, or not in modal_env.
+        """
+        if self._round is None or "setting" not in info:
+            raise ValueError(f"{type(self).__name__} plays in modal_env, after reset(agent, seed)")
+        before, self._round = self._round, int(observation["observation"][0][0])
+        return before != self._round
+
+    def next_action(self, observation: Mapping[str, Any]) -> Any:
+        """The next of this round's actions; `NOTHING` once the program is written, while others are not done."""
+        written = int(np.count_nonzero(observation["observation"][0][2:]))
+        return self._actions[written] if written < len(self._actions) else NOTHING
+
+
+class ProgramPolicy(RoundWriter, ABC):
+    """Base of players that choose a program for every round: `program` says which."""
 
     def act(self, observation: Mapping[str, Any], info: Mapping[str, Any]) -> Any:
-        """The next action that writes this round's program; `NOTHING` once it is written, while others are not done.
+        """The next action that writes this round's program; see `RoundWriter`.
 
         Raises:
             ValueError: before `reset`, or not in modal_env.
             ActionError, FormulaError: the program cannot be written in this environment.
         """
-        if self._round is None or "setting" not in info:
-            raise ValueError(f"{type(self).__name__} plays in modal_env, after reset(agent, seed)")
-        now = observation["observation"][0]
-        if now[0] != self._round:
-            self._round = int(now[0])
-            self._actions = self.written(info)
-        written = int(np.count_nonzero(now[2:]))
-        return self._actions[written] if written < len(self._actions) else NOTHING
-
-    @abstractmethod
-    def written(self, info: Mapping[str, Any]) -> tuple[Any, ...]:
-        """The actions that write this round's program; asked for once a round."""
-
-
-class ProgramPolicy(RoundWriter):
-    """Base of players that choose a program for every round: `program` says which."""
+        if self.begins_round(observation, info):
+            setting: modal_env.Setting = info["setting"]
+            self._actions = setting.mode().actions(self.program(setting))
+        return self.next_action(observation)
 
     def reset(self, agent: str, seed: int = 0) -> None:
         """Gets ready for a new game. Chance depends on the seed and the player.
@@ -85,10 +94,6 @@ class ProgramPolicy(RoundWriter):
         """
         self.rng = np.random.default_rng([seed, *agent.encode()])
         self._round = -1
-
-    def written(self, info: Mapping[str, Any]) -> tuple[Any, ...]:
-        setting: modal_env.Setting = info["setting"]
-        return setting.mode().actions(self.program(setting))
 
     @abstractmethod
     def program(self, setting: modal_env.Setting) -> modal_env.Agent:

@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from agents.lm.asking import AskingPolicy, part_asking
 from agents.scripted.random import RandomPolicy
 from welfare_env.game.view import ORDERS
 
 if TYPE_CHECKING:
+    from agents.lm.asking import Asking
     from agents.policy import Policy
     from welfare_env.game.view import View
 
 
-class NoisyPolicy:
+class NoisyPolicy(AskingPolicy):
     """Plays another policy, but in each phase gives random orders with probability `error`.
 
     Messages are always the other policy's.
@@ -51,12 +53,17 @@ class NoisyPolicy:
         """Whether the other policy reads them (see `agents.policy.ScriptedPolicy`)."""
         return getattr(self.of, "reads_observations", True)
 
-    def act(self, observation: Any, info: Mapping[str, Any]) -> Any:
+    @property
+    def parts(self) -> tuple[Policy, ...]:
+        """The other policy."""
+        return (self.of,)
+
+    def asking(self, observation: Any, info: Mapping[str, Any]) -> Asking[Any]:
         """The other policy's action, or random orders; the other policy always acts, so that it sees every turn."""
         view: View = info["view"]
         if view.phase != self._phase:
             self._phase, self._errs = view.phase, bool(self._rng.random() < self.error)
-        action = self.of.act(observation, info)
+        action = yield from part_asking(self.of, observation, info)
         if not self._errs:
             return action
         if view.asked == ORDERS:

@@ -227,7 +227,7 @@ class LanguageModel(Keyed):
     def read(self, name: str, rest: Part) -> Spec:
         """What `name` with the model and the options in `rest` means."""
         model, *options = rest.split()
-        if not re.fullmatch(r"\w+/\S+", model.text):
+        if not re.fullmatch(r"\w+(?:/\S+)?", model.text):
             raise model.fault("give PROVIDER/MODEL, such as openai/gpt-6-luna, anthropic/NAME or scripted/stub")
         given = self._given(rest, options)
         text = ",".join([f"{name}:{model.text}", *self._texts(given)])
@@ -236,7 +236,11 @@ class LanguageModel(Keyed):
         return Spec(
             text,
             lambda models: self._make(given, rest, models, {"name": model.text, "models": models}),
-            tuple((each, server if _provider(each) == _provider(model.text) else "") for each in asked if "/" in each),
+            tuple(
+                (each, server if _provider(each) == _provider(model.text) else "")
+                for each in asked
+                if each not in ("self", "none")
+            ),
             modules=(self.module,),
         )
 

@@ -310,7 +310,7 @@ def cross_play(
     seats = len(setting.board.powers)
     mixes = planned_mixes(len(known), seats, share, types, setting.seed)
     scenarios = [(focal, other, count) for other in others for count in _focal(focal_seats, seats) for focal in known]
-    make_all([*known.values(), *others.values()], setting.models)
+    make_all([*known.values(), *others.values()], setting.shared_models)
     specs = list(known.values())
     wished = [list(zip(mix, specs, strict=True)) for mix in mixes]
     wished += [[(count, known[focal]), (seats - count, others[other])] for focal, other, count in scenarios]

@@ -165,7 +165,7 @@ def _check_all(chosen: Experiment, conditions: Sequence[Condition], setting: Set
         if each.coalitions:
             resolve_coalitions(own.board, each.coalitions)
         policies += profile.policies
-    make_all(dict.fromkeys(policies), setting.models)
+    make_all(dict.fromkeys(policies), setting.shared_models)
 
 
 def _measured(chosen: Experiment, condition: Condition, options: Options) -> Result:

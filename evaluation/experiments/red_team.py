@@ -161,7 +161,7 @@ def red_team(
     tried, kinds = plan(profile, name, setting, budget, trained)
     deviators = list(dict.fromkeys(each.deviator.name for each in tried if each.deviator))
     policies = {spec for each in tried if each.deviator for spec in each.deviator.policies}
-    make_all([*profile.policies, *sorted(policies, key=lambda spec: spec.text)], setting.models)
+    make_all([*profile.policies, *sorted(policies, key=lambda spec: spec.text)], setting.shared_models)
     base = setting.games(profile, BUDGETS[budget].games if games is None else games)
     attacks = Attacks(setting, tried)
     attacks.add(base)
@@ -215,7 +215,7 @@ def _attacks(
             yield from (AttackGames(each, who) for who in coalitions)
         if size > 1:
             together = [each for _, each in _read([("pact", spec) for spec in pacts], profile, name, setting)]
-            check_coordinated(together, setting.models)
+            check_coordinated(together, setting.shared_models)
             kinds |= {each.name: "pact" for each in together}
             yield from (AttackGames(each, who, True) for each in together for who in coalitions)
 

@@ -225,7 +225,7 @@ def self_play(policy: ProfileLike, games: int = 5, **options: Unpack[Options]) -
     setting = Setting(**options)
     profile = read_profile(policy)
     specs = setting.games(profile, games)
-    make_all(profile.policies, setting.models)
+    make_all(profile.policies, setting.shared_models)
     records = setting.play(specs)
     measures = tuple(measure(record, published=setting.published) for record in records)
     name, seats = profile_as_given(policy), tuple(game.written for game in specs)

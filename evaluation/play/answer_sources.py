@@ -7,31 +7,39 @@ import hashlib
 import os
 import sqlite3
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from agents.files import irregular, reason, shown
 from agents.lm.errors import CacheError
 
+if TYPE_CHECKING:
+    from agents.lm.models.protocol import Model
 
-def answered_by(model: str, base_url: str = "") -> dict[str, str]:
-    """A model with its server, or with a digest of its replay file.
+
+def answered_by(model: str, base_url: str = "", own: Model | None = None) -> dict[str, Any]:
+    """A model with its server, with a digest of its replay file, or with the distribution that it is from.
 
     Args:
-        model: "openai/NAME", "anthropic/NAME", "replay/PATH" or "scripted/stub".
+        model: "openai/NAME", "anthropic/NAME", "replay/PATH", "scripted/stub", or of your own.
         base_url: of the server; "" takes it from the environment, or the provider's default.
+        own: the user's model of this name.
 
     Raises:
         ConfigError: the address in the environment is invalid, or must not be stored.
         CacheError: the replay file cannot be read.
     """
+    from agents.lm.models.make import distribution_of
     from agents.lm.models.settings import checked_url
     from agents.lm.models.shared_models import REMOTE
 
+    if own is not None:
+        return {"model": model, "name": own.name, "settings": dict(own.settings)}
     provider, _, rest = model.partition("/")
     if provider == "replay":
         return {"model": model, "replies": replies_digest(rest)}
     maker = REMOTE.get(provider)
     if maker is None:
-        return {"model": model}
+        return {"model": model} | ({"distribution": found} if (found := distribution_of(provider)) else {})
     given = base_url or os.environ.get(maker.URL_VARIABLE) or maker.URL
     return {"model": model, "server": checked_url(given, "base_url" if base_url else maker.URL_VARIABLE)}
 

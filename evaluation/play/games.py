@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import as_completed
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -18,11 +18,11 @@ import welfare_env
 from agents.specs import Spec, named_files
 from evaluation.checks import MOST_SEED, EvaluationError, check_whole
 from evaluation.play.answer_sources import answered_by
-from evaluation.play.means import check_means, check_workers
+from evaluation.play.means import Models, check_means, check_workers, shared
 from evaluation.play.older_games import older_games, older_record, without_code
 from evaluation.play.sources import SOURCES, own_code
 from evaluation.play.store import GameStore, StoreError, specification_key
-from evaluation.play.turns import GameStopped, play_game
+from evaluation.play.turns import GameStopped, Table, set_up
 from evaluation.play.workers import WorkerError, Workers
 from welfare_env.board.loading import map_digest
 from welfare_env.checks import shown
@@ -106,11 +106,15 @@ class GameSpec:
             self.coalition,
         )
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self, models: SharedModels | None = None) -> dict[str, Any]:
         """As plain JSON types, including everything else that affects the game; if that changes, the game is replayed.
 
         This is a digest of the code of the rules and of these policies (`evaluation.play.sources`), and of a map file;
-        for language models, the address of the server, or a digest of the replay file.
+        for language models, the address of the server, a digest of the replay file, or what your own model says of
+        itself.
+
+        Args:
+            models: where your own models are from.
 
         Raises:
             UnknownMapError: neither a known map nor a file.
@@ -118,7 +122,11 @@ class GameSpec:
         """
         policies = {policy for _, policy in self.players}
         code, own = code_of(policies)
-        asked = [answered_by(*model) for model in sorted({model for each in policies for model in each.models})]
+        own_models = {} if models is None else models.own
+        asked = [
+            answered_by(*model, own=own_models.get(model[0]))
+            for model in sorted({model for each in policies for model in each.models})
+        ]
         return {
             "players": self.written,
             "seed": self.seed,
@@ -171,11 +179,12 @@ def game_seed(seed: int, game: int) -> int:
     return int(np.random.SeedSequence([seed, game]).generate_state(1)[0])
 
 
-def play(spec: GameSpec, models: SharedModels | None = None, stop: Event | None = None) -> Record:
+def play(spec: GameSpec, models: Models = None, stop: Event | None = None) -> Record:
     """Play one game to its end.
 
     Args:
-        models: cache and budget for language models; None for neither.
+        models: cache, budget and your own models for language-model players (`agents.lm`'s SharedModels), or a mapping
+            of names to your own models alone; None for none of this.
         stop: aborts the game when it is set.
 
     Returns:
@@ -188,12 +197,41 @@ def play(spec: GameSpec, models: SharedModels | None = None, stop: Event | None 
         LMError: a budget is used up, a model cannot be called, or a prompt does not fit the game.
         GameStopped: `stop` was set.
     """
+    found, stop = shared(models), stop or Event()
+    table = _set_up(spec, found)
+    if not table.asks:
+        return _without_waiting(table.play(found, stop))
+    from agents.lm.models.shared_models import default_models
+
+    with (found or default_models()).tasks(1) as tasks:
+        return tasks.submit(table.play(found, stop)).result()
+
+
+async def aplay(spec: GameSpec, models: Models = None, stop: Event | None = None) -> Record:
+    """As `play`, in the event loop of the caller: many games may wait for language models at the same time.
+
+    Give them one `SharedModels`, whose limits then hold for all of them together.
+    """
+    found = shared(models)
+    return await _set_up(spec, found).play(found, stop or Event())
+
+
+def _set_up(spec: GameSpec, models: SharedModels | None) -> Table:
     if not isinstance(spec, GameSpec):
         raise EvaluationError(f"spec={shown(spec)}: give evaluation.GameSpec(...)")
-    stop = stop or Event()
-    return play_game(
-        spec.players, spec.seed, spec.rules, spec.map_name, spec.engine, spec.simultaneous, spec.coalition, models, stop
+    return set_up(
+        spec.players, spec.seed, spec.rules, spec.map_name, spec.engine, spec.simultaneous, spec.coalition, models
     )
+
+
+def _without_waiting(playing: Coroutine[Any, Any, Record]) -> Record:
+    """The record of a game in which nothing waits, so that it needs no event loop."""
+    try:
+        playing.send(None)
+    except StopIteration as end:
+        record: Record = end.value
+        return record
+    raise EvaluationError("a game waits for a language model, though none plays in it")
 
 
 def play_all(
@@ -202,7 +240,7 @@ def play_all(
     workers: int | Workers = 1,
     store: GameStore | None = None,
     report: Report | None = None,
-    models: SharedModels | None = None,
+    models: Models = None,
     use_older_games: bool = False,
 ) -> list[Record]:
     """Play many games and return their records in the order of `specs`.
@@ -211,8 +249,8 @@ def play_all(
     the games in progress. A game in which a language model never answered is not stored. Records do not depend on the
     number of workers. The section "welfare_env" has the key of the game.
 
-    Games with language models, which mostly wait for replies, are played in this process, in one thread per worker, so
-    that they share one budget. If one of them fails, the others are stopped.
+    Games with language models, which mostly wait for replies, are played in this process, one per worker at a time, in
+    one thread with an event loop, and share one budget. If one of them fails, the others are stopped.
 
     Games of policies without a name (a lambda, an instance, a class of the running script) are not stored, and are
     played in this process, one after the other; a warning says so if that matters.
@@ -233,23 +271,24 @@ def play_all(
         WorkerError: a worker process was killed.
     """
     check_workers(workers)
-    check_means(store=store, report=report, models=models, use_older_games=use_older_games)
+    check_means(store=store, report=report, use_older_games=use_older_games)
+    found = shared(models)
     if not isinstance(specs, list | tuple) or not all(isinstance(spec, GameSpec) for spec in specs):
         raise EvaluationError(f"specs={shown(specs)}: give a list of evaluation.GameSpec(...)")
     if isinstance(workers, int):
         with Workers(workers) as own:
             return play_all(
-                specs, workers=own, store=store, report=report, models=models, use_older_games=use_older_games
+                specs, workers=own, store=store, report=report, models=found, use_older_games=use_older_games
             )
     unique = list(dict.fromkeys(specs))
     _check_checkpoints(unique)
-    keys = {spec: spec.to_dict() for spec in unique}  # before the first game, since a map file could change
+    keys = {spec: spec.to_dict(found) for spec in unique}  # before the first game, since a map file could change
     _warn_of_unnamed(unique, store, workers)
     records = _found({spec: key for spec, key in keys.items() if spec.is_named}, store, use_older_games)
     tell = report or (lambda count: None)
     tell(sum(spec in records for spec in specs))
     copies = Counter(specs)
-    for spec, (record, digest) in _played([spec for spec in unique if spec not in records], workers, models):
+    for spec, (record, digest) in _played([spec for spec in unique if spec not in records], workers, found):
         if workers.is_remote and digest not in (CODE_DIGEST, specification_key(keys[spec])):
             raise WorkerError(
                 "a machine of the cluster has different code, libraries, maps, checkpoints or policies: "
@@ -263,8 +302,8 @@ def play_all(
             store.put(keys[spec], record)
         records[spec] = record
         tell(copies[spec])
-    if models is not None:
-        models.forget_passing()  # the next run retries calls that failed this time
+    if found is not None:
+        found.forget_passing()  # the next run retries calls that failed this time
     _warn(list(records.values()))
     return [records[spec] for spec in specs]
 
@@ -335,20 +374,20 @@ def _played(
     if workers.count == 1 or len(asking) == 1:
         yield from ((spec, (play(spec, models), CODE_DIGEST)) for spec in asking)
         return
-    yield from _played_in_threads(asking, workers.count, models)
+    yield from _played_at_once(asking, workers.count, models)
 
 
-def _played_in_threads(
-    specs: Sequence[GameSpec], threads: int, models: SharedModels | None
+def _played_at_once(
+    specs: Sequence[GameSpec], most: int, models: SharedModels | None
 ) -> Iterator[tuple[GameSpec, tuple[Record, str]]]:
     """The first error stops all games; it is raised after all finished games were yielded."""
     from agents.lm.models.shared_models import default_models
 
     stop = Event()
     failed: list[BaseException] = []
-    with (models or default_models()).threads(threads) as pool:
+    with (models or default_models()).tasks(most) as tasks:
         try:
-            games = {pool.submit(play, spec, models, stop): spec for spec in specs}
+            games = {tasks.submit(aplay(spec, models, stop)): spec for spec in specs}
             for game in as_completed(games):
                 error = game.exception()
                 if error is None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from evaluation.checks import EvaluationError, check_whole
 from evaluation.play.store import GameStore
@@ -11,6 +12,9 @@ from welfare_env.checks import shown
 
 if TYPE_CHECKING:
     from agents.lm.models.shared_models import SharedModels
+
+Models: TypeAlias = "SharedModels | Mapping[str, Any] | None"
+"""Cache, budget and models for language-model players; or your own models alone, by their names in specs."""
 
 MOST_WORKERS = 1024
 
@@ -29,7 +33,6 @@ def check_means(
     store: GameStore | None,
     report: Any,
     simultaneous: bool = False,
-    models: SharedModels | None = None,
     use_older_games: bool = False,
 ) -> None:
     """Check the types of these arguments.
@@ -45,8 +48,23 @@ def check_means(
         raise EvaluationError(f"simultaneous={shown(simultaneous)}: give True or False")
     if not isinstance(use_older_games, bool) or (use_older_games and store is None):
         raise EvaluationError(f"use_older_games={shown(use_older_games)}: give False, or True together with a store")
-    if models is not None:
-        from agents.lm.models.shared_models import SharedModels
 
-        if not isinstance(models, SharedModels):
-            raise EvaluationError(f"models={shown(models)}: give agents.lm's SharedModels(...), or None")
+
+def shared(models: Models) -> SharedModels | None:
+    """The models that all players of a run share.
+
+    Raises:
+        EvaluationError: neither `SharedModels` nor a mapping.
+        ConfigError: one of your own models is none, or its name cannot stand in a spec.
+    """
+    if models is None:
+        return None
+    from agents.lm.models.shared_models import SharedModels
+
+    if isinstance(models, Mapping):
+        return SharedModels(own=models)
+    if not isinstance(models, SharedModels):
+        raise EvaluationError(
+            f"models={shown(models)}: give agents.lm's SharedModels(...), or your own models by name: {{'mine': MODEL}}"
+        )
+    return models

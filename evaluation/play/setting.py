@@ -17,7 +17,7 @@ from evaluation.checks import (
     check_seed,
 )
 from evaluation.play.games import GameSpec, Record, Report, game_seed, play_all
-from evaluation.play.means import check_means, check_workers
+from evaluation.play.means import Models, check_means, check_workers, shared
 from evaluation.play.store import GameStore
 from evaluation.play.workers import Workers
 from welfare_env import Board, Rules
@@ -41,7 +41,7 @@ class Options(TypedDict, total=False):
     workers: int | Workers
     store: GameStore | None
     report: Report | None
-    models: SharedModels | None
+    models: Models
     use_older_games: bool
 
 
@@ -61,8 +61,10 @@ class Setting:
         workers: number of processes, or `Workers` to share between calls. 1 plays in this process.
         store: for finished games, which are not played again; None stores nothing.
         report: called with the number of games finished since the last call (for progress bars).
-        models: cache and budget for language models; None for neither.
+        models: cache, budget and your own models for language-model players, or a mapping of names to your own models
+            alone; None for none of this.
         use_older_games: accept stored games that an older version of the code played; see `play_all`.
+        shared_models: the same, as all games share it.
         played: the rules, never None.
         board: of the map.
 
@@ -81,8 +83,9 @@ class Setting:
     workers: int | Workers = 1
     store: GameStore | None = None
     report: Report | None = None
-    models: SharedModels | None = None
+    models: Models = None
     use_older_games: bool = False
+    shared_models: SharedModels | None = field(init=False, repr=False)
     played: Rules = field(init=False)
     board: Board = field(init=False, repr=False)
 
@@ -94,9 +97,9 @@ class Setting:
             store=self.store,
             report=self.report,
             simultaneous=self.simultaneous,
-            models=self.models,
             use_older_games=self.use_older_games,
         )
+        object.__setattr__(self, "shared_models", shared(self.models))
         object.__setattr__(self, "played", check_rules(self.rules))
         object.__setattr__(self, "board", board_of(self.map_name))
         if not isinstance(self.published, bool):
@@ -142,6 +145,6 @@ class Setting:
             workers=self.workers,
             store=self.store,
             report=self.report,
-            models=self.models,
+            models=self.shared_models,
             use_older_games=self.use_older_games,
         )

@@ -5,7 +5,9 @@ This file is part of every game's key, so it contains nothing but the playing of
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import asyncio
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +15,10 @@ from pettingzoo import AECEnv, ParallelEnv
 
 import welfare_env
 from agents import CoalitionPolicy, Policy
+from agents.lm.asking import AskingPolicy
 from agents.modal.players import ProgramPolicy
 from evaluation.checks import EvaluationError
-from welfare_env import Rules, View, WelfareEnvError
+from welfare_env import Rules, WelfareEnvError
 
 if TYPE_CHECKING:
     from agents.lm.models.shared_models import SharedModels
@@ -30,7 +33,40 @@ class GameStopped(WelfareEnvError):
     """A game was stopped because another one failed."""
 
 
-def play_game(
+@dataclass(frozen=True)
+class Table:
+    """A game that is set up: the environment and a policy for each player.
+
+    Attributes:
+        asks: whether a policy is or contains a language model.
+    """
+
+    env: AECEnv | ParallelEnv
+    policies: Policies
+    players: Sequence[tuple[str, Spec]]
+    seed: int
+    simultaneous: bool
+    coalition: Sequence[str]
+    asks: bool
+
+    async def play(self, models: SharedModels | None, stop: Event) -> dict[str, Any]:
+        """Play the game, and return its record; arguments and errors as for `evaluation.play.games.play`."""
+        if self.simultaneous:
+            await play_at_once(self.env, self.policies, self.seed, stop, models, self.asks)
+        else:
+            await play_in_turn(self.env, self.policies, self.seed, stop, self.asks)
+        record: dict[str, Any] = self.env.unwrapped.game.record()
+        record["welfare_env"] |= {"seed": self.seed, "players": {power: policy.text for power, policy in self.players}}
+        if self.simultaneous:
+            record["welfare_env"]["simultaneous"] = True
+        if self.coalition:
+            record["welfare_env"]["coalition"] = list(self.coalition)
+        if self.asks:
+            record["welfare_env"] |= conversation(self.policies)
+        return record
+
+
+def set_up(
     players: Sequence[tuple[str, Spec]],
     seed: int,
     rules: Rules,
@@ -39,9 +75,8 @@ def play_game(
     simultaneous: bool,
     coalition: Sequence[str],
     models: SharedModels | None,
-    stop: Event,
-) -> dict[str, Any]:
-    """The record of a game; arguments, result and errors as for `evaluation.play.games.play`."""
+) -> Table:
+    """A game before its first turn; arguments and errors as for `evaluation.play.games.play`."""
     make = welfare_env.parallel_env if simultaneous else welfare_env.make
     env = make(map_name, rules, engine=engine)
     seats = [power for power, _ in players]
@@ -55,19 +90,8 @@ def play_game(
                 "programs call evaluation.exploitability(..., environment=modal_env.make(...))"
             )
     _reset(policies, coalition, seed, dict(players))
-    if simultaneous:
-        play_at_once(env, policies, seed, stop, models)
-    else:
-        play_in_turn(env, policies, seed, stop)
-    record: dict[str, Any] = env.unwrapped.game.record()
-    record["welfare_env"] |= {"seed": seed, "players": {power: policy.text for power, policy in players}}
-    if simultaneous:
-        record["welfare_env"]["simultaneous"] = True
-    if coalition:
-        record["welfare_env"]["coalition"] = list(coalition)
-    if _ask_language_models([policy for _, policy in players], policies.values()):
-        record["welfare_env"] |= conversation(policies)
-    return record
+    asks = _ask_language_models([policy for _, policy in players], policies.values())
+    return Table(env, policies, players, seed, simultaneous, coalition, asks)
 
 
 def _made(
@@ -103,7 +127,7 @@ def _ask_language_models(specs: Sequence[Spec], made: Iterable[Policy]) -> bool:
     return any(True for policy in made for _ in language_models(policy))
 
 
-def play_in_turn(env: AECEnv, policies: Policies, seed: int, stop: Event) -> None:
+async def play_in_turn(env: AECEnv, policies: Policies, seed: int, stop: Event, asks: bool) -> None:
     """Play a game in which players act one after another.
 
     Raises:
@@ -112,48 +136,82 @@ def play_in_turn(env: AECEnv, policies: Policies, seed: int, stop: Event) -> Non
     env = env.unwrapped  # without the wrapper that checks the order of calls
     env.reset(seed=seed)
     looking = {agent: getattr(policy, "reads_observations", True) for agent, policy in policies.items()}
+    waiting = _waiting(policies, asks)
     while env.agents:
         _check(stop)
         agent = env.agent_selection
         observation, _, terminated, truncated, info = env.last(observe=looking[agent])
-        env.step(None if terminated or truncated else policies[agent].act(observation, info))
+        if terminated or truncated:
+            env.step(None)
+        elif agent in waiting:
+            env.step(await waiting[agent].aact(observation, info))
+        else:
+            env.step(policies[agent].act(observation, info))
 
 
-def play_at_once(
-    env: ParallelEnv, policies: Policies, seed: int, stop: Event, models: SharedModels | None = None
+async def play_at_once(
+    env: ParallelEnv, policies: Policies, seed: int, stop: Event, models: SharedModels | None, asks: bool
 ) -> None:
-    """Play a game in which all players act simultaneously; language models are called in parallel, one thread each.
+    """Play a game in which all players act simultaneously; language models are asked at the same time.
 
     Args:
-        models: cache and budget for language models; an interruption cancels all their calls.
+        models: cache and budget for language models; an error in one of their turns ends all others.
 
     Raises:
         GameStopped: `stop` was set.
     """
-    from agents.lm.models.shared_models import default_models
+    waiting = _waiting(policies, asks)
+    observations, infos = env.reset(seed=seed)
+    while env.agents:
+        _check(stop)
+        turns = {
+            agent: waiting[agent].aact(observations[agent], infos[agent]) for agent in env.agents if agent in waiting
+        }
+        actions = await _all(turns, models) if turns else {}
+        for agent in env.agents:
+            if agent not in waiting:
+                actions[agent] = policies[agent].act(observations[agent], infos[agent])
+        observations, _, _, _, infos = env.step({agent: actions[agent] for agent in env.agents})
+
+
+def _waiting(policies: Policies, asks: bool) -> dict[str, AskingPolicy]:
+    """The policies that wait for language models."""
+    if not asks:
+        return {}
     from agents.lm.player import language_models
 
-    waiting = [agent for agent, policy in policies.items() if any(language_models(policy))]
-    observations, infos = env.reset(seed=seed)
-    with (models or default_models()).threads(max(1, len(waiting))) as pool:
-        while env.agents:
-            _check(stop)
-            _look(infos, waiting)
-            asked = {agent: pool.submit(policies[agent].act, observations[agent], infos[agent]) for agent in waiting}
-            actions = {
-                agent: policies[agent].act(observations[agent], infos[agent])
-                for agent in env.agents
-                if agent not in asked
-            }
-            actions |= {agent: call.result() for agent, call in asked.items()}
-            observations, _, _, _, infos = env.step({agent: actions[agent] for agent in env.agents})
+    return {
+        agent: policy
+        for agent, policy in policies.items()
+        if isinstance(policy, AskingPolicy) and any(language_models(policy))
+    }
 
 
-def _look(infos: Mapping[str, Mapping[str, Any]], agents: list[str]) -> None:
-    """Compute the legal orders before threads need them: the engine is not thread-safe."""
-    for agent in agents:
-        view: View = infos[agent]["view"]
-        _ = view.legal_orders
+async def _all(turns: Mapping[str, Coroutine[Any, Any, Any]], models: SharedModels | None) -> dict[str, Any]:
+    """The actions of turns played at the same time.
+
+    If one fails, the calls of the others are not retried, but waited for, since they are paid for.
+
+    Raises:
+        LMError: the first error that is not a consequence of another one.
+    """
+    from agents.lm.errors import LMError, StoppedError
+    from agents.lm.models.shared_models import default_models
+
+    halt = (models or default_models()).halt
+
+    async def played(turn: Coroutine[Any, Any, Any]) -> Any:
+        try:
+            return await turn
+        except Exception as error:
+            halt.stop(error if isinstance(error, LMError) else None)
+            raise
+
+    outcomes = await asyncio.gather(*map(played, turns.values()), return_exceptions=True)
+    errors = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
+    if errors:
+        raise next((error for error in errors if not isinstance(error, StoppedError)), errors[0])
+    return dict(zip(turns, outcomes, strict=True))
 
 
 def _check(stop: Event) -> None:

@@ -21,6 +21,7 @@ from typing import Any, get_args
 
 from agents.files import parse_json
 from agents.lm.errors import FAULT_KINDS, PASSING_KINDS, AccessError, CacheError, LMError, ModelError
+from agents.lm.models.event_loop import LOOP
 from agents.lm.models.protocol import Finish, Model, Reply, Request, Usage
 from agents.storage import Layout
 
@@ -261,6 +262,10 @@ class CachedModel:
         return self._count["misses"]
 
     def complete(self, request: Request) -> Reply:
+        """As `acomplete`, for code without an event loop."""
+        return LOOP.run(self.acomplete(request))
+
+    async def acomplete(self, request: Request) -> Reply:
         """Looks the reply up, or asks and waits.
 
         Raises:
@@ -270,27 +275,7 @@ class CachedModel:
         key = reply_key(self.model, request)
         while True:
             own: Future[Reply] = Future()
-            try:  # from here on no interruption may leave others waiting
-                promised = self.cache.promise(key, own)
-                if promised is not own or own.done():
-                    return self._hit(promised.result())
-                try:
-                    outcome: Reply | ModelError = self.model.complete(request)
-                except ModelError as error:
-                    outcome = error
-                return self._paid(key, own, outcome)
-            except _Abandoned:
-                continue
-            except BaseException as error:
-                self._give_up(key, own, error)
-                raise
-
-    async def acomplete(self, request: Request) -> Reply:
-        """As `complete`, for event loops."""
-        key = reply_key(self.model, request)
-        while True:
-            own: Future[Reply] = Future()
-            try:
+            try:  # from here on no cancellation may leave others waiting
                 promised = self.cache.promise(key, own)
                 if promised is not own or own.done():
                     return self._hit(await asyncio.wrap_future(promised))

@@ -14,7 +14,6 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from agents.lm.errors import ConfigError
-from agents.lm.models.event_loop import LOOP
 from agents.lm.models.faults import Fault, clean, status_fault
 from agents.lm.models.settings import redacted
 
@@ -30,7 +29,7 @@ _CODINGS = ("", "identity", "gzip", "deflate")  # those that expand a thousandfo
 
 
 class Connection:
-    """A connection to one server through a provider's SDK. Thread-safe, also with several event loops.
+    """A connection to one server through a provider's SDK, for any number of event loops.
 
     Args:
         sdk: the name of the SDK's package.
@@ -61,17 +60,13 @@ class Connection:
         self._lock = Lock()
         self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, Any] = WeakKeyDictionary()
 
-    def send(self, body: Mapping[str, Any]) -> bytes:
+    async def send(self, body: Mapping[str, Any]) -> bytes:
         """Sends a request and waits for the whole answer.
 
         Raises:
             Fault: no answer, or not in time, or it is too long, or an error.
             ConfigError: the SDK is not installed, or there is no key.
         """
-        return LOOP.run(self.asend(body))
-
-    async def asend(self, body: Mapping[str, Any]) -> bytes:
-        """As `send`, for event loops."""
         ask = self._endpoint(self._client())
         try:
             async with asyncio.timeout(self._timeout), ask(**body, extra_headers=self._headers) as response:
@@ -81,11 +76,7 @@ class Connection:
         except self._errors as error:
             raise self._fault(error) from None
 
-    def close(self) -> None:
-        """Closes the connections of threads. The next request opens new ones."""
-        LOOP.run(self.aclose())
-
-    async def aclose(self) -> None:
+    async def close(self) -> None:
         """Closes the connections of the running event loop."""
         client = self._clients.pop(asyncio.get_running_loop(), None)
         if client is not None:

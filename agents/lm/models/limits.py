@@ -6,11 +6,13 @@ import asyncio
 import time
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import Future
+from contextvars import ContextVar
 from dataclasses import dataclass
-from threading import Condition, Lock, local
-from typing import Self
+from threading import Lock
+from types import MappingProxyType
+from typing import Any, Self
 
 from agents.lm.errors import LMError, StoppedError
 
@@ -23,57 +25,63 @@ class Clock:
 
     Attributes:
         now: the current time.
-        sleep: sleeps in threads; None for a sleep that `Halt.stop` ends.
-        asleep: sleeps in tasks of event loops, which are cancelled to end it.
+        sleep: sleeps in a task, which is cancelled to end it.
     """
 
     now: Callable[[], float] = time.monotonic
-    sleep: Callable[[float], None] | None = None
-    asleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    sleep: Callable[[float], Coroutine[Any, Any, None]] = asyncio.sleep
+
+
+_RUNS: ContextVar[Mapping[Halt, int]] = ContextVar("runs", default=MappingProxyType({}))
+"""Halt -> its `stops` when the run began that the current task, or thread, belongs to."""
 
 
 class Halt:
-    """Ends the waiting of all calls in progress, and prevents further calls by threads of an ended run.
+    """Ends all calls of a run when one of them cannot go on: they give up their pauses and their retries.
 
-    Later calls of other threads are not affected.
+    A run is made of the tasks (and threads) that `join` it. Its calls in progress are stopped, and those that it would
+    begin later are refused. Calls of others that begin after a stop are not affected.
 
     Attributes:
-        stops: number of stops so far; a call remembers the number at its beginning, or at that of its thread's run.
+        stops: number of stops so far; a call remembers the number at its beginning, or at that of its run.
     """
 
     def __init__(self) -> None:
         self.stops = 0
-        self._told = Condition()
-        self._run = local()  # per thread of a run: `since`
+        self._lock = Lock()
+        self._pausing: set[Future[None]] = set()
         self._error: LMError = StoppedError()
 
     def stop(self, error: LMError | None = None) -> None:
         """Makes calls in progress raise `error` before they wait or send again; None for `StoppedError`."""
-        with self._told:
+        with self._lock:
             self.stops += 1
             self._error = error or StoppedError("the call was given up, since the run ends")
-            self._told.notify_all()
+            pausing, self._pausing = self._pausing, set()
+        for told in pausing:
+            if told.set_running_or_notify_cancel():
+                told.set_result(None)
 
     def join(self, since: int) -> None:
-        """Adds the calling thread to a run: calls it begins after a stop are refused.
+        """Adds the current task (or thread) to a run: calls it begins after a stop are refused.
 
         Args:
             since: the result of `begin` at the start of the run.
         """
-        self._run.since = since
+        _RUNS.set({**_RUNS.get(), self: since})
 
     def begin(self) -> int:
-        """The value of `stops` at the beginning of a call or, in a thread of a run, of the run.
+        """The value of `stops` at the beginning of a call or, within a run, of the run.
 
         Raises:
-            LMError: the run of the thread has been stopped.
+            LMError: the run has been stopped.
         """
-        since: int = getattr(self._run, "since", self.stops)
+        since = _RUNS.get().get(self, self.stops)
         self._check(since)
         return since
 
-    def pause(self, seconds: float, since: int, clock: Clock) -> None:
-        """Sleeps, unless the time is 0: even that would let all other threads and processes go first.
+    async def pause(self, seconds: float, since: int, clock: Clock) -> None:
+        """Sleeps, unless the time is 0; a stop ends it at once.
 
         Args:
             seconds: duration.
@@ -83,42 +91,27 @@ class Halt:
         Raises:
             LMError: the call was stopped, before or during the pause.
         """
-        if seconds > 0 and clock.sleep is not None:
-            clock.sleep(seconds)
-        elif seconds > 0:
-            with self._told:
-                self._told.wait_for(lambda: self.stops != since, seconds)
-        self._check(since)
-
-    async def apause(self, seconds: float, since: int, clock: Clock) -> None:
-        """As `pause`, for event loops; a stop is noticed at the end of the pause."""
-        if seconds > 0:
-            await clock.asleep(seconds)
+        told: Future[None] = Future()
+        with self._lock:
+            if self.stops == since and seconds > 0:
+                self._pausing.add(told)
+        if told in self._pausing:
+            sleeping = asyncio.ensure_future(clock.sleep(seconds))
+            try:
+                await asyncio.wait((sleeping, asyncio.wrap_future(told)), return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                sleeping.cancel()
+                told.cancel()
+                self._pausing.discard(told)
         self._check(since)
 
     def _check(self, since: int) -> None:
         if self.stops != since:
-            raise type(self._error)(*self._error.args)  # a new error for each thread, with its own traceback
+            raise type(self._error)(*self._error.args)  # a new error for each call, with its own traceback
 
 
 class Turn(ABC):
-    """Something to wait for; threads and tasks of event loops are served in the order they come.
-
-    A context manager: `with` in threads, `async with` in tasks.
-    """
-
-    def __enter__(self) -> Self:
-        ticket = self._enter()
-        if ticket is not None:
-            try:
-                ticket.result()
-            except BaseException:  # e.g. KeyboardInterrupt
-                self._give_up(ticket)
-                raise
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._leave()
+    """Something to wait for, with `async with`; the tasks of all event loops are served in the order they come."""
 
     async def __aenter__(self) -> Self:
         ticket = self._enter()

@@ -6,7 +6,7 @@
 'stop'
 
 Other distributions add providers by entry points of the group "welfare_env.models": ``mine = "package.module:MyModel"``
-makes "mine/NAME" `MyModel(NAME, **settings)`, a `agents.lm.models.Model`. A name of ours stays ours.
+makes "mine/NAME" `MyModel(NAME, **settings)`, an `agents.lm.own_models.OwnModel`. A name of ours stays ours.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from agents.lm.models.openai import OpenAIModel
 from agents.lm.models.protocol import Model
 from agents.lm.models.remote import RemoteModel
 from agents.lm.models.scripted import ReplayModel, ScriptedModel
+from agents.lm.own_models import OwnModel, as_model
 
 GROUP = "welfare_env.models"
 
@@ -39,11 +40,19 @@ def make_model(name: str, **settings: Any) -> Model:
     Raises:
         ConfigError: no such model, or unknown or invalid settings.
     """
+    return as_model(new_model(name, **settings))
+
+
+def new_model(name: str, **settings: Any) -> Model | OwnModel:
+    """As `make_model`, but a model of another distribution is as it was made, not under a budget yet."""
     provider, _, rest = name.partition("/")
     maker = _MAKERS[provider] if provider in _MAKERS else _installed(provider)
     if maker is None or not rest:
         others = sorted({point.name for point in entry_points(group=GROUP)} - _MAKERS.keys())
-        raise ConfigError(f"model {name!r}: give one of {', '.join(f'{known}/NAME' for known in (*_MAKERS, *others))}")
+        told = ", ".join(f"{known}/NAME" for known in (*_MAKERS, *others))
+        raise ConfigError(
+            f"model {name!r}: give one of {told} (PROVIDER/MODEL); in Python your own, too: models={{NAME: MODEL}}"
+        )
     known = _settings(maker)
     unknown = sorted(settings.keys() - known)
     if unknown:
@@ -67,7 +76,17 @@ _MAKERS: dict[str, Callable[..., Model]] = {
 }
 
 
-def _installed(provider: str) -> Callable[..., Model] | None:
+PROVIDERS = tuple(_MAKERS)
+"""Our own providers."""
+
+
+def distribution_of(provider: str) -> str:
+    """Name and version of the distribution that a provider's models are from; "" for ours, and if there is none."""
+    points = () if provider in _MAKERS else entry_points(group=GROUP, name=provider)
+    return ", ".join(f"{point.dist.name} {point.dist.version}" for point in points if point.dist)
+
+
+def _installed(provider: str) -> Callable[..., Model | OwnModel] | None:
     """What makes the models of a provider from another distribution; None if there is no such provider.
 
     Raises:
@@ -79,13 +98,13 @@ def _installed(provider: str) -> Callable[..., Model] | None:
     if not points:
         return None
     try:
-        maker: Callable[..., Model] = points[0].load()
+        maker: Callable[..., Model | OwnModel] = points[0].load()
     except (ImportError, AttributeError) as error:
         raise ConfigError(f"model provider {provider!r}: {points[0].value} cannot be loaded: {error}") from error
     return maker
 
 
-def _settings(maker: Callable[..., Model]) -> list[str]:
+def _settings(maker: Callable[..., Model | OwnModel]) -> list[str]:
     """The names of a maker's settings: its parameters except the first, the model's name."""
     own = list(inspect.signature(maker).parameters)[1:]
     return [name for name in own if name != "options"] + (_settings(RemoteModel) if "options" in own else [])

@@ -175,12 +175,12 @@ class Model(Protocol):
         """Count of each kind of fault, over all tries of all calls."""
 
     def complete(self, request: Request) -> Reply:
+        """As `acomplete`, for code without an event loop."""
+
+    async def acomplete(self, request: Request) -> Reply:
         """Sends a request and waits for the reply.
 
         Raises:
             ModelError: the call failed for good.
             AccessError, BudgetError: the run has to end.
         """
-
-    async def acomplete(self, request: Request) -> Reply:
-        """As `complete`, for event loops."""

@@ -24,6 +24,7 @@ from agents.lm.errors import ENDING_KINDS, AccessError, ConfigError, LMError, Mo
 from agents.lm.models.answers import Answer, parsed
 from agents.lm.models.budget import Budget
 from agents.lm.models.connection import Connection
+from agents.lm.models.event_loop import LOOP
 from agents.lm.models.faults import Fault, body_fault, clean
 from agents.lm.models.limits import Clock, Gate, Halt, Pace
 from agents.lm.models.parameters import SAMPLING, SCHEMA, refused
@@ -165,7 +166,11 @@ class RemoteModel(ABC):
         return self._connection.was_reached
 
     def complete(self, request: Request) -> Reply:
-        """Sends a request and waits for the reply.
+        """As `acomplete`, for code without an event loop."""
+        return LOOP.run(self.acomplete(request))
+
+    async def acomplete(self, request: Request) -> Reply:
+        """Sends a request and waits for the reply. Before an event loop ends, close its connections with `aclose`.
 
         Raises:
             ModelError: the call failed for good.
@@ -177,30 +182,19 @@ class RemoteModel(ABC):
         with self._in_progress() as since:
             call = Call(self, request)
             while call.reply is None:
-                self.halt.pause(call.wait, since, self.clock)
-                with self._gate, self.budget.hold(*call.most, self) as hold:
-                    self.halt.pause(self._pace.wait(), since, self.clock)
-                    call.take(self._ask(self.body(request, call.without)), hold)
-        return call.reply
-
-    async def acomplete(self, request: Request) -> Reply:
-        """As `complete`, for event loops. Before a loop ends, close its connections with `aclose`."""
-        with self._in_progress() as since:
-            call = Call(self, request)
-            while call.reply is None:
-                await self.halt.apause(call.wait, since, self.clock)
+                await self.halt.pause(call.wait, since, self.clock)
                 async with self._gate, self.budget.hold(*call.most, self) as hold:
-                    await self.halt.apause(self._pace.wait(), since, self.clock)
-                    call.take(await self._aask(self.body(request, call.without)), hold)
+                    await self.halt.pause(self._pace.wait(), since, self.clock)
+                    call.take(await self._ask(self.body(request, call.without)), hold)
         return call.reply
 
     def close(self) -> None:
-        """Closes the connections of threads. The next question opens new ones."""
-        self._connection.close()
+        """Closes the connections of `complete` and of games. The next question opens new ones."""
+        LOOP.run(self.aclose())
 
     async def aclose(self) -> None:
         """Closes the connections of the running event loop."""
-        await self._connection.aclose()
+        await self._connection.close()
 
     def note(self, fault: Fault, tries: int, wait: float | None) -> None:
         """Counts a fault and logs it: each kind as a warning once a minute, otherwise as INFO.
@@ -333,15 +327,9 @@ class RemoteModel(ABC):
         text = f"{self.name}: nothing was answered in {FIRST_QUESTIONS} questions; the last answer was {said}"
         return AccessError(last.kind, text)
 
-    def _ask(self, body: Mapping[str, Any]) -> Answer | Fault:
+    async def _ask(self, body: Mapping[str, Any]) -> Answer | Fault:
         try:
-            return self._understand(self._connection.send(body))
-        except Fault as fault:
-            return self._advised(fault)
-
-    async def _aask(self, body: Mapping[str, Any]) -> Answer | Fault:
-        try:
-            return self._understand(await self._connection.asend(body))
+            return self._understand(await self._connection.send(body))
         except Fault as fault:
             return self._advised(fault)
 

@@ -57,7 +57,8 @@ class ScriptedModel:
 
     async def acomplete(self, request: Request) -> Reply:
         """As `complete`, for event loops."""
-        await asyncio.sleep(self._latency)
+        if self._latency:
+            await asyncio.sleep(self._latency)
         return self._next(request)
 
     def _next(self, request: Request) -> Reply:

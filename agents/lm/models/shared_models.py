@@ -2,30 +2,62 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import json
 import logging
 import os
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+import re
+from collections.abc import Coroutine, Iterator, Mapping
+from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from threading import Lock
-from typing import Any
+from typing import Any, TypeVar
 
-from agents.lm.errors import LMError
+from agents.lm.errors import ConfigError, LMError
 from agents.lm.models.anthropic import AnthropicModel
 from agents.lm.models.budget import Budget
 from agents.lm.models.cache import CachedModel, ResponseCache
+from agents.lm.models.event_loop import LOOP
 from agents.lm.models.limits import Halt
-from agents.lm.models.make import make_model
+from agents.lm.models.make import PROVIDERS, new_model
 from agents.lm.models.openai import OpenAIModel
 from agents.lm.models.protocol import Model
 from agents.lm.models.remote import RemoteModel
+from agents.lm.own_models import as_model
 
 REMOTE: dict[str, type[RemoteModel]] = {"openai": OpenAIModel, "anthropic": AnthropicModel}
 """Providers whose replies cost money."""
 
+OWN_NAME = re.compile(r"\w+(?:/\S+)?", re.ASCII)
+"""What stands for a model in a spec."""
+
+_Result = TypeVar("_Result")
 _log = logging.getLogger(__name__)
+
+
+class Tasks:
+    """Tasks of one run, at most `count` of which have begun and not ended. Made by `SharedModels.tasks`."""
+
+    def __init__(self, count: int, halt: Halt, since: int) -> None:
+        self._halt, self._since = halt, since
+        self._places = asyncio.Semaphore(count)
+        self._futures: list[Future[Any]] = []
+
+    def submit(self, coroutine: Coroutine[Any, Any, _Result]) -> Future[_Result]:
+        """Starts a coroutine on the event loop of language models, when there is a place for it."""
+        future = LOOP.submit(self._in_place(coroutine))
+        self._futures.append(future)
+        return future
+
+    async def _in_place(self, coroutine: Coroutine[Any, Any, _Result]) -> _Result:
+        self._halt.join(self._since)
+        async with self._places:
+            return await coroutine
+
+    def wait(self) -> None:
+        """Waits for all."""
+        wait(self._futures)
 
 
 class SharedModels:
@@ -33,17 +65,30 @@ class SharedModels:
 
     Args:
         cache: cache of replies, or None.
-        budget: budget of all remote models together; None for no limit.
+        budget: budget of all remote models, and of your own, together; None for no limit.
+        own: your own models (`agents.lm.own_models.OwnModel`, or any `agents.lm.models.Model`), by the names that stand
+            for them in specs: ``{"mine": model}`` for "lm:mine".
+
+    Raises:
+        ConfigError: what is in `own` is no model, or has the name of one of ours.
 
     Example:
         models = SharedModels(ResponseCache("runs/replies.sqlite"), Budget(max_dollars=5))
         policies = [agents.make("lm:openai/gpt-6-luna", models) for _ in range(7)]
     """
 
-    def __init__(self, cache: ResponseCache | None = None, budget: Budget | None = None) -> None:
+    def __init__(
+        self,
+        cache: ResponseCache | None = None,
+        budget: Budget | None = None,
+        own: Mapping[str, Any] | None = None,
+    ) -> None:
         self.cache, self.budget, self.halt = cache, budget, Halt()
         self._models: dict[tuple[str, str, str], Model] = {}
         self._lock = Lock()
+        self.own = {
+            _own_name(name): self._cached(as_model(each, budget, self.halt)) for name, each in (own or {}).items()
+        }
 
     def get(self, name: str, **settings: Any) -> Model:
         """The model of this name and these settings; see `agents.lm.models.make_model`.
@@ -54,6 +99,10 @@ class SharedModels:
             ConfigError: no such model, invalid settings, or a budget in dollars without a known price.
             CacheError: a file of cached replies cannot be read.
         """
+        if name in self.own:
+            if settings:
+                raise ConfigError(f"model {name!r} is yours: it takes no {sorted(settings)[0]!r} from us")
+            return self.own[name]
         key = (name, json.dumps(settings, sort_keys=True), _server(name, settings))
         with self._lock:
             if key not in self._models:
@@ -61,24 +110,25 @@ class SharedModels:
             return self._models[key]
 
     @contextmanager
-    def threads(self, count: int) -> Iterator[ThreadPoolExecutor]:
-        """Threads that play a run. If the block raises, they ask no more questions, and it waits for them.
+    def tasks(self, count: int) -> Iterator[Tasks]:
+        """Tasks that play a run. If the block raises, they ask no more questions, and it waits for them.
 
         An error of one call already ends the others; this is for interruptions (Ctrl-C) and other errors. A question
         that has been sent is still waited for, since it is paid for; only its retries are given up.
 
         Raises:
-            LMError: the calling thread belongs to a run that was stopped.
+            LMError: the caller belongs to a run that was stopped.
         """
-        since = self.halt.begin()
-        with ThreadPoolExecutor(count, initializer=self.halt.join, initargs=(since,)) as pool:
-            try:
-                yield pool
-            except BaseException as error:
-                self.halt.stop(error if isinstance(error, LMError) else None)
-                if isinstance(error, KeyboardInterrupt):
-                    _log.warning("interrupted: nothing more is asked; answers that are on their way are waited for")
-                raise
+        tasks = Tasks(count, self.halt, self.halt.begin())
+        try:
+            yield tasks
+        except BaseException as error:
+            self.halt.stop(error if isinstance(error, LMError) else None)
+            if isinstance(error, KeyboardInterrupt):
+                _log.warning("interrupted: nothing more is asked; answers that are on their way are waited for")
+            raise
+        finally:
+            tasks.wait()
 
     def forget_passing(self) -> None:
         """Call this at the end of a run: see `ResponseCache.forget_passing`.
@@ -91,8 +141,20 @@ class SharedModels:
 
     def _made(self, name: str, settings: dict[str, Any]) -> Model:
         common = {"budget": self.budget, "halt": self.halt} if name.partition("/")[0] in REMOTE else {}
-        model = make_model(name, **settings, **common)
+        return self._cached(as_model(new_model(name, **settings, **common), self.budget, self.halt))
+
+    def _cached(self, model: Model) -> Model:
         return model if self.cache is None else CachedModel(model, self.cache)
+
+
+def _own_name(name: str) -> str:
+    """Checks what a model of the user's is called in specs."""
+    if not isinstance(name, str) or not OWN_NAME.fullmatch(name) or name.partition("/")[0] in PROVIDERS:
+        raise ConfigError(
+            f"models: {name!r:.80}: give a name of letters, digits and _, or PROVIDER/NAME with a provider that is not "
+            f"one of {', '.join(PROVIDERS)}"
+        )
+    return name
 
 
 def _server(name: str, settings: dict[str, Any]) -> str:

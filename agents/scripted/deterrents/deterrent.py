@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from agents.lm.asking import AskingPolicy, part_asking
 from agents.scripted.deterrents.ownership import RightfulOwners
 from agents.scripted.deterrents.posse import PossePolicy
 from agents.scripted.deterrents.provocation import RULES, has_lost
@@ -17,13 +18,14 @@ from welfare_env.game.press import GLOBAL
 from welfare_env.game.view import MESSAGES
 
 if TYPE_CHECKING:
+    from agents.lm.asking import Asking
     from agents.policy import Policy
     from welfare_env.game.view import View
 
 FIGHTERS = ("all", "concerned")
 
 
-class DeterrentPolicy:
+class DeterrentPolicy(AskingPolicy):
     """Plays `nice` until another power breaks its rule, then `fight` until the violation ends, then `nice` again.
 
     The rule is checked in every phase, from public information; a violation in Fall is answered by builds in the same
@@ -103,14 +105,19 @@ class DeterrentPolicy:
     @property
     def reads_observations(self) -> bool:
         """Whether one of its parts reads them (see `agents.policy.ScriptedPolicy`)."""
-        return any(getattr(part, "reads_observations", True) for part in (self.nice, self.fight))
+        return any(getattr(part, "reads_observations", True) for part in self.parts)
+
+    @property
+    def parts(self) -> tuple[Policy, ...]:
+        """The policies of peace and war."""
+        return self.nice, self.fight
 
     @property
     def is_at_war(self) -> bool:
         """Whether there is a war, in which it may take part."""
         return self._since is not None
 
-    def act(self, observation: Any, info: Mapping[str, Any]) -> Any:
+    def asking(self, observation: Any, info: Mapping[str, Any]) -> Asking[Any]:
         """The action of the part that plays now, with the deterrent's own words."""
         view: View = info["view"]
         was_at_war = self.is_at_war
@@ -118,7 +125,7 @@ class DeterrentPolicy:
         is_fighting = self.is_at_war and (self.fighters == "all" or self._is_concerned(view))
         if is_fighting and isinstance(self.fight, PossePolicy):
             self.fight.pursue(self.enemies, self.owners, view.year_index - (self._since or 0))
-        action = (self.fight if is_fighting else self.nice).act(observation, info)
+        action = yield from part_asking(self.fight if is_fighting else self.nice, observation, info)
         if view.asked != MESSAGES or view.message_round != 1 or not isinstance(action, Mapping):
             return action
         if view.phase != self._spoken[0]:

@@ -27,18 +27,15 @@ class FakeClock:
         self.time = 100.0
         self.slept: list[float] = []
 
-    def sleep(self, seconds: float) -> None:
+    async def sleep(self, seconds: float) -> None:
         if seconds:
             self.slept.append(seconds)
             self.time += seconds
-
-    async def asleep(self, seconds: float) -> None:
-        self.sleep(seconds)
         await asyncio.sleep(0)
 
     @property
     def clock(self) -> Clock:
-        return Clock(lambda: self.time, self.sleep, self.asleep)
+        return Clock(lambda: self.time, self.sleep)
 
 
 @pytest.fixture(autouse=True, scope="session")

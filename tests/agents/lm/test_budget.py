@@ -20,6 +20,7 @@ from agents.lm.models.prices import PRICES, Price, find_price, load_prices
 from agents.lm.models.remote import RemoteModel
 from agents.lm.models.retries import most_tokens
 from agents.lm.stub import StubServer
+from tests.agents.lm.entering import entered
 
 Connect = Callable[..., RemoteModel]
 Ask = Callable[[Model, Request], Reply]
@@ -64,25 +65,25 @@ class TestBudget:
 
     def test_a_stop_is_a_stop(self) -> None:
         budget = Budget(max_tokens=100)
-        with pytest.raises(BudgetError), budget.hold(101, None):
+        with pytest.raises(BudgetError), entered(budget.hold(101, None)):
             pass
-        with pytest.raises(BudgetError), budget.hold(1, None):
+        with pytest.raises(BudgetError), entered(budget.hold(1, None)):
             pass
 
     def test_it_waits_for_calls_in_progress(self) -> None:
         """What they set aside is most likely too much; only what they have used counts against the next one."""
         budget = Budget(max_tokens=100)
-        with budget.hold(5, None, "a server") as hold:
+        with entered(budget.hold(5, None, "a server")) as hold:
             hold.spend(Usage(3, 0, 2, None))
         began = Event()
 
         def ask(tokens: int) -> None:
-            with budget.hold(tokens, None, "a server") as later:
+            with entered(budget.hold(tokens, None, "a server")) as later:
                 began.set()
                 later.spend(Usage(tokens, 0, 0, None))
 
         with ThreadPoolExecutor(2) as pool:
-            with budget.hold(60, None, "a server") as hold:
+            with entered(budget.hold(60, None, "a server")) as hold:
                 waiting = pool.submit(ask, 41)
                 assert not began.wait(0.1)
                 hold.spend(Usage(30, 0, 10, None))
@@ -97,9 +98,9 @@ class TestBudget:
         budget = Budget(max_dollars=0.2)
         told = r"another call: the next one may need up to 0\.2100$"
         with (
-            budget.hold(9, 0.17, "a server"),
+            entered(budget.hold(9, 0.17, "a server")),
             pytest.raises(BudgetError, match=told),
-            budget.hold(9, 0.21, "a server"),
+            entered(budget.hold(9, 0.21, "a server")),
         ):
             pass
 
@@ -107,11 +108,11 @@ class TestBudget:
         budget = Budget(max_tokens=100)
 
         def ask(tokens: int) -> None:
-            with budget.hold(tokens, None):
+            with entered(budget.hold(tokens, None)):
                 pass
 
         with ThreadPoolExecutor(2) as pool:
-            with budget.hold(60, None) as hold:
+            with entered(budget.hold(60, None)) as hold:
                 waiting = [pool.submit(ask, tokens) for tokens in (50, 40)]
                 while len(budget._waiting) < 2:
                     time.sleep(0.01)
@@ -139,20 +140,20 @@ class TestBudget:
 
         asyncio.run(main())
         assert budget.spent.tokens == 11
-        with budget.hold(89, None):
+        with entered(budget.hold(89, None)):
             pass
 
     def test_it_learns_from_servers_that_report_too_much(self) -> None:
         """As many times as the worst call before; of other servers nothing is expected but what they are asked for."""
         budget = Budget(max_dollars=2.0)
-        with budget.hold(100, 0.1, "a server") as hold:
+        with entered(budget.hold(100, 0.1, "a server")) as hold:
             hold.spend(Usage(150, 0, 100, 0.5))
-        with budget.hold(100, 0.2, "a server"):  # which may cost a dollar
+        with entered(budget.hold(100, 0.2, "a server")):  # which may cost a dollar
             pass
-        with budget.hold(100, 1.4, "another server"):
+        with entered(budget.hold(100, 1.4, "another server")):
             pass
         told = r"0\.5000 were spent .* up to 1\.7500 \(its server has reported 5\.0 times what it was asked for\)"
-        with pytest.raises(BudgetError, match=told), budget.hold(100, 0.35, "a server"):
+        with pytest.raises(BudgetError, match=told), entered(budget.hold(100, 0.35, "a server")):
             pass
 
     def test_the_first_call_to_a_server_goes_alone(self) -> None:
@@ -162,7 +163,7 @@ class TestBudget:
         active, lock = [0], Lock()
 
         def ask(_: int) -> None:
-            with budget.hold(10, None, "a server") as hold:
+            with entered(budget.hold(10, None, "a server")) as hold:
                 with lock:
                     active[0] += 1
                     together.append(active[0])
@@ -180,7 +181,7 @@ class TestBudget:
     def test_what_is_not_used_is_given_back(self) -> None:
         budget = Budget(max_tokens=100, max_dollars=1.0)
         for _ in range(50):
-            with pytest.raises(KeyboardInterrupt), budget.hold(60, 0.6):
+            with pytest.raises(KeyboardInterrupt), entered(budget.hold(60, 0.6)):
                 raise KeyboardInterrupt
         assert budget.spent == NO_USAGE
 
@@ -218,7 +219,7 @@ class TestBudget:
             calls = 0
             try:
                 while True:
-                    with budget.hold(7, None) as hold:
+                    with entered(budget.hold(7, None)) as hold:
                         hold.spend(Usage(5, 0, 2, None))
                         calls += 1
             except BudgetError:
@@ -233,7 +234,7 @@ class TestBudget:
         budget = Budget(max_tokens=200)
         for most, used in calls:
             try:
-                with budget.hold(most, None) as hold:
+                with entered(budget.hold(most, None)) as hold:
                     hold.spend(Usage(min(used, most), 0, 0, None))
             except BudgetError:
                 break
@@ -243,7 +244,7 @@ class TestBudget:
         with pytest.raises(ConfigError, match="openai/any: no price is known for a budget in dollars"):
             connect("chat", budget=Budget(max_dollars=1))
         budget = Budget(max_dollars=1)
-        with pytest.raises(BudgetError, match="a call without a known price"), budget.hold(1, None):
+        with pytest.raises(BudgetError, match="a call without a known price"), entered(budget.hold(1, None)):
             pass
 
     @pytest.mark.parametrize("limits", [{"max_tokens": 0}, {"max_dollars": -1.0}, {"max_dollars": float("nan")}])

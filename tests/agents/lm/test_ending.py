@@ -1,5 +1,6 @@
 """What ends a run: servers that cannot be used, errors of other calls, Ctrl-C. Nobody waits out anybody's pauses."""
 
+import asyncio
 import re
 import socket
 import time
@@ -169,7 +170,7 @@ class TestOthers:
         models, waiting, _ = self.shared(stub, cache=ResponseCache(tmp_path / "replies.sqlite"))
 
         def end() -> None:
-            with pytest.raises(KeyboardInterrupt), models.threads(1):
+            with pytest.raises(KeyboardInterrupt), models.tasks(1):
                 raise KeyboardInterrupt
 
         assert isinstance(self.ends(stub, waiting, question, end), StoppedError)
@@ -180,27 +181,25 @@ class TestOthers:
         assert later.complete(question).attempts == 1
 
     def test_a_run_that_was_interrupted_asks_no_more(self, stub: StubServer, question: Request) -> None:
-        """Its threads, those within them too; the next run and everybody else may ask."""
+        """Its tasks, and code in them that waits without `await`; the next run and everybody else may ask."""
         models = SharedModels()
         model = models.get("openai/any", base_url=f"{stub.url}/v1")
 
-        def player() -> list[object]:
-            told: list[object] = [model.complete(question).attempts]
+        async def game() -> list[object]:
+            told: list[object] = [(await model.acomplete(question)).attempts]
             while not models.halt.stops:
-                time.sleep(0.01)
+                await asyncio.sleep(0.01)
+            with pytest.raises(StoppedError):
+                await model.acomplete(question)
             with pytest.raises(StoppedError):
                 model.complete(question)
-            with pytest.raises(StoppedError), models.threads(1):
+            with pytest.raises(StoppedError), models.tasks(1):
                 told.append("a game began")
             return told
 
-        def game() -> list[object]:
-            with models.threads(1) as players:
-                return players.submit(player).result()
-
         def interrupted() -> None:
-            with models.threads(1) as games:
-                played.append(games.submit(game))
+            with models.tasks(1) as games:
+                played.append(games.submit(game()))
                 while not stub.requests:
                     time.sleep(0.01)
                 raise KeyboardInterrupt
@@ -211,8 +210,8 @@ class TestOthers:
         assert played[0].result() == [1]
         assert len(stub.requests) == 1
         assert model.complete(question).attempts == 1
-        with models.threads(1) as games:
-            assert games.submit(model.complete, question).result().attempts == 1
+        with models.tasks(1) as games:
+            assert games.submit(model.acomplete(question)).result().attempts == 1
 
     def test_a_call_that_fails_alone_is_nothing_to_them(self, stub: StubServer, question: Request) -> None:
         models, *_ = self.shared(stub)

@@ -9,6 +9,7 @@ import pytest
 from agents.lm.errors import LMError, ModelError
 from agents.lm.models import Block, Model, Reply, Request, ScriptedModel, make_model
 from agents.lm.models.limits import Clock, Gate, Pace
+from tests.agents.lm.entering import entered
 
 Ask = Callable[[Model, Request], Reply]
 
@@ -46,10 +47,10 @@ class TestGate:
         threads = []
 
         def enter(number: int) -> None:
-            with gate:
+            with entered(gate):
                 sequence.append(number)
 
-        with gate:
+        with entered(gate):
             for number in range(5):
                 threads.append(threading.Thread(target=enter, args=(number,)))
                 threads[-1].start()
@@ -68,7 +69,7 @@ class TestGate:
 
         def thread() -> None:
             for _ in range(20):
-                with gate:
+                with entered(gate):
                     note(1)
                     note(-1)
 

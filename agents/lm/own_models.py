@@ -1,0 +1,163 @@
+"""Language models of your own, of any library: what they must have, and how they come under our cache and budget.
+
+The shortest one that works:
+
+    class Parrot:
+        name = "parrot-1"
+
+        async def complete(self, request):
+            return await my_server(request.prompt, request.schema, request.max_tokens)
+
+    evaluation.self_play("lm:parrot", models={"parrot": Parrot()})
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections import Counter
+from collections.abc import Awaitable
+from dataclasses import replace
+from typing import Any, Protocol, runtime_checkable
+
+from agents.lm.errors import ConfigError, LMError, ModelError
+from agents.lm.models.budget import Budget
+from agents.lm.models.event_loop import LOOP
+from agents.lm.models.limits import Halt
+from agents.lm.models.prices import Counts, Price
+from agents.lm.models.protocol import Model, Reply, Request
+from agents.lm.models.retries import most_tokens
+from welfare_env.checks import shown
+
+
+@runtime_checkable
+class OwnModel(Protocol):
+    """What a model of your own must have. It may also have, and otherwise is treated as if it had none:
+
+    - ``settings``: a mapping of plain JSON, what its replies depend on besides its name and the request. Replies and
+      games are kept under its class, its name and these, so change one of them when its replies change.
+    - ``price``: an `agents.lm.models.prices.Price`, needed for a budget in dollars.
+
+    Attributes:
+        name: what the model is called in records.
+    """
+
+    name: str
+
+    def complete(self, request: Request) -> str | Reply | Awaitable[str | Reply]:
+        """Answers a request, once: retries, limits of time and of calls at a time are the model's own matter.
+
+        Write ``async def complete``, so that many games can wait at the same time. A plain ``def`` is called by one
+        player after the other, while everybody waits: right for a model in this process.
+
+        Returns:
+            A text, whose tokens are then counted as its bytes, too many; or a `Reply`, with the usage. Its dollars are
+            computed from the price if they are None.
+
+        Raises:
+            ModelError: there is no reply to this request; the game goes on without it.
+            AccessError: there will not be one to any other; the run ends. So it does with all other errors.
+        """
+
+
+class AdaptedModel:
+    """A model of your own as an `agents.lm.models.Model`, under the budget of a run.
+
+    Args:
+        model: the model.
+        budget: the budget, shared with other models.
+        halt: ends the calls of all models that share it when one of them cannot go on.
+
+    Raises:
+        ConfigError: it is not an `OwnModel`, its settings are not JSON, or a budget in dollars without a price.
+    """
+
+    def __init__(self, model: OwnModel, budget: Budget | None = None, halt: Halt | None = None) -> None:
+        self.model, self.budget, self.halt = model, budget or Budget(), halt or Halt()
+        self.name: str = _checked_name(model)
+        self.settings = _checked_settings(model)
+        self.price: Price | None = getattr(model, "price", None)
+        if self.price is not None and not isinstance(self.price, Price):
+            raise ConfigError(f"model {self.name!r}: its price is a {type(self.price).__name__}: give a Price, or None")
+        if self.budget.max_dollars is not None and self.price is None:
+            raise ConfigError(f"model {self.name!r}: no price is known for a budget in dollars; give it a `price`")
+        self.faults: Counter[str] = Counter()
+
+    def complete(self, request: Request) -> Reply:
+        """As `acomplete`, for code without an event loop."""
+        return LOOP.run(self.acomplete(request))
+
+    async def acomplete(self, request: Request) -> Reply:
+        """Asks the model.
+
+        Raises:
+            ModelError: it has no reply.
+            BudgetError: the budget does not allow the call.
+            ConfigError: what it returns is neither a text nor a `Reply`.
+            StoppedError: another call cannot go on; or that call's error.
+        """
+        since = self.halt.begin()
+        try:
+            return await self._asked(request)
+        except ModelError as error:
+            self.faults.update(error.faults)
+            raise
+        except LMError as error:
+            if self.halt.stops == since:  # not the error of another call
+                self.halt.stop(error)
+            raise
+
+    async def _asked(self, request: Request) -> Reply:
+        prompt = most_tokens(request)
+        dollars = None if self.price is None else self.price.most(prompt, request.max_tokens)
+        async with self.budget.hold(prompt + request.max_tokens, dollars, self) as hold:
+            try:
+                said = self.model.complete(request)
+                reply = self._reply(await said if inspect.isawaitable(said) else said, prompt)
+            except ModelError as error:
+                if error.usage is not None:
+                    hold.spend(error.usage)
+                raise
+            hold.spend(reply.usage)
+        return reply
+
+    def _reply(self, said: Any, prompt: int) -> Reply:
+        if isinstance(said, str):
+            said = Reply(said, Counts(prompt, 0, 0, len(said.encode())).usage(self.price), model=self.name)
+        if not isinstance(said, Reply):
+            raise ConfigError(f"model {self.name!r}: complete returned a {type(said).__name__}: give a text or a Reply")
+        usage = said.usage
+        if usage.dollars is None and self.price is not None:
+            plain = usage.input_tokens - usage.cached_tokens
+            usage = Counts(plain, usage.cached_tokens, 0, usage.output_tokens).usage(self.price)
+        return replace(said, usage=usage, model=said.model or self.name)
+
+
+def as_model(model: Any, budget: Budget | None = None, halt: Halt | None = None) -> Model:
+    """A model of your own as an `agents.lm.models.Model`; one that is such already, unchanged.
+
+    Raises:
+        ConfigError: as `AdaptedModel`.
+    """
+    return model if isinstance(model, Model) else AdaptedModel(model, budget, halt)
+
+
+def _checked_name(model: Any) -> str:
+    name = getattr(model, "name", None)
+    if isinstance(model, type) or not (isinstance(name, str) and name and callable(getattr(model, "complete", None))):
+        raise ConfigError(
+            f"model {shown(model)}: give an object with a `name`, a text, and a method "
+            "`complete(request)`; see agents.lm.own_models.OwnModel"
+        )
+    return name
+
+
+def _checked_settings(model: Any) -> dict[str, Any]:
+    """The model's settings and its class: what its replies depend on."""
+    given = getattr(model, "settings", {})
+    try:
+        settings: dict[str, Any] = json.loads(json.dumps(dict(given), allow_nan=False))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ConfigError(f"model {model.name!r}: its settings are not a mapping of plain JSON: {error}") from error
+    kind = type(model)
+    return settings | {"class": f"{kind.__module__}.{kind.__qualname__}"}

@@ -1,0 +1,299 @@
+"""Models of the user's own: a name and `complete`, under our cache, budget and keys."""
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import agents
+import evaluation
+from agents.lm import LMPolicy
+from agents.lm.asking import Question
+from agents.lm.errors import AccessError, BudgetError, ConfigError, ModelError
+from agents.lm.models import NO_USAGE, Block, Model, Reply, Request, ScriptedModel, Usage
+from agents.lm.models.budget import Budget
+from agents.lm.models.cache import ResponseCache
+from agents.lm.models.prices import Price
+from agents.lm.models.shared_models import SharedModels
+from agents.lm.own_models import AdaptedModel, as_model
+from agents.lm.stub.replies import stub_reply
+from evaluation.play.games import GameSpec
+from evaluation.play.store import specification_key
+from welfare_env import Rules, UnknownAgentError, load_board
+
+POWERS = load_board("standard").powers
+RULES = Rules(years=1, message_rounds=1)
+QUESTION = Request((), (Block("Well?"),), max_tokens=10)
+
+
+class Mine:
+    """As the docs show it, but for what it says."""
+
+    name = "mine-1"
+
+    def __init__(self, **settings: Any) -> None:
+        self.asked, self.settings = 0, settings
+
+    async def complete(self, request: Request) -> str:
+        self.asked += 1
+        await asyncio.sleep(0)
+        return stub_reply(request.prompt, request.schema)
+
+
+class Plain(Mine):
+    def complete(self, request: Request) -> str:  # type: ignore[override]
+        self.asked += 1
+        return stub_reply(request.prompt, request.schema)
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Iterator[ResponseCache]:
+    with ResponseCache(tmp_path / "replies.sqlite") as opened:
+        yield opened
+
+
+def spec(policy: str = "lm:mine") -> GameSpec:
+    return GameSpec(tuple((power, policy) for power in POWERS), 0, RULES, "standard", "fast", simultaneous=True)
+
+
+def key(models: Any) -> str:
+    return specification_key(spec().to_dict(SharedModels(own=models)))
+
+
+@pytest.mark.parametrize("kind", [Mine, Plain])
+@pytest.mark.parametrize("simultaneous", [True, False])
+def test_a_game(kind: type[Mine], simultaneous: bool) -> None:
+    model = kind()
+    result = evaluation.self_play("lm:mine", games=1, rules=RULES, simultaneous=simultaneous, models={"mine": model})
+    assert result.usage.calls == model.asked > 14
+    (entry,) = result.records[0]["welfare_env"]["language_models"]["FRANCE"]
+    assert entry["model"] == "mine-1"
+    assert entry["output_tokens"] > 0
+
+
+@pytest.mark.parametrize("name", ["mine/large", "mine"])
+def test_any_free_name(name: str) -> None:
+    assert agents.make(f"lm:{name}", SharedModels(own={name: Mine()})).model.name == "mine-1"
+
+
+@pytest.mark.parametrize("name", ["openai/x", "scripted", "", "a b", "mine,x", 5])
+def test_names_that_cannot_be_used(name: Any) -> None:
+    with pytest.raises(ConfigError, match="give a name of letters"):
+        SharedModels(own={name: Mine()})
+
+
+@pytest.mark.parametrize("model", [object(), "openai/x", None, Mine, type("X", (), {"name": ""})()])
+def test_what_is_no_model(model: Any) -> None:
+    with pytest.raises(ConfigError, match=r"give an object with a `name`.*`complete"):
+        evaluation.self_play("lm:mine", games=1, models={"mine": model})
+
+
+def test_a_name_that_nobody_has_given() -> None:
+    with pytest.raises(UnknownAgentError, match=r"model 'mine': .* in Python your own, too: models="):
+        evaluation.self_play("lm:mine", games=1, rules=RULES)
+
+
+def test_a_model_of_ours_is_taken_as_it_is() -> None:
+    model = ScriptedModel(["x"])
+    assert as_model(model) is model
+    assert isinstance(AdaptedModel(Mine()), Model)
+
+
+class TestIdentity:
+    def test_name_class_and_settings_are_in_the_key_of_a_game(self) -> None:
+        other = Mine()
+        other.name = "mine-2"
+        keys = [key({"mine": each}) for each in (Mine(), Plain(), other, Mine(seed=1), Mine(seed=2))]
+        assert len(set(keys)) == 5
+        assert key({"mine": Mine(seed=1)}) == keys[3]
+
+    def test_replies_are_kept_under_them(self, cache: ResponseCache) -> None:
+        first, again, other = Mine(), Mine(), Mine(seed=1)
+        for model in (first, again, other):
+            SharedModels(cache, own={"mine": model}).get("mine").complete(QUESTION)
+        assert (first.asked, again.asked, other.asked) == (1, 0, 1)
+
+    def test_a_stored_game_is_not_played_again(self, tmp_path: Path) -> None:
+        with evaluation.GameStore(tmp_path / "games.sqlite") as store:
+            asked = []
+            for settings in ({}, {}, {"temperature": 2}):
+                model = Mine(**settings)
+                evaluation.self_play("lm:mine", games=1, rules=RULES, models={"mine": model}, store=store)
+                asked.append(model.asked > 0)
+        assert asked == [True, False, True]
+
+    def test_settings_must_be_json(self) -> None:
+        with pytest.raises(ConfigError, match="not a mapping of plain JSON"):
+            AdaptedModel(Mine(f=print))
+
+
+class TestMoney:
+    def test_a_text_counts_by_its_bytes(self) -> None:
+        class Short(Mine):
+            price = Price(1.0, 2.0)
+
+            async def complete(self, request: Request) -> str:
+                return "été"
+
+        usage = AdaptedModel(Short()).complete(QUESTION).usage
+        assert (usage.output_tokens, usage.input_tokens) == (5, 105)
+        assert usage.dollars == pytest.approx((105 + 2 * 5) / 1e6)
+        assert AdaptedModel(Plain()).complete(QUESTION).usage.dollars is None
+
+    def test_its_own_usage_counts(self) -> None:
+        class Counted(Mine):
+            price = Price(1.0, 2.0, cached=0.5)
+
+            async def complete(self, request: Request) -> Reply:  # type: ignore[override]
+                return Reply("x", Usage(10, 4, 3, None))
+
+        budget = Budget(max_dollars=1)
+        reply = AdaptedModel(Counted(), budget).complete(QUESTION)
+        assert reply.usage == Usage(10, 4, 3, pytest.approx((6 + 2 + 6) / 1e6))
+        assert budget.spent.tokens == 13
+
+    def test_a_budget_ends_the_run(self) -> None:
+        models = SharedModels(budget=Budget(max_tokens=20_000), own={"mine": Mine()})
+        with pytest.raises(BudgetError):
+            evaluation.self_play("lm:mine", games=1, rules=RULES, models=models)
+        assert models.budget is not None
+        assert 0 < models.budget.spent.tokens <= 20_000
+        with pytest.raises(ConfigError, match="give it a `price`"):
+            SharedModels(budget=Budget(max_dollars=1), own={"mine": Mine()})
+
+
+class TestErrors:
+    def test_a_call_that_fails_is_counted(self) -> None:
+        class Failing(Mine):
+            async def complete(self, request: Request) -> str:
+                self.asked += 1
+                if self.asked % 2:
+                    raise ModelError("server", "not now", usage=Usage(7, 0, 0, None))
+                return stub_reply(request.prompt, request.schema)
+
+        budget = Budget()
+        models = SharedModels(budget=budget, own={"mine": Failing()})
+        result = evaluation.self_play("lm:mine", games=1, rules=RULES, models=models)
+        assert 0 < result.usage.failed < result.usage.calls
+        assert result.usage.faults["server"] == result.usage.failed
+
+    def test_what_ends_the_run_ends_it_for_all(self) -> None:
+        class Gone(Mine):
+            async def complete(self, request: Request) -> str:
+                self.asked += 1
+                raise AccessError("quota", "no money left")
+
+        model = Gone()
+        with pytest.raises(AccessError, match="no money left"):
+            evaluation.self_play("lm:mine", games=8, workers=4, rules=RULES, simultaneous=True, models={"mine": model})
+        assert model.asked <= 28
+
+    @pytest.mark.parametrize("said", [None, 5, b"x", ["x"]])
+    def test_an_answer_of_another_kind(self, said: Any) -> None:
+        class Odd(Mine):
+            async def complete(self, request: Request) -> Any:
+                return said
+
+        with pytest.raises(ConfigError, match="give a text or a Reply"):
+            AdaptedModel(Odd()).complete(QUESTION)
+
+    def test_an_error_of_its_own_code_is_told(self) -> None:
+        class Broken(Mine):
+            async def complete(self, request: Request) -> str:
+                raise ZeroDivisionError("mine")
+
+        with pytest.raises(ZeroDivisionError, match="mine"):
+            evaluation.self_play("lm:mine", games=1, rules=RULES, simultaneous=True, models={"mine": Broken()})
+
+
+class TestManyGames:
+    def test_one_thread_plays_a_hundred(self) -> None:
+        """All games wait at the same time, in the thread of the caller's event loop."""
+        waiting, most, threads = [0], [0], set()
+
+        class Slow(Mine):
+            async def complete(self, request: Request) -> str:
+                waiting[0] += 1
+                most[0] = max(most[0], waiting[0])
+                threads.add(threading.current_thread())
+                await asyncio.sleep(0.2)
+                waiting[0] -= 1
+                return "{}"
+
+        short = Rules(years=1, message_rounds=0, press=None)
+        seats = tuple((power, "lm:mine" if power == "FRANCE" else "hold") for power in POWERS)
+        specs = [GameSpec(seats, seed, short, "standard", "fast", simultaneous=True) for seed in range(100)]
+
+        async def main() -> list[dict[str, Any]]:
+            models = SharedModels(own={"mine": Slow()})
+            return await asyncio.gather(*(evaluation.aplay(each, models) for each in specs))
+
+        before = threading.active_count()
+        records = asyncio.run(main())
+        assert len(records) == 100
+        assert most[0] == 100
+        assert threads == {threading.main_thread()}
+        assert threading.active_count() == before
+
+    def test_the_same_games_either_way(self) -> None:
+        specs = [
+            GameSpec(each.players, seed, RULES, "standard", "fast", simultaneous)
+            for each in (spec(), spec("exploiter:nice=lm:mine,attack=dumbbot"), spec("noisy:of=lm:mine,error=0.5"))
+            for seed, simultaneous in ((0, True), (1, False))
+        ]
+
+        async def main() -> list[dict[str, Any]]:
+            return await asyncio.gather(*(evaluation.aplay(each, {"mine": Mine()}) for each in specs))
+
+        played = [evaluation.play(each, {"mine": Mine()}) for each in specs]
+        assert asyncio.run(main()) == played
+        assert evaluation.play_all(specs, workers=3, models={"mine": Mine()}) == [
+            record | {"welfare_env": record["welfare_env"] | {"key": again["welfare_env"]["key"]}}
+            for record, again in zip(
+                played, evaluation.play_all(specs, workers=1, models={"mine": Mine()}), strict=True
+            )
+        ]
+        assert all(record["welfare_env"]["language_models"]["FRANCE"] for record in played)
+
+    def test_in_a_notebook(self) -> None:
+        """Where an event loop runs already."""
+
+        async def cell() -> int:
+            return evaluation.self_play("lm:mine", games=2, workers=2, rules=RULES, models={"mine": Mine()}).usage.calls
+
+        assert asyncio.run(cell()) > 0
+
+    def test_a_policy_of_the_users_that_asks_without_await(self) -> None:
+        """It waits within a game of language models: in an event loop below."""
+        own = SharedModels(own={"mine": Mine()})
+
+        class Wrapper:
+            def reset(self, agent: str, seed: int = 0) -> None:
+                self.inner = LMPolicy(own.get("mine"))
+                self.inner.reset(agent, seed)
+
+            def act(self, observation: Any, info: Any) -> Any:
+                return self.inner.act(observation, info)
+
+        seats: dict[str, Any] = dict.fromkeys(POWERS, "lm:mine") | {"FRANCE": Wrapper}
+        record = evaluation.self_play(seats, games=1, rules=RULES, simultaneous=True, models=own).records[0]
+        assert "FRANCE" not in record["welfare_env"]["language_models"]
+
+
+def test_others_may_answer_the_questions() -> None:
+    """A turn is a generator: a library with models of its own sends the replies itself."""
+    policy = LMPolicy(ScriptedModel([]))
+    policy.reset("FRANCE", 0)
+    import welfare_env
+
+    game = welfare_env.Game(rules=RULES)
+    turn = policy.asking(None, {"view": game.view("FRANCE", "messages", 1)})
+    question = next(turn)
+    assert isinstance(question, Question)
+    assert "FRANCE" in question.request.prompt
+    with pytest.raises(StopIteration) as end:
+        turn.send(Reply('{"orders": ["A PAR - BUR"], "messages": {"ITALY": "Peace?"}}', NO_USAGE))
+    assert end.value.value == {"orders": ["A PAR - BUR"], "messages": {"ITALY": "Peace?"}}
