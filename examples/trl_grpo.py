@@ -72,7 +72,9 @@ class WelfareSeat:
 
 def main(
     model: Annotated[str, typer.Option(help="A model with a chat template for tools, such as Qwen/Qwen3-0.6B.")] = "",
-    tiny: Annotated[bool, typer.Option("--tiny", help="A made-up model, which only shows that everything runs.")] = False,
+    tiny: Annotated[
+        bool, typer.Option("--tiny", help="A made-up model, which only shows that everything runs.")
+    ] = False,
     seat: Annotated[str, typer.Option(help="The power that learns.")] = "FRANCE",
     others: Annotated[str, typer.Option(help="Who plays the other seats.")] = "dove",
     reward: Annotated[str, typer.Option(help="welfare or gain.")] = "welfare",
@@ -98,7 +100,11 @@ def main(
 def trainer_of(model: str, options: dict[str, Any], steps: int, generations: int, seed: int = 0) -> GRPOTrainer:
     """A trainer whose rollouts are games; without the name of a model it trains the made-up one."""
     if model:
-        network, tokenizer, sampling = AutoModelForCausalLM.from_pretrained(model), AutoTokenizer.from_pretrained(model), {}
+        network, tokenizer, sampling = (
+            AutoModelForCausalLM.from_pretrained(model),
+            AutoTokenizer.from_pretrained(model),
+            {},
+        )
     else:
         network, tokenizer, sampling = made_up(SeatGame(**options), seed)
     rows = [{"prompt": [{"role": "user", "content": ""}], "seed": seed + number} for number in range(steps)]

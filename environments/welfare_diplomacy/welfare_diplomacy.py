@@ -95,7 +95,9 @@ class SeatModel:
             ModelError: its run failed.
         """
         schema = None if request.schema is None else dict(request.schema)
-        question = Question(system_prompt=_text(request.system) or None, prompt=_text(request.user), reply_schema=schema)
+        question = Question(
+            system_prompt=_text(request.system) or None, prompt=_text(request.user), reply_schema=schema
+        )
         trace = await self.agent.run(vf.Task(question))
         self.traces.append(trace)
         used = trace.usage

@@ -1,4 +1,4 @@
-"""Which games a task plays: those of `evaluation.self_play` and `evaluation.exploitability`, numbered in the same way."""
+"""Which games a task plays: those of `evaluation.self_play` and `evaluation.exploitability`, numbered alike."""
 
 from __future__ import annotations
 
@@ -53,7 +53,9 @@ class Games:
         setting.games(profile, games)
         found = read_deviators(deviators, profile, policy, setting)
         chosen = resolve_coalitions(setting.board, coalitions)
-        return cls(policy, games, setting, (AttackGames(), *(AttackGames(each, who) for each in found for who in chosen)))
+        return cls(
+            policy, games, setting, (AttackGames(), *(AttackGames(each, who) for each in found for who in chosen))
+        )
 
     def spec(self, number: int, deviator: str, coalition: Coalition) -> GameSpec:
         """A game: its number in the evaluation, and who deviates; "" and () for self-play."""

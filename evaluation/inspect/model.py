@@ -1,4 +1,4 @@
-"""A model of inspect-ai as one of ours: with inspect's retries, limits, log and prices, and with our cache of replies."""
+"""A model of inspect-ai as one of ours: with inspect's retries, limits, log and prices, and our cache of replies."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from evaluation.measures.metrics import measure
 Attack = tuple[str, Coalition]
 Welfare = Mapping[int, Mapping[str, float]]  # number of a game -> power -> welfare points a year
 
-MEASURES = ("root_nash_welfare", "root_nash_welfare_smoothed", "nash_welfare")
+MEASURES = ("root_nash_welfare", "root_nash_welfare_smoothed")
 
 
 @scorer(metrics=[])
@@ -32,19 +32,37 @@ def measures() -> Scorer:
             "stolen_centers": found.stolen_centers.per_year,
             "conflicts": found.conflicts.per_movement_phase,
         }
-        about = {"number": state.store.get("number"), "attack": [state.metadata["deviator"], state.metadata["coalition"]]}
+        about = {
+            "number": state.store.get("number"),
+            "attack": [state.metadata["deviator"], state.metadata["coalition"]],
+        }
         return Score(value=value | found.welfare_per_year, metadata=about)
 
     return score
 
 
-@metric(scores="unreduced")
-def estimate(seed: int = 0) -> Metric:
-    """The mean over the games of all epochs, and its 95% interval, by the bootstrap of `evaluation.self_play`."""
+@metric(name="mean", scores="unreduced")
+def mean(seed: int = 0) -> Metric:
+    """The mean over the games of all epochs, as of `evaluation.self_play`."""
+    return _of_estimate("value", seed)
 
+
+@metric(name="low", scores="unreduced")
+def low(seed: int = 0) -> Metric:
+    """The lower end of its 95% interval; nan for one game."""
+    return _of_estimate("low", seed)
+
+
+@metric(name="high", scores="unreduced")
+def high(seed: int = 0) -> Metric:
+    """The upper end."""
+    return _of_estimate("high", seed)
+
+
+def _of_estimate(part: str, seed: int) -> Metric:
     def compute(scores: list[SampleScore]) -> Value:
         values = [score.score.as_float() for score in sorted(scores, key=_number)]
-        return dict(_told("", mean_estimate(values, seed) if values else None))
+        return float(getattr(mean_estimate(values, seed), part)) if values else math.nan
 
     return compute
 
@@ -96,5 +114,4 @@ def _welfare(score: Score) -> dict[str, float]:
 def _told(name: str, found: Estimate | None) -> dict[str, float]:
     """An estimate as inspect's metrics; nan where there is none yet."""
     numbers = (math.nan,) * 3 if found is None else (found.value, found.low, found.high)
-    keys = (name or "mean", *(f"{name} {bound}".strip() for bound in ("low", "high")))
-    return dict(zip(keys, numbers, strict=True))
+    return dict(zip((name, f"{name} low", f"{name} high"), numbers, strict=True))

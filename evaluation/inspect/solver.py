@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from threading import Event
 from typing import Any
@@ -10,7 +11,7 @@ from inspect_ai.model import ModelOutput, get_model, model_roles
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.util import span
 
-from agents.asking import Asking, AskingPolicy
+from agents.lm.asking import Asking, AskingPolicy
 from agents.lm.models.cache import ResponseCache
 from agents.lm.models.shared_models import SharedModels
 from agents.policy import Policy
@@ -54,16 +55,20 @@ class LoggedTurns(AskingPolicy):
 
 
 @solver
-def game(games: Games, lm_cache: str = "") -> Solver:
+def game(games: Games, lm_cache: str | None = None) -> Solver:
     """Plays the game of a sample and epoch.
 
     Args:
         games: what is played.
-        lm_cache: file of the replies so far, so that a game that was broken off goes on where it was; "" for none.
+        lm_cache: file of the replies so far, so that a game that was broken off goes on where it was, or none.
     """
-    cache = ResponseCache(lm_cache) if lm_cache else None
+
+    @functools.cache
+    def kept() -> ResponseCache | None:  # made by the first game: while it loads a task, inspect changes the folder
+        return ResponseCache(lm_cache) if lm_cache else None
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
+        cache = kept()
         number = state.metadata["game"] + games.games * (state.epoch - 1)
         spec = games.spec(number, state.metadata["deviator"], tuple(state.metadata["coalition"]))
         played = hosted(spec, lambda power, policy: _player(power, policy, cache))

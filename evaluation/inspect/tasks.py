@@ -12,7 +12,7 @@ from inspect_ai.util import registry_info
 
 from evaluation.inspect import made_up  # noqa: F401 (registers the model scripted/stub)
 from evaluation.inspect.games import Games
-from evaluation.inspect.scoring import estimate, gains, measures
+from evaluation.inspect.scoring import gains, high, low, mean, measures
 from evaluation.inspect.solver import game
 from evaluation.play.setting import Setting
 from welfare_env import Rules
@@ -43,7 +43,7 @@ def self_play(
     seats: str = "rotated",
     seed: int = 0,
     simultaneous: bool = True,
-    lm_cache: str = LM_CACHE,
+    lm_cache: str | None = LM_CACHE,
 ) -> Task:
     """Games of one policy in all seats, or of a profile; their measures are those of `evaluation.self_play`.
 
@@ -61,7 +61,7 @@ def self_play(
     """
     setting = _setting(years, message_rounds, press, map_name, seats, seed, simultaneous)
     played = Games.of_self_play(_text(policy), games, setting)
-    return _task(played, lm_cache, {"*": [estimate(seed)]})
+    return _task(played, lm_cache, {"*": [mean(seed), low(seed), high(seed)]})
 
 
 @_registered
@@ -77,7 +77,7 @@ def exploitability(
     seats: str = "rotated",
     seed: int = 0,
     simultaneous: bool = True,
-    lm_cache: str = LM_CACHE,
+    lm_cache: str | None = LM_CACHE,
 ) -> Task:
     """Games of self-play, and as many of every coalition that deviates; their gains as of `evaluation.exploitability`.
 
@@ -102,7 +102,7 @@ def _setting(
     return Setting(seed=seed, rules=rules, map_name=map_name, seats=seats, simultaneous=simultaneous)
 
 
-def _task(games: Games, lm_cache: str, metrics: Any) -> Task:
+def _task(games: Games, lm_cache: str | None, metrics: Any) -> Task:
     samples = [
         Sample(
             f"Game {number + 1}: {games.policy}" + (f", but {' and '.join(who)}: {deviator}" if who else ""),
