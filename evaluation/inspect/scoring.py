@@ -14,8 +14,6 @@ from evaluation.measures.metrics import measure
 Attack = tuple[str, Coalition]
 Welfare = Mapping[int, Mapping[str, float]]  # number of a game -> power -> welfare points a year
 
-MEASURES = ("root_nash_welfare", "root_nash_welfare_smoothed")
-
 
 @scorer(metrics=[])
 def measures() -> Scorer:
@@ -26,8 +24,8 @@ def measures() -> Scorer:
         if record is None:
             return Score.unscored(reason="unfinished", explanation="a limit ended the game before its last year")
         found = measure(record, tuple(state.metadata["coalition"]))
-        value: dict[str, str | int | float | bool | None] = {name: getattr(found, name) for name in MEASURES}
-        value |= {
+        value: dict[str, str | int | float | bool | None] = {
+            "root_nash_welfare": found.root_nash_welfare,
             "proficiency": found.proficiency.score,
             "stolen_centers": found.stolen_centers.per_year,
             "conflicts": found.conflicts.per_movement_phase,

@@ -83,7 +83,7 @@ def test_the_measures_are_those_of_evaluation(run) -> None:
         task = tasks.self_play("4*lm:model + 3*random", games=games, **SMALL)
         log = run(task, Mock().model, epochs=epochs)
         assert log.status == "success"
-        for name in ("root_nash_welfare", "root_nash_welfare_smoothed", "proficiency", "stolen_centers", "conflicts"):
+        for name in ("root_nash_welfare", "proficiency", "stolen_centers", "conflicts"):
             found = getattr(result, name)
             assert numbers(log, name) == {"mean": found.value, "low": found.low, "high": found.high}
         for power, found in result.welfare_per_year.items():
