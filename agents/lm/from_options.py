@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
+from agents.lm.errors import ConfigError
+from agents.lm.models.parameters import usual_tokens
 from agents.lm.models.shared_models import SharedModels, default_models
 from agents.lm.player import LMPolicy
 from agents.lm.player_settings import Style
@@ -11,7 +14,7 @@ from agents.lm.prompts.ablation import NOTHING, parse_ablation
 from agents.lm.prompts.wording import Flavour
 
 _SAMPLING = ("temperature", "top_p")
-_STYLE = (*_SAMPLING, "max_tokens", "schema")
+_STYLE = (*_SAMPLING, "max_tokens", "note_tokens", "schema")
 
 
 def make_player(
@@ -48,7 +51,25 @@ def make_player(
     own["ablation"] = NOTHING if ablate is None else parse_ablation(ablate)
     noting = name if summariser == "self" else summariser
     is_same_provider = noting.partition("/")[0] == name.partition("/")[0]
+    noting_settings = settings if is_same_provider else {}
+    if noting != name and "max_tokens" not in own:
+        own.setdefault("note_tokens", _usual_tokens(noting, noting_settings))
+    own.setdefault("max_tokens", _usual_tokens(name, settings))
+    _check_thinking(own, settings.get("thinking"))
     model = kept.get(name, **settings)
-    return LMPolicy(
-        model, Style(**own), None if noting == "none" else kept.get(noting, **(settings if is_same_provider else {}))
-    )
+    return LMPolicy(model, Style(**own), None if noting == "none" else kept.get(noting, **noting_settings))
+
+
+def _usual_tokens(name: str, settings: Mapping[str, Any]) -> int:
+    return usual_tokens(name, settings.get("effort"), settings.get("thinking"))
+
+
+def _check_thinking(own: Mapping[str, Any], thinking: int | None) -> None:
+    """Checks that there is room for a reply after the thinking.
+
+    Raises:
+        ConfigError: there is none.
+    """
+    for name in ("max_tokens", "note_tokens"):
+        if thinking is not None and own.get(name, thinking + 1) <= thinking:
+            raise ConfigError(f"{name} {own[name]}: thinking counts in it: give more than thinking={thinking}")

@@ -93,6 +93,7 @@ class Ledger:
             "input_tokens": self.usage.input_tokens,
             "cached_tokens": self.usage.cached_tokens,
             "output_tokens": self.usage.output_tokens,
+            "reasoning_tokens": self.usage.reasoning_tokens,
             "dollars": self.usage.dollars,
             "faults": dict(sorted(self.faults.items())),
             "endings": dict(sorted(self.endings.items())),

@@ -139,7 +139,7 @@ class LMPolicy(AskingPolicy):
 
     def _summarise(self, summariser: Model, record: PhaseRecord) -> Asking[None]:
         prompt = summarise(record, self.agent)
-        most = self.style.max_tokens  # a summary is short, but the thinking before it counts, too
+        most = self.style.note_tokens or self.style.max_tokens
         reply = yield from self.ledger.ask(summariser, self.style.request(prompt, self.agent, self.seed, None, most))
         if not isinstance(reply, ModelError):
             self.ledger.note_summary(record.phase, without_thinking(reply.text).text.strip())

@@ -32,6 +32,7 @@ class Style:
         max_tokens: limit of a reply.
         schema: "orders" sends a schema of the reply with each unit's legal orders; "form" one without the orders, which
             is the same in the whole game; "none" sends none.
+        note_tokens: limit of a summary, thinking included; None for that of a reply.
 
     Raises:
         ConfigError: no such schema, or a number out of range.
@@ -43,11 +44,13 @@ class Style:
     top_p: float | None = 0.9
     max_tokens: int = 2000
     schema: str = "orders"
+    note_tokens: int | None = None
 
     def __post_init__(self) -> None:
         if self.schema not in SCHEMAS:
             raise ConfigError(f"schema {self.schema!r:.80}: give one of {', '.join(SCHEMAS)}")
-        self.request(Prompt((), _QUESTION), "", 0, None, self.max_tokens)  # checks the numbers
+        for most in (self.max_tokens, self.max_tokens if self.note_tokens is None else self.note_tokens):
+            self.request(Prompt((), _QUESTION), "", 0, None, most)  # checks the numbers
 
     def flavour_of(self, view: View) -> Flavour:
         """The flavour in this game."""

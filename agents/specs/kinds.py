@@ -13,6 +13,7 @@ Whole numbers have at most 9 digits, other numbers at most 40 characters, and a 
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
@@ -372,6 +373,13 @@ def _address(part: Part) -> str:
     return _checked(part, checked_url)
 
 
+def _json(part: Part) -> str:
+    """A JSON object in parentheses, because of its commas."""
+    from agents.lm.models.settings import checked_extra
+
+    return _checked(part, lambda text: f"({json.dumps(checked_extra(text))})")
+
+
 def _variable(part: Part) -> str:
     from agents.lm.models.settings import checked_variable
 
@@ -432,6 +440,7 @@ LM_OPTIONS: dict[str, Callable[[Part], Any]] = {
     "temperature": _number_or_none,
     "top_p": _number_or_none,
     "max_tokens": _whole,
+    "note_tokens": _whole,
     "flavour": _one_of("wd", "sd", "exploiter", "mediator"),
     "ablate": _ablation,
     "summariser": _summariser,
@@ -440,10 +449,14 @@ LM_OPTIONS: dict[str, Callable[[Part], Any]] = {
     "base_url": _address,
     "key_variable": _variable,
     "effort": _word,
+    "thinking": _whole,
+    "seed": _whole,
+    "extra": _json,
     "timeout": _share,
     "retries": _whole,
     "max_concurrent": _whole,
     "requests_per_minute": _whole,
+    "tokens_per_minute": _whole,
     "prices": _word,
     "latency": _share,
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -13,17 +14,21 @@ from agents.lm.models.protocol import Finish
 
 MOST_TOKENS = 10**9  # of one answer
 _LONGEST_NUMBER = 30  # digits
+_DEEPEST = 4  # levels of a part of thinking
+_THINKING = re.compile(r"thinking|reasoning|thought|summary_text")  # the types of parts that are no text of the answer
+_THOUGHT_FIELDS = ("thinking", "text", "summary", "content", "reasoning")
 _DIALECTS = ("text", "output_text", None)  # the types of text parts; some servers leave the type out
 
 
 @dataclass(frozen=True)
 class Answer:
-    """A server's answer. `counts` is None if it reports none, or impossible ones."""
+    """A server's answer, its thinking apart. `counts` is None if it reports none, or impossible ones."""
 
     text: str
     finish: Finish
     model: str
     counts: Counts | None
+    reasoning: str = ""
 
 
 def parsed(content: bytes) -> Any:
@@ -53,6 +58,37 @@ def texts(content: Any) -> Iterator[str]:
             yield part
         elif isinstance(part, dict) and part.get("type") in _DIALECTS and not part.get("thought"):
             yield from _text(part.get("text"))
+
+
+def thoughts(content: Any, is_own: bool = False) -> Iterator[str]:
+    """The texts of the model's thinking in an answer's content; what is odd is left out.
+
+    Args:
+        content: a list of parts, of which those of thinking count.
+        is_own: all of it is thinking, such as a field of its own.
+    """
+    if isinstance(content, str) and is_own:
+        yield content
+    for part in content if isinstance(content, list) else []:
+        kind = part.get("type") if isinstance(part, dict) else None
+        if (
+            is_own
+            or (isinstance(kind, str) and _THINKING.match(kind))
+            or (isinstance(part, dict) and part.get("thought"))
+        ):
+            yield from _within(part, _DEEPEST)
+
+
+def _within(part: Any, levels: int) -> Iterator[str]:
+    """The texts in a part of thinking, which servers put in different places."""
+    if isinstance(part, str):
+        yield part
+    elif isinstance(part, list) and levels:
+        for each in part:
+            yield from _within(each, levels - 1)
+    elif isinstance(part, dict) and levels:
+        found = (part[name] for name in _THOUGHT_FIELDS if part.get(name))
+        yield from _within(next(found, None), levels - 1)
 
 
 def refusals(content: Any) -> Iterator[str]:

@@ -6,14 +6,17 @@ from collections.abc import Collection, Iterator
 from types import ModuleType
 from typing import Any, ClassVar
 
-from agents.lm.models.answers import Answer, count, field, finish_of, joined, texts
+from agents.lm.models.answers import Answer, count, field, finish_of, joined, texts, thoughts
 from agents.lm.models.faults import clean
 from agents.lm.models.prices import Counts
 from agents.lm.models.protocol import Block, Finish, Request
 from agents.lm.models.remote import RemoteModel
+from agents.lm.models.settings import check_number
 
 MAX_CACHE_MARKS = 4
 """Largest number of cache marks that the server accepts."""
+
+LEAST_THINKING = 1024  # tokens; the server accepts no fewer
 
 _FINISHES: dict[Any, Finish] = {
     **{"end_turn": "stop", "stop_sequence": "stop", "refusal": "refusal"},
@@ -26,6 +29,8 @@ class AnthropicModel(RemoteModel):
 
     Args:
         model: the model's name on the server.
+        thinking: tokens that it may think at most, from 1,024; they count in a reply's `max_tokens`, which must be
+            larger. None leaves thinking to `effort` and the model.
         **options: as for `RemoteModel`; `base_url` is without "/v1" here.
 
     Raises:
@@ -37,6 +42,17 @@ class AnthropicModel(RemoteModel):
     PATH: ClassVar[str] = ""  # the SDK adds /v1 itself
     URL_VARIABLE: ClassVar[str] = "ANTHROPIC_BASE_URL"
     KEY_VARIABLE: ClassVar[str] = "ANTHROPIC_API_KEY"
+
+    def __init__(self, model: str, *, thinking: int | None = None, **options: Any) -> None:
+        if thinking is not None:
+            check_number("thinking", thinking, above=LEAST_THINKING - 1, whole=True)
+        super().__init__(model, **options)
+        self.thinking = thinking
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What the replies depend on besides the request, as plain JSON values."""
+        return super().settings | ({} if self.thinking is None else {"thinking": self.thinking})
 
     def body(self, request: Request, without: Collection[str]) -> dict[str, Any]:
         """The arguments for the SDK."""
@@ -50,11 +66,14 @@ class AnthropicModel(RemoteModel):
             body["system"] = system
         output: dict[str, Any] = {} if self.effort is None else {"effort": self.effort}
         schema, sampling = self.schema(request, without), self.sampling(request, without)
+        if self.thinking is not None and request.max_tokens > LEAST_THINKING:
+            sampling = {}  # which the server does not take together with thinking
+            body["thinking"] = {"type": "enabled", "budget_tokens": min(self.thinking, request.max_tokens - 1)}
         if schema is not None:
             output["format"] = {"type": "json_schema", "schema": schema}
         # The SDK no longer has arguments for sampling, which older models know; and it walks through every value of its
         # own arguments, which takes long for a schema of 500 orders.
-        extra = {"output_config": output, **sampling} if output else sampling
+        extra = (({"output_config": output} if output else {}) | sampling) | self.extra
         return body | {"extra_body": extra} if extra else body
 
     def read(self, payload: Any) -> Answer:
@@ -64,7 +83,8 @@ class AnthropicModel(RemoteModel):
             KeyError, IndexError, TypeError, ValueError, AttributeError: it violates the interface.
         """
         text, finish = joined(texts(payload["content"])), finish_of(payload.get("stop_reason"), _FINISHES)
-        return Answer(text, finish, clean(payload.get("model")), _counts(payload.get("usage")))
+        reasoning = joined(thoughts(payload["content"]))
+        return Answer(text, finish, clean(payload.get("model")), _counts(payload.get("usage")), reasoning)
 
     def endpoint(self, client: Any) -> Any:
         """The function of a client that sends `body` and returns the raw answer."""
@@ -108,4 +128,5 @@ def _counts(usage: Any) -> Counts | None:
     written = count(field(usage, "cache_creation_input_tokens")) or 0
     if plain is None or output is None or not plain + cached + written:
         return None
-    return Counts(plain, cached, written, output)
+    reasoning = count(field(field(usage, "output_tokens_details"), "thinking_tokens")) or 0
+    return Counts(plain, cached, written, output, min(reasoning, output))

@@ -353,14 +353,14 @@ def _outcome(kept: Any) -> Reply | ModelError:
     reply = Reply(**kept | {"usage": usage, "faults": faults})
     if usage is None or reply.finish not in get_args(Finish) or type(reply.attempts) is not int:
         raise ValueError("usage, finish or attempts")
-    _text(reply.text + reply.model)
+    _text(reply.text + reply.model + reply.reasoning)
     return reply
 
 
 def _usage(kept: Any) -> Usage | None:
     usage = None if kept is None else Usage(**kept)
     if usage is not None:
-        counts = (usage.input_tokens, usage.cached_tokens, usage.output_tokens)
+        counts = (usage.input_tokens, usage.cached_tokens, usage.output_tokens, usage.reasoning_tokens)
         if not all(type(count) is int for count in counts) or not isinstance(usage.dollars, int | float | None):
             raise TypeError("usage")
     return usage

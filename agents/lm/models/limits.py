@@ -16,7 +16,8 @@ from typing import Any, Self
 
 from agents.lm.errors import LMError, StoppedError
 
-SECONDS = 60.0  # the window in which requests are counted
+SECONDS = 60.0  # the window in which requests and tokens are counted
+LONGEST_LOOK = 1.0  # seconds after which a call that waits for tokens looks again: others may have used fewer
 
 
 @dataclass(frozen=True)
@@ -170,6 +171,56 @@ class Gate(Turn):
             if ticket.set_running_or_notify_cancel():  # from here on it cannot be cancelled
                 return ticket
         return None
+
+
+class TokenPace:
+    """A limit on the tokens of calls that begin within a minute.
+
+    A call is expected to use what it may at most; once it has ended, what it used counts. Calls wait in the order they
+    come, and one that alone exceeds the limit begins when no other counts any more.
+
+    Args:
+        per_minute: the limit; None for no limit.
+        clock: the clock to use.
+    """
+
+    def __init__(self, per_minute: int | None, clock: Clock) -> None:
+        self._most, self._clock = per_minute, clock
+        self._calls: deque[tuple[float, list[int]]] = deque()  # when each began, and its tokens
+        self._first = Gate(1)
+        self._lock = Lock()
+
+    async def begin(self, tokens: int, halt: Halt, since: int) -> list[int]:
+        """Waits until a call of so many tokens may begin.
+
+        Returns:
+            A list with its tokens: put what it has really used there.
+
+        Raises:
+            LMError: the call was stopped.
+        """
+        entry = [tokens]
+        if self._most is None:
+            return entry
+        async with self._first:
+            while (seconds := self._wait(entry)) > 0:
+                await halt.pause(min(seconds, LONGEST_LOOK), since, self._clock)
+        return entry
+
+    def _wait(self, entry: list[int]) -> float:
+        """Seconds until a call may begin, if those in progress use all they may; 0 counts it."""
+        with self._lock:
+            now = self._clock.now()
+            while self._calls and self._calls[0][0] <= now - SECONDS:
+                self._calls.popleft()
+            wait, over = 0.0, sum(used[0] for _, used in self._calls) + entry[0] - (self._most or 0)
+            for began, used in self._calls:
+                if over <= 0:
+                    break
+                wait, over = began + SECONDS - now, over - used[0]
+            if wait <= 0:
+                self._calls.append((now, entry))
+            return wait
 
 
 class Pace:

@@ -12,14 +12,19 @@ from types import ModuleType
 from typing import Any, ClassVar
 
 from agents.lm.errors import ConfigError
-from agents.lm.models.answers import Answer, count, field, finish_of, joined, refusals, texts
+from agents.lm.models.answers import Answer, count, field, finish_of, joined, refusals, texts, thoughts
 from agents.lm.models.faults import Fault, clean
 from agents.lm.models.parameters import LIMIT
 from agents.lm.models.prices import Counts
 from agents.lm.models.protocol import Block, Finish, Request
 from agents.lm.models.remote import RemoteModel
+from agents.lm.models.settings import check_number
 
+MOST_SEED = 2**31  # seeds are below this
 APIS = ("chat", "responses")
+_REASONING = ("reasoning_content", "reasoning", "thinking", "reasoning_details")
+"""Where chat servers put the model's thinking."""
+
 _FINISHES: dict[Any, Finish] = {
     **{"stop": "stop", "length": "length", "content_filter": "refusal"},  # chat
     **{"max_output_tokens": "length", None: "stop"},  # responses: the reason why an answer is incomplete
@@ -32,6 +37,7 @@ class OpenAIModel(RemoteModel):
     Args:
         model: the model's name on the server.
         api: "chat" for Chat Completions, which every compatible server has, or "responses".
+        seed: for servers that draw with one; games then differ by their own seeds, which are added. None sends none.
         **options: as for `RemoteModel`.
 
     Raises:
@@ -44,16 +50,17 @@ class OpenAIModel(RemoteModel):
     URL_VARIABLE: ClassVar[str] = "OPENAI_BASE_URL"
     KEY_VARIABLE: ClassVar[str] = "OPENAI_API_KEY"
 
-    def __init__(self, model: str, *, api: str = "chat", **options: Any) -> None:
+    def __init__(self, model: str, *, api: str = "chat", seed: int | None = None, **options: Any) -> None:
         if api not in APIS:
             raise ConfigError(f"api {api!r}: give one of {', '.join(APIS)}")
+        check_number("seed", 0 if seed is None else seed, whole=True)
         super().__init__(model, **options)
-        self.api = api
+        self.api, self.seed = api, seed
 
     @property
     def settings(self) -> dict[str, Any]:
         """What the replies depend on besides the request, as plain JSON values."""
-        return super().settings | {"api": self.api}
+        return super().settings | {"api": self.api} | ({} if self.seed is None else {"seed": self.seed})
 
     def body(self, request: Request, without: Collection[str]) -> dict[str, Any]:
         """The arguments for the SDK."""
@@ -63,6 +70,9 @@ class OpenAIModel(RemoteModel):
         schema = self.schema(request, without)
         if schema is not None:
             body |= self._form(request.schema_name, schema)
+        if self.seed is not None:
+            body["seed"] = (self.seed + request.sample) % MOST_SEED
+        body |= self.extra
         # The SDK walks through every value of its own arguments, which takes long for a long prompt and a schema of 500
         # orders; values in `extra_body` replace arguments of the same names, unchanged.
         said = "messages" if self.api == "chat" else "input"
@@ -141,25 +151,37 @@ def _read_chat(payload: Any) -> Answer:
     refusal = joined(texts(message.get("refusal"))) or joined(refusals(content))
     finish = "refusal" if refusal else finish_of(choice.get("finish_reason"), _FINISHES)
     counts = _counts(payload.get("usage"), "prompt", "completion")
-    return Answer(refusal or joined(texts(content)), finish, clean(payload.get("model")), counts)
+    told = next((field for name in _REASONING if (field := message.get(name))), None)
+    reasoning = joined((*thoughts(told, is_own=True), *thoughts(content)))
+    return Answer(refusal or joined(texts(content)), finish, clean(payload.get("model")), counts, reasoning)
 
 
 def _read_responses(payload: Any) -> Answer:
     contents = [item.get("content") for item in payload["output"] if item["type"] == "message"]
+    reasoning = joined(text for content in (payload["output"], *contents) for text in thoughts(content))
     refusal = joined(text for content in contents for text in refusals(content))
     text = joined(text for content in contents for text in texts(content))
     why_incomplete = field(payload.get("incomplete_details"), "reason")
     finish = "refusal" if refusal else finish_of(why_incomplete, _FINISHES)
     counts = _counts(payload.get("usage"), "input", "output")
-    return Answer(refusal or text, finish, clean(payload.get("model")), counts)
+    return Answer(refusal or text, finish, clean(payload.get("model")), counts, reasoning)
 
 
 def _counts(usage: Any, prompt: str, reply: str) -> Counts | None:
-    """The counts of an answer; both APIs report all prompt tokens, and how many of them were cached."""
+    """The counts of an answer; both APIs report all prompt tokens, and how many of them were cached.
+
+    Some servers leave thinking out of the reply's tokens, but not out of the total, nor of the bill.
+    """
     total, output = count(field(usage, f"{prompt}_tokens")), count(field(usage, f"{reply}_tokens"))
     if not total or output is None:
         return None
     details = field(usage, f"{prompt}_tokens_details")
     cached = min(total, count(field(details, "cached_tokens")) or 0)
     written = min(total - cached, count(field(details, "cache_write_tokens")) or 0)
-    return Counts(total - cached - written, cached, written, output)
+    reasoning = count(field(field(usage, f"{reply}_tokens_details"), "reasoning_tokens")) or 0
+    hidden = (count(field(usage, "total_tokens")) or 0) - total - output
+    if hidden > 0:
+        output, reasoning = output + hidden, max(reasoning, hidden)
+    elif reasoning > output:
+        output += reasoning
+    return Counts(total - cached - written, cached, written, output, min(reasoning, output))

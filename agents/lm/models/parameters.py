@@ -27,6 +27,33 @@ _UNKNOWN = re.compile(
 _REFUSING = frozenset({"bad request", "not found", "server"})  # the faults by which servers reject a parameter
 
 
+USUAL_TOKENS = 2000
+"""Limit of a reply of a model that answers at once."""
+
+THINKING_TOKENS = 16_000
+"""Limit of a reply of a model that thinks first, which counts in the limit."""
+
+_THINKERS = re.compile(
+    r"\bo[134]\b|gpt-?(?:[5-9]|oss)|deepseek-(?:r|v[4-9])|reasoner|\br1\b|qwq|qwen-?[3-9]|magistral|grok-[3-9]"
+    r"|gemini-(?:2\.5|[3-9])|glm-(?:4\.[5-9]|[5-9])|kimi-k[2-9]|minimax-m|nemotron|thinking|reasoning",
+    re.IGNORECASE,
+)
+_AT_ONCE = frozenset({"none", "minimal"})  # efforts without thinking
+
+
+def usual_tokens(model: str, effort: str | None = None, thinking: int | None = None) -> int:
+    """The usual limit of a reply, by the kind of model.
+
+    Args:
+        model: the model's name.
+        effort, thinking: its settings.
+    """
+    if thinking is not None:
+        return thinking + USUAL_TOKENS
+    thinks = effort not in _AT_ONCE if effort else _THINKERS.search(model) is not None
+    return THINKING_TOKENS if thinks else USUAL_TOKENS
+
+
 def refused(fault: Fault, sent: Mapping[str, str]) -> str | None:
     """The parameter that a server has rejected, or None.
 

@@ -78,12 +78,14 @@ class Counts(NamedTuple):
     plain: int  # of the prompt, neither of the next two
     cached: int  # of the prompt, read from the provider's cache
     written: int  # of the prompt, written to it
-    output: int  # of the reply
+    output: int  # of the reply, thinking included
+    reasoning: int = 0  # of these, thinking
 
     def usage(self, price: Price | None) -> Usage:
         """The usage, with its cost."""
-        dollars = None if price is None else price.dollars(*self)
-        return Usage(self.plain + self.cached + self.written, self.cached, self.output, dollars)
+        dollars = None if price is None else price.dollars(self.plain, self.cached, self.written, self.output)
+        prompt = self.plain + self.cached + self.written
+        return Usage(prompt, self.cached, self.output, dollars, self.reasoning)
 
 
 PRICES: dict[str, Price] = {

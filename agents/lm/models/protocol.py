@@ -110,12 +110,14 @@ class Usage:
         cached_tokens: tokens of the prompt read from the provider's cache.
         output_tokens: tokens of the reply, including hidden thinking.
         dollars: cost; None if no price is known.
+        reasoning_tokens: those of `output_tokens` that were thinking, as far as the server tells.
     """
 
     input_tokens: int
     cached_tokens: int
     output_tokens: int
     dollars: float | None
+    reasoning_tokens: int = 0
 
     @property
     def tokens(self) -> int:
@@ -129,6 +131,7 @@ class Usage:
             self.cached_tokens + other.cached_tokens,
             self.output_tokens + other.output_tokens,
             (self.dollars or 0.0) + (other.dollars or 0.0) if known else None,
+            self.reasoning_tokens + other.reasoning_tokens,
         )
 
 
@@ -148,6 +151,8 @@ class Reply:
         attempts: how often the request was sent, not counting tries in which the server rejected a parameter (which is
             left out from then on).
         faults: the kinds (`agents.lm.errors.FAULT_KINDS`) of the tries that failed, in sequence.
+        reasoning: what the model thought before, if the server shows it apart from the answer. It is no part of the
+            answer: nothing in it is an order or a message.
     """
 
     text: str
@@ -156,6 +161,7 @@ class Reply:
     model: str = ""
     attempts: int = 1
     faults: tuple[str, ...] = ()
+    reasoning: str = ""
 
 
 @runtime_checkable

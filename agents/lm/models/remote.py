@@ -26,12 +26,12 @@ from agents.lm.models.budget import Budget
 from agents.lm.models.connection import Connection
 from agents.lm.models.event_loop import LOOP
 from agents.lm.models.faults import Fault, body_fault, clean
-from agents.lm.models.limits import Clock, Gate, Halt, Pace
+from agents.lm.models.limits import Clock, Gate, Halt, Pace, TokenPace
 from agents.lm.models.parameters import SAMPLING, SCHEMA, refused
 from agents.lm.models.prices import PRICES, Price, find_price, load_prices
 from agents.lm.models.protocol import Reply, Request
 from agents.lm.models.retries import Call
-from agents.lm.models.settings import check_kind, check_number, checked_url, checked_variable
+from agents.lm.models.settings import check_kind, check_number, checked_extra, checked_url, checked_variable
 
 BETWEEN_WARNINGS = 60.0  # seconds between warnings of one kind of fault
 FIRST_QUESTIONS = 5  # if all of them fail, the server is assumed not to answer the rest of the run either
@@ -60,8 +60,11 @@ class RemoteModel(ABC):
             half. A server's own waiting time takes precedence.
         max_concurrent: largest number of questions at a time.
         requests_per_minute: largest number of tries in any minute; None for no limit.
+        tokens_per_minute: largest number of tokens, of prompts and replies, in tries that begin within a minute; None
+            for no limit. A try is expected to use what it may, and later counts as what it has used.
         structured: whether the schema of the reply is sent; one that the server rejects is left out in any case.
         effort: how much the model should think, in the provider's words ("low"); None leaves it to the model.
+        extra: further fields of the request's body, which the server must know: a dict, or the text of a JSON object.
         prices: a table, or the path of a file as in `agents.lm.models.prices`; None for the table there, which only
             holds for the provider's own server.
         budget: a budget, which may be shared with other models.
@@ -90,8 +93,10 @@ class RemoteModel(ABC):
         backoff: float = 1.0,
         max_concurrent: int = 16,
         requests_per_minute: int | None = None,
+        tokens_per_minute: int | None = None,
         structured: bool = True,
         effort: str | None = None,
+        extra: Mapping[str, Any] | str | None = None,
         prices: Mapping[str, Price] | str | os.PathLike[str] | None = None,
         budget: Budget | None = None,
         halt: Halt | None = None,
@@ -103,11 +108,13 @@ class RemoteModel(ABC):
         check_number("backoff", backoff)
         check_number("max_concurrent", max_concurrent, above=0, whole=True)
         check_number("requests_per_minute", 1 if requests_per_minute is None else requests_per_minute, 0, whole=True)
+        check_number("tokens_per_minute", 1 if tokens_per_minute is None else tokens_per_minute, 0, whole=True)
         check_kind("structured", structured, bool)
         check_kind("effort", "" if effort is None else effort, str)
         if not model:
             raise ConfigError(f"{self.PROVIDER}: give the name of a model")
         self.model, self.structured, self.effort = model, structured, effort
+        self.extra = {} if extra is None else checked_extra(extra)
         told = os.environ.get(self.URL_VARIABLE)
         self.base_url = checked_url(base_url) if base_url else checked_url(told or self.URL, self.URL_VARIABLE)
         self.is_own_server = self.base_url == self.URL
@@ -129,6 +136,7 @@ class RemoteModel(ABC):
         self._warned: dict[tuple[str, bool], float] = {}  # end of the time without further warnings
         self._faults: Counter[str] = Counter()
         self._gate, self._pace = Gate(max_concurrent), Pace(requests_per_minute, self.clock)
+        self._tokens = TokenPace(tokens_per_minute, self.clock)
         self._lock = Lock()
         self._connection = Connection(
             self.PROVIDER, self.name, self.base_url, self.key_variable, timeout, self.new_client, self.endpoint
@@ -146,7 +154,8 @@ class RemoteModel(ABC):
     @property
     def settings(self) -> dict[str, Any]:
         """What the replies depend on besides the request, as plain JSON values."""
-        return {"base_url": self.base_url, "structured": self.structured, "effort": self.effort}
+        known = {"base_url": self.base_url, "structured": self.structured, "effort": self.effort}
+        return known | ({"extra": self.extra} if self.extra else {})
 
     @property
     def faults(self) -> Counter[str]:
@@ -185,7 +194,9 @@ class RemoteModel(ABC):
                 await self.halt.pause(call.wait, since, self.clock)
                 async with self._gate, self.budget.hold(*call.most, self) as hold:
                     await self.halt.pause(self._pace.wait(), since, self.clock)
+                    used = await self._tokens.begin(call.likely, self.halt, since)
                     call.take(await self._ask(self.body(request, call.without)), hold)
+                    used[0] = hold.usage.tokens
         return call.reply
 
     def close(self) -> None:

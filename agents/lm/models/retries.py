@@ -21,6 +21,7 @@ PAID_RETRIES = 2
 FIRST_RETRIES = 2
 """Number of retries if a server has never been reached: most likely it does not exist."""
 
+BYTES_A_TOKEN = 3  # of prompts in English, rather too few
 BESIDES = 100  # tokens that a server may add around the prompts and the schema
 
 
@@ -63,6 +64,7 @@ class Call:
         reply: None until there is one.
         wait: seconds before the next try.
         most: the most tokens, and dollars if there is a price, that a try can use.
+        likely: the tokens that it uses if its reply is as long as it may be.
     """
 
     def __init__(self, model: Asked, request: Request) -> None:
@@ -73,6 +75,7 @@ class Call:
         self._prompt = most_tokens(request)
         most = None if model.price is None else model.price.most(self._prompt, request.max_tokens)
         self.most = (self._prompt + request.max_tokens, most)
+        self.likely = self._prompt // BYTES_A_TOKEN + request.max_tokens
         self._usage, self._retries = NO_USAGE, 0
         self._faults: list[str] = []
 
@@ -88,7 +91,9 @@ class Call:
         self._usage += usage
         if isinstance(outcome, Answer):
             attempts, faults = len(self._faults) + 1, tuple(self._faults)
-            self.reply = Reply(outcome.text, self._usage, outcome.finish, outcome.model, attempts, faults)
+            self.reply = Reply(
+                outcome.text, self._usage, outcome.finish, outcome.model, attempts, faults, outcome.reasoning
+            )
         elif self._model.forgoes(outcome, self._request, self.without):
             self.wait = 0.0
         else:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -11,6 +13,13 @@ from agents.lm.errors import ConfigError
 MOST = 10**9
 """Upper limit of all numbers in settings."""
 
+_OUR_FIELDS = frozenset(
+    (
+        "model", "messages", "input", "system", "instructions", "stream", "stream_options", "n", "max_tokens",
+        "max_completion_tokens", "max_output_tokens", "temperature", "top_p", "tools", "tool_choice", "response_format",
+        "text", "output_config", "store", "background", "seed",
+    )
+)  # fmt: skip
 _VARIABLE = re.compile(r"[A-Za-z_]\w{0,63}", re.ASCII)
 _LIKE_A_KEY = re.compile(r"(?=.*[a-z])(?=.*\d).{24,}")  # no variable has a name like gsk_1a2B3c...
 _OF_A_KEY = re.compile(r"(?:^|_)(?:API)?(?:KEY|TOKEN)\d*(?:_|$)", re.IGNORECASE)  # no other variable is ever sent
@@ -72,6 +81,27 @@ def checked_url(url: str, name: str = "base_url") -> str:
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ConfigError(f"{name}: {_ADDRESS}")
     return url.rstrip("/")
+
+
+def checked_extra(extra: Mapping[str, Any] | str) -> dict[str, Any]:
+    """Checks further fields of a request's body, and returns them as a dict.
+
+    Args:
+        extra: the fields, or the text of a JSON object, which may stand in parentheses.
+
+    Raises:
+        ConfigError: not plain JSON, or a field that we set ourselves.
+    """
+    try:
+        text = extra.strip() if isinstance(extra, str) else json.dumps(extra, allow_nan=False)
+        fields = json.loads(text[1:-1] if text.startswith("(") and text.endswith(")") else text)
+    except (ValueError, TypeError, RecursionError) as error:
+        raise ConfigError(f'extra {extra!r:.80}: give a JSON object, such as {{"top_k": 20}}: {error}') from error
+    if not isinstance(fields, dict):
+        raise ConfigError(f'extra {extra!r:.80}: give a JSON object, such as {{"top_k": 20}}')
+    if taken := sorted(fields.keys() & _OUR_FIELDS):
+        raise ConfigError(f"extra: {taken[0]!r} is set by us; leave it out, or use the option for it")
+    return fields
 
 
 def checked_variable(name: str) -> str:

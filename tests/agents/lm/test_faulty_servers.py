@@ -108,7 +108,7 @@ class TestUsage:
 
     def test_more_in_the_cache_than_in_the_prompt(self) -> None:
         usage = {"prompt_tokens": 10, "completion_tokens": 7, "prompt_tokens_details": {"cached_tokens": 50}}
-        assert OpenAIModel("any").read(wire("chat", GOOD, usage=usage)).counts == (0, 10, 0, 7)
+        assert OpenAIModel("any").read(wire("chat", GOOD, usage=usage)).counts == (0, 10, 0, 7, 0)
 
 
 PARTS = [

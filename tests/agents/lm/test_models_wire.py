@@ -75,9 +75,9 @@ class TestOpenAI:
             "prompt_tokens_details": {"cached_tokens": 60, "cache_write_tokens": 30},
         }
         choice = {"message": {"content": "x"}, "finish_reason": "stop"}
-        assert OpenAIModel("any").read({"choices": [choice], "usage": usage}).counts == (10, 60, 30, 7)
+        assert OpenAIModel("any").read({"choices": [choice], "usage": usage}).counts == (10, 60, 30, 7, 0)
         usage = {"input_tokens": 100, "output_tokens": 7, "input_tokens_details": {"cached_tokens": 60}}
-        assert OpenAIModel("any", api="responses").read({"output": [], "usage": usage}).counts == (40, 60, 0, 7)
+        assert OpenAIModel("any", api="responses").read({"output": [], "usage": usage}).counts == (40, 60, 0, 7, 0)
 
     @pytest.mark.parametrize("reason", ["content_filter", "length", "tool_calls", None])
     def test_how_it_finished(self, reason: str | None) -> None:
@@ -149,7 +149,7 @@ class TestAnthropic:
             "output_tokens": 7,
         }
         answer = AnthropicModel("any").read({"content": [], "stop_reason": "end_turn", "usage": usage})
-        assert answer.counts == (10, 60, 30, 7)
+        assert answer.counts == (10, 60, 30, 7, 0)
 
 
 class TestSampling:
@@ -272,9 +272,9 @@ class TestChecks:
             make_model(name)
 
     def test_settings_that_a_model_does_not_have(self) -> None:
-        with pytest.raises(ConfigError, match=r"no setting 'temperature': it has api, base_url, .*, clock"):
+        with pytest.raises(ConfigError, match=r"no setting 'temperature': it has api, seed, base_url, .*, clock"):
             make_model("openai/any", temperature=1)
-        with pytest.raises(ConfigError, match="no setting 'api': it has base_url"):
+        with pytest.raises(ConfigError, match="no setting 'api': it has thinking, base_url"):
             make_model("anthropic/any", api="chat")
         with pytest.raises(ConfigError, match="no setting 'retries': it has latency"):
             make_model("scripted/stub", retries=1)
