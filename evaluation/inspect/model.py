@@ -9,6 +9,8 @@ from typing import Any
 from inspect_ai.model import (
     ChatMessageSystem,
     ChatMessageUser,
+    Content,
+    ContentReasoning,
     GenerateConfig,
     Model,
     ModelOutput,
@@ -84,8 +86,11 @@ class InspectModel:
 
     def _config(self, request: Request) -> GenerateConfig:
         """What is asked for beside what the user has set."""
+        config = self.model.config
         own = {"max_tokens": request.max_tokens, "temperature": request.temperature, "top_p": request.top_p}
-        given = {name: value for name, value in own.items() if getattr(self.model.config, name) is None}
+        if config.reasoning_effort or config.reasoning_tokens:
+            del own["max_tokens"]  # a limit for replies would cut the thoughts off
+        given: dict[str, Any] = {name: value for name, value in own.items() if getattr(config, name) is None}
         if request.schema is not None:
             schema = JSONSchema.model_validate(request.schema)
             given["response_schema"] = ResponseSchema(name=request.schema_name, json_schema=schema, strict=True)
@@ -105,9 +110,17 @@ def _reply(output: ModelOutput) -> Reply:
     usage = NO_USAGE if output.usage is None else _usage(output.usage)
     if output.error or not output.choices:
         raise ModelError("malformed", output.error or "no choice in the answer", usage=usage)
-    return Reply(output.completion, usage, FINISHES.get(output.stop_reason, "other"), output.model)
+    finish = FINISHES.get(output.stop_reason, "other")
+    return Reply(output.completion, usage, finish, output.model, reasoning=_thoughts(output.message.content))
+
+
+def _thoughts(content: str | Sequence[Content]) -> str:
+    """What the model thought, which is no part of its answer."""
+    parts = () if isinstance(content, str) else [part for part in content if isinstance(part, ContentReasoning)]
+    return "\n".join((part.summary or "") if part.redacted else part.reasoning for part in parts)
 
 
 def _usage(used: ModelUsage) -> Usage:
     cached, written = used.input_tokens_cache_read or 0, used.input_tokens_cache_write or 0
-    return Usage(used.input_tokens + cached + written, cached, used.output_tokens, used.total_cost)
+    asked = used.input_tokens + cached + written
+    return Usage(asked, cached, used.output_tokens, used.total_cost, used.reasoning_tokens or 0)

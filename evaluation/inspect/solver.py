@@ -21,6 +21,7 @@ from evaluation.inspect.model import InspectModel
 from evaluation.measures.metrics import measure
 from evaluation.play.games import aplay
 from evaluation.play.hosted import hosted
+from welfare_env.game.view import MESSAGES
 
 MODEL = "model"
 """What stands in a spec for inspect's model of the seat: "lm:model". Any other role is "lm:ROLE"."""
@@ -34,7 +35,7 @@ class LoggedTurns(AskingPolicy):
 
     def reset(self, agent: str, seed: int = 0) -> None:
         """As the player's."""
-        self.agent = agent
+        self.agent, self._phase = agent, ""
         self.policy.reset(agent=agent, seed=seed)
 
     def asking(self, observation: Any, info: Mapping[str, Any]) -> Asking[Any]:
@@ -42,8 +43,14 @@ class LoggedTurns(AskingPolicy):
         return self.policy.asking(observation, info)
 
     async def aact(self, observation: Any, info: Mapping[str, Any]) -> Any:
-        """As the player's, in a span of the power, in which that of the turn is."""
+        """As the player's, in a span of the power, in which that of the turn is.
+
+        Orders after messages are those of the last round, without another question.
+        """
         view = info["view"]
+        if view.phase == self._phase and view.asked != MESSAGES:
+            return await self.policy.aact(observation, info)
+        self._phase = view.phase
         turn = f"{view.phase}, round {view.message_round}" if view.message_round else view.phase
         async with span(self.agent, type="agent"), span(turn, type="turn"):
             return await self.policy.aact(observation, info)

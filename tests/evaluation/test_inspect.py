@@ -18,10 +18,18 @@ from welfare_env import Rules
 inspect_ai = pytest.importorskip("inspect_ai")
 
 from inspect_ai.log import list_eval_logs, read_eval_log  # noqa: E402 (after the skip)
-from inspect_ai.model import ModelOutput, ModelUsage, get_model  # noqa: E402
+from inspect_ai.model import (  # noqa: E402
+    ChatMessageAssistant,
+    ContentReasoning,
+    ContentText,
+    ModelOutput,
+    ModelUsage,
+    get_model,
+)
 from inspect_ai.util import JSONSchema  # noqa: E402
 
 from evaluation.inspect import tasks  # noqa: E402
+from evaluation.inspect.model import _reply  # noqa: E402
 
 POWERS = ("AUSTRIA", "ENGLAND", "FRANCE", "GERMANY", "ITALY", "RUSSIA", "TURKEY")
 SMALL = {"years": 1, "message_rounds": 1}
@@ -143,6 +151,15 @@ def test_every_turn_is_a_span_of_its_power(run) -> None:
             assert turn.type == "turn"
             first = event.input[0].text.removeprefix("attachment://")
             assert f"You are {power}" in sample.attachments.get(first, first)
+
+
+def test_thoughts_are_kept_apart() -> None:
+    content = [ContentReasoning(reasoning="Hm."), ContentText(text="{}")]
+    output = ModelOutput.from_message(ChatMessageAssistant(content=content))
+    output.usage = ModelUsage(input_tokens=7, input_tokens_cache_read=3, output_tokens=5, reasoning_tokens=4)
+    reply = _reply(output)
+    assert (reply.text, reply.reasoning, reply.finish) == ("{}", "Hm.", "stop")
+    assert (reply.usage.input_tokens, reply.usage.cached_tokens, reply.usage.reasoning_tokens) == (10, 3, 4)
 
 
 def test_a_broken_run_goes_on_and_asks_nothing_twice(run) -> None:
