@@ -37,6 +37,8 @@ In `modal_env`:
 
 A language model (``lm:...``) writes programs, too.
 
+`SeatGame` is the other way round: a seat played by whatever reads and writes text.
+
 An exploiter also takes its thresholds: ``units=10,years=3,centers=10,last_years=2`` (defaults for ten-year games).
 """
 
@@ -44,6 +46,8 @@ An exploiter also takes its thresholds: ``units=10,years=3,centers=10,last_years
 from agents import _shadow
 
 _shadow.check("agents")
+
+from typing import TYPE_CHECKING, Any
 
 from agents.modal.players import BestReplyPolicy, MixPolicy
 from agents.policy import CoalitionPolicy, Policy, ScriptedPolicy
@@ -56,6 +60,9 @@ from agents.scripted.prosocial import ProsocialPolicy
 from agents.scripted.punisher import PunisherPolicy
 from agents.scripted.random import RandomPolicy
 from agents.specs import canonical, make
+
+if TYPE_CHECKING:
+    from agents.seat_game import SeatGame, SeatTurn
 
 __all__ = [
     "BestReplyPolicy",
@@ -71,6 +78,17 @@ __all__ = [
     "PunisherPolicy",
     "RandomPolicy",
     "ScriptedPolicy",
+    "SeatGame",
+    "SeatTurn",
     "canonical",
     "make",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Imports what only players of text need on first use."""
+    if name not in ("SeatGame", "SeatTurn"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from agents import seat_game
+
+    return getattr(seat_game, name)

@@ -40,9 +40,9 @@ import numpy as np
 from gymnasium import spaces
 
 import welfare_env
-from agents.modal.players import RoundWriter
+from agents.other_seats import OtherSeats
 from agents.policy import Policy
-from agents.specs.profiles import ProfileError, ProfileLike, read_profile
+from agents.specs.profiles import ProfileLike
 from welfare_env import Rules, checks
 from welfare_env.board.board import Board
 from welfare_env.engine import ADJUSTMENTS
@@ -118,11 +118,8 @@ class SeatEnv(gymnasium.Env[np.ndarray, np.ndarray]):
             near = welfare_env.errors.did_you_mean(self.seat, board.powers)
             known = ", ".join(board.powers)
             raise UnknownPowerError(f"seat {checks.shown(self.seat)}{near}: give one of {known}")
-        self._others = [power for power in board.powers if power != self.seat]
-        self._profile = read_profile(others)
-        self._policies: dict[tuple[str, int], Policy] = {}
+        self._others = OtherSeats(others, [power for power in board.powers if power != self.seat])
         self._players: dict[str, Policy] = {}
-        self._seated(0)  # an invalid profile raises here
         self._menus = Menus(board)
         self.observation_space = board_space(board)
         self.action_space = ChoiceSpace(self._menus.sizes)
@@ -146,7 +143,7 @@ class SeatEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         """
         super().reset(seed=seed)
         self._seen, self._infos = self._env.reset(options=options)
-        self._players = self._seated(int(self.np_random.integers(len(self._others))))
+        self._players = self._others.seated(int(self.np_random.integers(len(self._others.seats))))
         for power, policy in self._players.items():
             policy.reset(agent=power, seed=int(self.np_random.integers(2**31)))
         self._skip()
@@ -194,25 +191,6 @@ class SeatEnv(gymnasium.Env[np.ndarray, np.ndarray]):
 
     def close(self) -> None:
         self._env.close()
-
-    # The others.
-
-    def _seated(self, shift: int) -> dict[str, Policy]:
-        """Who plays each of the other seats; a policy of a profile is made once for each.
-
-        Raises:
-            ProfileError: a policy that cannot play here.
-        """
-        players = {}
-        for power, spec in self._profile.seats(self._others, shift).items():
-            key = (power, self._profile.policies.index(spec))
-            if key not in self._policies:
-                policy = spec.make()
-                if isinstance(policy, RoundWriter):
-                    raise ProfileError(f"others: {spec.text!r:.200} writes programs of modal_env, not orders")
-                self._policies[key] = policy
-            players[power] = self._policies[key]
-        return players
 
     def _advance(self, orders: list[str]) -> float:
         """Play a phase, the seat with these orders. Returns its reward."""

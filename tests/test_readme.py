@@ -22,7 +22,7 @@ def test_python_block_of_the_readme(block, tmp_path):
     assert done.stdout.strip()
 
 
-@pytest.mark.parametrize("name", ["agents", "evaluation", "modal_env", "welfare_env.game.game"])
+@pytest.mark.parametrize("name", ["agents", "agents.seat_game", "evaluation", "modal_env", "welfare_env.game.game"])
 def test_examples_in_docstrings(name):
     result = doctest.testmod(importlib.import_module(name), optionflags=doctest.ELLIPSIS)
     assert result.attempted > 0

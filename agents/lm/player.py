@@ -107,7 +107,7 @@ class LMPolicy(AskingPolicy):
             orders = self._turn.orders if view.phase == phase else []
             self._drafts = self._drafts if view.phase == phase else []
             self._moment = (view.phase, view.message_round)
-            self._turn = (yield from self._asked(view, orders)) if _is_asked(view) else Parsed()
+            self._turn = (yield from self._asked(view, orders)) if is_asked(view) else Parsed()
         return self._turn
 
     def _asked(self, view: View, orders: list[str]) -> Asking[Parsed]:
@@ -162,7 +162,7 @@ class LMPolicy(AskingPolicy):
             self.ledger.note_summary(record.phase, without_thinking(reply.text).text.strip())
 
 
-def _is_asked(view: View) -> bool:
+def is_asked(view: View) -> bool:
     """Whether there is anything to say or to order."""
     if view.legal_orders:
         return True

@@ -91,7 +91,7 @@ def build(
     system = _system(view.board, view.rules, view.power, kind, ablation, addition)
     earlier = _earlier(view, own, view.rules.has_press and Ablation.NO_SUMMARIES not in ablation)
     said = _said(view, own) if view.rules.has_press and view.phase_type != RETREATS else ()
-    return Prompt(system, (*earlier, _position(view, kind, ablation, addition), *said, Block(_now(view))))
+    return Prompt(system, (*earlier, _position(view, kind, ablation, addition), *said, Block(now(view))))
 
 
 def _checked(view: View, flavour: Flavour | str) -> Flavour:
@@ -142,11 +142,15 @@ def _phase_said(record: PhaseRecord, player: str, summaries: Mapping[str, str]) 
 
 def _position(view: View, flavour: Flavour, ablation: Ablation, addition: Addition) -> Block:
     """Board and options: the same in all rounds of a phase."""
-    points = points_of(view.rules, flavour, ablation)
     phases = 1 if Ablation.SHORT_HISTORY in ablation else ORDER_PHASES
-    sections = [orders_section(view.history[-phases:])]
-    if Ablation.NO_CENTERS not in ablation:
-        sections.append(centers_section(view))
+    sections = [orders_section(view.history[-phases:]), *position_sections(view, flavour, ablation, addition)]
+    return Block("\n" + "\n".join(filter(None, sections)), cache=True)
+
+
+def position_sections(view: View, flavour: Flavour, ablation: Ablation, addition: Addition = PLAIN) -> list[str]:
+    """The position as it is now, and what the player can order in it."""
+    points = points_of(view.rules, flavour, ablation)
+    sections = [] if Ablation.NO_CENTERS in ablation else [centers_section(view)]
     sections += [
         units_section(view, Ablation.NO_ADJACENCIES not in ablation),
         counts_section(view, points),
@@ -157,7 +161,7 @@ def _position(view: View, flavour: Flavour, ablation: Ablation, addition: Additi
         sections.append(threats_section(view))
     if Ablation.NO_PHASE_INSTRUCTIONS not in ablation and flavour is not Flavour.MEDIATOR:
         sections.append(instructions_section(view, points, Addition.LEGAL_ORDERS in addition))
-    return Block("\n" + "\n".join(filter(None, sections)), cache=True)
+    return sections
 
 
 def _said(view: View, notes: Notes) -> tuple[Block, ...]:
@@ -173,7 +177,7 @@ def _said(view: View, notes: Notes) -> tuple[Block, ...]:
     return (Block(f"\n# Messages in {view.phase}\n"), *told)
 
 
-def _now(view: View) -> str:
+def now(view: View) -> str:
     """The end of the prompt, which differs in every call."""
     lines = [f"\n# Now\nIt is {phase_title(view)}."]
     if view.asked == MESSAGES:

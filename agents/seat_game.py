@@ -1,0 +1,234 @@
+"""One seat of Welfare Diplomacy as text in, text out: what trainers of language models take.
+
+>>> import agents, json
+>>> game = agents.SeatGame("FRANCE", others="dove", years=1, message_rounds=1)
+>>> turn = game.reset(seed=0)
+>>> while not turn.is_done:
+...     turn = game.step(json.dumps({"reasoning": "...", "orders": [], "messages": {"GLOBAL": "Peace!"}}))
+>>> turn.reward
+0.0
+
+Needs nothing but this package: no SDK, no trainer. The player at the seat is asked as a language model is
+(`agents.lm`): once in every message round, and once in a phase without messages, if it has anything to say or to order.
+The first text is the whole prompt; each later one says only what is new (`agents.lm.prompts.news`), so that all texts
+and replies together make one conversation. Any reply is read leniently (`agents.lm.reading.parsing`); of one without
+orders that can be read, those of an earlier round stand.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import welfare_env
+from agents.lm.errors import ConfigError
+from agents.lm.player import is_asked
+from agents.lm.prompts.building import build
+from agents.lm.prompts.news import news
+from agents.lm.reading.parsing import MAX_ENUM_ORDERS, Parsed, parse, reply_schema
+from agents.other_seats import OtherSeats, player_of
+from agents.policy import Policy
+from agents.specs import PolicyLike, read
+from agents.specs.profiles import ProfileLike
+from welfare_env import Rules, View, checks
+from welfare_env.board.board import Board
+from welfare_env.errors import ActionError, GameOverError, RulesError
+from welfare_env.game.view import MESSAGES
+
+REWARDS = ("welfare", "gain")
+
+
+@dataclass(frozen=True)
+class SeatTurn:
+    """What the player at the seat gets.
+
+    Attributes:
+        text: what it reads; after the last phase, that the game is over and everybody's points.
+        reward: what was paid since its last reply; at the reset for the phases before, if it was not asked in them.
+        is_done: whether the game is over.
+        reply: what was read of its last reply, and what could not be used of it; None at the reset.
+    """
+
+    text: str
+    reward: float
+    is_done: bool
+    reply: Parsed | None = None
+
+
+class SeatGame:
+    """See the module's documentation.
+
+    Args:
+        seat: the power to play; None: the map's first.
+        others: a policy for all other seats, a profile of them such as "4*dove + 2*random" whose seats rotate with the
+            seed, or power -> policy.
+        reward: "welfare": the welfare points that the seat gains, year by year. "gain": less those that `baseline`
+            gains in the same seat, against the same others, in the same year of a game of the same seed; so their sum
+            is the gain of leaving a profile (`evaluation.exploitability`).
+        baseline: what is compared with for the gain; None for the policy that the others play.
+        map_name, rules, options: as for `welfare_env.make`.
+
+    Raises:
+        UnknownPowerError: no such seat.
+        UnknownAgentError, ProfileError: policies that cannot be made, or do not fit the other seats.
+        ConfigError: no such reward, a baseline without need, or none where the others play several policies.
+        RulesError, UnknownMapError, MapFormatError: as `welfare_env.make`; or rules without welfare points.
+    """
+
+    def __init__(
+        self,
+        seat: str | None = None,
+        others: ProfileLike = "dove",
+        reward: str = "welfare",
+        baseline: PolicyLike | None = None,
+        map_name: str | Board = "standard",
+        rules: Rules | None = None,
+        **options: Any,
+    ) -> None:
+        self._env: Any = welfare_env.parallel_env(map_name, rules, **options)
+        if not self._env.rules.is_welfare or self._env.rules.mediator:
+            raise RulesError("a seat is played for welfare points, without a mediator: leave variant and mediator")
+        board: Board = self._env.board
+        self.seat = board.powers[0] if seat is None else board.check_power(seat)
+        self._others = OtherSeats(others, [power for power in board.powers if power != self.seat])
+        checks.choice("reward", reward, REWARDS, ConfigError)
+        self._baseline = self._compared(baseline) if reward == "gain" else None
+        if reward != "gain" and baseline is not None:
+            raise ConfigError("baseline: it is compared with for reward='gain' only")
+        self._kept: dict[int, dict[int, float]] = {}  # seed -> year -> points of the baseline
+        self._infos: dict[str, Any] = {}
+        self._last: View | None = None  # as the player saw it when it was asked last
+
+    def reset(self, seed: int = 0) -> SeatTurn:
+        """Begin a new game. The same seed and replies give the same game.
+
+        Raises:
+            RulesError: an invalid seed.
+        """
+        seed = checks.seed(seed)
+        self._without = {} if self._baseline is None else self._points_without(self._baseline, seed)
+        self._begin(seed)
+        self._phase = ""  # of the last reply
+        self._orders: list[str] = []
+        self._last = None
+        return self._turn(self._skip(), None)
+
+    def step(self, reply: str) -> SeatTurn:
+        """Give the reply to the last text, and play until the seat is asked again or the game ends.
+
+        Raises:
+            GameOverError: the game is over or has not begun: call reset().
+            ActionError: not a text. Nothing has changed then.
+        """
+        view = self.view
+        if not isinstance(reply, str):
+            raise ActionError(f"reply {checks.shown(reply)}: give a text")
+        parsed = parse(reply, view)
+        orders = self._orders if view.phase == self._phase and not (parsed.orders or parsed.is_valid) else parsed.orders
+        paid = self._paid(_action(view, orders, parsed.messages))
+        self._phase, self._orders = view.phase, orders
+        return self._turn(paid + self._skip(), parsed)
+
+    @property
+    def view(self) -> View:
+        """What the player at the seat may see now.
+
+        Raises:
+            GameOverError: the game is over or has not begun.
+        """
+        if not self._env.agents:
+            raise GameOverError("the game is over or has not begun: call reset()")
+        return self._infos[self.seat]["view"]
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """JSON schema of the reply that is asked for now, with the legal orders.
+
+        Raises:
+            GameOverError: the game is over or has not begun.
+        """
+        return reply_schema(self.view, most=MAX_ENUM_ORDERS)
+
+    def record(self) -> dict[str, Any]:
+        """The game so far as plain JSON types, for `evaluation.measure` and `welfare_env.Game.load`.
+
+        Raises:
+            GameOverError: it has not begun.
+        """
+        if not self._infos:
+            raise GameOverError("the game has not begun: call reset()")
+        return self._env.game.record()
+
+    def _compared(self, baseline: PolicyLike | None) -> Policy:
+        """The player that the seat is compared with.
+
+        Raises:
+            ConfigError: none is given, and the others play several policies.
+        """
+        if baseline is not None:
+            return player_of(read(baseline), "baseline")
+        policies = self._others.profile.policies
+        if len(policies) > 1:
+            raise ConfigError("baseline: the others play several policies; give the one that the seat is compared with")
+        return player_of(policies[0], "baseline")
+
+    def _begin(self, seed: int) -> None:
+        self._players = self._others.seated(seed)
+        for power, policy in self._players.items():
+            policy.reset(agent=power, seed=seed)
+        self._seen, self._infos = self._env.reset(seed=seed)
+
+    def _points_without(self, baseline: Policy, seed: int) -> dict[int, float]:
+        """Year -> the baseline's points in the seat, in the game of this seed; each game is played once."""
+        if seed not in self._kept:
+            self._begin(seed)
+            baseline.reset(agent=self.seat, seed=seed)
+            paid: dict[int, float] = {}
+            while self._env.agents:
+                year, action = self.view.year_index, baseline.act(self._seen[self.seat], self._infos[self.seat])
+                paid[year] = paid.get(year, 0.0) + self._advance(action)
+            self._kept[seed] = paid
+        return self._kept[seed]
+
+    def _advance(self, action: Any) -> float:
+        """Play a message round or a phase. Returns what the seat is paid."""
+        actions: dict[str, Any] = {
+            power: policy.act(self._seen[power], self._infos[power]) for power, policy in self._players.items()
+        }
+        self._seen, rewards, _, _, self._infos = self._env.step(actions | {self.seat: action})
+        return float(rewards[self.seat])
+
+    def _paid(self, action: Any) -> float:
+        """As `_advance`, less what the baseline was paid in a year that ends by it."""
+        year = self.view.year_index
+        paid = self._advance(action)
+        is_over = not self._env.agents or self.view.year_index != year
+        return paid - self._without.get(year, 0.0) if is_over else paid
+
+    def _skip(self) -> float:
+        """Play on until the seat has to reply, with the orders that it has given. Returns what it is paid."""
+        paid = 0.0
+        while self._env.agents and not self._is_asked(self.view):
+            orders = self._orders if self._phase == self.view.phase else []
+            paid += self._paid(_action(self.view, orders, []))
+        return paid
+
+    def _is_asked(self, view: View) -> bool:
+        is_ordered = view.phase == self._phase and view.asked != MESSAGES
+        return not is_ordered and is_asked(view)
+
+    def _turn(self, paid: float, reply: Parsed | None) -> SeatTurn:
+        if not self._env.agents:
+            return SeatTurn(self._result(), paid, True, reply)
+        last, self._last = self._last, self.view
+        return SeatTurn(build(self.view).text if last is None else news(self.view, last), paid, False, reply)
+
+    def _result(self) -> str:
+        points = ", ".join(f"{power} {points}" for power, points in self._env.game.welfare.items())
+        return f"The game is over. Welfare points: {points}.\n"
+
+
+def _action(view: View, orders: list[str], messages: list[tuple[str, str]]) -> Any:
+    if view.asked == MESSAGES:
+        return view.encode_messages(messages) | {"orders": orders}
+    return view.encode_orders(orders)

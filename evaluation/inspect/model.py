@@ -1,0 +1,126 @@
+"""A model of inspect-ai as one of ours: with inspect's retries, limits, log and prices, and our cache of replies."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from inspect_ai.model import (
+    ChatMessageSystem,
+    ChatMessageUser,
+    Content,
+    ContentReasoning,
+    GenerateConfig,
+    Model,
+    ModelOutput,
+    ModelUsage,
+    ResponseSchema,
+)
+from inspect_ai.util import JSONSchema
+
+from agents.lm.errors import LMError, ModelError
+from agents.lm.models.protocol import NO_USAGE, Block, Finish, Reply, Request, Usage
+
+FINISHES: dict[str, Finish] = {
+    "stop": "stop",
+    "max_tokens": "length",
+    "model_length": "length",
+    "content_filter": "refusal",
+}
+"""inspect's reasons to stop, as ours; all others are "other"."""
+
+NOT_SAMPLING = {
+    "max_retries",
+    "timeout",
+    "attempt_timeout",
+    "stream_idle_timeout",
+    "max_connections",
+    "adaptive_connections",
+    "cache",
+    "cache_prompt",
+    "batch",
+    "extra_headers",
+}
+"""Options of inspect that no reply depends on; headers may hold keys."""
+
+
+class InspectModel:
+    """Asks a model of inspect, in inspect's event loop.
+
+    What the user has set for the model (``--temperature``, ``--max-tokens``) is kept; the player's own values are for
+    what is not set. inspect's cache is not used: it would give games of different seeds the same replies.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.name = f"inspect/{model}"
+        self.faults: Counter[str] = Counter()
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """What the replies depend on: the options of sampling, the server, and the plain arguments of the provider."""
+        sampling = self.model.config.model_dump(mode="json", exclude_none=True, exclude=NOT_SAMPLING)
+        plain = {name: value for name, value in self.model.model_args.items() if _is_plain(name, value)}
+        return {"config": sampling, "arguments": plain, "base_url": self.model.api.base_url}
+
+    def complete(self, request: Request) -> Reply:
+        """Never: a wait would block inspect's event loop, which is to give the reply."""
+        raise LMError(f"{self.name}: this player can only be asked in an event loop: give it aact")
+
+    async def acomplete(self, request: Request) -> Reply:
+        """Asks inspect's model. Its limits and the errors of its provider end the sample.
+
+        Raises:
+            ModelError: the model has given no answer.
+        """
+        messages = [ChatMessageUser(content=_text(request.user))]
+        if system := _text(request.system):
+            messages.insert(0, ChatMessageSystem(content=system))
+        output = await self.model.generate(messages, config=self._config(request), cache=False)
+        try:
+            return _reply(output)
+        except ModelError as error:
+            self.faults.update(error.faults)
+            raise
+
+    def _config(self, request: Request) -> GenerateConfig:
+        """What is asked for beside what the user has set."""
+        config = self.model.config
+        own = {"max_tokens": request.max_tokens, "temperature": request.temperature, "top_p": request.top_p}
+        if config.reasoning_effort or config.reasoning_tokens:
+            del own["max_tokens"]  # a limit for replies would cut the thoughts off
+        given: dict[str, Any] = {name: value for name, value in own.items() if getattr(config, name) is None}
+        if request.schema is not None:
+            schema = JSONSchema.model_validate(request.schema)
+            given["response_schema"] = ResponseSchema(name=request.schema_name, json_schema=schema, strict=True)
+        return GenerateConfig(**given)
+
+
+def _text(blocks: Sequence[Block]) -> str:
+    return "".join(block.text for block in blocks)
+
+
+def _is_plain(name: str, value: object) -> bool:
+    """Whether an argument of a provider can be kept in a file: no object, and no key."""
+    return isinstance(value, str | int | float | bool) and not any(word in name for word in ("key", "token", "secret"))
+
+
+def _reply(output: ModelOutput) -> Reply:
+    usage = NO_USAGE if output.usage is None else _usage(output.usage)
+    if output.error or not output.choices:
+        raise ModelError("malformed", output.error or "no choice in the answer", usage=usage)
+    finish = FINISHES.get(output.stop_reason, "other")
+    return Reply(output.completion, usage, finish, output.model, reasoning=_thoughts(output.message.content))
+
+
+def _thoughts(content: str | Sequence[Content]) -> str:
+    """What the model thought, which is no part of its answer."""
+    parts = () if isinstance(content, str) else [part for part in content if isinstance(part, ContentReasoning)]
+    return "\n".join((part.summary or "") if part.redacted else part.reasoning for part in parts)
+
+
+def _usage(used: ModelUsage) -> Usage:
+    cached, written = used.input_tokens_cache_read or 0, used.input_tokens_cache_write or 0
+    asked = used.input_tokens + cached + written
+    return Usage(asked, cached, used.output_tokens, used.total_cost, used.reasoning_tokens or 0)

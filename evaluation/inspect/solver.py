@@ -1,0 +1,104 @@
+"""A game as a sample of inspect: language models are inspect's, each turn of a power is a span of the log."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from threading import Event
+from typing import Any
+
+from inspect_ai.model import ModelOutput, get_model, model_roles
+from inspect_ai.solver import Generate, Solver, TaskState, solver
+from inspect_ai.util import span
+
+from agents.lm.asking import Asking, AskingPolicy
+from agents.lm.models.cache import ResponseCache
+from agents.lm.models.shared_models import SharedModels
+from agents.policy import Policy
+from agents.specs import Spec
+from evaluation.inspect.games import Games
+from evaluation.inspect.model import InspectModel
+from evaluation.measures.metrics import measure
+from evaluation.play.games import aplay
+from evaluation.play.hosted import hosted
+from welfare_env.game.view import MESSAGES
+
+MODEL = "model"
+"""What stands in a spec for inspect's model of the seat: "lm:model". Any other role is "lm:ROLE"."""
+
+
+class LoggedTurns(AskingPolicy):
+    """A player whose turns are spans of inspect's log."""
+
+    def __init__(self, policy: AskingPolicy) -> None:
+        self.policy = policy
+
+    def reset(self, agent: str, seed: int = 0) -> None:
+        """As the player's."""
+        self.agent, self._phase = agent, ""
+        self.policy.reset(agent=agent, seed=seed)
+
+    def asking(self, observation: Any, info: Mapping[str, Any]) -> Asking[Any]:
+        """As the player's."""
+        return self.policy.asking(observation, info)
+
+    async def aact(self, observation: Any, info: Mapping[str, Any]) -> Any:
+        """As the player's, in a span of the power, in which that of the turn is.
+
+        Orders after messages are those of the last round, without another question.
+        """
+        view = info["view"]
+        if view.phase == self._phase and view.asked != MESSAGES:
+            return await self.policy.aact(observation, info)
+        self._phase = view.phase
+        turn = f"{view.phase}, round {view.message_round}" if view.message_round else view.phase
+        async with span(self.agent, type="agent"), span(turn, type="turn"):
+            return await self.policy.aact(observation, info)
+
+    @property
+    def parts(self) -> tuple[Policy, ...]:
+        """The player."""
+        return (self.policy,)
+
+
+@solver
+def game(games: Games, lm_cache: str | None = None) -> Solver:
+    """Plays the game of a sample and epoch.
+
+    Args:
+        games: what is played.
+        lm_cache: file of the replies so far, so that a game that was broken off goes on where it was, or none.
+    """
+
+    @functools.cache
+    def kept() -> ResponseCache | None:  # made by the first game: while it loads a task, inspect changes the folder
+        return ResponseCache(lm_cache) if lm_cache else None
+
+    async def solve(state: TaskState, generate: Generate) -> TaskState:
+        cache = kept()
+        number = state.metadata["game"] + games.games * (state.epoch - 1)
+        spec = games.spec(number, state.metadata["deviator"], tuple(state.metadata["coalition"]))
+        played = hosted(spec, lambda power, policy: _player(power, policy, cache))
+        record = await aplay(played, SharedModels(cache), Event())
+        state.store.set("number", number)
+        state.store.set("record", record)
+        state.output = ModelOutput.from_content("game", _told(record))
+        state.messages.append(state.output.message)
+        return state
+
+    return solve
+
+
+def _player(power: str, policy: Spec, cache: ResponseCache | None) -> Policy:
+    """A player whose language models are inspect's."""
+    own = {role: InspectModel(get_model(role=role)) for role in model_roles()}
+    models = SharedModels(cache, own=own | {MODEL: InspectModel(get_model(role=power.lower()))})
+    player = policy.make(models)
+    return LoggedTurns(player) if isinstance(player, AskingPolicy) else player
+
+
+def _told(record: Mapping[str, Any]) -> str:
+    """The result in words."""
+    found = measure(record)
+    points = ", ".join(f"{power} {points:.2f}" for power, points in found.welfare_per_year.items())
+    return f"Root Nash welfare {found.root_nash_welfare:.3f}. Welfare points a year: {points}."

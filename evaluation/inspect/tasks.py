@@ -1,0 +1,137 @@
+"""The tasks: ``evaluation/self_play`` and ``evaluation/exploitability``. See docs/inspect.md."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from inspect_ai import Task, task
+from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.util import registry_info
+
+from evaluation.inspect import made_up  # noqa: F401 (registers the model scripted/stub)
+from evaluation.inspect.games import Games
+from evaluation.inspect.scoring import gains, high, low, mean, measures
+from evaluation.inspect.solver import game
+from evaluation.play.setting import Setting
+from welfare_env import Rules
+
+LM_CACHE = "runs/replies.sqlite"
+"""The file of replies of our own commands, too."""
+
+Texts = str | Sequence[str]
+"""A text; inspect splits one of the command line at its commas."""
+
+
+def _registered(make: Callable[..., Task]) -> Any:
+    """A task that inspect finds as evaluation/NAME, also where this package is installed from its source tree."""
+    found = task(make)
+    if registry_info(found).name == make.__name__:  # inspect knows no package around it
+        found = task(name=f"evaluation/{make.__name__}")(make)
+    return found
+
+
+@_registered
+def self_play(
+    policy: Texts = "lm:model",
+    games: int = 5,
+    years: int = 10,
+    message_rounds: int = 3,
+    press: str | None = "text",
+    map_name: str = "standard",
+    seats: str = "rotated",
+    seed: int = 0,
+    simultaneous: bool = True,
+    lm_cache: str | None = LM_CACHE,
+) -> Task:
+    """Games of one policy in all seats, or of a profile; their measures are those of `evaluation.self_play`.
+
+    Args:
+        policy: "lm:model" is inspect's model of the role that has the power's name (france), and without such a role
+            the model of the evaluation; "lm:ROLE" that of any role. Options as everywhere: "lm:model,schema=form"; and
+            profiles: "4*lm:model + 3*dove".
+        games: in an epoch; the games of n epochs are those of a run with n times as many games.
+        years, message_rounds, press, map_name: rules and map, as for `welfare_env.make`.
+        seats: of a profile: "rotated", "fixed" or "drawn".
+        seed: of the evaluation.
+        simultaneous: all powers act at the same time; otherwise, as in the paper, one after the other, which takes
+            seven times as long.
+        lm_cache: file of replies: what it holds is not asked again. "" for none.
+    """
+    setting = _setting(years, message_rounds, press, map_name, seats, seed, simultaneous)
+    played = Games.of_self_play(_text(policy), games, setting)
+    return _task(played, lm_cache, {"*": [mean(seed), low(seed), high(seed)]})
+
+
+@_registered
+def exploitability(
+    policy: Texts = "lm:model",
+    deviator: Texts | None = None,
+    coalitions: Texts = "singles",
+    games: int = 5,
+    years: int = 10,
+    message_rounds: int = 3,
+    press: str | None = "text",
+    map_name: str = "standard",
+    seats: str = "rotated",
+    seed: int = 0,
+    simultaneous: bool = True,
+    lm_cache: str | None = LM_CACHE,
+) -> Task:
+    """Games of self-play, and as many of every coalition that deviates; their gains as of `evaluation.exploitability`.
+
+    Args:
+        policy: the profile, as for `self_play`.
+        deviator: what a coalition's members play, one policy or several: "dumbbot", "lm:attacker" (the model of that
+            role), "lm:model,flavour=exploiter", "portfolio"; None for the paper's exploiter.
+        coalitions: "singles", "pairs", "all-singles", "all-pairs", or some: "FRANCE,ENGLAND+TURKEY".
+        games: of each condition in an epoch.
+        years, message_rounds, press, map_name, seats, seed, simultaneous, lm_cache: as for `self_play`.
+    """
+    setting = _setting(years, message_rounds, press, map_name, seats, seed, simultaneous)
+    tried = None if deviator is None else _specs(deviator)
+    played = Games.of_exploitability(_text(policy), games, setting, tried, _coalitions(coalitions))
+    return _task(played, lm_cache, [gains(seed)])
+
+
+def _setting(
+    years: int, message_rounds: int, press: str | None, map_name: str, seats: str, seed: int, simultaneous: bool
+) -> Setting:
+    rules = Rules(years=years, message_rounds=message_rounds, press=press)
+    return Setting(seed=seed, rules=rules, map_name=map_name, seats=seats, simultaneous=simultaneous)
+
+
+def _task(games: Games, lm_cache: str | None, metrics: Any) -> Task:
+    samples = [
+        Sample(
+            f"Game {number + 1}: {games.policy}" + (f", but {' and '.join(who)}: {deviator}" if who else ""),
+            id="-".join([*who, deviator, str(number + 1)] if who else [str(number + 1)]),
+            metadata={"game": number, "deviator": deviator, "coalition": list(who)},
+        )
+        for number in range(games.games)
+        for deviator, who in (each.attack for each in games.attacks)
+    ]
+    return Task(MemoryDataset(samples), solver=game(games, lm_cache), scorer=measures(), metrics=metrics)
+
+
+def _text(policy: Texts) -> str:
+    return policy if isinstance(policy, str) else ",".join(policy)
+
+
+def _specs(given: Texts) -> list[str]:
+    """The policies in a text that was split at its commas: a part that is an option belongs to the policy before it."""
+    specs: list[str] = []
+    for part in [given] if isinstance(given, str) else given:
+        if specs and re.match(r"\w+=", part):
+            specs[-1] += f",{part}"
+        else:
+            specs.append(part)
+    return specs
+
+
+def _coalitions(given: Texts) -> Any:
+    parts = given.split(",") if isinstance(given, str) else list(given)
+    if len(parts) == 1 and not parts[0].isupper():
+        return parts[0]
+    return [part.strip().upper().split("+") for part in parts]

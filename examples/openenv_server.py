@@ -1,0 +1,113 @@
+"""One seat of Welfare Diplomacy as an OpenEnv server: played over WebSocket, by a trainer on any machine.
+
+    python -m venv openenv && . openenv/bin/activate
+    pip install -c constraints.txt -e . && pip install "openenv==0.10.0" "tomlkit<0.15"
+    python examples/openenv_server.py --port 8000
+
+and from any other process, without this package:
+
+    from openenv.core import GenericEnvClient
+
+    with GenericEnvClient(base_url="http://127.0.0.1:8000").sync() as seat:
+        turn = seat.reset(seed=0, seat="FRANCE", others="dove", years=1)
+        while not turn.done:
+            turn = seat.step({"reply": answer(turn.observation["text"])})
+
+A reply is any text, read leniently; `turn.reward` is what it has brought, `observation["measures"]` at the end what the
+game came to.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+import uvicorn
+from openenv.core.env_server import Action, Environment, Observation, State, create_app
+from pydantic import Field
+
+import evaluation
+from agents import SeatGame, SeatTurn
+
+MOST_GAMES = 64
+"""That are played at the same time, each over a connection of its own."""
+
+
+class SeatReply(Action):
+    """What the player at the seat answers."""
+
+    reply: str = Field(description="The JSON object that the text asks for, with orders and messages, as text.")
+
+
+class SeatObservation(Observation):
+    """What the player at the seat reads."""
+
+    text: str = Field(description="The turn: what has happened since the last reply, and what is asked now.")
+    losses: list[str] = Field(default=[], description="What could not be used of the last reply.")
+    measures: dict[str, float] = Field(default={}, description="At the end: root Nash welfare, points a year.")
+
+
+class SeatState(State):
+    """The game that is played."""
+
+    seat: str = ""
+
+
+class WelfareSeat(Environment[SeatReply, SeatObservation, SeatState]):
+    """A game at a time; `reset` takes the options of `agents.SeatGame`."""
+
+    SUPPORTS_CONCURRENT_SESSIONS = True
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._game = SeatGame()
+        self._state = SeatState()
+
+    def reset(self, seed: int | None = None, episode_id: str | None = None, **options: Any) -> SeatObservation:
+        """Begin a game.
+
+        Raises:
+            WelfareEnvError: an option that is not one of `SeatGame`, or a value that it refuses.
+        """
+        self._game = SeatGame(**options)
+        self._state = SeatState(episode_id=episode_id, step_count=0, seat=self._game.seat)
+        return self._told(self._game.reset(seed or 0))
+
+    def step(self, action: SeatReply, timeout_s: float | None = None, **options: Any) -> SeatObservation:
+        """Give a reply."""
+        turn = self._game.step(action.reply)
+        self._state.step_count += 1
+        return self._told(turn)
+
+    @property
+    def state(self) -> SeatState:
+        """The game that is played."""
+        return self._state
+
+    def _told(self, turn: SeatTurn) -> SeatObservation:
+        losses = [f"{loss.kind}: {loss.what}" for loss in turn.reply.losses] if turn.reply else []
+        measures: dict[str, float] = {}
+        if turn.is_done:
+            found = evaluation.measure(self._game.record())
+            measures = {"root_nash_welfare": found.root_nash_welfare, **found.welfare_per_year}
+        return SeatObservation(
+            text=turn.text, losses=losses, measures=measures, reward=turn.reward, done=turn.is_done
+        )  # fmt: skip
+
+
+app = create_app(
+    WelfareSeat, SeatReply, SeatObservation, env_name="welfare_seat", max_concurrent_envs=MOST_GAMES,
+    state_cls=SeatState,
+)  # fmt: skip
+
+
+def main(
+    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="The port to listen on.")] = 8000,
+) -> None:
+    """Serve games until interrupted."""
+    uvicorn.run(app, host=host, port=port, log_level="warning")
+
+
+if __name__ == "__main__":
+    typer.run(main)

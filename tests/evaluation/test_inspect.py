@@ -1,0 +1,248 @@
+"""The tasks of inspect-ai, where it is installed: the games and numbers of `evaluation`, limits, retries, the log."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import evaluation
+from agents.lm.models.scripted import ScriptedModel
+from agents.lm.stub import StubServer
+from agents.lm.stub.replies import stub_reply
+from welfare_env import Rules
+
+inspect_ai = pytest.importorskip("inspect_ai")
+
+from inspect_ai.log import list_eval_logs, read_eval_log  # noqa: E402 (after the skip)
+from inspect_ai.model import (  # noqa: E402
+    ChatMessageAssistant,
+    ContentReasoning,
+    ContentText,
+    ModelOutput,
+    ModelUsage,
+    get_model,
+)
+from inspect_ai.util import JSONSchema  # noqa: E402
+
+from evaluation.inspect import tasks  # noqa: E402
+from evaluation.inspect.model import _reply  # noqa: E402
+
+POWERS = ("AUSTRIA", "ENGLAND", "FRANCE", "GERMANY", "ITALY", "RUSSIA", "TURKEY")
+SMALL = {"years": 1, "message_rounds": 1}
+RULES = Rules(**SMALL)
+
+
+class Mock:
+    """A model of inspect that counts what it is asked, and may break."""
+
+    def __init__(self, name: str = "any", breaks_after: float = math.inf) -> None:
+        self.asked: Counter[str] = Counter()
+        self.breaks_after = breaks_after
+        self.model = get_model(f"mockllm/{name}", custom_outputs=self.answer, memoize=False)
+
+    def answer(self, messages, tools, tool_choice, config):
+        if sum(self.asked.values()) >= self.breaks_after:
+            raise RuntimeError("the server is down")
+        prompt = "".join(message.text for message in messages)
+        self.asked[prompt] += 1
+        schema = config.response_schema.json_schema.model_dump(exclude_none=True) if config.response_schema else None
+        output = ModelOutput.from_content("mock", stub_reply(prompt, schema))
+        output.usage = ModelUsage(input_tokens=len(prompt) // 4, output_tokens=100, total_tokens=len(prompt) // 4 + 100)
+        return output
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    """Runs a task and returns its log; replies are kept in a file of the test's own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("INSPECT_LOG_DIR", str(tmp_path / "logs"))
+
+    def play(task, model, **options):
+        (log,) = inspect_ai.eval(task, model=model, display="none", log_dir=str(tmp_path / "logs"), **options)
+        return log
+
+    return play
+
+
+def numbers(log, name):
+    """Value, low and high of a measure in a log."""
+    score = next(score for score in log.results.scores if score.name == name)
+    return {metric.name: metric.value for metric in score.metrics.values()}
+
+
+def ours():
+    """The model that `Mock` is, for our own evaluations: made-up replies depend on how a schema is written, too."""
+
+    def reply(request):
+        schema = request.schema and JSONSchema.model_validate(request.schema).model_dump(exclude_none=True)
+        return stub_reply(request.prompt, schema)
+
+    return {"mine": ScriptedModel(reply)}
+
+
+def test_the_measures_are_those_of_evaluation(run) -> None:
+    """Three games in one epoch, and one game in three epochs: the same games, the same intervals."""
+    result = evaluation.self_play("4*lm:mine + 3*random", 3, rules=RULES, simultaneous=True, models=ours())
+    for games, epochs in ((3, 1), (1, 3)):
+        task = tasks.self_play("4*lm:model + 3*random", games=games, **SMALL)
+        log = run(task, Mock().model, epochs=epochs)
+        assert log.status == "success"
+        for name in ("root_nash_welfare", "proficiency", "stolen_centers", "conflicts"):
+            found = getattr(result, name)
+            assert numbers(log, name) == {"mean": found.value, "low": found.low, "high": found.high}
+        for power, found in result.welfare_per_year.items():
+            assert numbers(log, power) == {"mean": found.value, "low": found.low, "high": found.high}
+        records = {sample.store["number"]: sample.store["record"]["phases"] for sample in log.samples}
+        assert [records[game] for game in range(3)] == [record["phases"] for record in result.records]
+
+
+def test_the_exploitability_is_that_of_evaluation(run) -> None:
+    deviators = ["dumbbot", "random"]
+    result = evaluation.exploitability(
+        "lm:mine",
+        2,
+        deviator=deviators,
+        coalitions=["FRANCE", ("ENGLAND", "TURKEY")],
+        rules=RULES,
+        simultaneous=True,
+        models=ours(),
+    )
+    task = tasks.exploitability(games=2, deviator=deviators, coalitions="FRANCE,ENGLAND+TURKEY", **SMALL)
+    found = numbers(run(task, Mock().model), "measures")
+    for name, told in (("exploitability", result.value), ("corrected", result.corrected)):
+        assert (found[name], found[f"{name} low"], found[f"{name} high"]) == (told.value, told.low, told.high)
+    for gain in result.estimate.coalitions:
+        assert found[f"gain of {' and '.join(gain.coalition)} by {gain.deviator}"] == gain.gain.value
+
+
+def test_the_papers_exploiter_asks_the_model_for_its_nice_part(run) -> None:
+    log = run(tasks.exploitability(games=1, coalitions="FRANCE", **SMALL), Mock().model)
+    assert log.status == "success"
+    deviating = next(sample for sample in log.samples if sample.metadata["coalition"])
+    assert any(event.event == "span_begin" and event.name == "FRANCE" for event in deviating.events)
+
+
+def test_a_power_plays_the_model_of_its_role(run) -> None:
+    base, french, hired = Mock("base"), Mock("french"), Mock("hired")
+    task = tasks.exploitability(games=1, coalitions="ITALY", deviator="lm:hired", **SMALL)
+    log = run(task, base.model, model_roles={"france": french.model, "hired": hired.model})
+    assert log.status == "success"
+
+    def powers(mock):
+        return {power for prompt in mock.asked for power in POWERS if f"You are {power}" in prompt}
+
+    assert powers(french) == {"FRANCE"}
+    assert powers(hired) == {"ITALY"}
+    assert powers(base) == set(POWERS) - {"FRANCE"}
+
+
+def test_every_turn_is_a_span_of_its_power(run) -> None:
+    (sample,) = run(tasks.self_play(games=1, **SMALL), Mock().model).samples
+    begun = {event.id: event for event in sample.events if event.event == "span_begin"}
+    assert {span.name for span in begun.values() if span.type == "agent"} == set(POWERS)
+    for event in sample.events:
+        if event.event == "model":
+            turn = begun[event.span_id]
+            power = begun[turn.parent_id].name
+            assert turn.type == "turn"
+            first = event.input[0].text.removeprefix("attachment://")
+            assert f"You are {power}" in sample.attachments.get(first, first)
+
+
+def test_thoughts_are_kept_apart() -> None:
+    content = [ContentReasoning(reasoning="Hm."), ContentText(text="{}")]
+    output = ModelOutput.from_message(ChatMessageAssistant(content=content))
+    output.usage = ModelUsage(input_tokens=7, input_tokens_cache_read=3, output_tokens=5, reasoning_tokens=4)
+    reply = _reply(output)
+    assert (reply.text, reply.reasoning, reply.finish) == ("{}", "Hm.", "stop")
+    assert (reply.usage.input_tokens, reply.usage.cached_tokens, reply.usage.reasoning_tokens) == (10, 3, 4)
+
+
+def test_a_broken_run_goes_on_and_asks_nothing_twice(run) -> None:
+    whole = Mock()
+    run(tasks.self_play(games=2, **SMALL, lm_cache=""), whole.model)
+    first = Mock(breaks_after=50)
+    broken = run(tasks.self_play(games=2, **SMALL), first.model, max_samples=1)
+    assert broken.status == "error"
+    rest = Mock()
+    again = run(tasks.self_play(games=2, **SMALL), rest.model)
+    assert again.status == "success"
+    assert first.asked + rest.asked == whole.asked
+
+
+def test_eval_retry_goes_on_within_a_game_over_inspects_own_openai_provider(run, tmp_path, monkeypatch) -> None:
+    pytest.importorskip("openai", minversion="3.4")
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    wanted = {**SMALL, "games": 2}
+    with StubServer() as stub:
+        means = {"model_base_url": f"{stub.url}/v1", "model_args": {"responses_api": False}}
+        whole = run("evaluation/self_play", "openai/any", task_args=wanted | {"lm_cache": ""}, **means)
+        expected = _answered(stub)
+    with StubServer(port=stub.port) as failing:
+        failing.fail(*["ok"] * 50, *["401"] * 50)
+        broken = run("evaluation/self_play", "openai/any", task_args=wanted, max_samples=1, **means)
+        assert broken.status == "error"
+    with StubServer(port=stub.port) as rest:
+        (again,) = inspect_ai.eval_retry(broken, display="none", log_dir=str(tmp_path / "logs"))
+        assert again.status == "success"
+    assert sum(_answered(failing).values()) == 50
+    assert _answered(failing) + _answered(rest) == expected
+    assert numbers(again, "root_nash_welfare") == numbers(whole, "root_nash_welfare")
+
+
+def _answered(stub):
+    """What was asked and answered, without the options of the provider that name the run."""
+    return Counter(json.dumps(asked.body["messages"]) for asked in stub.requests if asked.fault == "ok")
+
+
+def test_a_limit_ends_a_game_which_then_has_no_score(run) -> None:
+    log = run(tasks.self_play(games=1, **SMALL), Mock().model, token_limit=20_000)
+    (sample,) = log.samples
+    assert sample.limit.type == "token"
+    assert math.isnan(sample.scores["measures"].value)
+    assert log.status == "success"
+
+
+def test_scripted_seats_need_no_model_and_profiles_rotate(run) -> None:
+    result = evaluation.self_play("4*dove + 3*dumbbot", 2, rules=RULES, simultaneous=True)
+    log = run(tasks.self_play(policy="4*dove + 3*dumbbot", games=2, **SMALL), "mockllm/none")
+    assert numbers(log, "root_nash_welfare")["mean"] == result.root_nash_welfare.value
+
+
+@pytest.mark.parametrize(
+    ("given", "specs"),
+    [
+        ("dumbbot", ["dumbbot"]),
+        (["dumbbot", "dove"], ["dumbbot", "dove"]),
+        (["exploiter:nice=dove", "attack=dumbbot"], ["exploiter:nice=dove,attack=dumbbot"]),
+        (["dove:share=0.5", "lm:x", "schema=form", "dove"], ["dove:share=0.5", "lm:x,schema=form", "dove"]),
+    ],
+)
+def test_specs_of_the_command_line_are_put_together_again(given, specs) -> None:
+    assert tasks._specs(given) == specs
+
+
+def test_what_the_user_sets_for_the_model_is_kept(run) -> None:
+    """Through the command line's door: a model by its name; this one is ours, and needs no network."""
+    log = run(tasks.self_play(games=1, **SMALL), "scripted/stub", temperature=0.25)
+    asked = [event.config for event in log.samples[0].events if event.event == "model"]
+    assert {(config.temperature, config.top_p) for config in asked} == {(0.25, 0.9)}
+
+
+@pytest.mark.parametrize("options", [{"policy": "lm:"}, {"policy": "dve"}, {"games": 0}, {"years": 0}, {"seats": "x"}])
+def test_invalid_options_are_told_before_the_first_game(options) -> None:
+    with pytest.raises(ValueError, match=r"give|choose|did you mean"):
+        tasks.self_play(**options)
+
+
+def test_the_log_can_be_read_and_scored_again(run, tmp_path) -> None:
+    run(tasks.self_play(games=1, **SMALL), Mock().model)
+    (info,) = list_eval_logs(str(tmp_path / "logs"))
+    log = read_eval_log(info)
+    scored = inspect_ai.score(log, evaluation.inspect.scoring.measures(), display="none")
+    assert scored.samples[0].scores["measures"].value == log.samples[0].scores["measures"].value
+    assert Path(info.name).suffix == ".eval" or info.name.endswith(".eval")
