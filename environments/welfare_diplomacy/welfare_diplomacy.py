@@ -21,7 +21,7 @@ from agents.lm.models.shared_models import SharedModels
 from agents.policy import Policy
 from agents.specs import Spec, read_profile
 from evaluation.measures.metrics import measure
-from evaluation.play.games import aplay
+from evaluation.play.games import aplay_game
 from evaluation.play.hosted import hosted
 from evaluation.play.setting import Setting
 from welfare_env import Rules
@@ -175,7 +175,7 @@ class WelfareEnv(vf.Env[WelfareEnvConfig]):
             return policy.make(SharedModels(own={MODEL: models[power]}))
 
         game = setting.game(read_profile(config.policy), task.data.number)
-        found = measure(await aplay(hosted(game, player), SharedModels(), Event()))
+        found = measure(await aplay_game(hosted(game, player), SharedModels(), Event()))
         for power, model in models.items():
             for trace in model.traces:
                 trace.record_reward("welfare", found.welfare_per_year[power])

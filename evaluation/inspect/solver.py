@@ -19,7 +19,7 @@ from agents.specs import Spec
 from evaluation.inspect.games import Games
 from evaluation.inspect.model import InspectModel
 from evaluation.measures.metrics import measure
-from evaluation.play.games import aplay
+from evaluation.play.games import aplay_game
 from evaluation.play.hosted import hosted
 from welfare_env.game.view import MESSAGES
 
@@ -79,7 +79,7 @@ def game(games: Games, lm_cache: str | None = None) -> Solver:
         number = state.metadata["game"] + games.games * (state.epoch - 1)
         spec = games.spec(number, state.metadata["deviator"], tuple(state.metadata["coalition"]))
         played = hosted(spec, lambda power, policy: _player(power, policy, cache))
-        record = await aplay(played, SharedModels(cache), Event())
+        record = await aplay_game(played, SharedModels(cache), Event())
         state.store.set("number", number)
         state.store.set("record", record)
         state.output = ModelOutput.from_content("game", _told(record))

@@ -56,7 +56,7 @@ def test_it_plays_the_game_that_policies_play(press) -> None:
     spec = evaluation.GameSpec(tuple(seated.items()), 3, rules, "standard", "fast", simultaneous=True)
     game = agents.SeatGame("FRANCE", others="dove", rules=rules)
     turns = played(game, as_speaker, seed=3)
-    record = evaluation.play(spec)
+    record = evaluation.play_game(spec)
     assert game.record()["phases"] == record["phases"]
     assert sum(turn.reward for turn in turns) == evaluation.measure(record).welfare_per_year["FRANCE"] * 3
 
