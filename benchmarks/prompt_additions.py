@@ -2,10 +2,10 @@
 
     python -m benchmarks.prompt_additions
 
-A game of seven stub players (`lm:scripted/stub`), three message rounds a phase. At every question the prompt is built
-once more with each addition, at the same position. A token is taken as four characters; notes and reasoning have the
-lengths below. "new" is what does not repeat the same player's previous prompt, which providers read from their caches
-for a fraction of the price.
+A game of seven stub players (`lm:scripted/raider`, who keep their units), three message rounds a phase. At every
+question the prompt is built once more with each addition, at the same position. A token is taken as four characters;
+notes and reasoning have the lengths below. "new" is what does not repeat the same player's previous prompt, which
+providers read from their caches for a fraction of the price.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Measuring(LMPolicy):
     new: ClassVar[Counter[Addition]] = Counter()
 
     def __init__(self) -> None:
-        super().__init__(make_model("scripted/stub"), summariser=None)
+        super().__init__(make_model("scripted/raider"), summariser=None)
 
     def reset(self, agent: str, seed: int = 0) -> None:
         """Clears all state for a new game."""
@@ -69,10 +69,11 @@ class Measuring(LMPolicy):
         if self._drafts_of[0] != view.phase:
             self._drafts_of = (view.phase, [])
         Measuring.questions += 1
+        summaries = {record.phase: NOTE for record in view.history if record.messages}
         for addition in MEASURED:
             journal = {record.phase: NOTE for record in view.history} if Addition.JOURNAL in addition else {}
             drafts = self._drafts_of[1] if Addition.DRAFTS in addition else []
-            text = build(view, addition=addition, journal=journal, drafts=drafts).text
+            text = build(view, summaries, addition=addition, journal=journal, drafts=drafts).text
             Measuring.whole[addition] += len(text)
             known = os.path.commonprefix([text, self._seen.get(addition, "")])  # noqa: RUF071 (of texts)
             Measuring.new[addition] += len(text) - len(known)

@@ -152,5 +152,12 @@ def _table(study: dict) -> Table:
         table.add_column(SHORT[name] if is_wide else NAMES[name], justify="right")
     for condition in study["conditions"]:
         cells = [written(condition["measures"][name]) for name in shown]
-        table.add_row(Text(label(condition)), *(Text(cell.replace(" [", "\n[") if is_wide else cell) for cell in cells))
+        cells = [_narrow(name, cell) for name, cell in zip(shown, cells, strict=True)] if is_wide else cells
+        table.add_row(Text(label(condition)), *map(Text, cells))
     return table
+
+
+def _narrow(name: str, cell: str) -> str:
+    """The interval below the value; none of what a game costs."""
+    value, mark, interval = cell.partition(" [")
+    return f"{value}\n[{interval}" if mark and not name.endswith("_per_game") else value

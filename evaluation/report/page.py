@@ -101,7 +101,7 @@ def summary(study: Mapping[str, Any]) -> Iterator[str]:
         yield (
             "Exploitability is the most that a coalition gained with any of the deviators: a lower bound. Promises are "
             "found by patterns of English and compared with orders (docs/measures.md). Tokens and prices are those of "
-            "all seven seats; where tokens are 0, no language model played."
+            "all seats in a game of self-play; a dash stands where no language model played, or no price is known."
         )
 
 
@@ -162,10 +162,16 @@ def table_cells(study: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
     for condition in study["conditions"]:
         cells = [profile_label(condition["profile"])] + ([condition["coalitions"]] if has_sets else [])
         cells += [str(condition["swept"][name]) for name in swept]
-        cells += [written(condition["measures"][name]) for name in measures]
+        cells += [_cell(name, condition["measures"][name]) for name in measures]
         games = str(condition["measures"][measures[0]]["n"])
         rows.append([*cells, games, *([condition["version"]] if has_versions else [])])
     return head + (["version"] if has_versions else []), rows
+
+
+def _cell(measure: str, point: Mapping[str, Any]) -> str:
+    """A value with its interval, which what a game costs needs none of."""
+    told = written(point)
+    return told.partition(" [")[0] if measure.endswith("_per_game") else told
 
 
 def markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -7,6 +7,7 @@ models and other players: as text they are free of control characters, and they 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 from agents.lm.errors import ModelError
 from agents.lm.models.cache import read_outcome
 from agents.lm.models.protocol import Reply
-from agents.lm.reading.fields import is_cut_off, read_fields, without_surrogates
+from agents.lm.reading.fields import is_cut_off, read_fields, texts_of, without_surrogates
 from agents.lm.reading.repair import Pairs
 from agents.lm.transcript import questions
 from evaluation.checks import EvaluationError
@@ -22,6 +23,9 @@ from evaluation.measures.lm_usage import LMUsage, usage_by_seat
 from evaluation.play.stored_games import played, seats
 from welfare_env.errors import RecordError, did_you_mean
 from welfare_env.game.press import GLOBAL
+
+_ORDER = re.compile(r"[AF] [A-Z/]{3,6}(?: [A-Z/-]{1,6}){0,7}|GIVE(?: [0-9A-Z]{1,20}){1,2}|WAIVE")
+"""What stands among the orders of a reply may be a thought, too; this is an order, or nearly one."""
 
 PROFILE, DEVIATOR = "profile", "deviator"
 _KINDS = {"turn": "turn", "summary": "summary of its messages"}
@@ -198,17 +202,11 @@ def _reply(reply: Reply | ModelError, kind: str, private: bool, players: Collect
     if kind != "turn":
         return _hidden(reply.text)
     found = read_fields(reply.text, ("orders", "messages"), is_cut_off(reply.finish)).values
-    orders = found.get("orders")
     public = {
-        "orders": [orders] if isinstance(orders, str) else _texts(orders),
+        "orders": [text for text in texts_of(found.get("orders")) if _ORDER.fullmatch(text)],
         "messages": dict(_addressed(found.get("messages"), players)),
     }
     return without_surrogates(json.dumps(public, ensure_ascii=False))
-
-
-def _texts(value: Any) -> list[str]:
-    """The texts of a list; what stands in objects may be a thought."""
-    return [part for part in value if isinstance(part, str)] if isinstance(value, list) else []
 
 
 def _addressed(value: Any, players: Collection[str]) -> Iterator[tuple[str, str]]:

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 import evaluation
 import welfare_env
 from agents.lm.models import Block, Request, make_model
+from agents.lm.reading.parsing import reply_schema
 from agents.lm.stub import StubServer
 from agents.lm.stub.characters import CHARACTERS, babbler, pacifist, raider
 from agents.specs import read_profile
@@ -21,7 +22,7 @@ from evaluation.experiments.files import load_experiment, read_experiment
 from evaluation.messages.analysis import analyse_messages
 from evaluation.report.folder import LEADERBOARD, NUMBERS, PAGE, earlier_rows, leaderboard, read_study, write_results
 from evaluation.report.page import markdown_table, report_page
-from welfare_env import Rules, UnknownAgentError
+from welfare_env import Game, Rules, UnknownAgentError
 
 ROOT = Path(__file__).resolve().parents[2]
 SHIPPED = ROOT / "docs" / "leaderboard"
@@ -217,13 +218,24 @@ class TestCharacters:
                 assert asked.complete(request).text == own.complete(request).text
 
     def test_what_they_order(self) -> None:
-        units = {"anyOf": [{"type": "string", "enum": ["A PAR H", "A PAR - BUR", "A PAR S F BRE - PIC"]}]}
-        winter = {"anyOf": [{"type": "string", "enum": each} for each in (["A PAR D"], ["A MAR B", "F MAR B"])]}
+        spring, winter = (
+            Game(rules=RULES),
+            Game.from_position("W1901A", {"FRANCE": ["A PAR"]}, {"FRANCE": ["PAR", "MAR"]}),
+        )
 
-        def orders(answer: Any, choices: Any) -> list[str]:
-            schema = {"type": "object", "properties": {"orders": {"type": "array", "items": choices}}}
-            return list(json.loads(answer("JSON", schema))["orders"])
+        def orders(answer: Any, game: Game) -> dict[str, str]:
+            schema = reply_schema(game.view("FRANCE", "messages", 1))
+            return dict(json.loads(answer("JSON", schema))["orders"])
 
-        assert (orders(pacifist, units), orders(pacifist, winter)) == (["A PAR H"], ["A PAR D"])
-        assert (orders(raider, units), orders(raider, winter)) == (["A PAR - BUR"], ["A MAR B"])
-        assert "language model" in babbler("0", {"properties": {}}) or json.loads(babbler("0", {"properties": {}}))
+        assert orders(pacifist, spring) == {"F BRE": "F BRE H", "A MAR": "A MAR H", "A PAR": "A PAR H"}
+        assert orders(pacifist, winter) == {"A PAR": "A PAR D"}
+        assert all(" - " in order for order in orders(raider, spring).values())
+        assert list(orders(raider, winter).values()) in (["A MAR B"], ["F MAR B"])
+        said = [order for number in range(6) for order in _babbled(f"JSON {number}")]
+        assert "A ATLANTIS - MOON" in said
+
+
+def _babbled(prompt: str) -> list[str]:
+    """The babbler's orders; none where it only babbles."""
+    text = babbler(prompt, reply_schema(Game(rules=RULES).view("FRANCE", "messages", 1)))
+    return list(json.loads(text)["orders"].values()) if text.startswith("{") else []

@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 
 from agents.lm.errors import ConfigError
 from agents.lm.models.faults import Fault, clean, status_fault
-from agents.lm.models.settings import redacted
+from agents.lm.models.settings import redacted, without_key
 
 MAX_REPLY_BYTES = 4 * 2**20
 """Limit of an answer, several times the longest reply of any model; longer answers are cut off."""
@@ -84,7 +84,15 @@ class Connection:
 
     def redacted(self, text: str) -> str:
         """A server's text without the key."""
-        return redacted(text, os.environ.get(self._key_variable or "", "").strip())
+        return redacted(text, self._sent_key)
+
+    def without_key(self, text: str) -> str:
+        """An answer without the key itself; otherwise it stays as it is, as it is kept and played by."""
+        return without_key(text, self._sent_key)
+
+    @property
+    def _sent_key(self) -> str:
+        return os.environ.get(self._key_variable or "", "").strip()
 
     async def _look(self, response: Any) -> None:
         """Checks the head of every answer before the SDK, which would read errors of any length and follow redirects.

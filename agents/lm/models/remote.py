@@ -359,6 +359,8 @@ class RemoteModel(ABC):
         except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
             wrong = clean(self._connection.redacted(f"{type(error).__name__} {error}"))
             raise Fault("malformed", f"the answer is not what the interface promises: {wrong}") from None
+        said, thought = (self._connection.without_key(text) for text in (answer.text, answer.reasoning))
+        answer = replace(answer, text=said, reasoning=thought)
         if not answer.text.strip() and answer.finish in ("stop", "other"):
             raise Fault("empty", "the answer has no text", used=answer.counts)
         if answer.counts is not None and answer.text and not answer.counts.output:

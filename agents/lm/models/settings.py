@@ -134,6 +134,11 @@ def hide_secrets(text: str) -> str:
     return _KEY_OPTION.sub(_named, text)
 
 
+def without_key(text: str, key: str) -> str:
+    """A text without the key, unless the key is so short that it may be an ordinary word ("EMPTY")."""
+    return text.replace(key, _HIDDEN) if len(key) >= _SHORTEST_IN_PIECES else text
+
+
 def redacted(text: str, key: str = "") -> str:
     """A server's text without the key, pieces of it, and what looks like a key or its masked form ("sk-ab***yz").
 

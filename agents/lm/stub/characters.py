@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from agents.lm.models.protocol import Reply, Request, Usage
+from agents.lm.reading.order_schema import NOTHING
 from agents.lm.stub.replies import stub_reply
 from agents.lm.stub.wire import CHARACTERS_A_TOKEN
 
@@ -27,18 +28,17 @@ _LIES = ("I will not enter any of your centers.", _PEACE)
 
 def pacifist(prompt: str, schema: Mapping[str, Any] | None) -> str:
     """Promises to hold, holds, and disbands everything in Winter."""
-    orders = [_first(each, " D") or _first(each, " H") for each in _choices(prompt, schema)]
-    return _said(prompt, schema, [order for order in orders if order], (_PEACE,))
+    orders = {key: _first(each, " D") or _first(each, " H") for key, each in _choices(prompt, schema, " D").items()}
+    return _said(prompt, schema, orders, (_PEACE,))
 
 
 def raider(prompt: str, schema: Mapping[str, Any] | None) -> str:
     """Promises peace, moves wherever it can, and builds as many units as it may."""
-    rng = _rng(prompt)
-    orders = []
-    for each in _choices(prompt, schema):
+    rng, orders = _rng(prompt), {}
+    for key, each in _choices(prompt, schema, " B").items():
         moves = [order for order in each if " - " in order and " S " not in order and " C " not in order]
-        orders.append(moves[rng.integers(len(moves))] if moves else _first(each, " B"))
-    return _said(prompt, schema, [order for order in orders if order], _LIES)
+        orders[key] = moves[int(rng.integers(len(moves)))] if moves else _first(each, " B")
+    return _said(prompt, schema, orders, _LIES)
 
 
 def babbler(prompt: str, schema: Mapping[str, Any] | None) -> str:
@@ -46,7 +46,8 @@ def babbler(prompt: str, schema: Mapping[str, Any] | None) -> str:
     rng = _rng(prompt)
     if schema is not None and rng.integers(2):
         return "As a large language model I would move my armies to the west, and hope for the best."
-    orders = [each[0] if rng.integers(2) else "A ATLANTIS - MOON" for each in _choices(prompt, schema)]
+    choices = _choices(prompt, schema, " D")
+    orders = {key: each[0] if rng.integers(2) else "A ATLANTIS - MOON" for key, each in choices.items()}
     return _said(prompt, schema, orders, ("Hello!", "What do you think?"))
 
 
@@ -65,41 +66,45 @@ def _rng(prompt: str) -> np.random.Generator:
     return np.random.default_rng(int.from_bytes(hashlib.sha256(prompt.encode(errors="surrogatepass")).digest()[:8]))
 
 
-def _choices(prompt: str, schema: Mapping[str, Any] | None) -> list[list[str]]:
-    """The legal orders of each unit or place; without them in the schema, to hold with the units of the prompt."""
+def _choices(prompt: str, schema: Mapping[str, Any] | None, wanted: str) -> dict[str, list[str]]:
+    """Unit or place -> its legal orders, of the set with most orders that end as `wanted`.
+
+    Without them in the schema: to hold with the units of the prompt.
+    """
     orders = (schema or {}).get("properties", {}).get("orders", {})
-    found = [each["enum"] for each in _enumerations(orders)]
+    sets = [each["properties"] for each in orders.get("anyOf", [orders]) if "properties" in each]
+    found = [{key: _texts(part) for key, part in each.items()} for each in sets]
     if found:
-        return found
-    units = _UNITS.search(prompt)
-    return [[f"{unit} H"] for unit in units[1].split(", ")] if units else []
+        return max(found, key=lambda each: sum(bool(_first(texts, wanted)) for texts in each.values()))
+    units = (
+        _UNITS.search(prompt) if "orders" in (schema or {"properties": {"orders": {}}}).get("properties", {}) else None
+    )
+    return {unit: [f"{unit} H"] for unit in units[1].split(", ")} if units else {}
 
 
-def _enumerations(schema: Any) -> list[Mapping[str, Any]]:
-    """The parts of a schema that list texts, wherever they stand."""
-    if isinstance(schema, list):
-        return [each for part in schema for each in _enumerations(part)]
-    if not isinstance(schema, Mapping):
-        return []
-    own = [schema] if "enum" in schema else []
-    return own + [each for part in schema.values() for each in _enumerations(part)]
+def _texts(schema: Mapping[str, Any]) -> list[str]:
+    """The texts that a part of a schema allows."""
+    return [text for part in schema.get("anyOf", [schema]) for text in part.get("enum", [])]
 
 
 def _first(orders: Sequence[str], ending: str) -> str:
     return next((order for order in orders if order.endswith(ending)), "")
 
 
-def _said(prompt: str, schema: Mapping[str, Any] | None, orders: list[str], texts: Sequence[str]) -> str:
+def _said(prompt: str, schema: Mapping[str, Any] | None, orders: Mapping[str, str], texts: Sequence[str]) -> str:
     """A reply in the form that is asked for; a summary as `stub_reply` writes it."""
     properties = (schema or {}).get("properties")
     if properties is None and "json" not in prompt.lower():
         return stub_reply(prompt)
     if properties is not None and "orders" not in properties and "messages" not in properties:
         return stub_reply(prompt, schema)
-    said = texts[int(_rng(prompt).integers(len(texts)))]
     reply: dict[str, Any] = json.loads(stub_reply(prompt, schema))
+    said = texts[int(_rng(prompt).integers(len(texts)))]
+    if isinstance(reply.get("orders"), dict):
+        reply["orders"] = {key: order or NOTHING for key, order in orders.items()}
+    elif "orders" in reply:
+        reply["orders"] = [order for order in orders.values() if order]
     to = (properties or {}).get("messages", {}).get("properties") or {"GLOBAL": {}}
-    is_free = not any("enum" in each for each in to.values())
-    own: dict[str, Any] = {"orders": orders}
-    own |= {"messages": dict.fromkeys(to, "") | {"GLOBAL": said}} if is_free else {}
-    return json.dumps(reply | {name: value for name, value in own.items() if properties is None or name in properties})
+    if "messages" in reply and not any("enum" in each for each in to.values()):
+        reply["messages"] = dict.fromkeys(to, "") | {"GLOBAL": said}
+    return json.dumps(reply)

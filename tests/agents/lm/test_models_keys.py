@@ -215,6 +215,16 @@ class TestNowhereElse:
         assert kept
         assert [text for text in told + kept if KEY in text] == []
 
+    def test_not_where_the_answer_repeats_it(
+        self, api: str, connect: Connect, stub: StubServer, question: Request, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(stub, "_reply", lambda asked: f"Your key is {KEY}, a *** secret.")
+        monkeypatch.setenv("ROUTER_KEY", KEY)
+        reply = connect(api, key_variable="ROUTER_KEY").complete(question)
+        assert reply.text == "Your key is [key], a *** secret."
+        monkeypatch.setenv("ROUTER_KEY", "secret")  # a short one may be a word
+        assert "secret" in connect(api, key_variable="ROUTER_KEY").complete(question).text
+
     def test_a_model_is_not_pickled(self, api: str, connect: Connect, question: Request) -> None:
         with pytest.raises(TypeError, match="make it anew"):
             pickle.dumps(connect(api))
