@@ -3,7 +3,7 @@
 >>> from evaluation.exact import certify, check_certificate
 >>> found = certify("clique:3", "punisher:t=2", "PLAYERA", years=4)
 >>> found.path_value, found.value, found.gain
-(7, 9, 2)
+(7, 8, 1)
 >>> check_certificate(found.certificate) == found.states
 True
 """
@@ -31,9 +31,9 @@ from evaluation.exact.best_responses import (
 )
 from evaluation.exact.certificates import Certificate
 from evaluation.exact.checking import generous
-from evaluation.exact.clique_kernels import MOST_YEARS
 from evaluation.exact.clique_proofs import Line, Proof
 from evaluation.exact.clique_search import ALL_MOVES, STATED, CliqueSearch
+from evaluation.exact.graph_kernels import MOST_YEARS
 from evaluation.exact.planner import NO_ORDER, Planner
 from welfare_env import Board, Rules
 from welfare_env.engine import DONE, PHASE, WINTER, YEAR, Layout, State, layout_of
