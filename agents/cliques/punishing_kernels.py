@@ -28,7 +28,7 @@ from agents.cliques.shape import NOBODY, SUPPORT
 IMPORTS_DIGEST = "1e8d84bfcdf3ff3b"  # of the kernels that those below call; see `agents.cliques.kernels`
 
 MOST_REPLIES = 20_000  # of the deviator that are looked at
-MOST_PLANS = 20_000  # of the punishers
+MOST_PLANS = 2_000  # of the punishers that are looked at before the best of them is improved
 MOST_OPTIONS = 128  # of one unit
 WORST = 1 << 30
 
@@ -264,8 +264,9 @@ def _are_apart(shape, unit, order, places):
     """That no punisher runs into a friend who stays, or trades places with one."""
     for p in places:
         q = order[p]
-        is_friend = unit[q] >= 0 and unit[q] != shape[DEVIATOR]
-        if q != p and is_friend and (order[q] == q or order[q] == p):
+        if q >= SUPPORT or q == p or unit[q] < 0 or unit[q] == shape[DEVIATOR]:
+            continue
+        if order[q] == q or order[q] >= SUPPORT or order[q] == p:
             return False
     return True
 
@@ -279,7 +280,7 @@ def _list_help(shape, unit, order, p, options):
     for q in range(shape[PROVINCES]):
         if q == p or unit[q] < 0 or unit[q] == d:
             continue
-        target = order[q]
+        target = np.int64(order[q]) if order[q] < SUPPORT else q
         if target == p or not adjacent(shape, p, target):
             continue
         if target < shape[CORES] and _is_reached(shape, unit, target):
@@ -316,7 +317,8 @@ def _worst(shape, owner, unit, is_fall, plan, replies, number, bound, order, w):
 def punishing_moves(shape, owner, unit, is_fall, best):
     """The punishers' orders in a movement phase, into `best` int16 [provinces]; the deviator's units hold there.
 
-    The plan whose worst reply is least bad, the first of equals; of at most MOST_PLANS plans.
+    The plan whose worst reply is least bad, the first of equals. If there are more than MOST_PLANS, the best of the
+    first ones, improved as far as `_improve` gets.
     """
     rows, scores = np.empty((1, shape[PROVINCES]), np.int16), np.empty(1, np.int64)
     ranked_moves(shape, owner, unit, is_fall, rows, scores)
@@ -346,8 +348,6 @@ def ranked_moves(shape, owner, unit, is_fall, rows, scores):
     found, looked = np.int64(0), 0
     while looked < MOST_PLANS:
         for i in range(number):
-            plan[places[i]] = NOBODY
-        for i in range(number):
             plan[places[i]] = steps[i, choice[i]]
         if _are_apart(shape, unit, plan, places):
             for i in range(number):
@@ -363,11 +363,54 @@ def ranked_moves(shape, owner, unit, is_fall, rows, scores):
                 looked += 1
                 if worst < bound:
                     found = _rank(plan, worst, rows, scores, found)
-                if looked >= MOST_PLANS or not advance(helped, held, number):
+                if looked == MOST_PLANS or not advance(helped, held, number):
                     break
         if not advance(choice, counts, number):
-            break
-    return found
+            return found
+    plan[:] = rows[0]
+    score = _improve(shape, owner, unit, is_fall, plan, scores[0], places, steps, counts, replies[:answers], order, w)
+    return _rank(plan, score, rows, scores, found) if score < scores[0] else found
+
+
+@kernel
+def _improve(shape, owner, unit, is_fall, plan, score, places, steps, counts, replies, order, w):
+    """Change a unit's order, or order a step with all the support there is, while that makes a plan better.
+
+    Returns the score of the plan.
+    """
+    tried, helps = plan.copy(), np.empty(MOST_OPTIONS, np.int16)
+    again = True
+    while again:
+        again = False
+        for i in range(len(places)):
+            p = places[i]
+            tried[:] = plan
+            tried[p] = p
+            number = _list_help(shape, unit, tried, p, helps)
+            for option in range(2 * counts[i] + number):
+                tried[:] = plan
+                if option < 2 * counts[i]:
+                    tried[p] = steps[i, option // 2]
+                    if option % 2:
+                        _all_support(shape, tried, places, p)
+                else:
+                    tried[p] = helps[option - 2 * counts[i]]
+                if not _are_apart(shape, unit, tried, places):
+                    continue
+                worst = _worst(shape, owner, unit, is_fall, tried, replies, len(replies), score, order, w)
+                if worst < score:
+                    score, again = worst, True
+                    plan[:] = tried
+    return score
+
+
+@kernel
+def _all_support(shape, order, places, p):
+    """Punishers who stay support what the unit in p does, where they can."""
+    target = np.int64(order[p])
+    for q in places:
+        if q != p and q != target and (order[q] == q or order[q] >= SUPPORT) and adjacent(shape, q, target):
+            order[q] = SUPPORT + 16 * p + target
 
 
 @kernel

@@ -33,7 +33,7 @@ class Cell:
         map_name, years, t: the game, and the year in whose Winter all disband.
         role: "player" on clique:n; "sharer" (gets the shared core), "excluded" or "other" on shared-clique:n.
         deviator: the power.
-        punishers: "stated" or "best"; see `certify_punishers`.
+        punishers: "stated", "ranked" or "best"; see `certify_punishers`.
         path_value, value: points of the whole game if it follows the path, and at most.
         positions: in the certificate; 0 if none was made. checked: whether the checker has accepted it.
         states: positions that the search had met by then. seconds: CPU seconds of it, without those of cells before.
