@@ -85,7 +85,6 @@ MOST_FILES, MOST_LINES = 15, 600
 LARGE = {
     "agents/lm/models": 18,  # files
     "welfare_env.engine.kernels": 1500,  # lines: numba's cache looks at one file only
-    "evaluation.exact.clique_kernels": 850,
 }
 
 
