@@ -21,6 +21,7 @@ from training.board.seats import LEAGUE, LEARNER
 from training.cli.console import errors_told, training_shown
 from training.cli.modal import command as modal
 from training.cli.modal import train_shown as train_modal_shown
+from training.cli.psro import command as psro
 from training.errors import TrainingError
 from training.modal.config import ModalConfig
 from training.runs import config_of
@@ -157,6 +158,7 @@ def _line(progress: Progress) -> str:
 
 
 app.command("modal")(modal)
+app.command("psro")(psro)
 
 
 @app.command("curves")
