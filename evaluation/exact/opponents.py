@@ -46,8 +46,8 @@ class Player(Protocol):
     reads_points: bool
     reads_sequence: bool
 
-    def answers(self, rows: np.ndarray, power: int) -> list[Answer]:
-        """What it orders as `power` in positions int32 [n, state size]."""
+    def answers(self, rows: np.ndarray, powers: np.ndarray) -> list[Answer]:
+        """What it orders as `powers` int [n] in positions int32 [n, state size]."""
 
 
 class ScriptedPlayer:
@@ -59,15 +59,18 @@ class ScriptedPlayer:
         self._board, self._rules, self._policy = board, rules, policy
         self._engine = make_engine("fast", board, rules)
 
-    def answers(self, rows: np.ndarray, power: int) -> list[Answer]:
+    def answers(self, rows: np.ndarray, powers: np.ndarray) -> list[Answer]:
         """As `Player.answers`.
 
         Raises:
             EvaluationError: the policy is refused.
         """
+        return [[(1.0, self._orders(row, power))] for row, power in zip(rows, powers.tolist(), strict=True)]
+
+    def _orders(self, row: np.ndarray, power: int) -> Orders:
+        position = Position(self._engine, State(layout_of(self._board), row))
         asked = PolicyAnswers(self._board, self._rules, {self._board.powers[power]: self._policy})
-        positions = (Position(self._engine, State(layout_of(self._board), row)) for row in rows)
-        return [[(1.0, tuple(asked.given(position).get(power, {}).values()))] for position in positions]
+        return tuple(asked.given(position).get(power, {}).values())
 
 
 class NetworkPlayer:
@@ -88,13 +91,13 @@ class NetworkPlayer:
         self._network, self._reader = policy.network_for(board, rules), Reader(board, rules)
         self.is_deterministic, self.reads_points = policy.greedy, self._network.reads_points
 
-    def answers(self, rows: np.ndarray, power: int) -> list[Answer]:
+    def answers(self, rows: np.ndarray, powers: np.ndarray) -> list[Answer]:
         """As `Player.answers`.
 
         Raises:
             EvaluationError: a network that draws its orders has too many ways to order.
         """
-        packed = self._reader.pack(rows, np.full(len(rows), power))
+        packed = self._reader.pack(rows, powers)
         inputs = self._reader.read(packed)
         if self.is_deterministic:
             drawn, _, _ = self._network.answer(inputs, np.full(inputs.num_rows, -1.0))
@@ -158,7 +161,7 @@ class Seats:
                 )
         self.powers, self._seats = tuple(seats), tuple(seats.values())
         self._layout = layout_of(board)
-        self._known: dict[tuple[int, int, bytes], Answer] = {}  # of a seat's player in a position
+        self._known: dict[tuple[Player, int, bytes], Answer] = {}  # of a player as a power in a position
         players = [player for seat in self._seats for player in seat.players]
         self.reads_points = any(player.reads_points for player in players)
         self.sequenced = tuple(
@@ -172,29 +175,27 @@ class Seats:
 
     def ask(self, nodes: Iterable[tuple[bytes, Masks]]) -> None:
         """Ask the players about many positions at once; `outcomes` of these is quick then."""
-        wanted: dict[tuple[int, int], dict[bytes, None]] = defaultdict(dict)
+        wanted: dict[Player, dict[tuple[int, bytes], None]] = defaultdict(dict)
         for key, masks in nodes:
-            for at, mask in enumerate(masks):
+            for seat, power, mask in zip(self._seats, self.powers, masks, strict=True):
                 for number in _members(mask):
-                    if (at, number, key) not in self._known:
-                        wanted[at, number][key] = None
-        for (at, number), keys in wanted.items():
-            rows = np.array([np.frombuffer(key, np.int32) for key in keys])
-            has_orders = self._has_orders(rows, self.powers[at])
-            for key in (key for key, has in zip(keys, has_orders, strict=True) if not has):
-                self._known[at, number, key] = [(1.0, ())]
-            asked = [key for key, has in zip(keys, has_orders, strict=True) if has]
-            if asked:
-                found = self._seats[at].players[number].answers(rows[has_orders], self.powers[at])
-                self._known.update({(at, number, key): each for key, each in zip(asked, found, strict=True)})
+                    if (seat.players[number], power, key) not in self._known:
+                        wanted[seat.players[number]][power, key] = None
+        for player, asked in wanted.items():
+            rows = np.array([np.frombuffer(key, np.int32) for _, key in asked])
+            powers = np.array([power for power, _ in asked])
+            has_orders = self._has_orders(rows, powers)
+            found = iter(player.answers(rows[has_orders], powers[has_orders]) if has_orders.any() else ())
+            for (power, key), has in zip(asked, has_orders.tolist(), strict=True):
+                self._known[player, power, key] = next(found) if has else [(1.0, ())]
 
-    def _has_orders(self, rows: np.ndarray, power: int) -> np.ndarray:
-        """Whether a power may have something to order: bool [n]. False only if it surely has not."""
-        at, places = self._layout, np.arange(self._layout.most_units)
-        units = ((rows[:, at.power : at.piece] == power) & (places < rows[:, UNITS, None])).any(axis=1)
+    def _has_orders(self, rows: np.ndarray, powers: np.ndarray) -> np.ndarray:
+        """Whether powers [n] may have something to order: bool [n]. False only if they surely have not."""
+        at, places, own = self._layout, np.arange(self._layout.most_units), powers[:, None]
+        units = ((rows[:, at.power : at.piece] == own) & (places < rows[:, UNITS, None])).any(axis=1)
         waiting = np.arange(at.most_dislodged) < rows[:, DISLODGED, None]
-        lost = ((rows[:, at.lost_power : at.lost_piece] == power) & waiting).any(axis=1)
-        owns = (rows[:, at.owner : at.welfare] == power).any(axis=1)
+        lost = ((rows[:, at.lost_power : at.lost_piece] == own) & waiting).any(axis=1)
+        owns = (rows[:, at.owner : at.welfare] == own).any(axis=1)
         is_winter = rows[:, PHASE] == WINTER
         is_retreat = np.isin(rows[:, PHASE], (SPRING_RETREATS, FALL_RETREATS))
         return np.where(is_retreat, lost, units | (is_winter & owns))
@@ -223,12 +224,12 @@ class Seats:
 
     def _of_seat(self, at: int, key: bytes, mask: int) -> list[tuple[float, Orders, int]]:
         """What a seat may order: probability, orders, and who may sit there afterwards."""
-        weights = self._seats[at].weights
+        weights, players, power = self._seats[at].weights, self._seats[at].players, self.powers[at]
         total = sum(weights[number] for number in _members(mask))
         chances: dict[Orders, float] = defaultdict(float)
         members: dict[Orders, int] = defaultdict(int)
         for number in _members(mask):
-            for chance, orders in self._known[at, number, key]:
+            for chance, orders in self._known[players[number], power, key]:
                 chances[orders] += chance * weights[number] / total
                 members[orders] |= 1 << number
         return [(chance, orders, members[orders]) for orders, chance in chances.items() if chance > 0]

@@ -166,7 +166,7 @@ def test_what_a_network_may_order_has_the_chances_with_which_it_draws(tmp_path):
     games.reset(3)
     games.step(games.sample())
     state = games.state(0)
-    answer = NetworkPlayer(board, rules(3), policy).answers(state.row[None], 0)[0]
+    answer = NetworkPlayer(board, rules(3), policy).answers(state.row[None], np.array([0]))[0]
     assert sum(chance for chance, _ in answer) == pytest.approx(1)
     position, drawn = Position(make_engine("fast", board, rules(3)), state), defaultdict(int)
     for seed in range(150):
@@ -219,7 +219,7 @@ def test_values_against_a_network_that_draws_are_expectations(tmp_path):
         if state.done:
             return 0.0
         position = Position(engine, state)
-        answer = player.answers(state.row[None], 1)[0] if position.slots(1) else [(1.0, ())]
+        answer = player.answers(state.row[None], np.array([1]))[0] if position.slots(1) else [(1.0, ())]
         return max(sum(chance * after(state, plan, orders) for chance, orders in answer)
                    for plan in every_plan(position, 0))  # fmt: skip
 

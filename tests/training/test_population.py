@@ -19,14 +19,14 @@ from typer.testing import CliRunner
 
 import agents
 import evaluation
+import training
 from agents.rl.network import BoardNetwork
 from agents.specs import read
 from evaluation.exact import exploitability
 from evaluation.measures.symmetric_game import SymmetricGame
-from training import TrainConfig, TrainingError, train
+from training import PopulationConfig, TrainConfig, TrainingError, train
 from training.board.seats import Lineup
 from training.cli.commands import app
-from training.population.config import PopulationConfig
 from training.population.meta import PARTS, rounded, solve
 from training.population.psro import train_population
 from training.population.table import payoffs, play_seatings, seatings_of
@@ -248,7 +248,7 @@ def test_a_population_can_be_extended_but_not_changed(tmp_path, undisturbed):
     folder, _ = undisturbed
     config = replace(SMALL, folder=tmp_path / "p", steps=1)
     assert len(train_population(config)) == 2
-    assert len(train_population(replace(config, steps=2))) == 3
+    assert len(training.resume(config.place, iterations=2)) == 3
     same(weights_in(folder), weights_in(tmp_path / "p"))
     for changes in ({"years": 3}, {"begin": "hold"}, {"solver": "uniform"}, {"seed": 1}):
         with pytest.raises(TrainingError, match=next(iter(changes))):

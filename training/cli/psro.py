@@ -34,12 +34,17 @@ def command(
     The table of payoffs is played anew with each policy, and drawn in FOLDER/payoffs-STEP.png. The same command resumes
     it; with more --steps it extends it.
     """
-    steps = train_shown(config)
     if as_json:
-        print(json.dumps([asdict(step) for step in steps], indent=2))
+        print(json.dumps([asdict(step) for step in train_shown(config)], indent=2))
     else:
-        plain_console().print(step_table(steps))
-        plain_console(stderr=True).print(f"the last mix: {steps[-1].text}", soft_wrap=True)
+        show_population(config)
+
+
+def show_population(config: PopulationConfig) -> None:
+    """Train, and print the steps as a table."""
+    steps = train_shown(config)
+    plain_console().print(step_table(steps))
+    plain_console(stderr=True).print(f"the last mix: {steps[-1].text}", soft_wrap=True)
 
 
 def train_shown(config: PopulationConfig) -> list[Step]:
