@@ -110,6 +110,20 @@ class BeliefSearch:
         """How many nodes were expanded."""
         return len(self._choices)
 
+    def best(self, least: float) -> float:
+        """What the power can expect from the first position, if it is more than `least`; else an upper bound on it.
+
+        Thresholds come down from the upper bound by a point at a time, as in MTD(f) (Plaat et al. 1996): what one has
+        shown makes the next cheap, and little is looked at that is not needed for the proof.
+        """
+        root, found = self.root, np.inf
+        while found > least:
+            above = max(self._high[root] - 1.0, least)
+            found = self.value(root, above)
+            if found > above or above <= least:
+                break
+        return found
+
     def value(self, node: int, above: float = -1.0) -> float:
         """What the power can expect from a node, if it is more than `above`; else an upper bound on it."""
         if self._low[node] == self._high[node] or self._high[node] <= above:
