@@ -50,7 +50,7 @@ def rewards(folders: Sequence[Path], picture: Path, powers: list[str] | None) ->
         years = config_of(members[0])["years"]
         curves = np.array([smoothed(read(folder, "play/points")) for folder in members]) / years
         steps = np.arange(1, curves.shape[1] + 1)
-        look = {"color": COLOURS[number], "linestyle": STYLES[number]}
+        look: dict[str, Any] = {"color": COLOURS[number], "linestyle": STYLES[number]}
         panel.plot(steps, curves.mean(axis=0), label=f"{reward} ({len(members)} seeds)", **look)
         panel.fill_between(steps, curves.min(axis=0), curves.max(axis=0), color=COLOURS[number], alpha=0.18)
     panel.axhline(2, color="#555555", linewidth=0.8, linestyle=":")
@@ -101,10 +101,15 @@ def populations(folders: Sequence[Path], picture: Path) -> None:
             mix = ", ".join(f"{name_of(policy)} {share:g}" for policy, share in step["mix"].items())
             cells = [_number(step[name]) for name in ("gap", "mean_gap", "welfare")]
             print(f"| {step['step']} | {mix} | " + " | ".join(cells) + " |")
-        look = {"color": COLOURS[number], "linestyle": STYLES[number], "marker": "os^v"[number], "label": board}
+        look: dict[str, Any] = {
+            "color": COLOURS[number],
+            "linestyle": STYLES[number],
+            "marker": "os^v"[number],
+            "label": board,
+        }
         for panel, name in zip(panels, ("gap", "welfare"), strict=True):
             known = [(step["step"], step[name]) for step in steps if step[name] is not None]
-            panel.plot(*zip(*known, strict=True), **look)
+            panel.plot(*zip(*known, strict=True), label=board, **look)
             panel.set_xlabel("best responses learned")
     panels[0].axhline(0.1, color="#555555", linewidth=0.8, linestyle=":")
     panels[0].set(ylabel="exact gain of the best deviator, points a year", ylim=(-0.05, None))

@@ -11,6 +11,7 @@ was shown is kept with the node.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -174,6 +175,20 @@ class BeliefSearch:
         """Ask the opponents about the nodes that may be looked at next."""
         nodes = [node for node in np.unique(choices.nodes[plans]).tolist() if node >= 0 and node not in self._choices]
         self.seats.ask(self._nodes[node] for node in nodes if self._low[node] < self._high[node])
+
+    def followed(self) -> Iterator[tuple[np.ndarray, tuple[int, ...], float]]:
+        """What the best response orders wherever it can come, after `best` has found it: positions, orders, values."""
+        waiting, seen = [self.root], {self.root}
+        while waiting:
+            node = waiting.pop()
+            if node not in self._best:  # nothing can be had there any more
+                continue
+            choices, plan = self._choices[node], self._best[node]
+            row, orders = np.frombuffer(self._nodes[node][0], np.int32), choices.orders[plan]
+            yield row, tuple(orders[orders != NO_ORDER].tolist()), self._low[node]
+            following = [after for after in choices.nodes[plan].tolist() if after >= 0 and after not in seen]
+            seen.update(following)
+            waiting += dict.fromkeys(following)
 
     # What can be played.
 

@@ -151,6 +151,7 @@ def test_nash_is_the_smallest_equilibrium_that_pays_most():
     hawk_dove = SymmetricGame.of(("dove", "hawk"), {(2, 0): (2, np.nan), (1, 1): (1, 3), (0, 2): (np.nan, 0)})
     assert solve(hawk_dove, "nash").tolist() == [0.5, 0.5]
     assert solve(hawk_dove, "uniform").tolist() == [0.5, 0.5]
+    assert solve(hawk_dove, "pure").tolist() == [1, 0]  # a hawk gains 1 among doves, and a dove 1 among hawks
     cycle = {}
     for own in range(5):  # five strategies, each beats the two after it: none of four is an equilibrium
         for other in range(own, 5):

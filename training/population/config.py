@@ -16,7 +16,8 @@ from training.errors import TrainingError
 from welfare_env import checks
 from welfare_env.board.loading import load_board
 
-SOLVERS = ("nash", "uniform")
+SOLVERS = ("nash", "pure", "uniform")
+ORACLES = ("train", "exact")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,8 +29,11 @@ class PopulationConfig(Config):
         steps: best responses to learn, one after the other; a finished population can be extended by giving more.
         map_name, years: the games.
         begin: the first policies. On a toy board they must be such that `evaluation.exact.exploitability` takes them.
-        solver: what the next best response is trained against: "nash", a symmetric equilibrium of the empirical game,
-            or "uniform", all policies alike (fictitious play).
+        solver: what the next best response is trained against: "nash", a symmetric equilibrium of the empirical game;
+            "pure", the one policy that the population gains least by leaving, if all play it; or "uniform", all alike
+            (fictitious play).
+        oracle: where a best response comes from: "train" learns it from nothing; "exact", on toy boards, first imitates
+            the exact best response in every seat (where it takes no more than `most_positions`), and then trains.
         most_positions: of an exact best response; where it takes more, the exploitability is not known.
 
     Raises:
@@ -42,9 +46,12 @@ class PopulationConfig(Config):
     map_name: Annotated[str, typer.Option("--map", help="A map's name, or a toy board (clique:4).")] = "clique:4"
     years: Annotated[int, typer.Option(help="Length of a game."), Range(1, 100)] = 5
     begin: Annotated[str, typer.Option(metavar="SPEC+SPEC", help="The first policies, joined by +.")] = "hold"
-    solver: Annotated[str, typer.Option(metavar="nash|uniform", help="What the next policy is trained against.")] = (
+    solver: Annotated[str, typer.Option(metavar="nash|pure|uniform", help="What the next policy is trained against.")] = (
         "nash"
     )
+    oracle: Annotated[
+        str, typer.Option(metavar="train|exact", help="exact: begin by imitating the exact best response (toy boards).")
+    ] = "train"
     iterations: Iterations = 100
     games: Games = 64
     lr: Annotated[float, typer.Option(help="Adam's step size at the beginning."), Range(1e-9, 1)] = 2e-3
@@ -57,6 +64,7 @@ class PopulationConfig(Config):
     def __post_init__(self) -> None:
         super().__post_init__()
         checks.choice("solver", self.solver, SOLVERS, TrainingError)
+        checks.choice("oracle", self.oracle, ORACLES, TrainingError)
         if not all(self.first) or len(set(self.first)) < len(self.first):
             raise TrainingError(f"begin={self.begin!r:.80}: give different policies, joined by +")
         if any(read(text).parts for text in self.first):
@@ -77,11 +85,15 @@ class PopulationConfig(Config):
         """Whether exact values are possible: no army can be convoyed."""
         return not load_board(self.map_name).convoys
 
-    def response(self, step: int, against: str) -> TrainConfig:
+    def response_folder(self, step: int) -> Path:
+        """Where a best response is trained; `step` is its number, from 1."""
+        return self.place / f"response-{step}"
+
+    def response(self, step: int, against: str, start: Path | None) -> TrainConfig:
         """The training of a best response.
 
         Args:
-            step: its number, from 1. against: the mix.
+            step: its number, from 1. against: the mix. start: a checkpoint to start from.
         """
         return TrainConfig(
             against=(against,),
@@ -100,5 +112,6 @@ class PopulationConfig(Config):
             seed=(self.seed * 1000 + step) % 2**32,
             save_every=self.save_every,
             held_out_every=min(10, self.iterations),
-            folder=self.place / f"response-{step}",
+            start=start,
+            folder=self.response_folder(step),
         )

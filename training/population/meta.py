@@ -27,13 +27,21 @@ class EmpiricalGame(Protocol):
 def solve(game: EmpiricalGame, solver: str) -> np.ndarray:
     """Shares of the strategies, multiples of 1 / PARTS that sum to 1: float64 [strategies].
 
-    "uniform" mixes all alike. "nash" is a symmetric equilibrium of as few strategies as possible, of those the one that
+    "uniform" mixes all alike. "pure" is the strategy that it is least worth leaving when all play it, of several the one
+    that pays most, of these the latest. "nash" is a symmetric equilibrium of as few strategies as possible, of those the one that
     pays most, of those the one with the latest strategies. Where none of up to four strategies is found, it is what
     fictitious play comes to (Brown 1951).
     """
     if solver == "uniform":
         return rounded(np.ones(len(game.names)))
-    return rounded(_nash(game))
+    return rounded(_pure(game) if solver == "pure" else _nash(game))
+
+
+def _pure(game: EmpiricalGame) -> np.ndarray:
+    each = np.eye(len(game.names))
+    paid = [game.payoffs(mix) for mix in each]
+    gains = [round(float(row.max() - row[own]), 6) for own, row in enumerate(paid)]
+    return each[max(range(len(each)), key=lambda own: (-gains[own], round(float(paid[own][own]), 6), own))]
 
 
 def _nash(game: EmpiricalGame) -> np.ndarray:

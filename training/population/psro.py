@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -24,12 +24,13 @@ from training.board.ppo import Progress, train
 from training.errors import TrainingError
 from training.files import CONFIG, read_config, replaced, unwritable, write_config
 from training.population.config import PopulationConfig
+from training.population.exact_oracle import Plans, imitate_plans, is_checkpoint
 from training.population.meta import solve
 from training.population.table import Seating, payoffs, play_seatings, seatings_of
 from welfare_env.board.loading import load_board
 
 TABLE, STEPS = "table.json", "steps.jsonl"
-BEST = "best"
+BEST, BEGIN = "best", "begin"
 
 
 @dataclass(frozen=True)
@@ -84,18 +85,20 @@ def train_population(
     Raises:
         TrainingError: the folder holds another population, or cannot be written. Others as `training.train`.
     """
+    if config.oracle == "exact" and not config.is_toy:
+        raise TrainingError(f"oracle='exact': armies can be convoyed on {config.map_name}; give oracle='train'")
     _prepare(config)
     known = {step.step: step for step in _read_steps(config.place)}
     steps: list[Step] = []
     for number in range(config.steps + 1):
         policies = (*config.first, *(_response(config, before) for before in range(1, number + 1)))
-        step = known.get(number) or _measured(config, number, policies)
+        step, plans = (known[number], None) if number in known else _measured(config, number, policies)
         steps.append(step)
         if number not in known:
             _write_steps(config.place, [*steps, *(known[later] for later in sorted(known) if later > number)])
         on_step(step)
         if number < config.steps:
-            _train(config, step, on_progress)
+            _train(config, step, plans, on_progress)
     return steps
 
 
@@ -125,19 +128,31 @@ def _prepare(config: PopulationConfig) -> None:
 
 def _response(config: PopulationConfig, step: int) -> str:
     """The best response of a step as a policy: the best iterate by its held-out report."""
-    return f"rl:({config.place / f'response-{step}' / BEST}),greedy=yes"
+    return f"rl:({config.response_folder(step) / BEST}),greedy=yes"
 
 
-def _train(config: PopulationConfig, step: Step, on_progress: Callable[[int, Progress], None]) -> None:
+def _train(
+    config: PopulationConfig, step: Step, plans: Plans | None, on_progress: Callable[[int, Progress], None]
+) -> None:
+    """Train the next best response, or see that it is trained.
+
+    Args:
+        plans: the exact best responses, if they are known.
+    """
     number = step.step + 1
-    train(config.response(number, step.text), lambda progress: on_progress(number, progress))
+    start = None
+    if config.oracle == "exact" and not step.why:
+        start = config.response_folder(number) / BEGIN
+        if not is_checkpoint(start):
+            imitate_plans(config, number, plans or _with_gap(config, step)[1], start)
+    train(config.response(number, step.text, start), lambda progress: on_progress(number, progress))
 
 
 # What a step measures.
 
 
-def _measured(config: PopulationConfig, number: int, policies: tuple[str, ...]) -> Step:
-    """The table, the mix and its exploitability."""
+def _measured(config: PopulationConfig, number: int, policies: tuple[str, ...]) -> tuple[Step, Plans]:
+    """The table, the mix and its exploitability, with the best responses."""
     from evaluation.measures.symmetric_game import SymmetricGame
 
     points = _table(config, policies)
@@ -150,25 +165,24 @@ def _measured(config: PopulationConfig, number: int, policies: tuple[str, ...]) 
     return _with_gap(config, step)
 
 
-def _with_gap(config: PopulationConfig, step: Step) -> Step:
-    """The step with its exact exploitability, where that can be had."""
+def _with_gap(config: PopulationConfig, step: Step) -> tuple[Step, Plans]:
+    """The step with its exact exploitability, and the best responses, where they can be had."""
     from evaluation.checks import EvaluationError
     from evaluation.exact import exploitability
 
     if not config.is_toy:
-        return Step(**{**vars(step), "why": "no exact values on a board with convoys"})
+        return replace(step, why="no exact values on a board with convoys"), {}
     try:
         found = exploitability(config.map_name, step.text, config.years, most_positions=config.most_positions)
     except EvaluationError as error:
-        return Step(**{**vars(step), "why": str(error)})
+        return replace(step, why=str(error)), {}
     seats = {
         power: {"points": one.profile_value, "best": one.value, "positions": one.positions}
         for power, one in found.responses.items()
     }
     gains = [one.gain / config.years for one in found.responses.values()]
-    return Step(
-        **{**vars(step), "gap": found.gap, "mean_gap": float(np.mean(gains)), "welfare": found.welfare, "seats": seats}
-    )
+    measured = replace(step, gap=found.gap, mean_gap=float(np.mean(gains)), welfare=found.welfare, seats=seats)
+    return measured, {power: one.plan for power, one in found.responses.items()}
 
 
 def _table(config: PopulationConfig, policies: tuple[str, ...]) -> dict[Seating, list[float]]:
@@ -224,4 +238,6 @@ def _draw(path: Path, table: np.ndarray, mix: np.ndarray, step: Step) -> None:
 
 def name_of(policy: str) -> str:
     """A short name of a policy for tables and pictures."""
-    return policy.split("/response-")[-1].split("/")[0] if policy.startswith("rl:") else policy
+    folder = Path(policy.removeprefix("rl:(").partition(")")[0])
+    is_ours = policy.startswith("rl:(") and folder.name == BEST and folder.parent.name.startswith("response-")
+    return folder.parent.name.replace("-", " ") if is_ours else policy
