@@ -256,6 +256,21 @@ def test_a_population_can_be_extended_but_not_changed(tmp_path, undisturbed):
             train_population(replace(config, **changes))
 
 
+def test_an_exact_oracle_begins_with_the_exact_best_response(tmp_path):
+    config = replace(SMALL, folder=tmp_path / "p", oracle="exact", begin="hold", steps=1, years=3, iterations=1)
+    steps = train_population(config)
+    for power, told in steps[0].seats.items():
+        others = dict.fromkeys(load_board("clique:3").powers, "hold")
+        begin = config.response_folder(1) / "begin"
+        found = exploitability("clique:3", others | {power: f"rl:({begin})"}, 3, powers=[])
+        assert found.points[power] == told["best"] > told["points"]
+    shutil.rmtree(config.response_folder(1))
+    train_population(config)
+    assert begin.exists()  # imitated again, where it is lost
+    with pytest.raises(TrainingError, match="convoyed"):
+        train_population(replace(SMALL, map_name="standard", oracle="exact", folder=tmp_path / "q"))
+
+
 @pytest.mark.slow
 def test_a_population_that_is_killed_goes_on_to_the_same_weights(tmp_path, undisturbed):
     folder, _ = undisturbed
