@@ -23,8 +23,11 @@ MAY_IMPORT: dict[str, set[str]] = {
     "training": {"welfare_env", "modal_env", "agents"},
     "evaluation": {"welfare_env", "modal_env", "agents"},
 }
-# Inside a function: evaluation works without the extra `rl`, which training needs.
-MAY_IMPORT_LAZILY = MAY_IMPORT | {"evaluation": {"welfare_env", "modal_env", "agents", "training"}}
+# Inside a function: evaluation works without the extra `rl`, which training needs; a population measures itself.
+MAY_IMPORT_LAZILY = MAY_IMPORT | {
+    "evaluation": {"welfare_env", "modal_env", "agents", "training"},
+    "training": {"welfare_env", "modal_env", "agents", "evaluation"},
+}
 
 # What `import welfare_env` never loads.
 HEAVY = {"torch", "ray", "tornado", "matplotlib", "diplomacy"}
