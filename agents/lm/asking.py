@@ -68,7 +68,7 @@ async def aanswer(asking: Asking[Result]) -> Result:
 
 
 class AskingPolicy(ABC):
-    """Base of policies that ask language models, or have a part that may: a subclass implements `reset` and `asking`."""
+    """Base of policies that ask language models, or have a part that may: subclasses implement `reset`, `asking`."""
 
     @abstractmethod
     def reset(self, agent: str, seed: int = 0) -> None:
