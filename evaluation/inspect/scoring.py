@@ -75,7 +75,8 @@ def gains(seed: int = 0) -> Metric:
             deviator, coalition = (each.score.metadata or {})["attack"]
             games.setdefault((deviator, tuple(coalition)), {})[_number(each)] = _welfare(each.score)
         found = _exploitability(games, seed)
-        told = _told("exploitability", found and found.total) | _told("corrected", found and found.corrected)
+        told = _told("exploitability", found.total if found else None)
+        told |= _told("corrected", found.corrected if found else None)
         for gain in found.coalitions if found else ():
             told |= _told(f"gain of {' and '.join(gain.coalition)} by {gain.deviator}", gain.gain)
         return dict(told)
@@ -106,7 +107,7 @@ def _number(score: SampleScore) -> int:
 
 def _welfare(score: Score) -> dict[str, float]:
     """Power -> its points, of the values of a score."""
-    return {name: float(value) for name, value in score.as_dict().items() if name.isupper()}  # type: ignore[arg-type]
+    return {name: float(value) for name, value in score.as_dict().items() if name.isupper()}
 
 
 def _told(name: str, found: Estimate | None) -> dict[str, float]:
