@@ -70,7 +70,9 @@ def test_a_game_is_played_again_from_kept_replies(server):
     assert len(told[0]) == 7
 
 
-@pytest.mark.parametrize("block", re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL), ids=["games", "a test"])
+@pytest.mark.parametrize(
+    "block", re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL), ids=["games", "a model of your own", "a test"]
+)
 def test_the_examples_in_python(block, server):
     exec(compile(block, "docs/language-models.md", "exec"), {})  # noqa: S102 (our own page)
 

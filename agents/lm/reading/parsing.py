@@ -35,6 +35,7 @@ from agents.lm.reading.fields import (
     texts_of,
     without_surrogates,
 )
+from agents.lm.reading.order_schema import MAX_ENUM_ORDERS, object_schema, order_schema
 from agents.lm.reading.orders import OrderBook, OrderFault
 from agents.lm.reading.repair import Cut, Pairs
 from welfare_env.engine import ADJUSTMENTS
@@ -56,7 +57,6 @@ __all__ = [
     "reply_schema",
 ]
 
-MAX_ENUM_ORDERS = 500  # in total; providers accept schemas up to about this size
 MAX_ORDERS = 500  # texts per reply
 MAX_MESSAGES = 100
 LONGEST_NAME = 200  # characters of a key: a recipient, several, or a unit
@@ -99,39 +99,22 @@ class Parsed:
 def reply_schema(view: View, ablation: Ablation = NOTHING, most: int = MAX_ENUM_ORDERS) -> dict[str, Any]:
     """JSON schema of a reply to `build`'s prompt, in the subset that OpenAI and Anthropic enforce.
 
-    Every order is one of its unit's legal orders, or any text if these are more than `most` in total. With legal orders
-    the schema differs in every phase, and a provider that puts it before the prompt cannot reuse its cache of earlier
-    phases; with ``most=0`` it is the same in the whole game. If messages are words of a vocabulary, each is one of
-    them, or "" for silence.
+    The orders are legal together (`agents.lm.reading.order_schema`), or any texts if more than `most` would have to be
+    in the schema. With legal orders the schema differs in every phase, and a provider that puts it before the prompt
+    cannot reuse its cache of earlier phases; with ``most=0`` it is the same in the whole game. If messages are words of
+    a vocabulary, each is one of them, or "" for silence.
     """
     flavour = Flavour.MEDIATOR if view.power == MEDIATOR else Flavour.WD
     texts: dict[str, Any] = {"type": "string"}
     said = texts | {"enum": ["", *view.vocabulary]} if view.vocabulary else texts
+    if most and view.asked != MESSAGES:
+        said = texts | {"enum": [""]}
     shapes: dict[str, dict[str, Any]] = {
         "reasoning": texts,
-        "orders": {"type": "array", "items": _order_schema(view, most)},
+        "orders": order_schema(view, most),
         "messages": object_schema(dict.fromkeys(view.recipients, said)),
     }
     return object_schema({key: shapes[key] for key in reply_keys(view.rules, flavour, ablation)})
-
-
-def object_schema(properties: dict[str, Any]) -> dict[str, Any]:
-    """The schema of an object that has all of these properties and no others."""
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
-
-
-def _order_schema(view: View, most: int) -> dict[str, Any]:
-    choices = [list(orders) for orders in view.legal_orders.values()]
-    if view.rules.transfers and view.phase_type == ADJUSTMENTS and view.welfare.get(view.power):
-        choices.append([f"GIVE {power}" for power in view.powers if power != view.power])
-    if not 0 < sum(map(len, choices)) <= most:
-        return {"type": "string"}
-    return {"anyOf": [{"type": "string", "enum": orders} for orders in choices]}
 
 
 def parse(text: str, view: View, is_cut: bool = False) -> Parsed:

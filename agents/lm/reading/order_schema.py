@@ -1,0 +1,104 @@
+"""The orders of a reply as a JSON schema that allows nothing but orders that are legal together.
+
+Units (or home centres) are the keys of an object, so each gets one order. A Winter in which not all may build, or
+disband, is a choice between the sets that may; builds and disbands exclude each other unless the rules allow both.
+Points to give are split into gifts that never exceed them. Only what OpenAI and Anthropic enforce is used: objects with
+all their properties, `enum` and `anyOf`.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from welfare_env.engine import ADJUSTMENTS
+
+if TYPE_CHECKING:
+    from welfare_env.game.view import View
+
+MAX_ENUM_ORDERS = 900
+"""Orders in a schema: OpenAI accepts 1,000 values of all enums, and words of messages are some of them."""
+
+LONGEST_ENUM = 250
+"""Values of one enum: OpenAI limits the characters of longer ones."""
+
+NOTHING = "WAIVE"
+"""In Winter, in place of an order."""
+
+_GIFTS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+
+Schema = dict[str, Any]
+
+
+def object_schema(properties: dict[str, Any]) -> Schema:
+    """The schema of an object that has all of these properties and no others."""
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def order_schema(view: View, most: int = MAX_ENUM_ORDERS) -> Schema:
+    """The schema of a view's orders; a list of any texts if there would be more than `most` orders in it."""
+    gifts, sets, left = _gifts(view), [], most
+    for each in _order_sets(view):
+        sets.append(each | gifts)
+        left -= sum(map(len, sets[-1].values()))
+        if left < 0:
+            break
+    if left < 0 or not most:
+        return {"type": "array", "items": {"type": "string"}}
+    found = [object_schema({key: _one_of(choices) for key, choices in each.items()}) for each in sets]
+    return found[0] if len(found) == 1 else {"anyOf": found}
+
+
+def _order_sets(view: View) -> Iterator[dict[str, Sequence[str]]]:
+    """What may be ordered together, key by key: one set, or in Winter possibly several."""
+    if view.phase_type != ADJUSTMENTS:
+        yield dict(view.legal_orders)
+        return
+    builds = {key: orders for key, orders in view.legal_orders.items() if orders[0].endswith(" B")}
+    disbands = {key: orders for key, orders in view.legal_orders.items() if key not in builds}
+    must = None if view.rules.is_welfare else view.must_disband
+    if view.rules.build_and_disband:
+        yield from (one | other for one in _some(builds, view.max_builds) for other in _some(disbands, must))
+        return
+    none = True
+    for each in itertools.chain(_some(builds, view.max_builds), _some(disbands, must)):
+        if each:
+            none = False
+            yield each
+    if none:
+        yield {}
+
+
+def _some(legal: Mapping[str, Sequence[str]], most: int | None) -> Iterator[dict[str, Sequence[str]]]:
+    """The sets of `most` keys, each with its orders or none of them; None for all keys."""
+    size = len(legal) if most is None else min(most, len(legal))
+    for keys in itertools.combinations(legal, size):
+        yield {key: (*legal[key], NOTHING) for key in keys}
+
+
+def _gifts(view: View) -> dict[str, Sequence[str]]:
+    """Gifts of points, together never more than there are: halves of the rest, so that every number is possible."""
+    if not view.rules.transfers or view.phase_type != ADJUSTMENTS:
+        return {}
+    left, sizes = view.welfare.get(view.power, 0), []
+    while left and len(sizes) < len(_GIFTS):
+        sizes.append((left + 1) // 2)
+        left -= sizes[-1]
+    powers = [power for power in view.powers if power != view.power]
+    return {
+        name: [*(f"GIVE {size} {power}" for power in powers), NOTHING]
+        for name, size in zip(_GIFTS, sizes, strict=False)
+    }
+
+
+def _one_of(texts: Sequence[str]) -> Schema:
+    """One of some texts."""
+    parts = [list(texts[start : start + LONGEST_ENUM]) for start in range(0, len(texts), LONGEST_ENUM)]
+    found: list[Schema] = [{"type": "string", "enum": part} for part in parts]
+    return found[0] if len(found) == 1 else {"anyOf": found}
