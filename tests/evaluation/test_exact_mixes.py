@@ -277,3 +277,10 @@ def test_canonical_positions_keep_what_networks_read():
         before, after = games.state(0), State(layout_of(board), rows[0])
         for name in ("units", "dislodged", "owners", "welfare", "phase", "year"):
             assert np.array_equal(getattr(before, name), getattr(after, name)), name
+
+
+@pytest.mark.parametrize("t", [4, 5])
+def test_the_papers_punishers_are_an_equilibrium_though_they_guess_whom_to_punish(t):
+    found = exploitability("clique:4", f"punisher:t={t}", 5, powers=[A, B])
+    assert found.gap == 0
+    assert found.welfare == pytest.approx((10 - t + 1) / 5)

@@ -277,12 +277,12 @@ def test_a_population_that_is_killed_goes_on_to_the_same_weights(tmp_path, undis
     command = [sys.executable, "-m", "training", "psro", "--map", "clique:3", "--years", "2", "--steps", "2",
                "--iterations", "3", "--games", "8", "--width", "8", "--layers", "1", "--begin", "hold + prosocial",
                "--out", str(tmp_path / "p"), "--json"]  # fmt: skip
-    for seconds in (9, 13, 17):
+    for seconds in (12, 20, 28):
         running = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         time.sleep(seconds)
         running.send_signal(signal.SIGKILL)
         running.wait()
-    done = subprocess.run(command, capture_output=True, text=True, timeout=200, env=os.environ)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=400, env=os.environ)
     assert len(json.loads(done.stdout)) == 3, done.stderr
     same(weights_in(folder), weights_in(tmp_path / "p"))
 

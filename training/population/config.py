@@ -46,7 +46,7 @@ class PopulationConfig(Config):
     map_name: Annotated[str, typer.Option("--map", help="A map's name, or a toy board (clique:4).")] = "clique:4"
     years: Annotated[int, typer.Option(help="Length of a game."), Range(1, 100)] = 5
     begin: Annotated[str, typer.Option(metavar="SPEC+SPEC", help="The first policies, joined by +.")] = "hold"
-    solver: Annotated[str, typer.Option(metavar="nash|pure|uniform", help="What the next policy is trained against.")] = (
+    solver: Annotated[str, typer.Option(metavar="nash|pure|uniform", help="What the next one is trained against.")] = (
         "nash"
     )
     oracle: Annotated[

@@ -27,10 +27,10 @@ class EmpiricalGame(Protocol):
 def solve(game: EmpiricalGame, solver: str) -> np.ndarray:
     """Shares of the strategies, multiples of 1 / PARTS that sum to 1: float64 [strategies].
 
-    "uniform" mixes all alike. "pure" is the strategy that it is least worth leaving when all play it, of several the one
-    that pays most, of these the latest. "nash" is a symmetric equilibrium of as few strategies as possible, of those the one that
-    pays most, of those the one with the latest strategies. Where none of up to four strategies is found, it is what
-    fictitious play comes to (Brown 1951).
+    "uniform" mixes all alike. "pure" is the strategy that it is least worth leaving when all play it, of several the
+    one that pays most, of these the latest. "nash" is a symmetric equilibrium of as few strategies as possible, of
+    those the one that pays most, of those the one with the latest strategies. Where none of up to four strategies is
+    found, it is what fictitious play comes to (Brown 1951).
     """
     if solver == "uniform":
         return rounded(np.ones(len(game.names)))
