@@ -33,12 +33,14 @@ def page(cells: Iterable[Cell]) -> str:
     for (punishers, name, role), mine in sorted(groups.items(), reverse=True):
         gains = [told([cell for cell in mine if cell.disarmed == number]) for number in late]
         lines.append(f"| {punishers} | {name} | {role} | " + " | ".join(gains) + " |")
-    lines += ["", "| punishers | board | deviator | longest game | games | checked | largest certificate | CPU-s |"]
-    lines.append("|---|---|---|--:|--:|--:|--:|--:|")
+    lines.append("")
+    lines.append("| punishers | board | deviator | longest game | games | checked | certificate | states | CPU-s |")
+    lines.append("|---|---|---|--:|--:|--:|--:|--:|--:|")
     for (punishers, name, role), mine in sorted(groups.items(), reverse=True):
         counts = (max(cell.years for cell in mine), len(mine), sum(cell.checked for cell in mine))
-        most, seconds = max(cell.positions for cell in mine), sum(cell.seconds for cell in mine)
-        lines.append(f"| {punishers} | {name} | {role} | {' | '.join(map(str, counts))} | {most:,} | {seconds:,.1f} |")
+        sizes = f"{max(cell.positions for cell in mine):,} | {max(cell.states for cell in mine):,}"
+        seconds = sum(cell.seconds for cell in mine)
+        lines.append(f"| {punishers} | {name} | {role} | {' | '.join(map(str, counts))} | {sizes} | {seconds:,.1f} |")
     return "\n".join(lines)
 
 

@@ -23,8 +23,11 @@ MAY_IMPORT: dict[str, set[str]] = {
     "training": {"welfare_env", "modal_env", "agents"},
     "evaluation": {"welfare_env", "modal_env", "agents"},
 }
-# Inside a function: evaluation works without the extra `rl`, which training needs.
-MAY_IMPORT_LAZILY = MAY_IMPORT | {"evaluation": {"welfare_env", "modal_env", "agents", "training"}}
+# Inside a function: evaluation works without the extra `rl`, which training needs; a population measures itself.
+MAY_IMPORT_LAZILY = MAY_IMPORT | {
+    "evaluation": {"welfare_env", "modal_env", "agents", "training"},
+    "training": {"welfare_env", "modal_env", "agents", "evaluation"},
+}
 
 # What `import welfare_env` never loads.
 HEAVY = {"torch", "ray", "tornado", "matplotlib", "diplomacy"}
@@ -85,7 +88,6 @@ MOST_FILES, MOST_LINES = 15, 600
 LARGE = {
     "agents/lm/models": 18,  # files
     "welfare_env.engine.kernels": 1500,  # lines: numba's cache looks at one file only
-    "evaluation.exact.clique_kernels": 850,
 }
 
 

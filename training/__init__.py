@@ -5,9 +5,10 @@
 >>> path = training.train(config)  # doctest: +SKIP
 >>> training.resume(config.place, iterations=300)  # doctest: +SKIP
 
-or ``welfare-env train welfare | standard | best-response | modal | resume | curves``. In the room:
+or ``welfare-env train welfare | standard | best-response | psro | modal | resume | curves``. In the room:
 
 - `config`: how to train, and its checks. `runs`: `train` and `resume`. `run_folder`: the files of a training.
+- `population`: policies that are best responses to mixes of those before them.
 - `board`: Diplomacy. `board.ppo` is the training from beginning to end: start reading there.
 - `modal`: programs for modal_env.
 - `cli`: the commands, and plots of learning curves.
@@ -24,6 +25,7 @@ runpy.run_path(str(Path(__file__).parents[1] / "agents" / "_shadow.py"))["check"
 
 from training.board.config import TrainConfig
 from training.errors import TrainingError
+from training.population.config import PopulationConfig
 from training.runs import resume, train
 
-__all__ = ["TrainConfig", "TrainingError", "resume", "train"]
+__all__ = ["PopulationConfig", "TrainConfig", "TrainingError", "resume", "train"]

@@ -12,11 +12,14 @@ from training.config import Config, from_dict
 from training.errors import TrainingError
 from training.files import read_config
 from training.modal.config import ModalConfig
+from training.population.config import PopulationConfig
 
 if TYPE_CHECKING:
     from training.modal.trainer import ModalResult
+    from training.population.psro import Step
 
-KINDS: dict[str, type[Config]] = {"board": TrainConfig, "modal": ModalConfig}
+KINDS: dict[str, type[Config]] = {"board": TrainConfig, "modal": ModalConfig, "population": PopulationConfig}
+AnyConfig = TrainConfig | ModalConfig | PopulationConfig
 
 
 @overload
@@ -27,9 +30,13 @@ def train(config: TrainConfig, on_progress: Callable[[Any], None] = ...) -> Path
 def train(config: ModalConfig, on_progress: Callable[[Any], None] = ...) -> ModalResult: ...
 
 
+@overload
+def train(config: PopulationConfig, on_progress: Callable[[Any], None] = ...) -> list[Step]: ...
+
+
 def train(
-    config: TrainConfig | ModalConfig, on_progress: Callable[[Any], None] = lambda progress: None
-) -> Path | ModalResult:
+    config: AnyConfig, on_progress: Callable[[Any], None] = lambda progress: None
+) -> Path | ModalResult | list[Step]:
     """Train, resume a training that was interrupted, or extend one that is finished.
 
     Args:
@@ -38,7 +45,7 @@ def train(
 
     Returns:
         In Diplomacy the folder of the last checkpoint, for ``agents.make("rl:PATH")``, with the best beside it in
-        ``best``; in modal_env the result.
+        ``best``; in modal_env the result; of a population its steps.
 
     Raises:
         TrainingError: the folder holds another training, or the learning has diverged.
@@ -50,8 +57,15 @@ def train(
         from training.modal.trainer import train_modal
 
         return train_modal(config, on_progress)
+    if isinstance(config, PopulationConfig):
+        from training.population.psro import train_population
+
+        return train_population(config, on_progress=lambda step, progress: on_progress(progress))
     if not isinstance(config, TrainConfig):
-        raise TrainingError(f"config {config!r:.80}: give a training.TrainConfig or a training.modal.ModalConfig")
+        raise TrainingError(
+            f"config {config!r:.80}: give a training.TrainConfig, training.PopulationConfig or "
+            "training.modal.ModalConfig"
+        )
     from training.board import ppo
 
     return ppo.train(config, on_progress)
@@ -59,11 +73,11 @@ def train(
 
 def resume(
     folder: str | Path, iterations: int | None = None, on_progress: Callable[[Any], None] = lambda progress: None
-) -> Path | ModalResult:
+) -> Path | ModalResult | list[Step]:
     """Resume or extend a training from its folder alone, with the config that it was started with.
 
     Args:
-        iterations: in all; more than it was given extend it.
+        iterations: in all; more than it was given extend it. Of a population: its steps.
 
     Returns:
         As `train`.
@@ -75,8 +89,8 @@ def resume(
     return train(config, on_progress)
 
 
-def config_of(folder: str | Path, iterations: int | None = None) -> TrainConfig | ModalConfig:
-    """The config of the training in a folder; with other `iterations`, if given.
+def config_of(folder: str | Path, iterations: int | None = None) -> AnyConfig:
+    """The config of the training in a folder; with other `iterations` (of a population: steps), if given.
 
     Raises:
         TrainingError: there is none, or it cannot be read.
@@ -85,4 +99,6 @@ def config_of(folder: str | Path, iterations: int | None = None) -> TrainConfig 
     if kind not in KINDS:
         raise TrainingError(f"{folder}: config.json of an unknown kind, {kind!r:.80}")
     config: Any = from_dict(KINDS[kind], values, Path(folder))
-    return config if iterations is None else replace(config, iterations=iterations)
+    if iterations is None:
+        return config
+    return replace(config, **{"steps" if kind == "population" else "iterations": iterations})

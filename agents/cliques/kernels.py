@@ -10,17 +10,21 @@ j < n is at core j, that of power n (on shared boards) at core 0.
 Orders are int16 [provinces], where a unit stands: its own province to hold, another one to move there, or
 SUPPORT + 16 * source + target to support what goes from source to target (a hold if they are the same).
 
-After a change here delete the `__pycache__` folders of this package and of `evaluation/exact`: numba's cache looks at
-one file only.
+Kernels of other files call these, and numba's cache looks at one file only: there IMPORTS_DIGEST changes with the code
+here; a test says when it must.
 """
 
 from __future__ import annotations
 
+import numpy as np
 from numba import njit
 
 from agents.cliques.shape import NOBODY, SUPPORT
 
 kernel = njit(cache=True, nogil=True, error_model="numpy")
+
+# Of what is imported; files with kernels that call these have such a number for all that they import.
+IMPORTS_DIGEST = "757484f5ab31e51a"
 
 MOST_PROVINCES = 16
 CORES, POWERS, PROVINCES, DEVIATOR = range(4)
@@ -31,6 +35,12 @@ CORES, POWERS, PROVINCES, DEVIATOR = range(4)
 # Last the provinces with a unit, those of them that are to move, and whether these did before places became free.
 MOVING, HELP, NO_HELP, GIVES, AFTER, LOST_FROM, TRIED, PLACES, MOVERS, MOVED = range(10)
 SCRATCH_ROWS = 10
+
+
+@kernel
+def nobodies():
+    """A row of nobody: int8 [MOST_PROVINCES]."""
+    return np.full(MOST_PROVINCES, NOBODY, np.int8)
 
 
 @kernel

@@ -51,10 +51,10 @@ def _orders(
     given = _Relabelled(
         clique,
         deviator,
-        np.frombuffer(owner, np.int8),
-        np.frombuffer(unit, np.int8),
-        np.frombuffer(lost, np.int8),
-        np.frombuffer(options, np.int64),
+        np.frombuffer(owner, np.int8).copy(),
+        np.frombuffer(unit, np.int8).copy(),
+        np.frombuffer(lost, np.int8).copy(),
+        np.frombuffer(options, np.int64).copy(),
     )
     kind = PHASE_TYPES[phase]
     if kind == MOVEMENT:

@@ -1,7 +1,7 @@
 """Kernels of the punishers: the orders that leave a deviator with least, looking one movement phase ahead.
 
-Positions and orders are those of `agents.cliques.kernels`, where is also said what to delete after a change. The rule
-is a good one, not the best: `evaluation.exact` says exactly how good.
+Positions and orders are those of `agents.cliques.kernels`. The rule is a good one, not the best: `evaluation.exact`
+says exactly how good.
 """
 
 from __future__ import annotations
@@ -25,10 +25,17 @@ from agents.cliques.kernels import (
 )
 from agents.cliques.shape import NOBODY, SUPPORT
 
+IMPORTS_DIGEST = "1e8d84bfcdf3ff3b"  # of the kernels that those below call; see `agents.cliques.kernels`
+
 MOST_REPLIES = 20_000  # of the deviator that are looked at
-MOST_PLANS = 20_000  # of the punishers
-MOST_OPTIONS = 32  # of one unit
+MOST_PLANS = 2_000  # of the punishers that are looked at before the best of them is improved
+MOST_OPTIONS = 128  # of one unit
 WORST = 1 << 30
+
+# Whose orders, and which supports. Numba compiles a kernel anew for every literal number that it is called with, and
+# for rows of other layouts: hence no plain numbers here, and no rows by unpacking a table.
+DEVIATORS, PUNISHERS = np.int64(0), np.int64(1)
+OWN, KNOWN, GUESSED = np.int64(0), np.int64(1), np.int64(2)
 
 # What a unit, a centre and so on is worth to the deviator after a movement phase.
 UNIT, UNIT_IN_CORE, ON_OWN = 30, 25, 60
@@ -98,21 +105,36 @@ def list_moves(shape, p, options):
 
 
 @kernel
-def list_supports(shape, unit, order, p, foreign, options):
-    """The supports of a unit in p that fit the orders of others; those of other powers' units only if `foreign`.
+def list_supports(shape, unit, order, p, supports, options):
+    """Holding, then the supports of a unit in p that fit the orders of others. Returns how many.
 
-    Holding comes first. Returns how many.
+    Args:
+        supports: OWN, of its own power's units only; KNOWN, of all units; GUESSED, also of all moves that the
+            deviator's units could make.
     """
     options[0] = p
     count = 1
     for q in range(shape[PROVINCES]):
-        if q == p or unit[q] < 0 or (unit[q] != unit[p] and not foreign):
+        if q == p or unit[q] < 0 or (unit[q] != unit[p] and supports == OWN):
             continue
         target = order[q] if order[q] < SUPPORT else q
         if target != p and adjacent(shape, p, target):
             options[count] = SUPPORT + 16 * q + target
             count += 1
+    if supports == GUESSED:
+        for q in range(shape[PROVINCES]):
+            for target in range(shape[PROVINCES] if unit[q] == shape[DEVIATOR] else 0):
+                if target != p and adjacent(shape, q, target) and adjacent(shape, p, target):
+                    options[count] = SUPPORT + 16 * q + target
+                    count += 1
     return count
+
+
+@kernel
+def counter(number):
+    """To count through combinations of orders: the options of each unit, how many it has, and which are chosen."""
+    options = np.empty((number, MOST_OPTIONS), np.int16)
+    return options, np.zeros(number, np.int64), np.zeros(number, np.int64)
 
 
 @kernel
@@ -129,22 +151,42 @@ def advance(choice, counts, number):
 
 
 @kernel
-def list_replies(shape, unit, order, foreign, replies):
-    """All that the deviator can order that makes a difference, into `replies` int16 [most, provinces].
-
-    Supports of punishers' units count only if `foreign`; `order` then has what these do. Other entries of a reply are
-    those of `order`. Returns how many; one more than there is room for if there are too many.
-    """
-    d, provinces = shape[DEVIATOR], shape[PROVINCES]
+def places_of(shape, unit, side):
+    """Where the units of one side stand: int64 [units]."""
     places = np.empty(MOST_PROVINCES, np.int64)
     number = 0
-    for p in range(provinces):
-        if unit[p] == d:
+    for p in range(shape[PROVINCES]):
+        if unit[p] >= 0 and (unit[p] == shape[DEVIATOR]) == (side == DEVIATORS):
             places[number] = p
             number += 1
-    moves, supports = np.empty((2, MOST_PROVINCES, MOST_OPTIONS), np.int16)
-    counts, choice, held, helped = np.zeros((4, MOST_PROVINCES), np.int64)
-    plan = order.copy()
+    return places[:number]
+
+
+@kernel
+def units_hold(shape, unit):
+    """Orders by which every unit holds."""
+    order = np.full(shape[PROVINCES], NOBODY, np.int16)
+    for p in range(shape[PROVINCES]):
+        if unit[p] >= 0:
+            order[p] = p
+    return order
+
+
+@kernel
+def list_orders(shape, unit, order, side, supports, rows):
+    """All joint orders of one side that can make a difference, into `rows` int16 [most, provinces].
+
+    Args:
+        order: what the other side does; stands in the rows as well.
+        side: DEVIATORS or PUNISHERS. supports: see `list_supports`.
+
+    Returns:
+        how many; one more than there is room for if there are too many.
+    """
+    provinces, places, plan = shape[PROVINCES], places_of(shape, unit, side), order.copy()
+    number = len(places)
+    moves, counts, choice = counter(number)
+    helps, held, helped = counter(number)
     for i in range(number):
         counts[i] = list_moves(shape, places[i], moves[i])
     found = 0
@@ -152,18 +194,17 @@ def list_replies(shape, unit, order, foreign, replies):
         for i in range(number):
             plan[places[i]] = moves[i, choice[i]]
         for i in range(number):
-            held[i] = 1
-            helped[i] = 0
+            held[i], helped[i] = 1, 0
             if plan[places[i]] == places[i]:
-                held[i] = list_supports(shape, unit, plan, places[i], foreign, supports[i])
+                held[i] = list_supports(shape, unit, plan, places[i], supports, helps[i])
         while True:
-            if found == len(replies):
+            if found == len(rows):
                 return found + 1
             for p in range(provinces):
-                replies[found, p] = plan[p]
+                rows[found, p] = plan[p]
             for i in range(number):
                 if helped[i]:
-                    replies[found, places[i]] = supports[i, helped[i]]
+                    rows[found, places[i]] = helps[i, helped[i]]
             found += 1
             if not advance(helped, held, number):
                 break
@@ -219,12 +260,13 @@ def _list_steps(shape, owner, unit, p, options):
 
 
 @kernel
-def _are_apart(unit, order, places, number):
-    """That nobody runs into a friend who stays, or trades places with one."""
-    for i in range(number):
-        p = places[i]
+def _are_apart(shape, unit, order, places):
+    """That no punisher runs into a friend who stays, or trades places with one."""
+    for p in places:
         q = order[p]
-        if q != p and unit[q] >= 0 and order[q] >= 0 and (order[q] == q or order[q] == p):
+        if q >= SUPPORT or q == p or unit[q] < 0 or unit[q] == shape[DEVIATOR]:
+            continue
+        if order[q] == q or order[q] >= SUPPORT or order[q] == p:
             return False
     return True
 
@@ -238,7 +280,7 @@ def _list_help(shape, unit, order, p, options):
     for q in range(shape[PROVINCES]):
         if q == p or unit[q] < 0 or unit[q] == d:
             continue
-        target = order[q]
+        target = np.int64(order[q]) if order[q] < SUPPORT else q
         if target == p or not adjacent(shape, p, target):
             continue
         if target < shape[CORES] and _is_reached(shape, unit, target):
@@ -275,7 +317,8 @@ def _worst(shape, owner, unit, is_fall, plan, replies, number, bound, order, w):
 def punishing_moves(shape, owner, unit, is_fall, best):
     """The punishers' orders in a movement phase, into `best` int16 [provinces]; the deviator's units hold there.
 
-    The plan whose worst reply is least bad, the first of equals; of at most MOST_PLANS plans.
+    The plan whose worst reply is least bad, the first of equals. If there are more than MOST_PLANS, the best of the
+    first ones, improved as far as `_improve` gets.
     """
     rows, scores = np.empty((1, shape[PROVINCES]), np.int16), np.empty(1, np.int64)
     ranked_moves(shape, owner, unit, is_fall, rows, scores)
@@ -292,29 +335,21 @@ def ranked_moves(shape, owner, unit, is_fall, rows, scores):
     Returns:
         how many there are: `room`, or all.
     """
-    d, provinces = shape[DEVIATOR], shape[PROVINCES]
-    places = np.empty(MOST_PROVINCES, np.int64)
-    number = 0
-    plan, order = np.full((2, MOST_PROVINCES), NOBODY, np.int16)
-    for p in range(provinces):
-        plan[p] = p if unit[p] >= 0 else NOBODY
-        if unit[p] >= 0 and unit[p] != d:
-            places[number] = p
-            number += 1
+    provinces, places = shape[PROVINCES], places_of(shape, unit, PUNISHERS)
+    number = len(places)
+    plan, order = units_hold(shape, unit), np.empty(provinces, np.int16)
     replies = np.empty((MOST_REPLIES, provinces), np.int16)
-    answers = min(list_replies(shape, unit, plan[:provinces], False, replies), MOST_REPLIES)
+    answers = min(list_orders(shape, unit, plan, DEVIATORS, OWN, replies), MOST_REPLIES)
     w = np.zeros((SCRATCH_ROWS, MOST_PROVINCES), np.int16)
-    steps, helps = np.empty((2, MOST_PROVINCES, MOST_OPTIONS), np.int16)
-    counts, choice, held, helped = np.zeros((4, MOST_PROVINCES), np.int64)
+    steps, counts, choice = counter(number)
+    helps, held, helped = counter(number)
     for i in range(number):
         counts[i] = _list_steps(shape, owner, unit, places[i], steps[i])
-    found, looked = 0, 0
+    found, looked = np.int64(0), 0
     while looked < MOST_PLANS:
         for i in range(number):
-            plan[places[i]] = NOBODY
-        for i in range(number):
             plan[places[i]] = steps[i, choice[i]]
-        if _are_apart(unit, plan, places, number):
+        if _are_apart(shape, unit, plan, places):
             for i in range(number):
                 p = places[i]
                 held[i] = _list_help(shape, unit, plan, p, helps[i]) if plan[p] == p else 1
@@ -328,11 +363,54 @@ def ranked_moves(shape, owner, unit, is_fall, rows, scores):
                 looked += 1
                 if worst < bound:
                     found = _rank(plan, worst, rows, scores, found)
-                if looked >= MOST_PLANS or not advance(helped, held, number):
+                if looked == MOST_PLANS or not advance(helped, held, number):
                     break
         if not advance(choice, counts, number):
-            break
-    return found
+            return found
+    plan[:] = rows[0]
+    score = _improve(shape, owner, unit, is_fall, plan, scores[0], places, steps, counts, replies[:answers], order, w)
+    return _rank(plan, score, rows, scores, found) if score < scores[0] else found
+
+
+@kernel
+def _improve(shape, owner, unit, is_fall, plan, score, places, steps, counts, replies, order, w):
+    """Change a unit's order, or order a step with all the support there is, while that makes a plan better.
+
+    Returns the score of the plan.
+    """
+    tried, helps = plan.copy(), np.empty(MOST_OPTIONS, np.int16)
+    again = True
+    while again:
+        again = False
+        for i in range(len(places)):
+            p = places[i]
+            tried[:] = plan
+            tried[p] = p
+            number = _list_help(shape, unit, tried, p, helps)
+            for option in range(2 * counts[i] + number):
+                tried[:] = plan
+                if option < 2 * counts[i]:
+                    tried[p] = steps[i, option // 2]
+                    if option % 2:
+                        _all_support(shape, tried, places, p)
+                else:
+                    tried[p] = helps[option - 2 * counts[i]]
+                if not _are_apart(shape, unit, tried, places):
+                    continue
+                worst = _worst(shape, owner, unit, is_fall, tried, replies, len(replies), score, order, w)
+                if worst < score:
+                    score, again = worst, True
+                    plan[:] = tried
+    return score
+
+
+@kernel
+def _all_support(shape, order, places, p):
+    """Punishers who stay support what the unit in p does, where they can."""
+    target = np.int64(order[p])
+    for q in places:
+        if q != p and q != target and (order[q] == q or order[q] >= SUPPORT) and adjacent(shape, q, target):
+            order[q] = SUPPORT + 16 * p + target
 
 
 @kernel

@@ -3,7 +3,7 @@
 The deviator takes the first seat of its kind (0, or 1 if two others share a core), and the other players follow in a
 sequence that does not depend on their names, as far as a few rounds of comparing can tell them apart. What is done in
 the relabelled position and carried back is then a function of the position alone, and treats equals equally. See
-`agents.cliques.kernels` for positions, and for what to delete after a change here.
+`agents.cliques.kernels` for positions.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ import numpy as np
 
 from agents.cliques.kernels import CORES, DEVIATOR, MOST_PROVINCES, POWERS, PROVINCES, kernel
 from agents.cliques.shape import NOBODY
+
+IMPORTS_DIGEST = "8e50fcf810a120e9"  # of what the kernels below call; see `agents.cliques.kernels`
 
 ROUNDS = 2
 FACTOR = 0x2545F4914F6CDD1D

@@ -68,7 +68,11 @@ async def aanswer(asking: Asking[Result]) -> Result:
 
 
 class AskingPolicy(ABC):
-    """Base of policies that ask language models, or have a part that may: a subclass implements `asking`."""
+    """Base of policies that ask language models, or have a part that may: subclasses implement `reset`, `asking`."""
+
+    @abstractmethod
+    def reset(self, agent: str, seed: int = 0) -> None:
+        """Start a new game; see `agents.policy.Policy`."""
 
     def act(self, observation: Any, info: Mapping[str, Any]) -> Any:
         """The action in the current turn; see `agents.policy.Policy`."""

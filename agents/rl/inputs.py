@@ -76,6 +76,9 @@ class Inputs:
 class Reader:
     """Turns states into `Inputs`, for one board and set of rules. Not thread-safe.
 
+    Args:
+        sees_points: whether observations tell welfare points; else they are 0 there.
+
     Attributes:
         message_rounds: rounds of words before orders (`word_rounds`).
         slots: enough rows for any decision.
@@ -83,8 +86,8 @@ class Reader:
             message round (0 for orders); and the observing power.
     """
 
-    def __init__(self, board: Board, rules: Rules) -> None:
-        self.board, self.rules = board, rules
+    def __init__(self, board: Board, rules: Rules, sees_points: bool = True) -> None:
+        self.board, self.rules, self._sees_points = board, rules, sees_points
         powers = len(board.powers)
         self.message_rounds = word_rounds(rules)
         self._words = powers * COLUMNS * self.message_rounds
@@ -159,6 +162,8 @@ class Reader:
     def _boards(self, states: np.ndarray, games: np.ndarray, powers: np.ndarray) -> np.ndarray:
         boards = np.empty((len(games), len(self.board.provinces), num_features(self.board)), np.float32)
         fill_many(self.board, states, self.rules.years, games, powers, boards)
+        if not self._sees_points:
+            boards[..., -len(self.board.powers) :] = 0
         return boards
 
     def _rows(

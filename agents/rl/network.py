@@ -91,7 +91,7 @@ class BoardNetwork(nn.Module):
 
     def __init__(self, board: Board, size: Size = Size(), message_rounds: int = 0) -> None:
         super().__init__()
-        self.size, width = size, size.width
+        self.size, width, self.powers = size, size.width, len(board.powers)
         self.register_buffer("neighbours", torch.from_numpy(neighbours(board)), persistent=False)
         self.places = order_places(board)
         self.register_buffer("_places", torch.from_numpy(self.places), persistent=False)
@@ -115,6 +115,20 @@ class BoardNetwork(nn.Module):
             self.score.weight *= 0.1  # nearly uniform play at first
             points.weight *= 0.1
         self.talk = Talk(len(board.powers), message_rounds, width) if message_rounds else None
+
+    @property
+    def reads_points(self) -> bool:
+        """Whether its play may depend on welfare points, and not on the position alone."""
+        return bool(self._points().any())
+
+    def forget_points(self) -> None:
+        """Set the weights of welfare points to zero."""
+        with torch.no_grad():
+            self._points().zero_()
+
+    def _points(self) -> Tensor:
+        """The weights of welfare points, the last columns of an observation: float32 [width, powers]."""
+        return self.read.weight[:, -self.powers :]
 
     def encode(self, boards: Tensor) -> Encoded:
         """Provinces and whole positions as vectors, from float32 [B, provinces, features].

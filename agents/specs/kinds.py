@@ -31,6 +31,7 @@ from agents.scripted.dumbbot import DumbBotPolicy
 from agents.scripted.exploiter import ExploiterPolicy
 from agents.scripted.fortress import FortressPolicy
 from agents.scripted.hold import HoldPolicy
+from agents.scripted.mixture import MixturePolicy
 from agents.scripted.noisy import NoisyPolicy
 from agents.scripted.pact import PactPolicy
 from agents.scripted.prosocial import ProsocialPolicy
@@ -120,7 +121,8 @@ class Keyed:
             UnknownAgentError: it writes programs of modal_env.
         """
         name = value.text.partition(":")[0] if isinstance(value, Spec) else ""
-        is_writer = name in PROGRAM_WRITERS or isinstance(value, RoundWriter)
+        is_mixture = isinstance(value, Spec) and bool(value.parts)
+        is_writer = (name in PROGRAM_WRITERS and not is_mixture) or isinstance(value, RoundWriter)
         if is_writer and self.constructor is not BestReplyPolicy:
             raise written.fault("it writes programs of modal_env, not orders; give a policy of Diplomacy")
         return value
@@ -201,15 +203,36 @@ class Program:
 
 
 class Mix:
-    """A player of `modal_env` that draws its program: "mix:FairBot=17/20,CooperateBot=1/10,PrudentBot=1/20"."""
+    """A player that draws what it plays, once a game.
+
+    Programs of `modal_env`: "mix:FairBot=17/20,CooperateBot=1/10,PrudentBot=1/20"; or policies of Diplomacy:
+    "mix:dove=1/3,(rl:PATH,greedy=yes)=2/3", in parentheses where they have options.
+    """
 
     usage = ":PROGRAM=SHARE,..."
 
     def read(self, name: str, rest: Part) -> Spec:
         """What `name` with the shares in `rest` means."""
-        shares = [self._share(option) for option in rest.split()]
+        options = list(rest.split())
+        if all(_is_policy(option) for option in options):
+            return self._of_policies(name, rest, options)
+        shares = [self._share(option) for option in options]
         text = ",".join(f"{program}={share}" for program, share in shares)
         return Spec(f"{name}:{text}", lambda models: _mix(shares, rest))
+
+    def _of_policies(self, name: str, rest: Part, options: Iterable[Part]) -> Spec:
+        """A mix of policies of Diplomacy."""
+        parts = [(read_part(option.cut(0, option.text.rindex("="))), self._share(option)[1]) for option in options]
+        text = ",".join(f"{_text(spec)}={share}" for spec, share in parts)
+        return Spec(
+            f"{name}:{text}",
+            lambda models: _mixture([(spec.make(models), share) for spec, share in parts], rest),
+            tuple(model for spec, _ in parts for model in spec.models),
+            tuple(folder for spec, _ in parts for folder in spec.checkpoints),
+            tuple(source for spec, _ in parts for source in spec.sources),
+            modules=(MixturePolicy.__module__, *(module for spec, _ in parts for module in spec.modules)),
+            parts=tuple((spec, float(share)) for spec, share in parts),
+        )
 
     def _share(self, option: Part) -> tuple[str, Fraction]:
         program, _, share = option.text.rpartition("=")
@@ -299,6 +322,20 @@ def _provider(model: str) -> str:
 def _mix(shares: list[tuple[str, Fraction]], rest: Part) -> MixPolicy:
     try:
         return MixPolicy(shares)
+    except ValueError as error:
+        raise rest.fault(str(error)) from error
+
+
+def _is_policy(option: Part) -> bool:
+    """Whether a part of a mix is a policy of Diplomacy; else it is a program of modal_env."""
+    given, _, _ = option.text.rpartition("=")
+    name = given.strip().lstrip("(").partition(":")[0].strip(" )")
+    return (name in AGENTS and name not in PROGRAM_WRITERS) or name in installed()
+
+
+def _mixture(parts: list[tuple[Policy, Fraction]], rest: Part) -> MixturePolicy:
+    try:
+        return MixturePolicy(parts)
     except ValueError as error:
         raise rest.fault(str(error)) from error
 

@@ -25,6 +25,7 @@ class Spec:
         sources: each gives the files of a policy from outside this package.
         unnamed: the factory, instance or class that it was read from, where no text says how to get it again; such
             specs are equal only if this is the same object.
+        parts: of a mix of policies that is drawn once a game: each with its share.
         modules: of this package, that it and the policies in it are made of; the whole package where that is not told.
     """
 
@@ -35,6 +36,7 @@ class Spec:
     sources: tuple[Callable[[], list[Path]], ...] = field(default=(), repr=False)
     unnamed: object = field(default=None, repr=False)
     modules: tuple[str, ...] = field(default=("agents",), repr=False)
+    parts: tuple[tuple[Spec, float], ...] = field(default=(), repr=False)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Spec) and self.text == other.text and self.unnamed is other.unnamed

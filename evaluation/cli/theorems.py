@@ -27,7 +27,7 @@ def theorems(
     ] = None,
     years: Annotated[int, typer.Option(min=1, max=8, help="Games of 1 to so many years.")] = 6,
     punishers: Annotated[
-        str, typer.Option(help="stated: the policy punisher:t=N. best: the best movements.")
+        str, typer.Option(help="stated: the policy punisher:t=N. ranked: its 300 best movements. best: all movements.")
     ] = "stated",
     check: Annotated[int, typer.Option(min=0, help="Check the certificates of games of at most so many years.")] = 8,
     cells: Annotated[Path, typer.Option(help="A file that keeps what is computed; it is gone on with.")] = CELLS,

@@ -4,14 +4,18 @@ from evaluation.exact.best_responses import BestResponse, best_response
 from evaluation.exact.certificates import Certificate, CertificateError
 from evaluation.exact.certify import Certified, certify, certify_punishers
 from evaluation.exact.checking import check_certificate
+from evaluation.exact.exploited import Exploitability, Response, exploitability
 
 __all__ = [
     "BestResponse",
     "Certificate",
     "CertificateError",
     "Certified",
+    "Exploitability",
+    "Response",
     "best_response",
     "certify",
     "certify_punishers",
     "check_certificate",
+    "exploitability",
 ]

@@ -90,8 +90,8 @@ def best_response(
         EvaluationError: rules or a board without exact values, or a policy that is refused.
     """
     board = board_of(map_name)
-    _check_power(board, power)
-    played = _checked_rules(rules, years)
+    check_power(board, power)
+    played = checked_rules(rules, years)
     check_land(board)
     policies = policies_of(board, profile, (power,))
     own = policies.pop(power, None)
@@ -119,7 +119,7 @@ def check_land(board: Board) -> None:
         )
 
 
-def _checked_rules(rules: Rules | None, years: int | None) -> Rules:
+def checked_rules(rules: Rules | None, years: int | None) -> Rules:
     """Check the rules.
 
     Raises:
@@ -142,7 +142,7 @@ def _checked_rules(rules: Rules | None, years: int | None) -> Rules:
     return played
 
 
-def _check_power(board: Board, power: object) -> None:
+def check_power(board: Board, power: object) -> None:
     if not isinstance(power, str):
         raise UnknownPowerError(f"power {shown(power)}: give the name of one of {', '.join(board.powers)}")
     board.check_power(power)
@@ -161,7 +161,7 @@ def policies_of(board: Board, profile: Profile, deviators: tuple[str, ...]) -> d
     if not isinstance(parts, Mapping) or not all(isinstance(part, str | Policy) for part in parts.values()):
         raise EvaluationError(f"profile={shown(profile)}: give a spec such as 'prosocial', or power -> spec or policy")
     for given in parts:
-        _check_power(board, given)
+        check_power(board, given)
     if missing := [other for other in board.powers if other not in parts and other not in deviators]:
         raise EvaluationError(
             f"profile: {', '.join(missing)} missing; give every power but {' and '.join(deviators)} a policy"

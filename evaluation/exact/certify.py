@@ -3,7 +3,7 @@
 >>> from evaluation.exact import certify, check_certificate
 >>> found = certify("clique:3", "punisher:t=2", "PLAYERA", years=4)
 >>> found.path_value, found.value, found.gain
-(7, 9, 2)
+(7, 8, 1)
 >>> check_certificate(found.certificate) == found.states
 True
 """
@@ -31,16 +31,16 @@ from evaluation.exact.best_responses import (
 )
 from evaluation.exact.certificates import Certificate
 from evaluation.exact.checking import generous
-from evaluation.exact.clique_kernels import MOST_YEARS
 from evaluation.exact.clique_proofs import Line, Proof
 from evaluation.exact.clique_search import ALL_MOVES, STATED, CliqueSearch
+from evaluation.exact.graph_kernels import MOST_YEARS
 from evaluation.exact.planner import NO_ORDER, Planner
 from welfare_env import Board, Rules
 from welfare_env.engine import DONE, PHASE, WINTER, YEAR, Layout, State, layout_of
 from welfare_env.game.position import Position
 
 MOST_STATES = 50_000_000
-PUNISHERS = {"stated": STATED, "best": ALL_MOVES}
+PUNISHERS = {"stated": STATED, "ranked": 300, "best": ALL_MOVES}
 
 
 @dataclass(frozen=True)
@@ -121,8 +121,10 @@ def certify_punishers(
         deviator: a power.
         years: of the game, up to 8.
         shared: who gets the shared core; see `agents.PunisherPolicy`.
-        punishers: "stated", those of `agents.cliques.punishing`; or "best": whatever the punishers could order in
-            Spring, Fall and retreats, the best of that against this deviator; in Winter they build all they may.
+        punishers: "stated", those of `agents.cliques.punishing`. "ranked", the same, but in Spring and Fall, for each
+            number of years left, the first that does of the 300 movements which score best there. "best": whatever the
+            punishers could order in Spring, Fall and retreats, the best of that against this deviator. In Winter all
+            of them build all they may.
 
     Raises:
         EvaluationError, UnknownMapError, UnknownPowerError: as their names say.

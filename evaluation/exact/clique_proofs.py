@@ -9,7 +9,7 @@ import numpy as np
 from agents.cliques.kernels import DEVIATOR, MOST_PROVINCES
 from agents.cliques.shape import NOBODY
 from agents.cliques.symmetry import new_place, relabel, relabel_lost, relabelling
-from evaluation.exact import clique_kernels as k
+from evaluation.exact import graph_kernels as g
 from evaluation.exact.certificates import Certificate
 from evaluation.exact.clique_search import CliqueSearch
 from evaluation.exact.planner import NO_ORDER, Given, Planner
@@ -60,18 +60,18 @@ class Proof:
     def _needed(self) -> Iterator[tuple[int, int]]:
         """Nodes with years left, on which the value of the opening rests."""
         table = self.search.table
-        waiting, seen = [(k.OPENING, self.years)], set()
+        waiting, seen = [(g.OPENING, self.years)], set()
         while waiting:
             node, years = waiting.pop()
-            node = int(k.variant(node, years, self.disarmed))
+            node = int(g.variant(node, years, self.disarmed))
             plan = table.proof[node, years, min(years, self.disarmed)]
-            if (node, years) in seen or (plan < 0 and node != k.OPENING):
+            if (node, years) in seen or (plan < 0 and node != g.OPENING):
                 continue  # a generous bound was enough
             seen.add((node, years))
             yield node, years
             if plan < 0:
                 return
-            left = years - (k.PHASE_OF[table.keys[node, 0] & 15] == k.WINTER)
+            left = years - (g.PHASE_OF[table.keys[node, 0] & 15] == g.WINTER)
             if left:
                 first = table.first[plan]
                 waiting += [(int(to), int(left)) for to in table.to[first : first + table.many[plan]]]
@@ -80,8 +80,8 @@ class Proof:
         """Phase and position of a node."""
         owner, unit, lost = np.full((3, MOST_PROVINCES), NOBODY, np.int8)
         options = np.zeros(MOST_PROVINCES, np.int64)
-        code = k.unpack(self.search.table.shape, self.search.table.keys[node], owner, unit, lost, options)
-        return int(k.PHASE_OF[code]), owner, unit, lost, options
+        code = g.unpack(self.search.table.shape, self.search.table.keys[node], owner, unit, lost, options)
+        return int(g.PHASE_OF[code]), owner, unit, lost, options
 
     def _names(self) -> tuple[np.ndarray, np.ndarray]:
         """From the numbers of powers and of places in nodes to those of the board."""
@@ -136,11 +136,11 @@ class Proof:
         front = int(self.search.table.shape[DEVIATOR])
         text, piece = self.board.orders.index, self.clique.piece
         found = []
-        if phase == k.WINTER:
+        if phase == g.WINTER:
             for p, place in enumerate(places):
-                if given[p] in (k.DISBAND_HERE, k.BUILD_HERE):
-                    found.append(text[f"{piece[place]} {'D' if given[p] == k.DISBAND_HERE else 'B'}"])
-        elif phase in (k.SPRING, k.FALL):
+                if given[p] in (g.DISBAND_HERE, g.BUILD_HERE):
+                    found.append(text[f"{piece[place]} {'D' if given[p] == g.DISBAND_HERE else 'B'}"])
+        elif phase in (g.SPRING, g.FALL):
             order = self.clique.relabelled(given, back, places)
             for p, place in enumerate(places):
                 if unit[p] >= 0 and unit[p] != front:
@@ -203,7 +203,7 @@ class Proof:
         years = self.years - position.state.year
         self._value(position.state)
         node, places = self._node(position.state)
-        node = int(k.variant(node, years, self.disarmed))
+        node = int(g.variant(node, years, self.disarmed))
         found: Given = {}
         for order in self._numbers(node, self._plan(node, years), np.argsort(places), places):
             for power in range(self.clique.powers):

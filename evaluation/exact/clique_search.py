@@ -1,7 +1,7 @@
 """The most that a deviator gets against the punishing profile of a toy board, by threshold search over its positions.
 
-The kernels are in `evaluation.exact.clique_kernels`; here the memory grows, values are asked for, and the search is
-kept in a file from which it goes on.
+The kernels are in `graph_kernels` and `value_kernels` beside it; here the memory grows, values are asked for, and
+the search is kept in a file from which it goes on.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from agents.cliques.kernels import MOST_PROVINCES
 from agents.cliques.shape import NOBODY, Clique
 from agents.cliques.symmetry import relabel, relabelling
 from evaluation.checks import EvaluationError
-from evaluation.exact import clique_kernels as k
+from evaluation.exact import graph_kernels as g
+from evaluation.exact import value_kernels as v
 
 STEP = 2_000  # nodes expanded between two reports
 FIRST_NODES, FIRST_EDGES, FIRST_REPLIES, FIRST_ROWS = 1 << 14, 1 << 18, 1 << 15, 1 << 10
@@ -79,7 +80,7 @@ class CliqueSearch:
     def value(self, years: int, disarmed: int) -> int:
         """The most points that the deviator can get."""
         bound = self.path_value(years, disarmed)
-        while not self.is_at_most(k.OPENING, years, disarmed, bound):
+        while not self.is_at_most(g.OPENING, years, disarmed, bound):
             bound += 1
         return bound
 
@@ -87,73 +88,73 @@ class CliqueSearch:
         """Whether the deviator gets at most `bound` from a node on."""
         numbers = self.table.numbers
         while True:
-            numbers[k.LIMIT] = numbers[k.EXPANDED] + STEP
+            numbers[g.LIMIT] = numbers[g.EXPANDED] + STEP
             scores = np.empty(len(self._rows), np.int64)
             scratch = (self._replies, self._rows, scores, self._memory)
-            found = k.at_most(self.table, node, years, disarmed, bound, *scratch)
-            if found != k.UNKNOWN:
+            found = v.at_most(self.table, node, years, disarmed, bound, *scratch)
+            if found != v.UNKNOWN:
                 return bool(found)
-            if numbers[k.EXPANDED] < numbers[k.LIMIT]:
+            if numbers[g.EXPANDED] < numbers[g.LIMIT]:
                 self._grow()
-            self.report(int(numbers[k.NODES]), int(numbers[k.EXPANDED]))
+            self.report(int(numbers[g.NODES]), int(numbers[g.EXPANDED]))
 
     def _grow(self) -> None:
         """Twice the room for what is nearly full."""
         t, numbers = self.table, self.table.numbers
-        if numbers[k.NODES] == len(t.keys):
+        if numbers[g.NODES] == len(t.keys):
             self._double(OF_NODES)
             self.table = self.table._replace(buckets=np.zeros(2 * len(t.buckets), np.int32))
-            k.rehash(self.table)
-        elif numbers[k.FULL]:
-            numbers[k.FULL] = 0
+            g.rehash(self.table)
+        elif numbers[g.FULL]:
+            numbers[g.FULL] = 0
             if self._memory.plans.shape[1] >= MOST_PLANS:
                 raise EvaluationError(
                     f"map {self.clique.board.name}: the punishers have more than {MOST_PLANS:,} joint orders in a "
                     "position; the best punishers are for smaller boards or shorter games"
                 )
             self._memory = self._new_memory(2 * self._memory.plans.shape[1])
-        elif numbers[k.PLANS] + len(self._rows) > len(t.orders):
+        elif numbers[g.PLANS] + len(self._rows) > len(t.orders):
             self._double(OF_PLANS)
-        elif 2 * numbers[k.EDGES] > len(t.to):
+        elif 2 * numbers[g.EDGES] > len(t.to):
             self._double(("to",))
         else:
             self._replies = np.empty((2 * len(self._replies), self.provinces), np.int16)
             if self.breadth <= 0:
                 self._rows = np.empty((2 * len(self._rows), self.provinces), np.int16)
 
-    def _new_memory(self, room: int) -> k.Memory:
-        deepest = k.DEEPEST
-        return k.Memory(
+    def _new_memory(self, room: int) -> v.Memory:
+        deepest = v.DEEPEST
+        return v.Memory(
             plans=np.zeros((deepest, room, self.provinces), np.int16),
             listed=np.zeros(deepest, np.int64),
             cursor=np.zeros(deepest, np.int64),
-            killer=np.zeros((deepest, k.MOST_KILLERS, self.provinces), np.int16),
+            killer=np.zeros((deepest, v.MOST_KILLERS, self.provinces), np.int16),
             killers=np.zeros(deepest, np.int64),
         )
 
     def _double(self, names: Iterable[str]) -> None:
         self.table = self.table._replace(**{name: _doubled(getattr(self.table, name)) for name in names})
 
-    def _new_table(self, front: int) -> k.Table:
+    def _new_table(self, front: int) -> g.Table:
         nodes, plans, clique = FIRST_NODES, FIRST_NODES, self.clique
         numbers = np.zeros(16, np.int64)
-        numbers[k.EXCLUDED] = self.seat[self.excluded] if self.excluded >= 0 else NOBODY
-        numbers[k.BREADTH] = self.breadth
-        span = (nodes, k.MOST_YEARS + 1, k.MOST_YEARS + 1)
-        return k.Table(
+        numbers[g.EXCLUDED] = self.seat[self.excluded] if self.excluded >= 0 else NOBODY
+        numbers[g.BREADTH] = self.breadth
+        span = (nodes, g.MOST_YEARS + 1, g.MOST_YEARS + 1)
+        return g.Table(
             shape=np.array([clique.cores, clique.powers, self.provinces, front]),
             numbers=numbers,
             keys=np.zeros((nodes, 4), np.int64),
             buckets=np.zeros(4 * nodes, np.int32),
             centres=np.zeros(nodes, np.int8),
             units=np.zeros(nodes, np.int8),
-            plan=np.zeros(nodes, np.int32),
+            plan=np.zeros(nodes, np.int64),
             widened=np.zeros(nodes, np.bool_),
             orders=np.zeros((plans, self.provinces), np.int16),
-            following=np.zeros(plans, np.int32),
+            following=np.zeros(plans, np.int64),
             first=np.zeros(plans, np.int64),
-            many=np.zeros(plans, np.int32),
-            best=np.zeros(plans, np.int32),
+            many=np.zeros(plans, np.int64),
+            best=np.zeros(plans, np.int64),
             to=np.zeros(FIRST_EDGES, np.int32),
             proof=np.zeros(span, np.int32),
             low=np.zeros(span, np.int8),
@@ -171,42 +172,42 @@ class CliqueSearch:
             place = clique.cores + power if power == self.excluded else clique.home(power)
             owner[place] = unit[place] = power
         armed, disarmed = (owner, unit), (owner, none)
-        yield from ((phase, armed) for phase in (k.SPRING, k.FALL, k.WINTER))
-        yield from ((phase, disarmed) for phase in (k.SPRING, k.FALL, k.WINTER))
-        yield k.FALL, (start_owner, unit)
-        yield k.PATH_SPRING, (start_owner, start_unit)
-        yield from ((phase, armed) for phase in (k.PATH_SPRING, k.PATH_FALL, k.PATH_KEEP))
-        yield from ((phase, disarmed) for phase in (k.PATH_SPRING, k.PATH_FALL, k.PATH_KEEP))
-        yield k.PATH_FALL, (start_owner, unit)
-        yield k.PATH_DISBAND, armed
+        yield from ((phase, armed) for phase in (g.SPRING, g.FALL, g.WINTER))
+        yield from ((phase, disarmed) for phase in (g.SPRING, g.FALL, g.WINTER))
+        yield g.FALL, (start_owner, unit)
+        yield g.PATH_SPRING, (start_owner, start_unit)
+        yield from ((phase, armed) for phase in (g.PATH_SPRING, g.PATH_FALL, g.PATH_KEEP))
+        yield from ((phase, disarmed) for phase in (g.PATH_SPRING, g.PATH_FALL, g.PATH_KEEP))
+        yield g.PATH_FALL, (start_owner, unit)
+        yield g.PATH_DISBAND, armed
 
     def _insert(self, phase: int, owner: np.ndarray, unit: np.ndarray) -> int:
         new_owner, new_unit = np.full((2, MOST_PROVINCES), NOBODY, np.int8)
         relabel(self._given, self.seat, owner, unit, new_owner, new_unit)
-        return int(k.insert(self.table, phase, new_owner, new_unit, *no_retreats()))
+        return int(g.insert(self.table, phase, new_owner, new_unit, *no_retreats()))
 
     def node(self, phase: int, owner: np.ndarray, unit: np.ndarray, lost: np.ndarray, options: np.ndarray) -> int:
         """The node of a relabelled position; of the opening the one that is on the path."""
         key = np.zeros(4, np.int64)
-        k.pack(self.table.shape, phase, owner, unit, lost, options, key)
-        opening = self.table.keys[k.OPENING].copy()
-        opening[0] += k.SPRING - k.PATH_SPRING
+        g.pack(self.table.shape, phase, owner, unit, lost, options, key)
+        opening = self.table.keys[g.OPENING].copy()
+        opening[0] += g.SPRING - g.PATH_SPRING
         if np.array_equal(key, opening):
-            return k.OPENING
-        while (found := int(k.node_of(self.table, key))) < 0:
+            return g.OPENING
+        while (found := int(g.node_of(self.table, key))) < 0:
             self._grow()
         return found
 
     def first_plan(self, node: int) -> int:
         """What the stated policy orders at a node, as a plan."""
-        while self.table.plan[node] < 0 and not k.add_first_plan(self.table, node):
+        while self.table.plan[node] < 0 and not v.add_first_plan(self.table, node):
             self._grow()
         return int(self.table.plan[node])
 
     def save(self, path: Path) -> None:
         """Write all that was found to a file, in place of what was there."""
         numbers = self.table.numbers
-        counts = dict.fromkeys(OF_NODES, k.NODES) | dict.fromkeys(OF_PLANS, k.PLANS) | {"to": k.EDGES}
+        counts = dict.fromkeys(OF_NODES, g.NODES) | dict.fromkeys(OF_PLANS, g.PLANS) | {"to": g.EDGES}
         kept = {name: getattr(self.table, name)[: numbers[count]] for name, count in counts.items()}
         partial = path.with_suffix(".partial.npz")
         np.savez_compressed(partial, numbers=numbers, **kept)
@@ -221,7 +222,7 @@ class CliqueSearch:
             for name in kept.files:
                 getattr(self.table, name)[: len(kept[name])] = kept[name]
         self.table = self.table._replace(buckets=np.zeros(4 * len(self.table.keys), np.int32))
-        k.rehash(self.table)
+        g.rehash(self.table)
 
 
 def opening(clique: Clique) -> tuple[np.ndarray, np.ndarray]:
@@ -248,12 +249,12 @@ def generous_bounds(provinces: int) -> np.ndarray:
     Every unit takes a centre a year; in Winter any units may be disbanded, or one built.
     """
     size = provinces + 1
-    found = np.zeros((k.MOST_YEARS + 1, 5, size, size), np.int8)
-    for years in range(1, k.MOST_YEARS + 1):
+    found = np.zeros((g.MOST_YEARS + 1, 5, size, size), np.int8)
+    for years in range(1, g.MOST_YEARS + 1):
         for centres, units in product(range(size), range(size)):
             kept = np.arange(min(units + (units < centres), centres) + 1)
-            found[years, k.WINTER, centres, units] = (centres - kept + found[years - 1, k.SPRING, centres, kept]).max()
+            found[years, g.WINTER, centres, units] = (centres - kept + found[years - 1, g.SPRING, centres, kept]).max()
         for centres, units in product(range(size), range(size)):
             most = min(centres + units, provinces)
-            found[years, : k.WINTER, centres, units] = found[years, k.WINTER, most, units]
+            found[years, : g.WINTER, centres, units] = found[years, g.WINTER, most, units]
     return found

@@ -223,7 +223,7 @@ class Planner:
         row = np.frombuffer(key, np.int32)
         orders, slots, powers = self._options(Position(self.engine, State(layout_of(self.board), row)))
         rows, points = self._stepper.step(row, orders, slots, powers)
-        first = _first_of_each(rows)
+        first = first_of_each(rows)
         gains = points[:, self.powers].sum(axis=1, dtype=np.int64)
         if rows[0, DONE]:
             choice = int(gains.argmax())
@@ -267,7 +267,7 @@ class Planner:
             return plans
         lists = [position.slot_orders(slot) for slot in slots]
         if position.state.phase_type != MOVEMENT:
-            return _combinations(lists)
+            return combinations_of(lists)
         alone = bool((position.state.units[:, 0] == self.powers[0]).all())
         return movement_plans(self.board, lists, others, alone)
 
@@ -286,7 +286,7 @@ class Planner:
         """
         orders, slots, powers = self._options(position)
         rows, points = self._stepper.step(position.state.row, orders, slots, powers)
-        first = np.arange(len(rows)) if rows[0, DONE] else _first_of_each(rows)
+        first = np.arange(len(rows)) if rows[0, DONE] else first_of_each(rows)
         return orders[first], powers, rows[first], points[first]
 
 
@@ -295,7 +295,7 @@ def _beside(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     return np.concatenate([np.repeat(left, len(right), axis=0), np.tile(right, (len(left), 1))], axis=1)
 
 
-def _first_of_each(rows: np.ndarray) -> np.ndarray:
+def first_of_each(rows: np.ndarray) -> np.ndarray:
     """The index of the first occurrence of each distinct row, in order: int64 [m]."""
     found: dict[bytes, int] = {}
     for number, row in enumerate(rows.view(f"V{rows.dtype.itemsize * rows.shape[1]}")[:, 0].tolist()):
@@ -303,7 +303,7 @@ def _first_of_each(rows: np.ndarray) -> np.ndarray:
     return np.fromiter(found.values(), np.int64, len(found))
 
 
-def _combinations(lists: list[np.ndarray]) -> np.ndarray:
+def combinations_of(lists: list[np.ndarray]) -> np.ndarray:
     """The Cartesian product of the lists: int32 [n, lists]."""
     grids = np.meshgrid(*lists, indexing="ij") if lists else []
     return np.stack([grid.ravel() for grid in grids], axis=1).astype(np.int32) if grids else np.zeros((1, 0), np.int32)
@@ -312,8 +312,8 @@ def _combinations(lists: list[np.ndarray]) -> np.ndarray:
 def winter_plans(disbands: list[np.ndarray], builds: list[np.ndarray], most: int) -> np.ndarray:
     """All sets of disbands, and all sets of up to `most` builds: int32 [n, slots]."""
     wait = np.array([NO_ORDER], np.int32)
-    gone = _combinations([*(np.concatenate([wait, orders]) for orders in disbands), *[wait] * len(builds)])
-    built = _combinations([*[wait] * len(disbands), *(np.concatenate([wait, orders]) for orders in builds)])
+    gone = combinations_of([*(np.concatenate([wait, orders]) for orders in disbands), *[wait] * len(builds)])
+    built = combinations_of([*[wait] * len(disbands), *(np.concatenate([wait, orders]) for orders in builds)])
     count = (built != NO_ORDER).sum(axis=1)
     return np.concatenate([gone, built[(count > 0) & (count <= most)]])
 
@@ -326,17 +326,19 @@ def movement_plans(board: Board, lists: list[np.ndarray], others: np.ndarray, al
 
     Args:
         lists: the legal orders of each unit.
-        others: the orders of the other powers' units; units without an order hold.
+        others: the orders of the other powers' units, int32 [k] or [ways, k] if they may give several; units without
+            an order hold.
         alone: whether no other power has units.
     """
     kind = board.orders.kind
-    plans = _combinations([orders[(kind[orders] == HOLD) | (kind[orders] == MOVE)] for orders in lists])
+    plans = combinations_of([orders[(kind[orders] == HOLD) | (kind[orders] == MOVE)] for orders in lists])
     if alone:
         return plans
     for column, orders in enumerate(lists):
         found = [plans]
         for order in orders[(kind[orders] == SUPPORT_HOLD) | (kind[orders] == SUPPORT_MOVE)].tolist():
-            matched = plans[(kind[plans[:, column]] == HOLD) & _is_matched(board, order, plans, others)]
+            is_matched = [_is_matched(board, order, plans, given) for given in np.atleast_2d(others)]
+            matched = plans[(kind[plans[:, column]] == HOLD) & np.any(is_matched, axis=0)]
             matched[:, column] = order
             found.append(matched)
         plans = np.concatenate(found)

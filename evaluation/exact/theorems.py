@@ -19,6 +19,7 @@ from evaluation.exact.certify import punishers_search
 from evaluation.exact.checking import Checker
 from evaluation.exact.clique_proofs import Line, Proof
 from evaluation.exact.clique_search import CliqueSearch
+from evaluation.exact.graph_kernels import IMPORTS_DIGEST, NODES
 from welfare_env import Rules
 from welfare_env.engine import State
 from welfare_env.engine.engines import make_engine
@@ -32,11 +33,12 @@ class Cell:
         map_name, years, t: the game, and the year in whose Winter all disband.
         role: "player" on clique:n; "sharer" (gets the shared core), "excluded" or "other" on shared-clique:n.
         deviator: the power.
-        punishers: "stated" or "best"; see `certify_punishers`.
+        punishers: "stated", "ranked" or "best"; see `certify_punishers`.
         path_value, value: points of the whole game if it follows the path, and at most.
         positions: in the certificate; 0 if none was made. checked: whether the checker has accepted it.
-        seconds: CPU seconds of the search, without those of cells before.
+        states: positions that the search had met by then. seconds: CPU seconds of it, without those of cells before.
         line: a game in which it gets `value`, for the first cell with a gain of its T - t; else empty.
+        version: of the rules and punishers, a digest of their code.
     """
 
     map_name: str
@@ -49,8 +51,10 @@ class Cell:
     value: int
     positions: int = 0
     checked: bool = False
+    states: int = 0
     seconds: float = 0.0
     line: Line = ()
+    version: str = IMPORTS_DIGEST
 
     @property
     def gain(self) -> int:
@@ -113,8 +117,14 @@ def fill(
         most_checked: check the certificates of games of at most so many years; None: of all.
         only: roles; all by default.
         report: is told what is going on.
+
+    Raises:
+        EvaluationError: the file is none of cells, or has some of this board by another version of the punishers.
     """
-    done = {cell.name for cell in read_cells(path)}
+    kept = [cell for cell in read_cells(path) if (cell.map_name, cell.punishers) == (map_name, punishers)]
+    if any(cell.version != IMPORTS_DIGEST for cell in kept):
+        raise EvaluationError(f"{path}: its cells of {map_name} are of another version: give another file")
+    done = {cell.name for cell in kept}
     for role, deviator in roles(map_name).items():
         if only is not None and role not in only:
             continue
@@ -151,10 +161,9 @@ class _Row:
     def cell(self, years: int, t: int) -> Cell:
         start = time.process_time()
         proof = Proof(self.search, years, years - t)
-        seconds = time.process_time() - start
-        cell = replace(
-            self._empty, years=years, t=t, path_value=proof.path_value, value=proof.value, seconds=round(seconds, 2)
-        )
+        met, seconds = int(self.search.table.numbers[NODES]), round(time.process_time() - start, 2)
+        cell = replace(self._empty, years=years, t=t, path_value=proof.path_value, value=proof.value)
+        cell = replace(cell, states=met, seconds=seconds)
         if cell.gain and t == 1:
             cell = replace(cell, line=replayed(cell, proof.line()))
         if self.checked is None or years <= self.checked:

@@ -75,9 +75,8 @@ def gains(seed: int = 0) -> Metric:
             deviator, coalition = (each.score.metadata or {})["attack"]
             games.setdefault((deviator, tuple(coalition)), {})[_number(each)] = _welfare(each.score)
         found = _exploitability(games, seed)
-        told = _told("exploitability", found.total if found else None) | _told(
-            "corrected", found.corrected if found else None
-        )
+        told = _told("exploitability", found.total if found else None)
+        told |= _told("corrected", found.corrected if found else None)
         for gain in found.coalitions if found else ():
             told |= _told(f"gain of {' and '.join(gain.coalition)} by {gain.deviator}", gain.gain)
         return dict(told)

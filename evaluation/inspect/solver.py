@@ -28,9 +28,13 @@ MODEL = "model"
 
 
 class LoggedTurns(AskingPolicy):
-    """A player whose turns are spans of inspect's log."""
+    """A player whose turns are spans of inspect's log.
 
-    def __init__(self, policy: AskingPolicy) -> None:
+    Args:
+        policy: the player, an `AskingPolicy`.
+    """
+
+    def __init__(self, policy: Any) -> None:
         self.policy = policy
 
     def reset(self, agent: str, seed: int = 0) -> None:

@@ -160,14 +160,23 @@ class SymmetricGame:
         for two strategies with identical payoffs. At least one symmetric equilibrium exists (Nash, "Non-cooperative
         games", 1951, theorem 2), but it is not mixes if it mixes more than four strategies.
         """
+        sizes = range(1, min(len(self.names), MOST_SUPPORT) + 1)
+        return tuple(self._equilibrium(mix) for size in sizes for mix in self._of_size(size))
+
+    def smallest_equilibria(self) -> list[Floats]:
+        """Of `equilibria`, the mixes of as few strategies as possible; none if there are none of up to four."""
+        sizes = range(1, min(len(self.names), MOST_SUPPORT) + 1)
+        return next((found for size in sizes if (found := self._of_size(size))), [])
+
+    def _of_size(self, size: int) -> list[Floats]:
+        """The equilibria of exactly so many strategies that are found."""
         mixes: list[Floats] = []
-        for size in range(1, min(len(self.names), MOST_SUPPORT) + 1):
-            for support in combinations(range(len(self.names)), size):
-                for mix in self._indifferent(list(support)):
-                    is_new = all(np.abs(mix - other).max() > 1e-6 for other in mixes)
-                    if is_new and self.regret(mix) <= TOLERANCE * self.scale:
-                        mixes.append(mix)
-        return tuple(self._equilibrium(mix) for mix in mixes)
+        for support in combinations(range(len(self.names)), size):
+            for mix in self._indifferent(list(support)):
+                is_new = all(np.abs(mix - other).max() > 1e-6 for other in mixes)
+                if is_new and self.regret(mix) <= TOLERANCE * self.scale:
+                    mixes.append(mix)
+        return mixes
 
     def _indifferent(self, support: list[int]) -> Iterator[Floats]:
         """Mixes of exactly these strategies in which all of them have the same payoff."""

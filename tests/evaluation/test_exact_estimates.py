@@ -1,20 +1,35 @@
 """Sampled exploitability beside the exact value."""
 
+import pytest
+
 import evaluation
 from evaluation.exact import certify
 from welfare_env import Rules
 
+A, YEARS = "PLAYERA", 4
 
-def test_sampled_exploitability_never_exceeds_the_exact_value():
-    years = 4
+
+@pytest.mark.parametrize(
+    ("map_name", "profile", "gain"),
+    [
+        ("clique:3", "prosocial", 6),
+        ("clique:4", "prosocial", 7),
+        ("clique:3", f"punisher:t=1,deviator={A}", 3),
+        ("clique:4", f"punisher:t=1,deviator={A}", 4),
+    ],
+)
+def test_sampled_exploitability_never_exceeds_the_exact_value(map_name, profile, gain):
     sampled = evaluation.exploitability(
-        "prosocial",
+        profile,
         2,
-        map_name="clique:3",
-        rules=Rules(press=None, years=years),
+        map_name=map_name,
+        rules=Rules(press=None, years=YEARS),
         deviator="portfolio",
-        coalitions=[["PLAYERA"]],
+        coalitions=[[A]],
         seed=0,
     )
-    exact = certify("clique:3", "prosocial", "PLAYERA", years).gain / years
-    assert 0 < sampled.value.value <= exact == 1.5
+    exact = certify(map_name, profile, A, YEARS)
+    assert exact.gain == gain
+    assert 0 <= sampled.value.value * YEARS <= gain
+    if profile == "prosocial":
+        assert sampled.value.value > 0

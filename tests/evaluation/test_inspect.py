@@ -174,12 +174,14 @@ def test_a_broken_run_goes_on_and_asks_nothing_twice(run) -> None:
     assert first.asked + rest.asked == whole.asked
 
 
-def test_eval_retry_goes_on_within_a_game_over_inspects_own_openai_provider(run, tmp_path, monkeypatch) -> None:
+@pytest.mark.parametrize("arguments", [{}, {"responses_api": False}], ids=["responses", "chat"])
+def test_eval_retry_goes_on_within_a_game(run, tmp_path, monkeypatch, arguments) -> None:
+    """Over inspect's own provider of OpenAI, which asks the stub server."""
     pytest.importorskip("openai", minversion="3.4")
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     wanted = {**SMALL, "games": 2}
     with StubServer() as stub:
-        means = {"model_base_url": f"{stub.url}/v1", "model_args": {"responses_api": False}}
+        means = {"model_base_url": f"{stub.url}/v1", "model_args": arguments}
         whole = run("evaluation/self_play", "openai/any", task_args=wanted | {"lm_cache": ""}, **means)
         expected = _answered(stub)
     with StubServer(port=stub.port) as failing:
@@ -196,7 +198,21 @@ def test_eval_retry_goes_on_within_a_game_over_inspects_own_openai_provider(run,
 
 def _answered(stub):
     """What was asked and answered, without the options of the provider that name the run."""
-    return Counter(json.dumps(asked.body["messages"]) for asked in stub.requests if asked.fault == "ok")
+    return Counter(
+        json.dumps(asked.body.get("messages") or asked.body["input"]) for asked in stub.requests if asked.fault == "ok"
+    )
+
+
+def test_what_mockllm_says_by_itself_is_no_order(run) -> None:
+    class Plain(Mock):
+        def answer(self, messages, tools, tool_choice, config):
+            output = super().answer(messages, tools, tool_choice, config)
+            output.completion = "Default output from mockllm/model"
+            return output
+
+    (sample,) = run(tasks.self_play(games=1, **SMALL), Plain().model).samples
+    assert {power: sample.scores["measures"].value[power] for power in POWERS} == dict.fromkeys(POWERS, 0)
+    assert sample.store["record"]["welfare_env"]["replies"]["FRANCE"]["parsed"] == 0
 
 
 def test_a_limit_ends_a_game_which_then_has_no_score(run) -> None:

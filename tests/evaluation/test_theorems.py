@@ -3,6 +3,7 @@
 import zlib
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,13 +15,15 @@ from evaluation import EvaluationError
 from evaluation.exact import CertificateError, certify, certify_punishers, check_certificate
 from evaluation.exact.certificates import Certificate
 from evaluation.exact.checking import Checker
-from evaluation.exact.clique_kernels import EXPANDED
 from evaluation.exact.clique_search import ALL, CliqueSearch
+from evaluation.exact.graph_kernels import EXPANDED
+from evaluation.exact.line_pictures import line_picture, line_text
 from evaluation.exact.theorems import fill, payoffs, read_cells
 from welfare_env import View
 from welfare_env.engine import ADJUSTMENTS
 
 A, B = "PLAYERA", "PLAYERB"
+DOCS = Path(__file__).parents[2] / "docs"
 
 
 class TestBestPunishers:
@@ -40,7 +43,7 @@ class TestBestPunishers:
 
 
 class TestStatedPunishers:
-    @pytest.mark.parametrize(("size", "gains"), [(3, [0, 0, 2, 4]), (4, [0, 0, 2, 5])])
+    @pytest.mark.parametrize(("size", "gains"), [(3, [0, 0, 1, 3]), (4, [0, 0, 1, 4])])
     def test_gains(self, size, gains):
         found = [certify_punishers(f"clique:{size}", 4 - late, A, 4) for late in range(4)]
         assert [each.gain for each in found] == gains
@@ -228,6 +231,22 @@ class TestRefused:
             certify("clique:3", "punisher:t=0", A, 2)
 
 
+@pytest.fixture(scope="module")
+def found():
+    return certify_punishers("clique:3", 1, A, 3, punishers="best")
+
+
+class TestDocs:
+    """What docs/theorems.md shows."""
+
+    def test_the_line(self, found):
+        assert line_text("clique:3", 3, found.line, A) in (DOCS / "theorems.md").read_text(encoding="utf-8")
+
+    def test_its_picture(self, found):
+        kept = (DOCS / "pictures" / "theorem-1-clique-3.svg").read_text(encoding="utf-8")
+        assert line_picture("clique:3", 3, found.line) == kept
+
+
 class TestTables:
     def test_a_table_goes_on_where_it_stopped(self, tmp_path):
         path = tmp_path / "cells.jsonl"
@@ -240,7 +259,16 @@ class TestTables:
         assert len(cells) == len({cell.name for cell in cells}) == 6
         assert len([text for text in told if "gain" in text]) == 3
         assert all(cell.checked for cell in cells)
-        assert {(cell.disarmed, cell.gain) for cell in cells} == {(0, 0), (1, 0), (2, 2)}
+        assert {(cell.disarmed, cell.gain) for cell in cells} == {(0, 0), (1, 0), (2, 1)}
+
+    def test_cells_of_another_version_are_not_gone_on_with(self, tmp_path):
+        path = tmp_path / "cells.jsonl"
+        fill(path, "clique:3", 1)
+        path.write_text(path.read_text().replace(read_cells(path)[0].version, "0123456789abcdef"))
+        before = path.read_text()
+        with pytest.raises(EvaluationError, match="another version"):
+            fill(path, "clique:3", 2)
+        assert path.read_text() == before
 
     def test_damaged_files_are_refused(self, tmp_path):
         (tmp_path / "cells.jsonl").write_text('{"map_name": 1}\n')

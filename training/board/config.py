@@ -19,6 +19,7 @@ from welfare_env.board.loading import load_board
 from welfare_env.rules import Rules
 
 PRESS = ("none", "tokens")
+SEEN = ("all", "position")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +44,8 @@ class TrainConfig(Config):
             that enter the league. league_size: most of them; beyond it, every other one is dropped.
         imitate: a scripted policy to imitate before the first iteration. imitate_games: games of it to learn from.
         start: a checkpoint to begin with.
+        sees: "all", or "position": the network does not see welfare points, so that what it orders follows from the
+            position (with tokens, and the words). Only such networks have exact values on all but the smallest games.
         width, layers: size of the network, see `agents.rl.network.Size`.
         held_out_every: iterations between held-out reports, of which the best iterate is kept; 0 for none.
             held_out_games: games in a report.
@@ -102,6 +105,9 @@ class TrainConfig(Config):
         Optional[Path],  # noqa: UP045
         typer.Option(metavar="CHECKPOINT", help="Start from these weights.", show_default="none"),
     ] = None
+    sees: Annotated[
+        str, typer.Option(metavar="all|position", help="Without welfare points (position) play follows from the board.")
+    ] = "all"
     width: Annotated[int, typer.Option(help="Length of a province's vector in the network."), Range(1, 1024)] = 32
     layers: Annotated[
         int, typer.Option(help="Rounds of message passing between neighbouring provinces."), Range(1, 64)
@@ -123,6 +129,7 @@ class TrainConfig(Config):
     def __post_init__(self) -> None:
         super().__post_init__()
         checks.choice("press", self.press, PRESS, TrainingError)
+        checks.choice("sees", self.sees, SEEN, TrainingError)
         Reward.parse(self.reward)
         read_years(self.curriculum, self.rules.years)
         if not self.against:
@@ -137,6 +144,11 @@ class TrainConfig(Config):
         """Of the games, at their full length."""
         press = {"press": None} if self.press == "none" else {"press": "tokens", "message_rounds": self.message_rounds}
         return Rules(variant=self.variant, years=self.years, **press)
+
+    @property
+    def sees_points(self) -> bool:
+        """Whether the network sees welfare points."""
+        return self.sees == "all"
 
     @cached_property
     def stages(self) -> tuple[int, ...]:

@@ -16,7 +16,7 @@ from training.board.seats import LEAGUE, LEARNER
 from welfare_env.errors import UnknownAgentError
 
 LEARNING = ("horizon", "lr", "entropy", "clip", "gamma", "lambda_", "epochs", "minibatch", "league_every",
-            "league_size", "workers", "held_out_every", "held_out_games")  # fmt: skip
+            "league_size", "sees", "workers", "held_out_every", "held_out_games")  # fmt: skip
 ADDED = ("held_out_every", "held_out_games")  # since version 0.1
 GONE = "gone"  # a checkpoint to start from that is no longer there
 
@@ -68,6 +68,7 @@ def _without_idle(values: dict[str, Any]) -> dict[str, Any]:
     """Without options that change nothing."""
     idle = set() if LEAGUE in values["opponents"] else {"league_every", "league_size"}
     idle |= set() if values.get("held_out_every") else {"held_out_games"}
+    idle |= {"sees"} if values.get("sees") == "all" else set()
     return {name: value for name, value in values.items() if name not in idle}
 
 

@@ -41,16 +41,19 @@ def spaces(reader: Reader) -> tuple[gym.Space, gym.Space]:
 class BoardModule(TorchRLModule, ValueFunctionAPI, InferenceOnlyAPI):
     """`agents.rl.network.BoardNetwork` behind RLlib's interface.
 
-    ``model_config``: {"map_name": ..., "rules": Rules(...).to_dict(), "size": Size().to_dict(), "seed": ...}.
+    ``model_config``: {"map_name": ..., "rules": Rules(...).to_dict(), "size": Size().to_dict(), "seed": ...,
+    "sees_points": True}. Without points, their weights are 0 and stay so: the network plays by the position alone.
     """
 
     def setup(self) -> None:
         given: Any = self.model_config
         board, rules = load_board(given["map_name"]), Rules.from_dict(given["rules"])
-        self.reader = Reader(board, rules)
+        self.reader = Reader(board, rules, given["sees_points"])
         with torch.random.fork_rng():
             torch.manual_seed(given["seed"])
             self.network = BoardNetwork(board, Size(**given["size"]), word_rounds(rules))
+        if not given["sees_points"]:
+            self.network.forget_points()
         self.rng = np.random.default_rng(given["seed"])
 
     def get_non_inference_attributes(self) -> list[str]:
@@ -118,6 +121,12 @@ def as_numpy(values: Any) -> np.ndarray:
     return values.numpy() if isinstance(values, torch.Tensor) else np.asarray(values)
 
 
-def model_config(board: Board, rules: Rules, size: Size, seed: int) -> dict[str, Any]:
+def model_config(board: Board, rules: Rules, size: Size, seed: int, sees_points: bool = True) -> dict[str, Any]:
     """The ``model_config`` of a `BoardModule`."""
-    return {"map_name": board.name, "rules": rules.to_dict(), "size": size.to_dict(), "seed": seed}
+    return {
+        "map_name": board.name,
+        "rules": rules.to_dict(),
+        "size": size.to_dict(),
+        "seed": seed,
+        "sees_points": sees_points,
+    }

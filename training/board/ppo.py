@@ -163,7 +163,8 @@ def play_of(config: TrainConfig) -> Play:
 def make_config(play: Play, config: TrainConfig) -> PPOConfig:
     """RLlib's configuration of a training; ``make_config(play, config).build_algo()`` is RLlib's PPO on our runner."""
     board = load_board(play.map_name)
-    spec = RLModuleSpec(BoardModule, model_config=model_config(board, play.rules, play.size, play.seed))
+    model = model_config(board, play.rules, play.size, play.seed, config.sees_points)
+    spec = RLModuleSpec(BoardModule, model_config=model)
     falling = [[0, 1.0], [config.horizon, FALLS_TO]]  # iterations, share; constant afterwards
     entropy: Any = [[at, share * config.entropy] for at, share in falling]
     return (
@@ -248,10 +249,12 @@ def _warm_start(learner: Learner, play: Play, config: TrainConfig, on_warm_start
     network, board = network_of(learner), load_board(play.map_name)
     if config.start is not None:
         checkpoint.load(config.start).warm_start(network, board, play.rules)
+        if not config.sees_points:
+            network.forget_points()
     if config.imitate is None:
         return False
     watched, learned = (partial(on_warm_start, f"{stage} {config.imitate}") for stage in ("watching", "imitating"))
     lesson = watch(play, config.imitate, config.imitate_games, partial(watched, "years"))
-    reader, on_step = Reader(board, play.rules), partial(learned, "steps")
+    reader, on_step = Reader(board, play.rules, config.sees_points), partial(learned, "steps")
     imitate(network, reader, lesson, play.seed, minibatch=config.minibatch, on_progress=on_step)
     return True

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from agents.specs import is_profile, read_profile
+from agents.specs import is_profile, read, read_profile
 from training.errors import TrainingError, check_number
 from welfare_env.errors import did_you_mean
 
@@ -22,7 +22,8 @@ class Lineup:
     Attributes:
         coalitions: the seats that learn, as power numbers; games take them in turn.
         opponents: specs, profiles such as "4*dove + 3*hold" whose seats rotate from game to game, "learner" or
-            "league"; each game draws one for all its other seats.
+            "league"; each game draws one for all its other seats. Of a mix ("mix:dove=1/3,hold=2/3") each seat draws
+            its own policy in each game.
         shares: how often each opponent is drawn, relative to the others.
 
     Raises:
@@ -47,9 +48,7 @@ class Lineup:
     @cached_property
     def players(self) -> tuple[str, ...]:
         """Every opponent by itself: the policies of profiles one by one."""
-        texts = [[policy.text for policy in read_profile(text).policies] if is_profile(text) else [text]
-                 for text in self.opponents]  # fmt: skip
-        return tuple(dict.fromkeys(player for each in texts for player in each))
+        return tuple(dict.fromkeys(player for text in self.opponents for player in _players(text)))
 
     def seats(
         self, rng: np.random.Generator, games: int, powers: Sequence[str]
@@ -68,6 +67,12 @@ class Lineup:
         seats = np.array(
             [tables[number][start % len(tables[number])] for number, start in zip(drawn, starts, strict=True)]
         )
+        for number, text in enumerate(self.opponents):
+            if mix := parts_of(text):
+                where = np.flatnonzero(drawn == number)
+                players = np.array([self.players.index(player) for player in mix])
+                chances = np.array(list(mix.values()))
+                seats[where] = rng.choice(players, size=(len(where), len(powers)), p=chances / chances.sum())
         for game, number in enumerate(coalition.tolist()):
             seats[game, list(self.coalitions[number])] = -1
         if LEARNER in self.players:
@@ -77,7 +82,7 @@ class Lineup:
     def _table(self, text: str, powers: Sequence[str]) -> np.ndarray:
         """Who plays all seats: int64 [rotations, powers]."""
         if not is_profile(text):
-            return np.full((1, len(powers)), self.players.index(text))
+            return np.full((1, len(powers)), self.players.index(_players(text)[0]))
         profile = read_profile(text)
         return np.array(
             [
@@ -85,6 +90,23 @@ class Lineup:
                 for shift in range(len(powers))
             ]
         )
+
+
+def _players(text: str) -> list[str]:
+    """Every policy of an opponent by itself."""
+    if is_profile(text):
+        return [policy.text for policy in read_profile(text).policies]
+    return list(parts_of(text)) or [text]
+
+
+def parts_of(text: str) -> dict[str, float]:
+    """The policies of a mix that is drawn once a game, with their shares; empty for other opponents."""
+    if not text.startswith("mix:"):
+        return {}
+    shares: dict[str, float] = {}
+    for policy, share in read(text).parts:
+        shares[policy.text] = shares.get(policy.text, 0.0) + share
+    return shares
 
 
 def read_coalitions(text: str, powers: tuple[str, ...]) -> tuple[tuple[int, ...], ...]:

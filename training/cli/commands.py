@@ -21,8 +21,11 @@ from training.board.seats import LEAGUE, LEARNER
 from training.cli.console import errors_told, training_shown
 from training.cli.modal import command as modal
 from training.cli.modal import train_shown as train_modal_shown
+from training.cli.psro import command as psro
+from training.cli.psro import show_population
 from training.errors import TrainingError
 from training.modal.config import ModalConfig
+from training.population.config import PopulationConfig
 from training.runs import config_of
 
 if TYPE_CHECKING:
@@ -120,13 +123,15 @@ def resume(
     folder: Annotated[Path, typer.Argument(help="The folder of a training.")],
     iterations: Annotated[
         Optional[int],  # noqa: UP045
-        typer.Option(help="In all; a larger number extends it.", show_default="as many as it was given"),
+        typer.Option(help="In all (of a population: steps); more extend it.", show_default="as many as it was given"),
     ] = None,
 ) -> None:
     """Resume or extend a training from its folder alone, with the options that it was started with."""
     config = config_of(folder, iterations)
     if isinstance(config, ModalConfig):
         print(f"policy: {train_modal_shown(config).spec}")
+    elif isinstance(config, PopulationConfig):
+        show_population(config)
     else:
         _train(config)
 
@@ -157,6 +162,7 @@ def _line(progress: Progress) -> str:
 
 
 app.command("modal")(modal)
+app.command("psro")(psro)
 
 
 @app.command("curves")

@@ -65,11 +65,13 @@ class Shown:
 
 
 @contextmanager
-def training_shown(iterations: int, line: Callable[[Any], str], folder: Path) -> Iterator[Shown]:
+def training_shown(
+    iterations: int, line: Callable[[Any], str], folder: Path, kept: str | None = None
+) -> Iterator[Shown]:
     """Shows progress on stderr: a bar, or a line now and then; `line` describes the last iteration.
 
     The first Ctrl-C saves after the current iteration and stops, a second one stops at once. The last line says what
-    the folder holds.
+    the folder holds: `kept`, or by default how many iterations are saved.
     """
     with metered("learning", iterations, "iterations") as meter:
         shown = Shown(meter, iterations, line)
@@ -77,7 +79,7 @@ def training_shown(iterations: int, line: Callable[[Any], str], folder: Path) ->
         try:
             yield shown
         except KeyboardInterrupt as interruption:
-            print(f"interrupted: {_kept(folder)}", file=sys.stderr)
+            print(f"interrupted: {kept or _kept(folder)}", file=sys.stderr)
             raise typer.Exit(130) from interruption
         finally:
             signal.signal(signal.SIGINT, before)

@@ -7,6 +7,7 @@ import importlib
 import json
 import os
 from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 from functools import cached_property
 from threading import Lock
 from types import ModuleType
@@ -24,6 +25,7 @@ MAX_ERROR_BYTES = 2**16
 """Limit of an error's body; what follows is not read."""
 
 MAX_CODING = 200  # characters of the name of an encoding in an error
+LATE = 0.1  # seconds after which the event loop counts as having been busy
 LONGEST_CONNECTING = 15.0  # seconds until the server counts as unreachable
 _CODINGS = ("", "identity", "gzip", "deflate")  # those that expand a thousandfold at most
 
@@ -69,7 +71,7 @@ class Connection:
         """
         ask = self._endpoint(self._client())
         try:
-            async with asyncio.timeout(self._timeout), ask(**body, extra_headers=self._headers) as response:
+            async with fair_timeout(self._timeout), ask(**body, extra_headers=self._headers) as response:
                 return await _bounded(response.iter_bytes())
         except TimeoutError:
             raise self._late() from None
@@ -202,6 +204,27 @@ class Connection:
             raise ConfigError(
                 f"{self._who}: {error}; it needs the extra lm: in the clone, pip install -e '.[lm]'"
             ) from error
+
+
+@asynccontextmanager
+async def fair_timeout(seconds: float) -> AsyncIterator[None]:
+    """As `asyncio.timeout`, but if the event loop was busy when the time was up, there is as much again to look.
+
+    While the loop does other work (imports, compilation, another player's plan), answers lie there unread.
+    """
+    loop = asyncio.get_running_loop()
+    due = loop.time() + seconds
+
+    def look(limit: asyncio.Timeout) -> None:
+        late = loop.time() - due
+        limit.reschedule(loop.time() + (min(late, seconds) if late > LATE else 0.0))
+
+    async with asyncio.timeout(None) as limit:
+        looking = loop.call_at(due, look, limit)
+        try:
+            yield
+        finally:
+            looking.cancel()
 
 
 async def _bounded(pieces: AsyncIterator[bytes]) -> bytes:

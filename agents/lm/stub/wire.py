@@ -172,7 +172,7 @@ INTERFACES = {
         _write_chat,
     ),
     "responses": Interface(
-        frozenset(_OPENAI | {"input", "instructions", "max_output_tokens", "text", "reasoning"}),
+        frozenset(_OPENAI | {"input", "instructions", "max_output_tokens", "text", "reasoning", "include"}),
         _read_responses,
         _write_responses,
     ),

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from email.utils import formatdate
+from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import pytest
 
 from agents.lm.errors import ENDING_KINDS, FAULT_KINDS, ModelError
 from agents.lm.models import Block, Model, Reply, Request
+from agents.lm.models.connection import fair_timeout
 from agents.lm.models.faults import status_fault
 from agents.lm.models.limits import Clock
 from agents.lm.models.remote import RemoteModel
@@ -281,3 +283,26 @@ class TestAtOnce:
 
         assert asyncio.run(main()).attempts == 1
         assert model.budget.spent.tokens > 0
+
+
+class TestTimeout:
+    @pytest.mark.parametrize("busy", [0.0, 0.6])
+    def test_what_came_while_the_loop_was_busy_is_no_timeout(self, busy: float) -> None:
+        async def main() -> str:
+            came = asyncio.get_running_loop().create_future()
+            Thread(target=lambda: came.get_loop().call_soon_threadsafe(came.set_result, "an answer")).start()
+            async with fair_timeout(0.3):
+                time.sleep(busy)
+                return await came
+
+        assert asyncio.run(main()) == "an answer"
+
+    def test_what_does_not_come_is_one(self) -> None:
+        async def main(busy: float) -> None:
+            async with fair_timeout(0.2):
+                time.sleep(busy)
+                await asyncio.Event().wait()
+
+        for busy in (0.0, 0.5):
+            with pytest.raises(TimeoutError):
+                asyncio.run(asyncio.wait_for(main(busy), 20))

@@ -1,0 +1,52 @@
+"""A mixed strategy: one of several policies, drawn once a game."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from agents.policy import Policy
+
+STREAM = 7  # of a seed, for the draw
+
+
+class MixturePolicy:
+    """Draws one of several policies at the beginning of each game, with given probabilities, and plays it throughout.
+
+    Args:
+        parts: policies with their shares.
+
+    Raises:
+        ValueError: no policy, a share that is not above 0, or shares that do not sum to 1.
+    """
+
+    def __init__(self, parts: Sequence[tuple[Policy, Fraction]]) -> None:
+        shares = [share for _, share in parts]
+        if not parts or min(shares) <= 0 or abs(float(sum(shares)) - 1) > 1e-9:
+            raise ValueError("the shares of a mix must be above 0 and sum to 1")
+        self.policies = tuple(policy for policy, _ in parts)
+        self.shares = tuple(float(share / sum(shares)) for share in shares)
+        self._drawn = 0
+
+    def reset(self, agent: str, seed: int = 0) -> None:
+        """Start a new game: draw the policy.
+
+        Raises:
+            ValueError: a negative seed.
+        """
+        rng = np.random.default_rng([seed, STREAM, *agent.encode()])
+        self._drawn = int(rng.choice(len(self.policies), p=self.shares))
+        self.policies[self._drawn].reset(agent, seed)
+
+    @property
+    def reads_observations(self) -> bool:
+        """Whether one of the policies reads them (see `agents.policy.ScriptedPolicy`)."""
+        return any(getattr(policy, "reads_observations", True) for policy in self.policies)
+
+    def act(self, observation: Any, info: Mapping[str, Any]) -> Any:
+        """The action of the policy that was drawn."""
+        return self.policies[self._drawn].act(observation, info)

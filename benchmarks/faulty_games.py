@@ -1,0 +1,321 @@
+"""Games against a server that thinks in every way, and answers badly: is anything lost, spoken, or paid for wrongly?
+
+    python -m benchmarks.faulty_games
+    python -m benchmarks.faulty_games --games 10
+
+The server speaks all three interfaces. Its good answers come with thinking of every kind (fields, parts, items, tags,
+channels), as texts or parts, at once or in drops, and with odd usage. Every third try fails: no answer, half of one, a
+broken stream, headers without end, pages and errors of many kinds. It keeps its own account, with which the players' is
+compared. What it thinks contains a word that must never be spoken.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+import time
+from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from threading import Event, Thread
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+import evaluation
+from agents.lm.models import AnthropicModel, OpenAIModel
+from agents.lm.models.budget import Budget
+from agents.lm.models.prices import Counts, Price
+from agents.lm.models.retries import BESIDES
+from agents.lm.models.shared_models import SharedModels
+from agents.lm.stub.replies import stub_reply
+from welfare_env import Rules
+
+PRICE = Price(input=3.0, output=15.0, cached=0.3)
+SECRET = "XYZZY"  # what the server thinks, and nobody may say
+DRAFT = f'{{"orders": ["A PAR - BUR"], "messages": {{"GLOBAL": "{SECRET}"}}}}'
+THOUGHT = f"Hm: {SECRET}. Maybe {DRAFT}. No."
+TIMEOUT = 8.0  # seconds
+SHARE_OF_FAULTS = 1 / 3
+POWERS = ("AUSTRIA", "ENGLAND", "FRANCE", "GERMANY", "ITALY", "RUSSIA", "TURKEY")
+APIS = ("chat", "responses", "messages")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A request: its interface, and what it may cost at most."""
+
+    api: str
+    prompt: str
+    schema: dict[str, Any] | None
+    most: int
+
+    @property
+    def bound(self) -> int:
+        """Tokens of the prompt, if nobody tells how many there are."""
+        return len(self.prompt.encode()) + (0 if self.schema is None else len(json.dumps(self.schema))) + BESIDES
+
+    @property
+    def lost(self) -> Counts:
+        """What a try may have cost whose answer was not seen."""
+        return Counts(self.bound, 0, 0, self.most)
+
+
+def asked(path: str, body: dict[str, Any]) -> Asked:
+    """Reads a request of one of the three interfaces."""
+    if path.endswith("/chat/completions"):
+        texts = [message["content"] for message in body["messages"]]
+        form = body.get("response_format", {}).get("json_schema", {})
+        return Asked("chat", "".join(texts), form.get("schema"), body["max_tokens"])
+    if path.endswith("/responses"):
+        text = body.get("instructions", "") + body["input"][0]["content"]
+        return Asked("responses", text, body.get("text", {}).get("format", {}).get("schema"), body["max_output_tokens"])
+    pieces = [*body.get("system", []), *body["messages"][0]["content"]]
+    schema = body.get("output_config", {}).get("format", {}).get("schema")
+    return Asked("messages", "".join(piece["text"] for piece in pieces), schema, body["max_tokens"])
+
+
+def usage_of(each: Asked, text: str, kind: str) -> tuple[Any, Counts]:
+    """What the server says that an answer has used, and what that comes to."""
+    prompt, reply, thought = 1000, 50, 400
+    first, second = ("prompt", "completion") if each.api == "chat" else ("input", "output")
+    told: dict[str, Any] = {f"{first}_tokens": prompt, f"{second}_tokens": reply + thought}
+    whole = Counts(prompt, 0, 0, reply + thought)
+    unknown = Counts(each.bound, 0, 0, len(text.encode()))
+    if kind == "details" and each.api == "messages":
+        return told | {"cache_read_input_tokens": 600, "output_tokens_details": {"thinking_tokens": thought}}, Counts(
+            prompt, 600, 0, reply + thought
+        )
+    if kind == "details":
+        details = {
+            f"{first}_tokens_details": {"cached_tokens": 600},
+            f"{second}_tokens_details": {"reasoning_tokens": thought},
+        }
+        return told | details, Counts(prompt - 600, 600, 0, reply + thought)
+    if kind == "hidden" and each.api != "messages":  # only the total has the thinking
+        return told | {f"{second}_tokens": reply, "total_tokens": prompt + reply + thought}, whole
+    if kind == "apart" and each.api != "messages":  # beside the reply's tokens
+        details = {f"{second}_tokens_details": {"reasoning_tokens": thought}}
+        return told | {f"{second}_tokens": reply} | details, whole
+    odd: dict[str, Any] = {
+        "none": None,
+        "strings": {f"{first}_tokens": "1000"},
+        "negative": told | {f"{second}_tokens": -1},
+        "list": [],
+    }
+    return (odd[kind], unknown) if kind in odd else (told | {"total_tokens": "many"}, whole)
+
+
+USAGES = ("plain", "plain", "details", "hidden", "apart", "none", "strings", "negative", "list")
+IN_TEXT = (
+    "<think>{}</think>",
+    "<thinking>{}</thinking>\n",
+    "[THINK]{}[/THINK]",
+    "<|channel|>analysis<|message|>{}<|end|><|start|>assistant<|channel|>final<|message|>",
+)
+
+
+def good(each: Asked, rng: np.random.Generator) -> tuple[dict[str, Any], Counts]:
+    """A good answer with thinking of some kind, and its cost."""
+    text = stub_reply(each.prompt, each.schema)
+    if rng.random() < 0.4:
+        text = IN_TEXT[int(rng.integers(len(IN_TEXT)))].format(THOUGHT) + text
+    usage, counts = usage_of(each, text, USAGES[int(rng.integers(len(USAGES)))])
+    half = len(text) // 2
+    parts: list[Any] = [{"type": "text", "text": text[:half]}, {"type": "text", "text": text[half:]}]
+    thinking: list[Any] = [
+        {"type": "thinking", "thinking": THOUGHT, "signature": "x"},
+        {"type": "thinking", "thinking": [{"type": "text", "text": THOUGHT}]},
+        {"type": "redacted_thinking", "data": SECRET},
+        {"type": "reasoning_text", "text": THOUGHT},
+        {"text": THOUGHT, "thought": True},
+    ]
+    content: Any = [thinking[int(rng.integers(len(thinking)))], *parts]
+    if each.api == "messages":
+        return {"model": "x", "content": content, "stop_reason": "end_turn", "usage": usage}, counts
+    if rng.random() < 0.5:
+        content = parts if rng.random() < 0.5 or each.api == "responses" else text
+    if each.api == "responses":
+        summary = [{"type": "summary_text", "text": THOUGHT}]
+        items = [{"type": "reasoning", "summary": summary, "encrypted_content": SECRET}]
+        return {"model": "x", "output": [*items, {"type": "message", "content": content}], "usage": usage}, counts
+    field = ("reasoning_content", "reasoning", "thinking", "reasoning_details", "other")[int(rng.integers(5))]
+    message = {"role": "assistant", "content": content, field: [{"text": THOUGHT}] if "details" in field else THOUGHT}
+    return {"model": "x", "choices": [{"message": message, "finish_reason": "stop"}], "usage": usage}, counts
+
+
+class Server:
+    """The server, in a thread of its own; `account` has what it has answered, and what that cost."""
+
+    def __init__(self, seed: int) -> None:
+        self.rng = np.random.default_rng(seed)
+        self.account: Counter[str] = Counter()
+        self.dollars = 0.0
+        self._ready = Event()
+        self._thread = Thread(target=lambda: asyncio.run(self._main()), daemon=True)
+
+    def __enter__(self) -> Server:
+        self._thread.start()
+        self._ready.wait()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._loop.call_soon_threadsafe(self._stop.set)
+        self._thread.join()
+
+    async def _main(self) -> None:
+        self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
+        server = await asyncio.start_server(self._connected, "127.0.0.1", 0, backlog=1024)
+        self.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        self._ready.set()
+        await self._stop.wait()
+        server.close()
+
+    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
+            head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+            length = next(line for line in head.lower().split("\r\n") if line.startswith("content-length:"))
+            body = json.loads(await reader.readexactly(int(length.partition(":")[2])))
+            each = asked(head.split()[1], body)
+            is_faulty = self.rng.random() < SHARE_OF_FAULTS and self.account["good"] > 2 * len(APIS)
+            await (self._fail if is_faulty else self._answer)(each, writer)
+            await writer.drain()
+        writer.close()
+
+    def _pay(self, kind: str, counts: Counts | None) -> None:
+        self.account[kind] += 1
+        self.dollars += 0.0 if counts is None else counts.usage(PRICE).dollars or 0.0
+
+    async def _answer(self, each: Asked, writer: asyncio.StreamWriter) -> None:
+        answer, counts = good(each, self.rng)
+        content = json.dumps(answer, ensure_ascii=bool(self.rng.integers(2))).encode()
+        self._pay("good", counts)
+        way = int(self.rng.integers(4))
+        if way == 0:
+            content = gzip.compress(content)
+            writer.write(_head(200, f"content-encoding: gzip\r\ncontent-length: {len(content)}") + content)
+        elif way == 1:
+            writer.write(_head(200, "transfer-encoding: chunked"))
+            for start in range(0, len(content), 1000):
+                piece = content[start : start + 1000]
+                writer.write(f"{len(piece):x}\r\n".encode() + piece + b"\r\n")
+                await writer.drain()
+            writer.write(b"0\r\n\r\n")
+        elif way == 2:  # slow headers, but in time
+            writer.write(b"HTTP/1.1 200 OK\r\n")
+            for _ in range(3):
+                writer.write(b"x-slow: yes\r\n")
+                await writer.drain()
+                await asyncio.sleep(0.01)
+            writer.write(f"content-length: {len(content)}\r\nconnection: close\r\n\r\n".encode() + content)
+        else:
+            writer.write(_head(200, "content-type: text/html") + content)  # until the end of the connection
+
+    async def _fail(self, each: Asked, writer: asyncio.StreamWriter) -> None:
+        kinds = list(FAULTS)
+        kind = kinds[int(self.rng.integers(len(kinds)))] if self.rng.random() > 0.01 else "endless headers"
+        if kind == "endless headers":
+            self._pay(kind, each.lost)
+            writer.write(b"HTTP/1.1 200 OK\r\n")
+            while True:
+                writer.write(b"x-slow: yes\r\n")
+                await writer.drain()
+                await asyncio.sleep(0.2)
+        content, is_lost = FAULTS[kind](json.dumps(good(each, self.rng)[0]).encode())
+        self._pay(kind, each.lost if is_lost else None)
+        writer.write(content)
+
+
+def _head(status: int, headers: str) -> bytes:
+    return f"HTTP/1.1 {status} Said\r\n{headers}\r\nconnection: close\r\n\r\n".encode()
+
+
+def _whole(status: int, body: bytes) -> bytes:
+    return _head(status, f"content-length: {len(body)}") + body
+
+
+_LATER = json.dumps({"error": {"message": "overloaded", "code": 503}}).encode()
+FAULTS: dict[str, Callable[[bytes], tuple[bytes, bool]]] = {
+    "no answer": lambda body: (b"", True),
+    "half a head": lambda body: (b"HTTP/1.1 200 OK\r\ncontent-le", True),
+    "half a body": lambda body: (_head(200, f"content-length: {len(body)}") + body[: len(body) // 2], True),
+    "chunks without an end": lambda body: (_head(200, "transfer-encoding: chunked") + b"5\r\n" + body[:5], True),
+    "half a JSON": lambda body: (_whole(200, body[:-2]), True),
+    "events": lambda body: (_whole(200, b"data: " + body + b"\n\ndata: [DONE]\n\n"), True),
+    "two answers": lambda body: (_whole(200, body + body), True),
+    "a page": lambda body: (_whole(200, b"<html>Please wait</html>"), True),
+    "no bytes": lambda body: (_whole(200, b""), True),
+    "no gzip": lambda body: (_head(200, f"content-encoding: gzip\r\ncontent-length: {len(body)}") + body, True),
+    "an odd answer": lambda body: (_whole(200, b'{"choices": [], "output": 5, "content": {}}'), True),
+    "an error as an answer": lambda body: (_whole(200, _LATER), False),
+    "page of an error": lambda body: (_whole(502, b"<html>Bad gateway</html>"), False),
+    "too many": lambda body: (_whole(429, b"slow down"), False),
+    "overloaded": lambda body: (_whole(529, _LATER), False),
+}
+
+
+def _models(url: str, budget: Budget) -> dict[str, Any]:
+    """A model for each interface."""
+    common: dict[str, Any] = {"prices": {"x": PRICE}, "timeout": TIMEOUT, "retries": 30, "backoff": 0.01}
+    common |= {"max_concurrent": 32, "budget": budget}
+    return {
+        "chat": OpenAIModel("x", base_url=f"{url}/v1", **common),
+        "responses": OpenAIModel("x", base_url=f"{url}/v1", api="responses", **common),
+        "messages": AnthropicModel("x", base_url=url, **common),
+    }
+
+
+def said(records: list[dict[str, Any]]) -> list[str]:
+    """Everything that was spoken, ordered or noted in games, and their models' accounts of it."""
+    found = []
+    for record in records:
+        for phase in record["phases"]:
+            found += [message["message"] for message in phase.get("messages", ())]
+            found += [order for orders in phase.get("orders", {}).values() for order in orders or ()]
+        for models in record["welfare_env"]["language_models"].values():
+            found += [text for model in models for text in model["summaries"].values()]
+    return found
+
+
+def played(url: str, games: int, seed: int, budget: Budget) -> list[dict[str, Any]]:
+    """The records of games against the server."""
+    seats = {power: f"lm:{APIS[number % len(APIS)]}" for number, power in enumerate(POWERS)}
+    models = SharedModels(budget=budget, own=_models(url, budget))
+    rules = Rules(years=1, message_rounds=1)
+    result = evaluation.self_play(
+        seats, games=games, seed=seed, rules=rules, simultaneous=True, workers=16, models=models
+    )
+    return list(result.records)
+
+
+def main(games: Annotated[int, typer.Option(min=1)] = 100, seed: Annotated[int, typer.Option(min=0)] = 0) -> None:
+    """Play the games, and compare the accounts."""
+    budget = Budget()
+    with Server(seed) as server:
+        began = time.perf_counter()
+        records = played(server.url, games, seed, budget)
+        took = time.perf_counter() - began
+    found = [models for record in records for models in record["welfare_env"]["language_models"].values()]
+    ledgers = [ledger for models in found for ledger in models]
+    calls, failed = (sum(ledger[name] for ledger in ledgers) for name in ("calls", "failed"))
+    losses = sum(any(kind != "prose" for kind, _ in turn["losses"]) for ledger in ledgers for turn in ledger["turns"])
+    texts, spent, faults = said(records), budget.spent.dollars or 0.0, server.account.total() - server.account["good"]
+    wrong = {
+        "thoughts spoken": sum(SECRET in text for text in texts),
+        "good answers lost": server.account["good"] - (calls - failed),
+        "replies with a loss": losses,
+        "dollars too many or too few": round(spent - server.dollars, 6),
+    }
+    print(f"{games} games, {calls:,} calls, {faults:,} faults of {len(server.account) - 1} kinds, {took:.0f} s")
+    print(f"{len(texts):,} texts and orders; {spent:.6f} dollars, the server's account: {server.dollars:.6f}")
+    print(f"calls given up after three unusable answers, which are paid for: {failed}")
+    for name, count in wrong.items():
+        print(f"{name}: {count}")
+    raise typer.Exit(1 if any(wrong.values()) else 0)
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,313 @@
+"""The most points that a power can expect against opponents that may be drawn once a game, or draw their orders.
+
+A depth-first search over what the deviator knows (position, who may sit in each seat). A node has *plans* (what the
+deviator orders) and, for each, *outcomes* (what the others order, with probabilities). Values are expectations: exact
+up to the rounding of sums of float64.
+
+A call asks whether a node is worth more than a threshold. A plan is left as soon as upper bounds on its outcomes show
+that it is not (Ballard 1983, "The *-minimax search procedure for trees containing chance nodes"; its Star1), and what
+was shown is kept with the node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from evaluation.checks import EvaluationError
+from evaluation.exact.opponents import Masks, Outcome, Seats
+from evaluation.exact.planner import (
+    FAR,
+    NO_ORDER,
+    Bounds,
+    Stepper,
+    combinations_of,
+    first_of_each,
+    movement_plans,
+    winter_plans,
+)
+from welfare_env import Board, Rules
+from welfare_env.engine import ADJUSTMENTS, DONE, MOVEMENT, UNITS, State, layout_of
+from welfare_env.engine.engines import make_engine
+from welfare_env.game.position import Position
+
+Node = tuple[bytes, Masks]
+AHEAD = 256  # nodes whose opponents are asked together
+CLOSE = 1e-9
+
+
+@dataclass(slots=True)
+class Choices:
+    """What can be ordered at a node, plans with the same successors once.
+
+    Attributes:
+        orders: of each plan, int32 [plans, slots], NO_ORDER where a slot has none.
+        chances: float64 [outcomes]. gains: points of the phase, float64 [plans, outcomes].
+        nodes: numbers of the next nodes, int64 [plans, outcomes]; -1 where the game is over.
+    """
+
+    orders: np.ndarray
+    chances: np.ndarray
+    gains: np.ndarray
+    nodes: np.ndarray
+
+
+class Sorting(Stepper):
+    """A stepper whose canonical form keeps what opponents read: points, and the sequence of units of some powers."""
+
+    def __init__(self, board: Board, rules: Rules, reads_points: bool, sequenced: tuple[int, ...]) -> None:
+        super().__init__(board, rules)
+        self._reads_points, self._sequenced = reads_points, np.isin(np.arange(len(board.powers)), sequenced)
+
+    def make_canonical(self, rows: np.ndarray) -> None:
+        """As `Stepper.make_canonical`, less what opponents read."""
+        at, points = self._layout, rows[:, self._layout.welfare : self._layout.influence].copy()
+        powers, pieces = rows[:, at.power : at.piece].copy(), rows[:, at.piece : at.lost_power].copy()
+        super().make_canonical(rows)
+        if self._reads_points:
+            rows[:, at.welfare : at.influence] = points
+        if self._sequenced.any():
+            places = np.arange(at.most_units)
+            exists = places < rows[:, UNITS, None]
+            ranks = powers << 16 | np.where(self._sequenced[powers], places, pieces)
+            order = np.argsort(np.where(exists, ranks, FAR), axis=1, kind="stable")
+            rows[:, at.power : at.piece] = np.where(exists, np.take_along_axis(powers, order, 1), 0)
+            rows[:, at.piece : at.lost_power] = np.where(exists, np.take_along_axis(pieces, order, 1), 0)
+
+
+class BeliefSearch:
+    """Solves the game for one power; without one, it only tells what everybody can expect.
+
+    Args:
+        board: without convoys. rules: welfare; without press, transfers and `retreat_welfare`.
+        power: who decides; None if nobody does.
+        seats: of all others.
+        most: nodes to expand at most.
+    """
+
+    def __init__(self, board: Board, rules: Rules, power: int | None, seats: Seats, most: int) -> None:
+        self.board, self.power, self.seats, self.most = board, power, seats, most
+        self.engine = make_engine("fast", board, rules)
+        self._stepper = Sorting(board, rules, seats.reads_points, seats.sequenced)
+        self._bounds = Bounds(board, rules, 0 if power is None else power)
+        self._numbers: dict[Node, int] = {}
+        self._nodes: list[Node] = []
+        self._low: list[float] = []
+        self._high: list[float] = []
+        self._best: dict[int, int] = {}  # node -> its best plan, once its value is known
+        self._choices: dict[int, Choices] = {}
+
+    @property
+    def root(self) -> int:
+        """The number of the first position's node."""
+        rows = self.engine.initial().row[None].copy()
+        self._stepper.make_canonical(rows)
+        return int(self._numbered(rows, self.seats.start)[0])
+
+    @property
+    def expanded(self) -> int:
+        """How many nodes were expanded."""
+        return len(self._choices)
+
+    def best(self, least: float) -> float:
+        """What the power can expect from the first position, if it is more than `least`; else an upper bound on it.
+
+        Thresholds come down from the upper bound by a point at a time, as in MTD(f) (Plaat et al. 1996): what one has
+        shown makes the next cheap, and little is looked at that is not needed for the proof.
+        """
+        root, found = self.root, np.inf
+        while found > least:
+            above = max(self._high[root] - 1.0, least)
+            found = self.value(root, above)
+            if found > above or above <= least:
+                break
+        return found
+
+    def value(self, node: int, above: float = -1.0) -> float:
+        """What the power can expect from a node, if it is more than `above`; else an upper bound on it."""
+        if self._low[node] == self._high[node] or self._high[node] <= above:
+            return self._high[node]
+        choices = self.choices(node)
+        upper = self._upper(choices) @ choices.chances
+        order = np.argsort(-upper, kind="stable").tolist()
+        best, found, missed = above, -1, -np.inf
+        for count, plan in enumerate(order):
+            if upper[plan] <= best + CLOSE:
+                missed = max(missed, float(upper[plan]))
+                break
+            if count % AHEAD == 0:
+                self._ask_ahead(choices, order[count : count + AHEAD])
+            worth = self._worth(choices, plan, best)
+            if worth > best + CLOSE:
+                best, found = worth, plan
+            else:
+                missed = max(missed, worth)
+        if found < 0:
+            self._high[node] = min(self._high[node], max(missed, 0.0))
+            return self._high[node]
+        self._low[node] = self._high[node] = best
+        self._best[node] = found
+        return best
+
+    def _worth(self, choices: Choices, plan: int, best: float) -> float:
+        """The value of a plan if it is more than `best`; else an upper bound on it."""
+        gains, nodes = choices.gains[plan], choices.nodes[plan]
+        high = np.array([self._high[node] if node >= 0 else 0.0 for node in nodes.tolist()])
+        worth = float((gains + high) @ choices.chances)
+        for at in np.argsort(-choices.chances, kind="stable").tolist():
+            if worth <= best + CLOSE:
+                return worth
+            if (node := int(nodes[at])) >= 0:
+                chance = float(choices.chances[at])
+                below = high[at] - (worth - best) / chance
+                worth -= chance * (high[at] - self.value(node, below - CLOSE))
+        return worth
+
+    def _upper(self, choices: Choices) -> np.ndarray:
+        """Upper bounds on each plan's outcomes: float64 [plans, outcomes]."""
+        numbers, place = np.unique(choices.nodes, return_inverse=True)
+        high = np.array([self._high[node] if node >= 0 else 0.0 for node in numbers.tolist()])
+        return choices.gains + high[place.reshape(choices.nodes.shape)]
+
+    def _ask_ahead(self, choices: Choices, plans: list[int]) -> None:
+        """Ask the opponents about the nodes that may be looked at next."""
+        nodes = [node for node in np.unique(choices.nodes[plans]).tolist() if node >= 0 and node not in self._choices]
+        self.seats.ask(self._nodes[node] for node in nodes if self._low[node] < self._high[node])
+
+    def followed(self) -> Iterator[tuple[np.ndarray, tuple[int, ...], float]]:
+        """What the best response orders wherever it can come, after `best` has found it: positions, orders, values."""
+        waiting, seen = [self.root], {self.root}
+        while waiting:
+            node = waiting.pop()
+            if node not in self._best:  # nothing can be had there any more
+                continue
+            choices, plan = self._choices[node], self._best[node]
+            row, orders = np.frombuffer(self._nodes[node][0], np.int32), choices.orders[plan]
+            yield row, tuple(orders[orders != NO_ORDER].tolist()), self._low[node]
+            following = [after for after in choices.nodes[plan].tolist() if after >= 0 and after not in seen]
+            seen.update(following)
+            waiting += dict.fromkeys(following)
+
+    # What can be played.
+
+    def choices(self, node: int) -> Choices:
+        """What can be ordered at a node, and what comes of it.
+
+        Raises:
+            EvaluationError: too many nodes, or outcomes.
+        """
+        if node in self._choices:
+            return self._choices[node]
+        if len(self._choices) >= self.most:
+            raise EvaluationError(
+                f"{self.board.name}: more than {self.most:,} positions to look at (there are {len(self._nodes):,} so "
+                "far): too many for an exact value. Give fewer years, or estimate with evaluation.exploitability"
+            )
+        orders, outcomes, rows, points = self.plays(node)
+        paid = points[..., self.power] if self.power is not None else np.zeros(points.shape[:2])
+        if rows[0, 0, DONE]:
+            nodes = np.full(paid.shape, -1)
+        else:
+            nodes = np.stack([self._numbered(rows[:, at], masks) for at, (_, _, masks) in enumerate(outcomes)], axis=1)
+        first = first_of_each(np.ascontiguousarray(np.concatenate([nodes, paid.astype(np.int64)], axis=1)))
+        chances = np.array([chance for chance, _, _ in outcomes])
+        self._choices[node] = Choices(orders[first], chances, paid[first].astype(np.float64), nodes[first])
+        return self._choices[node]
+
+    def plays(self, node: int) -> tuple[np.ndarray, list[Outcome], np.ndarray, np.ndarray]:
+        """What can be brought about at a node.
+
+        Returns:
+            the power's plans int32 [plans, slots]; outcomes; next positions int32 [plans, outcomes, state size] and
+            everybody's points int32 [plans, outcomes, powers].
+        """
+        key, masks = self._nodes[node]
+        row = np.frombuffer(key, np.int32)
+        position = Position(self.engine, State(layout_of(self.board), row))
+        outcomes = self.seats.outcomes(key, masks)
+        own = [] if self.power is None else position.slots(self.power)
+        others = [(slot, power) for power in self.seats.powers for slot in position.slots(power)]
+        given = np.full((len(outcomes), len(others)), NO_ORDER, np.int32)
+        column = {slot: number for number, (slot, _) in enumerate(others)}
+        for number, (_, ordered, _) in enumerate(outcomes):
+            for power, orders in ordered.items():
+                given[number, [column[self._slot(position, power, order)] for order in orders]] = orders
+        plans = self._plans(position, own, given)
+        every = np.concatenate([np.repeat(plans, len(given), axis=0), np.tile(given, (len(plans), 1))], axis=1)
+        slots = np.array(own + [slot for slot, _ in others], np.int32)
+        powers = np.array([self.power] * len(own) + [power for _, power in others], np.int32)
+        rows, points = self._stepper.step(row, np.ascontiguousarray(every, np.int32), slots, powers)
+        shape = len(plans), len(given), -1
+        return plans, outcomes, rows.reshape(shape), points.reshape(shape)
+
+    def _slot(self, position: Position, power: int, order: int) -> int:
+        """The slot of an order.
+
+        Raises:
+            EvaluationError: it is not legal.
+        """
+        slot = position.slot_of(power, order)
+        if slot is None:
+            raise EvaluationError(
+                f"policy of {self.board.powers[power]}: in {position.phase} it orders "
+                f"{self.board.orders.texts[order]!r}, which is not legal there"
+            )
+        return slot
+
+    def _plans(self, position: Position, own: list[int], others: np.ndarray) -> np.ndarray:
+        """What the power can order: int32 [plans, slots]."""
+        if self.power is None or not own:
+            return np.zeros((1, len(own)), np.int32)
+        lists = [position.slot_orders(slot) for slot in own]
+        if position.state.phase_type == ADJUSTMENTS:
+            units = sum(slot < len(position.state.units) for slot in own)
+            return winter_plans(lists[:units], lists[units:], int(position.adjustments[0][self.power]))
+        if position.state.phase_type != MOVEMENT:
+            return combinations_of(lists)
+        alone = bool((position.state.units[:, 0] == self.power).all())
+        return movement_plans(self.board, lists, others, alone)
+
+    def _numbered(self, rows: np.ndarray, masks: Masks) -> np.ndarray:
+        """The numbers of nodes, new or known: int64 [n], for positions int32 [n, state size]."""
+        keys = rows.view(f"V{rows.dtype.itemsize * rows.shape[1]}")[:, 0] if rows.flags.c_contiguous else None
+        if keys is None:
+            return self._numbered(np.ascontiguousarray(rows), masks)
+        texts: list[bytes] = keys.tolist()
+        new: list[int] = []
+        for at, text in enumerate(texts):
+            if (text, masks) not in self._numbers:
+                self._numbers[text, masks] = len(self._nodes)
+                self._nodes.append((text, masks))
+                new.append(at)
+        if new:
+            self._high += self._bounds.upper(rows[new]).astype(float).tolist()
+            self._low += [0.0] * len(new)
+        return np.array([self._numbers[text, masks] for text in texts])
+
+    # What is played.
+
+    def expected(self) -> np.ndarray:
+        """What everybody can expect if nobody decides: float64 [powers].
+
+        Raises:
+            EvaluationError: too many nodes, or outcomes.
+        """
+        total, layer = np.zeros(len(self.board.powers)), {self.root: 1.0}
+        while layer:
+            self.seats.ask(self._nodes[node] for node in layer)
+            after: dict[int, float] = {}
+            for node, chance in layer.items():
+                _, outcomes, rows, points = self.plays(node)
+                chances = chance * np.array([part for part, _, _ in outcomes])
+                total += chances @ points[0]
+                if rows[0, 0, DONE]:
+                    continue
+                for at, (_, _, masks) in enumerate(outcomes):
+                    number = int(self._numbered(rows[:, at], masks)[0])
+                    after[number] = after.get(number, 0.0) + float(chances[at])
+            if len(after) > self.most:
+                raise EvaluationError(f"more than {self.most:,} positions at once: too many for an exact value")
+            layer = after
+        return total

@@ -1,0 +1,239 @@
+"""Opponents of an exact search: who may sit in a seat, and what those who may still sit there order in a position.
+
+A seat is a mix of players, drawn once a game. What a seat has ordered so far tells which of them it can still be: that
+is all that a deviator can learn, so (position, who may sit in each seat) is the state of its problem.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+from typing import Any, Protocol
+
+import numpy as np
+
+from agents import Policy
+from evaluation.checks import EvaluationError
+from evaluation.exact.best_responses import PolicyAnswers
+from welfare_env import Board, Rules
+from welfare_env.board.orders import WAIVE
+from welfare_env.engine import DISLODGED, FALL_RETREATS, PHASE, SPRING_RETREATS, UNITS, WINTER, State, layout_of
+from welfare_env.engine.engines import make_engine
+from welfare_env.game.position import Position
+
+Orders = tuple[int, ...]  # order numbers of one power, without WAIVE
+Answer = list[tuple[float, Orders]]  # what a player may order in a position, with probabilities
+Masks = tuple[int, ...]  # for each seat, bits of the players that may sit there
+Outcome = tuple[float, dict[int, Orders], Masks]
+
+MOST_WAYS = 4096
+"""Joint orders of one power, or outcomes of a position, that are told apart."""
+
+
+class Player(Protocol):
+    """A player whose orders follow from the position.
+
+    Attributes:
+        is_deterministic: whether it orders the same in the same position.
+        reads_points: whether welfare points are a part of the position for it.
+        reads_sequence: whether the sequence of its units is.
+    """
+
+    is_deterministic: bool
+    reads_points: bool
+    reads_sequence: bool
+
+    def answers(self, rows: np.ndarray, powers: np.ndarray) -> list[Answer]:
+        """What it orders as `powers` int [n] in positions int32 [n, state size]."""
+
+
+class ScriptedPlayer:
+    """A policy that answers the same position with the same orders, as `best_response` wants it."""
+
+    is_deterministic, reads_points, reads_sequence = True, False, False
+
+    def __init__(self, board: Board, rules: Rules, policy: Policy) -> None:
+        self._board, self._rules, self._policy = board, rules, policy
+        self._engine = make_engine("fast", board, rules)
+
+    def answers(self, rows: np.ndarray, powers: np.ndarray) -> list[Answer]:
+        """As `Player.answers`.
+
+        Raises:
+            EvaluationError: the policy is refused.
+        """
+        return [[(1.0, self._orders(row, power))] for row, power in zip(rows, powers.tolist(), strict=True)]
+
+    def _orders(self, row: np.ndarray, power: int) -> Orders:
+        position = Position(self._engine, State(layout_of(self._board), row))
+        asked = PolicyAnswers(self._board, self._rules, {self._board.powers[power]: self._policy})
+        return tuple(asked.given(position).get(power, {}).values())
+
+
+class NetworkPlayer:
+    """A checkpoint's network, asked about many positions at once.
+
+    Args:
+        policy: an `agents.rl.player.LearnedPolicy`.
+
+    Raises:
+        CheckpointError: it does not fit.
+    """
+
+    reads_sequence = True  # it orders one unit after the other
+
+    def __init__(self, board: Board, rules: Rules, policy: Any) -> None:
+        from agents.rl.inputs import Reader
+
+        self._network, self._reader = policy.network_for(board, rules), Reader(board, rules)
+        self.is_deterministic, self.reads_points = policy.greedy, self._network.reads_points
+
+    def answers(self, rows: np.ndarray, powers: np.ndarray) -> list[Answer]:
+        """As `Player.answers`.
+
+        Raises:
+            EvaluationError: a network that draws its orders has too many ways to order.
+        """
+        packed = self._reader.pack(rows, powers)
+        inputs = self._reader.read(packed)
+        if self.is_deterministic:
+            drawn, _, _ = self._network.answer(inputs, np.full(inputs.num_rows, -1.0))
+            given = np.split(self._reader.choices(inputs, drawn), inputs.first_rows[1:-1])
+            return [[(1.0, _without_waive(orders))] for orders in given]
+        lengths = np.split(np.diff(inputs.starts), inputs.first_rows[1:-1])
+        return [self._drawn(one, counts) for one, counts in zip(packed, lengths, strict=True)]
+
+    def _drawn(self, packed: np.ndarray, counts: np.ndarray) -> Answer:
+        """All that it may order in one position, given the number of orders that each unit may get."""
+        ways = prod(counts.tolist())
+        if ways > MOST_WAYS:
+            raise EvaluationError(
+                f"a network that draws its orders has {ways:,} ways to order {len(counts)} units at once, more than "
+                f"{MOST_WAYS:,}: too many for exact expectations. Take its most probable orders (rl:PATH,greedy=yes), "
+                "or estimate with evaluation.exploitability"
+            )
+        answers = np.array(list(product(*map(range, counts))), np.int64).reshape(ways, -1)
+        inputs = self._reader.read(np.repeat(packed[None], ways, axis=0))
+        import torch
+
+        with torch.no_grad():
+            logp = self._network.judge(inputs, answers.ravel()).logp.double().numpy()
+        chances = np.exp(logp.reshape(ways, -1).sum(axis=1)) if len(counts) else np.ones(1)
+        orders = self._reader.choices(inputs, answers.ravel()).reshape(ways, -1)
+        found: dict[Orders, float] = defaultdict(float)
+        for given, chance in zip(orders, (chances / chances.sum()).tolist(), strict=True):
+            found[_without_waive(given)] += chance
+        return [(chance, given) for given, chance in found.items()]
+
+
+def _without_waive(orders: np.ndarray) -> Orders:
+    return tuple(orders[orders != WAIVE].tolist())
+
+
+@dataclass(frozen=True)
+class Seat:
+    """Who may play a power: players, and their probabilities."""
+
+    players: tuple[Player, ...]
+    weights: tuple[float, ...]
+
+
+class Seats:
+    """The seats that others have, and what they order.
+
+    Args:
+        board: of the game.
+        seats: power -> who may sit there.
+
+    Raises:
+        EvaluationError: a mix of several players of which one draws its orders.
+    """
+
+    def __init__(self, board: Board, seats: Mapping[int, Seat]) -> None:
+        for power, seat in seats.items():
+            if len(seat.players) > 1 and not all(player.is_deterministic for player in seat.players):
+                raise EvaluationError(
+                    f"{board.powers[power]}: a mix with players that draw their orders has no exact value here: what "
+                    "they order never tells for sure who they are. Give players that take their most probable orders"
+                )
+        self.powers, self._seats = tuple(seats), tuple(seats.values())
+        self._layout = layout_of(board)
+        self._known: dict[tuple[Player, int, bytes], Answer] = {}  # of a player as a power in a position
+        players = [player for seat in self._seats for player in seat.players]
+        self.reads_points = any(player.reads_points for player in players)
+        self.sequenced = tuple(
+            power for power, seat in seats.items() if any(player.reads_sequence for player in seat.players)
+        )
+
+    @property
+    def start(self) -> Masks:
+        """Everybody may sit everywhere."""
+        return tuple((1 << len(seat.players)) - 1 for seat in self._seats)
+
+    def ask(self, nodes: Iterable[tuple[bytes, Masks]]) -> None:
+        """Ask the players about many positions at once; `outcomes` of these is quick then."""
+        wanted: dict[Player, dict[tuple[int, bytes], None]] = defaultdict(dict)
+        for key, masks in nodes:
+            for seat, power, mask in zip(self._seats, self.powers, masks, strict=True):
+                for number in _members(mask):
+                    if (seat.players[number], power, key) not in self._known:
+                        wanted[seat.players[number]][power, key] = None
+        for player, asked in wanted.items():
+            rows = np.array([np.frombuffer(key, np.int32) for _, key in asked])
+            powers = np.array([power for power, _ in asked])
+            has_orders = self._has_orders(rows, powers)
+            found = iter(player.answers(rows[has_orders], powers[has_orders]) if has_orders.any() else ())
+            for (power, key), has in zip(asked, has_orders.tolist(), strict=True):
+                self._known[player, power, key] = next(found) if has else [(1.0, ())]
+
+    def _has_orders(self, rows: np.ndarray, powers: np.ndarray) -> np.ndarray:
+        """Whether powers [n] may have something to order: bool [n]. False only if they surely have not."""
+        at, places, own = self._layout, np.arange(self._layout.most_units), powers[:, None]
+        units = ((rows[:, at.power : at.piece] == own) & (places < rows[:, UNITS, None])).any(axis=1)
+        waiting = np.arange(at.most_dislodged) < rows[:, DISLODGED, None]
+        lost = ((rows[:, at.lost_power : at.lost_piece] == own) & waiting).any(axis=1)
+        owns = (rows[:, at.owner : at.welfare] == own).any(axis=1)
+        is_winter = rows[:, PHASE] == WINTER
+        is_retreat = np.isin(rows[:, PHASE], (SPRING_RETREATS, FALL_RETREATS))
+        return np.where(is_retreat, lost, units | (is_winter & owns))
+
+    def outcomes(self, key: bytes, masks: Masks) -> list[Outcome]:
+        """What may be ordered in a position: probability, orders by power, and who may sit where afterwards.
+
+        Raises:
+            EvaluationError: too many.
+        """
+        self.ask([(key, masks)])
+        parts = [self._of_seat(at, key, mask) for at, mask in enumerate(masks)]
+        if (count := prod(map(len, parts))) > MOST_WAYS:
+            raise EvaluationError(
+                f"{count:,} ways in which the others may order at once, more than {MOST_WAYS:,}: too many for exact "
+                "expectations; estimate with evaluation.exploitability"
+            )
+        return [
+            (
+                prod(chance for chance, _, _ in each),
+                dict(zip(self.powers, (orders for _, orders, _ in each), strict=True)),
+                tuple(mask for _, _, mask in each),
+            )
+            for each in product(*parts)
+        ]
+
+    def _of_seat(self, at: int, key: bytes, mask: int) -> list[tuple[float, Orders, int]]:
+        """What a seat may order: probability, orders, and who may sit there afterwards."""
+        weights, players, power = self._seats[at].weights, self._seats[at].players, self.powers[at]
+        total = sum(weights[number] for number in _members(mask))
+        chances: dict[Orders, float] = defaultdict(float)
+        members: dict[Orders, int] = defaultdict(int)
+        for number in _members(mask):
+            for chance, orders in self._known[players[number], power, key]:
+                chances[orders] += chance * weights[number] / total
+                members[orders] |= 1 << number
+        return [(chance, orders, members[orders]) for orders, chance in chances.items() if chance > 0]
+
+
+def _members(mask: int) -> Sequence[int]:
+    return [number for number in range(mask.bit_length()) if mask >> number & 1]

@@ -1,0 +1,393 @@
+"""Kernels of what a deviator can get on a toy board: threshold queries, and the plans of the punishers they ask for.
+
+`at_most` tells whether the deviator can be kept to so many points from a node of `evaluation.exact.graph_kernels` on,
+and remembers what it found as bounds.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from agents.cliques.kernels import CORES, DEVIATOR, MOST_PROVINCES, POWERS, PROVINCES, kernel
+from agents.cliques.punishing_kernels import (
+    DEVIATORS,
+    GUESSED,
+    KNOWN,
+    PUNISHERS,
+    advance,
+    list_orders,
+    punishing_moves,
+    punishing_retreats,
+    punishing_winter,
+    ranked_moves,
+    units_hold,
+)
+from agents.cliques.shape import NOBODY
+from evaluation.exact.graph_kernels import (
+    BREADTH,
+    BUILD_HERE,
+    DISBAND_HERE,
+    EXPANDED,
+    FALL,
+    FALL_RETREATS,
+    FULL,
+    LIMIT,
+    PATH_DISBAND,
+    PATH_FALL,
+    PATH_SPRING,
+    PHASE_OF,
+    PLANS,
+    SPRING,
+    SPRING_RETREATS,
+    WINTER,
+    expand,
+    next_node,
+    path_moves,
+    position,
+    variant,
+)
+
+IMPORTS_DIGEST = "02f4a7a794c0cee8"  # of the kernels that those below call; see `agents.cliques.kernels`
+
+YES, NO, UNKNOWN = 1, 0, -1
+FRESH, NONE, BEGIN, FULL_UP, REFUTED, DEEPEST = -2, -1, -3, -4, -5, 48
+MOST_KILLERS = 48
+
+
+class Memory(NamedTuple):
+    """Scratch memory of `at_most`, by depth, for positions where all movements of the punishers are tried.
+
+    Attributes:
+        plans: int16 [DEEPEST, room, provinces]. listed, cursor: int64 [DEEPEST], how many there are (-1: not listed
+            yet), and how many were tried.
+        killer: int16 [DEEPEST, MOST_KILLERS, provinces], replies that refuted. killers: int64 [DEEPEST], how many.
+    """
+
+    plans: np.ndarray
+    listed: np.ndarray
+    cursor: np.ndarray
+    killer: np.ndarray
+    killers: np.ndarray
+
+
+@kernel
+def at_most(t, node, years, disarmed, bound, replies, rows, scores, memory):
+    """Whether the deviator can be kept to `bound` from here to the end: YES, NO, or UNKNOWN if there is no room.
+
+    Without recursion, whose compiled form numba cannot keep: `stack` has node, years, bound, the plan and the edge in
+    question.
+
+    Args:
+        node: of a position. years, disarmed: as for `variant`.
+        replies, rows, scores, memory: scratch memory.
+    """
+    stack = np.zeros((DEEPEST, 5), np.int64)
+    depth = np.int64(0)  # no literal, see `agents.cliques.punishing_kernels`
+    stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3] = variant(node, years, disarmed), years, bound, FRESH
+    while True:
+        node, years, bound, plan, i = stack[depth]
+        found, edge = UNKNOWN, np.int64(NONE)
+        if plan == FRESH:
+            memory.listed[depth] = -1
+            memory.killers[depth] = 0
+            found = _known(t, node, years, disarmed, bound)
+            if found == UNKNOWN:
+                if t.plan[node] < 0 and not add_first_plan(t, node):
+                    return UNKNOWN
+                plan, i = t.plan[node], BEGIN
+        elif i == REFUTED:
+            edge, i = t.best[plan], BEGIN
+        else:
+            i += 1
+        while found == UNKNOWN and i == BEGIN:
+            if edge < 0:
+                if t.many[plan] < 0 and (t.numbers[EXPANDED] >= t.numbers[LIMIT] or not expand(t, node, plan, replies)):
+                    return UNKNOWN
+                edge = _too_much(t, node, plan, years, disarmed, bound)
+            if edge < 0:
+                i = -1 if t.best[plan] >= 0 else 0
+                continue
+            plan = _next_plan(t, node, plan, edge, years, disarmed, bound, replies, rows, scores, memory, depth)
+            edge = np.int64(NONE)
+            if plan == FULL_UP:
+                return UNKNOWN
+            if plan == NONE:
+                t.low[node, years, min(years, disarmed)] = bound + 1
+                found = NO
+        if found == UNKNOWN:
+            is_winter = PHASE_OF[t.keys[node, 0] & 15] == WINTER
+            left = years - is_winter
+            if i == t.many[plan] or left == 0:
+                t.high[node, years, min(years, disarmed)] = bound
+                t.proof[node, years, min(years, disarmed)] = plan
+                found = YES
+        if found == UNKNOWN:
+            stack[depth, 3], stack[depth, 4] = plan, i
+            to = np.int64(t.to[t.first[plan] + (i if i >= 0 else t.best[plan])])
+            bound -= t.centres[to] - t.units[to] if is_winter else 0
+            depth += 1
+            stack[depth, 0], stack[depth, 1], stack[depth, 2] = variant(to, left, disarmed), left, bound
+            stack[depth, 3] = FRESH
+            continue
+        if depth == 0:
+            return found
+        depth -= 1
+        if found == NO:
+            plan, i = stack[depth, 3], stack[depth, 4]
+            if i >= 0:
+                t.best[plan] = i
+            stack[depth, 4] = REFUTED
+
+
+@kernel
+def _next_plan(t, node, plan, edge, years, disarmed, bound, replies, rows, scores, memory, depth):
+    """The plan to try after one that an edge has refuted; NONE, or FULL_UP if there is no room for it.
+
+    Where all movements are wanted, those are not even kept that fail against a reply against which other plans of this
+    node have failed.
+    """
+    code = t.keys[node, 0] & 15
+    is_movement = code == SPRING or code == FALL
+    if t.numbers[BREADTH] > 0 or not is_movement:
+        if t.following[plan] < 0 and not t.widened[node] and not widen(t, node, rows, scores):
+            return FULL_UP
+        return t.following[plan]
+    _remember_reply(t, node, plan, np.int64(t.to[t.first[plan] + edge]), replies, memory, depth)
+    if t.following[plan] >= 0:
+        return t.following[plan]
+    code, owner, unit, _, _ = position(t, node)
+    if memory.listed[depth] < 0:
+        standing = units_hold(t.shape, unit)
+        memory.listed[depth] = list_orders(t.shape, unit, standing, PUNISHERS, GUESSED, memory.plans[depth])
+        memory.cursor[depth] = 0
+        if memory.listed[depth] > memory.plans.shape[1]:
+            t.numbers[FULL] = 1
+            return FULL_UP
+    while memory.cursor[depth] < memory.listed[depth]:
+        row = memory.plans[depth, memory.cursor[depth]]
+        memory.cursor[depth] += 1
+        refuted = _is_refuted(t, code, row, years, disarmed, bound, owner, unit, memory, depth)
+        if refuted == UNKNOWN:
+            return FULL_UP
+        if not refuted:
+            new = _new_plan(t, node, plan, row)
+            return new if new >= 0 else FULL_UP
+    return NONE
+
+
+@kernel
+def _remember_reply(t, node, plan, to, replies, memory, depth):
+    """Keep the reply that leads from a plan to a node, to try it on other plans."""
+    number = memory.killers[depth]
+    if number == memory.killer.shape[1]:
+        return
+    code, owner, unit, _, _ = position(t, node)
+    for r in range(list_orders(t.shape, unit, t.orders[plan], DEVIATORS, KNOWN, replies)):
+        if next_node(t, code, replies[r], owner, unit) == to:
+            memory.killer[depth, number] = replies[r]
+            memory.killers[depth] += 1
+            return
+
+
+@kernel
+def _is_refuted(t, code, row, years, disarmed, bound, owner, unit, memory, depth):
+    """Whether a reply that was kept is known to bring the deviator above the bound; UNKNOWN if there is no room."""
+    provinces, d = t.shape[PROVINCES], t.shape[DEVIATOR]
+    order = row.copy()
+    for number in range(memory.killers[depth]):
+        for p in range(provinces):
+            if unit[p] == d:
+                order[p] = memory.killer[depth, number, p]
+        to = next_node(t, code, order, owner, unit)
+        if to < 0:
+            return UNKNOWN
+        if t.low[variant(to, years, disarmed), years, min(years, disarmed)] > bound:
+            for p in range(provinces):
+                memory.killer[depth, number, p], memory.killer[depth, 0, p] = (
+                    memory.killer[depth, 0, p],
+                    memory.killer[depth, number, p],
+                )
+            return YES
+    return NO
+
+
+@kernel
+def _known(t, node, years, disarmed, bound):
+    """What the bounds of a node say."""
+    after = min(years, disarmed)
+    if t.high[node, years, after] < 0:
+        t.high[node, years, after] = t.bound[years, PHASE_OF[t.keys[node, 0] & 15], t.centres[node], t.units[node]]
+    if t.high[node, years, after] <= bound:
+        return YES
+    return NO if t.low[node, years, after] > bound else UNKNOWN
+
+
+@kernel
+def _too_much(t, node, plan, years, disarmed, bound):
+    """An edge that leads to more than `bound`, as is known already; or -1."""
+    is_winter = PHASE_OF[t.keys[node, 0] & 15] == WINTER
+    left = years - is_winter
+    for edge in range(t.many[plan]):
+        to = np.int64(t.to[t.first[plan] + edge])
+        room = bound - (t.centres[to] - t.units[to] if is_winter else 0)
+        if room < 0 or (left and t.low[variant(to, left, disarmed), left, min(left, disarmed)] > room):
+            return edge
+    return -1
+
+
+# All that the punishers can do
+
+
+@kernel
+def _new_plan(t, node, after, order):
+    """Give a node a plan, behind another one of it. Returns the plan; -1 if there is no room."""
+    plan = t.numbers[PLANS]
+    if plan == len(t.orders):
+        return -1
+    t.numbers[PLANS] += 1
+    for p in range(t.shape[PROVINCES]):
+        t.orders[plan, p] = order[p]
+    t.many[plan] = t.best[plan] = -1
+    if after < 0:
+        t.following[plan] = t.plan[node]
+        t.plan[node] = plan
+    else:
+        t.following[plan] = t.following[after]
+        t.following[after] = plan
+    return plan
+
+
+@kernel
+def add_first_plan(t, node):
+    """Give a node what the path says, or else the stated punishing policy. False if there is no room."""
+    code, owner, unit, lost, options = position(t, node)
+    order = np.full(t.shape[PROVINCES], NOBODY, np.int16)
+    phase = PHASE_OF[code]
+    if code == PATH_SPRING or code == PATH_FALL:
+        path_moves(t, owner, unit, order)
+    elif phase == SPRING or phase == FALL:
+        punishing_moves(t.shape, owner, unit, code == FALL, order)
+    elif phase == WINTER:
+        _winter_orders(t.shape, code, owner, unit, order)
+    else:
+        punishing_retreats(t.shape, lost, options, order)
+    t.widened[node] = code >= PATH_SPRING or t.numbers[BREADTH] == 1
+    return _new_plan(t, node, t.plan[node], order) >= 0
+
+
+@kernel
+def _winter_orders(shape, code, owner, unit, order):
+    gone, built = np.int64(0), np.int64(0)
+    if code == WINTER:
+        gone, built = punishing_winter(shape, owner, unit)
+    for p in range(shape[PROVINCES]):
+        order[p] = p if unit[p] >= 0 else NOBODY
+        if gone >> p & 1 or (code == PATH_DISBAND and unit[p] >= 0 and unit[p] != shape[DEVIATOR]):
+            order[p] = DISBAND_HERE
+        elif built >> p & 1:
+            order[p] = BUILD_HERE
+
+
+@kernel
+def widen(t, node, rows, scores):
+    """Give a node its other plans. False if there is no room; then none is added.
+
+    Args:
+        rows, scores: scratch memory for as many plans as are wanted, see `ranked_moves`.
+    """
+    code, owner, unit, lost, options = position(t, node)
+    if t.numbers[BREADTH] == 0:
+        found = list_all(t, code, owner, unit, lost, options, rows)
+    elif t.numbers[BREADTH] < 0 and (code == SPRING_RETREATS or code == FALL_RETREATS):
+        found = _list_all_retreats(t.shape, lost, options, rows)
+    elif t.numbers[BREADTH] > 1 and (code == SPRING or code == FALL):
+        found = ranked_moves(t.shape, owner, unit, code == FALL, rows, scores)
+    else:
+        found = 0
+    if found > len(rows) or t.numbers[PLANS] + found > len(t.orders):
+        return False
+    after = t.plan[node]
+    known = after
+    for r in range(found):
+        is_new = False
+        for p in range(t.shape[PROVINCES]):
+            is_new |= rows[r, p] != t.orders[known, p]
+        if is_new:
+            after = _new_plan(t, node, after, rows[r])
+    t.widened[node] = True
+    return True
+
+
+@kernel
+def list_all(t, code, owner, unit, lost, options, rows):
+    """Every joint order of the punishers, into `rows`. Returns how many; more than there is room for if too many."""
+    if code == SPRING or code == FALL:
+        return list_orders(t.shape, unit, units_hold(t.shape, unit), PUNISHERS, GUESSED, rows)
+    if code == WINTER:
+        return _list_all_winters(t.shape, owner, unit, rows)
+    return _list_all_retreats(t.shape, lost, options, rows)
+
+
+@kernel
+def _list_all_winters(shape, owner, unit, rows):
+    """Every set of disbands, or a build, of each punisher, that leaves nobody with more units than centres."""
+    n, d, provinces = shape[CORES], shape[DEVIATOR], shape[PROVINCES]
+    counts, choice = np.ones(MOST_PROVINCES, np.int64), np.zeros(MOST_PROVINCES, np.int64)
+    powers = shape[POWERS]
+    room, builds, disbands = np.zeros(powers, np.int64), np.zeros(powers, np.int64), np.zeros(powers, np.int64)
+    for p in range(provinces):
+        if owner[p] >= 0:
+            room[owner[p]] += 1
+        if unit[p] >= 0:
+            room[unit[p]] -= 1
+            counts[p] = 1 + (unit[p] != d)
+        elif p >= n and owner[p] == p - n and p - n != d:
+            counts[p] = 2
+    found = 0
+    while True:
+        builds[:] = 0
+        disbands[:] = 0
+        for p in range(provinces):
+            if choice[p] and unit[p] >= 0:
+                disbands[unit[p]] += 1
+            elif choice[p]:
+                builds[p - n] += 1
+        fits = True
+        for x in range(powers):
+            fits &= x == d or (room[x] + disbands[x] - builds[x] >= 0 and not (builds[x] and disbands[x]))
+        if fits:
+            if found == len(rows):
+                return found + 1
+            for p in range(provinces):
+                rows[found, p] = p if unit[p] >= 0 else NOBODY
+                if choice[p]:
+                    rows[found, p] = DISBAND_HERE if unit[p] >= 0 else BUILD_HERE
+            found += 1
+        if not advance(choice, counts, provinces):
+            return found
+
+
+@kernel
+def _list_all_retreats(shape, lost, options, rows):
+    """Every choice of the punishers' dislodged units."""
+    n, d, provinces = shape[CORES], shape[DEVIATOR], shape[PROVINCES]
+    places = np.full((MOST_PROVINCES, MOST_PROVINCES), NOBODY, np.int64)
+    counts, choice = np.ones(MOST_PROVINCES, np.int64), np.zeros(MOST_PROVINCES, np.int64)
+    for c in range(n):
+        if lost[c] >= 0 and lost[c] != d:
+            for p in range(provinces):
+                if options[c] >> p & 1:
+                    places[c, counts[c]] = p
+                    counts[c] += 1
+    found = 0
+    while True:
+        if found == len(rows):
+            return found + 1
+        rows[found] = NOBODY
+        for c in range(n):
+            rows[found, c] = places[c, choice[c]]
+        found += 1
+        if not advance(choice, counts, n):
+            return found

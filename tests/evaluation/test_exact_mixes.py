@@ -1,0 +1,286 @@
+"""Exact values against networks and mixes, against a search that leaves nothing out, and against played games."""
+
+from __future__ import annotations
+
+import itertools
+from collections import defaultdict
+
+import numpy as np
+import pytest
+import torch
+
+import agents
+import welfare_env
+from agents.rl import checkpoint
+from agents.rl.checkpoint import Checkpoint
+from agents.rl.network import BoardNetwork, Size
+from evaluation import EvaluationError
+from evaluation.exact import best_response, exploitability
+from evaluation.exact.belief_search import Sorting
+from evaluation.exact.opponents import NetworkPlayer
+from tests.evaluation.test_exact import Restless, every_plan, rules
+from welfare_env import View
+from welfare_env.engine import State, layout_of
+from welfare_env.engine.engines import make_engine
+from welfare_env.game.position import Position
+
+A, B = "PLAYERA", "PLAYERB"
+
+
+def network_in(folder, map_name: str, seed: int = 0, sees_points: bool = True, greedy: bool = True) -> str:
+    """The spec of an untrained network with opinions."""
+    board = welfare_env.load_board(map_name)
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        network = BoardNetwork(board, Size(8, 1))
+    with torch.no_grad():
+        network.score.weight *= 30
+    if not sees_points:
+        network.forget_points()
+    weights = {name: value.numpy() for name, value in network.state_dict().items()}
+    words = checkpoint.vocabulary(board)
+    checkpoint.save(folder, Checkpoint(weights, Size(8, 1), map_name, rules(2), words, {}, greedy=greedy))
+    return f"rl:{folder}"
+
+
+# The search that leaves nothing out: it remembers whole games, and who may still sit where.
+
+
+class Thorough:
+    """The best expectation of a power against draws of policies for all others, one plan after the other."""
+
+    def __init__(self, map_name, years, power, draws):
+        self.board = welfare_env.load_board(map_name)
+        self.engine = make_engine("fast", self.board, rules(years))
+        self.power, self.draws = self.board.power_index[power], draws  # draws: (chance, {power: policy})
+        self._asked = {}
+
+    def value(self, state: State, left: tuple[int, ...]) -> float:
+        """Sum over the draws that are left of chance times points."""
+        if state.done:
+            return 0.0
+        position = Position(self.engine, state)
+        groups = defaultdict(list)
+        for number in left:
+            groups[self._ordered(position, number)].append(number)
+        return max(
+            sum(self._after(position, plan, ordered, group) for ordered, group in groups.items())
+            for plan in every_plan(position, self.power)
+        )
+
+    def _after(self, position, plan, ordered, group):
+        moves = dict(ordered) | {self.power: plan}
+        played = [np.array(moves[power], np.int32) for power in range(len(self.board.powers))]
+        state, _ = self.engine.step(position.state, played)
+        paid = int((state.welfare - position.state.welfare)[self.power])
+        return paid * sum(self.draws[number][0] for number in group) + self.value(state, tuple(group))
+
+    def _ordered(self, position, number):
+        return tuple(
+            (self.board.power_index[power], self._orders(position, power, policy))
+            for power, policy in self.draws[number][1].items()
+        )
+
+    def _orders(self, position, power, policy):
+        key = power, id(policy), position.state.row.tobytes()
+        if key not in self._asked:
+            policy.reset(power, 5)
+            orders = policy.act(None, {"view": View(position, power)})
+            self._asked[key] = tuple(self.board.orders.index[order] for order in orders)
+        return self._asked[key]
+
+
+def check(map_name, years, shares, power=A):
+    """`exploitability` of a mix against `Thorough`."""
+    board = welfare_env.load_board(map_name)
+    others = [who for who in board.powers if who != power]
+    draws = []
+    made = {spec: agents.make(spec) for spec in shares}
+    for drawn in itertools.product(shares.items(), repeat=len(others)):
+        chance = float(np.prod([share for _, share in drawn]))
+        draws.append((chance, {who: made[spec] for who, (spec, _) in zip(others, drawn, strict=True)}))
+    thorough = Thorough(map_name, years, power, draws)
+    wanted = thorough.value(thorough.engine.initial(), tuple(range(len(draws))))
+    mix = "mix:" + ",".join(f"({spec})={share}" for spec, share in shares.items())
+    found = exploitability(map_name, mix, years, powers=[power]).responses[power]
+    assert found.value == pytest.approx(wanted, abs=1e-9)
+    assert found.gain >= 0
+
+
+RESTLESS = "import:tests.evaluation.test_exact.Restless"
+
+
+@pytest.mark.parametrize(
+    ("shares", "power"),
+    [
+        ({"prosocial": 0.5, "hold": 0.5}, A),
+        ({"hold": 0.25, RESTLESS: 0.75}, B),
+        ({"prosocial": 0.2, "hold": 0.3, RESTLESS: 0.5}, A),
+    ],
+)
+def test_against_a_mix_drawn_once_a_game_a_search_of_everything_finds_the_same(shares, power):
+    check("clique:2", 1, shares, power)
+    check("clique:2", 2, shares, power)
+
+
+def test_so_it_does_with_more_powers():
+    check("clique:3", 1, {"prosocial": 0.25, "hold": 0.25, RESTLESS: 0.5})
+    check("shared-clique:2", 1, {"prosocial": 0.25, RESTLESS: 0.75})
+
+
+@pytest.mark.parametrize(("sees_points", "years"), [(True, 2), (False, 1)])
+def test_and_against_networks(tmp_path, sees_points, years):
+    specs = [network_in(tmp_path / str(seed), "clique:2", seed, sees_points) for seed in range(3)]
+    check("clique:2", years, {specs[0]: 1.0})
+    check("clique:2", 1, {specs[0]: 0.5, specs[1]: 0.25, specs[2]: 0.25}, B)
+    check("clique:2", 1, {specs[1]: 0.5, "hold": 0.5})
+
+
+def test_policies_have_the_values_that_best_response_finds():
+    for profile, years in (("prosocial", 4), ("hold", 4), (RESTLESS, 3)):
+        for power in (A, B):
+            found = exploitability("clique:3", profile, years, powers=[power]).responses[power]
+            wanted = best_response("clique:3", profile, power, years)
+            assert (found.value, found.profile_value) == (wanted.value, wanted.profile_value)
+
+
+def test_a_profile_gives_each_seat_its_own_player():
+    profile = {"PLAYERA": "hold", "PLAYERB": "prosocial", "PLAYERC": Restless()}
+    found = exploitability("clique:3", profile, 3)
+    assert found.points["PLAYERB"] > found.points["PLAYERA"] == 0
+    for power, response in found.responses.items():
+        assert response.value == best_response("clique:3", profile, power, 3).value
+    assert found.gap == max(response.gain for response in found.responses.values()) / 3
+    assert found.welfare == pytest.approx(sum(found.points.values()) / 9)
+
+
+# Networks that draw their orders.
+
+
+def test_what_a_network_may_order_has_the_chances_with_which_it_draws(tmp_path):
+    spec = network_in(tmp_path / "net", "clique:3", greedy=False)
+    board = welfare_env.load_board("clique:3")
+    policy = agents.make(spec)
+    games = welfare_env.vector_env(1, "clique:3", rules(3))
+    games.reset(3)
+    games.step(games.sample())
+    state = games.state(0)
+    answer = NetworkPlayer(board, rules(3), policy).answers(state.row[None], np.array([0]))[0]
+    assert sum(chance for chance, _ in answer) == pytest.approx(1)
+    position, drawn = Position(make_engine("fast", board, rules(3)), state), defaultdict(int)
+    for seed in range(60):
+        policy.reset(A, seed)
+        orders = policy.act(None, {"view": View(position, A)})
+        drawn[tuple(sorted(board.orders.index[order] for order in orders))] += 1
+    wanted = defaultdict(float)
+    for chance, orders in answer:
+        wanted[tuple(sorted(orders))] += chance
+    assert drawn.keys() <= wanted.keys()
+    assert len(wanted) > 1
+    for orders, chance in wanted.items():
+        assert abs(drawn[orders] / 60 - chance) < 5 * np.sqrt(chance * (1 - chance) / 60) + 1e-6
+
+
+@pytest.mark.parametrize("sees_points", [True, False])
+def test_expected_points_of_a_network_that_draws_are_the_means_of_games(tmp_path, sees_points):
+    spec = network_in(tmp_path / "net", "clique:2", 4, sees_points, greedy=False)
+    found = exploitability("clique:2", spec, 1)
+    env = welfare_env.parallel_env("clique:2", rules(1))
+    paid = np.array([play(env, spec, seed) for seed in range(50)])
+    error = paid.std(axis=0) / np.sqrt(50)
+    assert np.all(np.abs(paid.mean(axis=0) - [found.points[A], found.points[B]]) <= 5 * error + 1e-9)
+    assert all(response.gain > 0 for response in found.responses.values())
+
+
+def play(env, spec, seed):
+    observations, infos = env.reset(seed=seed)
+    players = {who: agents.make(spec) for who in env.agents}
+    for who, policy in players.items():
+        policy.reset(who, seed)
+    points = dict.fromkeys(players, 0.0)
+    while env.agents:
+        observations, rewards, _, _, infos = env.step(
+            {who: players[who].act(observations[who], infos[who]) for who in env.agents}
+        )
+        for who, reward in rewards.items():
+            points[who] += reward
+    return list(points.values())
+
+
+def test_values_against_a_network_that_draws_are_expectations(tmp_path):
+    """A best response to a player that draws is worth the mean over all that it may do, searched without bounds."""
+    spec = network_in(tmp_path / "net", "clique:2", 4, False, greedy=False)
+    board = welfare_env.load_board("clique:2")
+    player = NetworkPlayer(board, rules(1), agents.make(spec))
+    engine = make_engine("fast", board, rules(1))
+
+    def value(state: State) -> float:
+        if state.done:
+            return 0.0
+        position = Position(engine, state)
+        answer = player.answers(state.row[None], np.array([1]))[0] if position.slots(1) else [(1.0, ())]
+        return max(sum(chance * after(state, plan, orders) for chance, orders in answer)
+                   for plan in every_plan(position, 0))  # fmt: skip
+
+    def after(state: State, plan, orders) -> float:
+        to, _ = engine.step(state, [np.array(plan, np.int32), np.array(orders, np.int32)])
+        return int((to.welfare - state.welfare)[0]) + value(to)
+
+    found = exploitability("clique:2", spec, 1).responses[A]
+    assert found.value == pytest.approx(value(engine.initial()), abs=1e-6)
+
+
+# What the sequence of units means to a network.
+
+
+def test_a_network_is_asked_with_its_units_in_the_sequence_of_the_game(tmp_path):
+    """The points of a profile of networks are those of a game, in which units come in any sequence."""
+    for seed in range(6):
+        spec = network_in(tmp_path / str(seed), "clique:3", seed)
+        found = exploitability("clique:3", spec, 4, powers=[])
+        paid = play(welfare_env.parallel_env("clique:3", rules(4)), spec, 0)
+        assert list(found.points.values()) == paid
+
+
+# What is refused.
+
+
+def test_what_is_too_large_is_refused_with_numbers(tmp_path):
+    spec = network_in(tmp_path / "net", "clique:3", 1)
+    with pytest.raises(EvaluationError, match=r"more than 5 positions .* evaluation\.exploitability"):
+        exploitability("clique:3", spec, 4, most_positions=5)
+    draws = network_in(tmp_path / "draws", "clique:4", 1, greedy=False)
+    with pytest.raises(EvaluationError, match=r"more than \d[\d,]+.* evaluation\.exploitability"):
+        exploitability("clique:4", draws, 3, most_positions=300)
+
+
+def test_a_mix_with_a_network_that_draws_is_refused(tmp_path):
+    spec = network_in(tmp_path / "net", "clique:2", greedy=False)
+    with pytest.raises(EvaluationError, match="most probable"):
+        exploitability("clique:2", f"mix:({spec})=1/2,hold=1/2", 1)
+
+
+@pytest.mark.parametrize(("profile", "years"), [("random", 1), ("hold", 21), ("mix:dove=1/2,random=1/2", 1)])
+def test_other_players_are_refused_as_before(profile, years):
+    with pytest.raises(EvaluationError):
+        exploitability("clique:2", profile, years)
+
+
+def test_canonical_positions_keep_what_networks_read():
+    board = welfare_env.load_board("clique:3")
+    games = welfare_env.vector_env(1, "clique:3", rules(5))
+    games.reset(5)
+    for _ in range(12):
+        games.step(games.sample())
+        rows = games.state(0).row[None].copy()
+        Sorting(board, rules(5), True, (0, 1, 2)).make_canonical(rows)
+        before, after = games.state(0), State(layout_of(board), rows[0])
+        for name in ("units", "dislodged", "owners", "welfare", "phase", "year"):
+            assert np.array_equal(getattr(before, name), getattr(after, name)), name
+
+
+@pytest.mark.parametrize("t", [4, 5])
+def test_the_papers_punishers_are_an_equilibrium_though_they_guess_whom_to_punish(t):
+    found = exploitability("clique:4", f"punisher:t={t}", 5, powers=[A, B])
+    assert found.gap == 0
+    assert found.welfare == pytest.approx((10 - t + 1) / 5)

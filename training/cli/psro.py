@@ -1,0 +1,81 @@
+"""The command ``train psro``."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from importlib import import_module
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.table import Table
+
+from agents.command_options import with_options
+from agents.progress import plain_console
+from training.cli.console import errors_told, training_shown
+from training.population.config import PopulationConfig
+
+if TYPE_CHECKING:
+    from training.population.psro import Step
+
+DEFAULTS = PopulationConfig()
+KEPT = "what is finished is kept, the same command resumes it"
+
+
+@errors_told(KEPT)
+@with_options
+def command(
+    config: PopulationConfig = DEFAULTS,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """A population: each policy a best response to a mix of those before it, with the mix's exact exploitability.
+
+    The table of payoffs is played anew with each policy, and drawn in FOLDER/payoffs-STEP.png. The same command resumes
+    it; with more --steps it extends it.
+    """
+    if as_json:
+        print(json.dumps([asdict(step) for step in train_shown(config)], indent=2))
+    else:
+        show_population(config)
+
+
+def show_population(config: PopulationConfig) -> None:
+    """Train, and print the steps as a table."""
+    steps = train_shown(config)
+    plain_console().print(step_table(steps))
+    plain_console(stderr=True).print(f"the last mix: {steps[-1].text}", soft_wrap=True)
+
+
+def train_shown(config: PopulationConfig) -> list[Step]:
+    """Train with a progress bar."""
+    total = max(1, config.steps * config.iterations)
+    with training_shown(total, lambda finished: finished.line, config.place, KEPT) as show:
+
+        def progressed(step: int, progress: Any) -> None:
+            done = (step - 1) * config.iterations + progress.iteration
+            line = f"response {step}: return {progress.logged['play/return']:6.2f}"
+            show.iteration(SimpleNamespace(iteration=done, line=line))
+
+        steps: list[Step] = import_module("training.population.psro").train_population(config, on_progress=progressed)
+    return steps
+
+
+def step_table(steps: list[Step]) -> Table:
+    """The steps as a table."""
+    table = Table(title="Mixes of the population; points a year")
+    columns = ("responses", "mix", "payoff", "regret in the population", "exact gap", "mean gap", "welfare")
+    for name in columns:
+        table.add_column(name, justify="left" if name == "mix" else "right")
+    name_of = import_module("training.population.psro").name_of
+    for step in steps:
+        mix = ", ".join(f"{name_of(policy)} {share:g}" for policy, share in step.mix.items())
+        exact = [_number(value) for value in (step.gap, step.mean_gap, step.welfare)]
+        table.add_row(str(step.step), mix, f"{step.payoff:.3f}", f"{step.regret:.3f}", *exact)
+    for why in dict.fromkeys(step.why for step in steps if step.why):
+        table.caption = f"-: {why}"
+    return table
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"

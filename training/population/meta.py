@@ -1,0 +1,69 @@
+"""Meta-solvers: how the policies of a population are mixed, from the table of what they get."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+
+PARTS = 1000  # shares are multiples of 1 / PARTS
+ROUNDS = 20_000  # of fictitious play, where no equilibrium is found
+
+
+class EmpiricalGame(Protocol):
+    """What is used of an `evaluation.measures.symmetric_game.SymmetricGame`."""
+
+    @property
+    def names(self) -> tuple[str, ...]: ...
+
+    def payoffs(self, mix: np.ndarray) -> np.ndarray:
+        """What each strategy gets if all others draw from the mix."""
+
+    def smallest_equilibria(self) -> Sequence[np.ndarray]:
+        """Symmetric equilibria."""
+
+
+def solve(game: EmpiricalGame, solver: str) -> np.ndarray:
+    """Shares of the strategies, multiples of 1 / PARTS that sum to 1: float64 [strategies].
+
+    "uniform" mixes all alike. "pure" is the strategy that it is least worth leaving when all play it, of several the
+    one that pays most, of these the latest. "nash" is a symmetric equilibrium of as few strategies as possible, of
+    those the one that pays most, of those the one with the latest strategies. Where none of up to four strategies is
+    found, it is what fictitious play comes to (Brown 1951).
+    """
+    if solver == "uniform":
+        return rounded(np.ones(len(game.names)))
+    return rounded(_pure(game) if solver == "pure" else _nash(game))
+
+
+def _pure(game: EmpiricalGame) -> np.ndarray:
+    each = np.eye(len(game.names))
+    paid = [game.payoffs(mix) for mix in each]
+    gains = [round(float(row.max() - row[own]), 6) for own, row in enumerate(paid)]
+    return each[max(range(len(each)), key=lambda own: (-gains[own], round(float(paid[own][own]), 6), own))]
+
+
+def _nash(game: EmpiricalGame) -> np.ndarray:
+    mixes = game.smallest_equilibria()
+    if not len(mixes):
+        return _fictitious(game)
+    paid = [round(float(mix @ game.payoffs(mix)), 6) for mix in mixes]
+    best = max(range(len(mixes)), key=lambda at: (paid[at], mixes[at].tolist()[::-1]))
+    return mixes[best]
+
+
+def _fictitious(game: EmpiricalGame) -> np.ndarray:
+    played = np.ones(len(game.names))
+    for _ in range(ROUNDS):
+        played[int(game.payoffs(played / played.sum()).argmax())] += 1
+    return played / played.sum()
+
+
+def rounded(mix: np.ndarray) -> np.ndarray:
+    """Shares as multiples of 1 / PARTS that sum to 1, by largest remainders."""
+    parts = mix / mix.sum() * PARTS
+    whole = np.floor(parts + 1e-9)
+    rest = round(PARTS - float(whole.sum()))
+    whole[np.argsort(whole - parts, kind="stable")[:rest]] += 1
+    return whole / PARTS
