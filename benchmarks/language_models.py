@@ -106,8 +106,8 @@ def show_at_once(provider: str, url: str, years: int, rounds: int, count: int) -
 
 
 def _busy(policy: agents.specs.Spec) -> agents.specs.Spec:
-    """A player that may ask as many questions at a time as there are players."""
-    return agents.specs.read(f"{policy.text},max_concurrent=700")
+    """A player that asks a hundred questions at a time."""
+    return agents.specs.read(f"{policy.text},max_concurrent=100")
 
 
 def main(

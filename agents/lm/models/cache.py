@@ -277,7 +277,9 @@ class CachedModel:
             own: Future[Reply] = Future()
             try:  # from here on no cancellation may leave others waiting
                 promised = self.cache.promise(key, own)
-                if promised is not own or own.done():
+                if promised.done():
+                    return self._hit(promised.result())
+                if promised is not own:
                     return self._hit(await asyncio.wrap_future(promised))
                 try:
                     outcome: Reply | ModelError = await self.model.acomplete(request)

@@ -36,10 +36,11 @@ class OrderBook:
         self.board = view.board
         self.legal = view.legal_orders
         self._keys = {name.split()[-1][:3]: name for name in self.legal}  # province -> what can be ordered
+        self._exact = {order: key for key, orders in self.legal.items() for order in orders}  # for speed
 
     def is_order(self, text: str) -> bool:
         """Whether the text can be read as an order, legal or not."""
-        return read_order(text, self.board) is not None
+        return text in self._exact or read_order(text, self.board) is not None
 
     def is_unit(self, text: str) -> bool:
         """Whether the text is a unit or a place."""
@@ -51,6 +52,8 @@ class OrderBook:
         Raises:
             OrderFault: there is none, or it is ambiguous.
         """
+        if text in self._exact:
+            return self._exact[text], text
         reading = self._reading(text)
         key = self._keys.get(reading.place[:3])
         if key is None:
