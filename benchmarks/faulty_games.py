@@ -100,7 +100,7 @@ def usage_of(each: Asked, text: str, kind: str) -> tuple[Any, Counts]:
     if kind == "apart" and each.api != "messages":  # beside the reply's tokens
         details = {f"{second}_tokens_details": {"reasoning_tokens": thought}}
         return told | {f"{second}_tokens": reply} | details, whole
-    odd = {
+    odd: dict[str, Any] = {
         "none": None,
         "strings": {f"{first}_tokens": "1000"},
         "negative": told | {f"{second}_tokens": -1},
@@ -280,44 +280,38 @@ def said(records: list[dict[str, Any]]) -> list[str]:
     return found
 
 
+def played(url: str, games: int, seed: int, budget: Budget) -> list[dict[str, Any]]:
+    """The records of games against the server."""
+    seats = {power: f"lm:{APIS[number % len(APIS)]}" for number, power in enumerate(POWERS)}
+    models = SharedModels(budget=budget, own=_models(url, budget))
+    rules = Rules(years=1, message_rounds=1)
+    result = evaluation.self_play(
+        seats, games=games, seed=seed, rules=rules, simultaneous=True, workers=16, models=models
+    )
+    return list(result.records)
+
+
 def main(games: Annotated[int, typer.Option(min=1)] = 100, seed: Annotated[int, typer.Option(min=0)] = 0) -> None:
     """Play the games, and compare the accounts."""
     budget = Budget()
     with Server(seed) as server:
-        models = SharedModels(budget=budget, own=_models(server.url, budget))
-        seats = {power: f"lm:{APIS[number % len(APIS)]}" for number, power in enumerate(POWERS)}
         began = time.perf_counter()
-        result = evaluation.self_play(
-            seats,
-            games=games,
-            seed=seed,
-            rules=Rules(years=1, message_rounds=1),
-            simultaneous=True,
-            workers=16,
-            models=models,
-        )
+        records = played(server.url, games, seed, budget)
         took = time.perf_counter() - began
-    usage, texts = result.usage, said(list(result.records))
-    turns = [
-        turn
-        for record in result.records
-        for models in record["welfare_env"]["language_models"].values()
-        for model in models
-        for turn in model["turns"]
-    ]
-    form = sum(any(kind != "prose" for kind, _ in turn["losses"]) for turn in turns)
-    faults = Counter(server.account) - Counter(good=server.account["good"])
-    spent = budget.spent.dollars or 0.0
+    found = [models for record in records for models in record["welfare_env"]["language_models"].values()]
+    ledgers = [ledger for models in found for ledger in models]
+    calls, failed = (sum(ledger[name] for ledger in ledgers) for name in ("calls", "failed"))
+    losses = sum(any(kind != "prose" for kind, _ in turn["losses"]) for ledger in ledgers for turn in ledger["turns"])
+    texts, spent, faults = said(records), budget.spent.dollars or 0.0, server.account.total() - server.account["good"]
     wrong = {
         "thoughts spoken": sum(SECRET in text for text in texts),
-        "good answers lost": server.account["good"] - (usage.calls - usage.failed),
-        "replies with a loss": form,
+        "good answers lost": server.account["good"] - (calls - failed),
+        "replies with a loss": losses,
         "dollars too many or too few": round(spent - server.dollars, 6),
     }
-    print(f"{games} games, {usage.calls:,} calls, {faults.total():,} faults of {len(faults)} kinds, {took:.0f} s")
+    print(f"{games} games, {calls:,} calls, {faults:,} faults of {len(server.account) - 1} kinds, {took:.0f} s")
     print(f"{len(texts):,} texts and orders; {spent:.6f} dollars, the server's account: {server.dollars:.6f}")
-    print(f"calls given up after three unusable answers, which are paid for: {usage.failed}")
-    print(dict(usage.faults), dict(faults))
+    print(f"calls given up after three unusable answers, which are paid for: {failed}")
     for name, count in wrong.items():
         print(f"{name}: {count}")
     raise typer.Exit(1 if any(wrong.values()) else 0)

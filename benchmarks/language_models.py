@@ -1,22 +1,27 @@
 """How much of a game's time is spent waiting for language models, and how much on everything around them.
 
     python -m benchmarks.language_models
+    python -m benchmarks.language_models --at-once 100 --years 1 --rounds 1
 
 A ten-year game of seven language models, three message rounds a phase, simultaneous rounds, played by the real SDKs
 against the stub server (`agents.lm.stub`), which runs in a process of its own and answers after 50 ms. The least time
 that such a game can take is the latency times the number of questions that have to wait for each other. A second game,
-from the replies that were kept, shows what is left when nothing is asked.
+from the replies that were kept, shows what is left when nothing is asked. With `--at-once`, so many games are played at
+the same time in one event loop, and it is told how many threads there are.
 """
 
 from __future__ import annotations
 
+import asyncio
 import re
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -28,7 +33,7 @@ import agents
 import welfare_env
 from agents.lm.models.cache import ResponseCache
 from agents.lm.models.shared_models import SharedModels
-from evaluation.play.games import GameSpec, play
+from evaluation.play.games import GameSpec, aplay, play
 
 PROVIDERS = {"openai": "/v1", "anthropic": ""}
 Record = dict[str, Any]
@@ -80,12 +85,38 @@ def timed(spec: GameSpec, models: SharedModels) -> tuple[float, float, Record]:
     return time.perf_counter() - clock, time.process_time() - processor, record
 
 
+async def games_at_once(specs: list[GameSpec], models: SharedModels) -> list[Record]:
+    """Games in this event loop."""
+    return await asyncio.gather(*(aplay(spec, models) for spec in specs))
+
+
+def show_at_once(provider: str, url: str, years: int, rounds: int, count: int) -> None:
+    """Play games at the same time, and tell what a call costs."""
+    spec = game_spec(provider, url, years, rounds, "none")
+    spec = replace(spec, players=tuple((power, _busy(policy)) for power, policy in spec.players))
+    play(spec)
+    clock, processor = time.perf_counter(), time.process_time()
+    records = asyncio.run(games_at_once([replace(spec, seed=seed) for seed in range(count)], SharedModels()))
+    took, cpu, asked = time.perf_counter() - clock, time.process_time() - processor, sum(map(calls, records))
+    threads = threading.active_count()
+    print(
+        f"{provider}: {count} games at once, {asked:,} calls in {took:.1f} s, {1000 * cpu / asked:.2f} ms of processor "
+        f"a call; {threads} threads"
+    )
+
+
+def _busy(policy: agents.specs.Spec) -> agents.specs.Spec:
+    """A player that may ask as many questions at a time as there are players."""
+    return agents.specs.read(f"{policy.text},max_concurrent=700")
+
+
 def main(
     latency: Annotated[float, typer.Option(min=0.001, help="Seconds before every answer.")] = 0.05,
     years: Annotated[int, typer.Option(min=1)] = 10,
     rounds: Annotated[int, typer.Option(min=0)] = 3,
     summariser: Annotated[str, typer.Option(help="self or none.")] = "self",
     provider: Annotated[str, typer.Option(help="openai, anthropic or both.")] = "both",
+    at_once: Annotated[int, typer.Option(min=0, help="Games at the same time, in place of one.")] = 0,
 ) -> None:
     """Measure both SDKs."""
     table = Table(
@@ -93,6 +124,11 @@ def main(
     )
     for name in ("SDK", "kept", "calls", "stages", "least s", "took s", "ratio", "CPU ms a call"):
         table.add_column(name, justify="right")
+    if at_once:
+        with stub_server(latency) as url:
+            for name in PROVIDERS if provider == "both" else [provider]:
+                show_at_once(name, url, years, rounds, at_once)
+        return
     with stub_server(latency) as url, tempfile.TemporaryDirectory() as folder:
         for name in PROVIDERS if provider == "both" else [provider]:
             spec = game_spec(name, url, years, rounds, summariser)

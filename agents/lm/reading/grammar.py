@@ -143,7 +143,7 @@ def _regex(node: Any) -> str:
 
 def _drawn(node: Any, rng: np.random.Generator, texts: Sequence[str]) -> str:
     if node == _TEXT:
-        return json.dumps(texts[rng.integers(len(texts))])
+        return json.dumps(texts[int(rng.integers(len(texts)))])
     if isinstance(node, _Literal):
         return node.text
     if isinstance(node, _Many):

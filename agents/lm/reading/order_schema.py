@@ -86,7 +86,8 @@ def _gifts(view: View) -> dict[str, Sequence[str]]:
     """Gifts of points, together never more than there are: halves of the rest, so that every number is possible."""
     if not view.rules.transfers or view.phase_type != ADJUSTMENTS:
         return {}
-    left, sizes = view.welfare.get(view.power, 0), []
+    left = view.welfare.get(view.power, 0)
+    sizes: list[int] = []
     while left and len(sizes) < len(_GIFTS):
         sizes.append((left + 1) // 2)
         left -= sizes[-1]

@@ -9,12 +9,22 @@ import pytest
 import agents
 from agents.lm.errors import ConfigError
 from agents.lm.models import Block, Request, make_model
+from agents.lm.models.budget import Budget
+from agents.lm.models.shared_models import SharedModels
+from evaluation.play.answer_sources import answered_by
 
 CODE = """
 from agents.lm.models.scripted import ScriptedModel
 
 def make(name, greeting="hello"):
     return ScriptedModel(lambda request: greeting, 0.0, name)
+
+class Own:
+    def __init__(self, name):
+        self.name = f"own/{name}"
+
+    async def complete(self, request):
+        return "howdy"
 """
 
 
@@ -41,6 +51,20 @@ def test_a_provider_of_another_distribution(install: Callable[..., None]) -> Non
     assert type(agents.make("lm:mine/small")).__name__ == type(agents.make("lm:scripted/stub")).__name__
     with pytest.raises(ConfigError, match=r"no setting 'greting': it has greeting"):
         make_model("mine/small", greting="x")
+
+
+def test_an_object_of_its_own_comes_under_the_budget(install: Callable[..., None]) -> None:
+    install("western", "mine = western_models:Own")
+    budget = Budget(max_tokens=1000)
+    model = SharedModels(budget=budget).get("mine/small")
+    reply = model.complete(Request(system=(), user=(Block("?"),), max_tokens=10))
+    assert (model.name, reply.text, budget.spent.output_tokens) == ("own/small", "howdy", 5)
+
+
+def test_its_version_is_part_of_the_key_of_a_game(install: Callable[..., None]) -> None:
+    install("western", "mine = western_models:make")
+    assert answered_by("mine/small") == {"model": "mine/small", "distribution": "western 1.0"}
+    assert answered_by("scripted/stub") == {"model": "scripted/stub"}
 
 
 def test_a_name_of_ours_stays_ours(install: Callable[..., None]) -> None:
