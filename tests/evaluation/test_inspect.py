@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -262,3 +264,9 @@ def test_the_log_can_be_read_and_scored_again(run, tmp_path) -> None:
     scored = inspect_ai.score(log, evaluation.inspect.scoring.measures(), display="none")
     assert scored.samples[0].scores["measures"].value == log.samples[0].scores["measures"].value
     assert Path(info.name).suffix == ".eval" or info.name.endswith(".eval")
+
+
+def test_nothing_else_imports_inspect() -> None:
+    code = "import sys, agents, evaluation, evaluation.cli.main; assert 'inspect_ai' not in sys.modules"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
