@@ -16,6 +16,7 @@ from benchmarks.theorems import page
 from evaluation import EvaluationError
 from evaluation.exact import CertificateError, certify, certify_punishers, check_certificate
 from evaluation.exact.certificates import Certificate
+from evaluation.exact.certify import punishers_search
 from evaluation.exact.checking import Checker
 from evaluation.exact.clique_search import ALL, CliqueSearch
 from evaluation.exact.graph_kernels import EXPANDED
@@ -38,6 +39,11 @@ class TestBestPunishers:
     def test_four_players(self):
         gains = [certify_punishers("clique:4", 5 - late, A, 5, punishers="best").gain for late in range(4)]
         assert gains == [0, 0, 1, 4]
+
+    @pytest.mark.slow
+    def test_on_six_cores_only_one_number_of_unarmed_years_pays(self):
+        search = punishers_search("clique:6", A, None, "ranked")
+        assert [search.gain(4, disarmed) for disarmed in range(4)] == [0, 0, 1, 0]
 
     def test_earlier_years_make_no_difference(self):
         search = CliqueSearch(clique_of(welfare_env.load_board("clique:3")), 0, breadth=ALL)
