@@ -87,14 +87,18 @@ def read_cells(path: Path) -> list[Cell]:
     """
     if not path.exists():
         return []
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise EvaluationError(f"{path}: no file of cells: {error}") from error
     found = []
-    for number, text in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+    for number, text in enumerate(lines, 1):
         try:
             told = json.loads(text)
             line = tuple(
                 (phase, {who: tuple(given) for who, given in orders.items()}) for phase, orders in told["line"]
             )
-            found.append(Cell(**{**told, "line": line}))
+            found.append(Cell(**{"version": "", **told, "line": line}))
         except (ValueError, TypeError, KeyError) as error:
             raise EvaluationError(f"{path}, line {number}: no cell of a table of theorems") from error
     return found

@@ -1,5 +1,6 @@
 """Certificates on toy boards: the paper's punishing profiles, any policies, and what is refused."""
 
+import json
 import zlib
 from contextlib import suppress
 from dataclasses import replace
@@ -11,9 +12,11 @@ import pytest
 import welfare_env
 from agents import ScriptedPolicy
 from agents.cliques.shape import clique_of
+from benchmarks.theorems import page
 from evaluation import EvaluationError
 from evaluation.exact import CertificateError, certify, certify_punishers, check_certificate
 from evaluation.exact.certificates import Certificate
+from evaluation.exact.certify import punishers_search
 from evaluation.exact.checking import Checker
 from evaluation.exact.clique_search import ALL, CliqueSearch
 from evaluation.exact.graph_kernels import EXPANDED
@@ -36,6 +39,11 @@ class TestBestPunishers:
     def test_four_players(self):
         gains = [certify_punishers("clique:4", 5 - late, A, 5, punishers="best").gain for late in range(4)]
         assert gains == [0, 0, 1, 4]
+
+    @pytest.mark.slow
+    def test_on_six_cores_only_one_number_of_unarmed_years_pays(self):
+        search = punishers_search("clique:6", A, None, "ranked")
+        assert [search.gain(4, disarmed) for disarmed in range(4)] == [0, 0, 1, 0]
 
     def test_earlier_years_make_no_difference(self):
         search = CliqueSearch(clique_of(welfare_env.load_board("clique:3")), 0, breadth=ALL)
@@ -246,6 +254,10 @@ class TestDocs:
         kept = (DOCS / "pictures" / "theorem-1-clique-3.svg").read_text(encoding="utf-8")
         assert line_picture("clique:3", 3, found.line) == kept
 
+    def test_the_tables(self):
+        cells = read_cells(DOCS / "theorems.jsonl")
+        assert page(cells) in (DOCS / "theorems.md").read_text(encoding="utf-8")
+
 
 class TestTables:
     def test_a_table_goes_on_where_it_stopped(self, tmp_path):
@@ -261,10 +273,13 @@ class TestTables:
         assert all(cell.checked for cell in cells)
         assert {(cell.disarmed, cell.gain) for cell in cells} == {(0, 0), (1, 0), (2, 1)}
 
-    def test_cells_of_another_version_are_not_gone_on_with(self, tmp_path):
+    @pytest.mark.parametrize("version", ["0123456789abcdef", None])
+    def test_cells_of_another_version_are_not_gone_on_with(self, tmp_path, version):
         path = tmp_path / "cells.jsonl"
         fill(path, "clique:3", 1)
-        path.write_text(path.read_text().replace(read_cells(path)[0].version, "0123456789abcdef"))
+        cell = json.loads(path.read_text())
+        del cell["version"]
+        path.write_text(json.dumps(cell | ({} if version is None else {"version": version})) + "\n")
         before = path.read_text()
         with pytest.raises(EvaluationError, match="another version"):
             fill(path, "clique:3", 2)
@@ -274,6 +289,10 @@ class TestTables:
         (tmp_path / "cells.jsonl").write_text('{"map_name": 1}\n')
         with pytest.raises(EvaluationError, match="line 1"):
             read_cells(tmp_path / "cells.jsonl")
+        (tmp_path / "cells.jsonl").write_bytes(b"\xff")
+        for path in (tmp_path, tmp_path / "cells.jsonl"):
+            with pytest.raises(EvaluationError, match="no file of cells"):
+                read_cells(path)
 
 
 def test_saved_searches_go_on(tmp_path):
