@@ -39,19 +39,15 @@ def rewards(folders: Sequence[Path], picture: Path, powers: list[str] | None) ->
     groups: dict[str, list[Path]] = {}
     for folder in folders:
         groups.setdefault(config_of(folder)["reward"], []).append(folder)
-    print(
-        "| reward | seed | peak, sampled | last, sampled | last, greedy | gap | best response in |\n" + "|---" * 7 + "|"
-    )
-    for reward, members in groups.items():
-        for folder in members:
-            print(_row(reward, folder, powers), flush=True)
     figure, panel = plt.subplots(figsize=(6.4, 3.8), layout="constrained")
     for number, (reward, members) in enumerate(groups.items()):
         years = config_of(members[0])["years"]
         curves = np.array([smoothed(read(folder, "play/points")) for folder in members]) / years
         steps = np.arange(1, curves.shape[1] + 1)
         look: dict[str, Any] = {"color": COLOURS[number], "linestyle": STYLES[number]}
-        panel.plot(steps, curves.mean(axis=0), label=f"{reward} ({len(members)} seeds)", **look)
+        panel.plot(
+            steps, curves.mean(axis=0), label=f"{reward} ({len(members)} seed{'s' * (len(members) > 1)})", **look
+        )
         panel.fill_between(steps, curves.min(axis=0), curves.max(axis=0), color=COLOURS[number], alpha=0.18)
     panel.axhline(2, color="#555555", linewidth=0.8, linestyle=":")
     panel.axhline(1, color="#555555", linewidth=0.8, linestyle=":")
@@ -60,6 +56,12 @@ def rewards(folders: Sequence[Path], picture: Path, powers: list[str] | None) ->
     panel.set(xlabel="iteration", ylabel="welfare points of a power a year", ylim=(0, 2.2))
     panel.legend(fontsize=8, loc="lower right")
     figure.savefig(picture, dpi=130)
+    print(
+        "| reward | seed | peak, sampled | last, sampled | last, greedy | gap | best response in |\n" + "|---" * 7 + "|"
+    )
+    for reward, members in groups.items():
+        for folder in members:
+            print(_row(reward, folder, powers), flush=True)
 
 
 def _row(reward: str, folder: Path, powers: list[str] | None) -> str:
@@ -101,18 +103,13 @@ def populations(folders: Sequence[Path], picture: Path) -> None:
             mix = ", ".join(f"{name_of(policy)} {share:g}" for policy, share in step["mix"].items())
             cells = [_number(step[name]) for name in ("gap", "mean_gap", "welfare")]
             print(f"| {step['step']} | {mix} | " + " | ".join(cells) + " |")
-        look: dict[str, Any] = {
-            "color": COLOURS[number],
-            "linestyle": STYLES[number],
-            "marker": "os^v"[number],
-            "label": board,
-        }
+        look: dict[str, Any] = {"color": COLOURS[number], "linestyle": STYLES[number], "marker": "os^v"[number]}
         for panel, name in zip(panels, ("gap", "welfare"), strict=True):
             known = [(step["step"], step[name]) for step in steps if step[name] is not None]
             panel.plot(*zip(*known, strict=True), label=board, **look)
             panel.set_xlabel("best responses learned")
     panels[0].axhline(0.1, color="#555555", linewidth=0.8, linestyle=":")
-    panels[0].set(ylabel="exact gain of the best deviator, points a year", ylim=(-0.05, None))
+    panels[0].set(ylabel="exact gap, points a year", ylim=(-0.05, None))
     panels[1].axhline(1, color="#555555", linewidth=0.8, linestyle=":")
     panels[1].set(ylabel="welfare points of a power a year", ylim=(0, 2.2))
     panels[1].legend(fontsize=8)
