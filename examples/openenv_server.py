@@ -19,6 +19,8 @@ game came to.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import typer
@@ -28,6 +30,8 @@ from pydantic import Field
 
 import evaluation
 from agents import SeatGame, SeatTurn
+from agents.specs import ProfileError, read_profile
+from welfare_env import UnknownMapError
 
 MOST_GAMES = 64
 """That are played at the same time, each over a connection of its own."""
@@ -67,8 +71,10 @@ class WelfareSeat(Environment[SeatReply, SeatObservation, SeatState]):
         """Begin a game.
 
         Raises:
-            WelfareEnvError: an option that is not one of `SeatGame`, or a value that it refuses.
+            WelfareEnvError: an option that is not one of `SeatGame`, or a value that it refuses; a policy or map that
+                clients may not choose.
         """
+        check_harmless(options)
         self._game = SeatGame(**options)
         self._state = SeatState(episode_id=episode_id, step_count=0, seat=self._game.seat)
         return self._told(self._game.reset(seed or 0))
@@ -93,6 +99,22 @@ class WelfareSeat(Environment[SeatReply, SeatObservation, SeatState]):
         return SeatObservation(
             text=turn.text, losses=losses, measures=measures, reward=turn.reward, done=turn.is_done
         )  # fmt: skip
+
+
+def check_harmless(options: Mapping[str, Any]) -> None:
+    """Refuse what would spend the server's money, send its keys somewhere, or read its files.
+
+    Raises:
+        ProfileError: a policy that is or contains a language model, a checkpoint, or code from outside the package.
+        UnknownMapError: a path in place of a map's name.
+    """
+    for name in {"others", "baseline"} & {name for name, value in options.items() if value is not None}:
+        for spec in read_profile(options[name]).policies:
+            if spec.models or spec.checkpoints or spec.sources:
+                raise ProfileError(f"{name}={spec.text!r:.80}: clients of this server may choose scripted players only")
+    map_name = options.get("map_name", "standard")
+    if not isinstance(map_name, str) or not re.fullmatch(r"[A-Za-z0-9_:-]{1,40}", map_name):
+        raise UnknownMapError(f"map_name={map_name!r:.80}: give the name of a map that comes with the package")
 
 
 app = create_app(

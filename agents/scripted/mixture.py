@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from agents.lm.asking import AskingPolicy, part_asking
+
 if TYPE_CHECKING:
+    from agents.lm.asking import Asking
     from agents.policy import Policy
 
 STREAM = 7  # of a seed, for the draw
 
 
-class MixturePolicy:
+class MixturePolicy(AskingPolicy):
     """Draws one of several policies at the beginning of each game, with given probabilities, and plays it throughout.
 
     Args:
@@ -47,6 +50,11 @@ class MixturePolicy:
         """Whether one of the policies reads them (see `agents.policy.ScriptedPolicy`)."""
         return any(getattr(policy, "reads_observations", True) for policy in self.policies)
 
-    def act(self, observation: Any, info: Mapping[str, Any]) -> Any:
+    @property
+    def parts(self) -> tuple[Policy, ...]:
+        """The policy that was drawn: the others have no part in this game."""
+        return (self.policies[self._drawn],)
+
+    def asking(self, observation: Any, info: Mapping[str, Any]) -> Asking[Any]:
         """The action of the policy that was drawn."""
-        return self.policies[self._drawn].act(observation, info)
+        return (yield from part_asking(self.policies[self._drawn], observation, info))

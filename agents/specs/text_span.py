@@ -67,14 +67,14 @@ class Part:
         place = self.text.find(mark)
         return None if place < 0 else (self.cut(0, place), self.cut(place + len(mark), len(self.text)))
 
-    def split(self) -> Iterator[Part]:
-        """The pieces between the commas that are in no parentheses."""
+    def split(self, mark: str = ",") -> Iterator[Part]:
+        """The pieces between the marks that are in no parentheses."""
         start = depth = 0
         for place, sign in enumerate(self.text):
             depth += (sign == "(") - (sign == ")")
             if depth < 0:
                 raise self.cut(place, place + 1).fault("a parenthesis is closed that was not opened")
-            if sign == "," and depth == 0:
+            if sign == mark and depth == 0:
                 yield self.cut(start, place)
                 start = place + 1
         if depth:

@@ -12,6 +12,7 @@ import pytest
 
 import evaluation
 from agents.lm.stub.replies import stub_reply
+from welfare_env import WelfareEnvError
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
@@ -103,6 +104,24 @@ def test_connections_play_games_of_their_own(server) -> None:
         texts = [seat.step({"reply": "{}"}).observation["text"] for seat in (first, second)]
         assert "PLAYERA (you)" in texts[0]
         assert "PLAYERB (you)" in texts[1]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"others": "lm:openai/x,base_url=http://elsewhere"},
+        {"others": "4*dove + 2*(exploiter:nice=dove,attack=(lm:scripted/stub))"},
+        {"baseline": "rl:best-response"},
+        {"others": "import:os.path"},
+        {"map_name": "/etc/passwd"},
+        {"map_name": "../some.map"},
+        {"map_name": 5},
+    ],
+)
+def test_what_clients_may_not_choose(options) -> None:
+    pytest.importorskip("openenv.core")
+    with pytest.raises(WelfareEnvError, match=r"scripted players|comes with the package|import:os\.path"):
+        example("openenv_server").check_harmless(options)
 
 
 @pytest.mark.parametrize("wrong", [{"seat": "FRANCE"}, {"others": "dve"}, {"no_such": 1}])

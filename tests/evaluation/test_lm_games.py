@@ -313,3 +313,12 @@ def test_a_game_without_any_answer_is_not_kept(tmp_path):
         assert store.get(spec().to_dict()) is None
         (answered,) = play_all([spec()], store=store, models=Models())
         assert store.get(spec().to_dict()) == answered
+
+
+def test_a_mix_of_a_language_model_asks_it_and_says_so() -> None:
+    rules = welfare_env.Rules(years=1, press=None)
+    mixed = "mix:lm:scripted/stub=1"
+    for policy in ("lm:scripted/stub", mixed):
+        found = evaluation.self_play(policy, 1, rules=rules, simultaneous=True)
+        assert found.usage is not None
+        assert all(record["welfare_env"]["language_models"] for record in found.records)

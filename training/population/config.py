@@ -10,6 +10,7 @@ from typing import Annotated, ClassVar
 import typer
 
 from agents.specs import read
+from agents.specs.text_span import Part
 from training.board.config import TrainConfig
 from training.config import MOST, Config, Games, Iterations, Range, file_name, folder_name
 from training.errors import TrainingError
@@ -40,7 +41,7 @@ class PopulationConfig(Config):
         TrainingError: fields that are out of bounds.
     """
 
-    free: ClassVar[frozenset[str]] = frozenset({"steps", "save_every", "folder", "most_positions"})
+    free: ClassVar[frozenset[str]] = frozenset({"steps", "save_every", "folder"})
 
     steps: Annotated[int, typer.Option(help="Best responses; a larger number extends a population."), Range(0, 50)] = 8
     map_name: Annotated[str, typer.Option("--map", help="A map's name, or a toy board (clique:4).")] = "clique:4"
@@ -73,7 +74,7 @@ class PopulationConfig(Config):
     @cached_property
     def first(self) -> tuple[str, ...]:
         """The first policies."""
-        return tuple(text.strip() for text in self.begin.split("+"))
+        return tuple(part.text for part in Part.whole(self.begin).split("+"))
 
     @property
     def place(self) -> Path:

@@ -56,8 +56,12 @@ def imitate_plans(config: PopulationConfig, step: int, plans: Plans, folder: Pat
     network.forget_points()
     found = lesson(reader, plans)
     epochs = max(1, STEPS * MINIBATCH // max(1, len(found)))
-    torch.set_num_threads(1)
-    loss = imitate(network, reader, found, seed, epochs=epochs, minibatch=MINIBATCH, lr=5e-3)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)  # sums of gradients depend on the number
+    try:
+        loss = imitate(network, reader, found, seed, epochs=epochs, minibatch=MINIBATCH, lr=5e-3)
+    finally:
+        torch.set_num_threads(threads)
     weights = {name: value.detach().numpy().copy() for name, value in network.state_dict().items()}
     origin = {"imitated": "exact best response", "decisions": len(found), "loss": loss, "seed": seed}
     words = checkpoint.vocabulary(board)

@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -227,10 +228,10 @@ def _write_steps(folder: Path, steps: list[Step]) -> None:
 
 def _draw(path: Path, table: np.ndarray, mix: np.ndarray, step: Step) -> None:
     """The picture of a step, where matplotlib is installed."""
-    try:
-        from training.population.pictures import draw_payoffs
-    except ModuleNotFoundError:
+    if find_spec("matplotlib") is None:
         return
+    from training.population.pictures import draw_payoffs
+
     figure = draw_payoffs(table, mix, [name_of(policy) for policy in step.policies])
     with replaced(path) as draft:
         figure.savefig(draft, format="png", dpi=130)
