@@ -233,7 +233,7 @@ def games(
         typer.Option("--save", help="Save the games to this folder, as files for `welfare_env.Game.load`."),
     ] = None,
     private: Annotated[
-        bool, typer.Option("--private", help="With --save: also the prompts and raw replies of language models.")
+        bool, typer.Option("--private", help="Save the prompts and raw replies of language models, too.")
     ] = False,
     last: Annotated[
         int, typer.Option(min=0, help="Number of conditions in the table, the most recently stored; 0 for all.")

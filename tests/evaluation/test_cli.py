@@ -368,7 +368,7 @@ def test_help_explains_every_option(cli: Callable[..., Outcome], command: str) -
         expected = {"--out", "--map", "--store", "--help"}
     elif command not in ("games", "messages"):
         expected |= {"--seed", "--workers"}
-    expected |= {"--save", "--last"} if command == "games" else set()
+    expected |= {"--save", "--last", "--private"} if command == "games" else set()
     if command in ("self-play", "exploitability"):
         expected |= {"--games", "--seats", "--years", "--map", "--press", "--message-rounds", "--retreat-welfare"}
         expected |= {"--simultaneous", "--lm-cache", "--budget-tokens", "--budget-dollars"}

@@ -221,7 +221,7 @@ class TestRefusedBeforeTheFirstGame:
         def never(*_):
             raise AssertionError("a game was played")
 
-        monkeypatch.setattr(games, "play", never)
+        monkeypatch.setattr(games, "play_game", never)
 
     def test_of_another_map(self):
         spec = "exploiter:nice=lm:scripted/stub,attack=rl:attacker"
