@@ -22,11 +22,13 @@ from typing import Any, Protocol, runtime_checkable
 
 from agents.lm.errors import ConfigError, LMError, ModelError
 from agents.lm.models.budget import Budget
+from agents.lm.models.cache import CachedModel
 from agents.lm.models.event_loop import LOOP
 from agents.lm.models.limits import Halt
 from agents.lm.models.prices import Counts, Price
 from agents.lm.models.protocol import Model, Reply, Request
 from agents.lm.models.retries import most_tokens
+from agents.lm.models.scripted import ReplayModel, ScriptedModel
 from welfare_env.checks import shown
 
 
@@ -137,9 +139,25 @@ def as_model(model: Any, budget: Budget | None = None, halt: Halt | None = None)
     """A model of your own as an `agents.lm.models.Model`; one that is such already, unchanged.
 
     Raises:
-        ConfigError: as `AdaptedModel`.
+        ConfigError: as `AdaptedModel`; or a limited budget, and a model that is such already but was made without it.
     """
-    return model if isinstance(model, Model) else AdaptedModel(model, budget, halt)
+    if not isinstance(model, Model):
+        return AdaptedModel(model, budget, halt)
+    if budget is not None and not _is_under(model, budget):
+        raise ConfigError(
+            f"model {model.name!r}: it was made without this budget, and would spend past it: make it with "
+            "budget=BUDGET, or give a model of your own with just a `name` and `complete(request)`"
+        )
+    return model
+
+
+def _is_under(model: Model, budget: Budget) -> bool:
+    """Whether a budget holds for a model: it was made with it, it costs nothing, or the budget has no limit."""
+    inner: Any = model
+    while isinstance(inner, CachedModel):
+        inner = inner.model
+    is_free = isinstance(inner, ScriptedModel | ReplayModel) or budget.max_tokens is budget.max_dollars is None
+    return is_free or getattr(inner, "budget", None) is budget
 
 
 def _checked_name(model: Any) -> str:

@@ -15,7 +15,7 @@ from agents.lm.asking import Question
 from agents.lm.errors import AccessError, BudgetError, ConfigError, ModelError
 from agents.lm.models import NO_USAGE, Block, Model, Reply, Request, ScriptedModel, Usage
 from agents.lm.models.budget import Budget
-from agents.lm.models.cache import ResponseCache
+from agents.lm.models.cache import CachedModel, ResponseCache
 from agents.lm.models.prices import Price
 from agents.lm.models.shared_models import SharedModels
 from agents.lm.own_models import AdaptedModel, as_model
@@ -163,6 +163,18 @@ class TestMoney:
         assert 0 < models.budget.spent.tokens <= 20_000
         with pytest.raises(ConfigError, match="give it a `price`"):
             SharedModels(budget=Budget(max_dollars=1), own={"mine": Mine()})
+
+    def test_a_model_that_is_ready_must_have_the_budget_already(self, cache: ResponseCache) -> None:
+        budget, other = Budget(max_tokens=100), Budget(max_tokens=100)
+        for model in (AdaptedModel(Mine()), AdaptedModel(Mine(), other), CachedModel(AdaptedModel(Mine()), cache)):
+            with pytest.raises(ConfigError, match=r"'mine-1': it was made without this budget.*make it with budget="):
+                SharedModels(budget=budget, own={"mine": model})
+            as_model(model)
+            as_model(model, Budget())
+        for model in (AdaptedModel(Mine(), budget), CachedModel(AdaptedModel(Mine(), budget), cache)):
+            assert as_model(model, budget) is model
+        free = ScriptedModel(["x"])
+        assert as_model(free, budget) is free
 
 
 class TestErrors:
