@@ -131,7 +131,8 @@ class AdaptedModel:
         usage = said.usage
         if usage.dollars is None and self.price is not None:
             plain = usage.input_tokens - usage.cached_tokens
-            usage = Counts(plain, usage.cached_tokens, 0, usage.output_tokens).usage(self.price)
+            counts = Counts(plain, usage.cached_tokens, 0, usage.output_tokens, usage.reasoning_tokens)
+            usage = counts.usage(self.price)
         return replace(said, usage=usage, model=said.model or self.name)
 
 

@@ -148,11 +148,11 @@ class TestMoney:
             price = Price(1.0, 2.0, cached=0.5)
 
             async def complete(self, request: Request) -> Reply:  # type: ignore[override]
-                return Reply("x", Usage(10, 4, 3, None))
+                return Reply("x", Usage(10, 4, 3, None, 2))
 
         budget = Budget(max_dollars=1)
         reply = AdaptedModel(Counted(), budget).complete(QUESTION)
-        assert reply.usage == Usage(10, 4, 3, pytest.approx((6 + 2 + 6) / 1e6))
+        assert reply.usage == Usage(10, 4, 3, pytest.approx((6 + 2 + 6) / 1e6), 2)
         assert budget.spent.tokens == 13
 
     def test_a_budget_ends_the_run(self) -> None:
