@@ -212,6 +212,28 @@ class TestErrors:
         with pytest.raises(ConfigError, match="give a text or a Reply"):
             AdaptedModel(Odd()).complete(QUESTION)
 
+    @pytest.mark.parametrize(
+        ("said", "fault"),
+        [
+            (Reply(None), "text None"),  # type: ignore[arg-type]
+            (Reply("x", model=5), "model 5"),  # type: ignore[arg-type]
+            (Reply("x", finish="done"), "finish 'done': give one of stop"),  # type: ignore[arg-type]
+            (Reply("x", faults=["server"]), "faults"),  # type: ignore[arg-type]
+            (Reply("x", {"input_tokens": 5}), "give a Usage"),  # type: ignore[arg-type]
+            (Reply("x", Usage(-1, 0, 0, None)), "input_tokens -1: give a whole number from 0"),
+            (Reply("x", Usage(5, 6, 0, None)), "cached_tokens 6: they are part of the input_tokens, 5"),
+            (Reply("x", Usage(5, 0, 2.5, None)), "output_tokens 2.5"),  # type: ignore[arg-type]
+            (Reply("x", Usage(5, 0, 2, float("nan"))), "dollars nan"),
+        ],
+    )
+    def test_a_reply_with_wrong_values(self, said: Reply, fault: str) -> None:
+        class Odd(Mine):
+            async def complete(self, request: Request) -> Any:
+                return said
+
+        with pytest.raises(ConfigError, match=fault):
+            AdaptedModel(Odd()).complete(QUESTION)
+
     def test_an_error_of_its_own_code_is_told(self) -> None:
         class Broken(Mine):
             async def complete(self, request: Request) -> str:
