@@ -79,6 +79,15 @@ def test_any_free_name(name: str) -> None:
     assert agents.make(f"lm:{name}", SharedModels(own={name: Mine()})).model.name == "mine-1"
 
 
+@pytest.mark.parametrize("name", ["mine/small", "mine"])
+def test_as_a_summariser(name: str) -> None:
+    spec = f"lm:scripted/stub,summariser={name}"
+    assert agents.make(spec, SharedModels(own={name: Mine()})).summariser.name == "mine-1"
+    assert agents.canonical(spec) == spec
+    with pytest.raises(UnknownAgentError, match="model 'mine"):
+        agents.make(spec)
+
+
 @pytest.mark.parametrize("name", ["openai/x", "scripted", "", "a b", "mine,x", 5])
 def test_names_that_cannot_be_used(name: Any) -> None:
     with pytest.raises(ConfigError, match="give a name of letters"):
