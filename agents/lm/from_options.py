@@ -56,10 +56,11 @@ def make_player(
     noting = name if summariser == "self" else summariser
     is_same_provider = noting.partition("/")[0] == name.partition("/")[0]
     noting_settings = settings if is_same_provider else {}
-    if noting != name and "max_tokens" not in own:
+    if noting not in (name, "none") and "max_tokens" not in own:
         own.setdefault("note_tokens", _usual_tokens(noting, noting_settings))
     own.setdefault("max_tokens", _usual_tokens(name, settings))
-    _check_thinking(own, settings.get("thinking"))
+    _check_thinking("max_tokens", own, settings)
+    _check_thinking("note_tokens", own, noting_settings)
     model = kept.get(name, **settings)
     return LMPolicy(model, Style(**own), None if noting == "none" else kept.get(noting, **noting_settings))
 
@@ -68,12 +69,17 @@ def _usual_tokens(name: str, settings: Mapping[str, Any]) -> int:
     return usual_tokens(name, settings.get("effort"), settings.get("thinking"))
 
 
-def _check_thinking(own: Mapping[str, Any], thinking: int | None) -> None:
+def _check_thinking(name: str, own: Mapping[str, Any], settings: Mapping[str, Any]) -> None:
     """Checks that there is room for a reply after the thinking.
+
+    Args:
+        name: the limit of the reply.
+        own: the player's options.
+        settings: those of the model that is asked for it.
 
     Raises:
         ConfigError: there is none.
     """
-    for name in ("max_tokens", "note_tokens"):
-        if thinking is not None and own.get(name, thinking + 1) <= thinking:
-            raise ConfigError(f"{name} {own[name]}: thinking counts in it: give more than thinking={thinking}")
+    thinking = settings.get("thinking")
+    if thinking is not None and own.get(name, thinking + 1) <= thinking:
+        raise ConfigError(f"{name} {own[name]}: thinking counts in it: give more than thinking={thinking}")

@@ -15,18 +15,21 @@ from __future__ import annotations
 
 import inspect
 import json
+import math
 from collections import Counter
 from collections.abc import Awaitable
 from dataclasses import replace
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, get_args, runtime_checkable
 
 from agents.lm.errors import ConfigError, LMError, ModelError
 from agents.lm.models.budget import Budget
+from agents.lm.models.cache import CachedModel
 from agents.lm.models.event_loop import LOOP
 from agents.lm.models.limits import Halt
 from agents.lm.models.prices import Counts, Price
-from agents.lm.models.protocol import Model, Reply, Request
+from agents.lm.models.protocol import Finish, Model, Reply, Request, Usage
 from agents.lm.models.retries import most_tokens
+from agents.lm.models.scripted import ReplayModel, ScriptedModel
 from welfare_env.checks import shown
 
 
@@ -93,7 +96,7 @@ class AdaptedModel:
         Raises:
             ModelError: it has no reply.
             BudgetError: the budget does not allow the call.
-            ConfigError: what it returns is neither a text nor a `Reply`.
+            ConfigError: what it returns is neither a text nor a `Reply`, or a `Reply` with values of the wrong kind.
             StoppedError: another call cannot go on; or that call's error.
         """
         since = self.halt.begin()
@@ -126,10 +129,13 @@ class AdaptedModel:
             said = Reply(said, Counts(prompt, 0, 0, len(said.encode())).usage(self.price), model=self.name)
         if not isinstance(said, Reply):
             raise ConfigError(f"model {self.name!r}: complete returned a {type(said).__name__}: give a text or a Reply")
+        if fault := _fault(said):
+            raise ConfigError(f"model {self.name!r}: complete returned a Reply with {fault}")
         usage = said.usage
         if usage.dollars is None and self.price is not None:
             plain = usage.input_tokens - usage.cached_tokens
-            usage = Counts(plain, usage.cached_tokens, 0, usage.output_tokens).usage(self.price)
+            counts = Counts(plain, usage.cached_tokens, 0, usage.output_tokens, usage.reasoning_tokens)
+            usage = counts.usage(self.price)
         return replace(said, usage=usage, model=said.model or self.name)
 
 
@@ -137,9 +143,58 @@ def as_model(model: Any, budget: Budget | None = None, halt: Halt | None = None)
     """A model of your own as an `agents.lm.models.Model`; one that is such already, unchanged.
 
     Raises:
-        ConfigError: as `AdaptedModel`.
+        ConfigError: as `AdaptedModel`; or a limited budget, and a model that is such already but was made without it.
     """
-    return model if isinstance(model, Model) else AdaptedModel(model, budget, halt)
+    if not isinstance(model, Model):
+        return AdaptedModel(model, budget, halt)
+    if budget is not None and not _is_under(model, budget):
+        raise ConfigError(
+            f"model {model.name!r}: it was made without this budget, and would spend past it: make it with "
+            "budget=BUDGET, or give a model of your own with just a `name` and `complete(request)`"
+        )
+    return model
+
+
+def _is_under(model: Model, budget: Budget) -> bool:
+    """Whether a budget holds for a model: it was made with it, it costs nothing, or the budget has no limit."""
+    inner: Any = model
+    while isinstance(inner, CachedModel):
+        inner = inner.model
+    is_free = isinstance(inner, ScriptedModel | ReplayModel) or budget.max_tokens is budget.max_dollars is None
+    return is_free or getattr(inner, "budget", None) is budget
+
+
+def _fault(reply: Reply) -> str:
+    """What is wrong with a reply, such as our cache could not read again; "" if nothing is."""
+    for name in ("text", "model", "reasoning"):
+        if not isinstance(getattr(reply, name), str):
+            return f"{name} {getattr(reply, name)!r:.80}: give a text"
+    if reply.finish not in get_args(Finish):
+        return f"finish {reply.finish!r:.80}: give one of {', '.join(get_args(Finish))}"
+    if not _is_count(reply.attempts):
+        return f"attempts {reply.attempts!r:.80}: give a whole number"
+    if not isinstance(reply.faults, tuple) or not all(isinstance(fault, str) for fault in reply.faults):
+        return f"faults {reply.faults!r:.80}: give a tuple of texts"
+    return _usage_fault(reply.usage)
+
+
+def _usage_fault(usage: Any) -> str:
+    """What is wrong with the usage of a reply; "" if nothing is."""
+    if not isinstance(usage, Usage):
+        return f"usage {usage!r:.80}: give a Usage"
+    for name in ("input_tokens", "cached_tokens", "output_tokens", "reasoning_tokens"):
+        if not _is_count(getattr(usage, name)):
+            return f"{name} {getattr(usage, name)!r:.80}: give a whole number from 0"
+    if usage.cached_tokens > usage.input_tokens:
+        return f"cached_tokens {usage.cached_tokens}: they are part of the input_tokens, {usage.input_tokens}"
+    dollars = usage.dollars
+    if dollars is not None and not (isinstance(dollars, int | float) and 0 <= dollars < math.inf):
+        return f"dollars {dollars!r:.80}: give a number from 0, or None"
+    return ""
+
+
+def _is_count(value: object) -> bool:
+    return type(value) is int and value >= 0
 
 
 def _checked_name(model: Any) -> str:

@@ -46,6 +46,9 @@ from welfare_env.errors import did_you_mean
 if TYPE_CHECKING:
     from agents.lm.models.shared_models import SharedModels
 
+MODEL = r"\w+(?:/\S+)?"
+"""What stands for a language model: PROVIDER/MODEL, or the name of one of the user's own."""
+
 PROGRAM_WRITERS = (
     "program",
     "mix",
@@ -252,7 +255,7 @@ class LanguageModel(Keyed):
     def read(self, name: str, rest: Part) -> Spec:
         """What `name` with the model and the options in `rest` means."""
         model, *options = rest.split()
-        if not re.fullmatch(r"\w+(?:/\S+)?", model.text):
+        if not re.fullmatch(MODEL, model.text):
             raise model.fault("give PROVIDER/MODEL, such as openai/gpt-6-luna, anthropic/NAME or scripted/stub")
         given = self._given(rest, options)
         text = ",".join([f"{name}:{model.text}", *self._texts(given)])
@@ -448,9 +451,8 @@ def _addition(part: Part) -> str:
 
 
 def _summariser(part: Part) -> str:
-    if part.text not in ("self", "none") and not re.fullmatch(r"\w+/\S+", part.text):
-        near = did_you_mean(part.text, ("self", "none"))
-        raise part.fault(f"give self, none, or a model: PROVIDER/MODEL{near}")
+    if not re.fullmatch(MODEL, part.text):
+        raise part.fault("give self, none, or a model: PROVIDER/MODEL, or the name of your own")
     return part.text
 
 

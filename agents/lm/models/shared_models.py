@@ -66,11 +66,11 @@ class SharedModels:
     Args:
         cache: cache of replies, or None.
         budget: budget of all remote models, and of your own, together; None for no limit.
-        own: your own models (`agents.lm.own_models.OwnModel`, or any `agents.lm.models.Model`), by the names that stand
-            for them in specs: ``{"mine": model}`` for "lm:mine".
+        own: your own models (`agents.lm.own_models.OwnModel`, or any `agents.lm.models.Model`, made with this budget if
+            it has a limit), by the names that stand for them in specs: ``{"mine": model}`` for "lm:mine".
 
     Raises:
-        ConfigError: what is in `own` is no model, or has the name of one of ours.
+        ConfigError: what is in `own` is no model, has the name of one of ours, or spends past the budget.
 
     Example:
         models = SharedModels(ResponseCache("runs/replies.sqlite"), Budget(max_dollars=5))

@@ -15,6 +15,7 @@ from evaluation.play.answer_sources import answered_by
 
 CODE = """
 from agents.lm.models.scripted import ScriptedModel
+from agents.lm.own_models import AdaptedModel
 
 def make(name, greeting="hello"):
     return ScriptedModel(lambda request: greeting, 0.0, name)
@@ -25,6 +26,9 @@ class Own:
 
     async def complete(self, request):
         return "howdy"
+
+def ready(name):
+    return AdaptedModel(Own(name))
 """
 
 
@@ -59,6 +63,15 @@ def test_an_object_of_its_own_comes_under_the_budget(install: Callable[..., None
     model = SharedModels(budget=budget).get("mine/small")
     reply = model.complete(Request(system=(), user=(Block("?"),), max_tokens=10))
     assert (model.name, reply.text, budget.spent.output_tokens) == ("own/small", "howdy", 5)
+
+
+def test_one_that_is_ready_does_not_spend_past_the_budget(install: Callable[..., None]) -> None:
+    install("western", "mine = western_models:ready", "free = western_models:make")
+    assert SharedModels(budget=Budget()).get("mine/small").name == "own/small"
+    models = SharedModels(budget=Budget(max_tokens=1000))
+    with pytest.raises(ConfigError, match="'own/small': it was made without this budget"):
+        models.get("mine/small")
+    assert models.get("free/small").name == "scripted/small"
 
 
 def test_its_version_is_part_of_the_key_of_a_game(install: Callable[..., None]) -> None:

@@ -15,7 +15,7 @@ from agents.lm.asking import Question
 from agents.lm.errors import AccessError, BudgetError, ConfigError, ModelError
 from agents.lm.models import NO_USAGE, Block, Model, Reply, Request, ScriptedModel, Usage
 from agents.lm.models.budget import Budget
-from agents.lm.models.cache import ResponseCache
+from agents.lm.models.cache import CachedModel, ResponseCache
 from agents.lm.models.prices import Price
 from agents.lm.models.shared_models import SharedModels
 from agents.lm.own_models import AdaptedModel, as_model
@@ -77,6 +77,15 @@ def test_a_game(kind: type[Mine], simultaneous: bool) -> None:
 @pytest.mark.parametrize("name", ["mine/large", "mine"])
 def test_any_free_name(name: str) -> None:
     assert agents.make(f"lm:{name}", SharedModels(own={name: Mine()})).model.name == "mine-1"
+
+
+@pytest.mark.parametrize("name", ["mine/small", "mine"])
+def test_as_a_summariser(name: str) -> None:
+    spec = f"lm:scripted/stub,summariser={name}"
+    assert agents.make(spec, SharedModels(own={name: Mine()})).summariser.name == "mine-1"
+    assert agents.canonical(spec) == spec
+    with pytest.raises(UnknownAgentError, match="model 'mine"):
+        agents.make(spec)
 
 
 @pytest.mark.parametrize("name", ["openai/x", "scripted", "", "a b", "mine,x", 5])
@@ -148,11 +157,11 @@ class TestMoney:
             price = Price(1.0, 2.0, cached=0.5)
 
             async def complete(self, request: Request) -> Reply:  # type: ignore[override]
-                return Reply("x", Usage(10, 4, 3, None))
+                return Reply("x", Usage(10, 4, 3, None, 2))
 
         budget = Budget(max_dollars=1)
         reply = AdaptedModel(Counted(), budget).complete(QUESTION)
-        assert reply.usage == Usage(10, 4, 3, pytest.approx((6 + 2 + 6) / 1e6))
+        assert reply.usage == Usage(10, 4, 3, pytest.approx((6 + 2 + 6) / 1e6), 2)
         assert budget.spent.tokens == 13
 
     def test_a_budget_ends_the_run(self) -> None:
@@ -163,6 +172,18 @@ class TestMoney:
         assert 0 < models.budget.spent.tokens <= 20_000
         with pytest.raises(ConfigError, match="give it a `price`"):
             SharedModels(budget=Budget(max_dollars=1), own={"mine": Mine()})
+
+    def test_a_model_that_is_ready_must_have_the_budget_already(self, cache: ResponseCache) -> None:
+        budget, other = Budget(max_tokens=100), Budget(max_tokens=100)
+        for model in (AdaptedModel(Mine()), AdaptedModel(Mine(), other), CachedModel(AdaptedModel(Mine()), cache)):
+            with pytest.raises(ConfigError, match=r"'mine-1': it was made without this budget.*make it with budget="):
+                SharedModels(budget=budget, own={"mine": model})
+            as_model(model)
+            as_model(model, Budget())
+        for model in (AdaptedModel(Mine(), budget), CachedModel(AdaptedModel(Mine(), budget), cache)):
+            assert as_model(model, budget) is model
+        free = ScriptedModel(["x"])
+        assert as_model(free, budget) is free
 
 
 class TestErrors:
@@ -198,6 +219,28 @@ class TestErrors:
                 return said
 
         with pytest.raises(ConfigError, match="give a text or a Reply"):
+            AdaptedModel(Odd()).complete(QUESTION)
+
+    @pytest.mark.parametrize(
+        ("said", "fault"),
+        [
+            (Reply(None), "text None"),  # type: ignore[arg-type]
+            (Reply("x", model=5), "model 5"),  # type: ignore[arg-type]
+            (Reply("x", finish="done"), "finish 'done': give one of stop"),  # type: ignore[arg-type]
+            (Reply("x", faults=["server"]), "faults"),  # type: ignore[arg-type]
+            (Reply("x", {"input_tokens": 5}), "give a Usage"),  # type: ignore[arg-type]
+            (Reply("x", Usage(-1, 0, 0, None)), "input_tokens -1: give a whole number from 0"),
+            (Reply("x", Usage(5, 6, 0, None)), "cached_tokens 6: they are part of the input_tokens, 5"),
+            (Reply("x", Usage(5, 0, 2.5, None)), "output_tokens 2.5"),  # type: ignore[arg-type]
+            (Reply("x", Usage(5, 0, 2, float("nan"))), "dollars nan"),
+        ],
+    )
+    def test_a_reply_with_wrong_values(self, said: Reply, fault: str) -> None:
+        class Odd(Mine):
+            async def complete(self, request: Request) -> Any:
+                return said
+
+        with pytest.raises(ConfigError, match=fault):
             AdaptedModel(Odd()).complete(QUESTION)
 
     def test_an_error_of_its_own_code_is_told(self) -> None:
