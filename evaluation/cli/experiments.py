@@ -61,7 +61,7 @@ def experiment(
     ] = None,
     extend: Annotated[
         bool,
-        typer.Option("--extend", help="Keep the rows that the folder's results.json has of other profiles."),
+        typer.Option("--extend", help="Keep the rows that results.json has of other profiles (measure both only)."),
     ] = False,
     games: Annotated[
         Optional[int],  # noqa: UP045

@@ -86,8 +86,14 @@ def earlier_rows(folder: Path, chosen: Experiment, games: int, seed: int) -> lis
     """The conditions in a folder's results that `chosen` does not measure anew; [] if there are none.
 
     Raises:
-        EvaluationError: the results are of another experiment, or were measured in another way.
+        EvaluationError: the results are of another experiment, or were measured in another way; or the measure is not
+            "both": of others a folder holds games and links, which new ones replace.
     """
+    if chosen.measure != "both":
+        raise EvaluationError(
+            f"--extend: {chosen.name} measures {chosen.measure}; rows are kept only where measure is both: name all "
+            "profiles at once (games in the store are not played again)"
+        )
     if not (folder / NUMBERS).exists():
         return []
     study = read_study(folder)

@@ -166,6 +166,20 @@ class TestRows:
             with pytest.raises(EvaluationError, match="rows of one table are measured in the same way"):
                 earlier_rows(tmp_path, read_experiment(SMALL.replace(old, new), "small"), 2, 0)
 
+    def test_of_other_measures_are_refused_and_their_games_stay(
+        self, tmp_path: Path, played: list[GameSpec], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.chdir(tmp_path)
+        Path("own.toml").write_text(
+            'title = "Own"\nprofiles = ["hold"]\ngames = 1\n[rules]\nyears = 1\npress = "none"\n'
+        )
+        start = ["experiment", "own.toml", "--out", "board", "--workers", "1"]
+        assert CliRunner().invoke(app, start).exit_code == 0
+        told = CliRunner().invoke(app, [*start, "--extend", "--models", "dove"], env={"COLUMNS": "300"})
+        assert told.exit_code == 2
+        assert "own measures self-play" in told.output
+        assert len(played) == len(list(Path("board", "games").iterdir())) == 1
+
     def test_by_command(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.chdir(tmp_path)
         quick = SMALL.replace("games = 2", "games = 1").replace("message_rounds = 1", 'press = "none"')
