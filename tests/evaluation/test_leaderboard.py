@@ -166,6 +166,39 @@ class TestRows:
             with pytest.raises(EvaluationError, match="rows of one table are measured in the same way"):
                 earlier_rows(tmp_path, read_experiment(SMALL.replace(old, new), "small"), 2, 0)
 
+    @pytest.mark.parametrize(
+        ("old", "new", "words"),
+        [
+            ("games = 2", 'games = 2\ncoalitions = ["pairs"]', "coalitions is .'singles'. there and .'pairs'. here"),
+            ("games = 2", 'games = 2\ntemplate = "{profile},temperature=1"', "played of lm:scripted/raider is"),
+            (
+                "[rules]",
+                "[sweep]\nmessage_rounds = [1, 2]\n[rules]",
+                "swept is {} there and {'message_rounds': .1, 2.}",
+            ),
+            ("[rules]", '[sweep]\nseats = ["fixed"]\n[rules]', "swept is {} there and {'seats': "),
+            ("[rules]", '[sweep]\nmap_name = ["standard"]\n[rules]', "swept is {} there and {'map_name': "),
+        ],
+    )
+    def test_of_other_conditions_are_refused(
+        self, old: str, new: str, words: str, study: dict[str, Any], tmp_path: Path
+    ) -> None:
+        (tmp_path / NUMBERS).write_text(json.dumps(study))
+        chosen = read_experiment(SMALL.replace(old, new), "small").with_profiles(("lm:scripted/pacifist",))
+        with pytest.raises(EvaluationError, match=words):
+            earlier_rows(tmp_path, chosen, 2, 0)
+
+    @pytest.mark.parametrize("missing", ["swept", "rules"])
+    def test_without_saying_how_they_were_measured_are_refused(
+        self, missing: str, study: dict[str, Any], tmp_path: Path
+    ) -> None:
+        chosen = read_experiment(SMALL, "small").with_profiles(("lm:scripted/pacifist",))
+        rows = [{name: value for name, value in row.items() if name != missing} for row in study["conditions"]]
+        whole = study | {"conditions": rows}
+        (tmp_path / NUMBERS).write_text(json.dumps({n: v for n, v in whole.items() if n in ("swept",) or n != missing}))
+        with pytest.raises(EvaluationError, match=f"{missing} is None there"):
+            earlier_rows(tmp_path, chosen, 2, 0)
+
     def test_of_other_measures_are_refused_and_their_games_stay(
         self, tmp_path: Path, played: list[GameSpec], monkeypatch: pytest.MonkeyPatch
     ) -> None:
