@@ -20,6 +20,7 @@ from evaluation.cli.experiments import listed
 from evaluation.experiments.deviators import read_deviators
 from evaluation.experiments.files import load_experiment, read_experiment
 from evaluation.messages.analysis import analyse_messages
+from evaluation.report.figures import profile_label
 from evaluation.report.folder import LEADERBOARD, NUMBERS, PAGE, earlier_rows, leaderboard, read_study, write_results
 from evaluation.report.page import markdown_table, report_page
 from welfare_env import Game, Rules, UnknownAgentError
@@ -107,18 +108,32 @@ class TestMeasures:
 class TestPage:
     def test_is_sorted_by_welfare_and_stands_alone(self, result: evaluation.ExperimentResult, tmp_path: Path) -> None:
         page = write_results(result, tmp_path).read_text()
-        assert page.index("stub:pacifist") < page.index("stub:raider")
+        assert page.index("lm:scripted/pacifist") < page.index("lm:scripted/raider")
+        assert "<td class=words>stub" not in page
         assert "is no language model" in page
         assert "<script" not in page
         table = (tmp_path / LEADERBOARD).read_text()
-        rows = [line.split(" | ") for line in table.splitlines() if line.startswith("| stub")]
-        assert [row[0] for row in rows] == ["| stub:pacifist", "| stub:raider"]
+        rows = [line.split(" | ") for line in table.splitlines() if line.startswith("| lm:")]
+        assert [row[0] for row in rows] == ["| lm:scripted/pacifist", "| lm:scripted/raider"]
         assert rows[0][-1].strip(" |") == welfare_env.__version__
         assert not list((tmp_path / "games").iterdir())
 
     def test_cells_are_no_markup(self) -> None:
         table = markdown_table(["a"], [["x | <b>*y*</b> [z](w) `q` $1"]])
         assert table.splitlines()[2] == r"| x \| \<b\>\*y\*\</b\> \[z\](w) \`q\` \$1 |"
+
+    @pytest.mark.parametrize(
+        ("profile", "told"),
+        [
+            ("lm:scripted/stub", "stub"),
+            ("lm:scripted/stub,temperature=1", "stub,temperature=1"),
+            ("lm:scripted/pacifist", "stub:pacifist"),
+            ("lm:scripted/stubborn", "stub:stubborn"),
+            ("exploiter:nice=(lm:scripted/stub),attack=dumbbot", "exploiter:nice=(lm:scripted/stub),attack=dumbbot"),
+        ],
+    )
+    def test_short_names_in_figures(self, profile: str, told: str) -> None:
+        assert profile_label(profile) == told
 
     def test_the_shipped_one_is_made_of_its_numbers(self) -> None:
         study = read_study(SHIPPED)
