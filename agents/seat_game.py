@@ -36,6 +36,7 @@ from welfare_env.errors import ActionError, GameOverError, RulesError
 from welfare_env.game.view import MESSAGES
 
 REWARDS = ("welfare", "gain")
+MOST_KEPT = 32  # seeds whose games of the baseline are kept
 
 
 @dataclass(frozen=True)
@@ -179,7 +180,7 @@ class SeatGame:
         self._seen, self._infos = self._env.reset(seed=seed)
 
     def _points_without(self, baseline: Policy, seed: int) -> dict[int, float]:
-        """Year -> the baseline's points in the seat, in the game of this seed; each game is played once."""
+        """Year -> the baseline's points in the seat, in the game of this seed. The last games are kept."""
         if seed not in self._kept:
             self._begin(seed)
             baseline.reset(agent=self.seat, seed=seed)
@@ -187,6 +188,8 @@ class SeatGame:
             while self._env.agents:
                 year, action = self.view.year_index, baseline.act(self._seen[self.seat], self._infos[self.seat])
                 paid[year] = paid.get(year, 0.0) + self._advance(action)
+            if len(self._kept) >= MOST_KEPT:
+                del self._kept[next(iter(self._kept))]  # the oldest
             self._kept[seed] = paid
         return self._kept[seed]
 

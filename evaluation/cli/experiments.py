@@ -19,7 +19,7 @@ from evaluation.cli.options import Json, RunOptions, Seed, command_line
 from evaluation.experiments.deviators import PORTFOLIO, filled
 from evaluation.experiments.experiment import count_games
 from evaluation.experiments.files import load_experiment, shipped_experiments
-from evaluation.report.figures import NAMES, label
+from evaluation.report.figures import NAMES, full_label
 from evaluation.report.folder import check_writable, earlier_rows, read_study, write_figures, write_results
 from evaluation.report.page import written
 from evaluation.report.tables import titled
@@ -61,7 +61,7 @@ def experiment(
     ] = None,
     extend: Annotated[
         bool,
-        typer.Option("--extend", help="Keep the rows that the folder's results.json has of other profiles."),
+        typer.Option("--extend", help="Keep the rows that results.json has of other profiles (measure both only)."),
     ] = False,
     games: Annotated[
         Optional[int],  # noqa: UP045
@@ -153,7 +153,7 @@ def _table(study: dict) -> Table:
     for condition in study["conditions"]:
         cells = [written(condition["measures"][name]) for name in shown]
         cells = [_narrow(name, cell) for name, cell in zip(shown, cells, strict=True)] if is_wide else cells
-        table.add_row(Text(label(condition)), *map(Text, cells))
+        table.add_row(Text(full_label(condition)), *map(Text, cells))
     return table
 
 

@@ -7,6 +7,7 @@ authors' published runs are hollow marks in grey, one a run.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
@@ -108,16 +109,27 @@ def as_svg(figure: Figure) -> str:
 
 
 def label(condition: Mapping[str, Any], axes: Sequence[str] = ()) -> str:
-    """The label of a condition: its profile and swept values, without what the axis shows."""
+    """The label of a condition in a figure: its profile and swept values, without what the axis shows."""
     told = [] if "profile" in axes else [profile_label(condition["profile"])]
-    told += [condition["coalitions"]] if condition["coalitions"] and "coalitions" not in axes else []
-    told += [f"{name}={value}" for name, value in condition["swept"].items() if name not in axes]
-    return ", ".join(told).replace("$", r"\$")  # matplotlib would read mathematics
+    return ", ".join(told + _varied(condition, axes)).replace("$", r"\$")  # matplotlib would read mathematics
+
+
+def full_label(condition: Mapping[str, Any]) -> str:
+    """The label of a condition in text: its profile's whole spec, and swept values."""
+    return ", ".join([condition["profile"], *_varied(condition)])
+
+
+def _varied(condition: Mapping[str, Any], axes: Sequence[str] = ()) -> list[str]:
+    told = [condition["coalitions"]] if condition["coalitions"] and "coalitions" not in axes else []
+    return told + [f"{name}={value}" for name, value in condition["swept"].items() if name not in axes]
 
 
 def profile_label(profile: str) -> str:
-    """The name of a profile; "stub" for the stub model, whose replies are made up, as those of its characters."""
-    return profile.replace(f"{MADE_UP}stub", "stub").replace(MADE_UP, "stub:")
+    """The name of a profile in a figure; "stub" for the stub model, whose replies are made up, as of its characters.
+
+    Only a spec at the beginning is named so, not those within another policy.
+    """
+    return re.sub(f"^{MADE_UP}", "stub:", re.sub(rf"^{MADE_UP}stub(?=$|[,\s])", "stub", profile))
 
 
 def _points(axis: Axes, study: Mapping[str, Any], wished: Mapping[str, Any], measure: str) -> None:

@@ -86,21 +86,67 @@ def earlier_rows(folder: Path, chosen: Experiment, games: int, seed: int) -> lis
     """The conditions in a folder's results that `chosen` does not measure anew; [] if there are none.
 
     Raises:
-        EvaluationError: the results are of another experiment, or were measured in another way.
+        EvaluationError: the results are of another experiment, or were measured in another way; or the measure is not
+            "both": of others a folder holds games and links, which new ones replace.
     """
+    if chosen.measure != "both":
+        raise EvaluationError(
+            f"--extend: {chosen.name} measures {chosen.measure}; rows are kept only where measure is both: name all "
+            "profiles at once (games in the store are not played again)"
+        )
     if not (folder / NUMBERS).exists():
         return []
     study = read_study(folder)
     same = {"experiment": chosen.name, "measure": chosen.measure, "games": games, "seed": seed}
-    same |= {"deviators": list(chosen.deviators), "rules": json.loads(json.dumps(dict(chosen.rules)))}
+    same |= {"deviators": list(chosen.deviators), "rules": _as_read(chosen.rules), "swept": _as_read(chosen.sweep)}
     for name, value in same.items():
-        if study.get(name) != value:
-            raise EvaluationError(
-                f"{shown(folder / NUMBERS)}: {name} is {study.get(name)!r:.80} there and {value!r:.80} here: rows of "
-                "one table are measured in the same way; give another --out"
-            )
+        _check_same(folder, name, study.get(name), value)
     measured = {each.profile for each in chosen.conditions}
-    return [condition for condition in study["conditions"] if condition["profile"] not in measured]
+    kept = [condition for condition in study["conditions"] if condition["profile"] not in measured]
+    if kept:
+        _check_rows(folder, kept, chosen)
+    return kept
+
+
+def _check_rows(folder: Path, kept: Sequence[Mapping[str, Any]], chosen: Experiment) -> None:
+    """Check that rows were measured as `chosen` would: coalitions, template, and swept values, maps and seats too.
+
+    Raises:
+        EvaluationError: they were not.
+    """
+    there = dict.fromkeys(str(condition.get("coalitions")) for condition in kept)
+    _check_same(folder, "coalitions", sorted(there), sorted(set(chosen.coalitions)))
+    profiles = tuple(dict.fromkeys(condition["profile"] for condition in kept))
+    here = {
+        _place({"profile": each.profile, "coalitions": each.coalitions, "swept": dict(each.swept)}): each
+        for each in chosen.with_profiles(profiles).conditions
+    }
+    for condition in kept:
+        expected = here.get(_place(condition))
+        if expected is None:
+            _check_same(folder, "swept", condition.get("swept"), _as_read(chosen.sweep))
+        else:
+            _check_same(folder, f"played of {expected.profile:.80}", condition.get("played"), expected.played)
+            maps = condition.get("result", {}).get("map"), expected.map_name
+            _check_same(folder, f"map_name of {expected.profile:.80}", *maps)
+
+
+def _place(condition: Mapping[str, Any]) -> str:
+    """A row's place in the table, as a key."""
+    return json.dumps([condition.get(name) for name in ("profile", "coalitions", "swept")], sort_keys=True)
+
+
+def _check_same(folder: Path, name: str, there: object, here: object) -> None:
+    if there != here:
+        raise EvaluationError(
+            f"{shown(folder / NUMBERS)}: {name} is {there!r:.80} there and {here!r:.80} here: rows of one table are "
+            "measured in the same way; give another --out"
+        )
+
+
+def _as_read(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Values as they are after they were written as JSON."""
+    return dict(json.loads(json.dumps(dict(values))))
 
 
 def read_study(path: Path) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from html import escape
 from typing import Any
 
 import welfare_env
-from evaluation.report.figures import MADE_UP, NAMES, as_svg, figures_of, label, profile_label
+from evaluation.report.figures import MADE_UP, NAMES, as_svg, figures_of, full_label
 
 STYLE = """
 :root { color-scheme: light dark; --line: #8884; --soft: #8882; }
@@ -81,7 +81,7 @@ def summary(study: Mapping[str, Any]) -> Iterator[str]:
         return
     (best, high), (_, low) = ranked[0], ranked[-1]
     if len(found) == 1:
-        yield f"{_upper(NAMES[main])}: {label(best)} has {written(high)}."
+        yield f"{_upper(NAMES[main])}: {full_label(best)} has {written(high)}."
     elif high["value"] == low["value"]:
         yield f"{_upper(NAMES[main])}: all {len(found)} conditions have {written(high)}."
     else:
@@ -96,7 +96,10 @@ def summary(study: Mapping[str, Any]) -> Iterator[str]:
     notes = dict.fromkeys(note for condition, _ in found for note in condition["result"].get("notes", ()))
     yield from (f"{_upper(note)}." for note in notes)
     if any(MADE_UP in condition["profile"] for condition, _ in found):
-        yield "“stub” is no language model: its replies are made up, to show how the experiment runs."
+        yield (
+            "lm:scripted/ (in figures “stub”) is no language model: its replies are made up, to show how the "
+            "experiment runs."
+        )
     if study["measure"] == "both":
         yield (
             "Exploitability is the most that a coalition gained with any of the deviators: a lower bound. Promises are "
@@ -114,8 +117,8 @@ def _extremes(main: str, ranked: Sequence[tuple[Mapping[str, Any], Mapping[str, 
         return f" (with {others} others)" if others else ""
 
     name = _upper(NAMES[main])
-    yield f"{name}: {label(best)}{also(high['value'])} has the highest, {written(high)}, of {count} conditions."
-    yield f"The lowest is that of {label(worst)}{also(low['value'])}, {written(low)}. {_parted(high, low)}"
+    yield f"{name}: {full_label(best)}{also(high['value'])} has the highest, {written(high)}, of {count} conditions."
+    yield f"The lowest is that of {full_label(worst)}{also(low['value'])}, {written(low)}. {_parted(high, low)}"
 
 
 def _parted(high: Mapping[str, Any], low: Mapping[str, Any]) -> str:
@@ -160,7 +163,7 @@ def table_cells(study: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
     head = ["profile", *(["coalitions"] if has_sets else []), *swept, *(NAMES[name] for name in measures), "games"]
     rows = []
     for condition in study["conditions"]:
-        cells = [profile_label(condition["profile"])] + ([condition["coalitions"]] if has_sets else [])
+        cells = [condition["profile"]] + ([condition["coalitions"]] if has_sets else [])
         cells += [str(condition["swept"][name]) for name in swept]
         cells += [_cell(name, condition["measures"][name]) for name in measures]
         games = str(condition["measures"][measures[0]]["n"])
@@ -194,7 +197,9 @@ def _coalitions(condition: Mapping[str, Any]) -> str:
         "gain of each member",
         "root Nash welfare of the others",
     ]
-    return f"<h3>Deviating from {escape(label(condition))}</h3>" + html_table(head, rows, "Gain of each coalition.")
+    return f"<h3>Deviating from {escape(full_label(condition))}</h3>" + html_table(
+        head, rows, "Gain of each coalition."
+    )
 
 
 def _published(study: Mapping[str, Any]) -> str:
@@ -217,7 +222,7 @@ def _played(study: Mapping[str, Any], games: Mapping[int, Sequence[str]]) -> str
             f'<a href="{escape(link, quote=True)}">{place}</a>' for place, link in enumerate(games.get(number, ()), 1)
         )
         if links:
-            rows.append(f"<tr><td>{escape(label(condition))}</td><td>{links}</td></tr>")
+            rows.append(f"<tr><td>{escape(full_label(condition))}</td><td>{links}</td></tr>")
     if not rows:
         return ""
     return f"<h2>Games</h2><div class=wide><table><tbody>{''.join(rows)}</tbody></table></div>"

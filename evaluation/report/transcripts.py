@@ -43,7 +43,7 @@ class Asked:
         new: the part of the prompt that was not in the previous question of this kind; `same` is the number of
             characters before it.
         schema: of the reply.
-        reply: the text, or the error; without private words, unless they were asked for.
+        reply: the text, or the error; without private words, unless they were asked for: of an error only the kind.
         thinking: hidden thinking, if it was asked for.
         ending: "stop", "length" ..., or "failed" with the kind of fault.
         reported: usage, attempts and faults, as in the record.
@@ -194,9 +194,12 @@ def _hidden(text: str) -> str:
 
 
 def _reply(reply: Reply | ModelError, kind: str, private: bool, players: Collection[str]) -> str:
-    """The raw text; or what in it is meant for others: orders, and messages to players."""
+    """The raw text; or what in it is meant for others: orders, and messages to players.
+
+    What a server said of a failed call may quote the prompt; in public there is only the kind of fault.
+    """
     if isinstance(reply, ModelError):
-        return str(reply)
+        return str(reply) if private else reply.kind
     if private:
         return reply.text
     if kind != "turn":

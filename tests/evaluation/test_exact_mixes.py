@@ -245,6 +245,13 @@ def test_a_network_is_asked_with_its_units_in_the_sequence_of_the_game(tmp_path)
 # What is refused.
 
 
+def test_there_is_no_gap_if_no_power_deviates():
+    found = exploitability("clique:2", "dove", 1, powers=[])
+    assert found.points
+    with pytest.raises(EvaluationError, match="no power deviated"):
+        _ = found.gap
+
+
 def test_what_is_too_large_is_refused_with_numbers(tmp_path):
     spec = network_in(tmp_path / "net", "clique:3", 1)
     with pytest.raises(EvaluationError, match=r"more than 5 positions .* evaluation\.exploitability"):

@@ -20,6 +20,7 @@ from evaluation.cli.experiments import listed
 from evaluation.experiments.deviators import read_deviators
 from evaluation.experiments.files import load_experiment, read_experiment
 from evaluation.messages.analysis import analyse_messages
+from evaluation.report.figures import profile_label
 from evaluation.report.folder import LEADERBOARD, NUMBERS, PAGE, earlier_rows, leaderboard, read_study, write_results
 from evaluation.report.page import markdown_table, report_page
 from welfare_env import Game, Rules, UnknownAgentError
@@ -107,18 +108,32 @@ class TestMeasures:
 class TestPage:
     def test_is_sorted_by_welfare_and_stands_alone(self, result: evaluation.ExperimentResult, tmp_path: Path) -> None:
         page = write_results(result, tmp_path).read_text()
-        assert page.index("stub:pacifist") < page.index("stub:raider")
+        assert page.index("lm:scripted/pacifist") < page.index("lm:scripted/raider")
+        assert "<td class=words>stub" not in page
         assert "is no language model" in page
         assert "<script" not in page
         table = (tmp_path / LEADERBOARD).read_text()
-        rows = [line.split(" | ") for line in table.splitlines() if line.startswith("| stub")]
-        assert [row[0] for row in rows] == ["| stub:pacifist", "| stub:raider"]
+        rows = [line.split(" | ") for line in table.splitlines() if line.startswith("| lm:")]
+        assert [row[0] for row in rows] == ["| lm:scripted/pacifist", "| lm:scripted/raider"]
         assert rows[0][-1].strip(" |") == welfare_env.__version__
         assert not list((tmp_path / "games").iterdir())
 
     def test_cells_are_no_markup(self) -> None:
         table = markdown_table(["a"], [["x | <b>*y*</b> [z](w) `q` $1"]])
         assert table.splitlines()[2] == r"| x \| \<b\>\*y\*\</b\> \[z\](w) \`q\` \$1 |"
+
+    @pytest.mark.parametrize(
+        ("profile", "told"),
+        [
+            ("lm:scripted/stub", "stub"),
+            ("lm:scripted/stub,temperature=1", "stub,temperature=1"),
+            ("lm:scripted/pacifist", "stub:pacifist"),
+            ("lm:scripted/stubborn", "stub:stubborn"),
+            ("exploiter:nice=(lm:scripted/stub),attack=dumbbot", "exploiter:nice=(lm:scripted/stub),attack=dumbbot"),
+        ],
+    )
+    def test_short_names_in_figures(self, profile: str, told: str) -> None:
+        assert profile_label(profile) == told
 
     def test_the_shipped_one_is_made_of_its_numbers(self) -> None:
         study = read_study(SHIPPED)
@@ -165,6 +180,53 @@ class TestRows:
         for old, new in (("years = 1", "years = 2"), ("attack=dumbbot", "attack=random")):
             with pytest.raises(EvaluationError, match="rows of one table are measured in the same way"):
                 earlier_rows(tmp_path, read_experiment(SMALL.replace(old, new), "small"), 2, 0)
+
+    @pytest.mark.parametrize(
+        ("old", "new", "words"),
+        [
+            ("games = 2", 'games = 2\ncoalitions = ["pairs"]', "coalitions is .'singles'. there and .'pairs'. here"),
+            ("games = 2", 'games = 2\ntemplate = "{profile},temperature=1"', "played of lm:scripted/raider is"),
+            (
+                "[rules]",
+                "[sweep]\nmessage_rounds = [1, 2]\n[rules]",
+                "swept is {} there and {'message_rounds': .1, 2.}",
+            ),
+            ("[rules]", '[sweep]\nseats = ["fixed"]\n[rules]', "swept is {} there and {'seats': "),
+            ("[rules]", '[sweep]\nmap_name = ["standard"]\n[rules]', "swept is {} there and {'map_name': "),
+        ],
+    )
+    def test_of_other_conditions_are_refused(
+        self, old: str, new: str, words: str, study: dict[str, Any], tmp_path: Path
+    ) -> None:
+        (tmp_path / NUMBERS).write_text(json.dumps(study))
+        chosen = read_experiment(SMALL.replace(old, new), "small").with_profiles(("lm:scripted/pacifist",))
+        with pytest.raises(EvaluationError, match=words):
+            earlier_rows(tmp_path, chosen, 2, 0)
+
+    @pytest.mark.parametrize("missing", ["swept", "rules"])
+    def test_without_saying_how_they_were_measured_are_refused(
+        self, missing: str, study: dict[str, Any], tmp_path: Path
+    ) -> None:
+        chosen = read_experiment(SMALL, "small").with_profiles(("lm:scripted/pacifist",))
+        rows = [{name: value for name, value in row.items() if name != missing} for row in study["conditions"]]
+        whole = study | {"conditions": rows}
+        (tmp_path / NUMBERS).write_text(json.dumps({n: v for n, v in whole.items() if n in ("swept",) or n != missing}))
+        with pytest.raises(EvaluationError, match=f"{missing} is None there"):
+            earlier_rows(tmp_path, chosen, 2, 0)
+
+    def test_of_other_measures_are_refused_and_their_games_stay(
+        self, tmp_path: Path, played: list[GameSpec], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.chdir(tmp_path)
+        Path("own.toml").write_text(
+            'title = "Own"\nprofiles = ["hold"]\ngames = 1\n[rules]\nyears = 1\npress = "none"\n'
+        )
+        start = ["experiment", "own.toml", "--out", "board", "--workers", "1"]
+        assert CliRunner().invoke(app, start).exit_code == 0
+        told = CliRunner().invoke(app, [*start, "--extend", "--models", "dove"], env={"COLUMNS": "300"})
+        assert told.exit_code == 2
+        assert "own measures self-play" in told.output
+        assert len(played) == len(list(Path("board", "games").iterdir())) == 1
 
     def test_by_command(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.chdir(tmp_path)

@@ -157,6 +157,16 @@ class TestKept:
         lines = [json.loads(line) for line in as_lines(transcript_of(found))]
         assert {message["role"] for line in lines for message in line["messages"]} == {"system", "user"}
 
+    def test_what_a_server_says_of_a_failed_call_is_private(self) -> None:
+        fault = ModelError("bad request", "I do not take: S3CRET-REASON", ("bad request",))
+        found = play_game(game("hold", FRANCE=STUB), Models(lambda request: fault))
+        for private in (False, True):
+            told = transcript_of(found, private=private)
+            for written in ("\n".join(as_text(told)), transcript_page(told)):
+                assert "bad request" in written
+                assert ("S3CRET" in written) is private
+            assert "S3CRET" not in "\n".join(as_lines(told))
+
     def test_long_texts_are_cut_and_too_many_left_out(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(transcript_module, "LONGEST_TEXT", 50)
         monkeypatch.setattr(transcript_module, "MOST_KEPT", 30_000)
