@@ -142,6 +142,18 @@ def test_a_power_plays_the_model_of_its_role(run) -> None:
     assert powers(base) == set(POWERS) - {"FRANCE"}
 
 
+def test_roles_that_no_spec_names_are_left_alone(run) -> None:
+    roles = {name: Mock(name).model for name in ("red-team", "openai", "model")}
+    task = tasks.self_play(games=1, policy="lm:player", **SMALL)
+    assert run(task, Mock().model, model_roles=roles | {"player": Mock().model}).status == "success"
+
+
+def test_a_role_that_is_called_as_the_model_of_the_seat(run) -> None:
+    log = run(tasks.self_play(games=1, **SMALL), Mock().model, model_roles={"model": Mock("other").model})
+    assert log.status == "error"
+    assert "role 'model': lm:model stands for the model of the seat" in log.error.message
+
+
 def test_every_turn_is_a_span_of_its_power(run) -> None:
     (sample,) = run(tasks.self_play(games=1, **SMALL), Mock().model).samples
     begun = {event.id: event for event in sample.events if event.event == "span_begin"}
