@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from inspect_ai.model import (
@@ -44,6 +47,9 @@ NOT_SAMPLING = {
 }
 """Options of inspect that no reply depends on; headers may hold keys."""
 
+SECRETS = ("key", "token", "secret", "password", "authorization")
+"""How the names of arguments end that are no matter of a file."""
+
 
 class InspectModel:
     """Asks a model of inspect, in inspect's event loop.
@@ -59,10 +65,9 @@ class InspectModel:
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """What the replies depend on: the options of sampling, the server, and the plain arguments of the provider."""
+        """What the replies depend on: the options of sampling, the server, and the arguments of the provider."""
         sampling = self.model.config.model_dump(mode="json", exclude_none=True, exclude=NOT_SAMPLING)
-        plain = {name: value for name, value in self.model.model_args.items() if _is_plain(name, value)}
-        return {"config": sampling, "arguments": plain, "base_url": self.model.api.base_url}
+        return {"config": sampling, "arguments": _told(self.model.model_args), "base_url": self.model.api.base_url}
 
     def complete(self, request: Request) -> Reply:
         """Never: a wait would block inspect's event loop, which is to give the reply."""
@@ -101,9 +106,26 @@ def _text(blocks: Sequence[Block]) -> str:
     return "".join(block.text for block in blocks)
 
 
-def _is_plain(name: str, value: object) -> bool:
-    """Whether an argument of a provider can be kept in a file: no object, and no key."""
-    return isinstance(value, str | int | float | bool) and not any(word in name for word in ("key", "token", "secret"))
+def _told(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of a provider that can be kept in a file: no objects and no keys; of lists and dicts a digest."""
+    told: dict[str, Any] = {}
+    for name, value in _without_secrets(arguments).items():
+        if isinstance(value, str | int | float | bool):
+            told[name] = value
+        elif isinstance(value, list | tuple | dict):
+            with suppress(TypeError, ValueError):  # there are objects in it
+                told[name] = hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
+    return told
+
+
+def _without_secrets(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _without_secrets(each) for name, each in value.items() if not _is_secret(name)}
+    return [_without_secrets(each) for each in value] if isinstance(value, list | tuple) else value
+
+
+def _is_secret(name: object) -> bool:
+    return str(name).lower().endswith(SECRETS)
 
 
 def _reply(output: ModelOutput) -> Reply:

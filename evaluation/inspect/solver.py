@@ -12,6 +12,7 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.util import span
 
 from agents.lm.asking import Asking, AskingPolicy
+from agents.lm.errors import ConfigError
 from agents.lm.models.cache import ResponseCache
 from agents.lm.models.shared_models import SharedModels
 from agents.policy import Policy
@@ -95,10 +96,24 @@ def game(games: Games, lm_cache: str | None = None) -> Solver:
 
 def _player(power: str, policy: Spec, cache: ResponseCache | None) -> Policy:
     """A player whose language models are inspect's."""
-    own = {role: InspectModel(get_model(role=role)) for role in model_roles()}
-    models = SharedModels(cache, own=own | {MODEL: InspectModel(get_model(role=power.lower()))})
-    player = policy.make(models)
+    player = policy.make(SharedModels(cache, own=_own(power, policy)))
     return LoggedTurns(player) if isinstance(player, AskingPolicy) else player
+
+
+def _own(power: str, policy: Spec) -> dict[str, InspectModel]:
+    """inspect's models that a spec names: that of the seat, and those of roles. Other roles are no matter of ours.
+
+    Raises:
+        ConfigError: the spec names the model of the seat, and there is a role of that name.
+    """
+    named, roles = {name for name, _ in policy.models}, model_roles()
+    if MODEL in named and MODEL in roles:
+        raise ConfigError(
+            f"role {MODEL!r}: lm:{MODEL} stands for the model of the seat: give the role another name, such as player, "
+            "and name that in the policy: lm:player"
+        )
+    own = {role: InspectModel(get_model(role=role)) for role in roles if role in named}
+    return own | ({MODEL: InspectModel(get_model(role=power.lower()))} if MODEL in named else {})
 
 
 def _told(record: Mapping[str, Any]) -> str:

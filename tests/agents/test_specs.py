@@ -60,7 +60,7 @@ def test_specs_nest():
         ("lm:scripted/stub,speed=1", "at 'speed=1' (character 18)", "takes temperature, top_p"),
         ("lm:scripted/stub,flavour=nice", "at 'nice' (character 26)", "give one of wd, sd"),
         ("lm:scripted/stub,ablate=no_fun", "at 'no_fun' (character 25)", "no_reasoning"),
-        ("lm:scripted/stub,summariser=me", "at 'me' (character 29)", "self, none"),
+        ("lm:scripted/stub,summariser=/me", "at '/me' (character 29)", "self, none"),
         ("lm:scripted/stub,temperature=hot", "at 'hot' (character 30)", "give a number"),
         ("lm:scripted/stub,temperature=3", "at 'temperature=3' (character 18)", "0 to 2"),
         ("lm:scripted/stub,max_tokens=0", "at 'max_tokens=0' (character 18)", "1 or more"),

@@ -31,7 +31,7 @@ from inspect_ai.model import (  # noqa: E402
 from inspect_ai.util import JSONSchema  # noqa: E402
 
 from evaluation.inspect import tasks  # noqa: E402
-from evaluation.inspect.model import _reply  # noqa: E402
+from evaluation.inspect.model import _reply, _told  # noqa: E402
 
 POWERS = ("AUSTRIA", "ENGLAND", "FRANCE", "GERMANY", "ITALY", "RUSSIA", "TURKEY")
 SMALL = {"years": 1, "message_rounds": 1}
@@ -142,6 +142,18 @@ def test_a_power_plays_the_model_of_its_role(run) -> None:
     assert powers(base) == set(POWERS) - {"FRANCE"}
 
 
+def test_roles_that_no_spec_names_are_left_alone(run) -> None:
+    roles = {name: Mock(name).model for name in ("red-team", "openai", "model")}
+    task = tasks.self_play(games=1, policy="lm:player", **SMALL)
+    assert run(task, Mock().model, model_roles=roles | {"player": Mock().model}).status == "success"
+
+
+def test_a_role_that_is_called_as_the_model_of_the_seat(run) -> None:
+    log = run(tasks.self_play(games=1, **SMALL), Mock().model, model_roles={"model": Mock("other").model})
+    assert log.status == "error"
+    assert "role 'model': lm:model stands for the model of the seat" in log.error.message
+
+
 def test_every_turn_is_a_span_of_its_power(run) -> None:
     (sample,) = run(tasks.self_play(games=1, **SMALL), Mock().model).samples
     begun = {event.id: event for event in sample.events if event.event == "span_begin"}
@@ -162,6 +174,17 @@ def test_thoughts_are_kept_apart() -> None:
     reply = _reply(output)
     assert (reply.text, reply.reasoning, reply.finish) == ("{}", "Hm.", "stop")
     assert (reply.usage.input_tokens, reply.usage.cached_tokens, reply.usage.reasoning_tokens) == (10, 3, 4)
+
+
+def test_arguments_that_replies_depend_on_are_told_and_no_secrets() -> None:
+    plain = {"max_thinking_tokens": 5, "tokenizer": "bpe", "keyed": True}
+    secret = dict.fromkeys(("key", "API_KEY", "hf_token", "client_secret", "password"), "x")
+    assert _told({**plain, **secret, "client": object(), "parts": [object()]}) == plain
+    one, other, again = (
+        _told({"extra_body": body})["extra_body"]
+        for body in ({"a": [1], "b": {"api_key": "x"}}, {"a": [2], "b": {}}, {"b": {"api_key": "y"}, "a": [1]})
+    )
+    assert one == again != other
 
 
 def test_a_broken_run_goes_on_and_asks_nothing_twice(run) -> None:
