@@ -79,12 +79,12 @@ def test_any_free_name(name: str) -> None:
     assert agents.make(f"lm:{name}", SharedModels(own={name: Mine()})).model.name == "mine-1"
 
 
-@pytest.mark.parametrize("name", ["mine/small", "mine"])
+@pytest.mark.parametrize("name", ["herd/small", "herd"])  # no other test has a provider of this name
 def test_as_a_summariser(name: str) -> None:
     spec = f"lm:scripted/stub,summariser={name}"
     assert agents.make(spec, SharedModels(own={name: Mine()})).summariser.name == "mine-1"
     assert agents.canonical(spec) == spec
-    with pytest.raises(UnknownAgentError, match="model 'mine"):
+    with pytest.raises(UnknownAgentError, match="model 'herd"):
         agents.make(spec)
 
 
