@@ -23,6 +23,7 @@ from agents.lm.models.protocol import Model
 from agents.lm.models.remote import RemoteModel
 from agents.lm.models.scripted import ReplayModel, ScriptedModel
 from agents.lm.own_models import OwnModel, as_model
+from welfare_env.errors import did_you_mean
 
 GROUP = "welfare_env.models"
 
@@ -53,6 +54,7 @@ def new_model(name: str, **settings: Any) -> Model | OwnModel:
         told = ", ".join(f"{known}/NAME" for known in (*_MAKERS, *others))
         raise ConfigError(
             f"model {name!r}: give one of {told} (PROVIDER/MODEL); in Python your own, too: models={{NAME: MODEL}}"
+            f"{did_you_mean(name, ('self', 'none'))}"  # as a summariser
         )
     known = _settings(maker)
     unknown = sorted(settings.keys() - known)
