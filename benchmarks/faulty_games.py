@@ -17,9 +17,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
-from threading import Event, Thread
 from typing import Annotated, Any
 
 import numpy as np
@@ -32,6 +30,7 @@ from agents.lm.models.prices import Counts, Price
 from agents.lm.models.retries import BESIDES
 from agents.lm.models.shared_models import SharedModels
 from agents.lm.stub.replies import stub_reply
+from benchmarks.local_server import LocalServer
 from welfare_env import Rules
 
 PRICE = Price(input=3.0, output=15.0, cached=0.3)
@@ -147,43 +146,29 @@ def good(each: Asked, rng: np.random.Generator) -> tuple[dict[str, Any], Counts]
     return {"model": "x", "choices": [{"message": message, "finish_reason": "stop"}], "usage": usage}, counts
 
 
-class Server:
-    """The server, in a thread of its own; `account` has what it has answered, and what that cost."""
+class Server(LocalServer):
+    """The server; `account` has what it has answered, and `dollars` what that cost."""
 
     def __init__(self, seed: int) -> None:
+        super().__init__()
         self.rng = np.random.default_rng(seed)
         self.account: Counter[str] = Counter()
         self.dollars = 0.0
-        self._ready = Event()
-        self._thread = Thread(target=lambda: asyncio.run(self._main()), daemon=True)
 
-    def __enter__(self) -> Server:
-        self._thread.start()
-        self._ready.wait()
-        return self
+    @property
+    def url(self) -> str:
+        """Its address, once the context has begun."""
+        return f"http://127.0.0.1:{self.port}"
 
-    def __exit__(self, *error: object) -> None:
-        self._loop.call_soon_threadsafe(self._stop.set)
-        self._thread.join()
-
-    async def _main(self) -> None:
-        self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
-        server = await asyncio.start_server(self._connected, "127.0.0.1", 0, backlog=1024)
-        self.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-        self._ready.set()
-        await self._stop.wait()
-        server.close()
-
-    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
-            head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
-            length = next(line for line in head.lower().split("\r\n") if line.startswith("content-length:"))
-            body = json.loads(await reader.readexactly(int(length.partition(":")[2])))
-            each = asked(head.split()[1], body)
-            is_faulty = self.rng.random() < SHARE_OF_FAULTS and self.account["good"] > 2 * len(APIS)
-            await (self._fail if is_faulty else self._answer)(each, writer)
-            await writer.drain()
-        writer.close()
+    async def talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """One request, and a good or a bad answer."""
+        head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+        length = next(line for line in head.lower().split("\r\n") if line.startswith("content-length:"))
+        body = json.loads(await reader.readexactly(int(length.partition(":")[2])))
+        each = asked(head.split()[1], body)
+        is_faulty = self.rng.random() < SHARE_OF_FAULTS and self.account["good"] > 2 * len(APIS)
+        await (self._fail if is_faulty else self._answer)(each, writer)
+        await writer.drain()
 
     def _pay(self, kind: str, counts: Counts | None) -> None:
         self.account[kind] += 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,6 +22,21 @@ if TYPE_CHECKING:
 
 PolicyLike = str | Spec | Policy | type[Policy] | Callable[[], Policy]
 """A spec's text, a spec, an instance (copied for each seat and game), a class, or a function that makes one."""
+
+
+def listed(text: str) -> list[str]:
+    """The specs between commas; a piece such as "effort=high" belongs to the one before it.
+
+    Raises:
+        UnknownAgentError: a parenthesis is not closed, or the text is too long.
+    """
+    found: list[str] = []
+    for part in Part.whole(text).split():
+        if found and re.match(r"\w+\s*=", part.text):
+            found[-1] += f",{part.text}"
+        elif part.text:
+            found.append(part.unwrapped().text)
+    return found
 
 
 def read(policy: PolicyLike) -> Spec:

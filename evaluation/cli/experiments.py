@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Annotated, Optional
 
@@ -13,7 +12,7 @@ from rich.text import Text
 import evaluation
 from agents.command_options import with_options
 from agents.progress import plain_console
-from agents.specs.text_span import Part
+from agents.specs import listed
 from evaluation.cli.console import errors_told, print_json, table_console
 from evaluation.cli.options import Json, RunOptions, Seed, command_line
 from evaluation.experiments.deviators import PORTFOLIO, filled
@@ -112,21 +111,6 @@ def plot(
         folder = out or (result if result.is_dir() else result.parent)
         for path in write_figures(read_study(result), folder, f".{ending.removeprefix('.')}"):
             print(path)
-
-
-def listed(text: str) -> list[str]:
-    """The specs between commas; a piece such as "effort=high" belongs to the one before it.
-
-    Raises:
-        UnknownAgentError: a parenthesis is not closed, or the text is too long.
-    """
-    found: list[str] = []
-    for part in Part.whole(text).split():
-        if found and re.match(r"\w+\s*=", part.text):
-            found[-1] += f",{part.text}"
-        elif part.text:
-            found.append(part.unwrapped().text)
-    return found
 
 
 def _list() -> None:

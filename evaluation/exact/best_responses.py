@@ -272,7 +272,7 @@ class PolicyAnswers:
         """The slot in which this order is legal for the power, given the orders before it."""
         if position.state.phase_type == ADJUSTMENTS and order not in position.winter_orders(power, before):
             return None
-        return next((slot for slot in position.slots(power) if order in position.slot_orders(slot)), None)
+        return position.slot_of(power, order)
 
 
 def _units_reversed(state: State) -> State:

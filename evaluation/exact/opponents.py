@@ -56,8 +56,8 @@ class ScriptedPlayer:
     is_deterministic, reads_points, reads_sequence = True, False, False
 
     def __init__(self, board: Board, rules: Rules, policy: Policy) -> None:
-        self._board, self._rules, self._policy = board, rules, policy
-        self._engine = make_engine("fast", board, rules)
+        self._layout, self._engine = layout_of(board), make_engine("fast", board, rules)
+        self._asked = [PolicyAnswers(board, rules, {power: policy}) for power in board.powers]
 
     def answers(self, rows: np.ndarray, powers: np.ndarray) -> list[Answer]:
         """As `Player.answers`.
@@ -68,9 +68,8 @@ class ScriptedPlayer:
         return [[(1.0, self._orders(row, power))] for row, power in zip(rows, powers.tolist(), strict=True)]
 
     def _orders(self, row: np.ndarray, power: int) -> Orders:
-        position = Position(self._engine, State(layout_of(self._board), row))
-        asked = PolicyAnswers(self._board, self._rules, {self._board.powers[power]: self._policy})
-        return tuple(asked.given(position).get(power, {}).values())
+        position = Position(self._engine, State(self._layout, row))
+        return tuple(self._asked[power].given(position).get(power, {}).values())
 
 
 class NetworkPlayer:

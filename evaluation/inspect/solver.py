@@ -29,13 +29,9 @@ MODEL = "model"
 
 
 class LoggedTurns(AskingPolicy):
-    """A player whose turns are spans of inspect's log.
+    """A player whose turns are spans of inspect's log."""
 
-    Args:
-        policy: the player, an `AskingPolicy`.
-    """
-
-    def __init__(self, policy: Any) -> None:
+    def __init__(self, policy: AskingPolicy) -> None:
         self.policy = policy
 
     def reset(self, agent: str, seed: int = 0) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,6 +9,7 @@ from inspect_ai import Task, task
 from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_ai.util import registry_info
 
+from agents.specs import listed
 from evaluation.inspect import made_up  # noqa: F401 (registers the model scripted/stub)
 from evaluation.inspect.games import Games
 from evaluation.inspect.scoring import gains, high, low, mean, measures
@@ -120,14 +120,8 @@ def _text(policy: Texts) -> str:
 
 
 def _specs(given: Texts) -> list[str]:
-    """The policies in a text that was split at its commas: a part that is an option belongs to the policy before it."""
-    specs: list[str] = []
-    for part in [given] if isinstance(given, str) else given:
-        if specs and re.match(r"\w+=", part):
-            specs[-1] += f",{part}"
-        else:
-            specs.append(part)
-    return specs
+    """The policies in a text that inspect has split at its commas."""
+    return [given] if isinstance(given, str) else listed(",".join(given))
 
 
 def _coalitions(given: Texts) -> Any:

@@ -13,10 +13,9 @@ from agents.lm.models import Block, Request, make_model
 from agents.lm.reading.parsing import reply_schema
 from agents.lm.stub import StubServer
 from agents.lm.stub.characters import CHARACTERS, babbler, pacifist, raider
-from agents.specs import read_profile
+from agents.specs import listed, read_profile
 from evaluation import EvaluationError, ExperimentError, GameSpec
 from evaluation.cli.commands import app
-from evaluation.cli.experiments import listed
 from evaluation.experiments.deviators import read_deviators
 from evaluation.experiments.files import load_experiment, read_experiment
 from evaluation.messages.analysis import analyse_messages

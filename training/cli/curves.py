@@ -50,12 +50,10 @@ def draw(folders: Sequence[Path], metrics: Sequence[str], title: str = "", level
     Raises:
         TrainingError: as `read`.
     """
-    import matplotlib as mpl
+    from matplotlib.figure import Figure
 
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
-
-    figure, panels = plt.subplots(1, len(metrics), figsize=(4.8 * len(metrics), 3.4), squeeze=False)
+    figure = Figure(figsize=(4.8 * len(metrics), 3.4))  # not of pyplot, which keeps every figure
+    panels = figure.subplots(1, len(metrics), squeeze=False)
     for panel, metric in zip(panels[0], metrics, strict=True):
         runs = [read(folder, metric) for folder in folders]
         length = min(map(len, runs))

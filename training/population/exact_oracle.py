@@ -14,6 +14,7 @@ from agents.rl.inputs import Reader
 from agents.rl.network import BoardNetwork, Size
 from training.board.imitation import Lesson, imitate
 from training.board.modules import padded
+from training.board.runner import Play
 from training.population.config import PopulationConfig
 from welfare_env.board.loading import load_board
 from welfare_env.board.orders import DISBAND, WAIVE
@@ -25,7 +26,6 @@ Plans = Mapping[str, tuple[tuple[np.ndarray, tuple[int, ...], float], ...]]
 
 STEPS = 500  # of the optimiser
 MINIBATCH = 64
-SCALE = 0.1  # of rewards, as in training (`training.board.runner.Play`)
 
 
 def is_checkpoint(folder: Path) -> bool:
@@ -78,7 +78,7 @@ def lesson(reader: Reader, plans: Plans) -> Lesson:
                 rows.append(turned)
                 powers.append(seat)
                 orders.append(set(given))
-                returns.append(worth * SCALE)
+                returns.append(worth * Play.reward_scale)
     packed = reader.pack(np.array(rows), np.array(powers))
     inputs = reader.read(packed)
     answers = np.zeros(inputs.num_rows, np.int64)

@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-import matplotlib as mpl
 import numpy as np
+from matplotlib.figure import Figure
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-mpl.use("Agg")
 MOST_NUMBERS = 12  # policies with numbers in their cells
 
 
@@ -21,13 +16,10 @@ def draw_payoffs(table: np.ndarray, mix: np.ndarray, names: Sequence[str]) -> Fi
     Args:
         table: float64 [others, own], points a year. mix: float64 [policies].
     """
-    from matplotlib import pyplot as plt
-
     count = len(names)
     size = 2.2 + 0.52 * count
-    figure, (shares, cells) = plt.subplots(
-        1, 2, figsize=(size + 1.6, size), width_ratios=(1, 0.6 + 0.6 * count), sharey=True, layout="constrained"
-    )
+    figure = Figure(figsize=(size + 1.6, size), layout="constrained")  # not of pyplot, which keeps every figure
+    shares, cells = figure.subplots(1, 2, width_ratios=(1, 0.6 + 0.6 * count), sharey=True)
     shares.barh(range(count), mix, color="#20639b")
     shares.set_xlim(1, 0)
     shares.set_xlabel("share of the mix")

@@ -91,19 +91,5 @@ REFUSALS = (
 
 DOORS = (
     Door("seat.reply", _reply, _play, (), 20_000),
-    Door(
-        "seat.options",
-        _options,
-        _made,
-        (
-            UnknownPowerError,
-            UnknownAgentError,
-            ProfileError,
-            ConfigError,
-            RulesError,
-            UnknownMapError,
-            MapFormatError,
-        ),
-        20_000,
-    ),
+    Door("seat.options", _options, _made, REFUSALS, 20_000),
 )

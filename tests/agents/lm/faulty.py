@@ -9,9 +9,9 @@ import asyncio
 import gzip
 import json
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
-from threading import Event, Thread
 from typing import Any
+
+from benchmarks.local_server import LocalServer
 
 Script = Callable[["Connection"], Awaitable[None]]
 
@@ -57,8 +57,8 @@ class Connection:
                 await asyncio.sleep(pause)
 
 
-class FaultyServer:
-    """The server, in a thread of its own while the context lasts.
+class FaultyServer(LocalServer):
+    """A server that does what a script says.
 
     Attributes:
         script: what it does with the next connection.
@@ -66,35 +66,16 @@ class FaultyServer:
     """
 
     def __init__(self, script: Script) -> None:
+        super().__init__()
         self.script = script
         self.heads: list[str] = []
-        self._ready = Event()
-        self._thread = Thread(target=lambda: asyncio.run(self._main()), daemon=True)
-
-    def __enter__(self) -> FaultyServer:
-        self._thread.start()
-        self._ready.wait()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._loop.call_soon_threadsafe(self._stop.set)
-        self._thread.join()
 
     def address(self, api: str, scheme: str = "http") -> str:
-        return f"{scheme}://127.0.0.1:{self._port}{PATHS[api]}"
+        return f"{scheme}://127.0.0.1:{self.port}{PATHS[api]}"
 
-    async def _main(self) -> None:
-        self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
-        server = await asyncio.start_server(self._connected, "127.0.0.1", 0)
-        self._port = server.sockets[0].getsockname()[1]
-        self._ready.set()
-        await self._stop.wait()
-        server.close()
-
-    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
-            await self.script(Connection(reader, writer, self.heads))
-        writer.close()
+    async def talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """As the script says."""
+        await self.script(Connection(reader, writer, self.heads))
 
 
 def wire(api: str, content: Any, **changes: Any) -> dict[str, Any]:
