@@ -17,6 +17,7 @@ then ``policy.act(observation, info)`` in any PettingZoo loop. A policy sees onl
 | ``grim``, ``police``, ``sheriff``, ``marshal`` | deterrents: peaceful until provoked, then at war |
 | ``deterrent:provoked=theft,fight=SPEC,...`` | a deterrent of one's own, see `DeterrentPolicy` |
 | ``posse:force=2,more=1`` | the marshal's way of fighting, by itself against everybody |
+| ``punish`` | on toy boards: attacks the strongest of its enemies, without chance; ``sheriff:fight=punish`` |
 | ``fortress`` | arms, holds, and attacks nobody |
 | ``pact:years=1`` | an exploiter; a coalition of them attacks all others and never each other |
 | ``noisy:of=SPEC,error=0.1`` | plays as another, but errs in one phase out of ten |

@@ -26,6 +26,7 @@ from agents.policy import Policy
 from agents.scripted.deterrents.deterrent import FIGHTERS, DeterrentPolicy, grim, marshal, police, sheriff
 from agents.scripted.deterrents.posse import PossePolicy
 from agents.scripted.deterrents.provocation import RULES
+from agents.scripted.deterrents.punish import PunishPolicy
 from agents.scripted.dove import DovePolicy
 from agents.scripted.dumbbot import DumbBotPolicy
 from agents.scripted.exploiter import ExploiterPolicy
@@ -526,6 +527,7 @@ AGENTS: dict[str, Keyed | Imported | Program | Mix] = {
     "fortress": Keyed(FortressPolicy),
     "pact": Keyed(PactPolicy, optional=EXPLOITER_OPTIONS),
     "posse": Keyed(PossePolicy, optional={"force": _whole, "more": _whole}),
+    "punish": Keyed(PunishPolicy),
     "lm": LanguageModel(_make_player, optional=LM_OPTIONS, home="agents.lm.from_options"),
     "rl": Learned(_make_learned, optional={"greedy": _one_of("yes", "no")}, home="agents.rl.player"),
     "import": Imported(),

@@ -170,7 +170,15 @@ def policies_of(board: Board, profile: Profile, deviators: tuple[str, ...]) -> d
 
 
 class _PositionView(View):
-    """A view of the position only, without points and history."""
+    """A view of the position only, without points and history; games begin at the board's opening."""
+
+    def __init__(self, position: Position, power: str, opening: Position) -> None:
+        super().__init__(position, power)
+        self._opening = opening
+
+    @property
+    def beginning(self) -> Position:
+        return self._opening
 
     @property
     def welfare(self) -> NoReturn:
@@ -209,6 +217,7 @@ class PolicyAnswers:
     def __init__(self, board: Board, rules: Rules, policies: Mapping[str, Policy]) -> None:
         self.board, self.rules, self.policies = board, rules, policies
         self.engine = make_engine("fast", board, rules)
+        self._opening = Position(self.engine, self.engine.initial())
 
     def given(self, position: Position) -> Given:
         """The orders of all powers that have something to order: power -> slot -> order number.
@@ -243,7 +252,7 @@ class PolicyAnswers:
         """The policy's answer to a position, after a reset."""
         policy = self.policies[power]
         policy.reset(power, seed)
-        view = _PositionView(position, power)
+        view = _PositionView(position, power, self._opening)
         return self.numbers(power, position.phase, policy.act(_NoObservation(power), {"view": view}))
 
     def numbers(self, power: str, phase: str, answer: Any) -> list[int]:

@@ -1,6 +1,8 @@
 """Exact best responses, against a search without table, bounds or omissions, and against games of the real policies."""
 
+import copy
 import doctest
+import itertools
 import math
 import zlib
 from collections.abc import Iterator
@@ -122,6 +124,50 @@ def test_a_search_without_table_and_bounds_finds_the_same(others, power):
 @pytest.mark.parametrize("others", ["prosocial", "hold", Restless])
 def test_a_search_of_all_plans_without_bounds_finds_the_same(map_name, others, years):
     check_against_all_plans(map_name, others, rules(years), A, remember=True)
+
+
+def most_in_real_games(game, players, power: str, found: dict) -> int:
+    """The most points that a power can still get in a game, by playing everything that it may order, with real players.
+
+    Games whose positions and wars are the same are played on once (`found`).
+    """
+    if game.is_done:
+        return 0
+    wars = tuple((player.is_at_war, player.enemies) for player in players.values())
+    place = (game.phase, str(game.units), str(game.dislodged), str(game.centers), wars)
+    if place in found:
+        return found[place]
+    best = 0
+    for way in itertools.product(*((None, *orders) for orders in game.legal_orders(power).values())):
+        later, minds = copy.deepcopy((game, players))
+        for who, player in minds.items():
+            later.submit(who, player.act(None, {"view": later.view(who)}))
+        try:
+            later.submit(power, [order for order in way if order is not None])
+        except welfare_env.errors.OrderError:  # more builds than it may have, or less disbands than it must
+            continue
+        later.advance()
+        paid = later.welfare[power] - game.welfare[power]
+        best = max(best, paid + most_in_real_games(later, minds, power, found))
+    found[place] = best
+    return best
+
+
+@pytest.mark.parametrize(("map_name", "years"), [("clique:2", 2), ("shared-clique:2", 2)])
+@pytest.mark.parametrize("slack", [0, 1])
+def test_deterrents_that_draw_nothing_have_the_value_of_real_games(map_name, years, slack):
+    spec = f"sheriff:fight=punish,slack={slack}"
+    game = welfare_env.Game(map_name, rules(years))
+    players = {who: agents.make(spec) for who in game.board.powers if who != A}
+    for who, player in players.items():
+        player.reset(who, 0)
+    assert best_response(map_name, spec, A, years).value == most_in_real_games(game, players, A, {})
+
+
+@pytest.mark.parametrize(("spec", "values"), [("sheriff:fight=punish", [2, 4, 7]), ("sheriff", [2, 4])])
+def test_values_against_sheriffs(spec, values):
+    for years, value in enumerate(values, 1):
+        assert best_response("clique:3", spec, A, years).value == value
 
 
 @pytest.mark.parametrize("options", [{"overmilitarise": True}, {"progressive": (3, 0, 1)}])
@@ -335,6 +381,8 @@ class Answering(HoldPolicy):
     [
         ("random", "asked twice"),
         ("dumbbot", "asked twice|of a game"),
+        ("marshal:fight=punish", "view.history"),
+        ("sheriff:fighters=concerned,fight=punish", "view.history"),
         (Told(lambda seen, view: view.history), "view.history"),
         (Told(lambda seen, view: view.welfare), "view.welfare"),
         (Told(lambda seen, view: view.scores), "view.scores"),

@@ -118,6 +118,11 @@ class View(PublicPosition):
         """The phases played so far, with the messages that the player could see."""
         return tuple(record.seen_by(self.power) for record in self._all_history[: self._lengths[1]])
 
+    @property
+    def beginning(self) -> Position:
+        """The position in which the game began: the board's opening, or that of `Game.from_position`."""
+        return self._all_history[0].position if self._lengths[1] else self._position
+
     # The actions that the environments take.
 
     def encode_orders(self, orders: Sequence[str]) -> Any:

@@ -11,6 +11,7 @@ from agents.lm.asking import AskingPolicy, part_asking
 from agents.scripted.deterrents.ownership import RightfulOwners
 from agents.scripted.deterrents.posse import PossePolicy
 from agents.scripted.deterrents.provocation import RULES, has_lost
+from agents.scripted.deterrents.punish import PunishPolicy
 from agents.scripted.dumbbot import DumbBotPolicy
 from agents.scripted.prosocial import ProsocialPolicy
 from welfare_env.errors import did_you_mean
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from welfare_env.game.view import View
 
 FIGHTERS = ("all", "concerned")
+CHOOSY = (PossePolicy, PunishPolicy)  # policies of war against enemies only
 
 
 class DeterrentPolicy(AskingPolicy):
@@ -51,7 +53,8 @@ class DeterrentPolicy(AskingPolicy):
         armed: whether a power counts only while it has units.
         forgive: years without a cause before the war is over; None: never.
         fight: plays the war; by default a `PossePolicy` of two units and one more each year under "theft", and dumbbot
-            otherwise, which fights everybody.
+            otherwise, which fights everybody. On toy boards `PunishPolicy`, which draws nothing: sheriffs that fight
+            with it decide by the position alone, so what is gained against them is known exactly (`evaluation.exact`).
         fighters: "all", or "concerned": only those take part who have lost something that is due to them, or have an
             enemy's unit or centre next to a centre of their own.
         last_years: in so many last years nothing provokes, and every war ends.
@@ -108,6 +111,13 @@ class DeterrentPolicy(AskingPolicy):
         return any(getattr(part, "reads_observations", True) for part in self.parts)
 
     @property
+    def _reads_history(self) -> bool:
+        """Whether what it does depends on who took which centre from whom, and not on the position alone."""
+        return (
+            self.provoked in ("growth", "theft") or self.fighters == "concerned" or isinstance(self.fight, PossePolicy)
+        )
+
+    @property
     def parts(self) -> tuple[Policy, ...]:
         """The policies of peace and war."""
         return self.nice, self.fight
@@ -123,7 +133,7 @@ class DeterrentPolicy(AskingPolicy):
         was_at_war = self.is_at_war
         self._look(view)
         is_fighting = self.is_at_war and (self.fighters == "all" or self._is_concerned(view))
-        if is_fighting and isinstance(self.fight, PossePolicy):
+        if is_fighting and isinstance(self.fight, CHOOSY):
             self.fight.pursue(self.enemies, self.owners, view.year_index - (self._since or 0))
         action = yield from part_asking(self.fight if is_fighting else self.nice, observation, info)
         if view.asked != MESSAGES or view.message_round != 1 or not isinstance(action, Mapping):
@@ -141,7 +151,10 @@ class DeterrentPolicy(AskingPolicy):
 
     def _look(self, view: View) -> None:
         """Check the rule, and update war and enemies."""
-        self.owners.update(view)
+        if self._reads_history:
+            self.owners.update(view)
+        else:
+            self.owners.begin(view)
         causes = self._causes(view)
         is_robbed = self._may_be_provoked(view) and has_lost(self.provoked, view, self.owners, view.power)
         if causes or is_robbed:
@@ -198,7 +211,7 @@ class DeterrentPolicy(AskingPolicy):
 
     @property
     def _spares_others(self) -> bool:
-        return isinstance(self.fight, PossePolicy)
+        return isinstance(self.fight, CHOOSY)
 
     def _announcement(self) -> str:
         """The rule, the answer, and how long."""
@@ -228,8 +241,8 @@ class DeterrentPolicy(AskingPolicy):
         """The enemies' violations that are still visible."""
         told = []
         for power in sorted(self.enemies):
-            stolen, owned = self.owners.stolen(power), len(view.centers[power])
-            if self.provoked == "theft" and stolen:
+            owned = len(view.centers[power])
+            if self.provoked == "theft" and (stolen := self.owners.stolen(power)):
                 told.append(f"{power.title()} has stolen {', '.join(stolen)}.")
             elif self.provoked == "units" and view.units[power]:
                 told.append(f"{power.title()} has {len(view.units[power])} units.")

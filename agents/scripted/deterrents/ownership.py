@@ -60,15 +60,33 @@ class RightfulOwners:
         self._thieves: frozenset[str] = frozenset()
         self._records = 0
 
+    def begin(self, view: View) -> None:
+        """Read the game's beginning, from which the shares follow, if that has not been done."""
+        if self._seen:
+            return
+        board, units, centers = view.board, view.beginning.units, view.beginning.centers
+        is_opening = dict(centers) == dict(board.start_centers) and {p: set(u) for p, u in units.items()} == {
+            p: set(u) for p, u in board.start_units.items()
+        }
+        fair = fair_shares(board)
+        if is_opening:
+            self._owner, self.due = dict(planned_owners(board)), dict(fair)
+        else:
+            self._owner = {center: power for power, owned in centers.items() for center in owned}
+            self.due = {power: len(owned) for power, owned in centers.items()}
+        self.share = {power: max(fair[power], len(owned)) for power, owned in centers.items()}
+        self._seen = dict(centers)
+
     def update(self, view: View) -> None:
         """Update from everything that happened since the last call."""
+        self.begin(view)
         history = view.history
         for record in history[self._records :]:
-            self._take(view.board, record.position.units, record.position.centers)
+            self._take(record.position.centers)
             if not self.first and record.after.state.phase_type == "A":
                 self.first = {power: len(owned) for power, owned in record.after.centers.items()}
         self._records = len(history)
-        self._take(view.board, view.units, view.centers)
+        self._take(view.centers)
         if not history and (view.year_index or view.phase_type == "A"):  # the game starts from a later position
             self.first = self.first or {power: len(owned) for power, owned in view.centers.items()}
 
@@ -90,9 +108,7 @@ class RightfulOwners:
         """How many centres that are due to the power are owned by others."""
         return sum(self._owner.get(c) == power for other in self._seen if other != power for c in self._seen[other])
 
-    def _take(self, board: Board, units: Centers, centers: Centers) -> None:
-        if not self._seen:
-            self._begin(board, units, centers)
+    def _take(self, centers: Centers) -> None:
         if centers != self._seen:
             before = {center: power for power, owned in self._seen.items() for center in owned}
             for power, owned in centers.items():
@@ -102,19 +118,6 @@ class RightfulOwners:
                     self._keeper[center] = power if before.get(center) in self._thieves else ""
             self._seen = dict(centers)
             self._thieves = frozenset(power for power in centers if self.stolen(power))
-
-    def _begin(self, board: Board, units: Centers, centers: Centers) -> None:
-        is_opening = dict(centers) == dict(board.start_centers) and {p: set(u) for p, u in units.items()} == {
-            p: set(u) for p, u in board.start_units.items()
-        }
-        fair = fair_shares(board)
-        if is_opening:
-            self._owner, self.due = dict(planned_owners(board)), dict(fair)
-        else:
-            self._owner = {center: power for power, owned in centers.items() for center in owned}
-            self.due = {power: len(owned) for power, owned in centers.items()}
-        self.share = {power: max(fair[power], len(owned)) for power, owned in centers.items()}
-        self._seen = dict(centers)
 
     def _take_neutral(self, power: str, taken: list[str], count: int) -> None:
         """`power`, which owns so many now, has taken these neutral centres: what was due to it counts first."""

@@ -45,5 +45,6 @@ def has_lost(provoked: str, view: View, owners: RightfulOwners, power: str) -> b
     """Whether the power itself owns too few centres under the rule "growth" or "share"; False under other rules."""
     if view.year_index == 0:
         return False
-    due = {"growth": owners.first.get(power, 0), "share": owners.due[power]}
-    return len(view.centers[power]) < due.get(provoked, 0)
+    if provoked == "growth":
+        return len(view.centers[power]) < owners.first.get(power, 0)
+    return provoked == "share" and len(view.centers[power]) < owners.due[power]

@@ -1,0 +1,41 @@
+"""Punish: the paper's punishing policy on toy boards, against the powers that a deterrent fights."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agents.cliques.shape import clique_of
+from agents.policy import ScriptedPolicy
+
+if TYPE_CHECKING:
+    from agents.scripted.deterrents.ownership import RightfulOwners
+    from welfare_env.game.view import View
+
+
+class PunishPolicy(ScriptedPolicy):
+    """Fights one power on clique:n and shared-clique:n, as all others do at the same time (`agents.cliques.punishing`).
+
+    Of several enemies it fights the one that owns most centres, the first in the board's order if several do; so all
+    who have the same enemies fight the same one. An enemy never fights itself: it stays where it is, and waives its
+    builds. Before `pursue` is called, all others are enemies. Nothing in it is random.
+
+    Raises:
+        UnknownMapError: when it plays on another board.
+    """
+
+    def reset(self, agent: str, seed: int = 0) -> None:
+        super().reset(agent, seed)
+        self._enemies: frozenset[str] | None = None
+
+    def pursue(self, enemies: frozenset[str], owners: RightfulOwners | None = None, years: int = 0) -> None:
+        """Fight these powers from now on; how, depends on the position alone."""
+        self._enemies = enemies
+
+    def orders(self, view: View) -> list[str]:
+        """The orders that punish."""
+        clique_of(view.board)  # refuses other boards
+        from agents.cliques.punishing import punishing_orders  # lazily: numba
+
+        enemies = frozenset(view.powers) - {view.power} if self._enemies is None else self._enemies
+        guilty = max((power for power in view.powers if power in enemies), key=lambda each: len(view.centers[each]))
+        return punishing_orders(view.board, view.state, guilty).get(view.power, [])
