@@ -218,13 +218,15 @@ def test_what_is_trained_can_be_played(tmp_path):
 
 @pytest.mark.parametrize("text", ["", "FRANCE,FRANCE", "PARIS", "A,B,C"])
 def test_bad_coalitions(text):
-    with pytest.raises(TrainingError, match="give singles, or some of A, B, C"):
+    with pytest.raises(TrainingError, match="give singles, pairs, triples, or some of A, B, C"):
         read_coalitions(text, ("A", "B", "C"))
 
 
 def test_coalitions():
     assert read_coalitions("singles", ("A", "B", "C")) == ((0,), (1,), (2,))
     assert read_coalitions(" b,A", ("A", "B", "C")) == ((1, 0),)
+    assert read_coalitions("pairs", ("A", "B", "C")) == ((0, 1), (0, 2), (1, 2))
+    assert len(read_coalitions("triples", tuple("ABCDEFG"))) == 35
 
 
 @pytest.mark.parametrize("text", ["x", "0", "3,11", "1,,2"])

@@ -30,7 +30,8 @@ class TrainConfig(Config):
         variant: "welfare" or "standard".
         against: who plays the other seats: policies, or profiles such as "4*dove + 3*hold", of which each game draws
             one; "learner" is the network itself. One text, or several; what stands there twice is drawn twice as often.
-        coalition: the seats that learn: "singles" for each in turn, or names of powers with commas.
+        coalition: the seats that learn: "singles", "pairs" or "triples" for each of these in turn, or names of powers
+            with commas.
         map_name: a map's name, a toy board ("clique:4"), or the path of a .map file.
         years: length of a game.
         press: "none", or "tokens": learners also choose words. message_rounds: a phase, with tokens.
@@ -61,7 +62,7 @@ class TrainConfig(Config):
     variant: str = "welfare"
     against: tuple[str, ...] = (LEARNER,)
     coalition: Annotated[
-        str, typer.Option(help="Seats that learn: singles for each in turn, or FRANCE,RUSSIA for these.")
+        str, typer.Option(help="Seats that learn: all singles, pairs or triples in turn, or just FRANCE,RUSSIA.")
     ] = "singles"
     map_name: Annotated[
         str, typer.Option("--map", help="A map's name, a toy board (clique:4), or the path of a .map file.")

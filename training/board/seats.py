@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from agents.specs import is_profile, read, read_profile
 from training.errors import TrainingError, check_number
 from welfare_env.errors import did_you_mean
 
+SIZES = {"singles": 1, "pairs": 2, "triples": 3}  # of coalitions
 LEARNER, LEAGUE = "learner", "league"  # opponents by name: the network in training, and its past selves
 
 
@@ -110,16 +112,18 @@ def parts_of(text: str) -> dict[str, float]:
 
 
 def read_coalitions(text: str, powers: tuple[str, ...]) -> tuple[tuple[int, ...], ...]:
-    """ "singles", or the names of powers with commas, as power numbers.
+    """All coalitions of a size ("singles", "pairs", "triples"), or one by its names with commas, as power numbers.
 
     Raises:
         TrainingError: an unknown power, one named twice, or all of them.
     """
-    if text == "singles":
-        return tuple((number,) for number in range(len(powers)))
+    if text in SIZES and SIZES[text] < len(powers):
+        return tuple(combinations(range(len(powers)), SIZES[text]))
     names = [name.strip().upper() for name in text.split(",")]
     if sorted(set(names)) != sorted(names) or not set(names) < set(powers):
         stranger = next((name for name in names if name not in powers), None)
-        hint = did_you_mean(stranger, ("singles", *powers) if len(names) == 1 else powers)
-        raise TrainingError(f"coalition {text!r:.80}{hint}: give singles, or some of {', '.join(powers)}, with commas")
+        hint = did_you_mean(stranger, (*SIZES, *powers) if len(names) == 1 else powers)
+        raise TrainingError(
+            f"coalition {text!r:.80}{hint}: give {', '.join(SIZES)}, or some of {', '.join(powers)}, with commas"
+        )
     return (tuple(powers.index(name) for name in names),)
