@@ -14,11 +14,12 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Optional
 
+import numpy as np
 import typer
 from rich.console import Console
 from rich.table import Table
@@ -26,10 +27,12 @@ from rich.table import Table
 import evaluation
 from agents.progress import metered
 from agents.specs import read_profile
+from evaluation.experiments import published
 from evaluation.experiments.red_team import BUDGETS, plan
 from welfare_env import Rules, load_board
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 RULES = Rules(press=None)
@@ -135,23 +138,47 @@ def table(lines: Iterable[Line]) -> Table:
     return found
 
 
-def frontier(lines: Iterable[Line]) -> Figure:
-    """What the best attack gains against what the worst neighbour leaves."""
+def frontier(lines: Sequence[Line]) -> Figure:
+    """What the best attack gains, against the welfare in self-play and against what the worst neighbour leaves.
+
+    The left panel also has the paper's language models: their mean welfare, and what their exploiters gained at most.
+    """
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(8, 5), layout="constrained")
-    axes = figure.add_subplot()
-    for number, line in enumerate(lines):
-        least = min(each.welfare for each in line.neighbours.values())
-        axes.plot(line.gain[0], least, "o" if line.rule in NAMED else ".", color="#0072B2")
-        axes.annotate(
-            line.rule, (line.gain[0], least), xytext=(6, 4 - 14 * (number % 2)), textcoords="offset points", fontsize=8
-        )
-    axes.set_xlabel("what the best attack gains, points a year")
-    axes.set_ylabel("welfare of the others beside the worst harmless neighbour")
-    axes.set_ylim(0, 5)
-    axes.axvline(0, color="0.8", zorder=0)
+    figure = Figure(figsize=(9.6, 4.4), layout="constrained")
+    alone, beside = figure.subplots(1, 2, sharey=True)
+    gains = [line.gain[0] for line in lines]
+    names = [line.rule for line in lines]
+    _points(alone, gains, [line.welfare for line in lines], names, "o", "#0072B2")
+    models = {name: published.SELF_PLAY[name.partition(",")[0]] for name in published.EXPLOITABILITY}
+    found = {name.partition(",")[0]: float(np.mean(runs["root_nash_welfare"])) for name, runs in models.items()}
+    most = [
+        max(max(runs["exploitability"]) for name, runs in published.EXPLOITABILITY.items() if name.startswith(model))
+        for model in found
+    ]
+    _points(alone, most, list(found.values()), [name.removesuffix("-0613") for name in found], "D", "#999999")
+    _points(beside, gains, [min(n.welfare for n in line.neighbours.values()) for line in lines], names, "o", "#0072B2")
+    alone.set_title("in self-play", fontsize=10)
+    beside.set_title("of the six others, beside the worst harmless neighbour", fontsize=10)
+    alone.set_ylabel("root Nash welfare, points a year")
+    for axes in (alone, beside):
+        axes.set_xlabel("what the best attack gains, points a year")
+        axes.set_xlim(-0.5, 1.25 * max(gains + most))
+        axes.set_ylim(0, 5.3)
+        axes.grid(alpha=0.25)
     return figure
+
+
+def _points(axes: Axes, x: Sequence[float], y: Sequence[float], names: Sequence[str], marker: str, colour: str) -> None:
+    """Named points; names of points that coincide stand in one label."""
+    axes.plot(x, y, marker, color=colour)
+    places: dict[tuple[float, float], list[str]] = {}
+    for across, up, name in zip(x, y, names, strict=True):
+        near = next((p for p in places if abs(p[0] - across) < 0.5 and abs(p[1] - up) < 0.2), (across, up))
+        places.setdefault(near, []).append(name)
+    for number, (place, here) in enumerate(sorted(places.items())):  # up and down in turn, so that they do not overlap
+        away = (6, 5 if number % 2 else -11)
+        axes.annotate(", ".join(here), place, xytext=away, textcoords="offset points", fontsize=7.5)
 
 
 def main(

@@ -136,9 +136,10 @@ def red_team(
     """Attack a policy in many ways and report which attack gains most.
 
     Attacks on every seat: the deviators that come with the package (`evaluation.experiments.deviators`), raids that
-    begin in any year, grabs in the first year, thieves who stop after a few centres and disarm, squads of one to three
-    units, and arms without an attack. Coalitions, but not of all, try the deviators and some of the raids, each member
-    by itself, and pacts: one policy for all members (`agents` "pact"). Game i has the same seed in every attack.
+    begin in any year, grabs in the first year, thieves who stop after a few centres and disarm, and some who raid again
+    while deterrents fight, squads of one to three units, and arms without an attack. Coalitions, but not of all, try
+    the deviators and some of the raids, each member by itself, and pacts: one policy for all members (`agents` "pact").
+    Game i has the same seed in every attack.
 
     The value is a lower bound on the policy's exploitability. Best responses by reinforcement learning find more: train
     one (`welfare-env train best-response --against SPEC`) and give it as `trained`.
@@ -228,10 +229,18 @@ def raids(years: int) -> dict[str, list[PolicyLike]]:
 
 
 def thefts(years: int, share: int) -> dict[str, list[PolicyLike]]:
-    """Attacks that stop and disarm at a few centres more than the fair share; and attacks with few units."""
+    """Attacks that stop and disarm at a few centres more than the fair share, without and with a raid after them; and
+    attacks with few units.
+    """
     starts = sorted({0, 1, years // 2, max(1, years - 3), max(1, years - 2)})
     return {
         "theft": [f"{RAID},years={year},centers={most}" for year in starts for most in range(share, share + 3)],
+        # The theft makes deterrents arm and fight, perhaps each other; the raid comes in the midst of that.
+        "false flag": [
+            f"{RAID.replace('prosocial', f'({RAID},years={year},centers={share})')},years={max(year + 2, years // 2)}"
+            for year in (0, 1)
+            if year + 2 < years
+        ],
         "squad": [
             f"{SQUAD.format(force=force)},years={year},centers={most}"
             for force in (1, 2, 3)

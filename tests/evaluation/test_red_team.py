@@ -3,7 +3,9 @@
 import pytest
 from typer.testing import CliRunner
 
+import agents
 import evaluation
+import welfare_env
 from agents.specs import read_profile
 from evaluation import EvaluationError, GameStore, Setting
 from evaluation.cli.main import app
@@ -11,7 +13,7 @@ from evaluation.experiments.red_team import BUDGETS, plan, raids, thefts
 from welfare_env import Game, Rules
 from welfare_env.errors import RulesError, UnknownAgentError
 
-SMALL = {"map_name": "clique:3", "rules": Rules(years=2, press=None)}
+SMALL = {"map_name": "clique:3", "rules": Rules(years=3, press=None)}
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +23,7 @@ def found():
 
 def test_every_kind_of_attack_is_tried(found):
     kinds = set(found.kinds.values())
-    assert kinds == {"portfolio", "raid", "grab", "feint", "theft", "squad", "pact"}
+    assert kinds == {"portfolio", "raid", "grab", "feint", "theft", "false flag", "squad", "pact"}
     assert {size for size, _ in found.by_kind()} == {1, 2}  # all three together would rob nobody
     assert {kind for size, kind in found.by_kind() if size == 1} == kinds - {"pact"}
 
@@ -74,7 +76,26 @@ def test_games_of_any_length(years, budget):
     tried, _ = plan(read_profile("hold"), "hold", setting, budget, ())
     assert len(tried) > 10
     assert len(raids(years)["raid"]) == years
-    assert all(specs for specs in thefts(years, 2).values())
+    assert [kind for kind, specs in thefts(years, 2).items() if not specs] == (["false flag"] if years < 3 else [])
+
+
+def test_a_false_flag_steals_disarms_and_raids():
+    attack = thefts(10, 5)["false flag"][0]
+    env = welfare_env.make(rules=Rules(press=None))
+    env.reset(seed=0)
+    players = {power: agents.make(attack if power == "RUSSIA" else "hold") for power in env.possible_agents}
+    for power, player in players.items():
+        player.reset(agent=power, seed=0)
+    for power in env.agent_iter():
+        observation, _, terminated, truncated, info = env.last()
+        env.step(None if terminated or truncated else players[power].act(observation, info))
+    game = env.unwrapped.game
+    units = [len(game.after_year(year).units["RUSSIA"]) for year in range(1901, 1911)]
+    owned = [len(game.after_year(year).centers["RUSSIA"]) for year in range(1901, 1911)]
+    assert owned[4] > 5  # the theft
+    assert units[:5].count(0) >= 3  # disarmed
+    assert max(units[5:9]) > 0  # the raid
+    assert owned[9] > owned[4]
 
 
 def test_games_are_kept_and_found_again(tmp_path):
