@@ -20,7 +20,7 @@ from threading import RLock
 from typing import Any, get_args
 
 from agents.files import parse_json
-from agents.lm.errors import FAULT_KINDS, PASSING_KINDS, AccessError, CacheError, LMError, ModelError
+from agents.lm.errors import FAULT_KINDS, PASSING_KINDS, AccessError, CacheError, LMError, ModelError, StoppedError
 from agents.lm.models.event_loop import LOOP
 from agents.lm.models.protocol import Finish, Model, Reply, Request, Usage
 from agents.storage import Layout
@@ -183,7 +183,8 @@ class ResponseCache:
 
     def give_up(self, key: str, own: Future[Reply], error: BaseException) -> None:
         """Passes an error to the waiters of a promise; does nothing if it is done, or was never made."""
-        self._end(key, own, error if isinstance(error, LMError) else _Abandoned())
+        is_theirs = isinstance(error, LMError) and not isinstance(error, StoppedError)  # another game may go on
+        self._end(key, own, error if is_theirs else _Abandoned())
 
     def _end(self, key: str, own: Future[Reply], outcome: Reply | Exception) -> None:
         """May be interrupted at any point and called again."""

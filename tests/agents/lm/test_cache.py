@@ -28,6 +28,7 @@ from agents.lm.errors import (
     ConfigError,
     LMError,
     ModelError,
+    StoppedError,
 )
 from agents.lm.models import Block, Model, OpenAIModel, ReplayModel, Reply, Request, ScriptedModel, Usage
 from agents.lm.models.cache import CachedModel, ResponseCache, _checksum, reply_key
@@ -239,6 +240,18 @@ class TestAtOnce:
             go.set()
         assert isinstance(asking.exception(), ZeroDivisionError)
         assert waiting.result().text == "second try"
+
+    def test_who_is_stopped_does_not_stop_others(self, cache: ResponseCache) -> None:
+        """They may belong to a game that goes on."""
+        inner = ScriptedModel([StoppedError("the game ends"), "second try"], latency=0.05)
+
+        async def main() -> list[Any]:
+            asked = [CachedModel(inner, cache).acomplete(REQUEST) for _ in range(2)]
+            return await asyncio.gather(*asked, return_exceptions=True)
+
+        stopped, reply = asyncio.run(main())
+        assert isinstance(stopped, StoppedError)
+        assert reply.text == "second try"
 
     @pytest.mark.filterwarnings("ignore:coroutine .* was never awaited")  # interrupted before it began
     def test_an_interruption_at_any_place_leaves_nobody_waiting(self, path: Path) -> None:
