@@ -6,13 +6,17 @@
 A ten-year game of seven language models, three message rounds a phase, simultaneous rounds, played by the real SDKs
 against the stub server (`agents.lm.stub`), which runs in a process of its own and answers after 50 ms. The least time
 that such a game can take is the latency times the number of questions that have to wait for each other. A second game,
-from the replies that were kept, shows what is left when nothing is asked. With `--at-once`, so many games are played at
-the same time in one event loop, and it is told how many threads there are.
+from the replies that were kept, shows what is left when nothing is asked. "SDK alone" sends the questions of that game,
+as many at a time as the game does, by the call that the SDK's own documentation shows, with no game around them: what
+is above it in the game is ours. With `--at-once`, so many games are played at the same time in one event loop, and it
+is told how many threads there are.
 """
 
 from __future__ import annotations
 
 import asyncio
+import importlib
+import inspect
 import re
 import subprocess
 import sys
@@ -32,7 +36,11 @@ from rich.table import Table
 import agents
 import welfare_env
 from agents.lm.models.cache import ResponseCache
-from agents.lm.models.shared_models import SharedModels
+from agents.lm.models.protocol import Request
+from agents.lm.models.remote import RemoteModel
+from agents.lm.models.scripted import ScriptedModel
+from agents.lm.models.shared_models import REMOTE, SharedModels
+from agents.lm.stub.replies import stub_reply
 from evaluation.play.games import GameSpec, aplay_game, play_game
 
 PROVIDERS = {"openai": "/v1", "anthropic": ""}
@@ -76,6 +84,51 @@ def stages(record: Record) -> int:
 def calls(record: Record) -> int:
     """Questions of all players."""
     return sum(model["calls"] for models in record["welfare_env"]["language_models"].values() for model in models)
+
+
+def questions(spec: GameSpec, summariser: str) -> list[list[Request]]:
+    """The questions of a game, as many together as there are powers: the stub's replies depend on the prompt alone."""
+    model = ScriptedModel(lambda request: stub_reply(request.prompt, request.schema))
+    policy = agents.specs.read(f"lm:asked,summariser={summariser}")
+    players = tuple((power, policy) for power, _ in spec.players)
+    play_game(replace(spec, players=players), SharedModels(own={"asked": model}))
+    together = len(players)
+    return [model.requests[start : start + together] for start in range(0, len(model.requests), together)]
+
+
+def documented(call: Any, body: Record) -> Record:
+    """The arguments of a question, as the documentation of the SDK has them: `extra_body` only for what it must."""
+    known = inspect.signature(call).parameters
+    arguments = {name: value for name, value in body.items() if name != "extra_body"}
+    rest: Record = {}
+    for name, value in body.get("extra_body", {}).items():
+        (arguments if name in known else rest)[name] = value
+    return arguments | ({"extra_body": rest} if rest else {})
+
+
+async def sdk_alone(provider: str, model: RemoteModel, asked: list[list[Request]]) -> tuple[float, float]:
+    """The SDK without a game: seconds on the clock, and on a processor."""
+    sdk = importlib.import_module(provider)
+    make = sdk.AsyncOpenAI if provider == "openai" else sdk.AsyncAnthropic
+    async with make(base_url=model.base_url, api_key="none", max_retries=0) as client:
+        create = client.chat.completions.create if provider == "openai" else client.messages.create
+        bodies = [[documented(create, model.body(request, ())) for request in together] for together in asked]
+        await asyncio.gather(*(create(**body) for body in bodies[0]))  # imports and connections
+        clock, processor = time.perf_counter(), time.process_time()
+        for together in bodies:
+            await asyncio.gather(*(create(**body) for body in together))
+        return time.perf_counter() - clock, time.process_time() - processor
+
+
+def remote_model(provider: str, url: str) -> RemoteModel:
+    """The model that the games ask, for the bodies of its questions."""
+    return REMOTE[provider]("stub", base_url=url + PROVIDERS[provider])
+
+
+def cells(asked: int, number: int, least: float, took: float, cpu: float) -> Iterator[str]:
+    """A row of the table without its name; `least` is 0 if nothing is waited for."""
+    yield from (str(asked), str(number), f"{least:.2f}", f"{took:.2f}")
+    yield from (f"{took / least:.2f}" if least else "-", f"{1000 * cpu / asked:.2f}")
 
 
 def timed(spec: GameSpec, models: SharedModels) -> tuple[float, float, Record]:
@@ -122,7 +175,7 @@ def main(
     table = Table(
         title=f"A game of {years} years, {rounds} rounds, latency {latency * 1000:g} ms", title_justify="left"
     )
-    for name in ("SDK", "kept", "calls", "stages", "least s", "took s", "ratio", "CPU ms a call"):
+    for name in ("SDK", "what", "calls", "stages", "least s", "took s", "ratio", "CPU ms a call"):
         table.add_column(name, justify="right")
     if at_once:
         with stub_server(latency) as url:
@@ -133,13 +186,14 @@ def main(
         for name in PROVIDERS if provider == "both" else [provider]:
             spec = game_spec(name, url, years, rounds, summariser)
             play_game(game_spec(name, url, 1, 1, summariser))  # imports, compiled kernels, first connections
-            for kept in ("no", "yes"):
+            for what in ("game", "kept replies"):
                 with ResponseCache(Path(folder, f"{name}.sqlite")) as cache:
                     took, cpu, record = timed(spec, SharedModels(cache))
-                asked, least = calls(record), (stages(record) * latency if kept == "no" else 0.0)
-                ratio = f"{took / least:.2f}" if least else "-"
-                cells = (name, kept, str(asked), str(stages(record)), f"{least:.2f}", f"{took:.2f}", ratio)
-                table.add_row(*cells, f"{1000 * cpu / asked:.2f}")
+                least = stages(record) * latency if what == "game" else 0.0
+                table.add_row(name, what, *cells(calls(record), stages(record), least, took, cpu))
+            asked = questions(spec, summariser)
+            took, cpu = asyncio.run(sdk_alone(name, remote_model(name, url), asked))
+            table.add_row(name, "SDK alone", *cells(sum(map(len, asked)), len(asked), len(asked) * latency, took, cpu))
     Console(width=100).print(table)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from agents.specs import read_profile
+from agents.specs import Spec, read_profile
 from evaluation.experiments.attacks import AttackGames
 from evaluation.experiments.deviators import read_deviators
 from evaluation.experiments.exploitability import resolve_coalitions
@@ -56,6 +56,12 @@ class Games:
         return cls(
             policy, games, setting, (AttackGames(), *(AttackGames(each, who) for each in found for who in chosen))
         )
+
+    @property
+    def policies(self) -> set[Spec]:
+        """All that are played."""
+        specs = (self.spec(0, *each.attack) for each in self.attacks)
+        return {policy for spec in specs for _, policy in spec.players}
 
     def spec(self, number: int, deviator: str, coalition: Coalition) -> GameSpec:
         """A game: its number in the evaluation, and who deviates; "" and () for self-play."""

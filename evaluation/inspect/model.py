@@ -23,6 +23,7 @@ from inspect_ai.model import (
 from inspect_ai.util import JSONSchema
 
 from agents.lm.errors import LMError, ModelError
+from agents.lm.models.limits import Halt
 from agents.lm.models.protocol import NO_USAGE, Block, Finish, Reply, Request, Usage
 
 FINISHES: dict[str, Finish] = {
@@ -56,10 +57,14 @@ class InspectModel:
 
     What the user has set for the model (``--temperature``, ``--max-tokens``) is kept; the player's own values are for
     what is not set. inspect's cache is not used: it would give games of different seeds the same replies.
+
+    Args:
+        model: inspect's.
+        halt: stopped when another seat of the game fails for good.
     """
 
-    def __init__(self, model: Model) -> None:
-        self.model = model
+    def __init__(self, model: Model, halt: Halt) -> None:
+        self.model, self._halt = model, halt
         self.name = f"inspect/{model}"
         self.faults: Counter[str] = Counter()
 
@@ -78,7 +83,9 @@ class InspectModel:
 
         Raises:
             ModelError: the model has given no answer.
+            StoppedError: the game cannot go on.
         """
+        self._halt.begin()
         messages = [ChatMessageUser(content=_text(request.user))]
         if system := _text(request.system):
             messages.insert(0, ChatMessageSystem(content=system))

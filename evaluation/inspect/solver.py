@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from threading import Event
 from typing import Any
 
@@ -14,6 +14,7 @@ from inspect_ai.util import span
 from agents.lm.asking import Asking, AskingPolicy
 from agents.lm.errors import ConfigError
 from agents.lm.models.cache import ResponseCache
+from agents.lm.models.limits import Halt
 from agents.lm.models.shared_models import SharedModels
 from agents.policy import Policy
 from agents.specs import Spec
@@ -76,11 +77,12 @@ def game(games: Games, lm_cache: str | None = None) -> Solver:
         return ResponseCache(lm_cache) if lm_cache else None
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
-        cache = kept()
+        models = SharedModels(kept())
+        models.halt.join(models.halt.begin())  # the seats of this game stop together
         number = state.metadata["game"] + games.games * (state.epoch - 1)
         spec = games.spec(number, state.metadata["deviator"], tuple(state.metadata["coalition"]))
-        played = hosted(spec, lambda power, policy: _player(power, policy, cache))
-        record = await aplay_game(played, SharedModels(cache), Event())
+        played = hosted(spec, lambda power, policy: _player(power, policy, models))
+        record = await aplay_game(played, models, Event())
         state.store.set("number", number)
         state.store.set("record", record)
         state.output = ModelOutput.from_content("game", _told(record))
@@ -90,26 +92,31 @@ def game(games: Games, lm_cache: str | None = None) -> Solver:
     return solve
 
 
-def _player(power: str, policy: Spec, cache: ResponseCache | None) -> Policy:
+def _player(power: str, policy: Spec, models: SharedModels) -> Policy:
     """A player whose language models are inspect's."""
-    player = policy.make(SharedModels(cache, own=_own(power, policy)))
+    player = policy.make(SharedModels(models.cache, own=_own(power, policy, models.halt)))
     return LoggedTurns(player) if isinstance(player, AskingPolicy) else player
 
 
-def _own(power: str, policy: Spec) -> dict[str, InspectModel]:
-    """inspect's models that a spec names: that of the seat, and those of roles. Other roles are no matter of ours.
+def _own(power: str, policy: Spec, halt: Halt) -> dict[str, InspectModel]:
+    """inspect's models that a spec names: that of the seat, and those of roles. Other roles are no matter of ours."""
+    check_roles([policy])
+    named = {name for name, _ in policy.models}
+    own = {role: InspectModel(get_model(role=role), halt) for role in model_roles() if role in named}
+    return own | ({MODEL: InspectModel(get_model(role=power.lower()), halt)} if MODEL in named else {})
+
+
+def check_roles(policies: Iterable[Spec]) -> None:
+    """Checks inspect's roles, if inspect has said them yet.
 
     Raises:
-        ConfigError: the spec names the model of the seat, and there is a role of that name.
+        ConfigError: a spec names the model of the seat, and there is a role of that name.
     """
-    named, roles = {name for name, _ in policy.models}, model_roles()
-    if MODEL in named and MODEL in roles:
+    if MODEL in model_roles() and any(name == MODEL for policy in policies for name, _ in policy.models):
         raise ConfigError(
             f"role {MODEL!r}: lm:{MODEL} stands for the model of the seat: give the role another name, such as player, "
             "and name that in the policy: lm:player"
         )
-    own = {role: InspectModel(get_model(role=role)) for role in roles if role in named}
-    return own | ({MODEL: InspectModel(get_model(role=power.lower()))} if MODEL in named else {})
 
 
 def _told(record: Mapping[str, Any]) -> str:

@@ -13,7 +13,7 @@ from agents.specs import listed
 from evaluation.inspect import made_up  # noqa: F401 (registers the model scripted/stub)
 from evaluation.inspect.games import Games
 from evaluation.inspect.scoring import gains, high, low, mean, measures
-from evaluation.inspect.solver import game
+from evaluation.inspect.solver import check_roles, game
 from evaluation.play.setting import Setting
 from welfare_env import Rules
 
@@ -103,6 +103,7 @@ def _setting(
 
 
 def _task(games: Games, lm_cache: str | None, metrics: Any) -> Task:
+    check_roles(games.policies)  # inspect has read its command line by now; where a task is made in Python, not yet
     samples = [
         Sample(
             f"Game {number + 1}: {games.policy}" + (f", but {' and '.join(who)}: {deviator}" if who else ""),

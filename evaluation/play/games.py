@@ -225,9 +225,10 @@ def _set_up(spec: GameSpec, models: SharedModels | None) -> Table:
 
 
 def _without_waiting(playing: Coroutine[Any, Any, Record]) -> Record:
-    """The record of a game in which nothing waits, so that it needs no event loop."""
+    """The record of a game in which nothing waits, so that it needs no event loop: it only lets others go on."""
     try:
-        playing.send(None)
+        while playing.send(None) is None:
+            pass
     except StopIteration as end:
         record: Record = end.value
         return record

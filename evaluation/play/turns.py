@@ -147,6 +147,7 @@ async def play_in_turn(env: AECEnv, policies: Policies, seed: int, stop: Event, 
     looking = {agent: getattr(policy, "reads_observations", True) for agent, policy in policies.items()}
     waiting = _waiting(policies, asks)
     while env.agents:
+        await asyncio.sleep(0)  # other games of this event loop go on, also while nobody here waits for a reply
         _check(stop)
         agent = env.agent_selection
         observation, _, terminated, truncated, info = env.last(observe=looking[agent])
@@ -172,6 +173,7 @@ async def play_at_once(
     waiting = _waiting(policies, asks)
     observations, infos = env.reset(seed=seed)
     while env.agents:
+        await asyncio.sleep(0)
         _check(stop)
         turns = {
             agent: waiting[agent].aact(observations[agent], infos[agent]) for agent in env.agents if agent in waiting

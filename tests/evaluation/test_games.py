@@ -1,5 +1,6 @@
 """Single games and batches of them: what decides a game, what its record tells, what the store saves."""
 
+import asyncio
 import json
 import multiprocessing
 import os
@@ -34,6 +35,27 @@ def specs_of(
     policy: str, count: int = 1, rules: Rules = QUICK, map_name: str = "pure", **others: str
 ) -> list[GameSpec]:
     return Setting(rules=rules, map_name=map_name).games(read_profile(policy), count, others)
+
+
+# In an event loop
+
+
+@pytest.mark.parametrize("policy", ["dove", "lm:scripted/stub,summariser=none"])  # neither waits for anything
+@pytest.mark.parametrize("simultaneous", [True, False])
+def test_a_game_lets_others_go_on_in_every_phase(policy: str, simultaneous: bool) -> None:
+    (spec,) = specs_of(policy, rules=SHORT, map_name="standard")
+    spec = replace(spec, simultaneous=simultaneous)
+
+    async def main() -> tuple[Any, int]:
+        playing, moments = asyncio.create_task(evaluation.aplay_game(spec)), 0
+        while not playing.done():
+            await asyncio.sleep(0)
+            moments += 1
+        return playing.result(), moments
+
+    record, moments = asyncio.run(main())
+    assert moments >= len(record["phases"])
+    assert record == play_game(spec)
 
 
 # What decides a game

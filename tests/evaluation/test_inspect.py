@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import math
 import subprocess
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import evaluation
+from agents.lm.errors import ConfigError
 from agents.lm.models.scripted import ScriptedModel
 from agents.lm.stub import StubServer
 from agents.lm.stub.replies import stub_reply
@@ -148,10 +150,56 @@ def test_roles_that_no_spec_names_are_left_alone(run) -> None:
     assert run(task, Mock().model, model_roles=roles | {"player": Mock().model}).status == "success"
 
 
+@pytest.mark.parametrize("arguments", [{}, {"responses_api": False}], ids=["responses", "chat"])
+def test_exploitability_through_the_provider_of_openai(run, monkeypatch, arguments) -> None:
+    """Over inspect's own provider, which asks the stub server: the numbers of `evaluation.exploitability`."""
+    pytest.importorskip("openai", minversion="3.4")
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    attack = {"deviator": "dumbbot", "coalitions": "FRANCE,ENGLAND+TURKEY", "games": 1}
+    with StubServer() as stub:
+        means = {"model_base_url": f"{stub.url}/v1", "model_args": arguments}
+        log = run("evaluation/exploitability", "openai/any", task_args=SMALL | attack, **means)
+    assert log.status == "success"
+    assert set(_answered(stub).values()) == {1}  # what self-play and the attacks share is asked once
+    coalitions = ["FRANCE", ("ENGLAND", "TURKEY")]
+    result = evaluation.exploitability(
+        "lm:mine", 1, deviator="dumbbot", coalitions=coalitions, rules=RULES, simultaneous=True, models=ours()
+    )
+    found = numbers(log, "measures")
+    assert found["exploitability"] == result.value.value
+    for gain in result.estimate.coalitions:
+        assert found[f"gain of {' and '.join(gain.coalition)} by dumbbot"] == gain.gain.value
+
+
 def test_a_role_that_is_called_as_the_model_of_the_seat(run) -> None:
     log = run(tasks.self_play(games=1, **SMALL), Mock().model, model_roles={"model": Mock("other").model})
     assert log.status == "error"
     assert "role 'model': lm:model stands for the model of the seat" in log.error.message
+
+
+def test_a_role_of_that_name_is_refused_before_the_start(run, tmp_path) -> None:
+    with pytest.raises(ConfigError, match="role 'model': lm:model stands for the model of the seat"):
+        run("evaluation/exploitability", Mock().model, task_args=SMALL, model_roles={"model": Mock("other").model})
+    assert not list_eval_logs(str(tmp_path / "logs"))
+
+
+def test_a_seat_that_fails_for_good_stops_the_others(run) -> None:
+    """Whatever follows in their turns, such as the question about orders after that for a summary."""
+
+    class Failing(Mock):
+        async def answer(self, messages, tools, tool_choice, config):
+            prompt = "".join(message.text for message in messages)
+            if "You are FRANCE" in prompt and " S1901M" in prompt and config.response_schema is None:
+                raise RuntimeError("the server does not like France")
+            if config.response_schema is None:
+                await asyncio.sleep(0.2)  # the summaries of the others are on their way
+            return super().answer(messages, tools, tool_choice, config)
+
+    model = Failing()
+    log = run(tasks.self_play(games=1, **SMALL), model.model)
+    assert log.status == "error"
+    assert "does not like France" in log.error.message
+    assert model.asked.total() == 7 + 6, "the turns of spring, and the summaries of the others: no turn of autumn"
 
 
 def test_every_turn_is_a_span_of_its_power(run) -> None:

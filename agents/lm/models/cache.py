@@ -1,7 +1,8 @@
 """Replies cached on disk, so that an interrupted run can go on without paying again.
 
 A reply is looked up by the model, its settings and the whole request. One SQLite file, which any number of threads and
-processes may write; nothing in it is unpickled. It contains no prompts and no keys.
+processes may write; nothing in it is unpickled. It contains no prompts and no keys. Reading waits for nobody; writing
+waits for other processes, so it has a thread and a connection of its own, and games go on meanwhile.
 """
 
 from __future__ import annotations
@@ -12,18 +13,20 @@ import json
 import os
 import sqlite3
 from collections import Counter
-from collections.abc import Mapping
-from concurrent.futures import Future
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, fields
 from pathlib import Path
-from threading import RLock
-from typing import Any, get_args
+from threading import Lock, RLock
+from typing import Any, TypeVar, get_args
 
 from agents.files import parse_json
-from agents.lm.errors import FAULT_KINDS, PASSING_KINDS, AccessError, CacheError, LMError, ModelError
+from agents.lm.errors import FAULT_KINDS, PASSING_KINDS, AccessError, CacheError, LMError, ModelError, StoppedError
 from agents.lm.models.event_loop import LOOP
 from agents.lm.models.protocol import Finish, Model, Reply, Request, Usage
 from agents.storage import Layout
+
+_T = TypeVar("_T")
 
 KEY_VERSION = 1
 """Part of every key: raise it when equal requests no longer mean the same reply."""
@@ -77,9 +80,10 @@ class ResponseCache:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path).absolute()  # the working directory may change before the file is opened
-        self._open_connection: sqlite3.Connection | None = None
+        self._reading, self._writing = _Connection(self.path), _Connection(self.path)
         self._lock = RLock()
         self._asked: dict[str, Future[Reply]] = {}
+        self._writer: ThreadPoolExecutor | None = None
 
     def __enter__(self) -> ResponseCache:
         return self
@@ -90,9 +94,18 @@ class ResponseCache:
     def close(self) -> None:
         """Closes the file. The next use opens it again."""
         with self._lock:
-            if self._open_connection is not None:
-                self._open_connection.close()
-                self._open_connection = None
+            writer, self._writer = self._writer, None
+        if writer is not None:
+            writer.shutdown()
+        self._reading.close()
+        self._writing.close()
+
+    def write(self, write: Callable[..., _T], *arguments: Any) -> Future[_T]:
+        """Calls what writes to the file, in the thread that does so."""
+        with self._lock:
+            if self._writer is None:
+                self._writer = ThreadPoolExecutor(1, "replies")
+            return self._writer.submit(write, *arguments)
 
     def get(self, key: str) -> Reply | ModelError | None:
         """The reply for a key, or the error of a failed call, or None.
@@ -100,7 +113,7 @@ class ResponseCache:
         Raises:
             CacheError: the file cannot be read, or the reply does not match its checksum.
         """
-        rows = self._run("SELECT reply, checksum FROM replies WHERE key = ?", key)
+        rows = self._reading.run("SELECT reply, checksum FROM replies WHERE key = ?", key)
         return self._unpacked(key, *rows[0]) if rows else None
 
     def put(self, key: str, model: Model, outcome: Reply | ModelError) -> Reply | ModelError:
@@ -111,7 +124,7 @@ class ResponseCache:
         """
         text = json.dumps(outcome_dict(outcome))
         row = (key, _model_text(model), text, _checksum(key, text))
-        self._run("INSERT OR IGNORE INTO replies VALUES (?, ?, ?, ?)", *row)
+        self._writing.run("INSERT OR IGNORE INTO replies VALUES (?, ?, ?, ?)", *row)
         return self.get(key) or outcome
 
     def count(self) -> int:
@@ -120,7 +133,7 @@ class ResponseCache:
         Raises:
             CacheError: the file cannot be read.
         """
-        return int(self._run("SELECT count(*) FROM replies")[0][0])
+        return int(self._reading.run("SELECT count(*) FROM replies")[0][0])
 
     def models(self) -> list[dict[str, Any]]:
         """The models with replies in the file: "name" and "settings" of each.
@@ -128,7 +141,7 @@ class ResponseCache:
         Raises:
             CacheError: the file cannot be read, or is damaged.
         """
-        rows = self._run("SELECT DISTINCT model FROM replies ORDER BY model")
+        rows = self._reading.run("SELECT DISTINCT model FROM replies ORDER BY model")
         try:
             found = [parse_json(text) for (text,) in rows]
             return [{"name": _text(model["name"]), "settings": dict(model["settings"])} for model in found]
@@ -142,7 +155,7 @@ class ResponseCache:
             CacheError: the file cannot be written.
         """
         for kind in sorted(PASSING_KINDS):
-            self._run("DELETE FROM replies WHERE reply LIKE ?", f'{{"failed": "{kind}"%')
+            self._writing.run("DELETE FROM replies WHERE reply LIKE ?", f'{{"failed": "{kind}"%')
 
     def forget(self, key: str) -> None:
         """Deletes the entry of a key, if there is one.
@@ -150,7 +163,7 @@ class ResponseCache:
         Raises:
             CacheError: the file cannot be written.
         """
-        self._run("DELETE FROM replies WHERE key = ?", key)
+        self._writing.run("DELETE FROM replies WHERE key = ?", key)
 
     def promise(self, key: str, own: Future[Reply]) -> Future[Reply]:
         """The stored reply, another caller's pending future, or `own`, pending: then the caller has to ask.
@@ -183,7 +196,10 @@ class ResponseCache:
 
     def give_up(self, key: str, own: Future[Reply], error: BaseException) -> None:
         """Passes an error to the waiters of a promise; does nothing if it is done, or was never made."""
-        self._end(key, own, error if isinstance(error, LMError) else _Abandoned())
+        if isinstance(error, LMError) and not isinstance(error, StoppedError):
+            self._end(key, own, error)
+        else:  # the others, who may belong to a game that goes on, ask themselves
+            self._end(key, own, _Abandoned())
 
     def _end(self, key: str, own: Future[Reply], outcome: Reply | Exception) -> None:
         """May be interrupted at any point and called again."""
@@ -201,12 +217,36 @@ class ResponseCache:
         except (ValueError, KeyError, TypeError) as error:
             raise CacheError(f"{self.path}: {key} is not a reply, though its checksum is right. {_CURE}") from error
 
-    def _run(self, statement: str, *values: str) -> list[Any]:
-        """The rows returned by a statement."""
-        with self._lock, _LAYOUT.guard(self.path):
-            if self._open_connection is None:
-                self._open_connection = _LAYOUT.connect(self.path, same_thread=False)  # threads take turns by our lock
-            return self._open_connection.execute(statement, values).fetchall()
+
+class _Connection:
+    """A connection to a file, opened by the first statement; threads take turns.
+
+    Args:
+        path: of the file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._connection: sqlite3.Connection | None = None
+        self._lock = Lock()
+
+    def run(self, statement: str, *values: str) -> list[Any]:
+        """The rows returned by a statement.
+
+        Raises:
+            CacheError: the file cannot be used.
+        """
+        with self._lock, _LAYOUT.guard(self._path):
+            if self._connection is None:
+                self._connection = _LAYOUT.connect(self._path, same_thread=False)
+            return self._connection.execute(statement, values).fetchall()
+
+    def close(self) -> None:
+        """Closes it; the next statement opens it again."""
+        with self._lock:
+            if self._connection is not None:
+                self._connection.close()
+                self._connection = None
 
 
 class _Abandoned(Exception):
@@ -285,12 +325,13 @@ class CachedModel:
                     outcome: Reply | ModelError = await self.model.acomplete(request)
                 except ModelError as error:
                     outcome = error
-                return self._paid(key, own, outcome)
+                written = self.cache.write(self._paid, key, own, outcome)
             except _Abandoned:
                 continue
             except BaseException as error:
                 self._give_up(key, own, error)
                 raise
+            return await asyncio.shield(asyncio.wrap_future(written))  # paid for, so it is written in any case
 
     def _hit(self, reply: Reply) -> Reply:
         with self._lock:
@@ -302,6 +343,9 @@ class CachedModel:
             reply = self.cache.keep(key, own, self.model, outcome)
         except ModelError:
             self._note_failure(key)
+            raise
+        except BaseException as error:
+            self._give_up(key, own, error)
             raise
         with self._lock:
             self._count["misses"] += 1

@@ -84,11 +84,11 @@ def _tokens(text: str) -> int:
 
 
 def _read_chat(body: dict[str, Any]) -> Asked:
-    texts = {message["role"]: _plain(message["content"]) for message in body["messages"]}
+    system, user = _told(body["messages"])
     form = body.get("response_format")
     schema = None if form is None else form["json_schema"]["schema"]
     limit = body["max_completion_tokens"] if "max_completion_tokens" in body else body["max_tokens"]
-    return Asked(body["model"], texts.get("system", ""), texts["user"], schema, limit)
+    return Asked(body["model"], system, user, schema, limit)
 
 
 def _write_chat(asked: Asked, answered: Answered) -> dict[str, Any]:
@@ -108,9 +108,10 @@ def _write_chat(asked: Asked, answered: Answered) -> dict[str, Any]:
 
 
 def _read_responses(body: dict[str, Any]) -> Asked:
-    user = "".join(_plain(message["content"]) for message in body["input"])
+    system, user = _told(body["input"])
     form = body.get("text", {}).get("format", {})
-    return Asked(body["model"], body.get("instructions", ""), user, form.get("schema"), body["max_output_tokens"])
+    system = body.get("instructions", "") + system
+    return Asked(body["model"], system, user, form.get("schema"), body["max_output_tokens"])
 
 
 def _write_responses(asked: Asked, answered: Answered) -> dict[str, Any]:
@@ -157,6 +158,14 @@ def _write_messages(asked: Asked, answered: Answered) -> dict[str, Any]:
     head = {"id": "msg_stub", "type": "message", "role": "assistant", "model": asked.model}
     content = [{"type": "thinking", "thinking": "", "signature": ""}, {"type": "text", "text": answered.text}]
     return head | {"content": content, "stop_reason": reason, "stop_sequence": None, "usage": usage}
+
+
+def _told(messages: list[dict[str, Any]]) -> tuple[str, str]:
+    """What the system and the user say; OpenAI also calls the system "developer"."""
+    parts = ["", ""]
+    for message in messages:
+        parts[message["role"] not in ("system", "developer")] += _plain(message["content"])
+    return parts[0], parts[1]
 
 
 def _plain(content: Any) -> str:

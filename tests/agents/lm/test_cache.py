@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, fields, replace
 from pathlib import Path
 from threading import Event
+from threading import enumerate as enumerate_threads
 from typing import Any
 
 import pytest
@@ -28,6 +29,7 @@ from agents.lm.errors import (
     ConfigError,
     LMError,
     ModelError,
+    StoppedError,
 )
 from agents.lm.models import Block, Model, OpenAIModel, ReplayModel, Reply, Request, ScriptedModel, Usage
 from agents.lm.models.cache import CachedModel, ResponseCache, _checksum, reply_key
@@ -240,6 +242,18 @@ class TestAtOnce:
         assert isinstance(asking.exception(), ZeroDivisionError)
         assert waiting.result().text == "second try"
 
+    def test_who_is_stopped_does_not_stop_others(self, cache: ResponseCache) -> None:
+        """They may belong to a game that goes on."""
+        inner = ScriptedModel([StoppedError("the game ends"), "second try"], latency=0.05)
+
+        async def main() -> list[Any]:
+            asked = [CachedModel(inner, cache).acomplete(REQUEST) for _ in range(2)]
+            return await asyncio.gather(*asked, return_exceptions=True)
+
+        stopped, reply = asyncio.run(main())
+        assert isinstance(stopped, StoppedError)
+        assert reply.text == "second try"
+
     @pytest.mark.filterwarnings("ignore:coroutine .* was never awaited")  # interrupted before it began
     def test_an_interruption_at_any_place_leaves_nobody_waiting(self, path: Path) -> None:
         """Ctrl-C may come between any two calls of the code that waits for the cache."""
@@ -289,6 +303,50 @@ def interrupted_after(calls: int, call: Callable[[], Any]) -> bool:
     finally:
         sys.setprofile(None)
     return False
+
+
+class TestSlowWriters:
+    """Another process may keep the file locked for as long as a minute."""
+
+    @pytest.mark.parametrize("is_open", [True, False])
+    def test_the_event_loop_goes_on(self, is_open: bool, path: Path) -> None:
+        with ResponseCache(path) as cache:
+            cache.count()
+        cache = ResponseCache(path)
+        if is_open:
+            cache.put("0" * 64, ScriptedModel([]), REPLY)
+        inner = ScriptedModel(lambda request: request.prompt)
+        model = CachedModel(inner, cache)
+        requests = [Request((), (Block(f"question {number}"),)) for number in range(5)]
+
+        async def main() -> list[Reply]:
+            other = sqlite3.connect(path, isolation_level=None)
+            other.execute("BEGIN IMMEDIATE")
+            asked = [asyncio.create_task(model.acomplete(request)) for request in requests]
+            for _ in range(20):
+                await asyncio.sleep(0.01)
+            assert len(inner.requests) == len(requests)
+            assert not any(task.done() for task in asked)  # nobody plays on with what is not kept yet
+            asked[0].cancel()
+            await asyncio.sleep(0.01)
+            other.execute("COMMIT")
+            other.close()
+            return await asyncio.gather(*asked[1:])
+
+        replies = asyncio.run(main())
+        assert [reply.text for reply in replies] == [request.prompt for request in requests[1:]]
+        assert model.complete(requests[0]).text == "question 0"
+        assert len(inner.requests) == len(requests)  # that of the cancelled one is kept, too
+        cache.close()
+
+    def test_it_has_one_thread(self, cache: ResponseCache) -> None:
+        model = CachedModel(ScriptedModel(lambda request: request.prompt), cache)
+        for number in range(20):
+            model.complete(Request((), (Block(f"question {number}"),)))
+        assert sum(thread.name.startswith("replies") for thread in enumerate_threads()) == 1
+        cache.close()
+        assert not any(thread.name.startswith("replies") for thread in enumerate_threads())
+        assert model.complete(REQUEST).text == REQUEST.prompt
 
 
 class TestProcesses:
@@ -388,13 +446,13 @@ class TestDamage:
         cache = ResponseCache(path)
         for number, wrong in enumerate([text, json.dumps(asdict(REPLY) | {"text": 5}), json.dumps({"usage": None})]):
             key = f"{number:064}"
-            cache._run("INSERT INTO replies VALUES (?, '{}', ?, ?)", key, wrong, _checksum(key, wrong))
+            cache._writing.run("INSERT INTO replies VALUES (?, '{}', ?, ?)", key, wrong, _checksum(key, wrong))
             with pytest.raises(CacheError, match="is not a reply, though its checksum is right"):
                 cache.get(key)
 
     @pytest.mark.parametrize("model", ["5", "{}", "no JSON", '{"name": 5, "settings": {}}', "[" * 100_000])
     def test_a_damaged_name_of_a_model(self, filled: Path, model: str) -> None:
-        ResponseCache(filled)._run("UPDATE replies SET model = ?", model)
+        ResponseCache(filled)._writing.run("UPDATE replies SET model = ?", model)
         with pytest.raises(CacheError, match="the name of a model cannot be read"):
             ReplayModel(filled)
 

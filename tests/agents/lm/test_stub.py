@@ -133,6 +133,16 @@ class TestAnswers:
         assert caught.value.status_code == status
 
 
+def test_a_developer_is_the_system(stub: StubServer) -> None:
+    """As newer models of OpenAI, and inspect-ai, call it in both interfaces."""
+    said = [{"role": "developer", "content": "r" * 40}, {"role": "user", "content": "x"}]
+    _, answer = post(f"{stub.url}/v1/chat/completions", {"model": "m", "max_tokens": 9, "messages": said})
+    assert answer["usage"]["prompt_tokens"] == 11
+    assert answer["usage"]["prompt_tokens_details"]["cached_tokens"] == 10
+    _, answer = post(f"{stub.url}/v1/responses", {"model": "m", "max_output_tokens": 9, "input": said})
+    assert answer["usage"]["input_tokens_details"]["cached_tokens"] == 10
+
+
 class TestReplies:
     def test_they_depend_on_the_question_alone(self, api: str, connect: Connect, question: Request) -> None:
         model = connect(api)
