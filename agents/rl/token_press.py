@@ -93,9 +93,12 @@ class Said:
 
     def heard(self, games: np.ndarray, powers: np.ndarray) -> np.ndarray:
         """What `powers` [k] of `games` [k] have heard and said: int8 [k, powers, 3 * rounds], see `Inputs.heard`."""
+        return self._gathered(self.words, games, powers)
+
+    def _gathered(self, words: np.ndarray, games: np.ndarray, powers: np.ndarray) -> np.ndarray:
         game, me = games[:, None], powers[:, None]
         other = self._seats[powers]
-        columns = (self.words[game, :, other, me], self.words[game, :, other, -1], self.words[game, :, me, other])
+        columns = (words[game, :, other, me], words[game, :, other, -1], words[game, :, me, other])
         return np.stack(columns, axis=-1).reshape(len(games), other.shape[1], -1)
 
     def messages(self, game: int, phase: str) -> list[Message]:

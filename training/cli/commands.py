@@ -23,6 +23,7 @@ from training.cli.modal import command as modal
 from training.cli.modal import train_shown as train_modal_shown
 from training.cli.psro import command as psro
 from training.cli.psro import show_population
+from training.cli.words import command as words
 from training.errors import TrainingError
 from training.modal.config import ModalConfig
 from training.population.config import PopulationConfig
@@ -163,6 +164,7 @@ def _line(progress: Progress) -> str:
 
 app.command("modal")(modal)
 app.command("psro")(psro)
+app.command("words")(words)
 
 
 @app.command("curves")

@@ -1,0 +1,155 @@
+"""Does a word ever change an outcome? The study of docs/learning.md: `python -m benchmarks.words runs/words`.
+
+Trains players that speak in some settings, and in the same settings players that cannot, three seeds each; then plays
+their games with the words of others as they are said, shuffled and removed (`evaluation.messages.word_effects`). What
+is finished is not done again. One process, a quarter of an hour.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+
+import training
+from evaluation.messages.word_effects import HEARD, word_effects
+from training.files import saved_iterations
+
+mpl.use("Agg")
+from matplotlib import pyplot as plt
+
+COLOURS = {"no words": "#555555", "as said": "#0072b2", "shuffled": "#d55e00", "removed": "#009e73"}  # Okabe and Ito
+PRESS = ("tokens", "none")
+GAMES = 400  # in each measurement
+TRAINING: dict[str, Any] = {
+    "games": 64, "iterations": 60, "horizon": 60, "epochs": 4, "minibatch": 256, "lr": 0.005, "held_out_every": 0,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A game, and who plays it.
+
+    Attributes:
+        against: who has the other seats; each game draws one of them.
+    """
+
+    name: str
+    map_name: str
+    years: int
+    reward: str
+    against: tuple[str, ...]
+
+    def config(self, folder: Path, press: str, seed: int) -> training.TrainConfig:
+        """Of a training in the setting."""
+        return training.TrainConfig(
+            map_name=self.map_name, years=self.years, reward=self.reward, against=self.against, press=press, seed=seed,
+            folder=folder / f"{self.name}-{press}-{seed}", **TRAINING,
+        )  # fmt: skip
+
+
+PASS = "examples/pass.map"
+KIND = ("learner",)
+STRANGERS = ("learner", "hold")
+SETTINGS = (
+    Setting("pass, strangers, social", PASS, 1, "social", STRANGERS),
+    Setting("pass, strangers, own", PASS, 1, "own", STRANGERS),
+    Setting("shared-clique:2, strangers, social", "shared-clique:2", 1, "social", STRANGERS),
+    Setting("pass, own kind, social", PASS, 1, "social", KIND),
+    Setting("shared-clique:3, own kind, social", "shared-clique:3", 2, "social", KIND),
+    Setting("shared-clique:3, own kind, own", "shared-clique:3", 3, "own", KIND),
+)
+
+
+def measured(config: training.TrainConfig) -> dict[str, Any]:
+    """The effects of words in the games of a training, which is finished first if it is not."""
+    if (saved_iterations(config.place) or 0) < config.iterations:
+        training.train(config)
+    kept = config.place / f"effects-{GAMES}.json"
+    if not kept.exists():
+        found = {kind: played(config, kind == "greedy") for kind in ("drawn", "greedy")}
+        draft = kept.with_suffix(".draft")
+        draft.write_text(json.dumps(found))
+        draft.replace(kept)
+    return dict(json.loads(kept.read_text()))
+
+
+def played(config: training.TrainConfig, greedy: bool) -> dict[str, Any]:
+    """Returns, differences and bits; without words the returns alone."""
+    if config.press != "none":
+        return word_effects(config.place, GAMES, greedy).to_dict()
+    from training.board.ppo import play_of
+    from training.board.seat_gains import play_games
+
+    play = replace(play_of(config), num_games=GAMES, seed=config.seed + 1000)
+    results = play_games(play, config.place / "checkpoint", greedy)
+    mean = np.mean([np.mean([result.returns[power] for power in result.learners]) for result in results])
+    return {"returns": {"no words": {"value": float(mean)}}}
+
+
+def study(folder: Path, seeds: int) -> Iterator[tuple[Setting, int, dict[str, Any]]]:
+    """Everything measured: a setting, a seed, and both ways to play with and without words."""
+    for seed in range(seeds):
+        for setting in SETTINGS:
+            found = [measured(setting.config(folder, press, seed)) for press in PRESS]
+            joined = {
+                kind: {**found[0][kind], "returns": {**found[1][kind]["returns"], **found[0][kind]["returns"]}}
+                for kind in found[0]
+            }
+            yield setting, seed, joined
+
+
+def row(setting: Setting, seed: int, found: dict[str, Any]) -> str:
+    """A line of the table."""
+    returns = found["returns"]
+    lost = [f"{at['value']:.3f} [{at['low']:.3f}, {at['high']:.3f}]" for at in found["lost"].values()]
+    cells = [setting.name, str(seed), *(f"{returns[name]['value']:.3f}" for name in ("no words", HEARD[0])), *lost]
+    return "| " + " | ".join([*cells, f"{found['bits']['value']:.2f}"]) + " |"
+
+
+def draw(rows: list[tuple[Setting, int, dict[str, Any]]], picture: Path) -> None:
+    """Returns by what is heard: a panel for each setting, a dot for each seed, with its interval."""
+    figure, panels = plt.subplots(1, len(SETTINGS), figsize=(2.1 * len(SETTINGS), 3.2), layout="constrained")
+    for panel, setting in zip(panels, SETTINGS, strict=True):
+        for _, seed, found in (one for one in rows if one[0] == setting):
+            for at, (name, colour) in enumerate(COLOURS.items()):
+                value = found["drawn"]["returns"][name]
+                low, high = value.get("low", value["value"]), value.get("high", value["value"])
+                error = [[value["value"] - low], [high - value["value"]]]
+                panel.errorbar(at + 0.2 * (seed - 1), value["value"], error, color=colour, marker="o^sDv"[seed % 5])
+        panel.set_title(setting.name.replace(", ", "\n"), fontsize=8)
+        panel.set_xticks(range(len(COLOURS)), list(COLOURS), rotation=60, fontsize=8)
+        panel.tick_params(axis="y", labelsize=8)
+    panels[0].set_ylabel("return of a learning seat, drawn play", fontsize=8)
+    figure.savefig(picture, dpi=130)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--picture", type=Path)
+    given = parser.parse_args()
+    rows = []
+    for setting, seed, found in study(given.folder, given.seeds):
+        rows.append((setting, seed, found))
+        print(f"{setting.name}, seed {seed}", flush=True)
+    rows.sort(key=lambda one: SETTINGS.index(one[0]))
+    for kind in ("drawn", "greedy"):
+        print(
+            f"\n{kind}\n\n| setting | seed | trained without words | as said | lost if shuffled | if removed | bits |"
+        )
+        print("|---|" + "--:|" * 6)
+        print("\n".join(row(setting, seed, found[kind]) for setting, seed, found in rows))
+    if given.picture is not None:
+        draw(rows, given.picture)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,227 @@
+"""Do words change what happens? For trained networks in games with tokens: `word_effects`.
+
+The same games are played three times: players hear the words of others as they were said, shuffled, or not at all.
+*Shuffled*, a power hears what each of the others said to it in another game of the sample, in the same phase: words are
+as frequent as before, but tell nothing about the game. What a power said itself it always knows as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from agents.rl.token_press import Said
+from evaluation.checks import MOST_GAMES, EvaluationError, check_seed, check_whole
+from evaluation.measures.intervals import Estimate, mean_estimate, mean_estimates
+from welfare_env.engine import PHASE, YEAR, layout_of
+from welfare_env.game.press import COLUMNS, Message
+from welfare_env.rules import Rules
+
+if TYPE_CHECKING:
+    from agents.rl.checkpoint import Checkpoint
+    from agents.rl.inputs import Inputs
+
+HEARD = ("as said", "shuffled", "removed")
+OTHERS = 32  # words of other games, with which an order's probability is compared
+STREAM = 6  # of a seed; the others are those of training (`training.board.sampling`)
+SMALLEST = 10  # games: with fewer, what was said in other games is too little to compare with
+
+
+@dataclass(frozen=True)
+class WordEffects:
+    """What words do in the games of a trained network.
+
+    Attributes:
+        returns: of the learning seats, mean over them, by what was heard: `HEARD`.
+        lost: what "shuffled" and "removed" take from it: differences game by game, with the same seats and seeds.
+        bits: what the orders of a decision tell of the words that the power heard, given the position:
+            E[log2 p(orders | position, heard) - log2 E' p(orders | position, heard')], orders drawn from the network,
+            heard' from other games in the same phase (Jaques et al. 2019, "Social influence as intrinsic motivation",
+            for words instead of actions). 0: words change no order. At most log2(1 + `OTHERS`).
+        is_greedy: whether the network took its most probable words and orders.
+    """
+
+    returns: dict[str, Estimate]
+    lost: dict[str, Estimate]
+    bits: Estimate
+    is_greedy: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain JSON types."""
+        return {
+            "returns": {name: value.to_dict() for name, value in self.returns.items()},
+            "lost": {name: value.to_dict() for name, value in self.lost.items()},
+            "bits": self.bits.to_dict(),
+            "greedy": self.is_greedy,
+        }
+
+
+def word_effects(
+    folder: str | Path, games: int = 200, greedy: bool | None = None, best: bool = False, seed: int = 0
+) -> WordEffects:
+    """What words do in the games that a training plays: same map, rules, reward and opponents.
+
+    Args:
+        folder: of a training with press="tokens" (`training.TrainConfig`).
+        games: for each kind of hearing.
+        greedy: whether the network takes its most probable words and orders; None: as its checkpoint plays.
+        best: the best iterate instead of the last.
+
+    Raises:
+        EvaluationError: too few games, or a training without words.
+        TrainingError, CheckpointError: no training in the folder, or one that cannot be read.
+    """
+    from agents.rl import checkpoint
+    from training.board.saving import BEST, CHECKPOINT
+
+    check_whole("games", games, SMALLEST, MOST_GAMES)
+    check_seed(seed)
+    config = _config(Path(folder))
+    given = checkpoint.load(Path(folder) / (BEST if best else CHECKPOINT))
+    is_greedy = given.greedy if greedy is None else greedy
+    played = {heard: _played(config, given, games, heard, is_greedy, seed) for heard in HEARD}
+    returns = {heard: mean for heard, (mean, _) in played.items()}
+    lost = {heard: returns[HEARD[0]] - returns[heard] for heard in HEARD[1:]}
+    return WordEffects(
+        mean_estimates(returns, seed), mean_estimates(lost, seed), mean_estimate(played[HEARD[0]][1], seed), is_greedy
+    )
+
+
+def _config(folder: Path) -> Any:
+    """The `TrainConfig` of a training whose players speak."""
+    from training.board.config import TrainConfig
+    from training.runs import config_of
+
+    config = config_of(folder)
+    if not isinstance(config, TrainConfig) or not config.rules.has_tokens:
+        raise EvaluationError(f"{str(folder)!r:.200}: its players do not speak; give a training with --press tokens")
+    return config
+
+
+def _played(
+    config: Any, given: Checkpoint, games: int, heard: str, greedy: bool, seed: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Mean returns of the learning seats, and bits: float64 [games] twice."""
+    from training.board.ppo import make_config, play_of
+    from training.board.runner import BatchedEnvRunner
+    from training.rllib import quiet
+
+    (stream,) = np.random.SeedSequence([seed, STREAM]).generate_state(1).tolist()
+    play = replace(play_of(config), num_games=games, seed=stream)
+    with quiet():
+        runner = BatchedEnvRunner(config=make_config(play, config), worker_index=0)
+    runner.network.load_state_dict(given.network_for(runner.board, runner.rules).state_dict())
+    if heard != HEARD[0]:
+        runner.said = Replaced(runner.env, runner.rules, heard == "shuffled", np.random.default_rng([seed, STREAM]))
+    episodes = runner.sample(explore=not greedy)
+    results = runner.take_results()
+    means = np.array([np.mean([result.returns[power] for power in result.learners]) for result in results])
+    return means, _bits(runner, episodes, results, seed) if heard == HEARD[0] else np.zeros(0)
+
+
+class Replaced(Said):
+    """What is said in games, of which nobody hears what others say.
+
+    Args:
+        env: the games, a `welfare_env.envs.vector.VectorEnv`, which knows nothing of words. rules: of the games.
+        is_shuffled: a power hears what each of the others said in another game that is in the same phase; else nothing.
+    """
+
+    def __init__(self, env: Any, rules: Rules, is_shuffled: bool, rng: np.random.Generator) -> None:
+        super().__init__(env.board, rules, env.num_games)
+        self._env, self._is_shuffled, self._rng = env, is_shuffled, rng
+
+    def clear(self) -> None:
+        """Begin another phase: choose whose words are heard in each game."""
+        super().clear()
+        self._source = np.tile(np.arange(len(self.words)), (self.words.shape[2], 1))  # [sender, game]
+        phases = self._env.rows[:, [YEAR, PHASE]]
+        for phase in np.unique(phases, axis=0):
+            where = np.flatnonzero((phases == phase).all(axis=1))
+            for source in self._source:
+                source[where] = self._rng.permutation(where)
+
+    def heard(self, games: np.ndarray, powers: np.ndarray) -> np.ndarray:
+        return with_words_of_others(super().heard(games, powers), self._gathered(self._told(), games, powers))
+
+    def messages(self, game: int, phase: str) -> list[Message]:
+        """As scripted players hear them, their own words included."""
+        own, self.words = self.words, self._told()
+        try:
+            return super().messages(game, phase)
+        finally:
+            self.words = own
+
+    def _told(self) -> np.ndarray:
+        """What is heard in place of `words`."""
+        if not self._is_shuffled:
+            return np.zeros_like(self.words)
+        senders = np.arange(self.words.shape[2])[:, None]
+        return self.words[self._source, :, senders].transpose(1, 2, 0, 3)
+
+
+def with_words_of_others(heard: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """What was heard and said, int8 [k, powers, 3 * rounds], but with the words that others said in `other`."""
+    mixed = heard.copy()
+    for column in (0, 1):  # see `welfare_env.game.press.observe_messages`; the first row is the power itself
+        mixed[:, 1:, column::COLUMNS] = other[:, 1:, column::COLUMNS]
+    return mixed
+
+
+def _bits(runner: Any, episodes: list[Any], results: list[Any], seed: int) -> np.ndarray:
+    """`WordEffects.bits`, the mean over each game's decisions: float64 [games]."""
+    import torch
+
+    packed, game = _orders(episodes, results)
+    size = layout_of(runner.board).size
+    states, words, rest = (
+        packed[:, :size],
+        packed[:, size:-2].reshape(len(packed), len(runner.board.powers), -1),
+        packed[:, -2:],
+    )
+    rng = np.random.default_rng([seed, STREAM, 1])
+    inputs = runner.reader.read(packed)
+    answers, drawn, _ = runner.network.answer(inputs, rng.random(inputs.num_rows))
+    logps = [_sums(inputs, drawn)]
+    for source in _others(packed[:, [YEAR, PHASE, -1]], rng):
+        heard = with_words_of_others(words, words[source]).reshape(len(packed), -1)
+        asked = runner.reader.read(np.concatenate([states, heard, rest], axis=1))
+        with torch.no_grad():
+            logps.append(_sums(asked, runner.network.judge(asked, answers).logp.numpy()))
+    bits = (logps[0] - np.logaddexp.reduce(logps, axis=0) + np.log(len(logps))) / np.log(2)
+    return np.bincount(game, bits, len(results)) / np.maximum(1, np.bincount(game, minlength=len(results)))
+
+
+def _orders(episodes: list[Any], results: list[Any]) -> tuple[np.ndarray, np.ndarray]:
+    """The learners' decisions of orders as packed observations, and their games: int32 [k, size], int64 [k].
+
+    There is an episode for each learner of each game, in this sequence: all of them speak in the first phase.
+    """
+    games = np.repeat(np.arange(len(results)), [len(result.learners) for result in results])
+    seen = [episode.observations.data[:-1] for episode in episodes]
+    packed = np.concatenate(seen)
+    is_order = packed[:, -2] == 0
+    return packed[is_order], np.repeat(games, [len(each) for each in seen])[is_order]
+
+
+def _others(kinds: np.ndarray, rng: np.random.Generator) -> Iterator[np.ndarray]:
+    """For each decision another of the same kind (year, phase and power), `OTHERS` times; itself if there is none."""
+    _, kind = np.unique(kinds, axis=0, return_inverse=True)
+    members = [np.flatnonzero(kind == number) for number in range(kind.max() + 1)]
+    for _ in range(OTHERS):
+        source = np.arange(len(kinds))
+        for where in members:
+            if len(where) > 1:
+                steps = rng.integers(1, len(where), size=len(where))
+                source[where] = where[(np.arange(len(where)) + steps) % len(where)]
+        yield source
+
+
+def _sums(inputs: Inputs, logps: np.ndarray) -> np.ndarray:
+    """Log probabilities of rows [R] as those of whole decisions, float64 [B]."""
+    decision = np.repeat(np.arange(len(inputs)), np.diff(inputs.first_rows))
+    return np.bincount(decision, logps, len(inputs))

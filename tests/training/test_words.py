@@ -1,0 +1,179 @@
+# ruff: noqa: E402  the imports need the extra rl
+"""Whether words change what happens, measured: what players hear in place of what was said, and the effects."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("ray")
+
+import welfare_env
+from agents.rl import checkpoint
+from agents.rl.token_press import Said
+from evaluation.checks import EvaluationError
+from evaluation.messages.word_effects import Replaced, with_words_of_others, word_effects
+from training import TrainConfig, train
+from training.cli.commands import app
+from training.errors import TrainingError
+from welfare_env import Rules, load_board
+from welfare_env.engine import YEAR
+
+BOARD = load_board("clique:3")
+RULES = Rules(years=2, press="tokens", message_rounds=2)
+GAMES = 6
+
+
+def spoken(said: Said) -> Said:
+    """Everybody says something else to everybody, in both rounds; the last game is silent."""
+    rng = np.random.default_rng(0)
+    said.clear()
+    games, powers = (part.ravel() for part in np.indices((GAMES - 1, 3)))
+    for message_round in (1, 2):
+        said.say(message_round, games, powers, rng.integers(1, 6, size=(len(games), 3)))
+    return said
+
+
+def replaced(is_shuffled: bool) -> Replaced:
+    env = welfare_env.vector_env(GAMES, "clique:3", replace(RULES, press=None))
+    env.reset()
+    return Replaced(env, RULES, is_shuffled, np.random.default_rng(1))
+
+
+def all_heard(said: Said) -> np.ndarray:
+    games, powers = (part.ravel() for part in np.indices((GAMES, 3)))
+    return said.heard(games, powers)
+
+
+@pytest.mark.parametrize("is_shuffled", [True, False])
+def test_only_the_words_of_others_change(is_shuffled):
+    """The observer's own row, and the column of what it says to each."""
+    as_said, told = (all_heard(spoken(said)) for said in (Said(BOARD, RULES, GAMES), replaced(is_shuffled)))
+    np.testing.assert_array_equal(told[:, 0], as_said[:, 0])
+    np.testing.assert_array_equal(told[:, :, 2::3], as_said[:, :, 2::3])
+    assert (told[:, 1:, :2] != as_said[:, 1:, :2]).any()
+    assert told[:, 1:, :2].any() == is_shuffled
+
+
+def test_shuffled_words_are_those_of_one_other_game_and_as_frequent():
+    as_said, told = (
+        all_heard(spoken(said)).reshape(GAMES, 3, 3, -1) for said in (Said(BOARD, RULES, GAMES), replaced(True))
+    )
+    sources = np.zeros((3, GAMES), int)
+    for power in range(3):
+        for other in (1, 2):  # a sender's words in both rounds, to the power and to all, are of one game
+            columns = [0, 1, 3, 4]
+            for game in range(GAMES):
+                same = (as_said[:, power, other][:, columns] == told[game, power, other][columns]).all(axis=1)
+                assert same.sum() == 1
+                sources[(power + other) % 3, game] = same.argmax()
+    for source in sources:
+        assert sorted(source) == list(range(GAMES))
+    assert (sources != np.arange(GAMES)).any()
+
+
+def test_words_are_shuffled_among_games_in_the_same_phase():
+    said = replaced(True)
+    rows = said._env.rows.copy()
+    rows[:2, YEAR] = 1
+    said._env = SimpleNamespace(rows=rows)
+    for _ in range(20):
+        said.clear()
+        assert (np.sort(said._source[:, :2], axis=1) == [0, 1]).all()
+
+
+def test_scripted_players_hear_what_is_replaced():
+    assert spoken(Said(BOARD, RULES, GAMES)).messages(0, "S1901M")
+    assert spoken(replaced(False)).messages(0, "S1901M") == []
+
+
+def test_mixed_words_keep_what_a_power_said():
+    heard, other = np.ones((1, 3, 6), np.int8), np.full((1, 3, 6), 2, np.int8)
+    mixed = with_words_of_others(heard, other)
+    assert mixed[0].tolist() == [[1] * 6, [2, 2, 1, 2, 2, 1], [2, 2, 1, 2, 2, 1]]
+    assert (heard == 1).all()
+
+
+# The effects.
+
+SMALL = TrainConfig(
+    map_name="clique:2", years=1, press="tokens", games=8, iterations=1, horizon=1, epochs=1, width=8, layers=1,
+    held_out_every=1, held_out_games=2,
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return train(replace(SMALL, folder=tmp_path_factory.mktemp("trained"))).parent
+
+
+def rewritten(trained: Path, folder: Path, change) -> Path:
+    """A copy of the training, with other weights."""
+    folder.mkdir()
+    (folder / "config.json").write_text((trained / "config.json").read_text())
+    given = checkpoint.load(trained / "checkpoint")
+    weights = {name: np.array(value) for name, value in given.weights.items()}
+    change(weights)
+    checkpoint.save(folder / "checkpoint", replace(given, weights=weights))
+    return folder
+
+
+def deafen(weights):
+    weights["talk.voice.weight"][:] = 0
+
+
+def sharpen(weights):
+    for name in ("talk.voice.weight", "score.weight"):
+        weights[name] *= 20
+
+
+def test_words_do_nothing_to_the_deaf(trained, tmp_path):
+    found = word_effects(rewritten(trained, tmp_path / "deaf", deafen), games=20)
+    assert found.bits.value == pytest.approx(0, abs=1e-5)
+    assert len({value.per_game for value in found.returns.values()}) == 1
+    assert [value.value for value in found.lost.values()] == [0, 0]
+
+
+def test_words_move_the_orders_of_those_who_listen(trained, tmp_path):
+    plain, loud = (word_effects(folder, games=40) for folder in (trained, rewritten(trained, tmp_path / "l", sharpen)))
+    assert abs(plain.bits.value) < 0.02 < loud.bits.low
+    assert loud.bits.value <= np.log2(33)
+
+
+def test_the_same_seed_gives_the_same_effects(trained):
+    one, same, other = (word_effects(trained, games=20, seed=seed).to_dict() for seed in (0, 0, 1))
+    assert one == same != other
+
+
+def test_greedy_play_and_the_best_iterate(trained):
+    assert not word_effects(trained, games=10).is_greedy  # self-play draws, as in training
+    assert word_effects(trained, games=10, greedy=True, best=True).is_greedy
+
+
+def test_what_cannot_be_measured_is_refused(trained, tmp_path):
+    with pytest.raises(EvaluationError, match="10"):
+        word_effects(trained, games=9)
+    with pytest.raises(EvaluationError, match="seed"):
+        word_effects(trained, seed=-1)
+    with pytest.raises(TrainingError):
+        word_effects(tmp_path)
+    silent = train(replace(SMALL, press="none", folder=tmp_path / "silent")).parent
+    with pytest.raises(EvaluationError, match="--press tokens"):
+        word_effects(silent)
+
+
+def test_the_command(trained):
+    told = CliRunner().invoke(app, ["words", str(trained), "--games", "10", "--json"])
+    assert told.exit_code == 0, told.output
+    assert list(json.loads(told.stdout)["returns"]) == ["as said", "shuffled", "removed"]
+    table = CliRunner().invoke(app, ["words", str(trained), "--games", "10", "--greedy"])
+    assert "removed" in table.stdout
+    assert "most" in table.stdout
+    assert CliRunner().invoke(app, ["words", str(trained / "nothing")]).exit_code == 2
