@@ -1,7 +1,8 @@
 """Players in the runner that do not learn: any `agents.Policy`, and frozen networks.
 
 Each answers all decisions of its seats at once. Policies get the view only (their observation is None): players that
-read arrays are networks here. In games with tokens all hear what is said to them, and may speak: words of the
+read arrays are networks here. Views have no history; a policy that counts, such as a deterrent, remembers the positions
+in which it was asked. In games with tokens all hear what is said to them, and may speak: words of the
 vocabulary count, anything else is silence.
 """
 
