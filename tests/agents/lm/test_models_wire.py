@@ -88,7 +88,7 @@ class TestOpenAI:
         with pytest.raises(ConfigError, match=r"grammar 'ebnf': give one of vllm, llama.cpp"):
             connect("chat", grammar="ebnf")
         for settings in ({"api": "responses"}, {"base_url": None}):
-            with pytest.raises(ConfigError, match="OpenAI takes none: give such a server"):
+            with pytest.raises(ConfigError, match="OpenAI takes none: give the base_url"):
                 OpenAIModel("any", grammar="vllm", **{"base_url": f"{stub.url}/v1", "api": "chat"} | settings)
         with pytest.raises(ConfigError, match=r"grammar: .* give objects with all properties"):
             connect("chat", grammar="vllm").complete(Request((), question.user, {"type": "integer"}))
