@@ -14,14 +14,14 @@ from agents.lm.asking import AskingPolicy
 from agents.lm.errors import ModelError
 from agents.lm.ledger import Ledger
 from agents.lm.models.protocol import Model, Request
-from agents.lm.player_settings import Style
+from agents.lm.player_settings import SCHEMAS, Style
 from agents.lm.program_writer import ProgramWriter
 from agents.lm.prompts.ablation import Ablation
 from agents.lm.prompts.addition import Addition
 from agents.lm.prompts.building import build, summarise
 from agents.lm.prompts.notes import LONGEST_JOURNAL, Draft
 from agents.lm.reading.fields import is_cut_off
-from agents.lm.reading.parsing import MAX_ENUM_ORDERS, Parsed, parse, reply_schema
+from agents.lm.reading.parsing import Parsed, parse, reply_schema
 from agents.lm.reading.thinking import without_thinking
 from welfare_env.engine import ADJUSTMENTS
 from welfare_env.game.press import MEDIATOR
@@ -140,7 +140,7 @@ class LMPolicy(AskingPolicy):
         drafts = self._drafts if Addition.DRAFTS in style.addition else []
         told = (style.flavour_of(view), style.ablation, style.addition, self._journal_before(view), drafts)
         prompt = build(view, self.ledger.summaries, *told)
-        most = MAX_ENUM_ORDERS if style.schema == "orders" else 0
+        most = SCHEMAS[style.schema]
         schema = None if style.schema == "none" else reply_schema(view, style.ablation, most, style.addition)
         return style.request(prompt, self.agent, self.seed, schema, style.max_tokens)
 

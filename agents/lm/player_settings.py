@@ -12,12 +12,15 @@ from agents.lm.prompts.ablation import NOTHING, Ablation, ablation_text
 from agents.lm.prompts.addition import PLAIN, Addition, addition_text
 from agents.lm.prompts.building import Prompt
 from agents.lm.prompts.wording import Flavour
+from agents.lm.reading.order_schema import MANY_ORDERS, MAX_ENUM_ORDERS
 from welfare_env.game.press import MEDIATOR
 
 if TYPE_CHECKING:
     from welfare_env.game.view import View
 
-SCHEMAS = ("orders", "form", "none")
+SCHEMAS = {"orders": MAX_ENUM_ORDERS, "all": MANY_ORDERS, "form": 0, "none": 0}
+"""Orders that a schema lists at most."""
+
 _QUESTION = (Block("?"),)
 
 
@@ -31,8 +34,8 @@ class Style:
         ablation: parts left out of the prompt.
         temperature, top_p: sampling parameters, by default the paper's; None leaves them to the server.
         max_tokens: limit of a reply.
-        schema: "orders" sends a schema of the reply with each unit's legal orders; "form" one without the orders, which
-            is the same in the whole game; "none" sends none.
+        schema: "orders" sends a schema of the reply with each unit's legal orders; "all" has them also in turns with
+            more than providers accept; "form" is one without the orders, the same in the whole game; "none" sends none.
         note_tokens: limit of a summary, thinking included; None for that of a reply.
         addition: parts added to the prompt; the paper's has none.
 

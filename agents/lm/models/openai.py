@@ -7,7 +7,7 @@ two gets the other.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from types import ModuleType
 from typing import Any, ClassVar
 
@@ -19,9 +19,16 @@ from agents.lm.models.prices import Counts
 from agents.lm.models.protocol import Block, Finish, Request
 from agents.lm.models.remote import RemoteModel
 from agents.lm.models.settings import check_number
+from agents.lm.reading.grammar import Grammar
 
 MOST_SEED = 2**31  # seeds are below this
 APIS = ("chat", "responses")
+GRAMMARS: dict[str, Callable[[str], dict[str, Any]]] = {
+    "vllm": lambda text: {"structured_outputs": {"grammar": text}},
+    "llama.cpp": lambda text: {"grammar": text},
+}
+"""How servers take a grammar (GBNF) in place of a schema: further fields of the body."""
+
 _REASONING = ("reasoning_content", "reasoning", "thinking", "reasoning_details")
 """Where chat servers put the model's thinking."""
 
@@ -37,6 +44,7 @@ class OpenAIModel(RemoteModel):
     Args:
         model: the model's name on the server.
         api: "chat" for Chat Completions, which every compatible server has, or "responses".
+        grammar: the server's kind, of `GRAMMARS`, to send the schema of a reply as a grammar; None sends the schema.
         seed: for servers that draw with one; games then differ by their own seeds, which are added. None sends none.
         **options: as for `RemoteModel`.
 
@@ -50,20 +58,33 @@ class OpenAIModel(RemoteModel):
     URL_VARIABLE: ClassVar[str] = "OPENAI_BASE_URL"
     KEY_VARIABLE: ClassVar[str] = "OPENAI_API_KEY"
 
-    def __init__(self, model: str, *, api: str = "chat", seed: int | None = None, **options: Any) -> None:
+    def __init__(
+        self, model: str, *, api: str = "chat", grammar: str | None = None, seed: int | None = None, **options: Any
+    ) -> None:
         if api not in APIS:
             raise ConfigError(f"api {api!r}: give one of {', '.join(APIS)}")
+        if grammar is not None and grammar not in GRAMMARS:
+            raise ConfigError(f"grammar {grammar!r:.80}: give one of {', '.join(GRAMMARS)}")
         check_number("seed", 0 if seed is None else seed, whole=True)
         super().__init__(model, **options)
-        self.api, self.seed = api, seed
+        if grammar is not None and (api != "chat" or self.is_own_server):
+            raise ConfigError(
+                f"grammar {grammar!r}: OpenAI takes none: give the base_url of such a server, and api=chat"
+            )
+        self.api, self.grammar, self.seed = api, grammar, seed
 
     @property
     def settings(self) -> dict[str, Any]:
         """What the replies depend on besides the request, as plain JSON values."""
-        return super().settings | {"api": self.api} | ({} if self.seed is None else {"seed": self.seed})
+        own = {"grammar": self.grammar, "seed": self.seed}
+        return super().settings | {"api": self.api} | {name: value for name, value in own.items() if value is not None}
 
     def body(self, request: Request, without: Collection[str]) -> dict[str, Any]:
-        """The arguments for the SDK."""
+        """The arguments for the SDK.
+
+        Raises:
+            ConfigError: no grammar can be made of the schema.
+        """
         body = self._chat_body(request, without) if self.api == "chat" else self._responses_body(request)
         if request.cache_key and self.is_own_server:
             body["prompt_cache_key"] = request.cache_key
@@ -134,10 +155,19 @@ class OpenAIModel(RemoteModel):
         return body
 
     def _form(self, name: str, schema: Mapping[str, Any]) -> dict[str, Any]:
+        if self.grammar is not None:
+            return GRAMMARS[self.grammar](_gbnf(schema))
         told = {"name": name, "schema": schema, "strict": True}
         if self.api == "chat":
             return {"response_format": {"type": "json_schema", "json_schema": told}}
         return {"text": {"format": {"type": "json_schema", **told}}}
+
+
+def _gbnf(schema: Mapping[str, Any]) -> str:
+    try:
+        return Grammar(schema).gbnf()
+    except ValueError as error:
+        raise ConfigError(f"grammar: {error}") from error
 
 
 def _text(blocks: tuple[Block, ...]) -> str:

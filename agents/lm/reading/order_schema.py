@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 MAX_ENUM_ORDERS = 900
 """Orders in a schema: OpenAI accepts 1,000 values of all enums, and words of messages are some of them."""
 
+MANY_ORDERS = 10_000
+"""Orders in a schema for servers without such a limit. Choices of a Winter could be millions."""
+
 LONGEST_ENUM = 250
 """Values of one enum: OpenAI limits the characters of longer ones."""
 

@@ -174,9 +174,10 @@ def _plain(content: Any) -> str:
 
 _SAMPLING = {"model", "temperature", "top_p"}
 _OPENAI = _SAMPLING | {"prompt_cache_key", "store"}
+_CHAT = {"messages", "max_tokens", "max_completion_tokens", "response_format", "reasoning_effort"}
 INTERFACES = {
     "chat/completions": Interface(
-        frozenset(_OPENAI | {"messages", "max_tokens", "max_completion_tokens", "response_format", "reasoning_effort"}),
+        frozenset(_OPENAI | _CHAT | {"structured_outputs", "grammar"}),  # as vLLM and llama.cpp take
         _read_chat,
         _write_chat,
     ),

@@ -10,8 +10,12 @@ from hypothesis import strategies as st
 from agents.lm.errors import ConfigError, ModelError, PromptError
 from agents.lm.models import AnthropicModel, Block, Model, OpenAIModel, Reply, Request, make_model
 from agents.lm.models.anthropic import MAX_CACHE_MARKS
+from agents.lm.models.cache import reply_key
+from agents.lm.models.openai import GRAMMARS
 from agents.lm.models.remote import RemoteModel
+from agents.lm.reading.grammar import Grammar
 from agents.lm.stub import StubServer
+from agents.lm.stub.wire import INTERFACES
 
 Connect = Callable[..., RemoteModel]
 Ask = Callable[[Model, Request], Reply]
@@ -54,6 +58,41 @@ class TestOpenAI:
         assert [message["role"] for message in stub.requests[-1].body["messages"]] == ["user"]
         connect("responses", base_url=None).complete(request)
         assert sent(stub) == {"model": "any", "max_output_tokens": 9, "prompt_cache_key": "france", "store": False}
+
+    @pytest.mark.parametrize("kind", GRAMMARS)
+    def test_a_grammar_in_place_of_the_schema(
+        self, kind: str, connect: Connect, question: Request, stub: StubServer
+    ) -> None:
+        model = connect("chat", grammar=kind)
+        model.complete(question)
+        text = Grammar(question.schema or {}).gbnf()
+        told = {"vllm": {"structured_outputs": {"grammar": text}}, "llama.cpp": {"grammar": text}}[kind]
+        assert sent(stub) == {"model": "any", "max_tokens": 500, "temperature": 1.0, "top_p": 0.9} | told
+        assert model.settings["grammar"] == kind
+        assert reply_key(model, question) != reply_key(connect("chat"), question)
+        model.complete(Request((), question.user, max_tokens=9))  # a question without a schema
+        assert sent(stub) == {"model": "any", "max_tokens": 9, "temperature": 1.0, "top_p": 0.9}
+
+    @pytest.mark.parametrize("kind", GRAMMARS)
+    def test_a_grammar_that_the_server_does_not_take(
+        self, kind: str, connect: Connect, question: Request, stub: StubServer, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        chat = INTERFACES["chat/completions"]
+        fields = chat.fields - {"grammar", "structured_outputs"}
+        monkeypatch.setitem(INTERFACES, "chat/completions", chat._replace(fields=fields))
+        reply = connect("chat", grammar=kind).complete(question)
+        assert reply.attempts == 1
+        assert sent(stub).keys() == {"model", "max_tokens", "temperature", "top_p"}
+
+    def test_grammars_that_cannot_be(self, connect: Connect, question: Request, stub: StubServer) -> None:
+        with pytest.raises(ConfigError, match=r"grammar 'ebnf': give one of vllm, llama.cpp"):
+            connect("chat", grammar="ebnf")
+        for settings in ({"api": "responses"}, {"base_url": None}):
+            with pytest.raises(ConfigError, match="OpenAI takes none: give the base_url"):
+                OpenAIModel("any", grammar="vllm", **{"base_url": f"{stub.url}/v1", "api": "chat"} | settings)
+        with pytest.raises(ConfigError, match=r"grammar: .* give objects with all properties"):
+            connect("chat", grammar="vllm").complete(Request((), question.user, {"type": "integer"}))
+        assert stub.requests == []
 
     def test_responses(self, connect: Connect, question: Request, stub: StubServer) -> None:
         connect("responses", effort="high").complete(question)
@@ -272,7 +311,9 @@ class TestChecks:
             make_model(name)
 
     def test_settings_that_a_model_does_not_have(self) -> None:
-        with pytest.raises(ConfigError, match=r"no setting 'temperature': it has api, seed, base_url, .*, clock"):
+        with pytest.raises(
+            ConfigError, match=r"no setting 'temperature': it has api, grammar, seed, base_url, .*, clock"
+        ):
             make_model("openai/any", temperature=1)
         with pytest.raises(ConfigError, match="no setting 'api': it has thinking, base_url"):
             make_model("anthropic/any", api="chat")

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from agents.lm.player_settings import SCHEMAS
 from agents.lm.reading.grammar import Grammar
 from agents.lm.reading.order_schema import LONGEST_ENUM, MAX_ENUM_ORDERS, order_schema
 from agents.lm.reading.parsing import parse, reply_schema
@@ -127,6 +128,17 @@ class TestSchema:
         places = ["PAR", "BUR", "MAR", "GAS", "SPA", "BEL", "HOL", "RUH", "MUN", "PIC", "BRE", "KIE"]
         units = [*(f"A {place}" for place in places), "F POR", "F MAO"]
         assert order_schema(winter(units, ["PAR", "BRE", "MAR", "SPA", "POR"], variant="standard"))["type"] == "array"
+
+    def test_all_of_them_for_servers_without_a_limit(self) -> None:
+        units = [
+            f"A {place}" for place in ("BUR", "GAS", "HOL", "RUH", "MUN", "PIC", "KIE", "BER", "SIL", "BOH", "TYR")
+        ]
+        view = winter(units, ["PAR", "BRE", "MAR", "SPA", "POR", "BEL", "HOL", "KIE"], variant="standard")
+        assert order_schema(view)["type"] == "array"
+        schema = reply_schema(view, most=SCHEMAS["all"])
+        assert len(schema["properties"]["orders"]["anyOf"]) == 165  # three of eleven
+        drawn = Grammar(schema).draw(np.random.default_rng(0), SENTENCES)
+        assert parse(drawn, view).losses == []
 
 
 class TestGrammar:

@@ -35,6 +35,16 @@ def test_options_reach_the_player():
     assert policy.summariser.name == "anthropic/other"
 
 
+def test_a_grammar_reaches_the_model():
+    server = "base_url=http://127.0.0.1:8123/v1"
+    policy = agents.make(f"lm:openai/x,schema=all,{server},grammar=llama.cpp")
+    assert (policy.model.grammar, policy.style.schema) == ("llama.cpp", "all")
+    with pytest.raises(UnknownAgentError, match=r"vllm, llama\.cpp"):
+        agents.make(f"lm:openai/x,{server},grammar=ebnf")
+    with pytest.raises(UnknownAgentError, match="no setting 'grammar'"):
+        agents.make("lm:anthropic/x,grammar=vllm")
+
+
 def test_defaults_are_the_papers():
     policy = agents.make("lm:scripted/stub")
     assert (policy.style.temperature, policy.style.top_p) == (1.0, 0.9)
