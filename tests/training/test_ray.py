@@ -3,16 +3,23 @@
 import logging
 import os
 from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 ray = pytest.importorskip("ray")
 pytest.importorskip("torch")
 
+from ray.rllib.env.single_agent_episode import SingleAgentEpisode  # noqa: E402
+
 from agents.rl import checkpoint  # noqa: E402
 from training.board.config import TrainConfig  # noqa: E402
-from training.board.ppo import Progress, make_config, play_of, train  # noqa: E402
+from training.board.ppo import Progress, _spaces, make_config, play_of, train  # noqa: E402
+from training.board.runner import BatchedEnvRunner  # noqa: E402
+from training.board.sampling import _play, _state, sampling  # noqa: E402
 
 pytestmark = pytest.mark.slow  # Ray takes its time to start
 
@@ -46,6 +53,40 @@ def test_training_with_a_worker(tmp_path):
     assert [told.iteration for told in seen] == [1, 2]
     assert all(len(told.games) == 4 for told in seen)
     assert checkpoint.load(folder).origin["iterations"] == 2
+
+
+def test_two_workers_sample_what_the_same_runners_sample_without_ray(tmp_path):
+    """Game for game and number for number; the first worker plays the odd game."""
+    config = replace(config_of(tmp_path, workers=2), games=5)
+    play, configure = play_of(config), partial(make_config, config=config)
+    learner = configure(play).build_learner(spaces=_spaces(play))
+    with sampling(play, configure, 2, None) as sampler:
+        parallel = [sampler.sample(learner, iteration, [], years=2) for iteration in (0, 3)]
+    runners = [
+        BatchedEnvRunner(config=configure(replace(play, num_games=games)), worker_index=index)
+        for index, games in ((1, 3), (2, 2))
+    ]
+    for (episodes, results), iteration in zip(parallel, (0, 3), strict=True):
+        parts = [_play(runner, _state(learner, iteration, [], 2)) for runner in runners]
+        assert results == [game for _, games in parts for game in games]
+        wanted = [episode for played, _ in parts for episode in played]
+        assert [episode.id_ for episode in episodes] == [episode.id_ for episode in wanted]
+        for one, other in zip(episodes, wanted, strict=True):
+            assert arrays_of(one).keys() == arrays_of(other).keys()
+            for name, array in arrays_of(one).items():
+                np.testing.assert_array_equal(array, arrays_of(other)[name])
+    assert parallel[0][1] != parallel[1][1]
+
+
+def arrays_of(episode: SingleAgentEpisode) -> dict[str, np.ndarray]:
+    """Everything that is learned from."""
+    outputs = {name: buffer.data for name, buffer in episode.extra_model_outputs.items()}
+    return {
+        "observations": episode.observations.data,
+        "actions": episode.actions.data,
+        "rewards": episode.rewards.data,
+        **outputs,
+    }
 
 
 def test_rllibs_own_algorithm_trains_with_the_runner_and_the_learner(tmp_path, small_ray):
