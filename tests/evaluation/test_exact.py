@@ -313,8 +313,8 @@ def test_the_line_can_be_played(others, engine):
 
 
 def test_what_the_page_and_the_docstring_show():
-    page = Path(__file__).parents[2] / "docs" / "exact.md"
-    for shown in (doctest.testfile(str(page), module_relative=False), doctest.testmod(exact)):
+    pages = [str(Path(__file__).parents[2] / "docs" / name) for name in ("exact.md", "deterrence.md")]
+    for shown in (*(doctest.testfile(page, module_relative=False) for page in pages), doctest.testmod(exact)):
         assert shown.attempted > 0
         assert shown.failed == 0
 
