@@ -27,7 +27,7 @@ import evaluation
 from agents.lm.models import AnthropicModel, OpenAIModel
 from agents.lm.models.budget import Budget
 from agents.lm.models.prices import Counts, Price
-from agents.lm.models.retries import BESIDES
+from agents.lm.models.providers.retries import BESIDES
 from agents.lm.models.shared_models import SharedModels
 from agents.lm.stub.replies import stub_reply
 from benchmarks.local_server import LocalServer

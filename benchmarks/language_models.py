@@ -37,7 +37,7 @@ import agents
 import welfare_env
 from agents.lm.models.cache import ResponseCache
 from agents.lm.models.protocol import Request
-from agents.lm.models.remote import RemoteModel
+from agents.lm.models.providers.remote import RemoteModel
 from agents.lm.models.scripted import ScriptedModel
 from agents.lm.models.shared_models import REMOTE, SharedModels
 from agents.lm.stub.replies import stub_reply

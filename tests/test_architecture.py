@@ -86,7 +86,6 @@ MAY_IMPORT_ROOMS: dict[str, set[str]] = {
 }
 MOST_FILES, MOST_LINES = 15, 600
 LARGE = {
-    "agents/lm/models": 18,  # files
     "welfare_env.engine.kernels": 1500,  # lines: numba's cache looks at one file only
 }
 

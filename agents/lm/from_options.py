@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from agents.lm.errors import ConfigError
-from agents.lm.models.parameters import usual_tokens
+from agents.lm.models.providers.parameters import usual_tokens
 from agents.lm.models.shared_models import SharedModels, default_models
 from agents.lm.player import LMPolicy
 from agents.lm.player_settings import Style

@@ -28,7 +28,7 @@ from agents.lm.models.event_loop import LOOP
 from agents.lm.models.limits import Halt
 from agents.lm.models.prices import Counts, Price
 from agents.lm.models.protocol import Finish, Model, Reply, Request, Usage
-from agents.lm.models.retries import most_tokens
+from agents.lm.models.providers.retries import most_tokens
 from agents.lm.models.scripted import ReplayModel, ScriptedModel
 from welfare_env.checks import shown
 

@@ -15,15 +15,15 @@ from threading import Lock
 from typing import Any, TypeVar
 
 from agents.lm.errors import ConfigError, LMError
-from agents.lm.models.anthropic import AnthropicModel
 from agents.lm.models.budget import Budget
 from agents.lm.models.cache import CachedModel, ResponseCache
 from agents.lm.models.event_loop import LOOP
 from agents.lm.models.limits import Halt
 from agents.lm.models.make import PROVIDERS, new_model
-from agents.lm.models.openai import OpenAIModel
 from agents.lm.models.protocol import Model
-from agents.lm.models.remote import RemoteModel
+from agents.lm.models.providers.anthropic import AnthropicModel
+from agents.lm.models.providers.openai import OpenAIModel
+from agents.lm.models.providers.remote import RemoteModel
 from agents.lm.own_models import as_model
 
 REMOTE: dict[str, type[RemoteModel]] = {"openai": OpenAIModel, "anthropic": AnthropicModel}

@@ -18,10 +18,10 @@ import numpy as np
 
 from agents.lm.errors import FAULT_KINDS, AccessError, ConfigError, ModelError
 from agents.lm.models import AnthropicModel, Block, OpenAIModel, Reply, Request, Usage
-from agents.lm.models.answers import MOST_TOKENS
 from agents.lm.models.prices import Price, load_prices
 from agents.lm.models.protocol import Finish
-from agents.lm.models.remote import RemoteModel
+from agents.lm.models.providers.answers import MOST_TOKENS
+from agents.lm.models.providers.remote import RemoteModel
 from agents.lm.models.settings import checked_url, checked_variable, hide_secrets, redacted
 from agents.lm.stub.replies import stub_reply
 from agents.lm.stub.wire import Answered, read, write

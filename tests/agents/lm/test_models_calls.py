@@ -15,10 +15,10 @@ import pytest
 
 from agents.lm.errors import ENDING_KINDS, FAULT_KINDS, ModelError
 from agents.lm.models import Block, Model, Reply, Request
-from agents.lm.models.connection import fair_timeout
-from agents.lm.models.faults import status_fault
 from agents.lm.models.limits import Clock
-from agents.lm.models.remote import RemoteModel
+from agents.lm.models.providers.connection import fair_timeout
+from agents.lm.models.providers.faults import status_fault
+from agents.lm.models.providers.remote import RemoteModel
 from agents.lm.stub import StubServer
 from agents.lm.stub import server as stub_module
 
@@ -131,7 +131,7 @@ class TestFaultsThatPass:
         assert len(stub.requests) == 3
 
     def test_the_log_tells(self, connect: Connect, question: Request, caplog: pytest.LogCaptureFixture) -> None:
-        caplog.set_level("INFO", "agents.lm.models.remote")
+        caplog.set_level("INFO", "agents.lm.models.providers.remote")
         failure(RemoteModel.complete, connect("chat", "fail-503", retries=1), question)
         said = "openai/fail-503: server: HTTP 503: stub fault 503; you sent no key; try"
         told = [(record.levelname, record.message) for record in caplog.records if record.name.endswith(".remote")]

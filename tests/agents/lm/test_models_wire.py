@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from agents.lm.errors import ConfigError, ModelError, PromptError
 from agents.lm.models import AnthropicModel, Block, Model, OpenAIModel, Reply, Request, make_model
-from agents.lm.models.anthropic import MAX_CACHE_MARKS
 from agents.lm.models.cache import reply_key
-from agents.lm.models.openai import GRAMMARS
-from agents.lm.models.remote import RemoteModel
+from agents.lm.models.providers.anthropic import MAX_CACHE_MARKS
+from agents.lm.models.providers.openai import GRAMMARS
+from agents.lm.models.providers.remote import RemoteModel
 from agents.lm.reading.grammar import Grammar
 from agents.lm.stub import StubServer
 from agents.lm.stub.wire import INTERFACES
@@ -224,7 +224,7 @@ class TestSampling:
             assert (reply.attempts, reply.faults) == (1, ())
         assert model.faults == {}
         assert picky == [{"temperature": 1.0, "top_p": 0.9}, {"top_p": 0.9}, {}, {}]
-        told = [record.message for record in caplog.records if record.name == "agents.lm.models.remote"]
+        told = [record.message for record in caplog.records if record.name == "agents.lm.models.providers.remote"]
         assert told == [
             f"{model.name}: the model does not take {name}; it is left out from now on"
             for name in ("temperature", "top_p")

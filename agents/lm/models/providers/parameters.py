@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from agents.lm.models.faults import Fault
+from agents.lm.models.providers.faults import Fault
 
 SAMPLING = ("top_p", "temperature")
 SCHEMA = "schema"

@@ -12,12 +12,12 @@ from types import ModuleType
 from typing import Any, ClassVar
 
 from agents.lm.errors import ConfigError
-from agents.lm.models.answers import Answer, count, field, finish_of, joined, refusals, texts, thoughts
-from agents.lm.models.faults import Fault, clean
-from agents.lm.models.parameters import LIMIT
 from agents.lm.models.prices import Counts
 from agents.lm.models.protocol import Block, Finish, Request
-from agents.lm.models.remote import RemoteModel
+from agents.lm.models.providers.answers import Answer, count, field, finish_of, joined, refusals, texts, thoughts
+from agents.lm.models.providers.faults import Fault, clean
+from agents.lm.models.providers.parameters import LIMIT
+from agents.lm.models.providers.remote import RemoteModel
 from agents.lm.models.settings import check_number
 from agents.lm.reading.grammar import Grammar
 

@@ -8,11 +8,11 @@ from typing import Protocol
 import numpy as np
 
 from agents.lm.errors import ENDING_KINDS, AccessError, ModelError
-from agents.lm.models.answers import Answer
 from agents.lm.models.budget import Hold
-from agents.lm.models.faults import LONGEST_RETRY_AFTER, LOST, PAID_FOR, Fault
 from agents.lm.models.prices import Counts, Price
 from agents.lm.models.protocol import NO_USAGE, Reply, Request, Usage
+from agents.lm.models.providers.answers import Answer
+from agents.lm.models.providers.faults import LONGEST_RETRY_AFTER, LOST, PAID_FOR, Fault
 
 LONGEST_BACKOFF = 60.0  # seconds
 PAID_RETRIES = 2

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from agents.lm.models.faults import Fault, clean
 from agents.lm.models.prices import Counts
 from agents.lm.models.protocol import Finish
+from agents.lm.models.providers.faults import Fault, clean
 
 MOST_TOKENS = 10**9  # of one answer
 _LONGEST_NUMBER = 30  # digits

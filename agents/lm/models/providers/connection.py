@@ -15,7 +15,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from agents.lm.errors import ConfigError
-from agents.lm.models.faults import Fault, clean, status_fault
+from agents.lm.models.providers.faults import Fault, clean, status_fault
 from agents.lm.models.settings import redacted, without_key
 
 MAX_REPLY_BYTES = 4 * 2**20
