@@ -18,17 +18,17 @@ import matplotlib as mpl
 import numpy as np
 
 import training
-from evaluation.messages.word_effects import HEARD, word_effects
+from evaluation.measures.intervals import mean_estimate
+from evaluation.messages.word_effects import HEARD, STREAM, word_effects
 from training.files import saved_iterations
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt
 
 COLOURS = {"no words": "#555555", "as said": "#0072b2", "shuffled": "#d55e00", "removed": "#009e73"}  # Okabe and Ito
-PRESS = ("tokens", "none")
 GAMES = 400  # in each measurement
 TRAINING: dict[str, Any] = {
-    "games": 64, "iterations": 60, "horizon": 60, "epochs": 4, "minibatch": 256, "lr": 0.005, "held_out_every": 0,
+    "games": 64, "epochs": 4, "minibatch": 256, "lr": 0.005, "held_out_every": 0,
 }  # fmt: skip
 
 
@@ -38,6 +38,7 @@ class Setting:
 
     Attributes:
         against: who has the other seats; each game draws one of them.
+        press: "none": also players that cannot speak are trained.
     """
 
     name: str
@@ -45,12 +46,15 @@ class Setting:
     years: int
     reward: str
     against: tuple[str, ...]
+    iterations: int = 60
+    press: tuple[str, ...] = ("tokens", "none")
 
     def config(self, folder: Path, press: str, seed: int) -> training.TrainConfig:
         """Of a training in the setting."""
         return training.TrainConfig(
             map_name=self.map_name, years=self.years, reward=self.reward, against=self.against, press=press, seed=seed,
-            folder=folder / f"{self.name}-{press}-{seed}", **TRAINING,
+            iterations=self.iterations, horizon=self.iterations,
+            folder=folder / f"{self.name}-{press}-{seed}".replace(", ", "-").replace(" ", "-"), **TRAINING,
         )  # fmt: skip
 
 
@@ -62,8 +66,8 @@ SETTINGS = (
     Setting("pass, strangers, own", PASS, 1, "own", STRANGERS),
     Setting("shared-clique:2, strangers, social", "shared-clique:2", 1, "social", STRANGERS),
     Setting("pass, own kind, social", PASS, 1, "social", KIND),
-    Setting("shared-clique:3, own kind, social", "shared-clique:3", 2, "social", KIND),
-    Setting("shared-clique:3, own kind, own", "shared-clique:3", 3, "own", KIND),
+    Setting("shared-clique:3, own kind, social", "shared-clique:3", 2, "social", KIND, 40, ("tokens",)),
+    Setting("shared-clique:3, own kind, own", "shared-clique:3", 2, "own", KIND, 40, ("tokens",)),
 )
 
 
@@ -87,30 +91,28 @@ def played(config: training.TrainConfig, greedy: bool) -> dict[str, Any]:
     from training.board.ppo import play_of
     from training.board.seat_gains import play_games
 
-    play = replace(play_of(config), num_games=GAMES, seed=config.seed + 1000)
-    results = play_games(play, config.place / "checkpoint", greedy)
-    mean = np.mean([np.mean([result.returns[power] for power in result.learners]) for result in results])
-    return {"returns": {"no words": {"value": float(mean)}}}
+    (stream,) = np.random.SeedSequence([0, STREAM]).generate_state(1).tolist()  # the seats of `word_effects`
+    results = play_games(replace(play_of(config), num_games=GAMES, seed=stream), config.place / "checkpoint", greedy)
+    means = [np.mean([result.returns[power] for power in result.learners]) for result in results]
+    return {"returns": {"no words": mean_estimate(means, 0).to_dict()}}
 
 
 def study(folder: Path, seeds: int) -> Iterator[tuple[Setting, int, dict[str, Any]]]:
     """Everything measured: a setting, a seed, and both ways to play with and without words."""
     for seed in range(seeds):
         for setting in SETTINGS:
-            found = [measured(setting.config(folder, press, seed)) for press in PRESS]
-            joined = {
-                kind: {**found[0][kind], "returns": {**found[1][kind]["returns"], **found[0][kind]["returns"]}}
-                for kind in found[0]
-            }
-            yield setting, seed, joined
+            found = [measured(setting.config(folder, press, seed)) for press in setting.press]
+            for kind, plain in found[-1].items():
+                found[0][kind]["returns"] = plain["returns"] | found[0][kind]["returns"]
+            yield setting, seed, found[0]
 
 
 def row(setting: Setting, seed: int, found: dict[str, Any]) -> str:
     """A line of the table."""
     returns = found["returns"]
     lost = [f"{at['value']:.3f} [{at['low']:.3f}, {at['high']:.3f}]" for at in found["lost"].values()]
-    cells = [setting.name, str(seed), *(f"{returns[name]['value']:.3f}" for name in ("no words", HEARD[0])), *lost]
-    return "| " + " | ".join([*cells, f"{found['bits']['value']:.2f}"]) + " |"
+    values = [f"{returns[name]['value']:.3f}" if name in returns else "" for name in ("no words", HEARD[0])]
+    return "| " + " | ".join([setting.name, str(seed), *values, *lost, f"{found['bits']['value']:.2f}"]) + " |"
 
 
 def draw(rows: list[tuple[Setting, int, dict[str, Any]]], picture: Path) -> None:
@@ -119,9 +121,10 @@ def draw(rows: list[tuple[Setting, int, dict[str, Any]]], picture: Path) -> None
     for panel, setting in zip(panels, SETTINGS, strict=True):
         for _, seed, found in (one for one in rows if one[0] == setting):
             for at, (name, colour) in enumerate(COLOURS.items()):
-                value = found["drawn"]["returns"][name]
-                low, high = value.get("low", value["value"]), value.get("high", value["value"])
-                error = [[value["value"] - low], [high - value["value"]]]
+                value = found["drawn"]["returns"].get(name)
+                if value is None:
+                    continue
+                error = [[value["value"] - value["low"]], [value["high"] - value["value"]]]
                 panel.errorbar(at + 0.2 * (seed - 1), value["value"], error, color=colour, marker="o^sDv"[seed % 5])
         panel.set_title(setting.name.replace(", ", "\n"), fontsize=8)
         panel.set_xticks(range(len(COLOURS)), list(COLOURS), rotation=60, fontsize=8)

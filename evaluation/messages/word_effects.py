@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from agents.rl.inputs import Inputs
 
 HEARD = ("as said", "shuffled", "removed")
+PART = 1024  # decisions at a time
 OTHERS = 32  # words of other games, with which an order's probability is compared
 STREAM = 6  # of a seed; the others are those of training (`training.board.sampling`)
 SMALLEST = 10  # games: with fewer, what was said in other games is too little to compare with
@@ -64,6 +65,8 @@ def word_effects(
     folder: str | Path, games: int = 200, greedy: bool | None = None, best: bool = False, seed: int = 0
 ) -> WordEffects:
     """What words do in the games that a training plays: same map, rules, reward and opponents.
+
+    In place of past selves (a league) the network itself plays.
 
     Args:
         folder: of a training with press="tokens" (`training.TrainConfig`).
@@ -174,26 +177,36 @@ def with_words_of_others(heard: np.ndarray, other: np.ndarray) -> np.ndarray:
 
 def _bits(runner: Any, episodes: list[Any], results: list[Any], seed: int) -> np.ndarray:
     """`WordEffects.bits`, the mean over each game's decisions: float64 [games]."""
-    import torch
-
     packed, game = _orders(episodes, results)
     size = layout_of(runner.board).size
-    states, words, rest = (
-        packed[:, :size],
-        packed[:, size:-2].reshape(len(packed), len(runner.board.powers), -1),
-        packed[:, -2:],
-    )
+    words = packed[:, size:-2].reshape(len(packed), len(runner.board.powers), -1)
     rng = np.random.default_rng([seed, STREAM, 1])
-    inputs = runner.reader.read(packed)
-    answers, drawn, _ = runner.network.answer(inputs, rng.random(inputs.num_rows))
-    logps = [_sums(inputs, drawn)]
+    parts = [slice(first, first + PART) for first in range(0, len(packed), PART)]
+    drawn = [_drawn(runner, packed[part], rng) for part in parts]
+    logps = [np.concatenate([logp for _, logp in drawn])]
     for source in _others(packed[:, [YEAR, PHASE, -1]], rng):
         heard = with_words_of_others(words, words[source]).reshape(len(packed), -1)
-        asked = runner.reader.read(np.concatenate([states, heard, rest], axis=1))
-        with torch.no_grad():
-            logps.append(_sums(asked, runner.network.judge(asked, answers).logp.numpy()))
+        asked = np.concatenate([packed[:, :size], heard, packed[:, -2:]], axis=1)
+        judged = [_judged(runner, asked[part], answers) for part, (answers, _) in zip(parts, drawn, strict=True)]
+        logps.append(np.concatenate(judged))
     bits = (logps[0] - np.logaddexp.reduce(logps, axis=0) + np.log(len(logps))) / np.log(2)
     return np.bincount(game, bits, len(results)) / np.maximum(1, np.bincount(game, minlength=len(results)))
+
+
+def _drawn(runner: Any, packed: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Orders drawn from the network, int64 [R], and the log probabilities of decisions, float64 [B]."""
+    inputs = runner.reader.read(packed)
+    answers, logps, _ = runner.network.answer(inputs, rng.random(inputs.num_rows))
+    return answers, _sums(inputs, logps)
+
+
+def _judged(runner: Any, packed: np.ndarray, answers: np.ndarray) -> np.ndarray:
+    """The log probabilities of decisions: float64 [B]."""
+    import torch
+
+    inputs = runner.reader.read(packed)
+    with torch.no_grad():
+        return _sums(inputs, runner.network.judge(inputs, answers).logp.numpy())
 
 
 def _orders(episodes: list[Any], results: list[Any]) -> tuple[np.ndarray, np.ndarray]:

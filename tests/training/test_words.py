@@ -19,8 +19,10 @@ import welfare_env
 from agents.rl import checkpoint
 from agents.rl.token_press import Said
 from evaluation.checks import EvaluationError
-from evaluation.messages.word_effects import Replaced, with_words_of_others, word_effects
+from evaluation.messages.word_effects import Replaced, _orders, with_words_of_others, word_effects
 from training import TrainConfig, train
+from training.board.ppo import make_config, play_of
+from training.board.runner import BatchedEnvRunner
 from training.cli.commands import app
 from training.errors import TrainingError
 from welfare_env import Rules, load_board
@@ -145,6 +147,17 @@ def test_words_move_the_orders_of_those_who_listen(trained, tmp_path):
     plain, loud = (word_effects(folder, games=40) for folder in (trained, rewritten(trained, tmp_path / "l", sharpen)))
     assert abs(plain.bits.value) < 0.02 < loud.bits.low
     assert loud.bits.value <= np.log2(33)
+
+
+def test_every_decision_is_counted_in_its_own_game():
+    """Where seats that learn differ from game to game."""
+    play = replace(play_of(replace(SMALL, against=("learner", "hold"))), num_games=12)
+    runner = BatchedEnvRunner(config=make_config(play, SMALL), worker_index=0)
+    packed, games = _orders(runner.sample(), results := runner.take_results())
+    assert {len(result.learners) for result in results} == {1, 2}
+    found = {(game, power) for game, power in zip(games.tolist(), packed[:, -1].tolist(), strict=True)}
+    assert found == {(game, power) for game, result in enumerate(results) for power in result.learners}
+    assert not packed[:, -2].any()
 
 
 def test_the_same_seed_gives_the_same_effects(trained):
