@@ -23,6 +23,7 @@ from evaluation.inspect.model import InspectModel
 from evaluation.measures.metrics import measure
 from evaluation.play.games import aplay_game
 from evaluation.play.hosted import hosted
+from welfare_env.errors import did_you_mean
 from welfare_env.game.view import MESSAGES
 
 MODEL = "model"
@@ -99,9 +100,17 @@ def _player(power: str, policy: Spec, models: SharedModels) -> Policy:
 
 
 def _own(power: str, policy: Spec, halt: Halt) -> dict[str, InspectModel]:
-    """inspect's models that a spec names: that of the seat, and those of roles. Other roles are no matter of ours."""
+    """inspect's models that a spec names: that of the seat, and those of roles. Other roles are no matter of ours.
+
+    Raises:
+        ConfigError: as `check_roles`; or there is no role that the spec names.
+    """
     check_roles([policy])
     named = {name for name, _ in policy.models}
+    for name in sorted(named - {MODEL, *model_roles()}):
+        if "/" not in name:
+            near = did_you_mean(name, model_roles())
+            raise ConfigError(f"lm:{name}: there is no role {name!r}{near}: give --model-role {name}=PROVIDER/MODEL")
     own = {role: InspectModel(get_model(role=role), halt) for role in model_roles() if role in named}
     return own | ({MODEL: InspectModel(get_model(role=power.lower()), halt)} if MODEL in named else {})
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import inspect
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from inspect_ai import Task, task
@@ -10,12 +11,14 @@ from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_ai.util import registry_info
 
 from agents.specs import listed
+from evaluation.checks import EvaluationError
 from evaluation.inspect import made_up  # noqa: F401 (registers the model scripted/stub)
 from evaluation.inspect.games import Games
 from evaluation.inspect.scoring import gains, high, low, mean, measures
 from evaluation.inspect.solver import check_roles, game
 from evaluation.play.setting import Setting
 from welfare_env import Rules
+from welfare_env.errors import did_you_mean
 
 LM_CACHE = "runs/replies.sqlite"
 """The file of replies of our own commands, too."""
@@ -44,6 +47,7 @@ def self_play(
     seed: int = 0,
     simultaneous: bool = True,
     lm_cache: str | None = LM_CACHE,
+    **others: Any,
 ) -> Task:
     """Games of one policy in all seats, or of a profile; their measures are those of `evaluation.self_play`.
 
@@ -58,7 +62,13 @@ def self_play(
         simultaneous: all powers act at the same time; otherwise, as in the paper, one after the other, which takes
             seven times as long.
         lm_cache: file of replies: what it holds is not asked again. "" for none.
+        **others: none, but inspect would only warn of a misspelt option, and then play ten years.
+
+    Raises:
+        EvaluationError: an option that is none.
+        ConfigError: a role is called "model".
     """
+    _check_options(others, self_play)
     setting = _setting(years, message_rounds, press, map_name, seats, seed, simultaneous)
     played = Games.of_self_play(_text(policy), games, setting)
     return _task(played, lm_cache, {"*": [mean(seed), low(seed), high(seed)]})
@@ -78,6 +88,7 @@ def exploitability(
     seed: int = 0,
     simultaneous: bool = True,
     lm_cache: str | None = LM_CACHE,
+    **others: Any,
 ) -> Task:
     """Games of self-play, and as many of every coalition that deviates; their gains as of `evaluation.exploitability`.
 
@@ -87,12 +98,25 @@ def exploitability(
             role), "lm:model,flavour=exploiter", "portfolio"; None for the paper's exploiter.
         coalitions: "singles", "pairs", "all-singles", "all-pairs", or some: "FRANCE,ENGLAND+TURKEY".
         games: of each condition in an epoch.
-        years, message_rounds, press, map_name, seats, seed, simultaneous, lm_cache: as for `self_play`.
+        years, message_rounds, press, map_name, seats, seed, simultaneous, lm_cache, **others: as for `self_play`.
+
+    Raises:
+        EvaluationError, ConfigError: as for `self_play`.
     """
+    _check_options(others, exploitability)
     setting = _setting(years, message_rounds, press, map_name, seats, seed, simultaneous)
     tried = None if deviator is None else _specs(deviator)
     played = Games.of_exploitability(_text(policy), games, setting, tried, _coalitions(coalitions))
     return _task(played, lm_cache, [gains(seed)])
+
+
+def _check_options(others: Mapping[str, Any], task: Callable[..., Task]) -> None:
+    known = [name for name in inspect.signature(task).parameters if name != "others"]
+    for name in others:
+        if name != "model":  # which inspect may give to any task
+            raise EvaluationError(
+                f"option {name!r}: there is none{did_you_mean(name, known)}; give -T {', '.join(known)}"
+            )
 
 
 def _setting(

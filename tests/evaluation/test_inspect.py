@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import math
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -181,6 +182,29 @@ def test_a_role_of_that_name_is_refused_before_the_start(run, tmp_path) -> None:
     with pytest.raises(ConfigError, match="role 'model': lm:model stands for the model of the seat"):
         run("evaluation/exploitability", Mock().model, task_args=SMALL, model_roles={"model": Mock("other").model})
     assert not list_eval_logs(str(tmp_path / "logs"))
+
+
+def test_a_role_that_is_missing(run) -> None:
+    model = Mock()
+    task = tasks.exploitability(games=1, coalitions="FRANCE", deviator="lm:atacker", **SMALL)
+    log = run(task, model.model, model_roles={"attacker": Mock("other").model}, max_samples=1)
+    assert log.status == "error"
+    told = r"lm:atacker: there is no role 'atacker' \(did you mean 'attacker'\?\): give --model-role atacker="
+    assert re.search(told, log.error.message)
+
+
+@pytest.mark.parametrize("task", ["self_play", "exploitability"])
+def test_an_option_that_is_misspelt_plays_nothing(run, tmp_path, task) -> None:
+    model = Mock()
+    with pytest.raises(evaluation.EvaluationError, match=r"option 'year': there is none \(did you mean 'years'\?\)"):
+        run(f"evaluation/{task}", model.model, task_args={"year": 1})
+    assert not list_eval_logs(str(tmp_path / "logs"))
+
+
+def test_the_log_has_the_options_that_were_given(run) -> None:
+    log = run("evaluation/self_play", "mockllm/none", task_args={"policy": "dove", "games": 1, **SMALL})
+    assert log.eval.task_args_passed == {"policy": "dove", "games": 1, **SMALL}
+    assert "others" not in log.eval.task_args
 
 
 def test_a_seat_that_fails_for_good_stops_the_others(run) -> None:
