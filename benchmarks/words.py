@@ -16,11 +16,14 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
+import torch
 
 import training
+from agents.rl import checkpoint
 from evaluation.measures.intervals import mean_estimate
 from evaluation.messages.word_effects import HEARD, STREAM, word_effects
 from training.files import saved_iterations
+from welfare_env.engine import PHASE, SPRING_MOVES, YEAR, layout_of
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt
@@ -66,6 +69,7 @@ SETTINGS = (
     Setting("pass, strangers, own", PASS, 1, "own", STRANGERS),
     Setting("shared-clique:2, strangers, social", "shared-clique:2", 1, "social", STRANGERS),
     Setting("pass, own kind, social", PASS, 1, "social", KIND),
+    Setting("pass, own kind, own", PASS, 3, "own", KIND),
     Setting("shared-clique:3, own kind, social", "shared-clique:3", 2, "social", KIND, 40, ("tokens",)),
     Setting("shared-clique:3, own kind, own", "shared-clique:3", 2, "own", KIND, 40, ("tokens",)),
 )
@@ -107,6 +111,33 @@ def study(folder: Path, seeds: int) -> Iterator[tuple[Setting, int, dict[str, An
             yield setting, seed, found[0]
 
 
+def going(config: training.TrainConfig) -> str:
+    """How probable it is that each seat of the pass goes in the first Spring, with either at the other seat."""
+    from training.board.ppo import make_config, play_of
+    from training.board.runner import BatchedEnvRunner
+
+    play = replace(play_of(config), num_games=GAMES)
+    runner = BatchedEnvRunner(config=make_config(play, config), worker_index=0)
+    given = checkpoint.load(config.place / "checkpoint").network_for(runner.board, runner.rules)
+    runner.network.load_state_dict(given.state_dict())
+    decided = np.concatenate([episode.observations.data[:-1] for episode in runner.sample()])
+    first = decided[(decided[:, YEAR] == 0) & (decided[:, PHASE] == SPRING_MOVES) & (decided[:, -2] == 0)]
+    inputs = runner.reader.read(first)
+    texts = [runner.board.orders.texts[order] for order in inputs.orders]
+    moves = [at for at, text in enumerate(texts) if " - " in text and " S " not in text]  # one a power
+    with torch.no_grad():
+        chance = runner.network.judge(inputs, np.array(moves) - inputs.starts[:-1]).logp.exp().numpy()
+    powers = len(runner.board.powers)
+    heard = first[:, layout_of(runner.board).size : -2].reshape(len(first), powers, -1)
+    spoke = heard[:, 1:, :2].any(axis=(1, 2))
+    cells = [
+        f"{power} {chance[(first[:, -1] == seat) & (spoke == words)].mean():.2f} ({'words' if words else 'silence'})"
+        for seat, power in enumerate(runner.board.powers)
+        for words in (True, False)
+    ]
+    return f"{config.place.name}: probability to go in Spring after hearing: " + ", ".join(cells)
+
+
 def row(setting: Setting, seed: int, found: dict[str, Any]) -> str:
     """A line of the table."""
     returns = found["returns"]
@@ -117,8 +148,11 @@ def row(setting: Setting, seed: int, found: dict[str, Any]) -> str:
 
 def draw(rows: list[tuple[Setting, int, dict[str, Any]]], picture: Path) -> None:
     """Returns by what is heard: a panel for each setting, a dot for each seed, with its interval."""
-    figure, panels = plt.subplots(1, len(SETTINGS), figsize=(2.1 * len(SETTINGS), 3.2), layout="constrained")
-    for panel, setting in zip(panels, SETTINGS, strict=True):
+    figure, grid = plt.subplots(2, -(-len(SETTINGS) // 2), figsize=(9, 6), layout="constrained")
+    panels = grid.flatten()
+    for panel in panels[len(SETTINGS) :]:
+        panel.set_axis_off()
+    for panel, setting in zip(panels, SETTINGS, strict=False):
         for _, seed, found in (one for one in rows if one[0] == setting):
             for at, (name, colour) in enumerate(COLOURS.items()):
                 value = found["drawn"]["returns"].get(name)
@@ -129,7 +163,8 @@ def draw(rows: list[tuple[Setting, int, dict[str, Any]]], picture: Path) -> None
         panel.set_title(setting.name.replace(", ", "\n"), fontsize=8)
         panel.set_xticks(range(len(COLOURS)), list(COLOURS), rotation=60, fontsize=8)
         panel.tick_params(axis="y", labelsize=8)
-    panels[0].set_ylabel("return of a learning seat, drawn play", fontsize=8)
+    for panel in grid[:, 0]:
+        panel.set_ylabel("return of a learning seat, drawn play", fontsize=8)
     figure.savefig(picture, dpi=130)
 
 
@@ -150,6 +185,9 @@ def main() -> None:
         )
         print("|---|" + "--:|" * 6)
         print("\n".join(row(setting, seed, found[kind]) for setting, seed, found in rows))
+    print("")
+    for seed in range(given.seeds):
+        print(going(SETTINGS[0].config(given.folder, "tokens", seed)))
     if given.picture is not None:
         draw(rows, given.picture)
 

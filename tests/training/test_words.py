@@ -190,3 +190,18 @@ def test_the_command(trained):
     assert "removed" in table.stdout
     assert "most" in table.stdout
     assert CliRunner().invoke(app, ["words", str(trained / "nothing")]).exit_code == 2
+
+
+@pytest.mark.parametrize(("goers", "points"), [(("LEFT",), 2), (("LEFT", "RIGHT"), 1), ((), 1)])
+def test_one_can_go_through_the_pass_in_a_year(goers, points):
+    """The board of docs/learning.md, Words."""
+    game = welfare_env.Game(str(Path(__file__).parents[2] / "examples" / "pass.map"), Rules(years=1, press=None))
+    for target in ("PAS", "COX"):
+        for power in goers:
+            orders = [f"{unit} - {target}" for unit in game.units[power]]
+            game.submit(power, orders, strict=False)  # whoever was stood off is still at home
+        game.advance()
+    for power in ("LEFT", "RIGHT"):
+        game.submit(power, [f"{unit} D" for unit in game.units[power]])
+    game.advance()
+    assert game.welfare["LEFT"] == points
