@@ -2,7 +2,7 @@
 
 Trains players that speak in some settings, and in the same settings players that cannot, three seeds each; then plays
 their games with the words of others as they are said, shuffled and removed (`evaluation.messages.word_effects`). What
-is finished is not done again. One process, a quarter of an hour.
+is finished is not done again. One process, about half an hour of CPU time.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import torch
 import training
 from agents.rl import checkpoint
 from evaluation.measures.intervals import mean_estimate
-from evaluation.messages.word_effects import HEARD, STREAM, word_effects
+from evaluation.messages.word_effects import HEARD, STREAM, WAYS, word_effects
 from training.files import saved_iterations
 from welfare_env.engine import PHASE, SPRING_MOVES, YEAR, layout_of
 
@@ -80,34 +80,38 @@ def measured(config: training.TrainConfig) -> dict[str, Any]:
     if (saved_iterations(config.place) or 0) < config.iterations:
         training.train(config)
     kept = config.place / f"effects-{GAMES}.json"
-    if not kept.exists():
-        found = {kind: played(config, kind == "greedy") for kind in ("drawn", "greedy")}
-        draft = kept.with_suffix(".draft")
-        draft.write_text(json.dumps(found))
-        draft.replace(kept)
-    return dict(json.loads(kept.read_text()))
+    found = dict(json.loads(kept.read_text())) if kept.exists() else {}
+    for way in WAYS:
+        if way not in found:
+            found[way] = played(config, way)
+            draft = kept.with_suffix(".draft")
+            draft.write_text(json.dumps(found))
+            draft.replace(kept)
+    return found
 
 
-def played(config: training.TrainConfig, greedy: bool) -> dict[str, Any]:
+def played(config: training.TrainConfig, way: str) -> dict[str, Any]:
     """Returns, differences and bits; without words the returns alone."""
     if config.press != "none":
-        return word_effects(config.place, GAMES, greedy).to_dict()
+        return word_effects(config.place, GAMES, way).to_dict()
     from training.board.ppo import play_of
     from training.board.seat_gains import play_games
 
     (stream,) = np.random.SeedSequence([0, STREAM]).generate_state(1).tolist()  # the seats of `word_effects`
-    results = play_games(replace(play_of(config), num_games=GAMES, seed=stream), config.place / "checkpoint", greedy)
+    results = play_games(
+        replace(play_of(config), num_games=GAMES, seed=stream), config.place / "checkpoint", way != "drawn"
+    )
     means = [np.mean([result.returns[power] for power in result.learners]) for result in results]
     return {"returns": {"no words": mean_estimate(means, 0).to_dict()}}
 
 
 def study(folder: Path, seeds: int) -> Iterator[tuple[Setting, int, dict[str, Any]]]:
-    """Everything measured: a setting, a seed, and both ways to play with and without words."""
+    """Everything measured: a setting, a seed, and every way to play with and without words."""
     for seed in range(seeds):
         for setting in SETTINGS:
             found = [measured(setting.config(folder, press, seed)) for press in setting.press]
-            for kind, plain in found[-1].items():
-                found[0][kind]["returns"] = plain["returns"] | found[0][kind]["returns"]
+            for way, plain in found[-1].items():
+                found[0][way]["returns"] = plain["returns"] | found[0][way]["returns"]
             yield setting, seed, found[0]
 
 
@@ -179,12 +183,10 @@ def main() -> None:
         rows.append((setting, seed, found))
         print(f"{setting.name}, seed {seed}", flush=True)
     rows.sort(key=lambda one: SETTINGS.index(one[0]))
-    for kind in ("drawn", "greedy"):
-        print(
-            f"\n{kind}\n\n| setting | seed | trained without words | as said | lost if shuffled | if removed | bits |"
-        )
+    for way in WAYS:
+        print(f"\n{way}\n\n| setting | seed | trained without words | as said | lost if shuffled | if removed | bits |")
         print("|---|" + "--:|" * 6)
-        print("\n".join(row(setting, seed, found[kind]) for setting, seed, found in rows))
+        print("\n".join(row(setting, seed, found[way]) for setting, seed, found in rows))
     print("")
     for seed in range(given.seeds):
         print(going(SETTINGS[0].config(given.folder, "tokens", seed)))
