@@ -2,7 +2,7 @@
 
 Trains players that speak in some settings, and in the same settings players that cannot, three seeds each; then plays
 their games with the words of others as they are said, shuffled and removed (`evaluation.messages.word_effects`). What
-is finished is not done again. One process, a quarter of an hour.
+is finished is not done again. One process, about half an hour of CPU time.
 """
 
 from __future__ import annotations
@@ -16,11 +16,14 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
+import torch
 
 import training
+from agents.rl import checkpoint
 from evaluation.measures.intervals import mean_estimate
-from evaluation.messages.word_effects import HEARD, STREAM, word_effects
+from evaluation.messages.word_effects import HEARD, STREAM, WAYS, word_effects
 from training.files import saved_iterations
+from welfare_env.engine import PHASE, SPRING_MOVES, YEAR, layout_of
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt
@@ -66,6 +69,7 @@ SETTINGS = (
     Setting("pass, strangers, own", PASS, 1, "own", STRANGERS),
     Setting("shared-clique:2, strangers, social", "shared-clique:2", 1, "social", STRANGERS),
     Setting("pass, own kind, social", PASS, 1, "social", KIND),
+    Setting("pass, own kind, own", PASS, 3, "own", KIND),
     Setting("shared-clique:3, own kind, social", "shared-clique:3", 2, "social", KIND, 40, ("tokens",)),
     Setting("shared-clique:3, own kind, own", "shared-clique:3", 2, "own", KIND, 40, ("tokens",)),
 )
@@ -76,35 +80,66 @@ def measured(config: training.TrainConfig) -> dict[str, Any]:
     if (saved_iterations(config.place) or 0) < config.iterations:
         training.train(config)
     kept = config.place / f"effects-{GAMES}.json"
-    if not kept.exists():
-        found = {kind: played(config, kind == "greedy") for kind in ("drawn", "greedy")}
-        draft = kept.with_suffix(".draft")
-        draft.write_text(json.dumps(found))
-        draft.replace(kept)
-    return dict(json.loads(kept.read_text()))
+    found = dict(json.loads(kept.read_text())) if kept.exists() else {}
+    for way in WAYS:
+        if way not in found:
+            found[way] = played(config, way)
+            draft = kept.with_suffix(".draft")
+            draft.write_text(json.dumps(found))
+            draft.replace(kept)
+    return found
 
 
-def played(config: training.TrainConfig, greedy: bool) -> dict[str, Any]:
+def played(config: training.TrainConfig, way: str) -> dict[str, Any]:
     """Returns, differences and bits; without words the returns alone."""
     if config.press != "none":
-        return word_effects(config.place, GAMES, greedy).to_dict()
+        return word_effects(config.place, GAMES, way).to_dict()
     from training.board.ppo import play_of
     from training.board.seat_gains import play_games
 
     (stream,) = np.random.SeedSequence([0, STREAM]).generate_state(1).tolist()  # the seats of `word_effects`
-    results = play_games(replace(play_of(config), num_games=GAMES, seed=stream), config.place / "checkpoint", greedy)
+    results = play_games(
+        replace(play_of(config), num_games=GAMES, seed=stream), config.place / "checkpoint", way != "drawn"
+    )
     means = [np.mean([result.returns[power] for power in result.learners]) for result in results]
     return {"returns": {"no words": mean_estimate(means, 0).to_dict()}}
 
 
 def study(folder: Path, seeds: int) -> Iterator[tuple[Setting, int, dict[str, Any]]]:
-    """Everything measured: a setting, a seed, and both ways to play with and without words."""
+    """Everything measured: a setting, a seed, and every way to play with and without words."""
     for seed in range(seeds):
         for setting in SETTINGS:
             found = [measured(setting.config(folder, press, seed)) for press in setting.press]
-            for kind, plain in found[-1].items():
-                found[0][kind]["returns"] = plain["returns"] | found[0][kind]["returns"]
+            for way, plain in found[-1].items():
+                found[0][way]["returns"] = plain["returns"] | found[0][way]["returns"]
             yield setting, seed, found[0]
+
+
+def going(config: training.TrainConfig) -> str:
+    """How probable it is that each seat of the pass goes in the first Spring, with either at the other seat."""
+    from training.board.ppo import make_config, play_of
+    from training.board.runner import BatchedEnvRunner
+
+    play = replace(play_of(config), num_games=GAMES)
+    runner = BatchedEnvRunner(config=make_config(play, config), worker_index=0)
+    given = checkpoint.load(config.place / "checkpoint").network_for(runner.board, runner.rules)
+    runner.network.load_state_dict(given.state_dict())
+    decided = np.concatenate([episode.observations.data[:-1] for episode in runner.sample()])
+    first = decided[(decided[:, YEAR] == 0) & (decided[:, PHASE] == SPRING_MOVES) & (decided[:, -2] == 0)]
+    inputs = runner.reader.read(first)
+    texts = [runner.board.orders.texts[order] for order in inputs.orders]
+    moves = [at for at, text in enumerate(texts) if " - " in text and " S " not in text]  # one a power
+    with torch.no_grad():
+        chance = runner.network.judge(inputs, np.array(moves) - inputs.starts[:-1]).logp.exp().numpy()
+    powers = len(runner.board.powers)
+    heard = first[:, layout_of(runner.board).size : -2].reshape(len(first), powers, -1)
+    spoke = heard[:, 1:, :2].any(axis=(1, 2))
+    cells = [
+        f"{power} {chance[(first[:, -1] == seat) & (spoke == words)].mean():.2f} ({'words' if words else 'silence'})"
+        for seat, power in enumerate(runner.board.powers)
+        for words in (True, False)
+    ]
+    return f"{config.place.name}: probability to go in Spring after hearing: " + ", ".join(cells)
 
 
 def row(setting: Setting, seed: int, found: dict[str, Any]) -> str:
@@ -117,8 +152,11 @@ def row(setting: Setting, seed: int, found: dict[str, Any]) -> str:
 
 def draw(rows: list[tuple[Setting, int, dict[str, Any]]], picture: Path) -> None:
     """Returns by what is heard: a panel for each setting, a dot for each seed, with its interval."""
-    figure, panels = plt.subplots(1, len(SETTINGS), figsize=(2.1 * len(SETTINGS), 3.2), layout="constrained")
-    for panel, setting in zip(panels, SETTINGS, strict=True):
+    figure, grid = plt.subplots(2, -(-len(SETTINGS) // 2), figsize=(9, 6), layout="constrained")
+    panels = grid.flatten()
+    for panel in panels[len(SETTINGS) :]:
+        panel.set_axis_off()
+    for panel, setting in zip(panels, SETTINGS, strict=False):
         for _, seed, found in (one for one in rows if one[0] == setting):
             for at, (name, colour) in enumerate(COLOURS.items()):
                 value = found["drawn"]["returns"].get(name)
@@ -129,7 +167,8 @@ def draw(rows: list[tuple[Setting, int, dict[str, Any]]], picture: Path) -> None
         panel.set_title(setting.name.replace(", ", "\n"), fontsize=8)
         panel.set_xticks(range(len(COLOURS)), list(COLOURS), rotation=60, fontsize=8)
         panel.tick_params(axis="y", labelsize=8)
-    panels[0].set_ylabel("return of a learning seat, drawn play", fontsize=8)
+    for panel in grid[:, 0]:
+        panel.set_ylabel("return of a learning seat, drawn play", fontsize=8)
     figure.savefig(picture, dpi=130)
 
 
@@ -144,12 +183,13 @@ def main() -> None:
         rows.append((setting, seed, found))
         print(f"{setting.name}, seed {seed}", flush=True)
     rows.sort(key=lambda one: SETTINGS.index(one[0]))
-    for kind in ("drawn", "greedy"):
-        print(
-            f"\n{kind}\n\n| setting | seed | trained without words | as said | lost if shuffled | if removed | bits |"
-        )
+    for way in WAYS:
+        print(f"\n{way}\n\n| setting | seed | trained without words | as said | lost if shuffled | if removed | bits |")
         print("|---|" + "--:|" * 6)
-        print("\n".join(row(setting, seed, found[kind]) for setting, seed, found in rows))
+        print("\n".join(row(setting, seed, found[way]) for setting, seed, found in rows))
+    print("")
+    for seed in range(given.seeds):
+        print(going(SETTINGS[0].config(given.folder, "tokens", seed)))
     if given.picture is not None:
         draw(rows, given.picture)
 

@@ -17,6 +17,7 @@ import numpy as np
 from agents.rl.token_press import Said
 from evaluation.checks import MOST_GAMES, EvaluationError, check_seed, check_whole
 from evaluation.measures.intervals import Estimate, mean_estimate, mean_estimates
+from welfare_env import checks
 from welfare_env.engine import PHASE, YEAR, layout_of
 from welfare_env.game.press import COLUMNS, Message
 from welfare_env.rules import Rules
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from agents.rl.inputs import Inputs
 
 HEARD = ("as said", "shuffled", "removed")
+WAYS = ("drawn", "greedy", "greedy orders")
 PART = 1024  # decisions at a time
 OTHERS = 32  # words of other games, with which an order's probability is compared
 STREAM = 6  # of a seed; the others are those of training (`training.board.sampling`)
@@ -43,13 +45,13 @@ class WordEffects:
             E[log2 p(orders | position, heard) - log2 E' p(orders | position, heard')], orders drawn from the network,
             heard' from other games in the same phase (Jaques et al. 2019, "Social influence as intrinsic motivation",
             for words instead of actions). 0: words change no order. At most log2(1 + `OTHERS`).
-        is_greedy: whether the network took its most probable words and orders.
+        way: how the network chose, one of `WAYS`.
     """
 
     returns: dict[str, Estimate]
     lost: dict[str, Estimate]
     bits: Estimate
-    is_greedy: bool
+    way: str
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON types."""
@@ -57,12 +59,12 @@ class WordEffects:
             "returns": {name: value.to_dict() for name, value in self.returns.items()},
             "lost": {name: value.to_dict() for name, value in self.lost.items()},
             "bits": self.bits.to_dict(),
-            "greedy": self.is_greedy,
+            "way": self.way,
         }
 
 
 def word_effects(
-    folder: str | Path, games: int = 200, greedy: bool | None = None, best: bool = False, seed: int = 0
+    folder: str | Path, games: int = 200, way: str | None = None, best: bool = False, seed: int = 0
 ) -> WordEffects:
     """What words do in the games that a training plays: same map, rules, reward and opponents.
 
@@ -71,11 +73,12 @@ def word_effects(
     Args:
         folder: of a training with press="tokens" (`training.TrainConfig`).
         games: for each kind of hearing.
-        greedy: whether the network takes its most probable words and orders; None: as its checkpoint plays.
+        way: how the network chooses: "drawn", "greedy" (the most probable words and orders) or "greedy orders" (the
+            words are drawn); None: as its checkpoint plays.
         best: the best iterate instead of the last.
 
     Raises:
-        EvaluationError: too few games, or a training without words.
+        EvaluationError: too few games, no such way, or a training without words.
         TrainingError, CheckpointError: no training in the folder, or one that cannot be read.
     """
     from agents.rl import checkpoint
@@ -83,14 +86,16 @@ def word_effects(
 
     check_whole("games", games, SMALLEST, MOST_GAMES)
     check_seed(seed)
+    if way is not None:
+        checks.choice("way", way, WAYS, EvaluationError)
     config = _config(Path(folder))
     given = checkpoint.load(Path(folder) / (BEST if best else CHECKPOINT))
-    is_greedy = given.greedy if greedy is None else greedy
-    played = {heard: _played(config, given, games, heard, is_greedy, seed) for heard in HEARD}
+    chosen = ("greedy" if given.greedy else "drawn") if way is None else way
+    played = {heard: _played(config, given, games, heard, chosen, seed) for heard in HEARD}
     returns = {heard: mean for heard, (mean, _) in played.items()}
     lost = {heard: returns[HEARD[0]] - returns[heard] for heard in HEARD[1:]}
     return WordEffects(
-        mean_estimates(returns, seed), mean_estimates(lost, seed), mean_estimate(played[HEARD[0]][1], seed), is_greedy
+        mean_estimates(returns, seed), mean_estimates(lost, seed), mean_estimate(played[HEARD[0]][1], seed), chosen
     )
 
 
@@ -106,7 +111,7 @@ def _config(folder: Path) -> Any:
 
 
 def _played(
-    config: Any, given: Checkpoint, games: int, heard: str, greedy: bool, seed: int
+    config: Any, given: Checkpoint, games: int, heard: str, way: str, seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Mean returns of the learning seats, and bits: float64 [games] twice."""
     from training.board.ppo import make_config, play_of
@@ -120,10 +125,22 @@ def _played(
     runner.network.load_state_dict(given.network_for(runner.board, runner.rules).state_dict())
     if heard != HEARD[0]:
         runner.said = Replaced(runner.env, runner.rules, heard == "shuffled", np.random.default_rng([seed, STREAM]))
-    episodes = runner.sample(explore=not greedy)
+    if way == "greedy orders":
+        _take_most_probable_orders(runner.network)
+    episodes = runner.sample(explore=way != "greedy")
     results = runner.take_results()
     means = np.array([np.mean([result.returns[power] for power in result.learners]) for result in results])
     return means, _bits(runner, episodes, results, seed) if heard == HEARD[0] else np.zeros(0)
+
+
+def _take_most_probable_orders(network: Any) -> None:
+    """Let a network draw words only."""
+    answer = network.answer
+
+    def chosen(inputs: Inputs, chances: np.ndarray, *others: Any) -> Any:
+        return answer(inputs, np.full_like(chances, -1) if inputs.rounds is None else chances, *others)
+
+    network.answer = chosen
 
 
 class Replaced(Said):

@@ -166,8 +166,18 @@ def test_the_same_seed_gives_the_same_effects(trained):
 
 
 def test_greedy_play_and_the_best_iterate(trained):
-    assert not word_effects(trained, games=10).is_greedy  # self-play draws, as in training
-    assert word_effects(trained, games=10, greedy=True, best=True).is_greedy
+    assert word_effects(trained, games=10).way == "drawn"  # self-play, as in training
+    assert word_effects(trained, games=10, way="greedy", best=True).way == "greedy"
+
+
+def test_words_alone_can_be_drawn(trained, tmp_path):
+    """Then nothing but words differs from game to game."""
+    folder = rewritten(trained, tmp_path / "loud", sharpen)
+    found = word_effects(folder, games=30, way="greedy orders").returns
+    assert len(set(found["as said"].per_game)) > 1
+    assert len(set(word_effects(folder, games=30, way="greedy").returns["as said"].per_game)) == 1
+    deaf = word_effects(rewritten(trained, tmp_path / "deaf", deafen), games=30, way="greedy orders").returns
+    assert len(set(deaf["as said"].per_game)) == 1
 
 
 def test_what_cannot_be_measured_is_refused(trained, tmp_path):
@@ -175,6 +185,8 @@ def test_what_cannot_be_measured_is_refused(trained, tmp_path):
         word_effects(trained, games=9)
     with pytest.raises(EvaluationError, match="seed"):
         word_effects(trained, seed=-1)
+    with pytest.raises(EvaluationError, match="'greedy orders'"):
+        word_effects(trained, way="greddy")
     with pytest.raises(TrainingError):
         word_effects(tmp_path)
     silent = train(replace(SMALL, press="none", folder=tmp_path / "silent")).parent
@@ -186,7 +198,22 @@ def test_the_command(trained):
     told = CliRunner().invoke(app, ["words", str(trained), "--games", "10", "--json"])
     assert told.exit_code == 0, told.output
     assert list(json.loads(told.stdout)["returns"]) == ["as said", "shuffled", "removed"]
-    table = CliRunner().invoke(app, ["words", str(trained), "--games", "10", "--greedy"])
+    table = CliRunner().invoke(app, ["words", str(trained), "--games", "10", "--way", "greedy"])
     assert "removed" in table.stdout
-    assert "most" in table.stdout
+    assert "(greedy)" in table.stdout
     assert CliRunner().invoke(app, ["words", str(trained / "nothing")]).exit_code == 2
+
+
+@pytest.mark.parametrize(("goers", "points"), [(("LEFT",), 2), (("LEFT", "RIGHT"), 1), ((), 1)])
+def test_one_can_go_through_the_pass_in_a_year(goers, points):
+    """The board of docs/learning.md, Words."""
+    game = welfare_env.Game(str(Path(__file__).parents[2] / "examples" / "pass.map"), Rules(years=1, press=None))
+    for target in ("PAS", "COX"):
+        for power in goers:
+            orders = [f"{unit} - {target}" for unit in game.units[power]]
+            game.submit(power, orders, strict=False)  # whoever was stood off is still at home
+        game.advance()
+    for power in ("LEFT", "RIGHT"):
+        game.submit(power, [f"{unit} D" for unit in game.units[power]])
+    game.advance()
+    assert game.welfare["LEFT"] == points

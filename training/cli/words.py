@@ -17,12 +17,12 @@ from training.cli.console import errors_told
 def command(
     folder: Annotated[Path, typer.Argument(help="The folder of a training with --press tokens.")],
     games: Annotated[int, typer.Option(help="Games for each kind of hearing.")] = 200,
-    greedy: Annotated[
-        Optional[bool],  # noqa: UP045 (typer reads it)
+    way: Annotated[
+        Optional[str],  # noqa: UP045 (typer reads it)
         typer.Option(
-            "--greedy/--drawn",
-            help="The most probable words and orders, or drawn ones.",
-            show_default="the checkpoint's",
+            metavar="drawn|greedy|'greedy orders'",
+            help="How words and orders are chosen; greedy: the most probable ones.",
+            show_default="as the checkpoint plays",
         ),
     ] = None,
     best: Annotated[bool, typer.Option("--best", help="The best iterate, not the last.")] = False,
@@ -32,7 +32,7 @@ def command(
     """Do words change what happens? The games of a training, with words as said, shuffled among games, and removed."""
     from evaluation.messages.word_effects import word_effects
 
-    found = word_effects(folder, games, greedy, best, seed)
+    found = word_effects(folder, games, way, best, seed)
     if as_json:
         print(json.dumps(found.to_dict(), indent=2, allow_nan=False))
     else:
@@ -41,9 +41,8 @@ def command(
 
 def effects_table(found: Any, folder: Path) -> Table:
     """`evaluation.messages.word_effects.WordEffects` as a table."""
-    way = "most probable" if found.is_greedy else "drawn"
     table = Table(
-        title=f"{folder}: what words do, {way} words and orders",
+        title=f"{folder}: what words do ({found.way})",
         caption=f"means over games [95% interval]; orders tell {found.bits:.2f} bits of the words that were heard",
     )
     for name in ("words of others", "return of a learning seat", "less than as said"):
