@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +15,8 @@ from training.files import LOG
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+WIDTH = 50  # characters of the title that fit above a panel
 
 
 def read(folder: Path, metric: str) -> np.ndarray:
@@ -52,7 +55,7 @@ def draw(folders: Sequence[Path], metrics: Sequence[str], title: str = "", level
     """
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(4.8 * len(metrics), 3.4))  # not of pyplot, which keeps every figure
+    figure = Figure(figsize=(4.8 * len(metrics), 3.4), layout="constrained")  # not of pyplot, which keeps every figure
     panels = figure.subplots(1, len(metrics), squeeze=False)
     for panel, metric in zip(panels[0], metrics, strict=True):
         runs = [read(folder, metric) for folder in folders]
@@ -69,6 +72,5 @@ def draw(folders: Sequence[Path], metrics: Sequence[str], title: str = "", level
     for level in levels:
         panels[0][0].axhline(level, color="#555555", linestyle="--", linewidth=1)
     seeds = f"mean and range of {len(folders)} seeds" if len(folders) > 1 else "one seed"
-    figure.suptitle(f"{title} ({seeds})" if title else seeds, fontsize=11)
-    figure.tight_layout()
+    figure.suptitle(fill(f"{title} ({seeds})" if title else seeds, WIDTH * len(metrics)), fontsize=11)
     return figure
