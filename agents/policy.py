@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import numpy as np
 
 from welfare_env.engine import ADJUSTMENTS, MOVEMENT, RETREATS
+from welfare_env.errors import ActionError
 from welfare_env.game.view import MESSAGES
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ class ScriptedPolicy:
 
     def movement(self, view: View) -> list[str]:
         """Orders of a Spring or Fall movement phase."""
-        raise NotImplementedError
+        raise self._missing("movement", "the orders of its units")
 
     def retreats(self, view: View) -> list[str]:
         """Retreats the dislodged units to different places, chosen one by one by `retreat_to`."""
@@ -105,7 +106,12 @@ class ScriptedPolicy:
 
     def winter(self, view: View) -> list[str]:
         """Builds or disbands."""
-        raise NotImplementedError
+        raise self._missing("winter", "builds or disbands")
+
+    def _missing(self, name: str, what: str) -> ActionError:
+        return ActionError(
+            f"{type(self).__name__} has no method {name}(self, view): write one that returns {what} as a list"
+        )
 
     def messages(self, view: View) -> list[tuple[str, str]]:
         """The messages of this round: (recipient, text) pairs; a recipient is a power or ``"GLOBAL"``."""

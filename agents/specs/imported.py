@@ -39,15 +39,16 @@ def make_imported(path: Part, options: Mapping[str, Value]) -> Policy:
     """
     module_name, _, name = path.text.rpartition(".")
     _check_module(path, module_name)
+    _check_found(path, module_name)
     with as_fault(path.fault):
         module = importlib.import_module(module_name)
         names = dir(module)
         found = getattr(module, name, None)
-        is_policy = inspect.isclass(found) and all(callable(getattr(found, each, None)) for each in ("reset", "act"))
+        missing = [each for each in ("reset", "act") if not callable(getattr(found, each, None))]
     if found is None:
         raise path.fault(f"the module {module_name} has no {name}{did_you_mean(name, names)}")
-    if not is_policy:
-        kind = "class without them" if inspect.isclass(found) else type(found).__name__
+    if missing or not inspect.isclass(found):
+        kind = f"class without {' and '.join(missing)}" if inspect.isclass(found) else type(found).__name__
         raise path.fault(f"{RIGHT}; this is a {kind}: it is not a policy")
     with as_fault(path.fault):
         policy = found(**options)
@@ -122,6 +123,19 @@ def _check_module(path: Part, module_name: str) -> None:
     library = Path(sysconfig.get_path("stdlib"))
     if found is None or not found.has_location or Path(str(found.origin)).is_relative_to(library):
         raise path.fault(f"{root} is a module of Python's own: it is not a policy. {RIGHT[0].upper()}{RIGHT[1:]}")
+
+
+def _check_found(path: Part, module_name: str) -> None:
+    """That there is such a module: in the current folder, or installed."""
+    root = module_name.partition(".")[0]
+    with as_fault(path.fault):
+        is_there = root in sys.modules or importlib.util.find_spec(root) is not None
+    if not is_there:
+        near = did_you_mean(root, [file.stem for file in sorted(Path().glob("*.py"))])
+        raise path.fault(
+            f"cannot be made: ModuleNotFoundError: No module named {root!r}{near}: there is no {root}.py in this "
+            "folder, nor is such a package installed"
+        )
 
 
 @contextmanager
