@@ -150,10 +150,14 @@ def row(setting: Setting, seed: int, found: dict[str, Any]) -> str:
     """A line of the table."""
     drawn = found["drawn"]
     plain = drawn["returns"].get("no words")
-    lost = [f"{at['value']:.2f} [{at['low']:.2f}, {at['high']:.2f}]" for at in drawn["lost"].values()]
+    lost = [f"{_told(at['value'])} [{_told(at['low'])}, {_told(at['high'])}]" for at in drawn["lost"].values()]
     others = [f"{found[way]['returns'][HEARD[0]]['value']:.2f}" for way in WAYS[:0:-1]]
     values = [f"{plain['value']:.2f}" if plain else "", f"{drawn['returns'][HEARD[0]]['value']:.2f}"]
     return "| " + " | ".join([setting.name, str(seed), *values, *lost, f"{drawn['bits']['value']:.2f}", *others]) + " |"
+
+
+def _told(number: float) -> str:
+    return f"{round(number, 2) + 0.0:.2f}"  # without -0.00
 
 
 def draw(rows: list[tuple[Setting, int, dict[str, Any]]], picture: Path) -> None:
@@ -170,6 +174,9 @@ def draw(rows: list[tuple[Setting, int, dict[str, Any]]], picture: Path) -> None
                     continue
                 error = [[value["value"] - value["low"]], [value["high"] - value["value"]]]
                 panel.errorbar(at + 0.2 * (seed - 1), value["value"], error, color=colour, marker="o^sDv"[seed % 5])
+        bottom, top = panel.get_ylim()
+        half = max(0.17, (top - bottom) / 2)  # small differences should look small
+        panel.set(ylim=((bottom + top) / 2 - half, (bottom + top) / 2 + half), xlim=(-0.5, len(COLOURS) - 0.5))
         panel.set_title(setting.name.replace(", ", "\n"), fontsize=8)
         panel.set_xticks(range(len(COLOURS)), list(COLOURS), rotation=60, fontsize=8)
         panel.tick_params(axis="y", labelsize=8)
