@@ -29,6 +29,10 @@ mpl.use("Agg")
 from matplotlib import pyplot as plt
 
 COLOURS = {"no words": "#555555", "as said": "#0072b2", "shuffled": "#d55e00", "removed": "#009e73"}  # Okabe and Ito
+COLUMNS = (
+    "setting", "seed", "trained without words", "as said", "lost if shuffled", "lost if removed", "bits",
+    "greedy orders", "greedy",
+)  # fmt: skip
 GAMES = 400  # in each measurement
 TRAINING: dict[str, Any] = {
     "games": 64, "epochs": 4, "minibatch": 256, "lr": 0.005, "held_out_every": 0,
@@ -144,10 +148,16 @@ def going(config: training.TrainConfig) -> str:
 
 def row(setting: Setting, seed: int, found: dict[str, Any]) -> str:
     """A line of the table."""
-    returns = found["returns"]
-    lost = [f"{at['value']:.3f} [{at['low']:.3f}, {at['high']:.3f}]" for at in found["lost"].values()]
-    values = [f"{returns[name]['value']:.3f}" if name in returns else "" for name in ("no words", HEARD[0])]
-    return "| " + " | ".join([setting.name, str(seed), *values, *lost, f"{found['bits']['value']:.2f}"]) + " |"
+    drawn = found["drawn"]
+    plain = drawn["returns"].get("no words")
+    lost = [f"{_told(at['value'])} [{_told(at['low'])}, {_told(at['high'])}]" for at in drawn["lost"].values()]
+    others = [f"{found[way]['returns'][HEARD[0]]['value']:.2f}" for way in WAYS[:0:-1]]
+    values = [f"{plain['value']:.2f}" if plain else "", f"{drawn['returns'][HEARD[0]]['value']:.2f}"]
+    return "| " + " | ".join([setting.name, str(seed), *values, *lost, f"{drawn['bits']['value']:.2f}", *others]) + " |"
+
+
+def _told(number: float) -> str:
+    return f"{round(number, 2) + 0.0:.2f}"  # without -0.00
 
 
 def draw(rows: list[tuple[Setting, int, dict[str, Any]]], picture: Path) -> None:
@@ -164,6 +174,9 @@ def draw(rows: list[tuple[Setting, int, dict[str, Any]]], picture: Path) -> None
                     continue
                 error = [[value["value"] - value["low"]], [value["high"] - value["value"]]]
                 panel.errorbar(at + 0.2 * (seed - 1), value["value"], error, color=colour, marker="o^sDv"[seed % 5])
+        bottom, top = panel.get_ylim()
+        half = max(0.17, (top - bottom) / 2)  # small differences should look small
+        panel.set(ylim=((bottom + top) / 2 - half, (bottom + top) / 2 + half), xlim=(-0.5, len(COLOURS) - 0.5))
         panel.set_title(setting.name.replace(", ", "\n"), fontsize=8)
         panel.set_xticks(range(len(COLOURS)), list(COLOURS), rotation=60, fontsize=8)
         panel.tick_params(axis="y", labelsize=8)
@@ -183,10 +196,8 @@ def main() -> None:
         rows.append((setting, seed, found))
         print(f"{setting.name}, seed {seed}", flush=True)
     rows.sort(key=lambda one: SETTINGS.index(one[0]))
-    for way in WAYS:
-        print(f"\n{way}\n\n| setting | seed | trained without words | as said | lost if shuffled | if removed | bits |")
-        print("|---|" + "--:|" * 6)
-        print("\n".join(row(setting, seed, found[way]) for setting, seed, found in rows))
+    print("\n| " + " | ".join(COLUMNS) + " |\n|---|" + "--:|" * (len(COLUMNS) - 1))
+    print("\n".join(row(*one) for one in rows))
     print("")
     for seed in range(given.seeds):
         print(going(SETTINGS[0].config(given.folder, "tokens", seed)))
