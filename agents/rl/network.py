@@ -122,10 +122,15 @@ class Perspective(nn.Module):
         Returns:
             float32 [U, provinces, MARKS, powers].
         """
+        flags = self._flags(boards)
+        near = torch.matmul(neighbours, flags[..., : 2 * self.powers])
+        return torch.cat([flags, near], dim=-1).unflatten(-1, (MARKS, self.powers))
+
+    def _flags(self, boards: Tensor) -> Tensor:
+        """Units, centres and homes of each power: float32 [U, provinces, 3 * powers]."""
         powers = self.powers
-        flags = torch.cat([boards[..., first : first + powers] for first in (0, powers + 5, 2 * powers + 6)], dim=-1)
-        near = torch.matmul(neighbours, flags[..., : 2 * powers])
-        return torch.cat([flags, near], dim=-1).unflatten(-1, (MARKS, powers))
+        firsts = 0, powers + 5, 2 * powers + 6  # see `welfare_env.envs.observation`
+        return torch.cat([boards[..., first : first + powers] for first in firsts], dim=-1)
 
     def provinces(self, scene: Scene, marks: Tensor, decisions: np.ndarray, provinces: np.ndarray) -> Tensor:
         """Provinces int [K] as the powers of `decisions` int [K] see them: float32 [K, width]."""
@@ -145,11 +150,10 @@ class Perspective(nn.Module):
         """What is added to the whole positions: float32 [B, width]."""
         powers, features = self.powers, boards.shape[2]
         position, power = torch.from_numpy(inputs.position_of), torch.from_numpy(inputs.powers)
-        flags = torch.cat([boards[..., first : first + powers] for first in (0, powers + 5)], dim=-1)
-        sums = torch.matmul(flags.transpose(1, 2), x).unflatten(1, (2, powers)) * self._share
-        held = self.held(sums[position, :, power].flatten(1))
+        held = self._flags(boards)[..., : 2 * powers]
+        sums = torch.matmul(held.transpose(1, 2), x).unflatten(1, (2, powers)) * self._share
         standing = boards[:, 0, features - 2 * powers :].unflatten(1, (2, powers))[position, :, power]
-        return held + self.standing(standing) + self.seat[power]
+        return self.held(sums[position, :, power].flatten(1)) + self.standing(standing) + self.seat[power]
 
 
 class BoardNetwork(nn.Module):
