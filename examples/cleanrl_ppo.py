@@ -190,7 +190,11 @@ def update(
     gained = (gained - gained.mean()) / (gained.std() + 1e-6)
     told: dict[str, float] = {}
     for _ in range(args.epochs):
-        order = rng.permutation(len(gained))
+        phases, games, _ = decided.where
+        turn = rng.permutation((1 + phases.max()) * args.num_games)[phases * args.num_games + games]
+        order = np.argsort(
+            turn, kind="stable"
+        )  # the network reads a position once for all powers, if they stay together
         for first in range(0, len(order), args.minibatch):
             some = order[first : first + args.minibatch]
             part = Decisions(
@@ -220,7 +224,7 @@ def train(args: Args) -> list[float]:
         began = time.perf_counter()
         decided, rewards, ends = rollout(env, reader, network, rng, args.phases, returns)
         with torch.no_grad():
-            last = network.values(torch.from_numpy(env.observe(games, powers))).numpy().reshape(args.num_games, -1)
+            last = network.values(reader.read(reader.pack(env.rows[games], powers))).numpy().reshape(args.num_games, -1)
         gained = advantages(decided, rewards * args.reward_scale, ends, last, args.gamma, args.gae_lambda)
         told = update(network, reader, optimizer, decided, gained, rng, args)
         curve.append(returns.take())

@@ -1,7 +1,7 @@
 """Learned players: their inputs, the network, checkpoints, and the policy that plays a checkpoint.
 
 - `inputs`: states as input arrays (numba; no torch). `token_press`: messages in games with tokens.
-- `network`: the network itself, plain torch; works on every map.
+- `network`: the network itself, plain torch; works on every map. `earlier_network`: that of checkpoints of format 1.
 - `checkpoint`: weights as safetensors, and a JSON file that describes the games they fit.
 - `player`: `agents.make("rl:PATH")`.
 - `trained/`: the checkpoints that come with the package, by name.

@@ -25,6 +25,7 @@ from safetensors import numpy as safetensors
 
 from agents.files import parse_json, read_file, reason, shown
 from agents.rl import ABOUT, WEIGHTS, folder_of, trained_names
+from agents.rl.earlier_network import EarlierNetwork
 from agents.rl.network import BoardNetwork, Size
 from agents.rl.token_press import word_rounds
 from welfare_env.board.board import Board
@@ -33,7 +34,8 @@ from welfare_env.errors import WelfareEnvError, did_you_mean
 from welfare_env.game.press import VOCABULARY_VERSION
 from welfare_env.rules import Rules
 
-FORMAT = 1
+FORMAT = 2
+NETWORKS: dict[int, type[BoardNetwork]] = {1: EarlierNetwork, FORMAT: BoardNetwork}  # by format
 LARGEST_ABOUT = 1 << 20  # bytes
 TALK = "talk."  # prefix of the weights that hear and speak
 
@@ -54,6 +56,7 @@ class Checkpoint:
         digest: SHA-256 of the weights' file; "" if there is none yet.
         words: version of the message vocabulary; irrelevant if the rules have no tokens.
         greedy: default way to play: the most probable orders and words if true, else sampled ones.
+        format: which network the weights belong to: see `NETWORKS`.
     """
 
     weights: Mapping[str, np.ndarray]
@@ -65,6 +68,7 @@ class Checkpoint:
     digest: str = ""
     words: int = VOCABULARY_VERSION
     greedy: bool = False
+    format: int = FORMAT
 
     def network(self) -> BoardNetwork:
         """The network, for its own map."""
@@ -78,7 +82,7 @@ class Checkpoint:
                 fit.
         """
         self.check(board, rules)
-        network = BoardNetwork(board, self.size, word_rounds(self.rules))
+        network = NETWORKS[self.format](board, self.size, word_rounds(self.rules))
         self._load(network, "")
         return network.eval()
 
@@ -102,9 +106,14 @@ class Checkpoint:
         If only one of the two is for games with tokens, the parts that hear and speak are left as they are.
 
         Raises:
-            CheckpointError: as `network_for`; or a different size of network.
+            CheckpointError: as `network_for`; or a different size of network, or one of an earlier format.
         """
         self.check(board, rules)
+        if self.format != FORMAT:
+            raise CheckpointError(
+                f"its network is of format {self.format}, which still plays but learns no more: "
+                f"train one of format {FORMAT} from the beginning, or imitate this one (--imitate rl:PATH)"
+            )
         self._load(network, TALK if (network.talk is None) != (word_rounds(self.rules) == 0) else "")
 
     def _load(self, network: BoardNetwork, without: str) -> None:
@@ -183,7 +192,7 @@ def save(folder: str | os.PathLike[str], checkpoint: Checkpoint) -> None:
 
 def _about(checkpoint: Checkpoint, digest: str) -> dict[str, Any]:
     return {
-        "format": FORMAT,
+        "format": checkpoint.format,
         "map": checkpoint.map_name,
         "vocabulary": checkpoint.vocabulary,
         "rules": checkpoint.rules.to_dict(),
@@ -213,7 +222,7 @@ def load(folder: str | os.PathLike[str]) -> Checkpoint:
         content = read_file(path / WEIGHTS)
     except (OSError, ValueError) as error:
         raise CheckpointError(f"{shown(path)}: not a checkpoint ({ABOUT} and {WEIGHTS}): {_told(error)}") from error
-    if not isinstance(about, dict) or about.get("format") != FORMAT:
+    if not isinstance(about, dict) or about.get("format") not in NETWORKS or isinstance(about["format"], bool):
         told = about.get("format") if isinstance(about, dict) else None
         raise CheckpointError(f"{path / ABOUT}: format {told!r:.80}")
     if hashlib.sha256(content).hexdigest() != about.get("weights"):
@@ -257,6 +266,7 @@ def _checkpoint(about: dict[str, Any], weights: dict[str, np.ndarray]) -> Checkp
         digest=about["weights"],
         words=words,
         greedy=_is_greedy(about),
+        format=int(about["format"]),
     )
 
 

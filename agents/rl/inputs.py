@@ -39,8 +39,9 @@ class Inputs:
     Decisions of words have none of these rows; their own, one per power, come after all others.
 
     Attributes:
-        boards: float32 [B, provinces, features], the observations of the deciding powers
-            (`welfare_env.envs.observation`).
+        reader: what made it.
+        states: int32 [U, state size], the positions that are decided in, each once.
+        position_of: int64 [B], the position of each decision. powers: int64 [B], who decides.
         first_rows: int64 [B + 1], where each decision's rows begin.
         starts: int64 [R + 1], where each row's candidates begin.
         orders: int64 [M], order numbers.
@@ -50,7 +51,10 @@ class Inputs:
         rounds: int64 [B], the message round that a decision of words is for; 0 for orders.
     """
 
-    boards: np.ndarray
+    reader: Reader
+    states: np.ndarray
+    position_of: np.ndarray
+    powers: np.ndarray
     first_rows: np.ndarray
     starts: np.ndarray
     orders: np.ndarray
@@ -59,7 +63,18 @@ class Inputs:
     rounds: np.ndarray | None = None
 
     def __len__(self) -> int:
-        return len(self.boards)
+        return len(self.powers)
+
+    @property
+    def positions(self) -> np.ndarray:
+        """Each position as the first power sees it: float32 [U, provinces, features], a new array."""
+        none = np.zeros(len(self.states), np.int64)
+        return self.reader.observe(self.states, np.arange(len(none)), none)
+
+    @property
+    def boards(self) -> np.ndarray:
+        """What each deciding power sees: float32 [B, provinces, features], a new array."""
+        return self.reader.observe(self.states, self.position_of, self.powers)
 
     @property
     def speaking(self) -> np.ndarray:
@@ -120,23 +135,25 @@ class Reader:
         return packed
 
     def read(self, packed: np.ndarray) -> Inputs:
-        """The inputs of packed observations, int32 [B, observation_size]."""
+        """The inputs of packed observations, int32 [B, observation_size].
+
+        Decisions in the same position that stand one after the other share it.
+        """
         size, powers = layout_of(self.board).size, packed[:, -1].astype(np.int64)
-        states = np.ascontiguousarray(packed[:, :size], np.int32)
-        decisions = np.arange(len(states), dtype=np.int64)
+        is_new = np.ones(len(packed), np.bool_)
+        is_new[1:] = (packed[1:, :size] != packed[:-1, :size]).any(axis=1)
+        states, position_of = np.ascontiguousarray(packed[is_new, :size], np.int32), np.cumsum(is_new) - 1
+        legal = self._legal(states)
         if not self.message_rounds:
-            return self.select(states, self._legal(states), decisions, powers)
+            return Inputs(self, states, position_of, powers, *self._rows(states, legal, position_of, powers))
         rounds = packed[:, -2].astype(np.int64)
-        heard = packed[:, size:-2].reshape(len(states), len(self.board.powers), -1).astype(np.int8)
+        heard = packed[:, size:-2].reshape(len(packed), len(self.board.powers), -1).astype(np.int8)
         asked = np.flatnonzero(rounds == 0)
-        ordering = states[asked]
-        first_rows, starts, orders, provinces = self._rows(
-            ordering, self._legal(ordering), decisions[: len(asked)], powers[asked]
-        )
-        lengths = np.zeros(len(states), np.int64)
+        first_rows, starts, orders, provinces = self._rows(states, legal, position_of[asked], powers[asked])
+        lengths = np.zeros(len(packed), np.int64)
         lengths[asked] = np.diff(first_rows)
         first_rows = np.concatenate([[0], np.cumsum(lengths)])
-        return Inputs(self._boards(states, decisions, powers), first_rows, starts, orders, provinces, heard, rounds)
+        return Inputs(self, states, position_of, powers, first_rows, starts, orders, provinces, heard, rounds)
 
     def select(
         self,
@@ -147,24 +164,27 @@ class Reader:
         heard: np.ndarray | None = None,
     ) -> Inputs:
         """The inputs for orders of `powers` [B] in `games` [B], given states with these legal lists."""
-        boards = self._boards(states, games, powers)
-        return Inputs(boards, *self._rows(states, legal, games, powers), heard)
+        decided, position_of = np.unique(games, return_inverse=True)
+        rows = self._rows(states, legal, games, powers)
+        return Inputs(self, states[decided], position_of, powers, *rows, heard)
 
     def words(
         self, states: np.ndarray, games: np.ndarray, powers: np.ndarray, heard: np.ndarray, message_round: int
     ) -> Inputs:
         """The inputs for words of `powers` [B] in a message round of `games` [B]."""
         none = np.zeros(0, np.int64)
+        decided, position_of = np.unique(games, return_inverse=True)
         first_rows, rounds = np.zeros(len(games) + 1, np.int64), np.full(len(games), message_round, np.int64)
-        boards = self._boards(states, games, powers)
-        return Inputs(boards, first_rows, np.zeros(1, np.int64), none, none, heard, rounds)
+        rows = first_rows, np.zeros(1, np.int64), none, none
+        return Inputs(self, states[decided], position_of, powers, *rows, heard, rounds)
 
-    def _boards(self, states: np.ndarray, games: np.ndarray, powers: np.ndarray) -> np.ndarray:
-        boards = np.empty((len(games), len(self.board.provinces), num_features(self.board)), np.float32)
-        fill_many(self.board, states, self.rules.years, games, powers, boards)
+    def observe(self, states: np.ndarray, games: np.ndarray, powers: np.ndarray) -> np.ndarray:
+        """The states of `games` [k] as `powers` [k] see them: float32 [k, provinces, features]."""
+        seen = np.empty((len(games), len(self.board.provinces), num_features(self.board)), np.float32)
+        fill_many(self.board, states, self.rules.years, games, powers, seen)
         if not self._sees_points:
-            boards[..., -len(self.board.powers) :] = 0
-        return boards
+            seen[..., -len(self.board.powers) :] = 0
+        return seen
 
     def _rows(
         self, states: np.ndarray, legal: LegalLists, games: np.ndarray, powers: np.ndarray
@@ -329,6 +349,47 @@ def _note(places, order, going, helping):  # type: ignore[no-untyped-def]
         going[source] = -2
     else:
         going[source] = target
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})  # sums in any sequence: several at a time
+def rate(step, keys, units, given, fit, score, features, starts, first_rows, answers, contexts, logits):  # type: ignore[no-untyped-def]
+    """Scores of the candidates in row number `step` of each decision, as `agents.rl.network.BoardNetwork.judge` does.
+
+    Call it with step = 0, 1, 2 ..., each after the answers of the row before are known.
+
+    Args:
+        keys: float32 [M, width], candidates. units: float32 [R, width], rows.
+        given [width, width], fit [width, FEATURES], score [width]: float32, weights of the network.
+        features: float32 [M, FEATURES], see `coordinate`.
+        contexts: float32 [B, width], the orders before; logits: float32 [M]; both written.
+    """
+    width = len(score)
+    query, hidden = np.empty(width, np.float32), np.empty(width, np.float32)
+    for d in range(len(first_rows) - 1):
+        row = first_rows[d] + step
+        if row >= first_rows[d + 1]:
+            continue
+        query[:] = units[row]
+        if step > 0:
+            chosen = starts[row - 1] + answers[row - 1]
+            for i in range(width):
+                contexts[d, i] += max(keys[chosen, i] + units[row - 1, i], np.float32(0))
+            for i in range(width):
+                total = np.float32(0)
+                for j in range(width):
+                    total += given[i, j] * contexts[d, j]
+                query[i] += total
+        for c in range(starts[row], starts[row + 1]):
+            for i in range(width):
+                hidden[i] = keys[c, i] + query[i]
+            for f in range(FEATURES):
+                if features[c, f] != 0:
+                    for i in range(width):
+                        hidden[i] += fit[i, f]
+            total = np.float32(0)
+            for i in range(width):
+                total += score[i] * max(hidden[i], np.float32(0))
+            logits[c] = total
 
 
 @njit(cache=True, nogil=True)

@@ -1,8 +1,9 @@
 """The network of learned players: plain torch, for any map.
 
-A graph network over provinces reads the board. A power's units are answered in sequence: each legal order is scored
-from its features (kind, unit, coast) and the provinces it names, given the orders already chosen for the power's other
-units. A value head estimates the points still to come.
+A graph network over provinces reads a position, once for all powers that decide in it; a power then sees its provinces
+with its own units and centres marked (`Perspective`). A power's units are answered in sequence: each legal order is
+scored from its features (kind, unit, coast) and the provinces it names, given the orders already chosen for the power's
+other units. A value head estimates the points still to come.
 
 In games with tokens a network also hears and speaks: see `Talk`. Otherwise the network is the same.
 """
@@ -15,7 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from agents.rl.inputs import FEATURES, Inputs, coordinate, draw, order_places
+from agents.rl.inputs import FEATURES, Inputs, coordinate, draw, order_places, rate
 from welfare_env.board.board import Board
 from welfare_env.board.orders import GIVE
 from welfare_env.checks import check_whole
@@ -23,10 +24,10 @@ from welfare_env.envs.observation import num_features
 from welfare_env.errors import WelfareEnvError
 from welfare_env.game.press import COLUMNS, TOKENS
 
-Encoded = tuple[Tensor, Tensor]  # provinces and whole positions as vectors, see `BoardNetwork.encode`
 CHUNK = 128  # boards at a time, so that intermediate results stay in the CPU cache
 KINDS = 6 * (GIVE + 1)
 WORDS = 1 + len(TOKENS)  # including silence
+MARKS = 5  # of a power in a province, see `Perspective.marks`
 WIDEST, MOST_LAYERS = 1024, 16
 
 
@@ -77,6 +78,84 @@ class Exchange(nn.Linear):
         return nn.functional.linear(x, own, self.bias) + torch.matmul(neighbours, nn.functional.linear(x, near))
 
 
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """Decisions, and the positions they are taken in, as vectors.
+
+    Attributes:
+        provinces: float32 [U, provinces, width], by position, or [B, provinces, width], by decision.
+        whole: float32 [B, width], the whole position as the deciding power sees it.
+        voices: float32 [B, powers, width], the words said by and to each power; without words [B, 0, width].
+        inputs, boards: what it was made from; boards float32 [U or B, provinces, features].
+    """
+
+    provinces: Tensor
+    whole: Tensor
+    voices: Tensor
+    inputs: Inputs
+    boards: Tensor
+
+
+class Perspective(nn.Module):
+    """A power's view of encoded positions: the part of the network that knows who decides.
+
+    A province's vector is added to what stands out there for the power (`marks`). The whole position is added to the
+    sums of the provinces where the power has units, and centres; to its balance and welfare points; and to a vector of
+    its own.
+
+    Args:
+        board: see `BoardNetwork`. width: of the network's vectors.
+    """
+
+    def __init__(self, board: Board, width: int) -> None:
+        super().__init__()
+        self.powers, self._share = len(board.powers), len(board.powers) / len(board.centers)
+        self.look = nn.Linear(width, width)
+        self.mark = nn.Linear(MARKS, width, bias=False)
+        self.seat = nn.Parameter(torch.zeros(self.powers, width))
+        self.held = nn.Linear(2 * width, width, bias=False)
+        self.standing = nn.Linear(2, width, bias=False)
+
+    def marks(self, boards: Tensor, neighbours: Tensor) -> Tensor:
+        """For each power whether its unit, its centre or its home is in a province; the mean of both of neighbours.
+
+        Returns:
+            float32 [U, provinces, MARKS, powers].
+        """
+        flags = self._flags(boards)
+        near = torch.matmul(neighbours, flags[..., : 2 * self.powers])
+        return torch.cat([flags, near], dim=-1).unflatten(-1, (MARKS, self.powers))
+
+    def _flags(self, boards: Tensor) -> Tensor:
+        """Units, centres and homes of each power: float32 [U, provinces, 3 * powers]."""
+        powers = self.powers
+        firsts = 0, powers + 5, 2 * powers + 6  # see `welfare_env.envs.observation`
+        return torch.cat([boards[..., first : first + powers] for first in firsts], dim=-1)
+
+    def provinces(self, scene: Scene, marks: Tensor, decisions: np.ndarray, provinces: np.ndarray) -> Tensor:
+        """Provinces int [K] as the powers of `decisions` int [K] see them: float32 [K, width]."""
+        inputs, count = scene.inputs, scene.boards.shape[1]
+        at, powers = torch.from_numpy(inputs.position_of[decisions] * count + provinces), inputs.powers[decisions]
+        looked = self.look(scene.provinces).flatten(0, 1).index_select(0, at)
+        marked = self.mark(marks.flatten(0, 1)[at, :, torch.from_numpy(powers)])
+        seen = torch.relu(looked + marked)
+        if not scene.voices.shape[1]:
+            return seen
+        unit = scene.boards.flatten(0, 1)[at, : self.powers].numpy()
+        seats = (unit.argmax(axis=1) - powers) % self.powers
+        voices = scene.voices[torch.from_numpy(decisions), torch.from_numpy(seats)]
+        return seen + voices * torch.from_numpy(unit.max(axis=1, keepdims=True))
+
+    def whole(self, x: Tensor, boards: Tensor, inputs: Inputs) -> Tensor:
+        """What is added to the whole positions: float32 [B, width]."""
+        powers, features = self.powers, boards.shape[2]
+        position, power = torch.from_numpy(inputs.position_of), torch.from_numpy(inputs.powers)
+        held = self._flags(boards)[..., : 2 * powers]
+        sums = torch.matmul(held.transpose(1, 2), x).unflatten(1, (2, powers)) * self._share
+        standing = boards[:, 0, features - 2 * powers :].unflatten(1, (2, powers))[position, :, power]
+        return self.held(sums[position, :, power].flatten(1)) + self.standing(standing) + self.seat[power]
+
+
 class BoardNetwork(nn.Module):
     """Scores legal orders and positions. One network plays every power of its board.
 
@@ -87,14 +166,12 @@ class BoardNetwork(nn.Module):
     """
 
     neighbours: Tensor
-    _places: Tensor
 
     def __init__(self, board: Board, size: Size = Size(), message_rounds: int = 0) -> None:
         super().__init__()
         self.size, width, self.powers = size, size.width, len(board.powers)
         self.register_buffer("neighbours", torch.from_numpy(neighbours(board)), persistent=False)
         self.places = order_places(board)
-        self.register_buffer("_places", torch.from_numpy(self.places), persistent=False)
         self.read = nn.Linear(num_features(board), width)
         self.place = nn.Parameter(torch.zeros(len(board.provinces), width))
         self.exchange = nn.ModuleList(Exchange(width) for _ in range(size.layers))
@@ -110,6 +187,7 @@ class BoardNetwork(nn.Module):
         self.score = nn.Linear(width, 1, bias=False)
         hidden, points = nn.Linear(width, width), nn.Linear(width, 1)
         self.value = nn.Sequential(hidden, nn.ReLU(), points)
+        self.perspective = Perspective(board, width)
         nn.init.normal_(self.kind.weight, std=0.3)
         with torch.no_grad():
             self.score.weight *= 0.1  # nearly uniform play at first
@@ -119,45 +197,42 @@ class BoardNetwork(nn.Module):
     @property
     def reads_points(self) -> bool:
         """Whether its play may depend on welfare points, and not on the position alone."""
-        return bool(self._points().any())
+        return any(bool(weights.any()) for weights in self._points())
 
     def forget_points(self) -> None:
         """Set the weights of welfare points to zero."""
         with torch.no_grad():
-            self._points().zero_()
+            for weights in self._points():
+                weights.zero_()
 
-    def _points(self) -> Tensor:
-        """The weights of welfare points, the last columns of an observation: float32 [width, powers]."""
-        return self.read.weight[:, -self.powers :]
+    def _points(self) -> list[Tensor]:
+        """The weights of welfare points, the last columns of an observation: float32 [width, n] each."""
+        return [self.read.weight[:, -self.powers :], self.perspective.standing.weight[:, 1:]]
 
-    def encode(self, boards: Tensor) -> Encoded:
-        """Provinces and whole positions as vectors, from float32 [B, provinces, features].
+    def encode(self, boards: Tensor) -> Tensor:
+        """The provinces of boards float32 [U, provinces, features] as vectors: float32 [U, provinces, width]."""
+        return torch.cat([self._encode(part) for part in boards.split(CHUNK)])
 
-        Returns:
-            float32 [B, provinces, width] and [B, width].
-        """
-        parts = [self._encode(part) for part in boards.split(CHUNK)]
-        return torch.cat([x for x, _ in parts]), torch.cat([whole for _, whole in parts])
-
-    def _encode(self, boards: Tensor) -> Encoded:
+    def _encode(self, boards: Tensor) -> Tensor:
         x = torch.relu(self.read(boards) + self.place)
         for exchange, norm in zip(self.exchange, self.norms, strict=True):
             x = norm(x + torch.relu(exchange(x, self.neighbours)))
-        return x, torch.relu(self.whole(torch.cat([x.mean(dim=1), x.amax(dim=1)], dim=-1)))
+        return x
 
-    def values(self, boards: Tensor) -> Tensor:
-        """Points still to come, in units of training, for boards without words: float32 [B]."""
-        return self.value(self.encode(boards)[1])[:, 0]
+    def values(self, inputs: Inputs) -> Tensor:
+        """Points still to come, in units of training: float32 [B]."""
+        return self.value(self.see(inputs).whole)[:, 0]
 
-    def values_of(self, inputs: Inputs) -> Tensor:
-        """Points still to come, given the words of the phase: float32 [B]."""
-        return self.value(self._seen(inputs, None)[1])[:, 0]
-
-    def _seen(self, inputs: Inputs, encoded: Encoded | None) -> Encoded:
-        """Encoded boards, including the words of the phase."""
-        boards = torch.from_numpy(inputs.boards)
-        x, whole = self.encode(boards) if encoded is None else encoded
-        return (x, whole) if self.talk is None or inputs.heard is None else self.talk.hear(inputs, boards, x, whole)
+    def see(self, inputs: Inputs) -> Scene:
+        """Positions and decisions as vectors, including the words of the phase."""
+        boards = torch.from_numpy(inputs.positions)
+        x = self.encode(boards)
+        whole = self.whole(torch.cat([x.mean(dim=1), x.amax(dim=1)], dim=-1))[torch.from_numpy(inputs.position_of)]
+        whole = torch.relu(whole + self.perspective.whole(x, boards, inputs))
+        if self.talk is None or inputs.heard is None:
+            return Scene(x, whole, x.new_zeros(len(inputs), 0, x.shape[2]), inputs, boards)
+        voices = self.talk.voices(inputs)
+        return Scene(x, self.talk.hear(inputs, whole, voices), voices, inputs, boards)
 
     def judge(self, inputs: Inputs, answers: np.ndarray) -> Judged:
         """Probabilities of answers int [R]; differentiable.
@@ -168,85 +243,79 @@ class BoardNetwork(nn.Module):
         count = len(inputs.provinces)
         ordered = answers[:count]
         features = self._fit(inputs, ordered)
-        x, whole = self._seen(inputs, None)
-        keys, units, row_of = self._keys(inputs, x, whole)
+        scene = self.see(inputs)
+        keys, units, row_of = self._keys(scene)
         chosen = keys[torch.from_numpy(inputs.starts[:-1] + ordered)] + units
         logits = self._logits(keys, units + self._context(inputs, chosen), torch.from_numpy(features), row_of)
         logp, entropy = row_statistics(logits, row_of, count)
-        taken, values = logp[torch.from_numpy(inputs.starts[:-1] + ordered)], self.value(whole)[:, 0]
+        taken, values = logp[torch.from_numpy(inputs.starts[:-1] + ordered)], self.value(scene.whole)[:, 0]
         if self.talk is None or not len(inputs.speaking):
             return Judged(taken, entropy, values)
-        words = self.talk.speak(inputs, x, whole)
+        words = self._speak(scene, self.talk)
         said = words.gather(1, torch.from_numpy(answers[count:, None]))[:, 0]
         return Judged(torch.cat([taken, said]), torch.cat([entropy, -(words.exp() * words).sum(dim=1)]), values)
 
     @torch.no_grad()
-    def answer(
-        self, inputs: Inputs, chances: np.ndarray, encoded: Encoded | None = None
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def answer(self, inputs: Inputs, chances: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Draw answers.
 
         Args:
             chances: float64 [R], uniform in [0, 1); below 0: the most probable order.
-            encoded: the result of `encode` for these boards, if known.
 
         Returns:
             Answers int64 [R], their log probabilities float32 [R], values float32 [B].
         """
-        x, whole = self._seen(inputs, encoded)
-        values = self.value(whole)[:, 0].numpy()
+        scene = self.see(inputs)
+        values = self.value(scene.whole)[:, 0].numpy()
         count = len(inputs.provinces)
         answers, logps = np.zeros(inputs.num_rows, np.int64), np.zeros(inputs.num_rows, np.float32)
         if count:
-            self._order(inputs, x, whole, chances[:count], answers[:count], logps[:count])
+            self._order(scene, chances[:count], answers[:count], logps[:count])
         if self.talk is not None and len(answers) > count:
-            logits = self.talk.speak(inputs, x, whole).flatten().numpy()
+            logits = self._speak(scene, self.talk).flatten().numpy()
             rows = np.arange(len(answers) - count + 1)
             draw(0, logits, rows * WORDS, rows, chances[count:], answers[count:], logps[count:])
         return answers, logps, values
 
-    def _order(
-        self,
-        inputs: Inputs,
-        x: Tensor,
-        whole: Tensor,
-        chances: np.ndarray,
-        answers: np.ndarray,
-        logps: np.ndarray,
-    ) -> None:
+    def _order(self, scene: Scene, chances: np.ndarray, answers: np.ndarray, logps: np.ndarray) -> None:
         """Draw orders row by row, and write them over answers and logps [R]."""
-        keys, units, _ = self._keys(inputs, x, whole)
-        lengths = np.diff(inputs.first_rows)
-        context = torch.zeros(len(inputs), keys.shape[1])
-        logits = np.zeros(len(inputs.orders), np.float32)
-        fitting = Fitting(self.places, inputs, x.shape[1])
-        for step in range(int(lengths.max())):
+        inputs = scene.inputs
+        keys, units, _ = (part.numpy() for part in self._keys(scene))
+        given, fit, score = (part.weight.numpy() for part in (self.given, self.fit, self.score))
+        contexts, logits = np.zeros((len(inputs), keys.shape[1]), np.float32), np.zeros(len(keys), np.float32)
+        fitting = Fitting(self.places, inputs, len(self.place))
+        for step in range(int(np.diff(inputs.first_rows).max())):
             fitting.step(step, answers)
-            asked = np.flatnonzero(lengths > step)
-            at = inputs.first_rows[asked] + step
-            which, owner = ranges(inputs.starts[at], inputs.starts[at + 1])
-            query = units[torch.from_numpy(at)] + self.given(context[torch.from_numpy(asked)])
-            picked = torch.from_numpy(which)
-            fit = torch.from_numpy(fitting.features[which])
-            logits[which] = self._logits(keys[picked], query, fit, torch.from_numpy(owner)).numpy()
-            draw(step, logits, inputs.starts, inputs.first_rows, chances, answers, logps)
-            chosen = keys[torch.from_numpy(inputs.starts[at] + answers[at])] + units[torch.from_numpy(at)]
-            context[torch.from_numpy(asked)] += torch.relu(chosen)
+            rows = inputs.starts, inputs.first_rows
+            rate(step, keys, units, given, fit, score[0], fitting.features, *rows, answers, contexts, logits)
+            draw(step, logits, *rows, chances, answers, logps)
 
-    def _keys(self, inputs: Inputs, x: Tensor, whole: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def _keys(self, scene: Scene) -> tuple[Tensor, Tensor, Tensor]:
         """Candidates as vectors [M, width], rows as vectors [R, width], and each candidate's row [M]."""
+        inputs = scene.inputs
         rows = np.repeat(np.arange(len(inputs)), np.diff(inputs.first_rows))
-        row_of = torch.from_numpy(np.repeat(np.arange(len(rows)), np.diff(inputs.starts)))
-        board, province = torch.from_numpy(rows), torch.from_numpy(inputs.provinces)
-        provinces = x.shape[1]
-        named = self._places[torch.from_numpy(inputs.orders)]
-        is_order = torch.from_numpy(inputs.orders != 0)
-        base = board[row_of] * provinces
-        target = torch.where(is_order, named[:, 2], province[row_of])
-        helped = (self.helped(x)).flatten(0, 1)[base + named[:, 3].clamp(min=0)] * (named[:, 3:] >= 0)
-        keys = self.kind(named[:, 0]) + self.target(x).flatten(0, 1)[base + target] + helped
-        units = self.unit(x).flatten(0, 1)[board * provinces + province] + self.position(whole)[board]
-        return keys, units, row_of
+        row_of = np.repeat(np.arange(len(rows)), np.diff(inputs.starts))
+        named = self.places[inputs.orders]
+        helping = np.flatnonzero(named[:, 3] >= 0)
+        target = np.where(inputs.orders != 0, named[:, 2], inputs.provinces[row_of])
+        decisions = np.concatenate([rows, rows[row_of], rows[row_of[helping]]])
+        provinces = np.concatenate([inputs.provinces, target, named[helping, 3]])
+        marks = self.perspective.marks(scene.boards, self.neighbours)
+        seen = self.perspective.provinces(scene, marks, decisions, provinces)
+        own, to, helped = seen.split([len(rows), len(target), len(helping)])
+        keys = self.kind(torch.from_numpy(named[:, 0])) + self.target(to)
+        keys = keys.index_add(0, torch.from_numpy(helping), self.helped(helped))
+        units = self.unit(own) + self.position(scene.whole)[torch.from_numpy(rows)]
+        return keys, units, torch.from_numpy(row_of)
+
+    def _speak(self, scene: Scene, talk: Talk) -> Tensor:
+        """Log probabilities of silence and words, for each row of the decisions of words: float32 [rows, words]."""
+        speaking, powers = scene.inputs.speaking, np.arange(self.powers)
+        stand = scene.boards[:, :, : self.powers].transpose(1, 2)
+        units = torch.matmul(stand, scene.provinces) / stand.sum(dim=2, keepdim=True).clamp(min=1)
+        seats = (scene.inputs.powers[speaking, None] + powers) % self.powers
+        at = scene.inputs.position_of[speaking, None]
+        return talk.speak(speaking, units[at, torch.from_numpy(seats)], scene.voices, scene.whole)
 
     def _context(self, inputs: Inputs, chosen: Tensor) -> Tensor:
         """A row's summary of its power's orders before it: [R, width]."""
@@ -294,31 +363,29 @@ class Talk(nn.Module):
             self.round.weight *= 0.3
             self.word.weight *= 0.1  # nearly uniform words at first
 
-    def hear(self, inputs: Inputs, boards: Tensor, x: Tensor, whole: Tensor) -> Encoded:
-        """Encoded boards with the words of the phase: float32 [B, provinces, width] and [B, width]."""
-        voices = self._voices(inputs)
-        heard = x + torch.matmul(boards[:, :, : voices.shape[1]], voices)  # first columns: owner of the unit here
-        whole = whole + self.told(voices.flatten(1))
-        return heard, whole if inputs.rounds is None else whole + self.round(torch.from_numpy(inputs.rounds))
-
-    def speak(self, inputs: Inputs, x: Tensor, whole: Tensor) -> Tensor:
-        """Log probabilities of silence and words, for each row of the decisions of words: float32 [rows, words].
-
-        Args:
-            x, whole: the result of `hear`.
-        """
-        speaking = torch.from_numpy(inputs.speaking)
-        stand = torch.from_numpy(inputs.boards)[speaking, :, : len(self.seat)].transpose(1, 2)
-        units = torch.matmul(stand, x[speaking]) / stand.sum(dim=2, keepdim=True).clamp(min=1)
-        recipients = self.recipient(units + self._voices(inputs)[speaking]) + self.seat
-        states = torch.relu(self.speaker(whole[speaking])[:, None] + recipients.roll(-1, dims=1))
-        return torch.log_softmax(self.word(states), dim=-1).flatten(0, 1)
-
-    def _voices(self, inputs: Inputs) -> Tensor:
+    def voices(self, inputs: Inputs) -> Tensor:
         """The words said by and to each power, as vectors: float32 [B, powers, width]."""
         heard = torch.from_numpy(inputs.heard)
         spoken = heard[..., None] == torch.arange(1, WORDS, dtype=torch.int8)
         return torch.relu(self.voice(spoken.flatten(2).float()))
+
+    def hear(self, inputs: Inputs, whole: Tensor, voices: Tensor) -> Tensor:
+        """Whole positions float32 [B, width] with the words of the phase."""
+        whole = whole + self.told(voices.flatten(1))
+        return whole if inputs.rounds is None else whole + self.round(torch.from_numpy(inputs.rounds))
+
+    def speak(self, speaking: np.ndarray, units: Tensor, voices: Tensor, whole: Tensor) -> Tensor:
+        """Log probabilities of silence and words, for each row of the decisions of words: float32 [rows, words].
+
+        Args:
+            speaking: int [k], the decisions of words.
+            units: float32 [k, powers, width], the mean of the provinces with each power's units.
+            voices, whole: of all decisions.
+        """
+        at = torch.from_numpy(speaking)
+        recipients = self.recipient(units + voices[at]) + self.seat
+        states = torch.relu(self.speaker(whole[at])[:, None] + recipients.roll(-1, dims=1))
+        return torch.log_softmax(self.word(states), dim=-1).flatten(0, 1)
 
 
 class Fitting:
@@ -353,13 +420,6 @@ def row_statistics(logits: Tensor, row_of: Tensor, rows: int) -> tuple[Tensor, T
     total = torch.zeros(rows).index_add(0, row_of, shifted.exp())
     logp = shifted - total.log()[row_of]
     return logp, torch.zeros(rows).index_add(0, row_of, -logp.exp() * logp)
-
-
-def ranges(first: np.ndarray, last: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The numbers of several ranges, concatenated, and the range that each belongs to."""
-    lengths = last - first
-    owner = np.repeat(np.arange(len(lengths)), lengths)
-    return np.arange(len(owner)) - np.repeat(np.cumsum(lengths) - lengths - first, lengths), owner
 
 
 def neighbours(board: Board) -> np.ndarray:

@@ -388,15 +388,17 @@ def test_training_from_python_prints_nothing(tmp_path: Path) -> None:
 # Folders of earlier versions.
 
 
-def test_a_training_of_version_0_1_is_resumed(tmp_path: Path) -> None:
-    """Three iterations of a best response, saved by the version before; a fourth is the same as in a new training."""
+def test_a_training_of_an_earlier_network_is_not_resumed(tmp_path: Path) -> None:
+    """It says so, and nothing else; its checkpoint still plays."""
     shutil.copytree(EARLIER / "training", tmp_path / "run")
-    train(replace(SMALL, iterations=4, folder=tmp_path / "run"))
-    train(replace(SMALL, iterations=4, folder=tmp_path / "whole"))
-    assert same(tmp_path / "whole" / "checkpoint", tmp_path / "run" / "checkpoint")
-    shutil.copytree(EARLIER / "training", tmp_path / "again")
-    with pytest.raises(TrainingError, match="horizon=3 where 9 is given"):
-        train(replace(SMALL, horizon=9, folder=tmp_path / "again"))
+    with pytest.raises(TrainingError, match=r"another training, with network=1 where 2 is given: give another folder"):
+        train(replace(SMALL, iterations=4, folder=tmp_path / "run"))
+
+
+def test_a_checkpoint_of_an_earlier_network_is_no_beginning(tmp_path: Path) -> None:
+    start = EARLIER / "checkpoint"
+    with pytest.raises(CheckpointError, match=r"of format 1, which still plays but learns no more.*imitate"):
+        train(replace(SMALL, start=start, folder=tmp_path / "run"))
 
 
 def test_its_folder_alone_says_what_to_do(tmp_path: Path) -> None:

@@ -22,14 +22,13 @@ from ray.rllib.core.columns import Columns
 import agents
 import welfare_env
 from agents import ScriptedPolicy
-from agents.rl.inputs import Inputs, Reader
+from agents.rl.inputs import Reader
 from agents.rl.network import WORDS, BoardNetwork, Size
-from agents.rl.token_press import Said, speakers, to_send
+from agents.rl.token_press import to_send
 from training.board.config import TrainConfig
 from training.board.imitation import imitate, watch
 from training.board.learner import means
 from training.board.modules import rows
-from training.board.opponents import Sight
 from training.board.ppo import make_config, train
 from training.board.rewards import Reward
 from training.board.runner import BatchedEnvRunner, Play, Tape
@@ -189,26 +188,6 @@ class TestRunner:
     def test_other_press_is_refused(self, rules: Rules) -> None:
         with pytest.raises(TrainingError, match=r"mediator|press='text'"):
             runner_of(a_play(rules=rules))
-
-    def test_a_board_is_encoded_once_a_phase(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        network, reader = BoardNetwork(BOARD, SMALL, 2), Reader(BOARD, RULES)
-        env = welfare_env.vector_env(3, "clique:3", replace(RULES, press=None))
-        env.reset()
-        games, powers = np.nonzero(speakers(BOARD, env.rows))
-        heard = Said(BOARD, RULES, 3).heard(games, powers)
-        questions = [reader.words(env.rows, games, powers, heard, number) for number in (1, 2)]
-        some = np.array([0, 3, 8])
-        questions.append(reader.select(env.rows, env.legal, games[some], powers[some], heard[some]))
-        sight, encode, counted = Sight(network), network.encode, []
-        monkeypatch.setattr(network, "encode", lambda boards: counted.append(len(boards)) or encode(boards))
-        found = [self.greedy(sight, games, powers, question) for question in questions[:2]]
-        found.append(self.greedy(sight, games[some], powers[some], questions[2]))
-        assert counted == [9]
-        for answers, question in zip(found, questions, strict=True):
-            np.testing.assert_array_equal(answers, network.answer(question, np.full(question.num_rows, -1.0))[0])
-
-    def greedy(self, sight: Sight, games: np.ndarray, powers: np.ndarray, question: Inputs) -> np.ndarray:
-        return sight.answer(games, powers, question, np.full(question.num_rows, -1.0))[0]
 
 
 class TestOpponents:

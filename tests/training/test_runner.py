@@ -12,7 +12,15 @@ from agents.specs import ProfileError
 from training.board.config import TrainConfig
 from training.board.ppo import make_config
 from training.board.rewards import Reward
-from training.board.runner import ADVANTAGES, VALUE_TARGETS, BatchedEnvRunner, Play, estimate
+from training.board.runner import (
+    ADVANTAGES,
+    POSITION,
+    VALUE_TARGETS,
+    BatchedEnvRunner,
+    Play,
+    estimate,
+    shuffled,
+)
 from training.board.seats import Lineup
 from training.errors import TrainingError
 from welfare_env.engine import PHASE, WINTER, layout_of
@@ -115,6 +123,19 @@ def test_advantages_are_gaes():
         assert episode.extra_model_outputs[ADVANTAGES].data == pytest.approx(np.array(wanted), abs=1e-5)
         targets = episode.extra_model_outputs[VALUE_TARGETS].data
         assert targets == pytest.approx(np.array(wanted) + values, abs=1e-5)
+
+
+def test_decisions_in_a_position_stay_together_when_shuffled():
+    episodes = runner_of(games=3).sample()
+    states = np.concatenate([episode.observations.data[:-1, :-1] for episode in episodes])
+    positions = np.concatenate([episode.extra_model_outputs[POSITION].data for episode in episodes])
+    order = shuffled(np.random.default_rng(0), positions)
+    assert sorted(order.tolist()) == list(range(len(positions)))
+    changes = np.flatnonzero(np.diff(positions[order]))
+    assert len(changes) + 1 == len(set(positions.tolist())) < len(positions)
+    assert all((states[positions == number] == states[positions == number][0]).all() for number in set(positions))
+    assert np.array_equal(order, shuffled(np.random.default_rng(0), positions))
+    assert not np.array_equal(order, shuffled(np.random.default_rng(1), positions))
 
 
 def test_estimate_of_interleaved_powers():

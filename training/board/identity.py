@@ -17,7 +17,6 @@ from welfare_env.errors import UnknownAgentError
 
 LEARNING = ("horizon", "lr", "entropy", "clip", "gamma", "lambda_", "epochs", "minibatch", "league_every",
             "league_size", "sees", "workers", "held_out_every", "held_out_games")  # fmt: skip
-ADDED = ("held_out_every", "held_out_games")  # since version 0.1
 GONE = "gone"  # a checkpoint to start from that is no longer there
 
 
@@ -32,6 +31,7 @@ def identity(play: Play, config: TrainConfig) -> str:
         "map": play.map_name,
         "rules": play.rules.to_dict(),
         "size": play.size.to_dict(),
+        "network": checkpoint.FORMAT,
         "coalitions": lineup.coalitions,
         "opponents": {by_content(text): share for text, share in zip(lineup.opponents, lineup.shares, strict=True)},
         "reward": str(play.reward),
@@ -48,20 +48,14 @@ def identity(play: Play, config: TrainConfig) -> str:
 def of_earlier(there: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
     """A saved identity in the form of today's, to compare with `now`.
 
-    In version 0.1 schedules ended with the iterations. A checkpoint to start from is not needed to resume.
+    Earlier versions trained another network, and did not say so: then that is what differs. A checkpoint to start from
+    is not needed to resume.
     """
+    if "network" not in there:
+        return {**now, "network": 1}
     if GONE in (there.get("start"), now.get("start")) and there.get("start") and now.get("start"):
         there = {**there, "start": now["start"]}
-    if "iterations" not in there:
-        return dict(there)
-    values = {name: value for name, value in there.items() if name not in ("iterations", "save_every")}
-    values["horizon"] = there["iterations"]
-    values["opponents"] = {by_content(text): share for text, share in there["opponents"].items()}
-    if there["start"] not in (None, now["start"]):
-        values["start"] = _start(Path(there["start"]))
-    if there["imitate"]:
-        values["imitate"] = [by_content(there["imitate"][0]), there["imitate"][1]]
-    return _without_idle(values | {name: now[name] for name in ADDED if name in now})
+    return dict(there)
 
 
 def _without_idle(values: dict[str, Any]) -> dict[str, Any]:

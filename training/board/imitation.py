@@ -20,7 +20,17 @@ from agents.rl.token_press import Said, speakers
 from training.board.learner import means
 from training.board.modules import padded, rows
 from training.board.opponents import Scripted
-from training.board.runner import Play, Tape, as_choices, by_decision, check_press, decisions
+from training.board.runner import (
+    POSITION,
+    VALUE_TARGETS,
+    Play,
+    Tape,
+    as_choices,
+    by_decision,
+    check_press,
+    decisions,
+    shuffled,
+)
 from welfare_env.engine import YEAR
 
 
@@ -30,12 +40,13 @@ class Lesson:
 
     Attributes:
         observations: int32 [n, size], packed. actions: int64 [n, slots]. returns: float32 [n], scaled rewards from the
-            decision on.
+            decision on. positions: int64 [n], a number for each position (`training.board.runner.shuffled`).
     """
 
     observations: np.ndarray
     actions: np.ndarray
     returns: np.ndarray
+    positions: np.ndarray
 
     def __len__(self) -> int:
         return len(self.returns)
@@ -43,7 +54,7 @@ class Lesson:
     def orders(self) -> Lesson:
         """The decisions about orders, without those about words; in games with tokens."""
         kept = self.observations[:, -2] == 0
-        return Lesson(self.observations[kept], self.actions[kept], self.returns[kept])
+        return Lesson(self.observations[kept], self.actions[kept], self.returns[kept], self.positions[kept])
 
 
 def watch(
@@ -80,7 +91,7 @@ def watch(
         finished = int(env.rows[live, YEAR].min()) if live.any() else play.rules.years
         on_progress(finished, play.rules.years)
     columns = tape.columns(gamma=1.0, lambda_=1.0)
-    lesson = Lesson(columns["observations"], columns["actions"], columns["value_targets"])
+    lesson = Lesson(columns["observations"], columns["actions"], columns[VALUE_TARGETS], columns[POSITION])
     return lesson if has_spoken or not reader.message_rounds else lesson.orders()
 
 
@@ -136,7 +147,7 @@ def imitate(
     steps, total, losses = 0, epochs * math.ceil(len(lesson) / minibatch), [0.0]
     for _ in range(epochs):
         losses = []
-        order = rng.permutation(len(lesson))
+        order = shuffled(rng, lesson.positions)
         for first in range(0, len(order), minibatch):
             picked = order[first : first + minibatch]
             inputs = reader.read(lesson.observations[picked])

@@ -19,11 +19,13 @@ from ray.rllib.core import DEFAULT_MODULE_ID
 from ray.rllib.core.columns import Columns
 
 from training.board.modules import ENTROPY, ROW_DECISION, ROW_SLOT, ROW_WORD
-from training.board.runner import ADVANTAGES, VALUE_TARGETS
+from training.board.runner import ADVANTAGES, POSITION, VALUE_TARGETS, shuffled
 
 
 class Collate(ConnectorV2):
-    """Episodes of `training.board.runner` as one shuffled batch, with advantages of mean 0 and deviation 1.
+    """Episodes of `training.board.runner` as one batch, with advantages of mean 0 and deviation 1.
+
+    Positions are shuffled; the decisions in one stay together (`training.board.runner.shuffled`).
 
     The shuffle depends only on the first episode's name, which identifies the sample: there is no state to save.
     """
@@ -33,11 +35,12 @@ class Collate(ConnectorV2):
             Columns.OBS: np.concatenate([episode.observations.data[:-1] for episode in episodes]),
             Columns.ACTIONS: np.concatenate([episode.actions.data for episode in episodes]),
         }
-        for name in (Columns.ACTION_LOGP, ADVANTAGES, VALUE_TARGETS):
+        for name in (Columns.ACTION_LOGP, ADVANTAGES, VALUE_TARGETS, POSITION):
             columns[name] = np.concatenate([episode.extra_model_outputs[name].data for episode in episodes])
         advantages = columns[ADVANTAGES]
         columns[ADVANTAGES] = (advantages - advantages.mean()) / (advantages.std() + 1e-6)
-        order = np.random.default_rng(zlib.crc32(str(episodes[0].id_).encode())).permutation(len(advantages))
+        rng = np.random.default_rng(zlib.crc32(str(episodes[0].id_).encode()))
+        order = shuffled(rng, columns.pop(POSITION))
         return {DEFAULT_MODULE_ID: {name: torch.from_numpy(column[order]) for name, column in columns.items()}}
 
 

@@ -61,7 +61,7 @@ class BoardModule(TorchRLModule, ValueFunctionAPI, InferenceOnlyAPI):
 
     def compute_values(self, batch: dict[str, Any], embeddings: Any = None) -> torch.Tensor:
         """float32 [B]."""
-        return self.network.values_of(self.reader.read(as_numpy(batch[Columns.OBS])))
+        return self.network.values(self.reader.read(as_numpy(batch[Columns.OBS])))
 
     def _forward_train(self, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
         inputs = self.reader.read(as_numpy(batch[Columns.OBS]))

@@ -17,7 +17,7 @@ import torch
 import agents
 from agents.modal.players import RoundWriter
 from agents.rl.inputs import Inputs, Reader
-from agents.rl.network import BoardNetwork, Encoded
+from agents.rl.network import BoardNetwork
 from agents.rl.token_press import Said, as_words
 from training.errors import TrainingError
 from welfare_env.board.orders import DISBAND, WAIVE
@@ -48,51 +48,17 @@ class Opponent(Protocol):
         """
 
 
-class Sight:
-    """A network that encodes each board once per phase, for all message rounds and the orders."""
-
-    def __init__(self, network: BoardNetwork) -> None:
-        self.network = network
-        self.turn()
-
-    def turn(self) -> None:
-        """A new phase begins: forget the boards."""
-        self._seats = np.zeros(0, np.int64)
-        self._encoded: Encoded | None = None
-
-    @torch.no_grad()
-    def answer(
-        self, games: np.ndarray, powers: np.ndarray, inputs: Inputs, chances: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """`BoardNetwork.answer` for `powers` in `games`, sorted."""
-        if inputs.heard is None:
-            return self.network.answer(inputs, chances)
-        return self.network.answer(inputs, chances, self._look(games * 1000 + powers, torch.from_numpy(inputs.boards)))
-
-    def _look(self, seats: np.ndarray, boards: torch.Tensor) -> Encoded:
-        """The encoded boards of seats. New ones belong to games in phases without words."""
-        if self._encoded is None:
-            self._seats, self._encoded = seats, self.network.encode(boards)
-        at = np.searchsorted(self._seats, seats).clip(max=len(self._seats) - 1)
-        is_new = torch.from_numpy(self._seats[at] != seats)
-        encoded = tuple(part[torch.from_numpy(at)] for part in self._encoded)
-        if is_new.any():
-            for part, new in zip(encoded, self.network.encode(boards[is_new]), strict=True):
-                part[is_new] = new
-        return encoded[0], encoded[1]
-
-
 class Frozen:
     """A network that does not learn; a greedy one takes its most probable orders and words."""
 
     def __init__(self, network: BoardNetwork, greedy: bool = False) -> None:
-        self.network, self.greedy, self._sight = network, greedy, Sight(network)
+        self.network, self.greedy = network, greedy
 
     def begin(self, games: np.ndarray, powers: np.ndarray, seeds: np.ndarray) -> None:
         """Nothing to do: a network has no state in a game."""
 
     def turn(self) -> None:
-        self._sight.turn()
+        """Nothing to do."""
 
     def load(self, weights: Mapping[str, np.ndarray]) -> None:
         """Replace the weights."""
@@ -102,7 +68,7 @@ class Frozen:
         self, states: np.ndarray, games: np.ndarray, powers: np.ndarray, inputs: Inputs, chances: np.ndarray, said: Said
     ) -> np.ndarray:
         drawn = np.full_like(chances, -1) if self.greedy else chances
-        return self._sight.answer(games, powers, inputs, drawn)[0]
+        return self.network.answer(inputs, drawn)[0]
 
 
 class Scripted:

@@ -39,7 +39,7 @@ from agents.rl.inputs import Inputs, Reader
 from agents.rl.network import BoardNetwork, Size
 from agents.rl.token_press import Said, speakers, word_rounds
 from training.board.modules import padded, spaces
-from training.board.opponents import Frozen, Opponent, Scripted, Sight
+from training.board.opponents import Frozen, Opponent, Scripted
 from training.board.rewards import Reward, centers, holdings
 from training.board.seats import LEAGUE, LEARNER, Lineup
 from training.errors import TrainingError
@@ -49,6 +49,7 @@ from welfare_env.envs.vector import LegalLists
 from welfare_env.rules import Rules
 
 ADVANTAGES, VALUE_TARGETS = "advantages", "value_targets"
+POSITION = "position"  # a number for each position of a sample; powers that decide in it have the same
 
 
 @dataclass(frozen=True)
@@ -141,7 +142,6 @@ class BatchedEnvRunner(EnvRunner, Checkpointable):
             env=None, spaces=self.get_spaces(), inference_only=True
         ).build()
         self.network: BoardNetwork = self.module[DEFAULT_MODULE_ID].unwrapped().network
-        self._sight = Sight(self.network)
 
     def get_spaces(self) -> dict[str, Any]:
         return dict.fromkeys(("__env__", "__env_single__", DEFAULT_MODULE_ID), self._spaces)
@@ -196,7 +196,6 @@ class BatchedEnvRunner(EnvRunner, Checkpointable):
     def _talk(self, rng: np.random.Generator, seats: np.ndarray, live: np.ndarray, tape: Tape, greedy: bool) -> None:
         """Play the message rounds of a phase, in each of which all speak at once."""
         self.said.clear()
-        self._sight.turn()
         for opponent in self._opponents:
             opponent.turn()
         if not self.reader.message_rounds:
@@ -249,7 +248,7 @@ class BatchedEnvRunner(EnvRunner, Checkpointable):
         states = self.env.rows
         if number >= 0:
             return self._opponents[number].answer(states, games, powers, inputs, drawn, self.said)
-        answers, logps, values = self._sight.answer(games, powers, inputs, np.full_like(drawn, -1) if greedy else drawn)
+        answers, logps, values = self.network.answer(inputs, np.full_like(drawn, -1) if greedy else drawn)
         actions, padded_logps = padded(inputs, answers, logps, self.reader.slots)
         packed = self.reader.pack(states[games], powers, inputs.heard, inputs.rounds)
         tape.decide(games, powers, packed, actions, padded_logps, values)
@@ -306,7 +305,7 @@ class BatchedEnvRunner(EnvRunner, Checkpointable):
     def _episode(self, rows: np.ndarray, columns: Mapping[str, np.ndarray], last: np.ndarray) -> SingleAgentEpisode:
         space, action_space = self._spaces
         name: Any = f"{self.play.seed}-{self.worker_index or 0}-{self.samples}-{rows[0]}"  # `Collate` shuffles by it
-        outputs = (Columns.ACTION_LOGP, Columns.VF_PREDS, ADVANTAGES, VALUE_TARGETS)
+        outputs = (Columns.ACTION_LOGP, Columns.VF_PREDS, ADVANTAGES, VALUE_TARGETS, POSITION)
         return SingleAgentEpisode(
             id_=name,
             multi_agent_episode_id=name,
@@ -387,7 +386,7 @@ class Tape:
         self._kept: dict[str, list[np.ndarray]] = {}
         self._previous: list[np.ndarray] = []
         self._closed: list[tuple[np.ndarray, np.ndarray]] = []  # decisions and their rewards
-        self._count = 0
+        self._count = self._phases = 0
 
     def __len__(self) -> int:
         """Decisions."""
@@ -411,6 +410,7 @@ class Tape:
         for name, column in (
             ("games", games),
             ("powers", powers),
+            (POSITION, self._phases * len(self._last) + games),
             ("observations", observations),
             ("actions", actions),
             (Columns.ACTION_LOGP, logps),
@@ -421,6 +421,7 @@ class Tape:
     def pay(self, rewards: np.ndarray) -> None:
         """Pay all powers for a phase: float32 [games, powers]."""
         self._due += rewards
+        self._phases += 1
 
     def columns(self, gamma: float, lambda_: float) -> dict[str, np.ndarray]:
         """All decisions as columns, with advantages (GAE: Schulman et al. 2016) and value targets."""
@@ -454,6 +455,18 @@ class Tape:
         known = decisions >= 0
         self._closed.append((decisions[known], self._due[games[known], powers[known]]))
         self._due[games, powers] = 0
+
+
+def shuffled(rng: np.random.Generator, positions: np.ndarray) -> np.ndarray:
+    """An order of decisions, int64 [n], that shuffles positions: those of one position stay together.
+
+    The network reads a position once for all decisions in it that a minibatch holds one after the other.
+
+    Args:
+        positions: int [n], the position of each decision.
+    """
+    _, number = np.unique(positions, return_inverse=True)
+    return np.argsort(rng.permutation(int(number.max(initial=-1)) + 1)[number], kind="stable")
 
 
 @njit(cache=True)

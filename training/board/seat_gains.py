@@ -96,8 +96,7 @@ def play_games(play: Play, network: str | Path, greedy: bool = True) -> list[Gam
         greedy: it takes its most probable orders; otherwise it samples.
     """
     runner = BatchedEnvRunner(config=make_config(play, TrainConfig()), worker_index=0)
-    given = checkpoint.load(network).network_for(runner.board, runner.rules)
-    runner.network.load_state_dict(given.state_dict())
+    runner.network = checkpoint.load(network).network_for(runner.board, runner.rules)
     runner.sample(explore=not greedy)
     return runner.take_results()
 

@@ -88,7 +88,7 @@ def lesson(reader: Reader, plans: Plans) -> Lesson:
             answers[line] = next((at for at, order in enumerate(legal) if order in ordered), _none(reader, legal))
     actions, _ = padded(inputs, answers, np.zeros(inputs.num_rows, np.float32), reader.slots)
     asked = np.diff(inputs.first_rows) > 0
-    return Lesson(packed[asked], actions[asked], np.array(returns, np.float32)[asked])
+    return Lesson(packed[asked], actions[asked], np.array(returns, np.float32)[asked], np.flatnonzero(asked))
 
 
 def _none(reader: Reader, legal: list[int]) -> int:

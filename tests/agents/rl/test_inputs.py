@@ -54,7 +54,9 @@ def test_packed_observations_say_as_much_as_the_games(map_name):
         games, powers = all_decisions(env)
         direct = reader.select(env.rows, env.legal, games, powers)
         packed = reader.read(reader.pack(env.rows[games], powers))
-        for name in ("boards", "first_rows", "starts", "orders", "provinces"):
+        for one, other in ((direct.states, packed.states), (direct.positions, packed.positions)):
+            assert np.array_equal(one[direct.position_of], other[packed.position_of])
+        for name in ("powers", "boards", "first_rows", "starts", "orders", "provinces"):
             assert np.array_equal(getattr(direct, name), getattr(packed, name)), name
         assert np.array_equal(direct.boards, env.observe(games, powers))
 

@@ -170,7 +170,7 @@ class TestNetwork:
         judged = network.judge(inputs, answers)
         np.testing.assert_allclose(judged.logp.detach(), logps, atol=1e-5)
         np.testing.assert_allclose(judged.values.detach(), values, atol=1e-5)
-        np.testing.assert_allclose(network.values_of(inputs).detach(), values, atol=1e-5)
+        np.testing.assert_allclose(network.values(inputs).detach(), values, atol=1e-5)
 
     def test_words_are_drawn_as_often_as_they_are_probable(self) -> None:
         network, reader = made(TOKENS), Reader(BOARD, TOKENS)
@@ -180,13 +180,6 @@ class TestNetwork:
         found = np.stack([np.bincount(column, minlength=WORDS) for column in answers.reshape(-1, 3).T]) / 4000
         expected = [network.judge(inputs, np.full(inputs.num_rows, word)).logp[:3].exp() for word in range(WORDS)]
         np.testing.assert_allclose(found, torch.stack(expected, dim=1).detach(), atol=0.04)
-
-    def test_the_board_may_be_encoded_before(self) -> None:
-        network, inputs = made(TOKENS), mixed(Reader(BOARD, TOKENS), np.random.default_rng(5))
-        chances = np.full(inputs.num_rows, -1.0)
-        again = network.answer(inputs, chances, network.encode(torch.from_numpy(inputs.boards)))
-        for one, other in zip(network.answer(inputs, chances), again, strict=True):
-            np.testing.assert_array_equal(one, other)
 
     @pytest.mark.parametrize("of_words", [False, True])
     def test_what_was_heard_is_learned_from(self, of_words: bool) -> None:

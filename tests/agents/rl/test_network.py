@@ -7,8 +7,9 @@ import pytest
 import torch
 
 import welfare_env
+from agents.rl.earlier_network import EarlierNetwork, ranges
 from agents.rl.inputs import Inputs, Reader
-from agents.rl.network import BoardNetwork, Size, ranges, row_statistics
+from agents.rl.network import BoardNetwork, Size, row_statistics
 
 
 def batch(map_name="standard", variant="welfare", steps=9, games=12):
@@ -22,20 +23,21 @@ def batch(map_name="standard", variant="welfare", steps=9, games=12):
     return env.board, reader, reader.select(env.rows, env.legal, pairs[:, 0], pairs[:, 1])
 
 
-def network(board, seed=0):
+def network(board, seed=0, kind=BoardNetwork):
     """One that does not play uniformly."""
     torch.manual_seed(seed)
-    made = BoardNetwork(board, Size(16, 2))
+    made = kind(board, Size(16, 2))
     with torch.no_grad():
         made.score.weight *= 20
     return made
 
 
+@pytest.mark.parametrize("kind", [BoardNetwork, EarlierNetwork])
 @pytest.mark.parametrize("map_name", ["standard", "clique:4", "ancmed"])
 @pytest.mark.parametrize("steps", [0, 2, 5, 9])
-def test_judging_an_answer_gives_the_probability_it_was_drawn_with(map_name, steps):
+def test_judging_an_answer_gives_the_probability_it_was_drawn_with(map_name, steps, kind):
     board, _, inputs = batch(map_name, steps=steps)
-    net = network(board)
+    net = network(board, kind=kind)
     answers, logps, values = net.answer(inputs, np.random.default_rng(0).random(len(inputs.provinces)))
     judged = net.judge(inputs, answers)
     assert torch.allclose(judged.logp, torch.from_numpy(logps), atol=1e-4)
@@ -52,7 +54,10 @@ def test_a_decision_does_not_depend_on_the_others_in_its_batch():
         rows = slice(inputs.first_rows[number], inputs.first_rows[number + 1])
         first, last = inputs.starts[rows.start], inputs.starts[rows.stop]
         alone = Inputs(
-            inputs.boards[number : number + 1],
+            inputs.reader,
+            inputs.states[inputs.position_of[number]][None],
+            np.zeros(1, np.int64),
+            inputs.powers[number : number + 1],
             np.array([0, rows.stop - rows.start]),
             inputs.starts[rows.start : rows.stop + 1] - first,
             inputs.orders[first:last],
@@ -62,6 +67,49 @@ def test_a_decision_does_not_depend_on_the_others_in_its_batch():
         assert np.array_equal(answers, together[rows])
         assert np.allclose(logp, logps[rows], atol=1e-4)
         assert np.allclose(value, values[number], atol=1e-5)
+
+
+@pytest.mark.parametrize("steps", [2, 5, 9])
+def test_a_position_is_encoded_once_for_all_powers(steps, monkeypatch):
+    board, reader, inputs = batch(steps=steps)
+    net, rows = network(board), inputs.states[inputs.position_of]
+    encode, counted = net.encode, []
+    monkeypatch.setattr(net, "encode", lambda boards: counted.append(len(boards)) or encode(boards))
+    chances = np.random.default_rng(0).random(inputs.num_rows)
+    played = net.answer(inputs, chances)
+    stored = net.answer(reader.read(reader.pack(rows, inputs.powers)), chances)
+    for one, other in zip(played, stored, strict=True):
+        assert np.array_equal(one, other)
+    turn = np.random.default_rng(1).permutation(len(inputs))  # no two of a position side by side, mostly
+    apart = net.values(reader.read(reader.pack(rows[turn], inputs.powers[turn])))
+    assert np.allclose(apart.detach(), played[2][turn], atol=1e-5)
+    assert counted[:2] == [len(inputs.states)] * 2
+    assert counted[2] > len(inputs.states)
+
+
+def test_games_in_the_same_position_share_it_in_learning():
+    _, reader, inputs = batch(steps=0)
+    stored = reader.read(reader.pack(inputs.states[inputs.position_of], inputs.powers))
+    assert (len(inputs.states), len(stored.states), len(stored)) == (12, 1, 84)
+
+
+def test_powers_see_the_same_position_differently():
+    board, _, inputs = batch(steps=0, games=1)
+    net = network(board)
+    assert len(inputs.states) == 1
+    assert len(set(net.values(inputs).tolist())) == len(board.powers)
+
+
+@pytest.mark.parametrize("kind", [BoardNetwork, EarlierNetwork])
+def test_without_the_weights_of_points_it_plays_by_the_position(kind):
+    board, reader, inputs = batch("clique:4", steps=9)
+    net, blind = network(board, kind=kind), Reader(board, reader.rules, sees_points=False)
+    packed = reader.pack(inputs.states[inputs.position_of], inputs.powers)
+    assert net.reads_points
+    assert not torch.equal(net.values(reader.read(packed)), net.values(blind.read(packed)))
+    net.forget_points()
+    assert not net.reads_points
+    assert torch.equal(net.values(reader.read(packed)), net.values(blind.read(packed)))
 
 
 def test_draws_follow_the_probabilities():

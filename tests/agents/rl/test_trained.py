@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
+
+import numpy as np
 import pytest
 
 import agents
 import welfare_env
 from agents.rl import TRAINED, checkpoint
+from agents.rl.inputs import Reader
 from training.board.rewards import Reward
 from training.board.runner import Play
 from training.board.seat_gains import gains, play_games
@@ -23,6 +27,24 @@ def test_they_are_small_and_say_where_they_come_from(name):
     policy = agents.make(f"rl:{name}")
     assert policy.path == name
     assert policy.greedy  # as the docs measure them
+
+
+@pytest.mark.parametrize(("name", "wanted"), [("attacker", "81ff2d2cd5f5708f"), ("best-response", "5278af0eeb08ec5d")])
+def test_they_play_as_they_did_when_they_were_made(name, wanted):
+    """Most probable and drawn orders in some positions. The digest is that of the first version's network."""
+    given = checkpoint.load(name)
+    assert given.format == 1
+    env = welfare_env.vector_env(6, given.map_name, given.rules)
+    network, reader = given.network_for(env.board, given.rules), Reader(env.board, given.rules)
+    env.reset(1)
+    digest, rng = hashlib.sha256(), np.random.default_rng(0)
+    for _ in range(18):
+        seats = np.unique(np.stack([env.legal.games, env.legal.powers], axis=1), axis=0).astype(np.int64)
+        inputs = reader.select(env.rows, env.legal, seats[:, 0], seats[:, 1])
+        for chances in (np.full(inputs.num_rows, -1.0), rng.random(inputs.num_rows)):
+            digest.update(network.answer(inputs, chances)[0].astype("<i8").tobytes())
+        env.step(env.sample())
+    assert digest.hexdigest()[:16] == wanted
 
 
 def test_the_attacker_beats_random_and_holds_its_own_against_dumbbot():
