@@ -164,7 +164,7 @@ def frontier(lines: Sequence[Line]) -> Figure:
     for axes in (alone, beside):
         axes.set_xlabel("what the best attack gains, points a year")
         axes.set_xlim(-0.5, 1.25 * max(gains + most))
-        axes.set_ylim(0, 5.3)
+        axes.set_ylim(-0.4, 5.3)
         axes.grid(alpha=0.25)
     return figure
 
@@ -177,7 +177,7 @@ def _points(axes: Axes, x: Sequence[float], y: Sequence[float], names: Sequence[
         near = next((p for p in places if abs(p[0] - across) < 0.5 and abs(p[1] - up) < 0.2), (across, up))
         places.setdefault(near, []).append(name)
     for number, (place, here) in enumerate(sorted(places.items())):  # up and down in turn, so that they do not overlap
-        away = (6, 5 if number % 2 else -11)
+        away = (6, -11 if number % 2 else 5)
         axes.annotate(", ".join(here), place, xytext=away, textcoords="offset points", fontsize=7.5)
 
 
