@@ -133,7 +133,7 @@ def deafen(weights):
 
 def sharpen(weights):
     for name in ("talk.voice.weight", "score.weight"):
-        weights[name] *= 20
+        weights[name] *= 100
 
 
 def test_words_do_nothing_to_the_deaf(trained, tmp_path):
@@ -144,7 +144,7 @@ def test_words_do_nothing_to_the_deaf(trained, tmp_path):
 
 
 def test_words_move_the_orders_of_those_who_listen(trained, tmp_path):
-    plain, loud = (word_effects(folder, games=40) for folder in (trained, rewritten(trained, tmp_path / "l", sharpen)))
+    plain, loud = (word_effects(folder, games=100) for folder in (trained, rewritten(trained, tmp_path / "l", sharpen)))
     assert abs(plain.bits.value) < 0.02 < loud.bits.low
     assert loud.bits.value <= np.log2(33)
 
