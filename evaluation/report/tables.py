@@ -144,10 +144,9 @@ def red_team_table(result: RedTeamResult) -> Table:
 
 def stored_table(groups: Mapping[StoredCondition, Sequence[StoredGame]]) -> Table:
     """One row per condition: what was played, and its games with seeds and beginnings of keys."""
-    table = titled(
-        "Stored games",
-        "earlier code: the code has changed since, so these games will be played again; times in UTC",
-    )
+    changed = "earlier code: the code has changed since, so these games will be played again; "
+    is_changed = not all(condition.is_current for condition in groups)
+    table = titled("Stored games", f"{changed * is_changed}times in UTC")
     table.add_column("players", overflow="fold", min_width=12)
     table.add_column("played", overflow="fold", min_width=12)
     table.add_column("games", justify="right")
