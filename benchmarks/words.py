@@ -121,13 +121,10 @@ def study(folder: Path, seeds: int) -> Iterator[tuple[Setting, int, dict[str, An
 
 def going(config: training.TrainConfig) -> str:
     """How probable it is that each seat of the pass goes in the first Spring, with either at the other seat."""
-    from training.board.ppo import make_config, play_of
-    from training.board.runner import BatchedEnvRunner
+    from training.board.ppo import play_of
+    from training.board.seat_gains import runner_of
 
-    play = replace(play_of(config), num_games=GAMES)
-    runner = BatchedEnvRunner(config=make_config(play, config), worker_index=0)
-    given = checkpoint.load(config.place / "checkpoint").network_for(runner.board, runner.rules)
-    runner.network.load_state_dict(given.state_dict())
+    runner = runner_of(replace(play_of(config), num_games=GAMES), checkpoint.load(config.place / "checkpoint"))
     decided = np.concatenate([episode.observations.data[:-1] for episode in runner.sample()])
     first = decided[(decided[:, YEAR] == 0) & (decided[:, PHASE] == SPRING_MOVES) & (decided[:, -2] == 0)]
     inputs = runner.reader.read(first)

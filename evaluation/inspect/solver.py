@@ -79,7 +79,8 @@ def game(games: Games, lm_cache: str | None = None) -> Solver:
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         models = SharedModels(kept())
-        models.halt.join(models.halt.begin())  # the seats of this game stop together
+        begun = models.halt.begin()
+        models.halt.join(begun)  # the seats of this game stop together
         number = state.metadata["game"] + games.games * (state.epoch - 1)
         spec = games.spec(number, state.metadata["deviator"], tuple(state.metadata["coalition"]))
         played = hosted(spec, lambda power, policy: _player(power, policy, models))
@@ -95,7 +96,9 @@ def game(games: Games, lm_cache: str | None = None) -> Solver:
 
 def _player(power: str, policy: Spec, models: SharedModels) -> Policy:
     """A player whose language models are inspect's."""
-    player = policy.make(SharedModels(models.cache, own=_own(power, policy, models.halt)))
+    seat = SharedModels(models.cache, own=_own(power, policy, models.halt))
+    seat.halt = models.halt  # also of models that are not inspect's
+    player = policy.make(seat)
     return LoggedTurns(player) if isinstance(player, AskingPolicy) else player
 
 

@@ -43,8 +43,8 @@ class WordEffects:
         lost: what "shuffled" and "removed" take from it: differences game by game, with the same seats and seeds.
         bits: what the orders of a decision tell of the words that the power heard, given the position:
             E[log2 p(orders | position, heard) - log2 E' p(orders | position, heard')], orders drawn from the network,
-            heard' from other games in the same phase (Jaques et al. 2019, "Social influence as intrinsic motivation",
-            for words instead of actions). 0: words change no order. At most log2(1 + `OTHERS`).
+            heard' these words and those of `OTHERS` games in the same phase (Jaques et al. 2019, "Social influence as
+            intrinsic motivation", for words instead of actions). 0: words change no order. At most log2(1 + `OTHERS`).
         way: how the network chose, one of `WAYS`.
     """
 
@@ -114,15 +114,11 @@ def _played(
     config: Any, given: Checkpoint, games: int, heard: str, way: str, seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Mean returns of the learning seats, and bits: float64 [games] twice."""
-    from training.board.ppo import make_config, play_of
-    from training.board.runner import BatchedEnvRunner
-    from training.rllib import quiet
+    from training.board.ppo import play_of
+    from training.board.seat_gains import runner_of
 
     (stream,) = np.random.SeedSequence([seed, STREAM]).generate_state(1).tolist()
-    play = replace(play_of(config), num_games=games, seed=stream)
-    with quiet():
-        runner = BatchedEnvRunner(config=make_config(play, config), worker_index=0)
-    runner.network.load_state_dict(given.network_for(runner.board, runner.rules).state_dict())
+    runner = runner_of(replace(play_of(config), num_games=games, seed=stream), given)
     if heard != HEARD[0]:
         runner.said = Replaced(runner.env, runner.rules, heard == "shuffled", np.random.default_rng([seed, STREAM]))
     if way == "greedy orders":

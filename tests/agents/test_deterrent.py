@@ -8,6 +8,7 @@ import pytest
 import agents
 import evaluation
 import welfare_env
+from agents.cliques.punishing import punishing_orders
 from agents.scripted.centre_partition import planned_owners
 from agents.scripted.deterrents.ownership import RightfulOwners, fair_shares
 from agents.scripted.deterrents.posse import PossePolicy
@@ -480,3 +481,48 @@ def test_an_exploiter_may_wait_for_its_date_alone():
         game = welfare_env.Game.from_position("W1902A", units=weak, centers={"FRANCE": ["PAR"]}, rules=QUIET)
         policy.act(None, {"view": game.view("FRANCE")})
         assert policy.stage.value == stage
+
+
+def punishing(power, owned, units, enemies=None):
+    """What `punish` orders as a power on clique:3, and what the paper's punishers would against each other power."""
+    game = welfare_env.Game.from_position(
+        "S1902M", units=units, centers=owned, rules=welfare_env.Rules(press=None, years=3), map_name="clique:3"
+    )
+    policy = agents.make("punish")
+    policy.reset(power, 0)
+    if enemies is not None:
+        policy.pursue(frozenset(enemies))
+    view = game.view(power)
+    others = [other for other in game.board.powers if other != power]
+    against = {other: punishing_orders(game.board, view.state, other)[power] for other in others}
+    return policy.act(None, {"view": view}), against
+
+
+ARMED = {"PLAYERA": ["A CAX"], "PLAYERB": ["A CBX"], "PLAYERC": ["A HCX"]}
+
+
+@pytest.mark.parametrize(
+    ("owned", "enemies", "fought"),
+    [
+        ({"PLAYERA": ["HAX", "CAX"], "PLAYERB": ["HBX"], "PLAYERC": ["HCX"]}, {"PLAYERB"}, "PLAYERB"),
+        ({"PLAYERA": ["HAX", "CAX"], "PLAYERB": ["HBX"], "PLAYERC": ["HCX"]}, {"PLAYERA", "PLAYERB"}, "PLAYERA"),
+        ({"PLAYERA": ["HAX"], "PLAYERB": ["HBX", "CBX"], "PLAYERC": ["HCX"]}, None, "PLAYERB"),
+        ({"PLAYERA": ["HAX"], "PLAYERB": ["HBX"], "PLAYERC": ["HCX"]}, None, "PLAYERA"),  # the board's order
+    ],
+)
+def test_punish_fights_the_enemy_that_owns_most(owned, enemies, fought):
+    given, against = punishing("PLAYERC", owned, ARMED, enemies)
+    assert given == against[fought]
+
+
+def test_punish_plays_on_toy_boards_only():
+    policy = agents.make("punish")
+    policy.reset("FRANCE", 0)
+    with pytest.raises(WelfareEnvError, match="clique:n"):
+        policy.act(None, {"view": welfare_env.Game(rules=QUIET).view("FRANCE")})
+
+
+def test_the_beginning_of_a_game_is_seen_in_its_middle():
+    game, _ = play(dict.fromkeys(POWERS, "prosocial"), welfare_env.Rules(press=None, years=2))
+    assert game.year > 1901
+    assert set(game.view("FRANCE").beginning.units["FRANCE"]) == {"F BRE", "A MAR", "A PAR"}

@@ -386,6 +386,12 @@ class TestOwnPolicies:
         with pytest.raises(KeyboardInterrupt):
             agents.make("import:stopped.Mine")
 
+    def test_a_module_that_is_misspelt(self, tmp_path, monkeypatch):
+        (tmp_path / "cautious.py").write_text("")
+        monkeypatch.chdir(tmp_path)
+        with pytest.raises(UnknownAgentError, match=r"'cautios' \(did you mean 'cautious'\?\).*no cautios.py in this"):
+            agents.make("import:cautios.Cautious")
+
     def test_files_of_a_module_that_there_is_not(self, module):
         assert specs.named_files("import:nowhere_at_all.Mine") == []
         with pytest.raises(UnknownAgentError, match="ModuleNotFoundError"):

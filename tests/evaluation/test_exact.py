@@ -383,6 +383,8 @@ class Answering(HoldPolicy):
         ("dumbbot", "asked twice|of a game"),
         ("marshal:fight=punish", "view.history"),
         ("sheriff:fighters=concerned,fight=punish", "view.history"),
+        ("sheriff:fight=punish,forgive=2", "view.history"),
+        ("grim:fight=punish", "view.history"),
         (Told(lambda seen, view: view.history), "view.history"),
         (Told(lambda seen, view: view.welfare), "view.welfare"),
         (Told(lambda seen, view: view.scores), "view.scores"),

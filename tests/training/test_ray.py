@@ -19,7 +19,7 @@ from agents.rl import checkpoint  # noqa: E402
 from training.board.config import TrainConfig  # noqa: E402
 from training.board.ppo import Progress, _spaces, make_config, play_of, train  # noqa: E402
 from training.board.runner import BatchedEnvRunner  # noqa: E402
-from training.board.sampling import _play, _state, sampling  # noqa: E402
+from training.board.sampling import _play, _state, number_apart, sampling  # noqa: E402
 
 pytestmark = pytest.mark.slow  # Ray takes its time to start
 
@@ -68,6 +68,7 @@ def test_two_workers_sample_what_the_same_runners_sample_without_ray(tmp_path):
     ]
     for (episodes, results), iteration in zip(parallel, (0, 3), strict=True):
         parts = [_play(runner, _state(learner, iteration, [], 2)) for runner in runners]
+        number_apart([played for played, _ in parts])
         assert results == [game for _, games in parts for game in games]
         wanted = [episode for played, _ in parts for episode in played]
         assert [episode.id_ for episode in episodes] == [episode.id_ for episode in wanted]

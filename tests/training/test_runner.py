@@ -21,6 +21,7 @@ from training.board.runner import (
     estimate,
     shuffled,
 )
+from training.board.sampling import number_apart
 from training.board.seats import Lineup
 from training.errors import TrainingError
 from welfare_env.engine import PHASE, WINTER, layout_of
@@ -136,6 +137,18 @@ def test_decisions_in_a_position_stay_together_when_shuffled():
     assert all((states[positions == number] == states[positions == number][0]).all() for number in set(positions))
     assert np.array_equal(order, shuffled(np.random.default_rng(0), positions))
     assert not np.array_equal(order, shuffled(np.random.default_rng(1), positions))
+
+
+def test_positions_of_several_samples_have_different_numbers():
+    parts = [runner_of(games=2, seed=seed).sample() for seed in (0, 1, 2)]
+    counts = [len(positions_of(part)) for part in parts]
+    number_apart(parts)
+    assert len(set().union(*map(positions_of, parts))) == sum(counts)
+    assert [len(positions_of(part)) for part in parts] == counts
+
+
+def positions_of(episodes):
+    return {number for episode in episodes for number in episode.extra_model_outputs[POSITION].data.tolist()}
 
 
 def test_estimate_of_interleaved_powers():

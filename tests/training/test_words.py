@@ -17,7 +17,9 @@ pytest.importorskip("ray")
 
 import welfare_env
 from agents.rl import checkpoint
-from agents.rl.token_press import Said
+from agents.rl.earlier_network import EarlierNetwork
+from agents.rl.network import Size
+from agents.rl.token_press import Said, word_rounds
 from evaluation.checks import EvaluationError
 from evaluation.messages.word_effects import Replaced, _orders, with_words_of_others, word_effects
 from training import TrainConfig, train
@@ -178,6 +180,14 @@ def test_words_alone_can_be_drawn(trained, tmp_path):
     assert len(set(word_effects(folder, games=30, way="greedy").returns["as said"].per_game)) == 1
     deaf = word_effects(rewritten(trained, tmp_path / "deaf", deafen), games=30, way="greedy orders").returns
     assert len(set(deaf["as said"].per_game)) == 1
+
+
+def test_words_of_an_earlier_network(trained, monkeypatch):
+    torch.manual_seed(0)
+    made = lambda board, rules: EarlierNetwork(board, Size(8, 1), word_rounds(rules))  # noqa: E731
+    given = SimpleNamespace(greedy=False, network_for=made)
+    monkeypatch.setattr(checkpoint, "load", lambda path: given)
+    assert word_effects(trained, games=10).returns["as said"].n == 10
 
 
 def test_what_cannot_be_measured_is_refused(trained, tmp_path):

@@ -13,7 +13,7 @@ from ray.rllib.core.learner import Learner
 from ray.rllib.env.single_agent_episode import SingleAgentEpisode
 
 from agents.ray_cluster import connect
-from training.board.runner import BatchedEnvRunner, GameResult, Play
+from training.board.runner import POSITION, BatchedEnvRunner, GameResult, Play
 from training.board.seats import LEAGUE, Lineup
 from training.errors import TrainingError
 
@@ -53,7 +53,19 @@ class Sampler:
         asked = [actor.apply.remote(_play, shared) for actor in self._actors]
         parts = self._ray.get(asked)
         episodes = [episode for played, _ in parts for episode in played]
+        number_apart([played for played, _ in parts])
         return episodes, [game for _, games in parts for game in games]
+
+
+def number_apart(parts: list[list[SingleAgentEpisode]]) -> None:
+    """Number the positions of several samples on from each other, in place: each begins at 0."""
+    start = 0
+    for episodes in parts:
+        columns = [episode.extra_model_outputs[POSITION] for episode in episodes]
+        most = max((int(column.data.max(initial=-1)) for column in columns), default=-1)
+        for column in columns:
+            column.data = column.data + start
+        start += most + 1
 
 
 class HeldOut:

@@ -11,6 +11,7 @@ import numpy as np
 from scipy.stats import bootstrap
 
 from agents.rl import checkpoint
+from agents.rl.checkpoint import Checkpoint
 from training.board.config import TrainConfig
 from training.board.ppo import make_config
 from training.board.runner import BatchedEnvRunner, GameResult, Play
@@ -88,17 +89,23 @@ def _points(play: Play, lineup: Lineup, games: int, seed: int, network: str | Pa
     return np.array([result.points for result in results]) / play.rules.years
 
 
-@quiet()
 def play_games(play: Play, network: str | Path, greedy: bool = True) -> list[GameResult]:
     """Play a sample in which a checkpoint's network has the learner's seats.
 
     Args:
         greedy: it takes its most probable orders; otherwise it samples.
     """
-    runner = BatchedEnvRunner(config=make_config(play, TrainConfig()), worker_index=0)
-    runner.network = checkpoint.load(network).network_for(runner.board, runner.rules)
+    runner = runner_of(play, checkpoint.load(network))
     runner.sample(explore=not greedy)
     return runner.take_results()
+
+
+@quiet()
+def runner_of(play: Play, given: Checkpoint) -> BatchedEnvRunner:
+    """A runner in which a checkpoint's network has the learner's seats."""
+    runner = BatchedEnvRunner(config=make_config(play, TrainConfig()), worker_index=0)
+    runner.network = given.network_for(runner.board, runner.rules)
+    return runner
 
 
 def _gain(play: Play, coalition: tuple[int, ...], away: np.ndarray, base: np.ndarray, seed: int) -> Gain:

@@ -117,13 +117,14 @@ def read_coalitions(text: str, powers: tuple[str, ...]) -> tuple[tuple[int, ...]
     Raises:
         TrainingError: an unknown power, one named twice, or all of them.
     """
-    if text in SIZES and SIZES[text] < len(powers):
-        return tuple(combinations(range(len(powers)), SIZES[text]))
+    sizes = {name: size for name, size in SIZES.items() if size < len(powers)}  # all together rob nobody
+    if text in sizes:
+        return tuple(combinations(range(len(powers)), sizes[text]))
     names = [name.strip().upper() for name in text.split(",")]
     if sorted(set(names)) != sorted(names) or not set(names) < set(powers):
         stranger = next((name for name in names if name not in powers), None)
-        hint = did_you_mean(stranger, (*SIZES, *powers) if len(names) == 1 else powers)
+        hint = did_you_mean(stranger, (*sizes, *powers) if len(names) == 1 else powers)
         raise TrainingError(
-            f"coalition {text!r:.80}{hint}: give {', '.join(SIZES)}, or some of {', '.join(powers)}, with commas"
+            f"coalition {text!r:.80}{hint}: give {', '.join(sizes)}, or some of {', '.join(powers)}, with commas"
         )
     return (tuple(powers.index(name) for name in names),)

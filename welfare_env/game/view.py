@@ -120,7 +120,10 @@ class View(PublicPosition):
 
     @property
     def beginning(self) -> Position:
-        """The position in which the game began: the board's opening, or that of `Game.from_position`."""
+        """The position in which the game began: the board's opening, or that of `Game.from_position`.
+
+        A view without history, as learners' opponents get, takes its own position for it.
+        """
         return self._all_history[0].position if self._lengths[1] else self._position
 
     # The actions that the environments take.

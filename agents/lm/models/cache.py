@@ -356,18 +356,21 @@ class CachedModel:
     def _note_failure(self, key: str) -> None:
         """Records a failure before the first answer; if the model was given up meanwhile, deletes it at once."""
         with self._lock:
-            if self._is_given_up:
-                self.cache.forget(key)
-            elif not self._has_answered:
+            is_given_up = self._is_given_up
+            if not is_given_up and not self._has_answered:
                 self._failed.append(key)
+        if is_given_up:
+            self.cache.forget(key)
 
     def _give_up(self, key: str, own: Future[Reply], error: BaseException) -> None:
         self.cache.give_up(key, own, error)
         with self._lock:
-            if isinstance(error, AccessError) and not self._has_answered:
-                self._is_given_up = True
-                while self._failed:
-                    self.cache.forget(self._failed.pop())
+            if not isinstance(error, AccessError) or self._has_answered:
+                return
+            self._is_given_up = True
+            failed, self._failed = self._failed, []
+        for each in failed:
+            self.cache.write(self.cache.forget, each)
 
 
 def _model_text(model: Model) -> str:

@@ -53,8 +53,9 @@ class DeterrentPolicy(AskingPolicy):
         armed: whether a power counts only while it has units.
         forgive: years without a cause before the war is over; None: never.
         fight: plays the war; by default a `PossePolicy` of two units and one more each year under "theft", and dumbbot
-            otherwise, which fights everybody. On toy boards `PunishPolicy`, which draws nothing: sheriffs that fight
-            with it decide by the position alone, so what is gained against them is known exactly (`evaluation.exact`).
+            otherwise, which fights everybody. On toy boards `PunishPolicy`, which draws nothing: with it, and without
+            `forgive`, a sheriff decides by the position alone, so what is gained against it is known exactly
+            (`evaluation.exact`).
         fighters: "all", or "concerned": only those take part who have lost something that is due to them, or have an
             enemy's unit or centre next to a centre of their own.
         last_years: in so many last years nothing provokes, and every war ends.
@@ -112,9 +113,12 @@ class DeterrentPolicy(AskingPolicy):
 
     @property
     def _reads_history(self) -> bool:
-        """Whether what it does depends on who took which centre from whom, and not on the position alone."""
+        """Whether what it does depends on what happened, and not on the position alone."""
         return (
-            self.provoked in ("growth", "theft") or self.fighters == "concerned" or isinstance(self.fight, PossePolicy)
+            self.provoked in ("growth", "theft")
+            or self.forgive != 0
+            or self.fighters == "concerned"
+            or isinstance(self.fight, PossePolicy)
         )
 
     @property
@@ -222,7 +226,8 @@ class DeterrentPolicy(AskingPolicy):
             "theft": f"steals {_more_than(self.slack, 'centre')}",
         }
         rule = f"We disarm. If anybody {causes[self.provoked]}{' and is armed' if self.armed else ''},"
-        answer = "we fight the thief, and nobody else," if self._spares_others else "we arm and fight everybody"
+        guilty = "the thief" if self.provoked == "theft" else "whoever did it"
+        answer = f"we fight {guilty}, and nobody else," if self._spares_others else "we arm and fight everybody"
         late = f" In the last {self.last_years} years we keep the peace." if self.last_years else ""
         return f"{rule} {answer} {self._end()}{late}"
 

@@ -16,8 +16,8 @@ class PunishPolicy(ScriptedPolicy):
     """Fights one power on clique:n and shared-clique:n, as all others do at the same time (`agents.cliques.punishing`).
 
     Of several enemies it fights the one that owns most centres, the first in the board's order if several do; so all
-    who have the same enemies fight the same one. An enemy never fights itself: it stays where it is, and waives its
-    builds. Before `pursue` is called, all others are enemies. Nothing in it is random.
+    who have the same enemies fight the same one. It plans as if all the rest would help, other enemies too. Before
+    `pursue` is called, all others are enemies. Nothing in it is random.
 
     Raises:
         UnknownMapError: when it plays on another board.

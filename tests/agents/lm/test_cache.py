@@ -341,11 +341,17 @@ class TestSlowWriters:
 
     def test_it_has_one_thread(self, cache: ResponseCache) -> None:
         model = CachedModel(ScriptedModel(lambda request: request.prompt), cache)
-        for number in range(20):
-            model.complete(Request((), (Block(f"question {number}"),)))
-        assert sum(thread.name.startswith("replies") for thread in enumerate_threads()) == 1
+        before = {thread for thread in enumerate_threads() if thread.name.startswith("replies")}
+        asked = [Request((), (Block(f"question {number}"),)) for number in range(20)]
+
+        async def at_once() -> None:
+            await asyncio.gather(*(model.acomplete(each) for each in asked))
+
+        asyncio.run(at_once())
+        ours = {thread for thread in enumerate_threads() if thread.name.startswith("replies")} - before
+        assert len(ours) == 1
         cache.close()
-        assert not any(thread.name.startswith("replies") for thread in enumerate_threads())
+        assert not ours & set(enumerate_threads())
         assert model.complete(REQUEST).text == REQUEST.prompt
 
 
