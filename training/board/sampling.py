@@ -62,10 +62,10 @@ def number_apart(parts: list[list[SingleAgentEpisode]]) -> None:
     start = 0
     for episodes in parts:
         columns = [episode.extra_model_outputs[POSITION] for episode in episodes]
-        most = max((int(column.data.max(initial=-1)) for column in columns), default=-1)
-        for column in columns:
-            column.data = column.data + start
-        start += most + 1
+        numbers = [np.asarray(column.data) for column in columns]
+        for column, each in zip(columns, numbers, strict=True):
+            column.data = each + start
+        start += 1 + max((int(each.max(initial=-1)) for each in numbers), default=-1)
 
 
 class HeldOut:
