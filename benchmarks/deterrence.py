@@ -150,13 +150,13 @@ def frontier(lines: Sequence[Line]) -> Figure:
     gains = [line.gain[0] for line in lines]
     names = [line.rule for line in lines]
     _points(alone, gains, [line.welfare for line in lines], names, "o", "#0072B2")
-    models = {name: published.SELF_PLAY[name.partition(",")[0]] for name in published.EXPLOITABILITY}
-    found = {name.partition(",")[0]: float(np.mean(runs["root_nash_welfare"])) for name, runs in models.items()}
+    models = list(dict.fromkeys(name.partition(",")[0] for name in published.EXPLOITABILITY))
+    welfare = [float(np.mean(published.SELF_PLAY[model]["root_nash_welfare"])) for model in models]
     most = [
-        max(max(runs["exploitability"]) for name, runs in published.EXPLOITABILITY.items() if name.startswith(model))
-        for model in found
+        max(max(published.EXPLOITABILITY[f"{model}, {size}"]["exploitability"]) for size in ("singles", "pairs"))
+        for model in models
     ]
-    _points(alone, most, list(found.values()), [name.removesuffix("-0613") for name in found], "D", "#999999")
+    _points(alone, most, welfare, [model.removesuffix("-0613") for model in models], "D", "#999999")
     _points(beside, gains, [min(n.welfare for n in line.neighbours.values()) for line in lines], names, "o", "#0072B2")
     alone.set_title("in self-play", fontsize=10)
     beside.set_title("of the six others, beside the worst harmless neighbour", fontsize=10)

@@ -40,7 +40,7 @@ class Inputs:
 
     Attributes:
         reader: what made it.
-        states: int32 [U, state size], the positions that are decided in, each once.
+        states: int32 [U, state size], the positions that are decided in; decisions that share one stand together.
         position_of: int64 [B], the position of each decision. powers: int64 [B], who decides.
         first_rows: int64 [B + 1], where each decision's rows begin.
         starts: int64 [R + 1], where each row's candidates begin.
@@ -68,8 +68,8 @@ class Inputs:
     @property
     def positions(self) -> np.ndarray:
         """Each position as the first power sees it: float32 [U, provinces, features], a new array."""
-        none = np.zeros(len(self.states), np.int64)
-        return self.reader.observe(self.states, np.arange(len(none)), none)
+        first_power = np.zeros(len(self.states), np.int64)
+        return self.reader.observe(self.states, np.arange(len(self.states)), first_power)
 
     @property
     def boards(self) -> np.ndarray:

@@ -21,7 +21,6 @@ from evaluation.exact.best_responses import PolicyAnswers
 from welfare_env import Board, Rules
 from welfare_env.board.orders import WAIVE
 from welfare_env.engine import DISLODGED, FALL_RETREATS, PHASE, SPRING_RETREATS, UNITS, WINTER, State, layout_of
-from welfare_env.engine.engines import make_engine
 from welfare_env.game.position import Position
 
 Orders = tuple[int, ...]  # order numbers of one power, without WAIVE
@@ -56,7 +55,7 @@ class ScriptedPlayer:
     is_deterministic, reads_points, reads_sequence = True, False, False
 
     def __init__(self, board: Board, rules: Rules, policy: Policy) -> None:
-        self._layout, self._engine = layout_of(board), make_engine("fast", board, rules)
+        self._layout = layout_of(board)
         self._asked = [PolicyAnswers(board, rules, {power: policy}) for power in board.powers]
 
     def answers(self, rows: np.ndarray, powers: np.ndarray) -> list[Answer]:
@@ -68,8 +67,9 @@ class ScriptedPlayer:
         return [[(1.0, self._orders(row, power))] for row, power in zip(rows, powers.tolist(), strict=True)]
 
     def _orders(self, row: np.ndarray, power: int) -> Orders:
-        position = Position(self._engine, State(self._layout, row))
-        return tuple(self._asked[power].given(position).get(power, {}).values())
+        asked = self._asked[power]
+        position = Position(asked.engine, State(self._layout, row))
+        return tuple(asked.given(position).get(power, {}).values())
 
 
 class NetworkPlayer:

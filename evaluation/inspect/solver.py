@@ -96,9 +96,7 @@ def game(games: Games, lm_cache: str | None = None) -> Solver:
 
 def _player(power: str, policy: Spec, models: SharedModels) -> Policy:
     """A player whose language models are inspect's."""
-    seat = SharedModels(models.cache, own=_own(power, policy, models.halt))
-    seat.halt = models.halt  # also of models that are not inspect's
-    player = policy.make(seat)
+    player = policy.make(SharedModels(models.cache, own=_own(power, policy, models.halt), halt=models.halt))
     return LoggedTurns(player) if isinstance(player, AskingPolicy) else player
 
 

@@ -68,6 +68,7 @@ class SharedModels:
         budget: budget of all remote models, and of your own, together; None for no limit.
         own: your own models (`agents.lm.own_models.OwnModel`, or any `agents.lm.models.Model`, made with this budget if
             it has a limit), by the names that stand for them in specs: ``{"mine": model}`` for "lm:mine".
+        halt: of the run that they belong to, if others belong to it, too; by default one of their own.
 
     Raises:
         ConfigError: what is in `own` is no model, has the name of one of ours, or spends past the budget.
@@ -82,8 +83,9 @@ class SharedModels:
         cache: ResponseCache | None = None,
         budget: Budget | None = None,
         own: Mapping[str, Any] | None = None,
+        halt: Halt | None = None,
     ) -> None:
-        self.cache, self.budget, self.halt = cache, budget, Halt()
+        self.cache, self.budget, self.halt = cache, budget, halt or Halt()
         self._models: dict[tuple[str, str, str], Model] = {}
         self._lock = Lock()
         self.own = {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agents.cliques.shape import clique_of
 from agents.policy import ScriptedPolicy
 
 if TYPE_CHECKING:
@@ -33,7 +32,6 @@ class PunishPolicy(ScriptedPolicy):
 
     def orders(self, view: View) -> list[str]:
         """The orders that punish."""
-        clique_of(view.board)  # refuses other boards
         from agents.cliques.punishing import punishing_orders  # lazily: numba
 
         enemies = frozenset(view.powers) - {view.power} if self._enemies is None else self._enemies
