@@ -27,6 +27,7 @@ MAX_ERROR_BYTES = 2**16
 MAX_CODING = 200  # characters of the name of an encoding in an error
 LATE = 0.1  # seconds after which the event loop counts as having been busy
 LONGEST_CONNECTING = 15.0  # seconds until the server counts as unreachable
+SHORTEST_CONNECTING = 1.0  # in less time our own process may have been busy, and that would end the game
 _CODINGS = ("", "identity", "gzip", "deflate")  # those that expand a thousandfold at most
 
 
@@ -151,7 +152,8 @@ class Connection:
 
     def _made(self) -> Any:
         key = self._key()
-        connecting = min(self._timeout / 2, LONGEST_CONNECTING)  # half, to distinguish absent servers from slow ones
+        half = self._timeout / 2  # to distinguish absent servers from slow ones
+        connecting = min(max(half, SHORTEST_CONNECTING), LONGEST_CONNECTING)
         timeout = self._http.Timeout(self._timeout, connect=connecting)
         hooks = {"response": [self._look]}
         http = self._sdk.DefaultAsyncHttpxClient(timeout=timeout, event_hooks=hooks, base_url=self._url)
