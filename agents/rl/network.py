@@ -10,6 +10,8 @@ In games with tokens a network also hears and speaks: see `Talk`. Otherwise the 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 
 import numpy as np
@@ -154,6 +156,17 @@ class Perspective(nn.Module):
         sums = torch.matmul(held.transpose(1, 2), x).unflatten(1, (2, powers)) * self._share
         standing = boards[:, 0, features - 2 * powers :].unflatten(1, (2, powers))[position, :, power]
         return self.held(sums[position, :, power].flatten(1)) + self.standing(standing) + self.seat[power]
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Torch with a single thread: sums do not depend on the machine, and for a few positions more threads only wait."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
 
 
 class BoardNetwork(nn.Module):

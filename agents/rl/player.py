@@ -12,7 +12,7 @@ from agents.policy import ScriptedPolicy
 from agents.rl import checkpoint
 from agents.rl.checkpoint import Checkpoint
 from agents.rl.inputs import Inputs, Reader
-from agents.rl.network import BoardNetwork
+from agents.rl.network import BoardNetwork, one_thread
 from agents.rl.token_press import to_send
 from welfare_env.board.board import Board
 from welfare_env.board.orders import WAIVE
@@ -83,7 +83,9 @@ class LearnedPolicy(ScriptedPolicy):
         packed = reader.pack(_seen(view, reader.rules)[None], power, _heard(view), view.message_round)
         inputs = reader.read(packed)
         rows = inputs.num_rows
-        answers, _, _ = network.answer(inputs, np.full(rows, -1.0) if self.greedy else self.rng.random(rows))
+        chances = np.full(rows, -1.0) if self.greedy else self.rng.random(rows)
+        with one_thread():
+            answers, _, _ = network.answer(inputs, chances)
         return reader, inputs, answers
 
 

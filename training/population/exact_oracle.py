@@ -11,7 +11,7 @@ import torch
 from agents.rl import checkpoint
 from agents.rl.checkpoint import Checkpoint, CheckpointError
 from agents.rl.inputs import Reader
-from agents.rl.network import BoardNetwork, Size
+from agents.rl.network import BoardNetwork, Size, one_thread
 from training.board.imitation import Lesson, imitate
 from training.board.modules import padded
 from training.board.runner import Play
@@ -56,12 +56,8 @@ def imitate_plans(config: PopulationConfig, step: int, plans: Plans, folder: Pat
     network.forget_points()
     found = lesson(reader, plans)
     epochs = max(1, STEPS * MINIBATCH // max(1, len(found)))
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)  # sums of gradients depend on the number
-    try:
+    with one_thread():
         loss = imitate(network, reader, found, seed, epochs=epochs, minibatch=MINIBATCH, lr=5e-3)
-    finally:
-        torch.set_num_threads(threads)
     weights = {name: value.detach().numpy().copy() for name, value in network.state_dict().items()}
     origin = {"imitated": "exact best response", "decisions": len(found), "loss": loss, "seed": seed}
     words = checkpoint.vocabulary(board)
