@@ -7,6 +7,7 @@ tests/test_architecture.py compares the page with the code, and finds import cir
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -28,11 +29,16 @@ def modules(root: Path = ROOT) -> dict[str, Path]:
     return found
 
 
-def imported(source: str) -> Iterator[str]:
+@functools.cache
+def imported(source: str) -> tuple[str, ...]:
     """The names that any statement of a source may import: within functions, under TYPE_CHECKING, by `import_module`.
 
     ``from a import b`` gives "a.b" and then "a": b may be a module or something of a's own.
     """
+    return tuple(_imported(source))
+
+
+def _imported(source: str) -> Iterator[str]:
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)

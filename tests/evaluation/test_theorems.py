@@ -51,7 +51,9 @@ class TestBestPunishers:
 
 
 class TestStatedPunishers:
-    @pytest.mark.parametrize(("size", "gains"), [(3, [0, 0, 1, 3]), (4, [0, 0, 1, 4])])
+    @pytest.mark.parametrize(
+        ("size", "gains"), [(3, [0, 0, 1, 3]), pytest.param(4, [0, 0, 1, 4], marks=pytest.mark.slow)]
+    )
     def test_gains(self, size, gains):
         found = [certify_punishers(f"clique:{size}", 4 - late, A, 4) for late in range(4)]
         assert [each.gain for each in found] == gains
@@ -73,6 +75,7 @@ class TestStatedPunishers:
     def test_every_seat_is_the_same_on_symmetric_boards(self):
         assert len({certify_punishers("clique:3", 1, power, 4).value for power in (A, B, "PLAYERC")}) == 1
 
+    @pytest.mark.slow
     def test_the_planner_finds_the_same(self):
         """Another search, with the engine's rules and the policies as players."""
         profile = dict.fromkeys((A, B, "PLAYERC"), f"punisher:t=1,deviator={A}")

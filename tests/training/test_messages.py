@@ -242,6 +242,7 @@ class TestLearning:
         train(config, lambda told: returns.append(told.logged["play/return"]), play=play)
         return returns
 
+    @pytest.mark.slow
     def test_it_learns_to_use_what_it_was_told(self, tmp_path: Path) -> None:
         """Worth 1 a game to those who listen, and 0 to the deaf."""
         play = Play("clique:2", replace(RULES, message_rounds=1), Lineup(((0,),), ("secret",), (1.0,)), SMALL)
