@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from evaluation.experiments.deviators import Deviator
 from evaluation.experiments.exploitability_result import Attack, ExploitabilityResult, Games, Witness
+from evaluation.experiments.notes import IllegalOrders
 from evaluation.measures.intervals import Coalition
 from evaluation.measures.lm_usage import usage_by_part, usage_by_seat, usage_of, without_texts
 from evaluation.measures.metrics import GameMeasures, measure
@@ -82,6 +83,7 @@ class Attacks:
     def __init__(self, setting: Setting, tried: Iterable[AttackGames]) -> None:
         self.setting = setting
         self.conditions = [AttackGames(), *tried]
+        self._illegal = IllegalOrders()
 
     def add(self, games: list[GameSpec]) -> None:
         """Play these self-play games, and each of them under every attack."""
@@ -90,7 +92,9 @@ class Attacks:
         specs = iter(wanted)
         for condition in self.conditions:
             for _ in games:
-                condition.add(next(specs), next(records), self.setting.published)
+                spec, record = next(specs), next(records)
+                condition.add(spec, record, self.setting.published)
+                self._illegal.add(spec.written, record)
 
     def result(self, profile: str) -> ExploitabilityResult:
         """The result of all games so far."""
@@ -113,6 +117,7 @@ class Attacks:
             usage_of([record for record, _ in unique.values()]),
             usage_by_part(unique.values()),
             usage_by_seat(unique.values()),
+            self._illegal.notes(),
         )
 
     def _played(self) -> Iterator[tuple[GameSpec, tuple[Record, dict[str, str]]]]:

@@ -12,6 +12,7 @@ import numpy as np
 from agents.specs import PolicyLike, Spec, as_given, read
 from evaluation.checks import EvaluationError, check_whole
 from evaluation.experiments.mixes import MOST_POLICIES, all_mixes, check_balanced, drawn_mixes, mixed_games
+from evaluation.experiments.notes import IllegalOrders
 from evaluation.experiments.self_play import make_all
 from evaluation.measures.evolution import RestPoint, alpha_rank, rest_points
 from evaluation.measures.intervals import Estimate, mean_estimate, mean_estimates
@@ -129,6 +130,7 @@ class CrossPlayResult:
         mixes_in_all: number of possible mixes; fewer were played if `share` was below 1.
         scenarios: the games with background players.
         usage: calls, tokens and cost of language models; None if none played.
+        notes: caveats, such as illegal orders.
     """
 
     policies: tuple[str, ...]
@@ -140,6 +142,7 @@ class CrossPlayResult:
     mixes_in_all: int
     scenarios: tuple[Scenario, ...]
     usage: LMUsage | None = None
+    notes: tuple[str, ...] = ()
 
     def rows(self, by_year: bool = False) -> list[Row]:
         """One row per game and power, or per game, power and year: first the mixes, then the scenarios.
@@ -252,6 +255,7 @@ class CrossPlayResult:
             "seed": self.seed,
             "games": self.games,
             "older_games": self.older_games,
+            "notes": list(self.notes),
             "map": self.map_name,
             "rules": self.rules.to_dict(),
             "mixes_in_all": self.mixes_in_all,
@@ -314,10 +318,13 @@ def cross_play(
     specs = list(known.values())
     wished = [list(zip(mix, specs, strict=True)) for mix in mixes]
     wished += [[(count, known[focal]), (seats - count, others[other])] for focal, other, count in scenarios]
-    played, records = _played(setting, wished, games, {spec: name for name, spec in (known | others).items()})
+    played, unique = _played(setting, wished, games, {spec: name for name, spec in (known | others).items()})
     scenario_results = tuple(
         Scenario(focal, other, mix) for (focal, other, _), mix in zip(scenarios, played[len(mixes) :], strict=True)
     )
+    illegal = IllegalOrders()
+    for game, record in unique.items():
+        illegal.add(game.written, record)
     return CrossPlayResult(
         tuple(known),
         setting.seed,
@@ -327,7 +334,8 @@ def cross_play(
         dict(zip(mixes, played[: len(mixes)], strict=True)),
         len(all_mixes(len(known), seats, types)),
         scenario_results,
-        usage_of(records),
+        usage_of(list(unique.values())),
+        illegal.notes(),
     )
 
 
@@ -375,8 +383,8 @@ def _focal(focal_seats: Sequence[int], seats: int) -> list[int]:
 
 def _played(
     setting: Setting, mixes: Sequence[Sequence[tuple[int, Spec]]], games: int, names: Mapping[Spec, str]
-) -> tuple[list[MixedGames], list[Record]]:
-    """The games of each mix, and all records without repetition."""
+) -> tuple[list[MixedGames], dict[GameSpec, Record]]:
+    """The games of each mix, and the records of all different games."""
     specs = [game for mix in mixes for game in mixed_games(setting, mix, games)]
     records = setting.play(specs)
     played = []
@@ -384,7 +392,7 @@ def _played(
         own = slice(place * games, (place + 1) * games)
         counts = {names[spec]: count for count, spec in mix if count}
         played.append(_measured(setting, counts, specs[own], records[own], names))
-    return played, list(dict(zip(specs, records, strict=True)).values())
+    return played, dict(zip(specs, records, strict=True))
 
 
 def _measured(

@@ -2,9 +2,49 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
+
 from agents.specs import Profile
 from evaluation.experiments.deviators import PORTFOLIO, Deviators, left_out
+from evaluation.play.games import Record
 from evaluation.play.setting import Setting
+
+
+class IllegalOrders:
+    """Counts the illegal orders of every policy: without that a faulty player just looks weak.
+
+    Language models are left out; the usage of models tells what they lost (`evaluation.measures.lm_usage`).
+    """
+
+    def __init__(self) -> None:
+        self._given: Counter[str] = Counter()
+        self._illegal: Counter[str] = Counter()
+        self._first: dict[str, str] = {}
+
+    def add(self, players: Mapping[str, str], record: Record) -> None:
+        """Count a game's orders.
+
+        Args:
+            players: power -> the spec of its policy.
+        """
+        models = record.get("welfare_env", {}).get("language_models", {})
+        for phase in record["phases"]:
+            void = phase.get("void", {})
+            for power, policy in players.items():
+                refused = () if power in models else void.get(power, ())
+                self._given[policy] += len(refused) + len(phase["orders"].get(power, ()))
+                self._illegal[policy] += len(refused)
+                if refused:
+                    self._first.setdefault(policy, f"{power} in {phase['name']}: {refused[0]['reason']}")
+
+    def notes(self) -> tuple[str, ...]:
+        """A note for each policy with illegal orders, with the first of them."""
+        return tuple(
+            f"{self._illegal[policy]:,} of {self._given[policy]:,} orders of {policy} are not legal and were not "
+            f"carried out; the first, {first}"
+            for policy, first in self._first.items()
+        )
 
 
 def seat_notes(setting: Setting, profile: Profile, games: int) -> tuple[str, ...]:

@@ -166,7 +166,8 @@ def red_team(
     base = setting.games(profile, BUDGETS[budget].games if games is None else games)
     attacks = Attacks(setting, tried)
     attacks.add(base)
-    found = replace(attacks.result(name), notes=portfolio_notes(setting, PORTFOLIO))
+    found = attacks.result(name)
+    found = replace(found, notes=portfolio_notes(setting, PORTFOLIO) + found.notes)
     return RedTeamResult(budget, found, {each: kinds[each] for each in deviators})
 
 

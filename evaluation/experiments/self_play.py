@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from agents.specs import ProfileLike, Spec, profile_as_given, read_profile
-from evaluation.experiments.notes import seat_notes
+from evaluation.experiments.notes import IllegalOrders, seat_notes
 from evaluation.measures.intervals import Estimate, mean_estimate, mean_estimates
 from evaluation.measures.lm_usage import LMUsage, usage_by_part, usage_by_seat, usage_of
 from evaluation.measures.metrics import GameMeasures, measure
@@ -35,7 +35,7 @@ class SelfPlayResult:
         measures: one per game.
         records: one per game.
         seats: for each game, power -> the spec of its policy.
-        notes: caveats, such as seats that were not balanced.
+        notes: caveats, such as seats that were not balanced, or illegal orders.
     """
 
     policy: str
@@ -252,6 +252,9 @@ def self_play(policy: ProfileLike, games: int = 5, **options: Unpack[Options]) -
     records = setting.play(specs)
     measures = tuple(measure(record, published=setting.published) for record in records)
     name, seats = profile_as_given(policy), tuple(game.written for game in specs)
+    illegal = IllegalOrders()
+    for players, record in zip(seats, records, strict=True):
+        illegal.add(players, record)
     return SelfPlayResult(
         name,
         setting.seed,
@@ -260,7 +263,7 @@ def self_play(policy: ProfileLike, games: int = 5, **options: Unpack[Options]) -
         measures,
         tuple(records),
         seats,
-        seat_notes(setting, profile, games),
+        seat_notes(setting, profile, games) + illegal.notes(),
     )
 
 

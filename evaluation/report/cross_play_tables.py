@@ -30,7 +30,8 @@ def mix_table(result: CrossPlayResult, most_mixes: int = SHOWN_MIXES) -> Table:
         f"Cross-play: {rules.variant} rules, {result.map_name} map, years: {rules.years}, {press}, games per mix: "
         f"{result.games}, mixes: {len(result.mixes)} of {result.mixes_in_all}",
         f"mean points of a policy's seats [95% bootstrap interval]{f'; {left} more mixes: see --json' if left else ''}"
-        + earlier(result.older_games),
+        + earlier(result.older_games)
+        + "".join(f"\n{note}" for note in result.notes),
     )
     table.add_column("seats", no_wrap=True)
     for policy in (*result.policies, "root Nash welfare"):

@@ -127,7 +127,8 @@ def red_team_table(result: RedTeamResult) -> Table:
         f"Red team: {played.profile}, {result.budget}",
         f"games an attack: {len(played.baseline)}, attacks: {len(played.estimate.coalitions)}. powers: how many attack."
         " Gain over self-play of the member who gains least, in points a year, mean and 95% interval; corrected: for"
-        " the choice of the best (of one game there is none). pact: they act as one; else each member acts by itself",
+        " the choice of the best (of one game there is none). pact: they act as one; else each member acts by itself"
+        + "".join(f"\n{note}" for note in played.notes),
     )
     table.add_column("powers", justify="right")
     table.add_column("kind")

@@ -7,11 +7,14 @@ import pytest
 from typer.testing import CliRunner
 
 import evaluation
+from agents import ScriptedPolicy
 from evaluation.cli.commands import app
 from evaluation.experiments import deviators
 from evaluation.experiments.files import read_experiment
 from evaluation.play import games
+from evaluation.report.cross_play_tables import mix_table
 from evaluation.report.page import report_page
+from evaluation.report.tables import red_team_table
 from welfare_env import Rules
 
 TOY = {"map_name": "clique:3", "rules": Rules(years=1, message_rounds=0)}
@@ -73,3 +76,35 @@ def test_cross_play_tells_of_earlier_games(tmp_path: Path, monkeypatch: pytest.M
     assert "games played by earlier code, whose results may differ from today's: 12" in call("--use-older-games")
     assert json.loads(call("--use-older-games", "--json"))["older_games"] == 12
     assert "earlier code" not in call()
+
+
+class Faulty(ScriptedPolicy):
+    """Its second order in each movement phase is for no unit of this board."""
+
+    def orders(self, view):
+        return (
+            [f"{view.units[view.power][0]} H", "A PAR H"] if view.phase_type == "M" and view.units[view.power] else []
+        )
+
+
+def test_illegal_orders_are_told_wherever_the_policy_plays() -> None:
+    """Alone, as the attacked, as the attacker, and in a mix; nobody else is blamed."""
+    alone = evaluation.self_play(Faulty, 1, **TOY)
+    (note,) = alone.notes
+    assert "6 of 12 orders of " in note
+    assert "Faulty are not legal and were not carried out; the first, PLAYERA in S1901M: " in note
+    assert "A PAR H" in note
+    attacked = evaluation.exploitability("hold", 1, deviator=Faulty, coalitions=["PLAYERB"], **TOY)
+    assert "2 of 4 orders of " in attacked.notes[-1]
+    red = evaluation.red_team(Faulty, "quick", games=1, **TOY)
+    assert any("Faulty are not legal" in note for note in red.found.notes)
+    assert "PLAYERA in S1901M" in red_team_table(red).caption.plain
+    mixed = evaluation.cross_play(["hold", Faulty], 3, **TOY)
+    assert len(mixed.notes) == len(mixed.to_dict()["notes"]) == 1
+    assert "not legal" in mix_table(mixed).caption.plain
+
+
+def test_legal_orders_and_orders_that_fail_are_none() -> None:
+    """A move that is bounced is legal; so is giving no order."""
+    for policy in ("random", "hold", "dumbbot", "marshal", "noisy:of=prosocial,error=0.5"):
+        assert evaluation.self_play(policy, 2, **TOY).notes == ()
