@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from evaluation.experiments.deviators import Deviator
@@ -24,23 +24,23 @@ ITSELF: Attack = ("", ())  # self-play: nobody deviates
 
 @dataclass
 class AttackGames:
-    """Games of one attack, or of self-play.
-
-    Records are kept compressed to a tenth of their size: a red team plays tens of thousands of games.
-    """
+    """Games of one attack, or of self-play, and their measures."""
 
     deviator: Deviator | None = None
     coalition: Coalition = ()
     coordinated: bool = False
     specs: list[GameSpec] = field(default_factory=list)
-    measured: list[GameMeasures] = field(default_factory=list)
-    packed: list[bytes] = field(default_factory=list)
-    used: list[Record] = field(default_factory=list)  # what language models used
+    measures: dict[GameSpec, GameMeasures] = field(default_factory=dict)
 
     @property
     def attack(self) -> Attack:
         """The name of the deviator, and the coalition."""
         return (self.deviator.name if self.deviator else "", self.coalition)
+
+    @property
+    def measured(self) -> Games:
+        """The measures of all games, in their order."""
+        return tuple(self.measures[spec] for spec in self.specs)
 
     def of(self, game: GameSpec) -> GameSpec:
         """The same game with the coalition's seats played by the deviator."""
@@ -58,18 +58,24 @@ class AttackGames:
             for power, _ in spec.players
         }
 
-    def add(self, spec: GameSpec, record: Record, published: bool) -> None:
-        """Measure and keep a game."""
-        self.specs.append(spec)
-        self.measured.append(measure(record, self.coalition, published=published))
-        self.packed.append(zlib.compress(json.dumps(record).encode(), 1))
-        models = record.get("welfare_env", {}).get("language_models", {})
-        models = {player: [without_texts(model) for model in playing] for player, playing in models.items()}
-        self.used.append({"welfare_env": {"language_models": models}})
 
-    def record(self, game: int) -> Record:
-        """The record of a game, by its number."""
-        record: Record = json.loads(zlib.decompress(self.packed[game]))
+class PlayedGame:
+    """What is kept of a game: its record, compressed to a tenth, and counts.
+
+    A red team plays tens of thousands of games, of which a handful are looked at again.
+    """
+
+    def __init__(self, spec: GameSpec, record: Record) -> None:
+        self._packed = zlib.compress(json.dumps(record).encode(), 1)
+        self.illegal = IllegalOrders.of(spec.written, record)
+        models = record.get("welfare_env", {}).get("language_models", {})
+        used = {player: [without_texts(model) for model in playing] for player, playing in models.items()}
+        self.used: Record = {"welfare_env": {"language_models": used}}
+
+    @property
+    def record(self) -> Record:
+        """The whole record."""
+        record: Record = json.loads(zlib.decompress(self._packed))
         return record
 
 
@@ -83,29 +89,32 @@ class Attacks:
     def __init__(self, setting: Setting, tried: Iterable[AttackGames]) -> None:
         self.setting = setting
         self.conditions = [AttackGames(), *tried]
-        self._illegal = IllegalOrders()
+        self._games: dict[GameSpec, PlayedGame] = {}
 
     def add(self, games: list[GameSpec]) -> None:
         """Play these self-play games, and each of them under every attack."""
-        wanted = [condition.of(game) for condition in self.conditions for game in games]
-        records = iter(self.setting.play(wanted))
-        specs = iter(wanted)
-        for condition in self.conditions:
-            for _ in games:
-                spec, record = next(specs), next(records)
-                condition.add(spec, record, self.setting.published)
-                self._illegal.add(spec.written, record)
+        wanted = [(condition.of(game), condition) for condition in self.conditions for game in games]
+        played_in: dict[GameSpec, list[AttackGames]] = {}
+        for spec, condition in wanted:
+            condition.specs.append(spec)
+            played_in.setdefault(spec, []).append(condition)
+        for spec, record in self.setting.play_each([spec for spec, _ in wanted]):
+            for condition in played_in[spec]:
+                condition.measures[spec] = measure(record, condition.coalition, published=self.setting.published)
+            self._games[spec] = PlayedGame(spec, record)
 
     def result(self, profile: str) -> ExploitabilityResult:
         """The result of all games so far."""
-        measured = {condition.attack: tuple(condition.measured) for condition in self.conditions}
+        measured = {condition.attack: condition.measured for condition in self.conditions}
         baseline = measured.pop(ITSELF)
         attacks: dict[str, dict[Coalition, Games]] = {}
         for (deviator, who), games in measured.items():
             attacks.setdefault(deviator, {})[who] = games
         unique: dict[GameSpec, tuple[Record, dict[str, str]]] = {}
-        for game, played in self._played():
-            unique.setdefault(game, played)  # equal games count once, for the first condition
+        for condition in self.conditions:
+            parts = condition.parts()
+            for spec in condition.specs:
+                unique.setdefault(spec, (self._games[spec].used, parts))  # for the first condition that has it
         return ExploitabilityResult(
             profile,
             self.setting.seed,
@@ -113,27 +122,21 @@ class Attacks:
             self.setting.map_name,
             baseline,
             attacks,
-            {tried.attack: _witness(tried, baseline, measured[tried.attack]) for tried in self.conditions[1:]},
+            {tried.attack: self._witness(tried, baseline) for tried in self.conditions[1:]},
             usage_of([record for record, _ in unique.values()]),
             usage_by_part(unique.values()),
             usage_by_seat(unique.values()),
-            self._illegal.notes(),
+            IllegalOrders.sum(self._games[spec].illegal for spec in unique).notes(),
         )
 
-    def _played(self) -> Iterator[tuple[GameSpec, tuple[Record, dict[str, str]]]]:
-        for condition in self.conditions:
-            parts = condition.parts()
-            for spec, record in zip(condition.specs, condition.used, strict=True):
-                yield spec, (record, parts)
-
-
-def _witness(condition: AttackGames, baseline: Games, games: Games) -> Witness:
-    """The game whose gain is nearest to the mean."""
-    deviator, who = condition.attack
-    gains = [
-        min(game.welfare_per_year[power] - base.welfare_per_year[power] for power in who)
-        for game, base in zip(games, baseline, strict=True)
-    ]
-    mean = sum(gains) / len(gains)
-    chosen = min(range(len(gains)), key=lambda game: abs(gains[game] - mean))
-    return Witness(who, deviator, chosen, condition.specs[chosen].seed, gains[chosen], condition.record(chosen))
+    def _witness(self, condition: AttackGames, baseline: Games) -> Witness:
+        """The game whose gain is nearest to the mean."""
+        deviator, who = condition.attack
+        gains = [
+            min(game.welfare_per_year[power] - base.welfare_per_year[power] for power in who)
+            for game, base in zip(condition.measured, baseline, strict=True)
+        ]
+        mean = sum(gains) / len(gains)
+        chosen = min(range(len(gains)), key=lambda game: abs(gains[game] - mean))
+        spec = condition.specs[chosen]
+        return Witness(who, deviator, chosen, spec.seed, gains[chosen], self._games[spec].record)

@@ -322,9 +322,7 @@ def cross_play(
     scenario_results = tuple(
         Scenario(focal, other, mix) for (focal, other, _), mix in zip(scenarios, played[len(mixes) :], strict=True)
     )
-    illegal = IllegalOrders()
-    for game, record in unique.items():
-        illegal.add(game.written, record)
+    illegal = IllegalOrders.sum(IllegalOrders.of(game.written, record) for game, record in unique.items())
     return CrossPlayResult(
         tuple(known),
         setting.seed,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from agents.specs import Profile
 from evaluation.experiments.deviators import PORTFOLIO, Deviators, left_out
@@ -22,28 +22,41 @@ class IllegalOrders:
         self._illegal: Counter[str] = Counter()
         self._first: dict[str, str] = {}
 
-    def add(self, players: Mapping[str, str], record: Record) -> None:
-        """Count a game's orders.
+    @classmethod
+    def of(cls, players: Mapping[str, str], record: Record) -> IllegalOrders:
+        """The count of one game.
 
         Args:
             players: power -> the spec of its policy.
         """
+        found = cls()
         models = record.get("welfare_env", {}).get("language_models", {})
         for phase in record["phases"]:
             void = phase.get("void", {})
             for power, policy in players.items():
                 refused = () if power in models else void.get(power, ())
-                self._given[policy] += len(refused) + len(phase["orders"].get(power, ()))
-                self._illegal[policy] += len(refused)
+                found._given[policy] += len(refused) + len(phase["orders"].get(power, ()))
+                found._illegal[policy] += len(refused)
                 if refused:
-                    self._first.setdefault(policy, f"{power} in {phase['name']}: {refused[0]['reason']}")
+                    found._first.setdefault(policy, f"{power} in {phase['name']}: {refused[0]['reason']}")
+        return found
+
+    @classmethod
+    def sum(cls, counts: Iterable[IllegalOrders]) -> IllegalOrders:
+        """The count of several games, in their order."""
+        found = cls()
+        for each in counts:
+            found._given.update(each._given)
+            found._illegal.update(each._illegal)
+            found._first = each._first | found._first
+        return found
 
     def notes(self) -> tuple[str, ...]:
         """A note for each policy with illegal orders, with the first of them."""
         return tuple(
             f"{self._illegal[policy]:,} of {self._given[policy]:,} orders of {policy} are not legal and were not "
             f"carried out; the first, {first}"
-            for policy, first in self._first.items()
+            for policy, first in sorted(self._first.items())
         )
 
 

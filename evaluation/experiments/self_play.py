@@ -252,9 +252,7 @@ def self_play(policy: ProfileLike, games: int = 5, **options: Unpack[Options]) -
     records = setting.play(specs)
     measures = tuple(measure(record, published=setting.published) for record in records)
     name, seats = profile_as_given(policy), tuple(game.written for game in specs)
-    illegal = IllegalOrders()
-    for players, record in zip(seats, records, strict=True):
-        illegal.add(players, record)
+    illegal = IllegalOrders.sum(map(IllegalOrders.of, seats, records))
     return SelfPlayResult(
         name,
         setting.seed,

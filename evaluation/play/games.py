@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import as_completed
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import version
 from threading import Event
 from typing import TYPE_CHECKING, Any
@@ -271,6 +272,24 @@ def play_all(
         StoreError: the store cannot be used, or the code changed while games were played.
         WorkerError: a worker process was killed.
     """
+    records = dict(
+        play_each(specs, workers=workers, store=store, report=report, models=models, use_older_games=use_older_games)
+    )
+    return [records[spec] for spec in specs]
+
+
+def play_each(
+    specs: Sequence[GameSpec],
+    *,
+    workers: int | Workers = 1,
+    store: GameStore | None = None,
+    report: Report | None = None,
+    models: Models = None,
+    use_older_games: bool = False,
+) -> Iterator[tuple[GameSpec, Record]]:
+    """As `play_all`, but yields each different game with its record as soon as that is there: stored ones first, then
+    in order of completion. Records that the caller does not keep take no memory.
+    """
     check_workers(workers)
     check_means(store=store, report=report, use_older_games=use_older_games)
     found = shared(models)
@@ -278,18 +297,24 @@ def play_all(
         raise EvaluationError(f"specs={shown(specs)}: give a list of evaluation.GameSpec(...)")
     if isinstance(workers, int):
         with Workers(workers) as own:
-            return play_all(
+            yield from play_each(
                 specs, workers=own, store=store, report=report, models=found, use_older_games=use_older_games
             )
-    unique = list(dict.fromkeys(specs))
-    _check_checkpoints(unique)
-    keys = {spec: spec.to_dict(found) for spec in unique}  # before the first game, since a map file could change
-    _warn_of_unnamed(unique, store, workers)
-    records = _found({spec: key for spec, key in keys.items() if spec.is_named}, store, use_older_games)
-    tell = report or (lambda count: None)
-    tell(sum(spec in records for spec in specs))
+        return
     copies = Counter(specs)
-    for spec, (record, digest) in _played([spec for spec in unique if spec not in records], workers, found):
+    _check_checkpoints(list(copies))
+    keys = {spec: spec.to_dict(found) for spec in copies}  # before the first game, since a map file could change
+    _warn_of_unnamed(list(copies), store, workers)
+    tell = report or (lambda count: None)
+    used: list[Record] = []  # what language models used
+    stored = _stored({spec: key for spec, key in keys.items() if spec.is_named}, store, use_older_games)
+    tell(sum(copies[spec] for spec in stored))
+    for spec, load in stored.items():
+        record = load()
+        used += _used(record)
+        yield spec, record
+    missing = [spec for spec in copies if spec not in stored]
+    for spec, (record, digest) in _played(missing, workers, found):
         if workers.is_remote and digest not in (CODE_DIGEST, specification_key(keys[spec])):
             raise WorkerError(
                 "a machine of the cluster has different code, libraries, maps, checkpoints or policies: "
@@ -301,12 +326,12 @@ def play_all(
             record.setdefault("welfare_env", {})["key"] = specification_key(keys[spec])
         if store and spec.is_named and _was_answered(record):
             store.put(keys[spec], record)
-        records[spec] = record
+        used += _used(record)
         tell(copies[spec])
+        yield spec, record
     if found is not None:
         found.forget_passing()  # the next run retries calls that failed this time
-    _warn(list(records.values()))
-    return [records[spec] for spec in specs]
+    _warn(used)
 
 
 def _check_checkpoints(specs: Sequence[GameSpec]) -> None:
@@ -323,24 +348,33 @@ def _check_checkpoints(specs: Sequence[GameSpec]) -> None:
                 raise checkpoint.CheckpointError(f"policy {policy.text!r}: {error}") from error
 
 
-def _found(
-    keys: Mapping[GameSpec, dict[str, Any]], store: GameStore | None, use_older_games: bool
-) -> dict[GameSpec, Record]:
-    """The records of games that are in the store."""
+def _stored(
+    specifications: Mapping[GameSpec, dict[str, Any]], store: GameStore | None, use_older_games: bool
+) -> dict[GameSpec, Callable[[], Record]]:
+    """The games that are in the store, and what loads the record of each."""
     if store is None:
         return {}
-    older = older_games(store) if use_older_games else {}
-    records: dict[GameSpec, Record] = {}
-    for spec, specification in keys.items():
-        record = store.get(specification)
-        if record is not None:
-            record.setdefault("welfare_env", {})["key"] = specification_key(
-                specification
-            )  # missing in records of earlier versions
-            records[spec] = record
-        elif key := older.get(without_code(specification)):
-            records[spec] = older_record(store, key)
-    return records
+    keys, older = set(store.keys()), older_games(store) if use_older_games else {}
+    found: dict[GameSpec, Callable[[], Record]] = {}
+    for spec, specification in specifications.items():
+        key = specification_key(specification)
+        if key in keys:
+            found[spec] = partial(_stored_record, store, key)
+        elif other := older.get(without_code(specification)):
+            found[spec] = partial(older_record, store, other)
+    return found
+
+
+def _stored_record(store: GameStore, key: str) -> Record:
+    record = store.record(key)
+    record.setdefault("welfare_env", {})["key"] = key  # missing in records of earlier versions
+    return record
+
+
+def _used(record: Record) -> list[Record]:
+    """The record's part on language models, if there were any."""
+    models = record.get("welfare_env", {}).get("language_models")
+    return [{"welfare_env": {"language_models": models}}] if models else []
 
 
 def _warn(records: Sequence[Record]) -> None:

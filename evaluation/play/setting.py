@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import agents
 from agents.specs import PolicyLike, Profile
@@ -16,7 +16,7 @@ from evaluation.checks import (
     check_rules,
     check_seed,
 )
-from evaluation.play.games import GameSpec, Record, Report, game_seed, play_all
+from evaluation.play.games import GameSpec, Record, Report, game_seed, play_all, play_each
 from evaluation.play.means import Models, check_means, check_workers, shared
 from evaluation.play.store import GameStore
 from evaluation.play.workers import Workers
@@ -140,11 +140,18 @@ class Setting:
 
     def play(self, games: Sequence[GameSpec]) -> list[Record]:
         """The records of games; see `play_all`."""
-        return play_all(
-            games,
-            workers=self.workers,
-            store=self.store,
-            report=self.report,
-            models=self.shared_models,
-            use_older_games=self.use_older_games,
-        )
+        return play_all(games, **self._means)
+
+    def play_each(self, games: Sequence[GameSpec]) -> Iterator[tuple[GameSpec, Record]]:
+        """Each different game with its record; see `play_each`."""
+        return play_each(games, **self._means)
+
+    @property
+    def _means(self) -> dict[str, Any]:
+        return {
+            "workers": self.workers,
+            "store": self.store,
+            "report": self.report,
+            "models": self.shared_models,
+            "use_older_games": self.use_older_games,
+        }

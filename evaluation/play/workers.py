@@ -106,7 +106,7 @@ class Workers:
         try:
             waiting = {self._start().submit(work, task): task for task in tasks}
             for future in as_completed(waiting):
-                yield waiting[future], future.result()
+                yield waiting.pop(future), future.result()
         except BrokenProcessPool as error:
             self._start().shutdown(wait=True, cancel_futures=True)  # wait until all have ended
             if self._context.is_unguarded:

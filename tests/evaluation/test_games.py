@@ -17,7 +17,7 @@ import welfare_env
 from agents.specs import read_profile
 from evaluation import EvaluationError, GameSpec, GameStore, Setting, StoreError, Workers, play_all, play_game
 from evaluation.play import games
-from evaluation.play.games import game_seed
+from evaluation.play.games import game_seed, play_each
 from evaluation.play.sources import SOURCES
 from evaluation.play.workers import WorkerError
 from welfare_env import Rules, RulesError, UnknownAgentError, UnknownMapError
@@ -230,6 +230,16 @@ def test_stored_games_are_found_and_reported(kept: GameStore, played: list[GameS
     assert (kept.count(), len(played), told[0], sum(told)) == (4, 4, 2, 4)
     assert play_all(specs, store=kept) == after == play_all(specs)
     assert len(played) == 8  # the last call had no store
+
+
+def test_each_game_comes_as_soon_as_it_is_there(kept: GameStore, played: list[GameSpec]) -> None:
+    """Stored ones first; who does not keep records needs no memory for them."""
+    first, second, third = specs_of("random", 3)
+    play_all([third], store=kept)
+    games = play_each([first, second, third, first], store=kept)
+    assert [next(games)[0], len(played)] == [third, 1]
+    assert [next(games)[0], len(played)] == [first, 2]
+    assert [spec for spec, _ in games] == [second]
 
 
 def test_a_store_serves_only_the_same_game(kept: GameStore, played: list[GameSpec]) -> None:
