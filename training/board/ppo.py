@@ -1,9 +1,9 @@
 """Proximal policy optimisation, from beginning to end: `train`.
 
 An iteration plays `games` whole games, improves each network on its own part of them, logs how it went, and now and
-then reports on held-out games and saves. Everything an iteration does follows from the weights, the seed and the iteration's number. So
-a training that was interrupted, or extended, ends with the same weights as one that was not (with any fixed number of
-workers).
+then reports on held-out games and saves. Everything an iteration does follows from the weights, the seed and the
+iteration's number. So a training that was interrupted, or extended, ends with the same weights as one that was not
+(with any fixed number of workers).
 """
 
 from __future__ import annotations
@@ -226,9 +226,7 @@ def make_config(play: Play, config: TrainConfig) -> PPOConfig:
 
 
 def _spaces(play: Play) -> dict[str, Any]:
-    return dict.fromkeys(
-        (DEFAULT_MODULE_ID, *play.lineup.also), spaces(Reader(load_board(play.map_name), play.rules))
-    )
+    return dict.fromkeys((DEFAULT_MODULE_ID, *play.lineup.also), spaces(Reader(load_board(play.map_name), play.rules)))
 
 
 def years_at(config: TrainConfig, iteration: int) -> int:

@@ -153,9 +153,7 @@ class BatchedEnvRunner(EnvRunner, Checkpointable):
         }
 
     def get_spaces(self) -> dict[str, Any]:
-        return dict.fromkeys(
-            ("__env__", "__env_single__", DEFAULT_MODULE_ID, *self.play.lineup.also), self._spaces
-        )
+        return dict.fromkeys(("__env__", "__env_single__", DEFAULT_MODULE_ID, *self.play.lineup.also), self._spaces)
 
     def _opponent(self, spec: str) -> Opponent:
         if spec in (LEARNER, LEAGUE):

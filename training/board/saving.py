@@ -87,9 +87,7 @@ class Keeper:
         """
         self._write_checkpoints(standing)
         others = _others(standing)
-        state.save(
-            self._folder, *self._trained(), standing.iteration, self._identity, others, also=self._also()
-        )
+        state.save(self._folder, *self._trained(), standing.iteration, self._identity, others, also=self._also())
 
     def _trained(self, name: str = DEFAULT_MODULE_ID) -> tuple[BoardNetwork, Any]:
         """A network, and its optimiser."""

@@ -10,7 +10,7 @@ from itertools import combinations
 
 import numpy as np
 
-from agents.specs import Spec, is_profile, read, read_profile, usages
+from agents.specs import is_profile, read, read_profile, usages
 from training.board.rewards import Reward
 from training.errors import TrainingError, check_number
 from welfare_env.errors import did_you_mean
@@ -104,13 +104,14 @@ def players_of(text: str, also: Collection[str] = ()) -> list[str]:
 
     Raises:
         UnknownAgentError, ProfileError: a profile or a mix that cannot be read.
-        TrainingError: a learner in a mix that is a part of something else.
+        TrainingError: a profile with a mix in which somebody learns.
     """
     if not is_profile(text):
         return list(_parts(text, also)) or [text]
     policies = read_profile(text, _names(also)).policies
-    for policy in policies:
-        _check_no_learner(policy, text, also)
+    for part in (part for policy in policies for part, _ in policy.parts):
+        if part.text in _names(also):  # a mix in a profile is one player, which could not play it
+            raise TrainingError(f"opponent {text!r:.200}: {part.text!r} learns: give the mix with it by itself")
     return [policy.text for policy in policies]
 
 
@@ -120,7 +121,6 @@ def _parts(text: str, also: Collection[str]) -> dict[str, float]:
         return {}
     shares: dict[str, float] = {}
     for policy, share in read(text, _names(also)).parts:
-        _check_no_learner(policy, text, also)
         shares[policy.text] = shares.get(policy.text, 0.0) + share
     return shares
 
@@ -128,21 +128,6 @@ def _parts(text: str, also: Collection[str]) -> dict[str, float]:
 def _names(also: Collection[str]) -> tuple[str, ...]:
     """What may stand in a profile or a mix in place of a policy."""
     return (LEARNER, *also)
-
-
-def _check_no_learner(policy: Spec, text: str, also: Collection[str]) -> None:
-    """Check that a policy in a profile or a mix is no mix with a learner: only the runner plays learners.
-
-    Raises:
-        TrainingError: it is one.
-    """
-    for part, _ in policy.parts:
-        _check_no_learner(part, text, also)
-        if part.text in _names(also):
-            raise TrainingError(
-                f"opponent {text!r:.200}: {part.text!r} learns, and is in a mix that is a part of it: give the mix by "
-                "itself"
-            )
 
 
 def read_also(texts: Sequence[str]) -> dict[str, Reward]:
