@@ -135,7 +135,7 @@ def _improve(
     logged: dict[str, float] = {}
     for module_id, mine in by_module.items():
         _set_schedules(learner, iteration)
-        figures = learner.update(episodes=mine, num_epochs=config.epochs, minibatch_size=config.minibatch)
+        figures = learner.update(episodes=[*mine], num_epochs=config.epochs, minibatch_size=config.minibatch)
         logged |= _learned(figures[module_id], "" if module_id == DEFAULT_MODULE_ID else f"{module_id}/")
     return logged
 
