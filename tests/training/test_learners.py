@@ -111,6 +111,22 @@ def test_a_league_leaves_them_games() -> None:
     assert replace(SMALL, league_share=0.5).lineup.opponents == ("cooperators", "league")
 
 
+@pytest.mark.parametrize(
+    ("against", "told"),
+    [
+        ("PLAYERA*cooperators + 2*dove", "'cooperators' never plays: the learner always has its seats"),
+        ("2*cooperators + 2*dove", "seats for 4: give 3"),
+        ("FRANCE*cooperators + 2*dove", "unknown power 'FRANCE'"),
+    ],
+)
+def test_seats_that_nobody_can_have_are_told_before_any_game(tmp_path: Path, against, told) -> None:
+    with pytest.raises(WelfareEnvError, match=told):
+        train(replace(SMALL, against=against, coalition="PLAYERA", folder=tmp_path / "run"))
+    assert not list(tmp_path.iterdir())
+    other = replace(SMALL, against="PLAYERA*cooperators + 2*dove", coalition="singles")
+    assert other.lineup.players == ("cooperators", "dove")
+
+
 def test_a_config_is_read_as_it_was_written() -> None:
     assert TrainConfig(**json.loads(json.dumps(SMALL.to_dict()))) == SMALL
 

@@ -173,15 +173,20 @@ class TrainConfig(Config):
 
         Raises:
             UnknownMapError, MapFormatError: no such map.
-            TrainingError: seats that it does not have.
+            TrainingError: seats that it does not have, or none for a network in `also`.
+            ProfileError, UnknownPowerError: with `also`, a profile that does not fit it.
         """
-        coalitions = read_coalitions(self.coalition, load_board(self.map_name).powers)
+        powers = load_board(self.map_name).powers
+        coalitions = read_coalitions(self.coalition, powers)
         league = self.league_share
         others = Counter(opponent for opponent in self.against if not (league and opponent == LEAGUE))
         each = (1 - league) / others.total() if league and others else 1.0
         shares = {opponent: times * each for opponent, times in others.items()} | ({LEAGUE: league} if league else {})
         drawn = {opponent: share for opponent, share in shares.items() if share}
-        return Lineup(coalitions, tuple(drawn), tuple(drawn.values()), self.rewards)
+        lineup = Lineup(coalitions, tuple(drawn), tuple(drawn.values()), self.rewards)
+        if self.rewards:
+            lineup.check_seats(powers)
+        return lineup
 
     @property
     def place(self) -> Path:

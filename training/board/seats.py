@@ -86,6 +86,24 @@ class Lineup:
             seats[seats == self.players.index(LEARNER)] = -1
         return seats, coalition, drawn
 
+    def check_seats(self, powers: Sequence[str]) -> None:
+        """Check that everyone in `also` has a seat in some games, beside the coalitions.
+
+        Raises:
+            ProfileError, UnknownPowerError: a profile that does not fit the board.
+            TrainingError: one that has none.
+        """
+        seated: set[int] = set()
+        for text in self.opponents:
+            if mix := _parts(text, self.also):
+                seated |= {self.players.index(player) for player in mix}
+                continue
+            for coalition in self.coalitions:
+                seated.update(np.delete(self._table(text, powers), coalition, axis=1).ravel().tolist())
+        for name in self.also:
+            if self.players.index(name) not in seated:
+                raise TrainingError(f"also: {name!r} never plays: the learner always has its seats")
+
     def _table(self, text: str, powers: Sequence[str]) -> np.ndarray:
         """Who plays all seats: int64 [rotations, powers]."""
         if not is_profile(text):
