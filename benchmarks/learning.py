@@ -31,8 +31,10 @@ from welfare_env.board.loading import load_board
 mpl.use("Agg")
 from matplotlib import pyplot as plt
 
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#000000")  # Okabe and Ito: told apart by all
-STYLES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7")  # Okabe and Ito: told apart by all
+STYLES = ("-", "--", "-.", ":")
+NEVER, SOMETIMES, ALWAYS = "no robber", "a robber in some games", "a robber in every game"
+MET = {NEVER: ":", SOMETIMES: "--", ALWAYS: "-"}  # how it is drawn
 LAST = 10  # iterations that the welfare of sampled play is the mean of
 
 
@@ -48,7 +50,7 @@ def rewards(folders: Sequence[Path], picture: Path, powers: list[str] | None) ->
     figure, panel = plt.subplots(figsize=(6.4, 3.8), layout="constrained")
     for number, (reward, members) in enumerate(groups.items()):
         label = f"{reward} ({len(members)} seed{'s' * (len(members) > 1)})"
-        _draw(panel, number, members, "play/points", label)
+        _draw(panel, COLOURS[number], STYLES[number], members, "play/points", label)
     _mark(panel)
     panel.set(xlabel="iteration", ylabel="welfare points of a power a year", ylim=(0, 2.2))
     panel.legend(fontsize=8, loc="lower right")
@@ -61,19 +63,19 @@ def rewards(folders: Sequence[Path], picture: Path, powers: list[str] | None) ->
             print(_row(reward, folder, powers), flush=True)
 
 
-def _draw(panel: Any, number: int, folders: Sequence[Path], metric: str, label: str) -> None:
+def _draw(panel: Any, colour: str, style: str, folders: Sequence[Path], metric: str, label: str) -> None:
     """Points a year by iteration: the mean over seeds, and a band from minimum to maximum."""
     curves = np.array([smoothed(read(folder, metric)) for folder in folders]) / config_of(folders[0])["years"]
     steps = np.arange(1, curves.shape[1] + 1)
-    panel.plot(steps, curves.mean(axis=0), label=label, color=COLOURS[number], linestyle=STYLES[number])
-    panel.fill_between(steps, curves.min(axis=0), curves.max(axis=0), color=COLOURS[number], alpha=0.18)
+    panel.plot(steps, curves.mean(axis=0), label=label, color=colour, linestyle=style)
+    panel.fill_between(steps, curves.min(axis=0), curves.max(axis=0), color=colour, alpha=0.18, linewidth=0)
 
 
 def _mark(panel: Any) -> None:
     """What peace is worth on cliques."""
     for value, name in ((2, "optimum"), (1, "armed peace")):
         panel.axhline(value, color="#555555", linewidth=0.8, linestyle=":")
-        panel.text(1, value + 0.02, name, fontsize=8)
+        panel.text(1, value - 0.02, name, fontsize=8, va="top")
 
 
 def _exploited(folder: Path, network: str, powers: list[str] | None) -> Exploitability:
@@ -120,10 +122,10 @@ class Networks:
         also = dict(text.split("=", 1) for text in config["also"])
         if "cooperators" in also:
             other = "cooperators", "play/cooperators/points"
-            return cls(also["cooperators"], "a robber in every game", other, learner)
+            return cls(also["cooperators"], ALWAYS, other, learner)
         if "robbers" in also:
-            return cls(config["reward"], "a robber in some games", learner, ("robbers", "play/robbers/points"))
-        return cls(config["reward"], "no robber", learner, None)
+            return cls(config["reward"], SOMETIMES, learner, ("robbers", "play/robbers/points"))
+        return cls(config["reward"], NEVER, learner, None)
 
     @property
     def setting(self) -> tuple[str, str]:
@@ -135,12 +137,13 @@ def robbers(folders: Sequence[Path], picture: Path, powers: list[str] | None) ->
     groups: dict[tuple[str, str], list[Path]] = {}
     for folder in folders:
         groups.setdefault(Networks.of(folder).setting, []).append(folder)
-    figure, panels = plt.subplots(1, 2, figsize=(9.6, 4.2), layout="constrained", sharey=True)
-    for number, (setting, members) in enumerate(groups.items()):
-        networks = Networks.of(members[0])
-        _draw(panels[0], number, members, networks.cooperators[1], ", ".join(setting))
+    colours = dict(zip(dict.fromkeys(reward for reward, _ in groups), COLOURS, strict=False))
+    figure, panels = plt.subplots(1, 2, figsize=(9.6, 4.4), layout="constrained", sharey=True)
+    for (reward, met), members in groups.items():
+        networks, look = Networks.of(members[0]), (colours[reward], MET[met])
+        _draw(panels[0], *look, members, networks.cooperators[1], f"{reward}, {met}")
         if networks.robbers is not None:
-            _draw(panels[1], number, members, networks.robbers[1], "")
+            _draw(panels[1], *look, members, networks.robbers[1], "")
     for panel, title in zip(panels, ("cooperators", "robbers"), strict=True):
         _mark(panel)
         panel.set(xlabel="iteration", title=title, ylim=(0, 2.7))
@@ -196,7 +199,7 @@ def populations(folders: Sequence[Path], picture: Path) -> None:
             mix = ", ".join(f"{name_of(policy)} {share:g}" for policy, share in step["mix"].items())
             cells = [_number(step[name]) for name in ("gap", "mean_gap", "welfare")]
             print(f"| {step['step']} | {mix} | " + " | ".join(cells) + " |")
-        look: dict[str, Any] = {"color": COLOURS[number], "linestyle": STYLES[number], "marker": "os^vD"[number]}
+        look: dict[str, Any] = {"color": COLOURS[number], "linestyle": STYLES[number], "marker": "os^v"[number]}
         for panel, name in zip(panels, ("gap", "welfare"), strict=True):
             known = [(step["step"], step[name]) for step in steps if step[name] is not None]
             panel.plot(*zip(*known, strict=True), label=board, **look)
