@@ -150,9 +150,10 @@ def robbers(folders: Sequence[Path], picture: Path, powers: list[str] | None) ->
     panels[0].set_ylabel("welfare points of a seat a year")
     figure.legend(*panels[0].get_legend_handles_labels(), fontsize=8, loc="outside lower center", ncols=3)
     figure.savefig(picture, dpi=130)
-    names = ("cooperators' reward", "they meet", "seed", "cooperators: peak", "last", "robber: peak", "last")
-    names += ("cooperators alone, greedy", "gain of a best response", "robbed, greedy: cooperators", "robber")
-    print(f"| {' | '.join(names)} |\n" + "|---" * len(names) + "|")
+    print(
+        "| reward | they meet | seed | cooperators: peak | last | robber: peak | last | greedy, alone | gain | "
+        "greedy, robbed | robber |\n" + "|---" * 11 + "|"
+    )
     for folder in folders:
         print(_robbed(folder, Networks.of(folder), powers), flush=True)
 
