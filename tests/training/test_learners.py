@@ -393,6 +393,23 @@ def test_a_league_is_the_learners(tmp_path: Path) -> None:
     assert len(logged(tmp_path)) == 6
 
 
+def test_imitation_and_start_are_the_learners(tmp_path: Path, whole) -> None:
+    """The others begin as they would without; a training that stopped after the imitation goes on."""
+    start = whole[0] / "checkpoint"
+    config = replace(SMALL, imitate="random", imitate_games=4, start=start, lr=1e-9, iterations=1, folder=tmp_path)
+
+    def stop(progress) -> None:
+        raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        train(replace(config, iterations=3), stop)
+    train(config)
+    plain = make_config(play_of(SMALL), SMALL).build_learner(spaces=_spaces(play_of(SMALL)))
+    for name, module_id, is_same in (("checkpoint", DEFAULT_MODULE_ID, False), ("cooperators", "cooperators", True)):
+        now, begun = weights_in(tmp_path, name), weights(plain, module_id)
+        assert all(np.allclose(now[key], begun[key], rtol=0, atol=1e-6) for key in now) is is_same
+
+
 def test_weights_that_are_no_numbers_are_refused_whosever_they_are(tmp_path: Path, monkeypatch) -> None:
     def diverged(learner, *rest):
         network_of(learner, "cooperators").place.data += torch.nan
