@@ -1,10 +1,14 @@
 """The tables and pictures of docs/learning.md, from finished trainings: `python -m benchmarks.learning`.
 
     python -m benchmarks.learning rewards RUNS/own-* RUNS/social-* --picture docs/pictures/learning-rewards.png
+    python -m benchmarks.learning robbers RUNS/social-* RUNS/robbed-* --picture docs/pictures/learning-robbers.png
     python -m benchmarks.learning populations RUNS/psro-* --picture docs/pictures/learning-psro.png
 
 `rewards` groups folders by the reward in their config: curves with bands over seeds; and for each seed the welfare of
 the last iterate, as it plays in training and with its most probable orders, and how exploitable the latter is, exactly.
+
+`robbers` does so for trainings in which robbers learn among cooperators: one of the networks has such a name (`--also
+cooperators=social` or `--also robbers=own`), the learner is the other. Without `--also` the learner cooperates alone.
 """
 
 from __future__ import annotations
@@ -12,21 +16,25 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
 import numpy as np
 
-from evaluation.exact import exploitability
+from evaluation.exact import Exploitability, exploitability
 from training.cli.curves import read
 from training.population.psro import name_of
+from welfare_env.board.loading import load_board
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7")  # Okabe and Ito: told apart by all
 STYLES = ("-", "--", "-.", ":")
+NEVER, SOMETIMES, ALWAYS = "no robber", "a robber in some games", "a robber in every game"
+MET = {NEVER: ":", SOMETIMES: "--", ALWAYS: "-"}  # how it is drawn
 LAST = 10  # iterations that the welfare of sampled play is the mean of
 
 
@@ -41,18 +49,9 @@ def rewards(folders: Sequence[Path], picture: Path, powers: list[str] | None) ->
         groups.setdefault(config_of(folder)["reward"], []).append(folder)
     figure, panel = plt.subplots(figsize=(6.4, 3.8), layout="constrained")
     for number, (reward, members) in enumerate(groups.items()):
-        years = config_of(members[0])["years"]
-        curves = np.array([smoothed(read(folder, "play/points")) for folder in members]) / years
-        steps = np.arange(1, curves.shape[1] + 1)
-        look: dict[str, Any] = {"color": COLOURS[number], "linestyle": STYLES[number]}
-        panel.plot(
-            steps, curves.mean(axis=0), label=f"{reward} ({len(members)} seed{'s' * (len(members) > 1)})", **look
-        )
-        panel.fill_between(steps, curves.min(axis=0), curves.max(axis=0), color=COLOURS[number], alpha=0.18)
-    panel.axhline(2, color="#555555", linewidth=0.8, linestyle=":")
-    panel.axhline(1, color="#555555", linewidth=0.8, linestyle=":")
-    panel.text(1, 2.02, "optimum", fontsize=8)
-    panel.text(1, 1.02, "armed peace", fontsize=8)
+        label = f"{reward} ({len(members)} seed{'s' * (len(members) > 1)})"
+        _draw(panel, COLOURS[number], STYLES[number], members, "play/points", label)
+    _mark(panel)
     panel.set(xlabel="iteration", ylabel="welfare points of a power a year", ylim=(0, 2.2))
     panel.legend(fontsize=8, loc="lower right")
     figure.savefig(picture, dpi=130)
@@ -64,16 +63,32 @@ def rewards(folders: Sequence[Path], picture: Path, powers: list[str] | None) ->
             print(_row(reward, folder, powers), flush=True)
 
 
+def _draw(panel: Any, colour: str, style: str, folders: Sequence[Path], metric: str, label: str) -> None:
+    """Points a year by iteration: the mean over seeds, and a band from minimum to maximum."""
+    curves = np.array([smoothed(read(folder, metric)) for folder in folders]) / config_of(folders[0])["years"]
+    steps = np.arange(1, curves.shape[1] + 1)
+    panel.plot(steps, curves.mean(axis=0), label=label, color=colour, linestyle=style)
+    panel.fill_between(steps, curves.min(axis=0), curves.max(axis=0), color=colour, alpha=0.18, linewidth=0)
+
+
+def _mark(panel: Any) -> None:
+    """What peace is worth on cliques."""
+    for value, name in ((2, "optimum"), (1, "armed peace")):
+        panel.axhline(value, color="#555555", linewidth=0.8, linestyle=":")
+        panel.text(1, value - 0.02, name, fontsize=8, va="top")
+
+
+def _exploited(folder: Path, network: str, powers: list[str] | None) -> Exploitability:
+    """How exploitable a network's most probable orders are."""
+    config = config_of(folder)
+    player = f"rl:({folder / network}),greedy=yes"
+    return exploitability(config["map_name"], player, config["years"], powers=powers, most_positions=60_000)
+
+
 def _row(reward: str, folder: Path, powers: list[str] | None) -> str:
     config = config_of(folder)
     points = read(folder, "play/points") / config["years"]
-    found = exploitability(
-        config["map_name"],
-        f"rl:({folder}/checkpoint),greedy=yes",
-        config["years"],
-        powers=powers,
-        most_positions=60_000,
-    )
+    found = _exploited(folder, "checkpoint", powers)
     worst = max(found.responses.values(), key=lambda one: one.gain)
     cells = (
         reward,
@@ -90,6 +105,88 @@ def _row(reward: str, folder: Path, powers: list[str] | None) -> str:
 def smoothed(values: np.ndarray) -> np.ndarray:
     """Means of up to 5 iterations before and with each."""
     return np.array([values[max(0, at - 4) : at + 1].mean() for at in range(len(values))])
+
+
+@dataclass(frozen=True)
+class Networks:
+    """The networks of a training: the cooperators' reward, whom they meet, and each one's folder and metric."""
+
+    reward: str
+    met: str
+    cooperators: tuple[str, str]
+    robbers: tuple[str, str] | None
+
+    @classmethod
+    def of(cls, folder: Path) -> Networks:
+        config, learner = config_of(folder), ("checkpoint", "play/points")
+        also = dict(text.split("=", 1) for text in config["also"])
+        if "cooperators" in also:
+            other = "cooperators", "play/cooperators/points"
+            return cls(also["cooperators"], ALWAYS, other, learner)
+        if "robbers" in also:
+            return cls(config["reward"], SOMETIMES, learner, ("robbers", "play/robbers/points"))
+        return cls(config["reward"], NEVER, learner, None)
+
+    @property
+    def setting(self) -> tuple[str, str]:
+        return self.reward, self.met
+
+
+def robbers(folders: Sequence[Path], picture: Path, powers: list[str] | None) -> None:
+    """The table and the picture of robbers that learn among cooperators that learn."""
+    groups: dict[tuple[str, str], list[Path]] = {}
+    for folder in folders:
+        groups.setdefault(Networks.of(folder).setting, []).append(folder)
+    colours = dict(zip(dict.fromkeys(reward for reward, _ in groups), COLOURS, strict=False))
+    figure, panels = plt.subplots(1, 2, figsize=(9.6, 4.4), layout="constrained", sharey=True)
+    for (reward, met), members in groups.items():
+        networks, look = Networks.of(members[0]), (colours[reward], MET[met])
+        _draw(panels[0], *look, members, networks.cooperators[1], f"{reward}, {met}")
+        if networks.robbers is not None:
+            _draw(panels[1], *look, members, networks.robbers[1], "")
+    for panel, title in zip(panels, ("cooperators", "robbers"), strict=True):
+        _mark(panel)
+        panel.set(xlabel="iteration", title=title, ylim=(0, 2.7))
+    panels[0].set_ylabel("welfare points of a seat a year")
+    figure.legend(*panels[0].get_legend_handles_labels(), fontsize=8, loc="outside lower center", ncols=3)
+    figure.savefig(picture, dpi=130)
+    print(
+        "| reward | they meet | seed | cooperators: peak | last | robber: peak | last | greedy, alone | gain | "
+        "greedy, robbed | robber |\n" + "|---" * 11 + "|"
+    )
+    for folder in folders:
+        print(_robbed(folder, Networks.of(folder), powers), flush=True)
+
+
+def _robbed(folder: Path, networks: Networks, powers: list[str] | None) -> str:
+    cells = [*networks.setting, str(config_of(folder)["seed"])]
+    for network in (networks.cooperators, networks.robbers):
+        points = read(folder, network[1]) / config_of(folder)["years"] if network else np.full(LAST, np.nan)
+        cells += [_two(smoothed(points).max()), _two(points[-LAST:].mean())]
+    found = _exploited(folder, networks.cooperators[0], powers)
+    cells += [_two(found.welfare), _two(found.gap)]
+    cells += map(_two, _met(folder, networks))
+    return "| " + " | ".join(cells) + " |"
+
+
+def _met(folder: Path, networks: Networks) -> tuple[float, float]:
+    """Points a year of a cooperator and of the robber in a seat among them, means over its seats; all greedy."""
+    if networks.robbers is None:
+        return np.nan, np.nan
+    config = config_of(folder)
+    nice, bad = (f"rl:({folder / network}),greedy=yes" for network, _ in (networks.cooperators, networks.robbers))
+    others, own = [], []
+    powers = load_board(config["map_name"]).powers
+    for seat in powers:
+        profile = {power: bad if power == seat else nice for power in powers}
+        points = exploitability(config["map_name"], profile, config["years"], powers=[]).points
+        own.append(points.pop(seat) / config["years"])
+        others += [value / config["years"] for value in points.values()]
+    return float(np.mean(others)), float(np.mean(own))
+
+
+def _two(value: float) -> str:
+    return "" if np.isnan(value) else f"{value:.2f}"
 
 
 def populations(folders: Sequence[Path], picture: Path) -> None:
@@ -122,15 +219,15 @@ def _number(value: float | None) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("rewards", "populations"))
+    parser.add_argument("what", choices=("rewards", "robbers", "populations"))
     parser.add_argument("folders", nargs="+", type=Path)
     parser.add_argument("--picture", type=Path, required=True)
     parser.add_argument("--power", action="append", help="deviators; all by default")
     given = parser.parse_args()
-    if given.what == "rewards":
-        rewards(given.folders, given.picture, given.power)
-    else:
+    if given.what == "populations":
         populations(given.folders, given.picture)
+    else:
+        {"rewards": rewards, "robbers": robbers}[given.what](given.folders, given.picture, given.power)
 
 
 if __name__ == "__main__":

@@ -26,8 +26,9 @@ from training.errors import TrainingError
 from training.files import LOG, STATE, replaced, unwritable
 
 POLICY, BOARD = "policy.json", "tensorboard"
-NETWORK, ADAM, OTHERS = "network/", "adam/", "others/"
+NETWORK, ADAM, OTHERS, ALSO = "network/", "adam/", "others/", "also/"
 Logged = Mapping[str, Any]
+Trained = tuple[nn.Module, torch.optim.Optimizer]
 Renewed = Callable[[Mapping[str, Any], Mapping[str, Any]], Mapping[str, Any]]
 
 
@@ -38,19 +39,21 @@ def save(
     iteration: int,
     identity: str,
     others: Mapping[str, Tensor] | None = None,
+    also: Mapping[str, Trained] | None = None,
 ) -> None:
     """Write the state after an iteration.
 
     Args:
         identity: what must be the same for the training to resume, as JSON.
         others: tensors to keep with it, by name.
+        also: other networks that are trained, with their optimisers, by name.
 
     Raises:
         TrainingError: it cannot be written. The state saved before is unchanged.
     """
-    tensors = {NETWORK + name: tensor for name, tensor in network.state_dict().items()}
-    for number, memory in optimiser.state_dict()["state"].items():
-        tensors |= {f"{ADAM}{number}/{name}": tensor for name, tensor in memory.items()}
+    tensors = _tensors(network, optimiser)
+    for whose, trained in (also or {}).items():
+        tensors |= {f"{ALSO}{whose}/{name}": tensor for name, tensor in _tensors(*trained).items()}
     tensors |= {OTHERS + name: tensor for name, tensor in (others or {}).items()}
     about = {"iteration": str(iteration), "options": identity, "git": git_revision()}
     tensors = {name: tensor.contiguous() for name, tensor in tensors.items()}
@@ -60,6 +63,14 @@ def save(
             save_file(tensors, draft, metadata=about)
         except SafetensorError as error:
             raise OSError(str(error)) from error
+
+
+def _tensors(network: nn.Module, optimiser: torch.optim.Optimizer) -> dict[str, Tensor]:
+    """Weights and Adam's moments by name."""
+    tensors = {NETWORK + name: tensor for name, tensor in network.state_dict().items()}
+    for number, memory in optimiser.state_dict()["state"].items():
+        tensors |= {f"{ADAM}{number}/{name}": tensor for name, tensor in memory.items()}
+    return tensors
 
 
 def _digest(about: Mapping[str, str], tensors: Mapping[str, Tensor]) -> str:
@@ -78,11 +89,12 @@ def load(
     identity: str,
     most: int,
     earlier: Renewed = lambda there, now: there,
+    also: Mapping[str, Trained] | None = None,
 ) -> tuple[int, dict[str, Tensor]]:
-    """Restore network and optimiser from the state, if there is one. Makes the folder, if there is none.
+    """Restore networks and optimisers from the state, if there is one. Makes the folder, if there is none.
 
     Args:
-        identity: as for `save`.
+        identity, also: as for `save`.
         most: iterations that the training shall have.
         earlier: brings the identity in a state of an earlier version into the form of today's, which it is given, too.
 
@@ -90,8 +102,8 @@ def load(
         How many iterations it has seen, 0 where nothing is saved yet; and the other tensors that were saved.
 
     Raises:
-        TrainingError: it has another identity, has seen more than `most` iterations, or is damaged. Network and
-            optimiser are unchanged then.
+        TrainingError: it has another identity, has seen more than `most` iterations, or is damaged. Networks and
+            optimisers are unchanged then.
     """
     path = folder / STATE
     try:
@@ -108,13 +120,20 @@ def load(
         raise TrainingError(
             f"{folder} holds a training of {done} iterations: give as many or more, or another folder (--out)"
         )
-    memories = {number: _part(tensors, f"{ADAM}{number}/") for number, _ in enumerate(network.parameters())}
-    remembered = {number: memory for number, memory in memories.items() if memory}  # none before the first step
-    if not _fits(network, _part(tensors, NETWORK), remembered):
+    parts = [(network, optimiser, tensors)]
+    parts += [(*trained, _part(tensors, f"{ALSO}{whose}/")) for whose, trained in (also or {}).items()]
+    if not all(_fits(each, _part(mine, NETWORK), _memories(each, mine)) for each, _, mine in parts):
         raise TrainingError(f"{path}: damaged: it does not fit the network: give another folder (--out)")
-    network.load_state_dict(_part(tensors, NETWORK))
-    optimiser.load_state_dict({**optimiser.state_dict(), "state": remembered})
+    for each, its_optimiser, mine in parts:
+        each.load_state_dict(_part(mine, NETWORK))
+        its_optimiser.load_state_dict({**its_optimiser.state_dict(), "state": _memories(each, mine)})
     return done, _part(tensors, OTHERS)
+
+
+def _memories(network: nn.Module, tensors: Mapping[str, Tensor]) -> dict[int, dict[str, Tensor]]:
+    """Adam's moments by parameter; none before the first step."""
+    memories = {number: _part(tensors, f"{ADAM}{number}/") for number, _ in enumerate(network.parameters())}
+    return {number: memory for number, memory in memories.items() if memory}
 
 
 def _read(path: Path) -> tuple[dict[str, str], dict[str, Tensor]]:

@@ -17,7 +17,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -85,6 +85,7 @@ class Keyed:
 
     def read(self, name: str, rest: Part) -> Spec:
         """What `name` with the options in `rest` means."""
+        rest = replace(rest, names=())  # only a policy can be a part of one
         given = self._given(rest, rest.split() if rest.text else ())
         texts = self._texts(given)
         nested = [option.value for option in given.values() if isinstance(option.value, Spec)]
@@ -334,7 +335,7 @@ def _is_policy(option: Part) -> bool:
     """Whether a part of a mix is a policy of Diplomacy; else it is a program of modal_env."""
     given, _, _ = option.text.rpartition("=")
     name = given.strip().lstrip("(").partition(":")[0].strip(" )")
-    return (name in AGENTS and name not in PROGRAM_WRITERS) or name in installed()
+    return (name in AGENTS and name not in PROGRAM_WRITERS) or name in installed() or name in option.names
 
 
 def _mixture(parts: list[tuple[Policy, Fraction]], rest: Part) -> MixturePolicy:
@@ -365,11 +366,17 @@ def read_part(part: Part) -> Spec:
     name, rest = part.halves(":") or (part, part.cut(len(part.text), len(part.text)))
     if name.text in AGENTS:
         return AGENTS[name.text].read(name.text, rest)
+    if part.text in part.names:
+        return Spec(part.text, lambda models: _not_made(part))
     if name.text in installed():
         return _read_installed(name, rest)
-    known = sorted({*AGENTS, *installed()})
+    known = sorted({*AGENTS, *installed(), *part.names})
     near = did_you_mean(name.text, known)
     raise name.fault(f"unknown agent{near}; known are {', '.join(known)}. Your own: import:mymodule.MyPolicy")
+
+
+def _not_made(name: Part) -> Policy:
+    raise name.fault("it is no policy by itself")
 
 
 def _read_installed(name: Part, rest: Part) -> Spec:

@@ -8,7 +8,7 @@ parentheses, and must where it has " + N*" of its own. A text without ``*`` is o
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -112,8 +112,11 @@ def is_profile(text: str) -> bool:
     return _TERM.match(text) is not None
 
 
-def read_profile(profile: ProfileLike) -> Profile:
+def read_profile(profile: ProfileLike, names: Collection[str] = ()) -> Profile:
     """The profile that a text, a mapping or a policy stands for.
+
+    Args:
+        names: of players that are no policies, as for `agents.specs.read`; a text may seat them.
 
     Raises:
         UnknownAgentError: as `agents.specs.read`, for any of its policies.
@@ -124,8 +127,8 @@ def read_profile(profile: ProfileLike) -> Profile:
     if isinstance(profile, Mapping):
         return Profile(_of_mapping(profile))
     if isinstance(profile, str) and is_profile(profile):
-        return Profile(tuple(_terms(Part.whole(profile))))
-    return Profile(((None, read(profile)),))
+        return Profile(tuple(_terms(Part.whole(profile, names))))
+    return Profile(((None, read(profile, names)),))
 
 
 def profile_as_given(profile: ProfileLike) -> str:

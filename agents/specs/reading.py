@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,11 +39,14 @@ def listed(text: str) -> list[str]:
     return found
 
 
-def read(policy: PolicyLike) -> Spec:
+def read(policy: PolicyLike, names: Collection[str] = ()) -> Spec:
     """The spec of a policy.
 
     A class of an importable module is named "import:MODULE.CLASS". A factory, an instance and any other class (of the
     script that runs, or of a function) have no name: nothing can find them again.
+
+    Args:
+        names: of players that are no policies. A text may be one of them, or a mix with it; its spec cannot be made.
 
     Raises:
         UnknownAgentError: no such name, a missing, unknown, doubled or bad option, parentheses that do not match, or
@@ -53,7 +56,7 @@ def read(policy: PolicyLike) -> Spec:
     if isinstance(policy, Spec):
         return policy
     if isinstance(policy, str):
-        return read_text(policy)
+        return read_text(policy, names)
     return _of_object(policy)
 
 
@@ -68,9 +71,9 @@ def _of_object(policy: object) -> Spec:
     )
 
 
-def read_text(spec: str) -> Spec:
+def read_text(spec: str, names: Collection[str] = ()) -> Spec:
     """The spec that a text stands for; as `read`."""
-    return read_part(Part.whole(spec))
+    return read_part(Part.whole(spec, names))
 
 
 def make(spec: PolicyLike, models: SharedModels | None = None) -> Policy:

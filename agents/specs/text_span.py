@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from welfare_env.errors import UnknownAgentError, did_you_mean
@@ -20,15 +20,17 @@ class Part:
 
     Attributes:
         depth: how many specs it stands in.
+        names: players that are no policies, and may stand here in place of one.
     """
 
     source: str
     start: int
     stop: int
     depth: int = 0
+    names: Collection[str] = ()
 
     @classmethod
-    def whole(cls, spec: object) -> Part:
+    def whole(cls, spec: object, names: Collection[str] = ()) -> Part:
         """All of a spec.
 
         Raises:
@@ -39,7 +41,7 @@ class Part:
             raise UnknownAgentError(f"agent spec {spec!r:.80}: give a string such as {example}")
         if len(spec) > LONGEST:
             raise UnknownAgentError(f"an agent spec of {len(spec):,} characters: give {LONGEST:,} at most")
-        return cls(spec, 0, len(spec))
+        return cls(spec, 0, len(spec), names=names)
 
     def inside(self) -> Part:
         """The same piece as one of a spec that stands in another.

@@ -7,7 +7,7 @@ as frequent as before, but tell nothing about the game. What a power said itself
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -68,7 +68,8 @@ def word_effects(
 ) -> WordEffects:
     """What words do in the games that a training plays: same map, rules, reward and opponents.
 
-    In place of past selves (a league) the network itself plays.
+    In place of past selves (a league) the network itself plays. Networks that learned beside it play their seats; what
+    is measured is the learner's.
 
     Args:
         folder: of a training with press="tokens" (`training.TrainConfig`).
@@ -90,8 +91,9 @@ def word_effects(
         checks.choice("way", way, WAYS, EvaluationError)
     config = _config(Path(folder))
     given = checkpoint.load(Path(folder) / (BEST if best else CHECKPOINT))
+    also = {name: checkpoint.load(Path(folder) / (f"{BEST}-{name}" if best else name)) for name in config.rewards}
     chosen = ("greedy" if given.greedy else "drawn") if way is None else way
-    played = {heard: _played(config, given, games, heard, chosen, seed) for heard in HEARD}
+    played = {heard: _played(config, given, also, games, heard, chosen, seed) for heard in HEARD}
     returns = {heard: mean for heard, (mean, _) in played.items()}
     lost = {heard: returns[HEARD[0]] - returns[heard] for heard in HEARD[1:]}
     return WordEffects(
@@ -111,19 +113,21 @@ def _config(folder: Path) -> Any:
 
 
 def _played(
-    config: Any, given: Checkpoint, games: int, heard: str, way: str, seed: int
+    config: Any, given: Checkpoint, also: Mapping[str, Checkpoint], games: int, heard: str, way: str, seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Mean returns of the learning seats, and bits: float64 [games] twice."""
     from training.board.ppo import play_of
     from training.board.seat_gains import runner_of
+    from training.board.seats import LEARNER
 
     (stream,) = np.random.SeedSequence([seed, STREAM]).generate_state(1).tolist()
-    runner = runner_of(replace(play_of(config), num_games=games, seed=stream), given)
+    runner = runner_of(replace(play_of(config), num_games=games, seed=stream), given, also)
     if heard != HEARD[0]:
         runner.said = Replaced(runner.env, runner.rules, heard == "shuffled", np.random.default_rng([seed, STREAM]))
     if way == "greedy orders":
-        _take_most_probable_orders(runner.network)
-    episodes = runner.sample(explore=way != "greedy")
+        for network in (runner.network, *runner.also.values()):
+            _take_most_probable_orders(network)
+    episodes = [episode for episode in runner.sample(explore=way != "greedy") if episode.agent_id == LEARNER]
     results = runner.take_results()
     means = np.array([np.mean([result.returns[power] for power in result.learners]) for result in results])
     return means, _bits(runner, episodes, results, seed) if heard == HEARD[0] else np.zeros(0)

@@ -170,7 +170,7 @@ def test_a_second_profile_is_another_training(tmp_path: Path, monkeypatch: pytes
 def test_every_field_is_an_option(command: str) -> None:
     kind = ModalConfig if command == "modal" else TrainConfig
     shown = CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": "200"}).stdout
-    names = {field.name for field in fields(kind)} - {"variant", "against", "agents"}
+    names = {field.name for field in fields(kind)} - {"variant", "against", "also", "agents"}
     renamed = {"folder": "out", "map_name": "map", "lambda_": "lambda"}
     assert [name for name in names if f"--{renamed.get(name, name).replace('_', '-')} " not in shown] == []
 

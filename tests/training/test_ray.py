@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,8 +14,10 @@ import pytest
 ray = pytest.importorskip("ray")
 pytest.importorskip("torch")
 
+from ray.rllib.core import DEFAULT_MODULE_ID  # noqa: E402
 from ray.rllib.env.single_agent_episode import SingleAgentEpisode  # noqa: E402
 
+import training  # noqa: E402
 from agents.rl import checkpoint  # noqa: E402
 from training.board.config import TrainConfig  # noqa: E402
 from training.board.ppo import Progress, _spaces, make_config, play_of, train  # noqa: E402
@@ -24,11 +27,14 @@ from training.board.sampling import _play, _state, number_apart, sampling  # noq
 pytestmark = pytest.mark.slow  # Ray takes its time to start
 
 
-def config_of(folder: Path, workers: int = 0) -> TrainConfig:
+SEVERAL = {"also": ("cooperators=social",), "against": ("cooperators", "1*cooperators + 2*learner")}
+
+
+def config_of(folder: Path, workers: int = 0, **changes: Any) -> TrainConfig:
     """Two iterations of four games of two years on three powers, all of which learn."""
     return TrainConfig(
         map_name="clique:3", years=2, games=4, iterations=2, epochs=1, minibatch=32, width=8, layers=1, workers=workers,
-        folder=folder,
+        folder=folder, **changes,
     )  # fmt: skip
 
 
@@ -55,9 +61,10 @@ def test_training_with_a_worker(tmp_path):
     assert checkpoint.load(folder).origin["iterations"] == 2
 
 
-def test_two_workers_sample_what_the_same_runners_sample_without_ray(tmp_path):
+@pytest.mark.parametrize("changes", [{}, SEVERAL])
+def test_two_workers_sample_what_the_same_runners_sample_without_ray(tmp_path, changes):
     """Game for game and number for number; the first worker plays the odd game."""
-    config = replace(config_of(tmp_path, workers=2), games=5)
+    config = replace(config_of(tmp_path, workers=2, **changes), games=5)
     play, configure = play_of(config), partial(make_config, config=config)
     learner = configure(play).build_learner(spaces=_spaces(play))
     with sampling(play, configure, 2, None) as sampler:
@@ -90,14 +97,31 @@ def arrays_of(episode: SingleAgentEpisode) -> dict[str, np.ndarray]:
     }
 
 
-def test_rllibs_own_algorithm_trains_with_the_runner_and_the_learner(tmp_path, small_ray):
-    config = config_of(tmp_path)
+@pytest.mark.parametrize("changes", [{}, SEVERAL])
+def test_rllibs_own_algorithm_trains_with_the_runner_and_the_learner(tmp_path, small_ray, changes):
+    config = config_of(tmp_path, **changes)
     algorithm = make_config(play_of(config), config).build_algo()
-    network = algorithm.get_module().unwrapped().network
-    before = {name: value.clone() for name, value in network.state_dict().items()}
+    names = [DEFAULT_MODULE_ID, *config.rewards]
+    before = [weights_of(algorithm, name) for name in names]
     told = algorithm.train()
-    after = algorithm.get_module().unwrapped().network.state_dict()
     assert told["env_runners"]["num_episodes"] >= 4
     assert told["num_env_steps_sampled_lifetime"] > 0
-    assert any((after[name] != value).any() for name, value in before.items())
+    for name, weights in zip(names, before, strict=True):
+        after = weights_of(algorithm, name)
+        assert any((after[key] != value).any() for key, value in weights.items())
     algorithm.stop()
+
+
+def weights_of(algorithm: Any, name: str) -> dict[str, Any]:
+    network = algorithm.get_module(name).unwrapped().network
+    return {key: value.clone() for key, value in network.state_dict().items()}
+
+
+def test_several_networks_resume_with_workers_bit_for_bit(tmp_path):
+    config = config_of(tmp_path / "whole", workers=2, **SEVERAL)
+    train(config)
+    train(replace(config, iterations=1, folder=tmp_path / "parts"))
+    training.resume(tmp_path / "parts", iterations=2)
+    for name in ("checkpoint", "cooperators"):
+        one, other = (checkpoint.load(tmp_path / folder / name) for folder in ("whole", "parts"))
+        assert one.digest == other.digest

@@ -11,7 +11,7 @@ from typing import Annotated, ClassVar, Optional
 import typer
 
 from training.board.rewards import Reward
-from training.board.seats import LEAGUE, LEARNER, Lineup, read_coalitions
+from training.board.seats import LEAGUE, LEARNER, Lineup, check_seated, read_also, read_coalitions
 from training.config import MOST, Config, Range, file_name, folder_name
 from training.errors import TrainingError
 from welfare_env import checks
@@ -32,6 +32,9 @@ class TrainConfig(Config):
             one; "learner" is the network itself. One text, or several; what stands there twice is drawn twice as often.
         coalition: the seats that learn: "singles", "pairs" or "triples" for each of these in turn, or names of powers
             with commas.
+        also: networks that learn beside this one, each with a reward of its own, as "NAME=REWARD"; the names are
+            opponents for `against`. All else is as for the learner, but `start`, `imitate`, the league and the choice
+            of the best iterate are the learner's.
         map_name: a map's name, a toy board ("clique:4"), or the path of a .map file.
         years: length of a game.
         press: "none", or "tokens": learners also choose words. message_rounds: a phase, with tokens.
@@ -61,6 +64,7 @@ class TrainConfig(Config):
 
     variant: str = "welfare"
     against: tuple[str, ...] = (LEARNER,)
+    also: tuple[str, ...] = ()
     coalition: Annotated[
         str, typer.Option(help="Seats that learn: all singles, pairs or triples in turn, or just FRANCE,RUSSIA.")
     ] = "singles"
@@ -132,6 +136,8 @@ class TrainConfig(Config):
         checks.choice("press", self.press, PRESS, TrainingError)
         checks.choice("sees", self.sees, SEEN, TrainingError)
         Reward.parse(self.reward)
+        if self.rewards:
+            check_seated(self.rewards, self.against, self.league_share)
         read_years(self.curriculum, self.rules.years)
         if not self.against:
             raise TrainingError("against=(): name who plays the other seats, or 'learner' for self-play")
@@ -145,6 +151,11 @@ class TrainConfig(Config):
         """Of the games, at their full length."""
         press = {"press": None} if self.press == "none" else {"press": "tokens", "message_rounds": self.message_rounds}
         return Rules(variant=self.variant, years=self.years, **press)
+
+    @cached_property
+    def rewards(self) -> dict[str, Reward]:
+        """Of the networks in `also`, by name."""
+        return read_also(self.also)
 
     @property
     def sees_points(self) -> bool:
@@ -162,24 +173,30 @@ class TrainConfig(Config):
 
         Raises:
             UnknownMapError, MapFormatError: no such map.
-            TrainingError: seats that it does not have.
+            TrainingError: seats that it does not have, or none for a network in `also`.
+            ProfileError, UnknownPowerError: with `also`, a profile that does not fit it.
         """
-        coalitions = read_coalitions(self.coalition, load_board(self.map_name).powers)
+        powers = load_board(self.map_name).powers
+        coalitions = read_coalitions(self.coalition, powers)
         league = self.league_share
         others = Counter(opponent for opponent in self.against if not (league and opponent == LEAGUE))
         each = (1 - league) / others.total() if league and others else 1.0
         shares = {opponent: times * each for opponent, times in others.items()} | ({LEAGUE: league} if league else {})
         drawn = {opponent: share for opponent, share in shares.items() if share}
-        return Lineup(coalitions, tuple(drawn), tuple(drawn.values()))
+        lineup = Lineup(coalitions, tuple(drawn), tuple(drawn.values()), self.rewards)
+        if self.rewards:
+            lineup.check_seats(powers)
+        return lineup
 
     @property
     def place(self) -> Path:
         """Where the training is kept: `folder`, or one under runs/ that is named after the profile and the map."""
         if self.folder is not None:
             return self.folder
-        learned_from = {LEARNER, LEAGUE} & set(self.against)
+        learned_from = {LEARNER, LEAGUE} & set(self.against) or self.also
         task = self.variant if learned_from or self.variant == "standard" else "best-response"
         parts = [task, *(file_name(text) for text in self.against if self.against != (LEARNER,))]
+        parts += map(file_name, self.also)
         return Path("runs", folder_name(parts + ([] if self.map_name == "standard" else [file_name(self.map_name)])))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -33,8 +33,11 @@ def identity(play: Play, config: TrainConfig) -> str:
         "size": play.size.to_dict(),
         "network": checkpoint.FORMAT,
         "coalitions": lineup.coalitions,
-        "opponents": {by_content(text): share for text, share in zip(lineup.opponents, lineup.shares, strict=True)},
+        "opponents": {
+            by_content(text, lineup.also): share for text, share in zip(lineup.opponents, lineup.shares, strict=True)
+        },
         "reward": str(play.reward),
+        "also": [[name, str(reward)] for name, reward in lineup.also.items()],
         "games": play.num_games,
         "seed": play.seed,
         "start": _start(config.start),
@@ -63,6 +66,7 @@ def _without_idle(values: dict[str, Any]) -> dict[str, Any]:
     idle = set() if LEAGUE in values["opponents"] else {"league_every", "league_size"}
     idle |= set() if values.get("held_out_every") else {"held_out_games"}
     idle |= {"sees"} if values.get("sees") == "all" else set()
+    idle |= set() if values["also"] else {"also"}
     return {name: value for name, value in values.items() if name not in idle}
 
 
@@ -73,16 +77,19 @@ def _start(folder: Path | None) -> str | None:
         return GONE
 
 
-def by_content(text: str) -> str:
+def by_content(text: str, also: Collection[str] = ()) -> str:
     """A policy or a profile with each checkpoint's path replaced by `content`.
+
+    Args:
+        also: names of networks that learn, too.
 
     Raises:
         CheckpointError: a checkpoint that cannot be read.
     """
-    if text in (LEARNER, LEAGUE):
+    if text == LEAGUE:
         return text
     try:
-        policies = read_profile(text).policies
+        policies = read_profile(text, (LEARNER, *also)).policies
     except UnknownAgentError:  # the runner says what is wrong with it
         return text
     for folder in {folder for policy in policies for folder in policy.checkpoints}:

@@ -15,7 +15,6 @@ import numpy as np
 import torch
 from ray.rllib.algorithms.ppo.torch.ppo_torch_learner import PPOTorchLearner
 from ray.rllib.connectors.connector_v2 import ConnectorV2
-from ray.rllib.core import DEFAULT_MODULE_ID
 from ray.rllib.core.columns import Columns
 
 from training.board.modules import ENTROPY, ROW_DECISION, ROW_SLOT, ROW_WORD
@@ -23,7 +22,7 @@ from training.board.runner import ADVANTAGES, POSITION, VALUE_TARGETS, shuffled
 
 
 class Collate(ConnectorV2):
-    """Episodes of `training.board.runner` as one batch, with advantages of mean 0 and deviation 1.
+    """Episodes of `training.board.runner` as a batch for each network, with advantages of mean 0 and deviation 1.
 
     Positions are shuffled; the decisions in one stay together (`training.board.runner.shuffled`).
 
@@ -31,6 +30,13 @@ class Collate(ConnectorV2):
     """
 
     def __call__(self, *, episodes: Sequence[Any], **kwargs: Any) -> dict[str, Any]:
+        by_module: dict[str, list[Any]] = {}
+        for episode in episodes:
+            by_module.setdefault(episode.module_id, []).append(episode)
+        return {module_id: self._batch(mine) for module_id, mine in by_module.items()}
+
+    def _batch(self, episodes: Sequence[Any]) -> dict[str, torch.Tensor]:
+        """The batch of one network."""
         columns = {
             Columns.OBS: np.concatenate([episode.observations.data[:-1] for episode in episodes]),
             Columns.ACTIONS: np.concatenate([episode.actions.data for episode in episodes]),
@@ -41,7 +47,7 @@ class Collate(ConnectorV2):
         columns[ADVANTAGES] = (advantages - advantages.mean()) / (advantages.std() + 1e-6)
         rng = np.random.default_rng(zlib.crc32(str(episodes[0].id_).encode()))
         order = shuffled(rng, columns.pop(POSITION))
-        return {DEFAULT_MODULE_ID: {name: torch.from_numpy(column[order]) for name, column in columns.items()}}
+        return {name: torch.from_numpy(column[order]) for name, column in columns.items()}
 
 
 class PPOLearner(PPOTorchLearner):
@@ -51,6 +57,11 @@ class PPOLearner(PPOTorchLearner):
     variance), ``entropy`` (an order's, in nats; ``word_entropy`` a word's, where there are any), ``moved`` (share of
     orders and words beyond the clipped range), ``kl`` (approximate, of an order or a word).
     """
+
+    def compute_gradients(self, loss_per_module: dict[str, Any], **kwargs: Any) -> dict[Any, Any]:
+        """As RLlib's, without the parameters of networks that the batch has nothing for, which RLlib stumbles on."""
+        gradients = super().compute_gradients(loss_per_module, **kwargs)
+        return {name: gradient for name, gradient in gradients.items() if gradient is not None}
 
     def compute_loss_for_module(
         self, *, module_id: str, config: Any, batch: dict[str, Any], fwd_out: dict[str, Any]

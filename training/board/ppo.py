@@ -1,9 +1,9 @@
 """Proximal policy optimisation, from beginning to end: `train`.
 
-An iteration plays `games` whole games, improves the network on them, logs how it went, and now and then reports on
-held-out games and saves. Everything an iteration does follows from the weights, the seed and the iteration's number. So
-a training that was interrupted, or extended, ends with the same weights as one that was not (with any fixed number of
-workers).
+An iteration plays `games` whole games, improves each network on its own part of them, logs how it went, and now and
+then reports on held-out games and saves. Everything an iteration does follows from the weights, the seed and the
+iteration's number. So a training that was interrupted, or extended, ends with the same weights as one that was not
+(with any fixed number of workers).
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from ray.rllib.core import DEFAULT_MODULE_ID
 from ray.rllib.core.learner import Learner
 from ray.rllib.core.rl_module.multi_rl_module import MultiRLModuleSpec
 from ray.rllib.core.rl_module.rl_module import RLModuleSpec
+from ray.rllib.env.single_agent_episode import SingleAgentEpisode
 from ray.rllib.utils.metrics import NUM_ENV_STEPS_SAMPLED_LIFETIME
 
 from agents.rl import checkpoint
@@ -42,6 +43,7 @@ from training.files import write_config
 from training.rllib import quiet
 from welfare_env.board.loading import load_board
 
+ALSO = 7  # the stream of a seed that the networks beside the learner begin with; others: `training.board.sampling`
 FALLS_TO = 0.1  # share of lr and entropy that is left at the horizon
 
 
@@ -75,7 +77,9 @@ def train(
             resumed by the same call, not by `training.resume`.
 
     Returns:
-        The folder of the last checkpoint, for ``agents.make("rl:PATH")``. The best is beside it, in ``best``.
+        The folder of the last checkpoint, for ``agents.make("rl:PATH")``. The best is beside it, in ``best``; networks
+        that learn beside the learner are in folders of their names, as they are now, and in ``best-NAME``, as they were
+        when the learner was best.
 
     Raises:
         TrainingError: the folder holds another training, or the weights are no longer finite.
@@ -100,13 +104,12 @@ def train(
     ):
         for iteration in range(standing.iteration, config.iterations):
             began = time.perf_counter()
-            _set_schedules(learner, iteration)
             episodes, played = sampler.sample(learner, iteration, standing.league, years_at(config, iteration))
             sampled = time.perf_counter()
-            figures = learner.update(episodes=[*episodes], num_epochs=config.epochs, minibatch_size=config.minibatch)
+            figures = _improve(learner, config, iteration, episodes)
             timing = {"time/sample": sampled - began, "time/learn": time.perf_counter() - sampled}
             standing, report = _next(learner, config, games, standing, held_out)
-            progress = Progress(iteration + 1, describe(played) | _learned(figures) | report | timing, tuple(played))
+            progress = Progress(iteration + 1, describe(played) | figures | report | timing, tuple(played))
             log({"iteration": progress.iteration, **progress.logged})
             if progress.iteration % config.save_every == 0 or progress.iteration == config.iterations:
                 keeper.save(standing)
@@ -118,6 +121,25 @@ def train(
     return folder / CHECKPOINT
 
 
+def _improve(
+    learner: Learner, config: TrainConfig, iteration: int, episodes: Sequence[SingleAgentEpisode]
+) -> dict[str, float]:
+    """Improve each network on its episodes; what is logged of that.
+
+    One after the other: in one update RLlib gives all networks the same number of minibatches, so that the one with the
+    fewest decisions would see its own more often than `epochs` times.
+    """
+    by_module: dict[Any, list[SingleAgentEpisode]] = {}
+    for episode in episodes:
+        by_module.setdefault(episode.module_id, []).append(episode)
+    logged: dict[str, float] = {}
+    for module_id, mine in by_module.items():
+        _set_schedules(learner, iteration)
+        figures = learner.update(episodes=[*mine], num_epochs=config.epochs, minibatch_size=config.minibatch)
+        logged |= _learned(figures[module_id], "" if module_id == DEFAULT_MODULE_ID else f"{module_id}/")
+    return logged
+
+
 def _next(
     learner: Learner, config: TrainConfig, play: Play, standing: Standing, held_out: HeldOut | None
 ) -> tuple[Standing, dict[str, float]]:
@@ -127,7 +149,8 @@ def _next(
         TrainingError: the weights are no longer finite.
     """
     iteration, now = standing.iteration + 1, weights(learner)
-    if not all(np.isfinite(value).all() for value in now.values()):
+    also = {name: weights(learner, name) for name in play.lineup.also}
+    if not all(np.isfinite(value).all() for each in (now, *also.values()) for value in each.values()):
         raise TrainingError(
             f"iteration {iteration}: the weights are no longer finite numbers: give a smaller lr than {config.lr:g}"
         )
@@ -137,7 +160,7 @@ def _next(
     if held_out is not None and iteration % config.held_out_every == 0:
         began = time.perf_counter()
         value = held_out.report(learner, league)
-        best = Best(value, iteration, now) if best is None or value > best.value else best
+        best = Best(value, iteration, now, also) if best is None or value > best.value else best
         report = {"held-out/return": value, "held-out/best": best.value, "time/held-out": time.perf_counter() - began}
     return Standing(iteration, league, best), report
 
@@ -163,8 +186,16 @@ def play_of(config: TrainConfig) -> Play:
 def make_config(play: Play, config: TrainConfig) -> PPOConfig:
     """RLlib's configuration of a training; ``make_config(play, config).build_algo()`` is RLlib's PPO on our runner."""
     board = load_board(play.map_name)
-    model = model_config(board, play.rules, play.size, play.seed, config.sees_points)
-    spec = RLModuleSpec(BoardModule, model_config=model)
+    seeds = {DEFAULT_MODULE_ID: play.seed} | {
+        name: int(np.random.SeedSequence([play.seed, ALSO, number]).generate_state(1)[0])
+        for number, name in enumerate(play.lineup.also)
+    }
+    specs = {
+        name: RLModuleSpec(
+            BoardModule, model_config=model_config(board, play.rules, play.size, seed, config.sees_points)
+        )
+        for name, seed in seeds.items()
+    }
     falling = [[0, 1.0], [config.horizon, FALLS_TO]]  # iterations, share; constant afterwards
     entropy: Any = [[at, share * config.entropy] for at, share in falling]
     return (
@@ -176,8 +207,8 @@ def make_config(play: Play, config: TrainConfig) -> PPOConfig:
             add_default_connectors_to_learner_pipeline=False,
             learner_class=PPOLearner,
         )
-        .multi_agent(policies={DEFAULT_MODULE_ID}, policy_mapping_fn=lambda *args, **kwargs: DEFAULT_MODULE_ID)
-        .rl_module(rl_module_spec=MultiRLModuleSpec(rl_module_specs={DEFAULT_MODULE_ID: spec}))
+        .multi_agent(policies=set(specs), policy_mapping_fn=lambda *args, **kwargs: DEFAULT_MODULE_ID)
+        .rl_module(rl_module_spec=MultiRLModuleSpec(rl_module_specs=specs))
         .training(
             lr=[[at, share * config.lr] for at, share in falling],
             entropy_coeff=entropy,
@@ -195,7 +226,7 @@ def make_config(play: Play, config: TrainConfig) -> PPOConfig:
 
 
 def _spaces(play: Play) -> dict[str, Any]:
-    return {DEFAULT_MODULE_ID: spaces(Reader(load_board(play.map_name), play.rules))}
+    return dict.fromkeys((DEFAULT_MODULE_ID, *play.lineup.also), spaces(Reader(load_board(play.map_name), play.rules)))
 
 
 def years_at(config: TrainConfig, iteration: int) -> int:
@@ -218,26 +249,27 @@ def _grown(league: list[Weights], newest: Weights, most: int) -> list[Weights]:
 
 
 def describe(games: Sequence[GameResult]) -> dict[str, float]:
-    """Metrics of an iteration's games: means over the learning seats, overall and against each opponent."""
+    """Metrics of an iteration's games: means over the learning seats, overall and against each opponent.
+
+    Those of a network that learns beside the learner have its name in them: ``play/NAME/return``.
+    """
     seen: dict[str, list[float]] = {}
     for game in games:
+        for whose, seats in (("", game.learners), *((f"{name}/", seats) for name, seats in game.also.items())):
+            for power in seats:
+                seen.setdefault(f"play/{whose}return", []).append(game.returns[power])
+                seen.setdefault(f"play/{whose}points", []).append(game.points[power])
+                seen.setdefault(f"play/{whose}centers", []).append(game.centers[power])
         for power in game.learners:
-            for name, value in (
-                ("return", game.returns[power]),
-                ("points", game.points[power]),
-                ("centers", game.centers[power]),
-            ):
-                seen.setdefault(f"play/{name}", []).append(value)
             seen.setdefault(f"against/{game.opponent}", []).append(game.returns[power])
         seen.setdefault("play/phases", []).append(game.phases)
     return {name: float(np.mean(values)) for name, values in seen.items()}
 
 
-def _learned(metrics: Mapping[str, Any]) -> dict[str, float]:
-    """The learner's metrics (`training.board.learner.PPOLearner`)."""
+def _learned(metrics: Mapping[str, Any], whose: str) -> dict[str, float]:
+    """A network's metrics (`training.board.learner.PPOLearner`)."""
     names = ("policy_loss", "value_loss", "explained", "entropy", "word_entropy", "moved", "kl")
-    mine = metrics[DEFAULT_MODULE_ID]
-    return {f"learn/{name}": float(mine[name]) for name in names if name in mine}
+    return {f"learn/{whose}{name}": float(metrics[name]) for name in names if name in metrics}
 
 
 def _warm_start(learner: Learner, play: Play, config: TrainConfig, on_warm_start: WarmStart) -> bool:

@@ -80,9 +80,10 @@ class GameResult:
     """The outcome of a game, for logs and reports.
 
     Attributes:
-        coalition: the lineup's learning powers. learners: all learning powers. opponent: who played the others.
+        coalition: the lineup's learning powers. learners: all powers of the learner. opponent: who played the others.
         points: welfare points, or centres in the standard variant, by power. centers: by power.
-        returns: rewards of every power, unscaled.
+        returns: rewards of every power, unscaled: of a power that learns by its learner's reward, else by `Play`'s.
+        also: the powers of the networks that learn beside the learner, by name.
     """
 
     coalition: tuple[int, ...]
@@ -92,6 +93,7 @@ class GameResult:
     centers: tuple[int, ...]
     returns: tuple[float, ...]
     phases: int
+    also: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -129,7 +131,11 @@ class BatchedEnvRunner(EnvRunner, Checkpointable):
         self.env = welfare_env.vector_env(play.num_games, play.map_name, play.rules)
         self.board, self.rules = self.env.board, play.rules
         self.said = Said(self.board, self.rules, play.num_games)
-        self._opponents = [self._opponent(spec) for spec in play.lineup.players]
+        players = dict(enumerate(play.lineup.players))
+        self._opponents = {
+            number: self._opponent(spec) for number, spec in players.items() if spec not in play.lineup.also
+        }
+        self._also = {number: spec for number, spec in players.items() if spec in play.lineup.also}
 
     def set_years(self, years: int) -> None:
         """Change the length of games (a curriculum)."""
@@ -142,9 +148,12 @@ class BatchedEnvRunner(EnvRunner, Checkpointable):
             env=None, spaces=self.get_spaces(), inference_only=True
         ).build()
         self.network: BoardNetwork = self.module[DEFAULT_MODULE_ID].unwrapped().network
+        self.also: dict[str, BoardNetwork] = {
+            name: self.module[name].unwrapped().network for name in self.play.lineup.also
+        }
 
     def get_spaces(self) -> dict[str, Any]:
-        return dict.fromkeys(("__env__", "__env_single__", DEFAULT_MODULE_ID), self._spaces)
+        return dict.fromkeys(("__env__", "__env_single__", DEFAULT_MODULE_ID, *self.play.lineup.also), self._spaces)
 
     def _opponent(self, spec: str) -> Opponent:
         if spec in (LEARNER, LEAGUE):
@@ -159,6 +168,8 @@ class BatchedEnvRunner(EnvRunner, Checkpointable):
     def sample(self, *, explore: bool | None = None, **kwargs: Any) -> list[SingleAgentEpisode]:
         """Play `num_games` games from beginning to end: an episode for every learning power that ever decided.
 
+        Those of the learner come first, then those of each network that learns beside it; ``module_id`` tells whose.
+
         Args:
             explore: False: learners take their most probable orders and words; otherwise they sample.
             kwargs: RLlib's other arguments (how much to sample) are ignored.
@@ -168,69 +179,87 @@ class BatchedEnvRunner(EnvRunner, Checkpointable):
         self._choose_past_self(rng)
         env, powers = self.env, len(self.board.powers)
         seats, coalition, drawn = self.play.lineup.seats(rng, env.num_games, self.board.powers)
-        for number, opponent in enumerate(self._opponents):
+        for number, opponent in self._opponents.items():
             games, played = np.nonzero(seats == number)
             opponent.begin(games, played, rng.integers(2**31, size=len(games)))
         env.reset(seed=0)
-        tape = Tape(env.num_games, powers, self.play.reward_scale)
+        tapes = {number: Tape(env.num_games, powers, self.play.reward_scale) for number in (-1, *self._also)}
         live = np.ones(env.num_games, np.bool_)
         returns = np.zeros((env.num_games, powers), np.float32)
         phases = np.zeros(env.num_games, np.int64)
         final = np.zeros_like(env.rows)
         while live.any():
             before = env.rows.copy()
-            self._talk(rng, seats, live, tape, explore is False)
-            choices = self._choices(rng, seats, live, tape, explore is False)
+            self._talk(rng, seats, live, tapes, explore is False)
+            choices = self._choices(rng, seats, live, tapes, explore is False)
             _, done = env.step(choices)
             after = np.where(done[:, None], env.final, env.rows)
-            paid = self.play.reward.pay(self.board, self.rules, before, after) * live[:, None]
-            tape.pay(paid)
+            paid = self._pay(seats, before, after) * live[:, None]
+            for tape in tapes.values():
+                tape.pay(paid)
             returns += paid
             phases += live
             ended = done & live
             final[ended] = after[ended]
             live &= ~done
         self._record(seats, coalition, drawn, final, returns, phases)
-        return self._episodes(tape, final)
+        episodes = [episode for number, tape in tapes.items() for episode in self._episodes(number, tape, final)]
+        if episodes:
+            self._log({self._learner(number): len(tape) for number, tape in tapes.items()}, len(final))
+        return episodes
 
-    def _talk(self, rng: np.random.Generator, seats: np.ndarray, live: np.ndarray, tape: Tape, greedy: bool) -> None:
+    def _learner(self, number: int) -> str:
+        """Who learns in seats of this number."""
+        return self._also.get(number, LEARNER)
+
+    def _pay(self, seats: np.ndarray, before: np.ndarray, after: np.ndarray) -> np.ndarray:
+        """The rewards of a phase, of each seat by the reward of who learns there: float32 [games, powers]."""
+        paid = self.play.reward.pay(self.board, self.rules, before, after)
+        for number, name in self._also.items():
+            own = self.play.lineup.also[name].pay(self.board, self.rules, before, after)
+            paid = np.where(seats == number, own, paid)
+        return paid
+
+    def _talk(
+        self, rng: np.random.Generator, seats: np.ndarray, live: np.ndarray, tapes: Mapping[int, Tape], greedy: bool
+    ) -> None:
         """Play the message rounds of a phase, in each of which all speak at once."""
         self.said.clear()
-        for opponent in self._opponents:
+        for opponent in self._opponents.values():
             opponent.turn()
         if not self.reader.message_rounds:
             return
         speaking = np.where(speakers(self.board, self.env.rows) & live[:, None], seats, -2)
         for message_round in range(1, 1 + self.reader.message_rounds):
             spoken = []
-            for number in range(-1, len(self._opponents)):
+            for number in range(-1, len(self.play.lineup.players)):
                 games, powers = np.nonzero(speaking == number)
                 if not len(games):
                     continue
                 heard = self.said.heard(games, powers)
                 inputs = self.reader.words(self.env.rows, games, powers, heard, message_round)
                 drawn = rng.random(inputs.num_rows)
-                words = self._decide(number, games, powers, inputs, drawn, tape, greedy)
+                words = self._decide(number, games, powers, inputs, drawn, tapes, greedy)
                 spoken.append((games, powers, words.reshape(len(games), -1)))
             for games, powers, words in spoken:
                 self.said.say(message_round, games, powers, words)
 
     def _choices(
-        self, rng: np.random.Generator, seats: np.ndarray, live: np.ndarray, tape: Tape, greedy: bool
+        self, rng: np.random.Generator, seats: np.ndarray, live: np.ndarray, tapes: Mapping[int, Tape], greedy: bool
     ) -> np.ndarray:
         """A choice for every row of the legal lists: int32 [rows]."""
         legal = self.env.legal
         chosen = np.full(len(legal), -1, np.int32)
         seat = np.where(live[legal.games], seats[legal.games, legal.powers], -2)
         chances = rng.random(len(legal))
-        for number in range(-1, len(self._opponents)):
+        for number in range(-1, len(self.play.lineup.players)):
             rows = by_decision(legal, np.flatnonzero(seat == number))
             if not len(rows):
                 continue
             games, powers = decisions(legal.games[rows], legal.powers[rows])
             heard = self.said.heard(games, powers) if self.reader.message_rounds else None
             inputs = self.reader.select(self.env.rows, legal, games, powers, heard)
-            answers = self._decide(number, games, powers, inputs, chances[rows], tape, greedy)
+            answers = self._decide(number, games, powers, inputs, chances[rows], tapes, greedy)
             chosen[rows] = as_choices(answers, self.env.rows[legal.games[rows]])
         return chosen
 
@@ -241,17 +270,18 @@ class BatchedEnvRunner(EnvRunner, Checkpointable):
         powers: np.ndarray,
         inputs: Inputs,
         drawn: np.ndarray,
-        tape: Tape,
+        tapes: Mapping[int, Tape],
         greedy: bool,
     ) -> np.ndarray:
-        """The answers int64 [R] of an opponent, or of the learner (-1), whose answers are recorded."""
+        """The answers int64 [R] of an opponent, or of one who learns, whose answers are recorded."""
         states = self.env.rows
-        if number >= 0:
+        if number in self._opponents:
             return self._opponents[number].answer(states, games, powers, inputs, drawn, self.said)
-        answers, logps, values = self.network.answer(inputs, np.full_like(drawn, -1) if greedy else drawn)
+        network = self.also[self._also[number]] if number in self._also else self.network
+        answers, logps, values = network.answer(inputs, np.full_like(drawn, -1) if greedy else drawn)
         actions, padded_logps = padded(inputs, answers, logps, self.reader.slots)
         packed = self.reader.pack(states[games], powers, inputs.heard, inputs.rounds)
-        tape.decide(games, powers, packed, actions, padded_logps, values)
+        tapes[number].decide(games, powers, packed, actions, padded_logps, values)
         return answers
 
     def _record(
@@ -276,11 +306,15 @@ class BatchedEnvRunner(EnvRunner, Checkpointable):
                     tuple(owned[game].tolist()),
                     tuple(returns[game].tolist()),
                     int(phases[game]),
+                    {
+                        name: tuple(np.flatnonzero(seats[game] == number).tolist())
+                        for number, name in self._also.items()
+                    },
                 )
             )
 
-    def _episodes(self, tape: Tape, final: np.ndarray) -> list[SingleAgentEpisode]:
-        """The tape as RLlib's episodes, with advantages."""
+    def _episodes(self, number: int, tape: Tape, final: np.ndarray) -> list[SingleAgentEpisode]:
+        """A learner's tape as RLlib's episodes, with advantages."""
         if not len(tape):
             return []
         part = 1 / (1 + self.reader.message_rounds)  # a phase's words and orders are discounted as one decision
@@ -289,28 +323,36 @@ class BatchedEnvRunner(EnvRunner, Checkpointable):
         for rows in tape.chains():
             game, power = columns["games"][rows[0]], columns["powers"][rows[0]]
             last = self.reader.pack(final[game : game + 1], np.array([power]))
-            episodes.append(self._episode(rows, columns, last))
-        env_steps = sum(result.phases for result in self.results[-len(final) :])
-        agent_steps = len(columns["rewards"])
-        self.metrics.log_value(NUM_ENV_STEPS_SAMPLED, env_steps, reduce="sum")
-        self.metrics.log_value((NUM_AGENT_STEPS_SAMPLED, "learner"), agent_steps, reduce="sum")
-        self.metrics.log_value(NUM_ENV_STEPS_SAMPLED_LIFETIME, env_steps, reduce="lifetime_sum")
-        self.metrics.log_value(NUM_EPISODES, len(final), reduce="sum")
-        self.metrics.log_value(EPISODE_LEN_MEAN, env_steps / len(final), window=100)
-        returns = [result.returns[power] for result in self.results[-len(final) :] for power in result.learners]
-        if returns:
-            self.metrics.log_value(EPISODE_RETURN_MEAN, float(np.mean(returns)), window=100)
+            episodes.append(self._episode(self._learner(number), rows, columns, last))
         return episodes
 
-    def _episode(self, rows: np.ndarray, columns: Mapping[str, np.ndarray], last: np.ndarray) -> SingleAgentEpisode:
+    def _log(self, agent_steps: Mapping[str, int], games: int) -> None:
+        """Log the last `games` games for RLlib, and how often each learner decided."""
+        played = self.results[-games:]
+        env_steps = sum(result.phases for result in played)
+        self.metrics.log_value(NUM_ENV_STEPS_SAMPLED, env_steps, reduce="sum")
+        for name, steps in agent_steps.items():
+            self.metrics.log_value((NUM_AGENT_STEPS_SAMPLED, name), steps, reduce="sum")
+        self.metrics.log_value(NUM_ENV_STEPS_SAMPLED_LIFETIME, env_steps, reduce="lifetime_sum")
+        self.metrics.log_value(NUM_EPISODES, games, reduce="sum")
+        self.metrics.log_value(EPISODE_LEN_MEAN, env_steps / games, window=100)
+        returns = [result.returns[power] for result in played for power in result.learners]
+        if returns:
+            self.metrics.log_value(EPISODE_RETURN_MEAN, float(np.mean(returns)), window=100)
+
+    def _episode(
+        self, learner: str, rows: np.ndarray, columns: Mapping[str, np.ndarray], last: np.ndarray
+    ) -> SingleAgentEpisode:
         space, action_space = self._spaces
-        name: Any = f"{self.play.seed}-{self.worker_index or 0}-{self.samples}-{rows[0]}"  # `Collate` shuffles by it
+        whose = "" if learner == LEARNER else f"{learner}-"
+        sample = f"{self.play.seed}-{self.worker_index or 0}-{self.samples}"
+        name: Any = f"{whose}{sample}-{rows[0]}"  # `Collate` shuffles by it
         outputs = (Columns.ACTION_LOGP, Columns.VF_PREDS, ADVANTAGES, VALUE_TARGETS, POSITION)
         return SingleAgentEpisode(
             id_=name,
             multi_agent_episode_id=name,
-            agent_id="learner",
-            module_id=DEFAULT_MODULE_ID,
+            agent_id=learner,
+            module_id=DEFAULT_MODULE_ID if learner == LEARNER else learner,
             observation_space=space,
             action_space=action_space,
             observations=InfiniteLookbackBuffer(np.concatenate([columns["observations"][rows], last]), 0),
@@ -326,13 +368,13 @@ class BatchedEnvRunner(EnvRunner, Checkpointable):
 
     def _choose_past_self(self, rng: np.random.Generator) -> None:
         """Draw the past self of this sample; as long as the league is empty, it is the network as it is."""
-        for spec, opponent in zip(self.play.lineup.players, self._opponents, strict=True):
-            if spec == LEAGUE and isinstance(opponent, Frozen):
+        for number, opponent in self._opponents.items():
+            if self.play.lineup.players[number] == LEAGUE and isinstance(opponent, Frozen):
                 past = self.league[int(rng.integers(len(self.league)))] if self.league else self.weights()
                 opponent.load(past)
 
     def weights(self) -> dict[str, np.ndarray]:
-        """The network's weights: copies."""
+        """The learner's weights: copies."""
         return {name: value.numpy().copy() for name, value in self.network.state_dict().items()}
 
     # RLlib's interface.

@@ -20,7 +20,8 @@ from training.errors import TrainingError
 Weights = dict[str, np.ndarray]
 Configure = Callable[[Play], Any]  # RLlib's configuration of a runner
 
-HELD_OUT = 5  # the stream of a seed that held-out games are drawn from; others: imitation 1 and 2, gains 3 and 4
+HELD_OUT = 5  # the stream of a seed that held-out games are drawn from; others: imitation 1 and 2, gains 3 and 4,
+# words (`evaluation.messages.word_effects`) 6, networks beside the learner 7
 
 
 class Sampler:
@@ -45,7 +46,7 @@ class Sampler:
     def sample(
         self, learner: Learner, iteration: int, league: list[Weights], years: int
     ) -> tuple[list[SingleAgentEpisode], list[GameResult]]:
-        """The episodes and results of an iteration's games, played with the learner's weights."""
+        """The episodes and results of an iteration's games, played with the weights of all that learn."""
         sent = _state(learner, iteration, league, years)
         if self._ray is None:
             return _play(self._runner, sent)
@@ -82,13 +83,13 @@ class HeldOut:
         self._runner = BatchedEnvRunner(config=configure(held_out), worker_index=0)
 
     def report(self, learner: Learner, league: list[Weights]) -> float:
-        """The mean return of the learning seats."""
+        """The mean return of the learner's seats."""
         _, games = _play(self._runner, _state(learner, 0, league, self._years), explore=not self._greedy)
         return mean_return(games)
 
 
 def mean_return(games: Sequence[GameResult]) -> float:
-    """Of the learning seats, unscaled."""
+    """Of the learner's seats, unscaled."""
     return float(np.mean([game.returns[power] for game in games for power in game.learners]))
 
 

@@ -1,5 +1,7 @@
 """What a training in Diplomacy keeps: the state to resume from, and two checkpoints to play with, last and best.
 
+A network that learns beside the learner has two, too: the last, and the one with which the learner was best.
+
 The state holds the weights of both, so that a checkpoint that is missing or damaged is written again.
 """
 
@@ -27,6 +29,7 @@ from training.files import STATE
 from welfare_env.board.loading import load_board
 
 CHECKPOINT, BEST = "checkpoint", "best"
+ALSO = f"{BEST}-also"  # prefix, in the state, of the weights of the others with which the learner was best
 _REPORT = f"{BEST}/report"  # of the best iterate: its value and its iteration
 
 
@@ -37,6 +40,7 @@ class Best:
     value: float
     iteration: int
     weights: Weights
+    also: Mapping[str, Weights] = field(default_factory=dict)  # of the networks beside the learner, by name
 
 
 @dataclass(frozen=True)
@@ -65,8 +69,10 @@ class Keeper:
         Raises:
             TrainingError: another training, more iterations than the config has, or a damaged state.
         """
-        network, most = network_of(self._learner), self._config.iterations
-        done, others = state.load(self._folder, network, self._optimiser, self._identity, most, earlier=of_earlier)
+        most = self._config.iterations
+        done, others = state.load(
+            self._folder, *self._trained(), self._identity, most, earlier=of_earlier, also=self._also()
+        )
         if not (self._folder / STATE).exists():
             return None
         standing = _standing(done, others)
@@ -80,20 +86,32 @@ class Keeper:
             TrainingError, CheckpointError: they cannot be written.
         """
         self._write_checkpoints(standing)
-        network, others = network_of(self._learner), _others(standing)
-        state.save(self._folder, network, self._optimiser, standing.iteration, self._identity, others)
+        others = _others(standing)
+        state.save(self._folder, *self._trained(), standing.iteration, self._identity, others, also=self._also())
 
-    @property
-    def _optimiser(self) -> Any:
-        return self._learner.get_optimizer(DEFAULT_MODULE_ID)
+    def _trained(self, name: str = DEFAULT_MODULE_ID) -> tuple[BoardNetwork, Any]:
+        """A network, and its optimiser."""
+        return network_of(self._learner, name), self._learner.get_optimizer(name)
+
+    def _also(self) -> dict[str, tuple[BoardNetwork, Any]]:
+        """The networks beside the learner, by name."""
+        return {name: self._trained(name) for name in self._play.lineup.also}
 
     def _write_checkpoints(self, standing: Standing) -> None:
         """Those that are not there as they should be."""
-        last = self._checkpoint(weights(self._learner), {"iterations": standing.iteration})
-        _write(self._folder / CHECKPOINT, last)
-        if standing.best is not None:
-            about = {"iterations": standing.best.iteration, "held_out": standing.best.value}
-            _write(self._folder / BEST, self._checkpoint(standing.best.weights, about))
+        rewards = self._play.lineup.also
+        whose: dict[str, dict[str, Any]] = {
+            name: {"learner": name, "reward": str(reward)} for name, reward in rewards.items()
+        }
+        now = {"iterations": standing.iteration}
+        _write(self._folder / CHECKPOINT, self._checkpoint(weights(self._learner), now))
+        for name in rewards:
+            _write(self._folder / name, self._checkpoint(weights(self._learner, name), now | whose[name]))
+        if (best := standing.best) is not None:
+            about = {"iterations": best.iteration, "held_out": best.value}
+            _write(self._folder / BEST, self._checkpoint(best.weights, about))
+            for name, given in best.also.items():
+                _write(self._folder / f"{BEST}-{name}", self._checkpoint(given, about | whose[name]))
 
     def _checkpoint(self, given: Weights, about: Mapping[str, Any]) -> Checkpoint:
         play, board = self._play, load_board(self._play.map_name)
@@ -130,6 +148,8 @@ def _others(standing: Standing) -> dict[str, torch.Tensor]:
     if (best := standing.best) is not None:
         # Copies: the best iterate may be in the league, too, and safetensors refuses tensors that share memory.
         tensors |= {f"{BEST}/weights/{name}": torch.tensor(value) for name, value in best.weights.items()}
+        for whose, given in best.also.items():
+            tensors |= {f"{ALSO}/{whose}/{name}": torch.from_numpy(value) for name, value in given.items()}
         tensors[_REPORT] = torch.tensor([best.value, best.iteration], dtype=torch.float64)
     return tensors
 
@@ -137,23 +157,27 @@ def _others(standing: Standing) -> dict[str, torch.Tensor]:
 def _standing(iteration: int, others: Mapping[str, torch.Tensor]) -> Standing:
     """As `_others` wrote it."""
     parts: dict[str, Weights] = {}
+    also: dict[str, Weights] = {}
     for key, value in others.items():
-        if key != _REPORT:
+        if key.startswith(f"{ALSO}/"):
+            _, whose, name = key.split("/", 2)
+            also.setdefault(whose, {})[name] = value.numpy()
+        elif key != _REPORT:
             owner, _, name = key.removeprefix(f"{BEST}/").partition("/")
             parts.setdefault(owner, {})[name] = value.numpy()
     best = None
     if _REPORT in others:
         value, best_iteration = others[_REPORT].tolist()
-        best = Best(value, int(best_iteration), parts.pop("weights"))
+        best = Best(value, int(best_iteration), parts.pop("weights"), also)
     return Standing(iteration, [parts[number] for number in sorted(parts, key=int)], best)
 
 
-def network_of(learner: Learner) -> BoardNetwork:
-    """The network that a learner trains."""
-    module: Any = learner.module[DEFAULT_MODULE_ID].unwrapped()
+def network_of(learner: Learner, name: str = DEFAULT_MODULE_ID) -> BoardNetwork:
+    """A network that RLlib's learner trains."""
+    module: Any = learner.module[name].unwrapped()
     return module.network
 
 
-def weights(learner: Learner) -> Weights:
-    """The network's weights: copies."""
-    return {name: value.detach().numpy().copy() for name, value in network_of(learner).state_dict().items()}
+def weights(learner: Learner, name: str = DEFAULT_MODULE_ID) -> Weights:
+    """A network's weights: copies."""
+    return {key: value.detach().numpy().copy() for key, value in network_of(learner, name).state_dict().items()}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -101,10 +101,15 @@ def play_games(play: Play, network: str | Path, greedy: bool = True) -> list[Gam
 
 
 @quiet()
-def runner_of(play: Play, given: Checkpoint) -> BatchedEnvRunner:
-    """A runner in which a checkpoint's network has the learner's seats."""
+def runner_of(play: Play, given: Checkpoint, also: Mapping[str, Checkpoint] | None = None) -> BatchedEnvRunner:
+    """A runner in which a checkpoint's network has the learner's seats.
+
+    Args:
+        also: those of the networks that learn beside it, by name.
+    """
     runner = BatchedEnvRunner(config=make_config(play, TrainConfig()), worker_index=0)
     runner.network = given.network_for(runner.board, runner.rules)
+    runner.also = {name: each.network_for(runner.board, runner.rules) for name, each in (also or {}).items()}
     return runner
 
 

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
 
 import numpy as np
 
-from agents.specs import is_profile, read, read_profile
+from agents.specs import is_profile, read, read_profile, usages
+from training.board.rewards import Reward
 from training.errors import TrainingError, check_number
 from welfare_env.errors import did_you_mean
 
 SIZES = {"singles": 1, "pairs": 2, "triples": 3}  # of coalitions
 LEARNER, LEAGUE = "learner", "league"  # opponents by name: the network in training, and its past selves
+RESERVED = ("checkpoint", "best", "tensorboard", "default_policy")  # names of files, and RLlib's of the learner
 
 
 @dataclass(frozen=True)
@@ -23,10 +26,11 @@ class Lineup:
 
     Attributes:
         coalitions: the seats that learn, as power numbers; games take them in turn.
-        opponents: specs, profiles such as "4*dove + 3*hold" whose seats rotate from game to game, "learner" or
-            "league"; each game draws one for all its other seats. Of a mix ("mix:dove=1/3,hold=2/3") each seat draws
-            its own policy in each game.
+        opponents: specs, profiles such as "4*dove + 3*hold" whose seats rotate from game to game, "learner", "league"
+            or a name in `also`; each game draws one for all its other seats. Of a mix ("mix:dove=1/3,hold=2/3") each
+            seat draws its own policy in each game. Profiles and mixes may have "learner" and the names, too.
         shares: how often each opponent is drawn, relative to the others.
+        also: networks that learn beside the learner: the reward of each by name.
 
     Raises:
         TrainingError: a share below 0 or infinite, or none above 0.
@@ -35,6 +39,7 @@ class Lineup:
     coalitions: tuple[tuple[int, ...], ...]
     opponents: tuple[str, ...]
     shares: tuple[float, ...]
+    also: Mapping[str, Reward] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for opponent, share in zip(self.opponents, self.shares, strict=True):
@@ -45,12 +50,12 @@ class Lineup:
     @property
     def is_fixed(self) -> bool:
         """Whether no opponent learns: then some deterministic policy is a best response."""
-        return not {LEARNER, LEAGUE} & set(self.players)
+        return not {LEARNER, LEAGUE, *self.also} & set(self.players)
 
     @cached_property
     def players(self) -> tuple[str, ...]:
         """Every opponent by itself: the policies of profiles one by one."""
-        return tuple(dict.fromkeys(player for text in self.opponents for player in _players(text)))
+        return tuple(dict.fromkeys(player for text in self.opponents for player in players_of(text, self.also)))
 
     def seats(
         self, rng: np.random.Generator, games: int, powers: Sequence[str]
@@ -70,7 +75,7 @@ class Lineup:
             [tables[number][start % len(tables[number])] for number, start in zip(drawn, starts, strict=True)]
         )
         for number, text in enumerate(self.opponents):
-            if mix := parts_of(text):
+            if mix := _parts(text, self.also):
                 where = np.flatnonzero(drawn == number)
                 players = np.array([self.players.index(player) for player in mix])
                 chances = np.array(list(mix.values()))
@@ -81,11 +86,29 @@ class Lineup:
             seats[seats == self.players.index(LEARNER)] = -1
         return seats, coalition, drawn
 
+    def check_seats(self, powers: Sequence[str]) -> None:
+        """Check that everyone in `also` has a seat in some games, beside the coalitions.
+
+        Raises:
+            ProfileError, UnknownPowerError: a profile that does not fit the board.
+            TrainingError: one that has none.
+        """
+        seated: set[int] = set()
+        for text in self.opponents:
+            if mix := _parts(text, self.also):
+                seated |= {self.players.index(player) for player in mix}
+                continue
+            for coalition in self.coalitions:
+                seated.update(np.delete(self._table(text, powers), coalition, axis=1).ravel().tolist())
+        for name in self.also:
+            if self.players.index(name) not in seated:
+                raise TrainingError(f"also: {name!r} never plays: the learner always has its seats")
+
     def _table(self, text: str, powers: Sequence[str]) -> np.ndarray:
         """Who plays all seats: int64 [rotations, powers]."""
         if not is_profile(text):
-            return np.full((1, len(powers)), self.players.index(_players(text)[0]))
-        profile = read_profile(text)
+            return np.full((1, len(powers)), self.players.index(players_of(text, self.also)[0]))
+        profile = read_profile(text, _names(self.also))
         return np.array(
             [
                 [self.players.index(policy.text) for policy in profile.seats(powers, shift).values()]
@@ -94,21 +117,89 @@ class Lineup:
         )
 
 
-def _players(text: str) -> list[str]:
-    """Every policy of an opponent by itself."""
-    if is_profile(text):
-        return [policy.text for policy in read_profile(text).policies]
-    return list(parts_of(text)) or [text]
+def players_of(text: str, also: Collection[str] = ()) -> list[str]:
+    """Every policy of an opponent by itself.
+
+    Raises:
+        UnknownAgentError, ProfileError: a profile or a mix that cannot be read.
+        TrainingError: a profile with a mix in which somebody learns.
+    """
+    if not is_profile(text):
+        return list(_parts(text, also)) or [text]
+    policies = read_profile(text, _names(also)).policies
+    for part in (part for policy in policies for part, _ in policy.parts):
+        if part.text in _names(also):  # a mix in a profile is one player, which could not play it
+            raise TrainingError(f"opponent {text!r:.200}: {part.text!r} learns: give the mix with it by itself")
+    return [policy.text for policy in policies]
 
 
-def parts_of(text: str) -> dict[str, float]:
+def _parts(text: str, also: Collection[str]) -> dict[str, float]:
     """The policies of a mix that is drawn once a game, with their shares; empty for other opponents."""
     if not text.startswith("mix:"):
         return {}
     shares: dict[str, float] = {}
-    for policy, share in read(text).parts:
+    for policy, share in read(text, _names(also)).parts:
         shares[policy.text] = shares.get(policy.text, 0.0) + share
     return shares
+
+
+def _names(also: Collection[str]) -> tuple[str, ...]:
+    """What may stand in a profile or a mix in place of a policy."""
+    return (LEARNER, *also)
+
+
+def read_also(texts: Sequence[str]) -> dict[str, Reward]:
+    """The networks that learn beside the learner, from texts such as "cooperators=social": the reward of each by name.
+
+    Raises:
+        TrainingError: no NAME=REWARD, a name twice, one that means something else, or no such reward.
+    """
+    found: dict[str, Reward] = {}
+    for text in texts:
+        name, mark, reward = (part.strip() for part in text.partition("="))
+        if not mark:
+            raise TrainingError(f"also {text!r:.80}: give NAME=REWARD, such as cooperators=social")
+        if not re.fullmatch("[a-z][a-z0-9_-]{0,31}", name):
+            raise TrainingError(
+                f"also {text!r:.80}: give a name of up to 32 small letters, digits, - and _, a letter first"
+            )
+        if taken := _taken(name):
+            raise TrainingError(f"also {text!r:.80}: {name!r} is {taken}: give another name")
+        if name in found:
+            raise TrainingError(f"also {text!r:.80}: {name!r} is given twice")
+        try:
+            found[name] = Reward.parse(reward)
+        except TrainingError as error:
+            raise TrainingError(f"also {text!r:.80}: {error}") from error
+    return found
+
+
+def _taken(name: str) -> str:
+    """What a name means already; "" if nothing."""
+    if name in (LEARNER, LEAGUE):
+        return "the network in training itself" if name == LEARNER else "the network's past selves"
+    if name in RESERVED or name.startswith("best-"):
+        return "the name of a file in the folder"
+    policies = {usage.partition(":")[0] for usage in usages()}
+    return "the name of a policy" if name in policies else ""
+
+
+def check_seated(also: Collection[str], opponents: Sequence[str], league_share: float) -> None:
+    """Check that each network that learns beside the learner plays somewhere, and that all opponents are known.
+
+    Raises:
+        TrainingError: one that plays nowhere.
+        UnknownAgentError, ProfileError: an opponent that is none.
+    """
+    known = (*_names(also), LEAGUE)
+    players = dict.fromkeys(player for text in opponents for player in players_of(text, also))
+    for player in players:
+        read(player, known)
+    for name in also:
+        if name not in players:
+            raise TrainingError(f"also: {name!r} never plays: give it seats (--against {name})")
+        if league_share == 1:
+            raise TrainingError(f"league_share=1: {name!r} never plays: give a smaller share")
 
 
 def read_coalitions(text: str, powers: tuple[str, ...]) -> tuple[tuple[int, ...], ...]:

@@ -42,19 +42,46 @@ app = typer.Typer(
     "best by its held-out report.",
 )
 
-SELF_PLAY = TrainConfig(league_share=0.2)
+LEAGUE_SHARE = 0.2  # in self-play
+SELF_PLAY = TrainConfig(league_share=LEAGUE_SHARE)
 ATTACKER = TrainConfig(
     variant="standard", against=("random", "dumbbot"), iterations=150, horizon=150, games=128, epochs=3
 )
 RESPONSE = TrainConfig(against=("prosocial",), iterations=150, horizon=150, games=128, epochs=3)
 
 
+OTHER_SEATS = "Who plays the other seats; give it several times for one drawn in each game."
+Also = Annotated[
+    Optional[list[str]],  # noqa: UP045
+    typer.Option(
+        metavar="NAME=REWARD",
+        help="Another network that learns, for a reward of its own, in the seats that --against gives to NAME. "
+        "--start, --imitate, the league and the best iterate are the first network's.",
+        show_default="none",
+    ),
+]
+
+
 @app.command("welfare")
 @errors_told()
 @with_options
-def welfare(config: TrainConfig = SELF_PLAY) -> None:
-    """Self-play in Welfare Diplomacy: one network in all seats, and a league of its past selves."""
-    _train(config)
+def welfare(
+    against: Annotated[
+        Optional[list[str]],  # noqa: UP045 (typer reads it)
+        typer.Option(metavar="SPEC", help=OTHER_SEATS, show_default="learner, the network itself"),
+    ] = None,
+    also: Also = None,
+    league_share: Annotated[
+        Optional[float],  # noqa: UP045
+        typer.Option(
+            help="Share of games whose other seats past selves play.", show_default=f"{LEAGUE_SHARE}; 0 with --against"
+        ),
+    ] = None,
+    config: TrainConfig = SELF_PLAY,
+) -> None:
+    """Welfare Diplomacy: self-play with a league of past selves, or several networks that learn (--also)."""
+    share = (0.0 if against else LEAGUE_SHARE) if league_share is None else league_share
+    _train(replace(config, against=tuple(against or SELF_PLAY.against), also=tuple(also or ()), league_share=share))
 
 
 @app.command("standard")
@@ -62,16 +89,14 @@ def welfare(config: TrainConfig = SELF_PLAY) -> None:
 @with_options
 def standard(
     against: Annotated[
-        Optional[list[str]],  # noqa: UP045 (typer reads it)
-        typer.Option(
-            metavar="SPEC", help="Who plays the other seats; give it several times for one drawn in each game.",
-            show_default="random, dumbbot",
-        ),
+        Optional[list[str]],  # noqa: UP045
+        typer.Option(metavar="SPEC", help=OTHER_SEATS, show_default="random, dumbbot"),
     ] = None,
+    also: Also = None,
     config: TrainConfig = ATTACKER,
-) -> None:  # fmt: skip
+) -> None:
     """An attacker for standard Diplomacy without press: one seat learns, the exploiter's second half."""
-    _train(replace(config, against=tuple(against or ATTACKER.against)))
+    _train(replace(config, against=tuple(against or ATTACKER.against), also=tuple(also or ())))
 
 
 @app.command("best-response")
@@ -89,9 +114,9 @@ def best_response(
 
     The gain over the profile, with its interval, is a lower bound on how exploitable the profile is.
     """
-    if against in (LEARNER, LEAGUE):
-        raise TrainingError(f"against {against!r}: give a policy that does not learn")
     config = replace(config, against=(against,))
+    if against == LEAGUE or LEARNER in config.lineup.players:
+        raise TrainingError(f"against {against!r:.200}: give a policy that does not learn")
     path = _train(config)
     play = import_module("training.board.ppo").play_of(config)
     with (
@@ -147,6 +172,8 @@ def _train(config: TrainConfig) -> Path:
     usual, other = ("takes its most probable orders", "no") if is_fixed else ("samples its orders", "yes")
     console = plain_console(stderr=True)
     console.print(f"checkpoint: rl:{path}  (it {usual}; else rl:{path},greedy={other})", soft_wrap=True)
+    for name in config.rewards:
+        console.print(f"{name}: rl:{path.with_name(name)}", soft_wrap=True)
     if (best := path.with_name("best")).exists():
         console.print(f"best by its held-out report: rl:{best}", soft_wrap=True)
     return path
@@ -159,7 +186,10 @@ def _program() -> list[str]:
 
 def _line(progress: Progress) -> str:
     """What the bar says of an iteration."""
-    return f"return {progress.logged['play/return']:6.2f}  entropy {progress.logged['learn/entropy']:.2f}"
+    logged = progress.logged
+    also = {name: logged[f"play/{name}/return"] for name in progress.games[0].also if f"play/{name}/return" in logged}
+    told = f"return {logged['play/return']:6.2f}  entropy {logged['learn/entropy']:.2f}"
+    return told + "".join(f"  {name} {value:.2f}" for name, value in also.items())
 
 
 app.command("modal")(modal)
@@ -173,7 +203,9 @@ def curves(
     folders: Annotated[list[Path], typer.Argument(help="Folders of trainings that differ in their seed.")],
     metric: Annotated[
         Optional[list[str]],  # noqa: UP045
-        typer.Option(help="A panel for each, by its name in log.jsonl.", show_default="play/return"),
+        typer.Option(
+            help="A panel for each, by its name in log.jsonl.", show_default="the return of each network that learns"
+        ),
     ] = None,
     level: Annotated[
         Optional[list[float]],  # noqa: UP045
@@ -183,7 +215,8 @@ def curves(
     out: Annotated[Path, typer.Option(help="A .png, .svg or .pdf file.")] = Path("curves.png"),
 ) -> None:
     """Plot learning curves, with bands over seeds."""
-    figure = import_module("training.cli.curves").draw(folders, metric or ["play/return"], title, level or [])
+    module = import_module("training.cli.curves")
+    figure = module.draw(folders, metric or module.returns(folders[0]), title, level or [])
     try:
         figure.savefig(out, dpi=130)
     except (OSError, ValueError) as error:  # ValueError: an unknown file format

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from textwrap import fill
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,15 +26,34 @@ def read(folder: Path, metric: str) -> np.ndarray:
     Raises:
         TrainingError: no training, or nothing of that name in its log.
     """
-    try:
-        lines = [dict(parse_json(line)) for line in read_file(folder / LOG).decode().splitlines()]
-    except (OSError, ValueError, TypeError) as error:
-        raise TrainingError(f"{shown(folder)}: no log of a training: {reason(error)}") from error
+    lines = _lines(folder)
     values = np.array([_number(line.get(metric)) for line in lines], np.float64)
     if np.isnan(values).all():
         known = sorted({name for line in lines for name in line} - {"iteration"})
         raise TrainingError(f"{folder}: nothing logged as {metric!r}; there are {', '.join(known)}")
     return values
+
+
+def returns(folder: Path) -> list[str]:
+    """What the returns of a training's networks are logged as, the learner's first.
+
+    Raises:
+        TrainingError: no training.
+    """
+    logged = {name for line in _lines(folder) for name in line}
+    return ["play/return", *sorted(name for name in logged if re.fullmatch("play/[^/]+/return", name))]
+
+
+def _lines(folder: Path) -> list[dict[str, Any]]:
+    """The log of a training.
+
+    Raises:
+        TrainingError: there is none.
+    """
+    try:
+        return [dict(parse_json(line)) for line in read_file(folder / LOG).decode().splitlines()]
+    except (OSError, ValueError, TypeError) as error:
+        raise TrainingError(f"{shown(folder)}: no log of a training: {reason(error)}") from error
 
 
 def _number(value: object) -> float:

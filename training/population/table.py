@@ -75,7 +75,7 @@ def play_seatings(config: PopulationConfig, policies: Sequence[str], seatings: S
 def _play(
     config: PopulationConfig, policies: tuple[str, ...], seatings: tuple[Seating, ...], number: int
 ) -> np.ndarray:
-    lineup = Seated(((),), policies, (1.0,) * len(policies), seatings)
+    lineup = Seated(((),), policies, (1.0,) * len(policies), seatings=seatings)
     rules = Rules(press=None, years=config.years)
     play = Play(config.map_name, rules, lineup, Size(1, 1), Reward(), len(seatings), seed=config.seed)
     runner = BatchedEnvRunner(config=make_config(play, TrainConfig()), worker_index=number)

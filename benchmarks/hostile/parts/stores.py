@@ -33,7 +33,7 @@ from evaluation.play.store import specification_key
 from evaluation.play.stored_games import conditions, saved_games, told
 from training.board.config import TrainConfig, read_years
 from training.board.rewards import Reward
-from training.board.seats import read_coalitions
+from training.board.seats import check_seated, read_also, read_coalitions
 from training.cli.curves import read as read_curve
 from training.files import STATE, saved_iterations
 from training.runs import config_of
@@ -499,10 +499,16 @@ def _list_stored(specification: dict[str, Any]) -> None:
 
 
 def _text(rng: np.random.Generator) -> tuple[str, str]:
-    kind = pick(rng, ("cli", "training", "years", "reward"))
-    good = {"cli": "FRANCE,ENGLAND+TURKEY", "training": "FRANCE,RUSSIA", "years": "2,5", "reward": "inequity:0.5,0.2"}[
-        kind
-    ]
+    texts = {
+        "cli": "FRANCE,ENGLAND+TURKEY",
+        "training": "FRANCE,RUSSIA",
+        "years": "2,5",
+        "reward": "inequity:0.5,0.2",
+        "also": "others=inequity:1,0.5",
+        "against": "3*others + 2*learner + 2*(mix:dove=1/2,hold=1/2)",
+    }
+    kind = pick(rng, tuple(texts))
+    good = texts[kind]
     return kind, mangled(rng, good) if rng.random() < 0.8 else nonsense(rng, [good, "singles", "own", "12", "+"])
 
 
@@ -516,6 +522,10 @@ def _read_text(given: tuple[str, str]) -> None:
             read_coalitions(text, powers)
         case "years":
             read_years(text, 10)
+        case "also":
+            read_also((text,))
+        case "against":
+            check_seated(("others",), (text,), 0.0)
         case _:
             Reward.parse(text)
 

@@ -1,0 +1,471 @@
+"""Several networks that learn in one training, each with a reward of its own."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from ray.rllib.core import DEFAULT_MODULE_ID
+from ray.rllib.core.columns import Columns
+from safetensors.numpy import load_file
+from typer.testing import CliRunner
+
+import agents
+import training
+from agents.files import parse_json
+from agents.specs import read, read_profile
+from evaluation.messages.word_effects import word_effects
+from training import TrainConfig, TrainingError
+from training.board import ppo
+from training.board.identity import identity
+from training.board.learner import Collate
+from training.board.ppo import _improve, _spaces, make_config, play_of, train
+from training.board.runner import ADVANTAGES, BatchedEnvRunner
+from training.board.saving import network_of, weights
+from training.board.seats import Lineup
+from training.cli.commands import app
+from training.cli.curves import returns
+from welfare_env import UnknownAgentError
+from welfare_env.errors import WelfareEnvError
+
+SMALL = TrainConfig(
+    also=("cooperators=social",), against="cooperators", map_name="clique:3", years=2, games=6, iterations=4, horizon=4,
+    epochs=3, minibatch=64, width=4, layers=1, save_every=2, held_out_every=1, held_out_games=4,
+)  # fmt: skip
+SINGLES = ((0,), (1,), (2,))
+
+
+def runner_of(config: TrainConfig) -> BatchedEnvRunner:
+    return BatchedEnvRunner(config=make_config(play_of(config), config), worker_index=0)
+
+
+def same(one, other) -> bool:
+    return one.keys() == other.keys() and all(np.array_equal(one[name], other[name]) for name in one)
+
+
+def weights_in(folder: Path, name: str) -> dict[str, np.ndarray]:
+    return load_file(folder / name / "weights.safetensors")
+
+
+def logged(folder: Path) -> list[dict]:
+    lines = [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
+    return [{name: value for name, value in line.items() if not name.startswith("time/")} for line in lines]
+
+
+# Configs.
+
+
+@pytest.mark.parametrize(
+    ("also", "against", "told"),
+    [
+        ("cooperators", "cooperators", "give NAME=REWARD, such as cooperators=social"),
+        ("", "learner", "give NAME=REWARD"),
+        ("=social", "learner", "give a name"),
+        ("a/b=social", "a/b", "give a name of up to 32 small letters"),
+        ("..=social", "..", "give a name"),
+        ("Cops=social", "Cops", "give a name of up to 32 small letters"),
+        ("2=social", "2", "a letter first"),
+        ("k\u00f6ln=social", "learner", "give a name"),
+        ("x" * 33 + "=social", "x" * 33, "give a name"),
+        ("a\nb=social", "a", "give a name"),
+        ("learner=social", "learner", "'learner' is the network in training itself"),
+        ("league=social", "league", "'league' is the network's past selves"),
+        ("dove=social", "dove", "'dove' is the name of a policy"),
+        ("mix=social", "mix:dove=1", "'mix' is the name of a policy"),
+        ("checkpoint=own", "checkpoint", "'checkpoint' is the name of a file"),
+        ("best-x=own", "best-x", "'best-x' is the name of a file"),
+        ("default_policy=own", "default_policy", "'default_policy' is"),
+        ("cops=money", "cops", "also 'cops=money': reward 'money'"),
+        ("cops=inequity:1", "cops", "also 'cops=inequity:1': reward"),
+        ("cops=", "cops", "reward ''"),
+        (("cops=own", "cops=social"), "cops", "'cops' is given twice"),
+        ("cops=own", "learner", r"'cops' never plays: give it seats \(--against cops\)"),
+        ("cops=own", "3*dove", "'cops' never plays"),
+        (("cops=own", "robbers=own"), "2*cops + 1*dove", "'robbers' never plays"),
+        ("cops=own", ("cops", "robers"), "unknown agent"),
+        ("cops=own", "2*cop + 1*dove", "did you mean 'cops'"),
+        ("cops=own", "exploiter:nice=cops,attack=dumbbot", "unknown agent"),
+        ("cops=own", "1*cops + 2*(exploiter:nice=cops,attack=dumbbot)", "unknown agent"),
+        ("cops=own", "1*cops + 2*(mix:cops=1/2,dove=1/2)", "'cops' learns: give the mix with it by itself"),
+        ("cops=own", "1*cops + 2*(mix:learner=1/2,dove=1/2)", "'learner' learns: give the mix"),
+        (5, "learner", "also"),
+        (("cops=own", 5), "cops", "also"),
+    ],
+)
+def test_networks_that_make_no_sense_are_refused(also, against, told) -> None:
+    with pytest.raises(WelfareEnvError, match=told) as caught:
+        TrainConfig(also=also, against=against)
+    if "unknown agent" not in told and "did you mean" not in told:
+        assert caught.type is TrainingError
+
+
+def test_a_league_leaves_them_games() -> None:
+    with pytest.raises(TrainingError, match="league_share=1"):
+        replace(SMALL, league_share=1.0)
+    assert replace(SMALL, league_share=0.5).lineup.opponents == ("cooperators", "league")
+
+
+@pytest.mark.parametrize(
+    ("against", "told"),
+    [
+        ("PLAYERA*cooperators + 2*dove", "'cooperators' never plays: the learner always has its seats"),
+        ("2*cooperators + 2*dove", "seats for 4: give 3"),
+        ("FRANCE*cooperators + 2*dove", "unknown power 'FRANCE'"),
+    ],
+)
+def test_seats_that_nobody_can_have_are_told_before_any_game(tmp_path: Path, against, told) -> None:
+    with pytest.raises(WelfareEnvError, match=told):
+        train(replace(SMALL, against=against, coalition="PLAYERA", folder=tmp_path / "run"))
+    assert not list(tmp_path.iterdir())
+    other = replace(SMALL, against="PLAYERA*cooperators + 2*dove", coalition="singles")
+    assert other.lineup.players == ("cooperators", "dove")
+
+
+def test_a_config_is_read_as_it_was_written() -> None:
+    assert TrainConfig(**json.loads(json.dumps(SMALL.to_dict()))) == SMALL
+
+
+def test_folders_tell_who_learns() -> None:
+    given = [
+        SMALL,
+        replace(SMALL, also="cooperators=own"),
+        replace(SMALL, also="cooperators=inequity:1,0.5"),
+        replace(SMALL, also=()),
+        replace(SMALL, also=("cooperators=own", "robbers=own"), against=("cooperators", "robbers")),
+    ]
+    names = {config.place.name for config in given}
+    assert len(names) == len(given)
+    assert "welfare-cooperators-cooperators=social-clique:3" in names
+
+
+def test_trainings_of_one_network_are_what_they_were() -> None:
+    """Their identity does not know of others, so that folders of earlier versions resume."""
+    alone = replace(SMALL, also=(), against="dove")
+    assert "also" not in json.loads(identity(play_of(alone), alone))
+    assert json.loads(identity(play_of(SMALL), SMALL))["also"] == [["cooperators", "social"]]
+
+
+# Who sits where.
+
+
+def test_names_in_profiles_and_mixes() -> None:
+    also = TrainConfig(also=("cops=social", "robbers=own"), against=("cops", "robbers")).rewards
+    opponents = ("2*cops + 1*hold", "mix:robbers=1/2,learner=1/4,dove=1/4", "1*cops + 2*learner")
+    lineup = Lineup(SINGLES, opponents, (1.0, 1.0, 1.0), also)
+    assert lineup.players == ("cops", "hold", "robbers", "learner", "dove")
+    assert not lineup.is_fixed
+    seats, coalition, drawn = lineup.seats(np.random.default_rng(0), 3000, ("A", "B", "C"))
+    assert all(seats[game, coalition[game]] == -1 for game in range(3000))
+    kinds = [Counter(tuple(sorted(row)) for row in seats[drawn == number].tolist()) for number in range(3)]
+    assert set(kinds[0]) == {(-1, 0, 0), (-1, 0, 1)}
+    assert set(kinds[2]) == {(-1, -1, -1), (-1, -1, 0)}
+    mixed = seats[drawn == 1]
+    assert not {0, 1, 3} & set(mixed.ravel().tolist())
+    assert abs((mixed == 2).sum() / (2 * len(mixed)) - 0.5) < 0.05
+
+
+def test_a_learner_in_a_profile_by_itself() -> None:
+    runner = runner_of(TrainConfig(against="2*learner + 1*hold", map_name="clique:3", years=1, games=6))
+    runner.sample()
+    assert {len(result.learners) for result in runner.take_results()} == {2, 3}
+
+
+def test_only_a_profile_or_a_mix_has_names() -> None:
+    assert read_profile("3*cops + 1*(rl:cops)", ("cops",)).text == "3*cops + 1*(rl:cops)"
+    parts = read("mix:cops=1/2,(dove:share=0.5)=1/2", ("cops",)).parts
+    assert [part.text for part, _ in parts] == ["cops", "dove:share=0.5"]
+    with pytest.raises(UnknownAgentError, match="no policy by itself"):
+        read("cops", ("cops",)).make()
+    for text in ("noisy:of=cops", "cops:share=1", "cops"):
+        with pytest.raises(UnknownAgentError, match="unknown agent"):
+            read(text, ("cops",) if text != "cops" else ())
+
+
+# Rewards.
+
+
+def test_each_is_paid_by_its_own_reward() -> None:
+    runner = runner_of(replace(SMALL, also=("cooperators=social", "cynics=score"), against=("cooperators", "cynics")))
+    episodes, results = runner.sample(), runner.take_results()
+    paid: dict[str, list[float]] = {}
+    for episode in episodes:
+        assert episode.module_id == {"learner": DEFAULT_MODULE_ID}.get(episode.agent_id, episode.agent_id)
+        paid.setdefault(episode.agent_id, []).append(float(np.sum(episode.rewards.data)))
+    assert set(paid) == {"learner", "cooperators", "cynics"}
+    for result in results:
+        assert {*result.learners, *result.also["cooperators"], *result.also["cynics"]} == {0, 1, 2}
+        own, mean = result.points, np.mean(result.points)
+        assert all(result.returns[power] == own[power] for power in result.learners)
+        assert all(result.returns[power] == pytest.approx(mean) for power in result.also["cooperators"])
+    for name in ("cooperators", "cynics"):
+        wanted = [result.returns[power] for result in results for power in result.also[name]]
+        assert sorted(paid[name]) == pytest.approx(sorted(wanted), abs=1e-5)
+
+
+def test_same_rewards_and_weights_play_the_game_of_self_play() -> None:
+    """Of two networks with the same weights nobody can tell which plays."""
+    several = runner_of(replace(SMALL, also="cooperators=own"))
+    several.also["cooperators"].load_state_dict(several.network.state_dict())
+    alone = runner_of(replace(SMALL, also=(), against="learner"))
+    episodes = [runner.sample() for runner in (several, alone)]
+    games = [runner.take_results() for runner in (several, alone)]
+    assert [game.returns for game in games[0]] == [game.returns for game in games[1]]
+    rows = [sorted(map(tuple, np.concatenate([each.observations.data for each in mine]).tolist())) for mine in episodes]
+    assert rows[0] == rows[1]
+
+
+# Learning.
+
+
+def test_each_network_has_a_batch_of_its_own() -> None:
+    episodes = runner_of(SMALL).sample()
+    batches = Collate(None, None)(episodes=episodes)
+    assert set(batches) == {DEFAULT_MODULE_ID, "cooperators"}
+    for module_id, batch in batches.items():
+        mine = [episode for episode in episodes if episode.module_id == module_id]
+        assert len(batch[Columns.OBS]) == sum(map(len, mine))
+        assert batch[ADVANTAGES].mean().item() == pytest.approx(0, abs=1e-5)
+        assert batch[ADVANTAGES].std(correction=0).item() == pytest.approx(1, abs=1e-3)
+        alone = Collate(None, None)(episodes=mine)[module_id]
+        assert all(torch.equal(alone[name], batch[name]) for name in batch)
+
+
+@pytest.mark.parametrize("learns", [DEFAULT_MODULE_ID, "cooperators"])
+def test_what_one_learns_does_not_touch_the_other(learns) -> None:
+    play = play_of(SMALL)
+    learner = make_config(play, SMALL).build_learner(spaces=_spaces(play))
+    other = "cooperators" if learns == DEFAULT_MODULE_ID else DEFAULT_MODULE_ID
+    before = {name: weights(learner, name) for name in (learns, other)}
+    episodes = [episode for episode in runner_of(SMALL).sample() if episode.module_id == learns]
+    figures = _improve(learner, SMALL, 0, episodes)
+    assert {name.count("/") for name in figures} == {1 if learns == DEFAULT_MODULE_ID else 2}
+    assert same(before[other], weights(learner, other))
+    assert not same(before[learns], weights(learner, learns))
+    assert not learner.get_optimizer(other).state
+
+
+def test_each_sees_its_own_decisions_as_often() -> None:
+    """Once an epoch, though the learner has a third of the others' seats, and with the step size of the iteration."""
+    config = replace(SMALL, games=48, against="cooperators", minibatch=16, epochs=2, horizon=10)
+    play = play_of(config)
+    learner = make_config(play, config).build_learner(spaces=_spaces(play))
+    episodes = runner_of(config).sample()
+    rates = {}
+    update = learner.update
+
+    def noted(**given):
+        (name,) = {episode.module_id for episode in given["episodes"]}
+        rates[name] = learner.get_optimizer(name).param_groups[0]["lr"]
+        return update(**given)
+
+    learner.update = noted
+    _improve(learner, config, 5, episodes)
+    for name in (DEFAULT_MODULE_ID, "cooperators"):
+        decisions = sum(len(episode) for episode in episodes if episode.module_id == name)
+        (steps,) = {int(memory["step"]) for memory in learner.get_optimizer(name).state.values()}
+        assert abs(steps - 2 * decisions / 16) <= 1
+        assert rates[name] == pytest.approx(0.55 * config.lr)
+
+
+def test_networks_begin_differently_and_learn_apart(tmp_path: Path) -> None:
+    play = play_of(replace(SMALL, also=("a=own", "b=own"), against=("a", "b")))
+    learner = make_config(play, SMALL).build_learner(spaces=_spaces(play))
+    first = [weights(learner, name) for name in (DEFAULT_MODULE_ID, "a", "b")]
+    assert not any(same(one, other) for one, other in ((first[0], first[1]), (first[0], first[2]), first[1:]))
+    alone = make_config(play_of(replace(SMALL, also=(), against="dove")), SMALL)
+    assert same(first[0], weights(alone.build_learner(spaces=_spaces(play_of(SMALL)))))
+
+
+def test_all_see_the_position_only(tmp_path: Path) -> None:
+    train(replace(SMALL, sees="position", folder=tmp_path))
+    for name in ("checkpoint", "cooperators"):
+        policy = agents.make(f"rl:{tmp_path / name}")
+        env = runner_of(SMALL)
+        assert not policy.network_for(env.board, env.rules).reads_points
+
+
+# What is kept.
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[dict]]:
+    """An undisturbed training, and the weights of all after each iteration."""
+    folder, after = tmp_path_factory.mktemp("whole"), []
+
+    def note(progress) -> None:
+        after.append({name: weights_in(folder, name) for name in ("checkpoint", "cooperators")})
+
+    train(replace(SMALL, lr=0.05, save_every=1, folder=folder), note)
+    return folder, after
+
+
+NAMES = ("checkpoint", "cooperators", "best", "best-cooperators")
+
+
+def test_the_others_are_kept_beside_the_learner(whole) -> None:
+    folder, after = whole
+    assert {path.name for path in folder.iterdir() if path.is_dir()} == {*NAMES, "tensorboard"}
+    assert not same(after[-1]["cooperators"], after[0]["cooperators"])
+    assert not same(after[-1]["cooperators"], after[-1]["checkpoint"])
+    origin = parse_json((folder / "cooperators" / "checkpoint.json").read_bytes())["origin"]
+    assert {"iterations": 4, "learner": "cooperators", "reward": "social", "seed": 0}.items() <= origin.items()
+    for name in NAMES:
+        assert not agents.make(f"rl:{folder / name}").greedy  # as they were trained
+
+
+def test_with_the_best_iterate_are_the_others_that_it_met(whole) -> None:
+    folder, after = whole
+    best = int(np.argmax([line["held-out/return"] for line in logged(folder)]))
+    assert same(weights_in(folder, "best"), after[best]["checkpoint"])
+    assert same(weights_in(folder, "best-cooperators"), after[best]["cooperators"])
+
+
+def test_the_log_tells_of_each(whole) -> None:
+    folder, _ = whole
+    for line in logged(folder):
+        assert line["play/return"] == line["play/points"] == line["against/cooperators"]
+        points = (line["play/points"] + 2 * line["play/cooperators/points"]) / 3
+        assert line["play/cooperators/return"] == pytest.approx(points, abs=1e-5)
+        assert line["learn/cooperators/entropy"] != line["learn/entropy"]
+    assert returns(folder) == ["play/return", "play/cooperators/return"]
+
+
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
+def test_an_interrupted_training_ends_like_an_undisturbed_one(tmp_path: Path, whole, error) -> None:
+    """As if killed, an iteration after the last save; and after Ctrl-C."""
+    folder, _ = whole
+    config = replace(SMALL, lr=0.05, folder=tmp_path / "parts")
+
+    def cut(progress) -> None:
+        if progress.iteration == 3:
+            raise error
+
+    with pytest.raises(error):
+        train(config, cut)
+    training.resume(tmp_path / "parts")
+    assert logged(folder) == logged(tmp_path / "parts")
+    assert all(same(weights_in(folder, name), weights_in(tmp_path / "parts", name)) for name in NAMES)
+
+
+def test_an_extended_training_ends_like_an_undisturbed_one(tmp_path: Path, whole) -> None:
+    folder, _ = whole
+    train(replace(SMALL, lr=0.05, iterations=2, folder=tmp_path))
+    training.resume(tmp_path, iterations=4)
+    assert logged(folder) == logged(tmp_path)
+    assert all(same(weights_in(folder, name), weights_in(tmp_path, name)) for name in NAMES)
+
+
+@pytest.mark.parametrize("name", ["cooperators", "best-cooperators"])
+def test_checkpoints_are_written_again(tmp_path: Path, whole, name) -> None:
+    shutil.copytree(whole[0], tmp_path / "run")
+    shutil.rmtree(tmp_path / "run" / name)
+    training.resume(tmp_path / "run")
+    assert same(weights_in(tmp_path / "run", name), weights_in(whole[0], name))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"also": (), "against": "learner"},
+        {"also": "cooperators=own"},
+        {"also": ("robbers=social",), "against": "robbers"},
+        {"also": ("cooperators=social", "robbers=own"), "against": ("cooperators", "robbers")},
+    ],
+)
+def test_others_are_another_training(tmp_path: Path, whole, changes) -> None:
+    shutil.copytree(whole[0], tmp_path / "run")
+    config = replace(SMALL, lr=0.05, folder=tmp_path / "run", **changes)
+    with pytest.raises(TrainingError, match=r"another training, with .*also="):
+        train(config)
+
+
+def test_a_league_is_the_learners(tmp_path: Path) -> None:
+    config = replace(SMALL, league_share=0.5, league_every=1, folder=tmp_path)
+    train(config)
+    assert any("against/league" in line for line in logged(tmp_path))
+    train(replace(config, iterations=6))
+    assert len(logged(tmp_path)) == 6
+
+
+def test_imitation_and_start_are_the_learners(tmp_path: Path, whole) -> None:
+    """The others begin as they would without; a training that stopped after the imitation goes on."""
+    start = whole[0] / "checkpoint"
+    config = replace(SMALL, imitate="random", imitate_games=4, start=start, lr=1e-9, iterations=1, folder=tmp_path)
+
+    def stop(progress) -> None:
+        raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        train(replace(config, iterations=3), stop)
+    train(config)
+    plain = make_config(play_of(SMALL), SMALL).build_learner(spaces=_spaces(play_of(SMALL)))
+    for name, module_id, is_same in (("checkpoint", DEFAULT_MODULE_ID, False), ("cooperators", "cooperators", True)):
+        now, begun = weights_in(tmp_path, name), weights(plain, module_id)
+        assert all(np.allclose(now[key], begun[key], rtol=0, atol=1e-6) for key in now) is is_same
+
+
+def test_weights_that_are_no_numbers_are_refused_whosever_they_are(tmp_path: Path, monkeypatch) -> None:
+    def diverged(learner, *rest):
+        network_of(learner, "cooperators").place.data += torch.nan
+        return {}
+
+    monkeypatch.setattr(ppo, "_improve", diverged)
+    with pytest.raises(TrainingError, match="no longer finite"):
+        train(replace(SMALL, folder=tmp_path))
+
+
+# Words, and commands.
+
+
+def test_all_speak(tmp_path: Path) -> None:
+    config = replace(SMALL, years=1, press="tokens", folder=tmp_path)
+    train(config)
+    assert "learn/cooperators/word_entropy" in logged(tmp_path)[-1]
+    assert list(word_effects(tmp_path, games=10).returns) == ["as said", "shuffled", "removed"]
+
+
+ARGUMENTS = ["welfare", "--map", "clique:3", "--years", "1", "--games", "4", "--iterations", "2", "--width", "4"]
+ARGUMENTS += ["--layers", "1", "--also", "cooperators=social", "--also", "robbers=own"]
+ARGUMENTS += ["--against", "cooperators", "--against", "2*robbers + 1*dove"]
+
+
+def test_the_command(tmp_path: Path) -> None:
+    told = CliRunner().invoke(app, [*ARGUMENTS, "--out", str(tmp_path)])
+    assert told.exit_code == 0, told.output
+    for name in ("cooperators", "robbers"):
+        assert f"{name}: rl:{tmp_path / name}" in told.stderr
+        assert (tmp_path / name / "checkpoint.json").exists()
+    assert parse_json((tmp_path / "config.json").read_bytes())["league_share"] == 0  # nobody asked for one
+    assert CliRunner().invoke(app, ["resume", str(tmp_path), "--iterations", "3"]).exit_code == 0
+    out = tmp_path / "curves.png"
+    drawn = CliRunner().invoke(app, ["curves", str(tmp_path), "--out", str(out)])
+    assert drawn.exit_code == 0, drawn.output
+    assert out.stat().st_size > 5000
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["welfare", "--also", "cops=social"], "'cops' never plays"),
+        (["welfare", "--also", "cops", "--against", "cops"], "give NAME=REWARD"),
+        (["welfare", "--also", "cops=money", "--against", "cops"], "reward 'money'"),
+        (["welfare", "--also", "cops=own", "--against", "cops", "--against", "cop"], "did you mean 'cops'?"),
+        (["standard", "--also", "dove=own"], "the name of a policy"),
+        (
+            ["best-response", "--against", "2*learner + 1*hold", "--map", "clique:3"],
+            "give a policy that does not learn",
+        ),
+    ],
+)
+def test_errors_are_told_in_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments, told) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 2, result.output
+    assert told in result.stderr
+    assert len(result.stderr.splitlines()) == 1
