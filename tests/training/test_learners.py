@@ -26,9 +26,10 @@ from training.board import ppo
 from training.board.identity import identity
 from training.board.learner import Collate
 from training.board.ppo import _improve, _spaces, make_config, play_of, train
-from training.board.runner import ADVANTAGES, BatchedEnvRunner
+from training.board.runner import BatchedEnvRunner
 from training.board.saving import network_of, weights
 from training.board.seats import Lineup
+from training.board.tape import ADVANTAGES
 from training.cli.commands import app
 from training.cli.curves import returns
 from welfare_env import UnknownAgentError

@@ -31,8 +31,9 @@ from training.board.learner import means
 from training.board.modules import rows
 from training.board.ppo import make_config, train
 from training.board.rewards import Reward
-from training.board.runner import BatchedEnvRunner, Play, Tape
+from training.board.runner import BatchedEnvRunner, Play
 from training.board.seats import Lineup
+from training.board.tape import Tape
 from training.errors import TrainingError
 from welfare_env import Rules, load_board
 from welfare_env.engine import PHASE, SPRING_MOVES, UNITS, State

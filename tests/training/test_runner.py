@@ -12,17 +12,10 @@ from agents.specs import ProfileError
 from training.board.config import TrainConfig
 from training.board.ppo import make_config
 from training.board.rewards import Reward
-from training.board.runner import (
-    ADVANTAGES,
-    POSITION,
-    VALUE_TARGETS,
-    BatchedEnvRunner,
-    Play,
-    estimate,
-    shuffled,
-)
+from training.board.runner import BatchedEnvRunner, Play
 from training.board.sampling import number_apart
 from training.board.seats import Lineup
+from training.board.tape import ADVANTAGES, POSITION, VALUE_TARGETS, estimate, shuffled
 from training.errors import TrainingError
 from welfare_env.engine import PHASE, WINTER, layout_of
 from welfare_env.rules import Rules

@@ -20,17 +20,8 @@ from agents.rl.token_press import Said, speakers
 from training.board.learner import means
 from training.board.modules import padded, rows
 from training.board.opponents import Scripted
-from training.board.runner import (
-    POSITION,
-    VALUE_TARGETS,
-    Play,
-    Tape,
-    as_choices,
-    by_decision,
-    check_press,
-    decisions,
-    shuffled,
-)
+from training.board.runner import Play, as_choices, by_decision, check_press, decisions
+from training.board.tape import POSITION, VALUE_TARGETS, Tape, shuffled
 from welfare_env.engine import YEAR
 
 
@@ -40,7 +31,7 @@ class Lesson:
 
     Attributes:
         observations: int32 [n, size], packed. actions: int64 [n, slots]. returns: float32 [n], scaled rewards from the
-            decision on. positions: int64 [n], a number for each position (`training.board.runner.shuffled`).
+            decision on. positions: int64 [n], a number for each position (`training.board.tape.shuffled`).
     """
 
     observations: np.ndarray

@@ -18,13 +18,13 @@ from ray.rllib.connectors.connector_v2 import ConnectorV2
 from ray.rllib.core.columns import Columns
 
 from training.board.modules import ENTROPY, ROW_DECISION, ROW_SLOT, ROW_WORD
-from training.board.runner import ADVANTAGES, POSITION, VALUE_TARGETS, shuffled
+from training.board.tape import ADVANTAGES, POSITION, VALUE_TARGETS, shuffled
 
 
 class Collate(ConnectorV2):
     """Episodes of `training.board.runner` as a batch for each network, with advantages of mean 0 and deviation 1.
 
-    Positions are shuffled; the decisions in one stay together (`training.board.runner.shuffled`).
+    Positions are shuffled; the decisions in one stay together (`training.board.tape.shuffled`).
 
     The shuffle depends only on the first episode's name, which identifies the sample: there is no state to save.
     """

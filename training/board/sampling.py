@@ -13,8 +13,9 @@ from ray.rllib.core.learner import Learner
 from ray.rllib.env.single_agent_episode import SingleAgentEpisode
 
 from agents.ray_cluster import connect
-from training.board.runner import POSITION, BatchedEnvRunner, GameResult, Play
+from training.board.runner import BatchedEnvRunner, GameResult, Play
 from training.board.seats import LEAGUE, Lineup
+from training.board.tape import POSITION
 from training.errors import TrainingError
 
 Weights = dict[str, np.ndarray]
