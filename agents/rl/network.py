@@ -160,7 +160,10 @@ class Perspective(nn.Module):
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Torch with a single thread: sums do not depend on the machine, and for a few positions more threads only wait."""
+    """Torch with one thread, so that sums are the same on every machine; with few positions more are slower, too.
+
+    The number is the process's: not for several Python threads at once.
+    """
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Iterable
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 
 from evaluation.experiments.deviators import Deviator
@@ -96,12 +97,14 @@ class Attacks:
         wanted = [(condition.of(game), condition) for condition in self.conditions for game in games]
         played_in: dict[GameSpec, list[AttackGames]] = {}
         for spec, condition in wanted:
-            condition.specs.append(spec)
             played_in.setdefault(spec, []).append(condition)
-        for spec, record in self.setting.play_each([spec for spec, _ in wanted]):
-            for condition in played_in[spec]:
-                condition.measures[spec] = measure(record, condition.coalition, published=self.setting.published)
-            self._games[spec] = PlayedGame(spec, record)
+        with closing(self.setting.play_each([spec for spec, _ in wanted])) as played:
+            for spec, record in played:
+                for condition in played_in[spec]:
+                    condition.measures[spec] = measure(record, condition.coalition, published=self.setting.published)
+                self._games[spec] = PlayedGame(spec, record)
+        for spec, condition in wanted:
+            condition.specs.append(spec)
 
     def result(self, profile: str) -> ExploitabilityResult:
         """The result of all games so far."""

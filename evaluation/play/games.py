@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import as_completed
 from dataclasses import dataclass
 from functools import partial
@@ -286,9 +286,11 @@ def play_each(
     report: Report | None = None,
     models: Models = None,
     use_older_games: bool = False,
-) -> Iterator[tuple[GameSpec, Record]]:
-    """As `play_all`, but yields each different game with its record as soon as that is there: stored ones first, then
-    in order of completion. Records that the caller does not keep take no memory.
+) -> Generator[tuple[GameSpec, Record], None, None]:
+    """As `play_all`, but yields each different game with its record: stored ones first, then in order of completion.
+
+    Records that the caller does not keep take no memory. Exhaust the iterator or close it; nothing happens, and no
+    error is raised, before its first game is asked for.
     """
     check_workers(workers)
     check_means(store=store, report=report, use_older_games=use_older_games)
@@ -311,7 +313,7 @@ def play_each(
     tell(sum(copies[spec] for spec in stored))
     for spec, load in stored.items():
         record = load()
-        used += _used(record)
+        used += _judged(record)
         yield spec, record
     missing = [spec for spec in copies if spec not in stored]
     for spec, (record, digest) in _played(missing, workers, found):
@@ -326,7 +328,7 @@ def play_each(
             record.setdefault("welfare_env", {})["key"] = specification_key(keys[spec])
         if store and spec.is_named and _was_answered(record):
             store.put(keys[spec], record)
-        used += _used(record)
+        used += _judged(record)
         tell(copies[spec])
         yield spec, record
     if found is not None:
@@ -354,11 +356,11 @@ def _stored(
     """The games that are in the store, and what loads the record of each."""
     if store is None:
         return {}
-    keys, older = set(store.keys()), older_games(store) if use_older_games else {}
+    keys = {spec: specification_key(specification) for spec, specification in specifications.items()}
+    held, older = store.holds(keys.values()), older_games(store) if use_older_games else {}
     found: dict[GameSpec, Callable[[], Record]] = {}
     for spec, specification in specifications.items():
-        key = specification_key(specification)
-        if key in keys:
+        if (key := keys[spec]) in held:
             found[spec] = partial(_stored_record, store, key)
         elif other := older.get(without_code(specification)):
             found[spec] = partial(older_record, store, other)
@@ -371,13 +373,25 @@ def _stored_record(store: GameStore, key: str) -> Record:
     return record
 
 
-def _used(record: Record) -> list[Record]:
-    """The record's part on language models, if there were any."""
+def _judged(record: Record) -> list[Record]:
+    """What `unusable` reads of a record, if language models played: no prompts, replies or reasoning."""
     models = record.get("welfare_env", {}).get("language_models")
-    return [{"welfare_env": {"language_models": models}}] if models else []
+    if not models:
+        return []
+    kept = {
+        player: [
+            {name: model[name] for name in ("model", "losses", "summaries", "summariser")}
+            | {"turns": [{name: turn[name] for name in ("fault", "losses") if name in turn} for turn in model["turns"]]}
+            for model in playing
+        ]
+        for player, playing in models.items()
+    }
+    return [{"welfare_env": {"language_models": kept}}]
 
 
 def _warn(records: Sequence[Record]) -> None:
+    if not records:
+        return
     from evaluation.measures.lm_usage import unusable  # imports rich, which workers do not need
 
     for warning in unusable(records):
@@ -424,9 +438,9 @@ def _played_at_once(
         try:
             games = {tasks.submit(aplay_game(spec, models, stop)): spec for spec in specs}
             for game in as_completed(games):
-                error = game.exception()
+                spec, error = games.pop(game), game.exception()
                 if error is None:
-                    yield games[game], (game.result(), CODE_DIGEST)
+                    yield spec, (game.result(), CODE_DIGEST)
                 else:
                     stop.set()
                     failed.append(error)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypedDict
 
@@ -142,7 +142,7 @@ class Setting:
         """The records of games; see `play_all`."""
         return play_all(games, **self._means)
 
-    def play_each(self, games: Sequence[GameSpec]) -> Iterator[tuple[GameSpec, Record]]:
+    def play_each(self, games: Sequence[GameSpec]) -> Generator[tuple[GameSpec, Record], None, None]:
         """Each different game with its record; see `play_each`."""
         return play_each(games, **self._means)
 

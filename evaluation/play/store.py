@@ -14,7 +14,7 @@ import re
 import sqlite3
 import time
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -55,6 +55,7 @@ ON CONFLICT (key) DO UPDATE SET record = excluded.record, checksum = excluded.ch
 _INSERT = (
     "INSERT INTO games (key, specification, record, checksum, created) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
 )
+MOST_VALUES = 500  # in a query; SQLite takes 999 or more
 _BATCH = 20  # games copied per transaction, while other writers wait
 
 # A damaged row may have anything as its key, so rows are found by the bytes of the key and its type.
@@ -190,6 +191,22 @@ class GameStore:
         row = (key, _canonical(specification), zlib.compress(text), _checksum(key, text), time.time())
         with self._connection() as connection:
             connection.execute(_UPSERT, row)
+
+    def holds(self, keys: Iterable[str]) -> set[str]:
+        """Those of some keys of which a game is stored.
+
+        Raises:
+            StoreError: the file cannot be read.
+        """
+        wanted = list(keys)
+        found: set[str] = set()
+        with self._connection() as connection:
+            for first in range(0, len(wanted), MOST_VALUES):
+                some = wanted[first : first + MOST_VALUES]
+                places = ", ".join("?" * len(some))
+                rows = connection.execute(f"SELECT key FROM games WHERE key IN ({places})", some)  # noqa: S608
+                found.update(key for (key,) in rows)
+        return found
 
     def count(self) -> int:
         """The number of games.

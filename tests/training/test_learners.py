@@ -23,7 +23,7 @@ from agents.specs import read, read_profile
 from evaluation.messages.word_effects import word_effects
 from training import TrainConfig, TrainingError
 from training.board import ppo
-from training.board.identity import identity
+from training.board.identity import identity, of_earlier
 from training.board.learner import Collate
 from training.board.ppo import _improve, _spaces, make_config, play_of, train
 from training.board.runner import BatchedEnvRunner
@@ -143,6 +143,25 @@ def test_folders_tell_who_learns() -> None:
     names = {config.place.name for config in given}
     assert len(names) == len(given)
     assert "welfare-cooperators-cooperators=social-clique:3" in names
+    mixed = replace(SMALL, also=(), against=("1*learner + 2*hold",))
+    assert mixed.place.name.startswith("welfare-1-learner-2-hold-")
+
+
+def test_the_sequence_of_opponents_counts() -> None:
+    """Games draw one by its number; two trainings that differ in it end with other weights."""
+    one, other = (replace(SMALL, also=(), against=against) for against in (("dove", "hold"), ("hold", "dove")))
+    there, now = (json.loads(identity(play_of(config), config)) for config in (one, other))
+    assert there != now
+    assert there["opponents"] == now["opponents"]
+    del there["order"]  # as earlier versions wrote it
+    assert of_earlier(there, now) == now
+
+
+def test_a_share_of_nothing_is_no_seat() -> None:
+    with pytest.raises(TrainingError, match="'cooperators' never plays"):
+        replace(SMALL, against=("mix:cooperators=0,hold=1",))
+    spaced = replace(SMALL, against=("(mix:cooperators=1/2,hold=1/2)", " cooperators"))
+    assert spaced.lineup.players == ("cooperators", "hold")
 
 
 def test_trainings_of_one_network_are_what_they_were() -> None:
@@ -334,7 +353,7 @@ def test_the_log_tells_of_each(whole) -> None:
         points = (line["play/points"] + 2 * line["play/cooperators/points"]) / 3
         assert line["play/cooperators/return"] == pytest.approx(points, abs=1e-5)
         assert line["learn/cooperators/entropy"] != line["learn/entropy"]
-    assert returns(folder) == ["play/return", "play/cooperators/return"]
+    assert returns([folder]) == ["play/return", "play/cooperators/return"]
 
 
 @pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -10,12 +11,14 @@ from typing import Annotated, ClassVar, Optional
 
 import typer
 
+from agents.specs import ProfileError
 from training.board.rewards import Reward
-from training.board.seats import LEAGUE, LEARNER, Lineup, check_seated, read_also, read_coalitions
+from training.board.seats import LEAGUE, LEARNER, Lineup, check_seated, players_of, read_also, read_coalitions
 from training.config import MOST, Config, Range, file_name, folder_name
 from training.errors import TrainingError
 from welfare_env import checks
 from welfare_env.board.loading import load_board
+from welfare_env.errors import UnknownAgentError
 from welfare_env.rules import Rules
 
 PRESS = ("none", "tokens")
@@ -193,7 +196,11 @@ class TrainConfig(Config):
         """Where the training is kept: `folder`, or one under runs/ that is named after the profile and the map."""
         if self.folder is not None:
             return self.folder
-        learned_from = {LEARNER, LEAGUE} & set(self.against) or self.also
+        players: set[str] = set()
+        for text in self.against:
+            with suppress(UnknownAgentError, ProfileError):  # the training says what is wrong
+                players.update(players_of(text, self.rewards))
+        learned_from = {LEARNER, LEAGUE, *self.rewards} & players or self.also
         task = self.variant if learned_from or self.variant == "standard" else "best-response"
         parts = [task, *(file_name(text) for text in self.against if self.against != (LEARNER,))]
         parts += map(file_name, self.also)

@@ -36,6 +36,7 @@ def identity(play: Play, config: TrainConfig) -> str:
         "opponents": {
             by_content(text, lineup.also): share for text, share in zip(lineup.opponents, lineup.shares, strict=True)
         },
+        "order": [by_content(text, lineup.also) for text in lineup.opponents],  # games draw an opponent by its number
         "reward": str(play.reward),
         "also": [[name, str(reward)] for name, reward in lineup.also.items()],
         "games": play.num_games,
@@ -56,6 +57,8 @@ def of_earlier(there: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, An
     """
     if "network" not in there:
         return {**now, "network": 1}
+    if "order" in now:
+        there = {"order": now["order"], **there}
     if GONE in (there.get("start"), now.get("start")) and there.get("start") and now.get("start"):
         there = {**there, "start": now["start"]}
     return dict(there)
@@ -67,6 +70,7 @@ def _without_idle(values: dict[str, Any]) -> dict[str, Any]:
     idle |= set() if values.get("held_out_every") else {"held_out_games"}
     idle |= {"sees"} if values.get("sees") == "all" else set()
     idle |= set() if values["also"] else {"also"}
+    idle |= set() if len(values["order"]) > 1 else {"order"}
     return {name: value for name, value in values.items() if name not in idle}
 
 

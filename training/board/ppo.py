@@ -207,7 +207,7 @@ def make_config(play: Play, config: TrainConfig) -> PPOConfig:
             add_default_connectors_to_learner_pipeline=False,
             learner_class=PPOLearner,
         )
-        .multi_agent(policies=set(specs), policy_mapping_fn=lambda *args, **kwargs: DEFAULT_MODULE_ID)
+        .multi_agent(policies=tuple(specs), policy_mapping_fn=lambda *args, **kwargs: DEFAULT_MODULE_ID)
         .rl_module(rl_module_spec=MultiRLModuleSpec(rl_module_specs=specs))
         .training(
             lr=[[at, share * config.lr] for at, share in falling],

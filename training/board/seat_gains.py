@@ -17,7 +17,7 @@ from training.board.ppo import make_config
 from training.board.runner import BatchedEnvRunner, GameResult, Play
 from training.board.seats import Lineup
 from training.config import MOST, MOST_SEED
-from training.errors import check_whole
+from training.errors import TrainingError, check_whole
 from training.rllib import quiet
 from welfare_env.board.loading import load_board
 
@@ -106,7 +106,12 @@ def runner_of(play: Play, given: Checkpoint, also: Mapping[str, Checkpoint] | No
 
     Args:
         also: those of the networks that learn beside it, by name.
+
+    Raises:
+        TrainingError: one of these is missing.
     """
+    if missing := sorted(set(play.lineup.also) - set(also or {})):
+        raise TrainingError(f"also: give the checkpoints of {', '.join(missing)}, which play in these games")
     runner = BatchedEnvRunner(config=make_config(play, TrainConfig()), worker_index=0)
     runner.network = given.network_for(runner.board, runner.rules)
     runner.also = {name: each.network_for(runner.board, runner.rules) for name, each in (also or {}).items()}

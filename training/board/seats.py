@@ -125,7 +125,8 @@ def players_of(text: str, also: Collection[str] = ()) -> list[str]:
         TrainingError: a profile with a mix in which somebody learns.
     """
     if not is_profile(text):
-        return list(_parts(text, also)) or [text]
+        spec = read(text, (*_names(also), LEAGUE))
+        return list(_parts(text, also)) or [spec.text if spec.text in (*_names(also), LEAGUE) else text]
     policies = read_profile(text, _names(also)).policies
     for part in (part for policy in policies for part, _ in policy.parts):
         if part.text in _names(also):  # a mix in a profile is one player, which could not play it
@@ -134,12 +135,13 @@ def players_of(text: str, also: Collection[str] = ()) -> list[str]:
 
 
 def _parts(text: str, also: Collection[str]) -> dict[str, float]:
-    """The policies of a mix that is drawn once a game, with their shares; empty for other opponents."""
-    if not text.startswith("mix:"):
+    """The policies of a mix that is drawn once a game, with their shares above 0; empty for other opponents."""
+    if is_profile(text):
         return {}
     shares: dict[str, float] = {}
-    for policy, share in read(text, _names(also)).parts:
-        shares[policy.text] = shares.get(policy.text, 0.0) + share
+    for policy, share in read(text, (*_names(also), LEAGUE)).parts:
+        if share:
+            shares[policy.text] = shares.get(policy.text, 0.0) + share
     return shares
 
 

@@ -204,7 +204,8 @@ def curves(
     metric: Annotated[
         Optional[list[str]],  # noqa: UP045
         typer.Option(
-            help="A panel for each, by its name in log.jsonl.", show_default="the return of each network that learns"
+            help="A panel for each, by its name in log.jsonl.",
+            show_default="returns of the networks that all of them have",
         ),
     ] = None,
     level: Annotated[
@@ -216,7 +217,7 @@ def curves(
 ) -> None:
     """Plot learning curves, with bands over seeds."""
     module = import_module("training.cli.curves")
-    figure = module.draw(folders, metric or module.returns(folders[0]), title, level or [])
+    figure = module.draw(folders, metric or module.returns(folders), title, level or [])
     try:
         figure.savefig(out, dpi=130)
     except (OSError, ValueError) as error:  # ValueError: an unknown file format

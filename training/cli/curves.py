@@ -34,13 +34,13 @@ def read(folder: Path, metric: str) -> np.ndarray:
     return values
 
 
-def returns(folder: Path) -> list[str]:
-    """What the returns of a training's networks are logged as, the learner's first.
+def returns(folders: Sequence[Path]) -> list[str]:
+    """What the returns of networks that all trainings have are logged as, the learner's first.
 
     Raises:
         TrainingError: no training.
     """
-    logged = {name for line in _lines(folder) for name in line}
+    logged = set.intersection(*({name for line in _lines(folder) for name in line} for folder in folders))
     return ["play/return", *sorted(name for name in logged if re.fullmatch("play/[^/]+/return", name))]
 
 
