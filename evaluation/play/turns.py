@@ -156,7 +156,16 @@ async def play_in_turn(env: AECEnv, policies: Policies, seed: int, stop: Event, 
         elif agent in waiting:
             env.step(await waiting[agent].aact(observation, info))
         else:
-            env.step(policies[agent].act(observation, info))
+            env.step(_act(policies[agent], agent, observation, info))
+
+
+def _act(policy: Policy, player: str, observation: Any, info: Mapping[str, Any]) -> Any:
+    """The policy's action; an error tells whose it is."""
+    try:
+        return policy.act(observation, info)
+    except Exception as error:
+        error.add_note(f"({type(policy).__name__} as {player} in {info['view'].phase})")
+        raise
 
 
 async def play_at_once(
@@ -181,7 +190,7 @@ async def play_at_once(
         actions = await _all(turns, models) if turns else {}
         for agent in env.agents:
             if agent not in waiting:
-                actions[agent] = policies[agent].act(observations[agent], infos[agent])
+                actions[agent] = _act(policies[agent], agent, observations[agent], infos[agent])
         observations, _, _, _, infos = env.step({agent: actions[agent] for agent in env.agents})
 
 

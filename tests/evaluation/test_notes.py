@@ -108,3 +108,22 @@ def test_legal_orders_and_orders_that_fail_are_none() -> None:
     """A move that is bounced is legal; so is giving no order."""
     for policy in ("random", "hold", "dumbbot", "marshal", "noisy:of=prosocial,error=0.5"):
         assert evaluation.self_play(policy, 2, **TOY).notes == ()
+
+
+class Broken(ScriptedPolicy):
+    def orders(self, view):
+        raise IndexError("out of reach")
+
+
+@pytest.mark.parametrize("rules", [Rules(years=1, message_rounds=0), Rules(years=1, message_rounds=1)])
+@pytest.mark.parametrize("simultaneous", [False, True])
+def test_an_error_in_a_player_tells_whose_it_is(rules: Rules, simultaneous: bool) -> None:
+    with pytest.raises(IndexError, match="out of reach") as caught:
+        evaluation.self_play(
+            {"PLAYERA": "hold", "PLAYERB": Broken, "PLAYERC": "hold"},
+            1,
+            map_name="clique:3",
+            rules=rules,
+            simultaneous=simultaneous,
+        )
+    assert caught.value.__notes__ == ["(Broken as PLAYERB in S1901M)"]

@@ -158,8 +158,9 @@ def test_the_sequence_of_opponents_counts() -> None:
 
 
 def test_a_share_of_nothing_is_no_seat() -> None:
-    with pytest.raises(TrainingError, match="'cooperators' never plays"):
-        replace(SMALL, against=("mix:cooperators=0,hold=1",))
+    for mix in ("mix:cooperators=0,hold=1", "mix:cooperators=-1,hold=2", "mix:cooperators=2/3,hold=2/3"):
+        with pytest.raises(TrainingError, match="the shares of a mix must"):
+            replace(SMALL, against=(mix,))
     spaced = replace(SMALL, against=("(mix:cooperators=1/2,hold=1/2)", " cooperators"))
     assert spaced.lineup.players == ("cooperators", "hold")
 

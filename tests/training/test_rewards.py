@@ -73,7 +73,18 @@ def test_a_reward_is_written_as_it_is_read(text):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "mine", "own:1", "inequity", "inequity:1", "inequity:1,2,3", "inequity:-1,0", "inequity:nan,0"]
+    "text",
+    [
+        "",
+        "mine",
+        "own:1",
+        "inequity",
+        "inequity:1",
+        "inequity:1,2,3",
+        "inequity:-1,0",
+        "inequity:nan,0",
+        "inequity:0,1e4",
+    ],
 )
 def test_bad_rewards_are_refused(text):
     with pytest.raises(TrainingError, match="give own, score, social, or inequity:A,B"):

@@ -44,7 +44,8 @@ class TrainConfig(Config):
         reward: see `training.board.rewards`.
         lr: Adam's step size at the beginning. It and `entropy` fall linearly to a tenth over `horizon` iterations, and
             stay there.
-        minibatch: decisions in a step of the optimiser.
+        minibatch: decisions in a step of the optimiser. One that begins in an epoch may end in the next, so there are
+            about epochs * decisions / minibatch steps, and at least one: with few games give fewer.
         gamma: discount of a phase. lambda_: of generalised advantage estimation.
         curriculum: lengths of games in years, with commas: the horizon is shared out among them and `years`.
         league_share: share of games whose other seats past selves play. league_every: iterations between past selves
@@ -90,7 +91,9 @@ class TrainConfig(Config):
         Range(1, MOST),
     ] = 200
     lr: Annotated[float, typer.Option(help="Adam's step size at the beginning."), Range(1e-9, 1)] = 1e-3
-    minibatch: Annotated[int, typer.Option(help="Decisions in a step of the optimiser."), Range(1, MOST)] = 512
+    minibatch: Annotated[
+        int, typer.Option(help="Decisions in a step of the optimiser; with few games give fewer."), Range(1, MOST)
+    ] = 512
     gamma: Annotated[float, typer.Option(help="Discount of a phase."), Range(0, 1)] = 1.0
     lambda_: Annotated[float, typer.Option("--lambda", help="Of generalised advantage estimation."), Range(0, 1)] = 0.95
     curriculum: Annotated[

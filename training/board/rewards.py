@@ -24,6 +24,7 @@ from welfare_env.errors import did_you_mean
 from welfare_env.game.scoring import scores
 from welfare_env.rules import Rules
 
+MOST = 1000  # of inequity's A and B
 NAMES = ("own", "score", "social", "inequity")
 
 
@@ -55,9 +56,12 @@ class Reward:
                 name = ""
         except ValueError:
             name = ""
-        if name not in NAMES or not (0 <= envy < np.inf and 0 <= guilt < np.inf):
-            hint = did_you_mean(text.partition(":")[0], NAMES) if name not in NAMES else ""
-            raise TrainingError(f"reward {text!r}{hint}: give own, score, social, or inequity:A,B with A and B from 0")
+        if name not in NAMES or not (0 <= envy <= MOST and 0 <= guilt <= MOST):
+            wrong = text.partition(":")[0]
+            hint = did_you_mean(wrong, NAMES) if wrong not in NAMES else ""
+            raise TrainingError(
+                f"reward {text!r:.80}{hint}: give own, score, social, or inequity:A,B with A and B from 0 to {MOST}"
+            )
         return cls(name, envy, guilt)
 
     def __str__(self) -> str:

@@ -122,7 +122,7 @@ def players_of(text: str, also: Collection[str] = ()) -> list[str]:
 
     Raises:
         UnknownAgentError, ProfileError: a profile or a mix that cannot be read.
-        TrainingError: a profile with a mix in which somebody learns.
+        TrainingError: a profile with a mix in which somebody learns, or shares that are not above 0 or do not sum to 1.
     """
     if not is_profile(text):
         spec = read(text, (*_names(also), LEAGUE))
@@ -135,13 +135,18 @@ def players_of(text: str, also: Collection[str] = ()) -> list[str]:
 
 
 def _parts(text: str, also: Collection[str]) -> dict[str, float]:
-    """The policies of a mix that is drawn once a game, with their shares above 0; empty for other opponents."""
+    """The policies of a mix that is drawn once a game, with their shares; empty for other opponents."""
     if is_profile(text):
         return {}
     shares: dict[str, float] = {}
     for policy, share in read(text, (*_names(also), LEAGUE)).parts:
-        if share:
-            shares[policy.text] = shares.get(policy.text, 0.0) + share
+        if share <= 0:
+            raise TrainingError(f"opponent {text!r:.200}: the shares of a mix must be above 0 and sum to 1")
+        shares[policy.text] = shares.get(policy.text, 0.0) + share
+    if shares and abs(sum(shares.values()) - 1) > 1e-6:
+        raise TrainingError(
+            f"opponent {text!r:.200}: the shares of a mix must sum to 1, not to {sum(shares.values()):g}"
+        )
     return shares
 
 
@@ -218,6 +223,6 @@ def read_coalitions(text: str, powers: tuple[str, ...]) -> tuple[tuple[int, ...]
         stranger = next((name for name in names if name not in powers), None)
         hint = did_you_mean(stranger, (*sizes, *powers) if len(names) == 1 else powers)
         raise TrainingError(
-            f"coalition {text!r:.80}{hint}: give {', '.join(sizes)}, or some of {', '.join(powers)}, with commas"
+            f"coalition {text!r:.80}{hint}: give {', '.join(sizes)}, or some of {', '.join(powers)}, not all"
         )
     return (tuple(powers.index(name) for name in names),)

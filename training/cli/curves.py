@@ -91,6 +91,6 @@ def draw(folders: Sequence[Path], metrics: Sequence[str], title: str = "", level
         panel.grid(alpha=0.25)
     for level in levels:
         panels[0][0].axhline(level, color="#555555", linestyle="--", linewidth=1)
-    seeds = f"mean and range of {len(folders)} seeds" if len(folders) > 1 else "one seed"
+    seeds = f"mean and range of {len(folders)} trainings" if len(folders) > 1 else "one training"
     figure.suptitle(fill(f"{title} ({seeds})" if title else seeds, WIDTH * len(metrics)), fontsize=11)
     return figure
