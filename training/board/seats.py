@@ -125,8 +125,8 @@ def players_of(text: str, also: Collection[str] = ()) -> list[str]:
         TrainingError: a profile with a mix in which somebody learns, or shares that are not above 0 or do not sum to 1.
     """
     if not is_profile(text):
-        spec = read(text, (*_names(also), LEAGUE))
-        return list(_parts(text, also)) or [spec.text if spec.text in (*_names(also), LEAGUE) else text]
+        bare = text.strip(" ()")
+        return list(_parts(text, also)) or [bare if bare in (*_names(also), LEAGUE) else text]
     policies = read_profile(text, _names(also)).policies
     for part in (part for policy in policies for part, _ in policy.parts):
         if part.text in _names(also):  # a mix in a profile is one player, which could not play it
@@ -136,7 +136,7 @@ def players_of(text: str, also: Collection[str] = ()) -> list[str]:
 
 def _parts(text: str, also: Collection[str]) -> dict[str, float]:
     """The policies of a mix that is drawn once a game, with their shares; empty for other opponents."""
-    if is_profile(text):
+    if is_profile(text) or "mix:" not in text:
         return {}
     shares: dict[str, float] = {}
     for policy, share in read(text, (*_names(also), LEAGUE)).parts:
