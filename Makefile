@@ -29,7 +29,7 @@ $(INSTALLED): $(DEMO)
 demo: $(DEMO)  ## play a small demonstration and show its results
 	@$(BIN)/python -m evaluation demo
 
-test: lint  ## lint, then every test but the slow ones (under ten minutes)
+test: lint  ## lint, then every test but the slow ones (ten minutes, the first time more)
 	$(BIN)/python -m pytest -n 2
 
 test-long: $(INSTALLED)  ## only the slow tests
