@@ -329,7 +329,9 @@ class CachedModel:
             except _Abandoned:
                 continue
             except BaseException as error:
-                self._give_up(key, own, error)
+                self.cache.give_up(key, own, error)
+                if isinstance(error, AccessError):
+                    await self._forget_failures()
                 raise
             return await asyncio.shield(asyncio.wrap_future(written))  # paid for, so it is written in any case
 
@@ -345,7 +347,7 @@ class CachedModel:
             self._note_failure(key)
             raise
         except BaseException as error:
-            self._give_up(key, own, error)
+            self.cache.give_up(key, own, error)
             raise
         with self._lock:
             self._count["misses"] += 1
@@ -362,15 +364,15 @@ class CachedModel:
         if is_given_up:
             self.cache.forget(key)
 
-    def _give_up(self, key: str, own: Future[Reply], error: BaseException) -> None:
-        self.cache.give_up(key, own, error)
+    async def _forget_failures(self) -> None:
+        """Once the model was given up: deletes its failures before the first answer, and waits until that is done."""
         with self._lock:
-            if not isinstance(error, AccessError) or self._has_answered:
+            if self._has_answered:
                 return
             self._is_given_up = True
             failed, self._failed = self._failed, []
-        for each in failed:
-            self.cache.write(self.cache.forget, each)
+        deleted = [asyncio.wrap_future(self.cache.write(self.cache.forget, key)) for key in failed]
+        await asyncio.shield(asyncio.gather(*deleted, return_exceptions=True))  # what ended the run matters more
 
 
 def _model_text(model: Model) -> str:

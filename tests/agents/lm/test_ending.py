@@ -100,6 +100,19 @@ class TestServers:
                 assert end.value.kind == kind
                 assert cache.count() == 0
 
+    def test_that_never_answer_are_forgotten_by_a_slow_disk(
+        self, connect: Connect, ask: Ask, question: Request, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Who hears that the run is over may ask anew at once."""
+        forget = ResponseCache.forget
+        monkeypatch.setattr(ResponseCache, "forget", lambda cache, key: (time.sleep(0.05), forget(cache, key)))
+        with ResponseCache(tmp_path / "replies.sqlite") as cache:
+            model = CachedModel(connect("chat", "fail-400", retries=0), cache)
+            for number in range(5):
+                with pytest.raises(AccessError if number == 4 else ModelError):
+                    ask(model, replace(question, sample=number))
+            assert cache.count() == 0
+
     def test_that_have_answered_once_may_fail(
         self, connect: Connect, question: Request, stub: StubServer, tmp_path: Path
     ) -> None:
