@@ -17,6 +17,16 @@ if TYPE_CHECKING:
 STREAM = 7  # of a seed, for the draw
 
 
+def check_shares(shares: Sequence[Fraction | float]) -> None:
+    """Check the shares of a mix.
+
+    Raises:
+        ValueError: there are none, one is not above 0, or they do not sum to 1.
+    """
+    if not shares or min(shares) <= 0 or abs(float(sum(shares)) - 1) > 1e-9:
+        raise ValueError("the shares of a mix must be above 0 and sum to 1")
+
+
 class MixturePolicy(AskingPolicy):
     """Draws one of several policies at the beginning of each game, with given probabilities, and plays it throughout.
 
@@ -29,8 +39,7 @@ class MixturePolicy(AskingPolicy):
 
     def __init__(self, parts: Sequence[tuple[Policy, Fraction]]) -> None:
         shares = [share for _, share in parts]
-        if not parts or min(shares) <= 0 or abs(float(sum(shares)) - 1) > 1e-9:
-            raise ValueError("the shares of a mix must be above 0 and sum to 1")
+        check_shares(shares)
         self.policies = tuple(policy for policy, _ in parts)
         self.shares = tuple(float(share / sum(shares)) for share in shares)
         self._drawn = 0

@@ -210,6 +210,19 @@ def advice(rows: Sequence[tuple[str, LMUsage]]) -> Iterator[str]:
             yield f"{policy}: {_ADVICE[name].format(count=count, calls=usage.calls)}"
 
 
+def as_judged(record: Mapping[str, Any]) -> dict[str, Any]:
+    """The part of a record that `unusable` reads: no prompts, replies or reasoning."""
+    kept = {
+        player: [
+            {name: model[name] for name in ("model", "losses", "summaries", "summariser")}
+            | {"turns": [{name: turn[name] for name in ("fault", "losses") if name in turn} for turn in model["turns"]]}
+            for model in playing
+        ]
+        for player, playing in record["welfare_env"]["language_models"].items()
+    }
+    return {"welfare_env": {"language_models": kept}}
+
+
 def unusable(records: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Warnings about language models without a single usable reply in these games, and about empty notes."""
     turns: dict[str, list[Mapping[str, Any]]] = {}

@@ -374,25 +374,18 @@ def _stored_record(store: GameStore, key: str) -> Record:
 
 
 def _judged(record: Record) -> list[Record]:
-    """What `unusable` reads of a record, if language models played: no prompts, replies or reasoning."""
-    models = record.get("welfare_env", {}).get("language_models")
-    if not models:
+    """What `unusable` reads of a record, if language models played."""
+    if not record.get("welfare_env", {}).get("language_models"):
         return []
-    kept = {
-        player: [
-            {name: model[name] for name in ("model", "losses", "summaries", "summariser")}
-            | {"turns": [{name: turn[name] for name in ("fault", "losses") if name in turn} for turn in model["turns"]]}
-            for model in playing
-        ]
-        for player, playing in models.items()
-    }
-    return [{"welfare_env": {"language_models": kept}}]
+    from evaluation.measures.lm_usage import as_judged  # imports rich, which workers do not need
+
+    return [as_judged(record)]
 
 
 def _warn(records: Sequence[Record]) -> None:
     if not records:
         return
-    from evaluation.measures.lm_usage import unusable  # imports rich, which workers do not need
+    from evaluation.measures.lm_usage import unusable
 
     for warning in unusable(records):
         _log.warning(warning)

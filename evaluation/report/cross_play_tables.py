@@ -9,7 +9,7 @@ from rich.text import Text
 
 from evaluation.experiments.cross_play import CrossPlayResult
 from evaluation.measures.intervals import Estimate
-from evaluation.report.tables import cell, earlier, titled
+from evaluation.report.tables import below, cell, earlier, titled
 
 SHOWN_MIXES = 130
 FITTED = "payoffs of mixes that were not played are a linear fit"
@@ -29,9 +29,11 @@ def mix_table(result: CrossPlayResult, most_mixes: int = SHOWN_MIXES) -> Table:
     table = titled(
         f"Cross-play: {rules.variant} rules, {result.map_name} map, years: {rules.years}, {press}, games per mix: "
         f"{result.games}, mixes: {len(result.mixes)} of {result.mixes_in_all}",
-        f"mean points of a policy's seats [95% bootstrap interval]{f'; {left} more mixes: see --json' if left else ''}"
-        + earlier(result.older_games)
-        + "".join(f"\n{note}" for note in result.notes),
+        below(
+            f"mean points of a policy's seats [95% bootstrap interval]"
+            f"{f'; {left} more mixes: see --json' if left else ''}{earlier(result.older_games)}",
+            result.notes,
+        ),
     )
     table.add_column("seats", no_wrap=True)
     for policy in (*result.policies, "root Nash welfare"):

@@ -6,7 +6,7 @@ What they show may hold brackets, as the path of a map can: all of it is `Text`,
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from rich.table import Table
 from rich.text import Text
@@ -125,10 +125,13 @@ def red_team_table(result: RedTeamResult) -> Table:
     played = result.found
     table = titled(
         f"Red team: {played.profile}, {result.budget}",
-        f"games an attack: {len(played.baseline)}, attacks: {len(played.estimate.coalitions)}. powers: how many attack."
-        " Gain over self-play of the member who gains least, in points a year, mean and 95% interval; corrected: for"
-        " the choice of the best (of one game there is none). pact: they act as one; else each member acts by itself"
-        + "".join(f"\n{note}" for note in played.notes),
+        below(
+            f"games an attack: {len(played.baseline)}, attacks: {len(played.estimate.coalitions)}. powers: how many "
+            "attack. Gain over self-play of the member who gains least, in points a year, mean and 95% interval; "
+            "corrected: for the choice of the best (of one game there is none). pact: they act as one; else each "
+            "member acts by itself",
+            played.notes,
+        ),
     )
     table.add_column("powers", justify="right")
     table.add_column("kind")
@@ -176,13 +179,18 @@ def _table(
     few = "; of few games it is too narrow (of 5 it covers about 92%)" if games < FEW_GAMES else ""
     return titled(
         f"{what}: {rules.variant} rules, {results[0].map_name} map, years: {rules.years}, {press}, games: {games}",
-        "\n".join([f"mean [95% bootstrap interval]{few}{remark}{older}", *notes]),
+        below(f"mean [95% bootstrap interval]{few}{remark}{older}", notes),
     )
 
 
 def earlier(games: int) -> str:
     """A line of a caption if an older version of the code played some games."""
     return f"\ngames played by earlier code, whose results may differ from today's: {games}" if games else ""
+
+
+def below(caption: str, notes: Iterable[str]) -> str:
+    """A caption with notes, a line each."""
+    return "\n".join([caption, *notes])
 
 
 def titled(title: str, caption: str = "") -> Table:

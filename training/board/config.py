@@ -13,7 +13,7 @@ import typer
 
 from agents.specs import ProfileError
 from training.board.rewards import Reward
-from training.board.seats import LEAGUE, LEARNER, Lineup, check_seated, players_of, read_also, read_coalitions
+from training.board.seats import LEAGUE, LEARNER, Lineup, check_opponents, players_of, read_also, read_coalitions
 from training.config import MOST, Config, Range, file_name, folder_name
 from training.errors import TrainingError
 from welfare_env import checks
@@ -143,7 +143,7 @@ class TrainConfig(Config):
         checks.choice("sees", self.sees, SEEN, TrainingError)
         Reward.parse(self.reward)
         if self.rewards:
-            check_seated(self.rewards, self.against, self.league_share)
+            check_opponents(self.rewards, self.against, self.league_share)
         read_years(self.curriculum, self.rules.years)
         if not self.against:
             raise TrainingError("against=(): name who plays the other seats, or 'learner' for self-play")

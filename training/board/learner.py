@@ -21,6 +21,14 @@ from training.board.modules import ENTROPY, ROW_DECISION, ROW_SLOT, ROW_WORD
 from training.board.tape import ADVANTAGES, POSITION, VALUE_TARGETS, shuffled
 
 
+def by_network(episodes: Sequence[Any]) -> dict[str, list[Any]]:
+    """RLlib's name of each network -> its episodes."""
+    found: dict[str, list[Any]] = {}
+    for episode in episodes:
+        found.setdefault(episode.module_id, []).append(episode)
+    return found
+
+
 class Collate(ConnectorV2):
     """Episodes of `training.board.runner` as a batch for each network, with advantages of mean 0 and deviation 1.
 
@@ -30,10 +38,7 @@ class Collate(ConnectorV2):
     """
 
     def __call__(self, *, episodes: Sequence[Any], **kwargs: Any) -> dict[str, Any]:
-        by_module: dict[str, list[Any]] = {}
-        for episode in episodes:
-            by_module.setdefault(episode.module_id, []).append(episode)
-        return {module_id: self._batch(mine) for module_id, mine in by_module.items()}
+        return {module_id: self._batch(mine) for module_id, mine in by_network(episodes).items()}
 
     def _batch(self, episodes: Sequence[Any]) -> dict[str, torch.Tensor]:
         """The batch of one network."""

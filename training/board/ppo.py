@@ -31,7 +31,7 @@ from agents.rl.network import Size
 from training import run_folder as state
 from training.board.config import TrainConfig
 from training.board.imitation import imitate, watch
-from training.board.learner import Collate, PPOLearner
+from training.board.learner import Collate, PPOLearner, by_network
 from training.board.modules import BoardModule, model_config, spaces
 from training.board.rewards import Reward
 from training.board.runner import BatchedEnvRunner, GameResult, Play
@@ -129,13 +129,10 @@ def _improve(
     One after the other: in one update RLlib gives all networks the same number of minibatches, so that the one with the
     fewest decisions would see its own more often than `epochs` times.
     """
-    by_module: dict[Any, list[SingleAgentEpisode]] = {}
-    for episode in episodes:
-        by_module.setdefault(episode.module_id, []).append(episode)
     logged: dict[str, float] = {}
-    for module_id, mine in by_module.items():
+    for module_id, mine in by_network(episodes).items():
         _set_schedules(learner, iteration)
-        figures = learner.update(episodes=[*mine], num_epochs=config.epochs, minibatch_size=config.minibatch)
+        figures = learner.update(episodes=mine, num_epochs=config.epochs, minibatch_size=config.minibatch)
         logged |= _learned(figures[module_id], "" if module_id == DEFAULT_MODULE_ID else f"{module_id}/")
     return logged
 

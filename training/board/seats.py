@@ -10,6 +10,7 @@ from itertools import combinations
 
 import numpy as np
 
+from agents.scripted.mixture import check_shares
 from agents.specs import is_profile, read, read_profile, usages
 from training.board.rewards import Reward
 from training.errors import TrainingError, check_number
@@ -138,15 +139,14 @@ def _parts(text: str, also: Collection[str]) -> dict[str, float]:
     """The policies of a mix that is drawn once a game, with their shares; empty for other opponents."""
     if is_profile(text) or "mix:" not in text:
         return {}
+    parts = read(text, (*_names(also), LEAGUE)).parts
+    try:
+        check_shares([share for _, share in parts])
+    except ValueError as error:
+        raise TrainingError(f"opponent {text!r:.200}: {error}") from error
     shares: dict[str, float] = {}
-    for policy, share in read(text, (*_names(also), LEAGUE)).parts:
-        if share <= 0:
-            raise TrainingError(f"opponent {text!r:.200}: the shares of a mix must be above 0 and sum to 1")
+    for policy, share in parts:
         shares[policy.text] = shares.get(policy.text, 0.0) + share
-    if shares and abs(sum(shares.values()) - 1) > 1e-6:
-        raise TrainingError(
-            f"opponent {text!r:.200}: the shares of a mix must sum to 1, not to {sum(shares.values()):g}"
-        )
     return shares
 
 
@@ -191,8 +191,8 @@ def _taken(name: str) -> str:
     return "the name of a policy" if name in policies else ""
 
 
-def check_seated(also: Collection[str], opponents: Sequence[str], league_share: float) -> None:
-    """Check that each network that learns beside the learner plays somewhere, and that all opponents are known.
+def check_opponents(also: Collection[str], opponents: Sequence[str], league_share: float) -> None:
+    """Check that all opponents are known, and each network that learns beside the learner is one of them.
 
     Raises:
         TrainingError: one that plays nowhere.

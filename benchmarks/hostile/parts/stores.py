@@ -33,7 +33,7 @@ from evaluation.play.store import specification_key
 from evaluation.play.stored_games import conditions, saved_games, told
 from training.board.config import TrainConfig, read_years
 from training.board.rewards import Reward
-from training.board.seats import check_seated, read_also, read_coalitions
+from training.board.seats import check_opponents, read_also, read_coalitions
 from training.cli.curves import read as read_curve
 from training.files import STATE, saved_iterations
 from training.runs import config_of
@@ -525,7 +525,7 @@ def _read_text(given: tuple[str, str]) -> None:
         case "also":
             read_also((text,))
         case "against":
-            check_seated(("others",), (text,), 0.0)
+            check_opponents(("others",), (text,), 0.0)
         case _:
             Reward.parse(text)
 

@@ -27,7 +27,7 @@ MAX_ERROR_BYTES = 2**16
 MAX_CODING = 200  # characters of the name of an encoding in an error
 LATE = 0.1  # seconds after which the event loop counts as having been busy
 LONGEST_CONNECTING = 15.0  # seconds until the server counts as unreachable
-SHORTEST_CONNECTING = 1.0  # a shorter limit takes our own busy process for an absent server; the whole answer's may be
+SHORTEST_CONNECTING = 1.0  # a shorter limit mistakes our own busy process for an absent server
 _CODINGS = ("", "identity", "gzip", "deflate")  # those that expand a thousandfold at most
 
 
