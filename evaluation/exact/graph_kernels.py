@@ -31,6 +31,7 @@ from agents.cliques.symmetry import relabel, relabel_lost, relabelling
 IMPORTS_DIGEST = "74862fbb58eb4519"  # of the kernels that those below call; see `agents.cliques.kernels`
 
 MOST_YEARS = 8
+MOST_SEEN, MOST_PROBES = 1024, 16  # results of replies that are remembered while a plan is expanded
 DISBAND_HERE, BUILD_HERE = 100, 101  # in rows of orders, in Winter
 
 # Phases, and the nodes of the path: armed (until the Winter in which all disband) and then disarmed.
@@ -283,12 +284,39 @@ def path_moves(t, owner, unit, order):
 
 
 @kernel
+def _is_new(seen, key):
+    """Whether a key was not met before, as far as there is room to remember; it is remembered now.
+
+    Args:
+        seen: int64 [MOST_SEEN, 4], zeros at first.
+    """
+    slot = _hash(key) & (MOST_SEEN - 1)
+    for _ in range(MOST_PROBES):
+        row = seen[slot]
+        if row[0] == 0:  # free: the phase after a movement is not 0
+            row[:] = key
+            return True
+        if row[0] == key[0] and row[1] == key[1] and row[2] == key[2] and row[3] == key[3]:
+            return False
+        slot = (slot + 1) & (MOST_SEEN - 1)
+    return True
+
+
+@kernel
 def _expand_moves(t, order, code, owner, unit, replies):
+    """Most replies lead to few positions: only those not met before are relabelled and looked up."""
     number = list_orders(t.shape, unit, order, DEVIATORS, KNOWN, replies)
     if number > len(replies):
         return False
+    w, seen = np.zeros((SCRATCH_ROWS, MOST_PROVINCES), np.int16), np.zeros((MOST_SEEN, 4), np.int64)
+    lost, options, key = nobodies(), np.zeros(MOST_PROVINCES, np.int64), np.empty(4, np.int64)
+    new_owner, new_unit = owner.copy(), unit.copy()
     for r in range(number):
-        if not _add(t, next_node(t, code, replies[r], owner, unit)):
+        new_owner[:], new_unit[:] = owner, unit
+        adjudicate(t.shape, unit, replies[r], w)
+        phase = _settle(t.shape, PHASE_OF[code], new_owner, new_unit, lost, options, w)
+        pack(t.shape, phase, new_owner, new_unit, lost, options, key)
+        if _is_new(seen, key) and not _add(t, insert(t, phase, new_owner, new_unit, lost, options)):
             return False
     return True
 
