@@ -11,7 +11,11 @@ from agents.policy import ScriptedPolicy
 from welfare_env.engine import ADJUSTMENTS, MOVEMENT, SPRING_MOVES, WINTER
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from welfare_env.engine import State
+    from welfare_env.game.history import PhaseRecord
+    from welfare_env.game.position import Position
     from welfare_env.game.view import View
 
 
@@ -20,7 +24,8 @@ class PunisherPolicy(ScriptedPolicy):
 
     Everybody enters its core in the first Spring; nobody orders anything until all disband in Winter of year t; then
     nobody does anything. While the board is that of this path, the player follows it; else it punishes the deviator, by
-    `agents.cliques.punishing`. What it orders is a function of board, year and phase: it has no memory and no chance.
+    `agents.cliques.punishing`. What it orders is a function of board, year and phase, without memory, unless it
+    `remembers`; nothing is left to chance.
 
     Args:
         t: the year in whose Winter all disband, from 1. A game of T years has T - t years without units.
@@ -28,26 +33,45 @@ class PunisherPolicy(ScriptedPolicy):
             default. The other one stays in its leaf.
         deviator: whom to punish. By default the player guesses from the board (`suspect`): the board does not always
             tell, and where it does not, everybody enters its core and stays. The exact values of docs/theorems.md are
-            of players who know, as players with a memory would.
+            of players who know.
+        remembers: look up who left the path first (`first_deviator`), as the paper's players do, and punish that power
+            throughout. Where there is no history, as for learners' opponents, it remembers its first guess.
+
+    Raises:
+        ValueError: `t` is no year, or both `deviator` and `remembers` are given.
     """
 
-    def __init__(self, t: int, shared: str | None = None, deviator: str | None = None) -> None:
+    def __init__(self, t: int, shared: str | None = None, deviator: str | None = None, remembers: bool = False) -> None:
         if not isinstance(t, int) or isinstance(t, bool) or t < 1:
             raise ValueError(f"t={t!r:.40}: give the year of disarmament, from 1")
-        self.t, self.shared, self.deviator = t, shared, deviator
+        if remembers and deviator is not None:
+            raise ValueError(f"deviator={deviator!r:.40} with remembers: who is told whom to punish needs no memory")
+        self.t, self.shared, self.deviator, self.remembers = t, shared, deviator, remembers
+
+    def reset(self, agent: str, seed: int = 0) -> None:
+        """As `ScriptedPolicy.reset`."""
+        super().reset(agent, seed)
+        self._accused: str | None = None
 
     def orders(self, view: View) -> list[str]:
         """The path's, or those that punish."""
         clique = clique_of(view.board)
         path = Path(clique, self.t, excluded(clique, self.shared))
         if path.has(view.state):
-            return path.orders(view)
-        guilty = self.deviator or suspect(path, view.state)
+            return path.orders(view.power, view)
+        guilty = self.deviator or self._suspect(path, view)
         if guilty is None:
             return wait(path, view)
         from agents.cliques.punishing import punishing_orders  # lazily: numba
 
         return punishing_orders(view.board, view.state, guilty).get(view.power, [])
+
+    def _suspect(self, path: Path, view: View) -> str | None:
+        if not self.remembers:
+            return suspect(path, view.state)
+        if self._accused is None:
+            self._accused = first_deviator(path, view.history) or suspect(path, view.state)
+        return self._accused
 
 
 def excluded(clique: Clique, shared: str | None) -> int:
@@ -97,15 +121,30 @@ class Path:
         pairs = zip(self.rows(state.year, state.phase), self.clique.rows(state), strict=True)
         return all(np.array_equal(path, here) for path, here in pairs)
 
-    def orders(self, view: View) -> list[str]:
+    def orders(self, power: str, here: View | Position) -> list[str]:
         """What a power does there."""
-        units = sorted(view.units.get(view.power, ()))
-        if view.phase_type == ADJUSTMENTS:
-            return [f"{unit} D" for unit in units] if view.year_index == self.t - 1 else []
-        me = view.board.power_index[view.power]
-        if (view.year_index, view.season) == (0, "S") and me != self.excluded:
+        units, state = sorted(here.units.get(power, ())), here.state
+        if state.phase_type == ADJUSTMENTS:
+            return [f"{unit} D" for unit in units] if state.year == self.t - 1 else []
+        me = self.clique.board.power_index[power]
+        if (state.year, state.phase) == (0, SPRING_MOVES) and me != self.excluded:
             return [f"{unit} - {self.clique.piece[self.clique.home(me)][2:]}" for unit in units]
         return [f"{unit} H" for unit in units]
+
+
+def first_deviator(path: Path, history: Iterable[PhaseRecord]) -> str | None:
+    """Who led off the path first, by its orders; None if nobody did. Of several, the first in the board's order."""
+    for record in history:
+        if path.has(record.position.state) and not path.has(record.after.state):
+            for power in path.clique.board.powers:
+                if _changes(record.orders.get(power, ())) != _changes(path.orders(power, record.position)):
+                    return power
+    return None
+
+
+def _changes(orders: Iterable[str]) -> set[str]:
+    """Those that move, build or disband: a unit holds without an order as well."""
+    return {order for order in orders if not order.endswith(" H")}
 
 
 def suspect(path: Path, state: State) -> str | None:

@@ -522,7 +522,11 @@ AGENTS: dict[str, Keyed | Imported | Program | Mix] = {
     "hold": Keyed(HoldPolicy),
     "prosocial": Keyed(ProsocialPolicy),
     "dumbbot": Keyed(DumbBotPolicy),
-    "punisher": Keyed(PunisherPolicy, required={"t": _whole}, optional={"shared": _word, "deviator": _word}),
+    "punisher": Keyed(
+        PunisherPolicy,
+        required={"t": _whole},
+        optional={"shared": _word, "deviator": _word, "remembers": _yes_or_no},
+    ),
     "dove": Keyed(DovePolicy, optional={"share": _share}),
     "exploiter": Keyed(
         ExploiterPolicy,

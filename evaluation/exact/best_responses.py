@@ -20,7 +20,7 @@ import numpy as np
 
 import agents
 import welfare_env
-from agents import Policy, RandomPolicy
+from agents import Policy, PunisherPolicy, RandomPolicy
 from agents.specs import read_profile
 from evaluation.checks import EvaluationError, board_of, check_whole
 from evaluation.exact.planner import Given, Planner
@@ -75,7 +75,8 @@ def best_response(
     everything in a view except points and history. Policies that read points, history or observation arrays are
     refused, and so are those whose answers differ: in the search, where every position is asked twice, with another
     seed and another order of the units; in some games of random play; and in a game of the line found. Memory or
-    randomness that shows in none of these is not detected, and makes the value wrong.
+    randomness that shows in none of these is not detected, and makes the value wrong. Punishers who remember are taken
+    if all others are such, and the same (`told_who`).
 
     Args:
         map_name: a board on which no army can be convoyed, such as "clique:4".
@@ -95,7 +96,7 @@ def best_response(
     check_land(board)
     policies = policies_of(board, profile, (power,))
     own = policies.pop(power, None)
-    answers = PolicyAnswers(board, played, policies)
+    answers = PolicyAnswers(board, played, told_who(policies, power))
     for seed in range(PROBES):
         _play(answers, power, RandomPolicy(), seed)
     planner = Planner(board, played, board.power_index[power], answers.given)
@@ -167,6 +168,29 @@ def policies_of(board: Board, profile: Profile, deviators: tuple[str, ...]) -> d
             f"profile: {', '.join(missing)} missing; give every power but {' and '.join(deviators)} a policy"
         )
     return {who: agents.make(part) if isinstance(part, str) else part for who, part in parts.items()}
+
+
+def told_who(policies: Mapping[str, Policy], deviator: str) -> dict[str, Policy]:
+    """The policies of the others; punishers who remember who left the path are told that it was `deviator`.
+
+    That is what they find out, if they are alone with it: nobody else leaves the path before.
+
+    Raises:
+        EvaluationError: some remember, and not all of them are the same.
+    """
+    found = dict(policies)
+    for who, policy in policies.items():
+        if isinstance(policy, PunisherPolicy) and policy.remembers:
+            found[who] = PunisherPolicy(policy.t, policy.shared, deviator)
+    if any(found[who] is not policies[who] for who in found):
+        kinds = {isinstance(policy, PunisherPolicy) and (policy.t, policy.shared) for policy in found.values()}
+        if len(kinds) > 1 or any(found[who] is policies[who] for who in found):
+            raise EvaluationError(
+                "punishers who remember have exact values only where all players but the deviator are such punishers, "
+                "with the same t and shared: among others, whom they accuse depends on the history. Give them "
+                "deviator=POWER, or leave out remembers"
+            )
+    return found
 
 
 class _PositionView(View):

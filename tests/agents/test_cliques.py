@@ -8,7 +8,7 @@ import welfare_env
 from agents.cliques import kernels
 from agents.cliques.punishing import punishing_orders
 from agents.cliques.shape import clique_of
-from agents.scripted.punisher import excluded
+from agents.scripted.punisher import Path, excluded, first_deviator, suspect
 from evaluation.exact import best_response
 from welfare_env import Rules, UnknownMapError, UnknownPowerError
 from welfare_env.engine.engines import make_engine
@@ -124,7 +124,53 @@ class TestPunisher:
         assert [order.replace("CBX", "x").translate(swap) for order in one["PLAYERB"]] != []
         assert renamed(one) == two
 
-    @pytest.mark.parametrize("spec", ["punisher", "punisher:t=0", "punisher:t=x", "punisher:t=1,years=2"])
+    def test_who_remembers_sees_who_was_in_the_way(self):
+        """The excluded player enters the shared core, too: on the board it looks as if the other one had stayed."""
+        game = welfare_env.Game("shared-clique:3", Rules(press=None, years=3))
+        for power, core in {"PLAYERA": "CAX", "PLAYERB": "CBX", "PLAYERC": "CCX", "PLAYERD": "CAX"}.items():
+            game.submit(power, [f"A H{power[-1]}X - {core}"])
+        game.advance()
+        path = Path(clique_of(game.board), 1, excluded(clique_of(game.board), None))
+        assert suspect(path, game.position.state) == "PLAYERA"
+        assert first_deviator(path, game.history) == "PLAYERD"
+
+    def test_who_remembers_does_not_accuse_who_follows(self):
+        """Some leave their units without orders, which then hold; one supports, and nothing comes of it."""
+        game = welfare_env.Game("clique:3", Rules(press=None, years=3))
+        for power in game.powers:
+            game.submit(power, [f"A H{power[-1]}X - C{power[-1]}X"])
+        game.advance()
+        game.submit("PLAYERB", ["A CBX S A CAX"])
+        game.advance()
+        path = Path(clique_of(game.board), 2, -1)
+        assert first_deviator(path, game.history) is None
+        game.submit("PLAYERC", ["A CCX D"])
+        game.advance()
+        assert first_deviator(path, game.history) == "PLAYERC"
+
+    def test_who_remembers_without_a_history_keeps_to_its_first_guess(self):
+        policy = agents.make("punisher:t=1,remembers=yes")
+        policy.reset("PLAYERC")
+        owned = {"PLAYERA": ["HAX", "CAX"], "PLAYERB": ["HBX", "CBX"], "PLAYERC": ["HCX", "CCX"]}
+        seen = []
+        for units in ({"PLAYERA": ["A CBX"]}, {"PLAYERB": ["A HAX"], "PLAYERA": ["A CBX"]}):
+            game = welfare_env.Game.from_position("S1902M", units, owned, map_name="clique:3")
+            policy.act(None, {"view": game.view("PLAYERC")})
+            policy._phase = ""
+            seen.append(policy._accused)
+        assert seen == ["PLAYERA", "PLAYERA"]
+
+    @pytest.mark.parametrize(
+        "spec",
+        [
+            "punisher",
+            "punisher:t=0",
+            "punisher:t=x",
+            "punisher:t=1,years=2",
+            "punisher:t=1,remembers=1",
+            "punisher:t=1,deviator=PLAYERA,remembers=yes",
+        ],
+    )
     def test_wrong_options(self, spec):
         with pytest.raises(welfare_env.UnknownAgentError):
             agents.make(spec)

@@ -297,3 +297,54 @@ def test_punishers_who_guess_can_be_misled():
     """The board does not tell who left the path first: after one round of punishment they fight each other."""
     found = exploitability("clique:4", "punisher:t=4", 5, powers=[A])
     assert (found.gap, found.welfare) == (pytest.approx(0.8), pytest.approx(1.4))
+
+
+@pytest.mark.parametrize(
+    ("map_name", "t", "years", "gains"),
+    [
+        ("clique:3", 1, 3, [1, 1, 1]),
+        ("clique:4", 4, 5, [0, 0, 0, 0]),
+        ("clique:4", 1, 3, [1, 1, 1, 1]),
+        ("shared-clique:3", 1, 3, [2, 1, 1, 1]),
+        ("shared-clique:3,shared=PLAYERD", 1, 3, [1, 1, 1, 2]),
+    ],
+)
+def test_punishers_who_remember_find_out_who_it_was(map_name, t, years, gains):
+    """What nobody gains more than from players who know (docs/theorems.md), is what games with the players pay."""
+    map_name, *options = map_name.split(",")
+    spec = ",".join([f"punisher:t={t},remembers=yes", *options])
+    found = exploitability(map_name, spec, years)
+    assert [response.gain for response in found.responses.values()] == gains
+    for power, response in found.responses.items():
+        line = dict(best_response(map_name, spec, power, years).orders)
+        assert paid(map_name, years, spec, power, line) == response.value
+
+
+def paid(map_name, years, spec, power, line) -> float:
+    """The points of a power that plays a line against players of a spec, who see the whole game."""
+    env = welfare_env.parallel_env(map_name, rules(years))
+    _, infos = env.reset(seed=0)
+    others = {who: agents.make(spec) for who in env.agents if who != power}
+    for who, policy in others.items():
+        policy.reset(who, 0)
+    points = 0.0
+    while env.agents:
+        actions = {who: others[who].act(None, infos[who]) for who in env.agents if who != power}
+        actions[power] = infos[power]["view"].encode_orders(line[infos[power]["view"].phase])
+        _, rewards, _, _, infos = env.step(actions)
+        points += rewards[power]
+    return points
+
+
+@pytest.mark.parametrize(
+    "profile",
+    [
+        "3*(punisher:t=1,remembers=yes) + 1*prosocial",
+        "3*(punisher:t=1,remembers=yes) + 1*(punisher:t=2,remembers=yes)",
+        "3*(punisher:t=1,remembers=yes) + 1*(punisher:t=1)",
+        "mix:(punisher:t=1,remembers=yes)=1/2,prosocial=1/2",
+    ],
+)
+def test_punishers_who_remember_are_refused_among_others(profile):
+    with pytest.raises(EvaluationError, match=r"remember|reads view\.history"):
+        exploitability("clique:4", profile, 3)
