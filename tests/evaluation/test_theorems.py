@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import agents
 import welfare_env
 from agents import ScriptedPolicy
 from agents.cliques.shape import clique_of
@@ -22,7 +23,7 @@ from evaluation.exact.clique_search import ALL, CliqueSearch
 from evaluation.exact.graph_kernels import EXPANDED
 from evaluation.exact.line_pictures import line_picture, line_text
 from evaluation.exact.theorems import fill, payoffs, read_cells
-from welfare_env import View
+from welfare_env import Rules, View
 from welfare_env.engine import ADJUSTMENTS
 
 A, B = "PLAYERA", "PLAYERB"
@@ -48,6 +49,44 @@ class TestBestPunishers:
     def test_earlier_years_make_no_difference(self):
         search = CliqueSearch(clique_of(welfare_env.load_board("clique:3")), 0, breadth=ALL)
         assert {search.gain(years, 2) for years in range(3, 8)} == {1}
+
+
+class TestExcludedPlayer:
+    """Theorem 2 fails for T >= 3: nobody can keep the excluded player from a point (docs/theorems.md)."""
+
+    @pytest.mark.parametrize("size", [3, 4, 5, 6])
+    def test_gains_a_point_from_the_best_punishers(self, size):
+        board = welfare_env.load_board(f"shared-clique:{size}")
+        search = punishers_search(board.name, board.powers[-1], None, "best")
+        assert [search.gain(years, years - 1) for years in range(1, 9)] == [0, 0, 1, 1, 1, 1, 1, 1]
+
+    @pytest.mark.parametrize("size", [3, 4, 5, 6])
+    @pytest.mark.parametrize("years", [3, 4, 6])
+    def test_gains_it_whatever_the_others_order(self, size, years):
+        board = welfare_env.load_board(f"shared-clique:{size}")
+        thief, (home, victim) = board.powers[-1], (board.homes[power][0] for power in (board.powers[-1], A))
+        core = board.moves[f"A {home}"][0]
+        line = {f"S{1899 + years}M": [f"A {home} - {core}"], f"F{1899 + years}M": [f"A {core} - {victim}"]}
+        line |= {f"W{1899 + years}A": [f"A {victim} D"], f"W{1898 + years}A": [f"A {home} B"] if years > 3 else []}
+        for seed in range(5):
+            env = welfare_env.parallel_env(board.name, Rules(press=None, years=years))
+            _, infos = env.reset(seed=seed)
+            peaceful = {power: agents.make("punisher:t=1") for power in board.powers}
+            hostile = {power: agents.make("random") for power in board.powers}
+            for power in board.powers:
+                peaceful[power].reset(power, seed)
+                hostile[power].reset(power, seed)
+            points = 0.0
+            while env.agents:
+                views = {power: infos[power]["view"] for power in env.agents}
+                is_known = views[thief].years_left == 1 or views[thief].phase == f"W{1899 + years}A"
+                players = hostile if is_known else peaceful
+                actions = {power: players[power].act(None, infos[power]) for power in env.agents if power != thief}
+                own = line.get(views[thief].phase)
+                acts = peaceful[thief].act(None, infos[thief]) if own is None else views[thief].encode_orders(own)
+                _, rewards, _, _, infos = env.step(actions | {thief: acts})
+                points += rewards[thief]
+            assert points == years + 1
 
 
 class TestStatedPunishers:
@@ -256,6 +295,11 @@ class TestDocs:
     def test_its_picture(self, found):
         kept = (DOCS / "pictures" / "theorem-1-clique-3.svg").read_text(encoding="utf-8")
         assert line_picture("clique:3", 3, found.line) == kept
+
+    def test_the_picture_of_the_excluded_player(self):
+        found = certify_punishers("shared-clique:3", 1, "PLAYERD", 4, punishers="best")
+        kept = (DOCS / "pictures" / "theorem-2-shared-clique-3.svg").read_text(encoding="utf-8")
+        assert line_picture("shared-clique:3", 4, found.line) == kept
 
     def test_the_tables(self):
         cells = read_cells(DOCS / "theorems.jsonl")
