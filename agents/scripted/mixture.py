@@ -23,8 +23,8 @@ def check_shares(shares: Sequence[Fraction | float]) -> None:
     Raises:
         ValueError: there are none, one is not above 0, or they do not sum to 1.
     """
-    if not shares or min(shares) <= 0 or abs(float(sum(shares)) - 1) > 1e-9:
-        raise ValueError("the shares of a mix must be above 0 and sum to 1")
+    if not shares or min(shares) <= 0 or abs(float(sum(shares)) - 1) > 1e-6:
+        raise ValueError(f"the shares of a mix must be above 0 and sum to 1, not to {float(sum(shares)):g}")
 
 
 class MixturePolicy(AskingPolicy):

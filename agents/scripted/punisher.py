@@ -133,7 +133,10 @@ class Path:
 
 
 def first_deviator(path: Path, history: Iterable[PhaseRecord]) -> str | None:
-    """Who led off the path first, by its orders; None if nobody did. Of several, the first in the board's order."""
+    """Who led off the path first; None if nobody did. Of several, the first in the board's order.
+
+    What counts are moves, builds and disbands other than the path's; who only supports another's move is not accused.
+    """
     for record in history:
         if path.has(record.position.state) and not path.has(record.after.state):
             for power in path.clique.board.powers:
@@ -143,8 +146,8 @@ def first_deviator(path: Path, history: Iterable[PhaseRecord]) -> str | None:
 
 
 def _changes(orders: Iterable[str]) -> set[str]:
-    """Those that move, build or disband: a unit holds without an order as well."""
-    return {order for order in orders if not order.endswith(" H")}
+    """Those that move, build or disband."""
+    return {order for order in orders if order.split()[2:3] in (["-"], ["B"], ["D"])}
 
 
 def suspect(path: Path, state: State) -> str | None:

@@ -21,6 +21,8 @@ import numpy as np
 import agents
 import welfare_env
 from agents import Policy, PunisherPolicy, RandomPolicy
+from agents.cliques.shape import clique_of
+from agents.scripted.punisher import excluded
 from agents.specs import read_profile
 from evaluation.checks import EvaluationError, board_of, check_whole
 from evaluation.exact.planner import Given, Planner
@@ -96,7 +98,7 @@ def best_response(
     check_land(board)
     policies = policies_of(board, profile, (power,))
     own = policies.pop(power, None)
-    answers = PolicyAnswers(board, played, told_who(policies, power))
+    answers = PolicyAnswers(board, played, told_who(board, policies, power))
     for seed in range(PROBES):
         _play(answers, power, RandomPolicy(), seed)
     planner = Planner(board, played, board.power_index[power], answers.given)
@@ -170,7 +172,7 @@ def policies_of(board: Board, profile: Profile, deviators: tuple[str, ...]) -> d
     return {who: agents.make(part) if isinstance(part, str) else part for who, part in parts.items()}
 
 
-def told_who(policies: Mapping[str, Policy], deviator: str) -> dict[str, Policy]:
+def told_who(board: Board, policies: Mapping[str, Policy], deviator: str) -> dict[str, Policy]:
     """The policies of the others; punishers who remember who left the path are told that it was `deviator`.
 
     That is what they find out, if they are alone with it: nobody else leaves the path before.
@@ -178,19 +180,20 @@ def told_who(policies: Mapping[str, Policy], deviator: str) -> dict[str, Policy]
     Raises:
         EvaluationError: some remember, and not all of them are the same.
     """
-    found = dict(policies)
-    for who, policy in policies.items():
-        if isinstance(policy, PunisherPolicy) and policy.remembers:
-            found[who] = PunisherPolicy(policy.t, policy.shared, deviator)
-    if any(found[who] is not policies[who] for who in found):
-        kinds = {isinstance(policy, PunisherPolicy) and (policy.t, policy.shared) for policy in found.values()}
-        if len(kinds) > 1 or any(found[who] is policies[who] for who in found):
-            raise EvaluationError(
-                "punishers who remember have exact values only where all players but the deviator are such punishers, "
-                "with the same t and shared: among others, whom they accuse depends on the history. Give them "
-                "deviator=POWER, or leave out remembers"
-            )
-    return found
+    remembering = {
+        who: policy for who, policy in policies.items() if type(policy) is PunisherPolicy and policy.remembers
+    }
+    if not remembering:
+        return dict(policies)
+    clique = clique_of(board)
+    profiles = {(policy.t, excluded(clique, policy.shared)) for policy in remembering.values()}
+    if len(remembering) < len(policies) or len(profiles) > 1:
+        raise EvaluationError(
+            "punishers who remember have exact values only where all players but the deviator are such punishers, "
+            "with the same t and shared: among others, whom they accuse depends on the history. Give them "
+            "deviator=POWER, or leave out remembers"
+        )
+    return {who: PunisherPolicy(policy.t, policy.shared, deviator) for who, policy in remembering.items()}
 
 
 class _PositionView(View):

@@ -1,7 +1,7 @@
 """The most that a deviator or a coalition gains against fixed players, with a certificate.
 
 >>> from evaluation.exact import certify, check_certificate
->>> found = certify("clique:3", "punisher:t=2", "PLAYERA", years=4)
+>>> found = certify("clique:3", "punisher:t=2,remembers=yes", "PLAYERA", years=4)
 >>> found.path_value, found.value, found.gain
 (7, 8, 1)
 >>> check_certificate(found.certificate) == found.states
@@ -28,6 +28,7 @@ from evaluation.exact.best_responses import (
     check_land,
     play_game,
     policies_of,
+    told_who,
 )
 from evaluation.exact.certificates import Certificate
 from evaluation.exact.checking import generous
@@ -83,9 +84,9 @@ def certify(
 ) -> Certified:
     """The most that a deviator, or a coalition that shares its points, gets against a profile; and a certificate.
 
-    Which policies can be certified is said at `evaluation.exact.best_response`; others are refused. The profile of a
-    punisher ("punisher:t=2") with one deviator is solved by a search of its own, in which the punishers know who has
-    deviated; see `certify_punishers`.
+    Which policies can be certified is said at `evaluation.exact.best_response`; others are refused. The profile of
+    punishers who know, or find out, who has deviated ("punisher:t=2,remembers=yes") is solved by a search of its own
+    for one deviator; see `certify_punishers`.
 
     Args:
         map_name: a board without convoys, such as "clique:4".
@@ -105,7 +106,11 @@ def certify(
     check_size(board, years, most_states)
     if isinstance(profile, str) and len(names) == 1 and years <= MOST_YEARS:
         policy = agents.make(profile) if profile.startswith("punisher:") else None
-        if isinstance(policy, PunisherPolicy) and policy.deviator in (None, names[0]) and policy.t <= years:
+        if (
+            isinstance(policy, PunisherPolicy)
+            and (policy.remembers or policy.deviator == names[0])
+            and policy.t <= years
+        ):
             return certify_punishers(map_name, policy.t, names[0], years, policy.shared)
     return _certify_policies(board, profile, names, years)
 
@@ -191,7 +196,8 @@ def _certify_policies(board: Board, profile: Profile, names: tuple[str, ...], ye
     if missing := [name for name in names if name not in policies]:
         raise EvaluationError(f"profile: give {' and '.join(missing)} a policy as well: what is deviated from")
     own = {name: policies.pop(name) for name in names}
-    answers = PolicyAnswers(board, rules, policies)
+    others = told_who(board, policies, names[0]) if len(names) == 1 else policies
+    answers = PolicyAnswers(board, rules, others)
     for seed in range(PROBES):
         play_game(answers, {name: RandomPolicy() for name in names}, seed)
     numbers = tuple(board.power_index[name] for name in names)

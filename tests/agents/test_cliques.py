@@ -135,7 +135,7 @@ class TestPunisher:
         assert first_deviator(path, game.history) == "PLAYERD"
 
     def test_who_remembers_does_not_accuse_who_follows(self):
-        """Some leave their units without orders, which then hold; one supports, and nothing comes of it."""
+        """Some leave their units without orders, which then hold; one supports, one waives, and nothing comes of it."""
         game = welfare_env.Game("clique:3", Rules(press=None, years=3))
         for power in game.powers:
             game.submit(power, [f"A H{power[-1]}X - C{power[-1]}X"])
@@ -144,9 +144,20 @@ class TestPunisher:
         game.advance()
         path = Path(clique_of(game.board), 2, -1)
         assert first_deviator(path, game.history) is None
+        game.submit("PLAYERA", ["WAIVE"])
         game.submit("PLAYERC", ["A CCX D"])
         game.advance()
         assert first_deviator(path, game.history) == "PLAYERC"
+
+    def test_who_remembers_does_not_accuse_who_supports_a_deviator(self):
+        game = welfare_env.Game("clique:3", Rules(press=None, years=3))
+        for power in game.powers:
+            game.submit(power, [f"A H{power[-1]}X - C{power[-1]}X"])
+        game.advance()
+        game.submit("PLAYERA", ["A CAX S A CCX - CBX"])
+        game.submit("PLAYERC", ["A CCX - CBX"])
+        game.advance()
+        assert first_deviator(Path(clique_of(game.board), 2, -1), game.history) == "PLAYERC"
 
     def test_who_remembers_without_a_history_keeps_to_its_first_guess(self):
         policy = agents.make("punisher:t=1,remembers=yes")

@@ -310,7 +310,7 @@ def test_punishers_who_guess_can_be_misled():
     ],
 )
 def test_punishers_who_remember_find_out_who_it_was(map_name, t, years, gains):
-    """What nobody gains more than from players who know (docs/theorems.md), is what games with the players pay."""
+    """Best responses gain what they gain from players who know (docs/theorems.md), also in games with the players."""
     map_name, *options = map_name.split(",")
     spec = ",".join([f"punisher:t={t},remembers=yes", *options])
     found = exploitability(map_name, spec, years)
@@ -340,6 +340,7 @@ def paid(map_name, years, spec, power, line) -> float:
     "profile",
     [
         "3*(punisher:t=1,remembers=yes) + 1*prosocial",
+        "2*(punisher:t=1,remembers=yes) + 2*(punisher:t=1,deviator=PLAYERA)",
         "3*(punisher:t=1,remembers=yes) + 1*(punisher:t=2,remembers=yes)",
         "3*(punisher:t=1,remembers=yes) + 1*(punisher:t=1)",
         "mix:(punisher:t=1,remembers=yes)=1/2,prosocial=1/2",
@@ -348,3 +349,8 @@ def paid(map_name, years, spec, power, line) -> float:
 def test_punishers_who_remember_are_refused_among_others(profile):
     with pytest.raises(EvaluationError, match=r"remember|reads view\.history"):
         exploitability("clique:4", profile, 3)
+
+
+def test_punishers_who_remember_may_name_the_default_of_shared():
+    profile = "1*(punisher:t=1,remembers=yes) + 3*(punisher:t=1,shared=PLAYERA,remembers=yes)"
+    assert exploitability("shared-clique:3", profile, 3, powers=["PLAYERB"]).responses["PLAYERB"].gain == 1

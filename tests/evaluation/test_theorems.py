@@ -12,6 +12,7 @@ import pytest
 import agents
 import welfare_env
 from agents import ScriptedPolicy
+from agents.cliques.punishing_kernels import DEVIATORS, KNOWN, list_orders
 from agents.cliques.shape import clique_of
 from benchmarks.theorems import page
 from evaluation import EvaluationError
@@ -20,7 +21,7 @@ from evaluation.exact.certificates import Certificate
 from evaluation.exact.certify import punishers_search
 from evaluation.exact.checking import Checker
 from evaluation.exact.clique_search import ALL, CliqueSearch
-from evaluation.exact.graph_kernels import EXPANDED
+from evaluation.exact.graph_kernels import EXPANDED, FALL, NODES, SPRING, next_node, position
 from evaluation.exact.line_pictures import line_picture, line_text
 from evaluation.exact.theorems import fill, payoffs, read_cells
 from welfare_env import Rules, View
@@ -56,37 +57,80 @@ class TestExcludedPlayer:
 
     @pytest.mark.parametrize("size", [3, 4, 5, 6])
     def test_gains_a_point_from_the_best_punishers(self, size):
+        """Six cores take a second."""
         board = welfare_env.load_board(f"shared-clique:{size}")
         search = punishers_search(board.name, board.powers[-1], None, "best")
         assert [search.gain(years, years - 1) for years in range(1, 9)] == [0, 0, 1, 1, 1, 1, 1, 1]
 
-    @pytest.mark.parametrize("size", [3, 4, 5, 6])
-    @pytest.mark.parametrize("years", [3, 4, 6])
-    def test_gains_it_whatever_the_others_order(self, size, years):
+    @pytest.mark.parametrize("size", [2, 3, 4, 5, 6])
+    def test_nobody_gets_back_in_a_year_what_it_takes(self, size):
+        """Both homes at the shared core are three steps from all others; the sharer, robbed, has nowhere to build."""
         board = welfare_env.load_board(f"shared-clique:{size}")
-        thief, (home, victim) = board.powers[-1], (board.homes[power][0] for power in (board.powers[-1], A))
-        core = board.moves[f"A {home}"][0]
-        line = {f"S{1899 + years}M": [f"A {home} - {core}"], f"F{1899 + years}M": [f"A {core} - {victim}"]}
-        line |= {f"W{1899 + years}A": [f"A {victim} D"], f"W{1898 + years}A": [f"A {home} B"] if years > 3 else []}
-        for seed in range(5):
-            env = welfare_env.parallel_env(board.name, Rules(press=None, years=years))
-            _, infos = env.reset(seed=seed)
-            peaceful = {power: agents.make("punisher:t=1") for power in board.powers}
-            hostile = {power: agents.make("random") for power in board.powers}
-            for power in board.powers:
-                peaceful[power].reset(power, seed)
-                hostile[power].reset(power, seed)
-            points = 0.0
-            while env.agents:
-                views = {power: infos[power]["view"] for power in env.agents}
-                is_known = views[thief].years_left == 1 or views[thief].phase == f"W{1899 + years}A"
-                players = hostile if is_known else peaceful
-                actions = {power: players[power].act(None, infos[power]) for power in env.agents if power != thief}
-                own = line.get(views[thief].phase)
-                acts = peaceful[thief].act(None, infos[thief]) if own is None else views[thief].encode_orders(own)
-                _, rewards, _, _, infos = env.step(actions | {thief: acts})
-                points += rewards[thief]
-            assert points == years + 1
+        homes = [board.homes[power][0] for power in board.powers]
+        for sharer in (homes[0], homes[-1]):
+            reached, steps = {sharer}, {sharer: 0}
+            for step in (1, 2, 3):
+                reached |= {near for place in reached for near in board.moves[f"A {place}"]}
+                steps |= {place: step for place in reached if place not in steps}
+            assert {steps[home] for home in homes[1:-1]} == {3}
+
+    @pytest.mark.parametrize("size", [3, 4, 6])
+    @pytest.mark.parametrize("years", [3, 4, 6])
+    @pytest.mark.parametrize("excluded", [A, "last"])
+    def test_gains_it_from_random_players(self, size, years, excluded):
+        board = welfare_env.load_board(f"shared-clique:{size}")
+        thief, victim = (A, board.powers[-1]) if excluded == A else (board.powers[-1], A)
+        for seed in range(3):
+            assert robbed(board, years, thief, victim, seed) == years + 1
+
+
+def robbed(board, years, thief, victim, seed) -> float:
+    """The excluded player's points if it robs the other sharer late, and all others play at random once it has."""
+    (home,), (other,) = board.homes[thief], board.homes[victim]
+    core = board.moves[f"A {home}"][0]
+    line = {f"S{1899 + years}M": [f"A {home} - {core}"], f"F{1899 + years}M": [f"A {core} - {other}"]}
+    line |= {f"W{1899 + years}A": [f"A {other} D"], f"W{1898 + years}A": [f"A {home} B"] if years > 3 else []}
+    env = welfare_env.parallel_env(board.name, Rules(press=None, years=years))
+    _, infos = env.reset(seed=seed)
+    peaceful, hostile = (
+        {power: agents.make(spec) for power in board.powers} for spec in (f"punisher:t=1,shared={victim}", "random")
+    )
+    for power in board.powers:
+        peaceful[power].reset(power, seed)
+        hostile[power].reset(power, seed)
+    points = 0.0
+    while env.agents:
+        view = infos[thief]["view"]
+        is_over = view.years_left == 1 or view.phase == f"W{1899 + years}A"
+        actions = {who: (hostile if is_over else peaceful)[who].act(None, infos[who]) for who in env.agents}
+        if view.phase in line:
+            actions[thief] = view.encode_orders(line[view.phase])
+        elif is_over:
+            actions[thief] = view.encode_orders([])
+        _, rewards, _, _, infos = env.step(actions)
+        points += rewards[thief]
+    return points
+
+
+class TestSearch:
+    def test_skipped_replies_lead_nowhere_new(self):
+        """`expand` looks up positions once; every single reply leads to one of its edges, and each edge has a reply."""
+        search = punishers_search("clique:4", A, None, "stated")
+        search.gain(4, 3)
+        table, replies = search.table, np.empty((1 << 15, 8), np.int16)
+        looked = 0
+        for node in range(int(table.numbers[NODES])):
+            plan = int(table.plan[node])
+            code, owner, unit, _, _ = position(table, node)
+            if code not in (SPRING, FALL) or plan < 0 or table.many[plan] < 0:
+                continue
+            count = list_orders(table.shape, unit, table.orders[plan], DEVIATORS, KNOWN, replies)
+            found = {int(next_node(table, code, replies[row], owner, unit)) for row in range(count)}
+            first, many = int(table.first[plan]), int(table.many[plan])
+            assert found == set(table.to[first : first + many].tolist())
+            assert len(found) == many
+            looked += 1
+        assert looked > 100
 
 
 class TestStatedPunishers:
@@ -118,7 +162,7 @@ class TestStatedPunishers:
     def test_the_planner_finds_the_same(self):
         """Another search, with the engine's rules and the policies as players."""
         profile = dict.fromkeys((A, B, "PLAYERC"), f"punisher:t=1,deviator={A}")
-        assert certify("clique:3", profile, A, 4).value == certify("clique:3", "punisher:t=1", A, 4).value
+        assert certify("clique:3", profile, A, 4).value == certify("clique:3", f"punisher:t=1,deviator={A}", A, 4).value
 
 
 class Restless(ScriptedPolicy):

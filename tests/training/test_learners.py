@@ -158,6 +158,8 @@ def test_the_sequence_of_opponents_counts() -> None:
 
 
 def test_a_share_of_nothing_is_no_seat() -> None:
+    inside = "noisy:of=(mix:dove=1/2,hold=1/2),error=0.1"  # not a mix of ours
+    assert replace(SMALL, also=(), against=(inside,)).lineup.players == (inside,)
     for mix in ("mix:cooperators=0,hold=1", "mix:cooperators=-1,hold=2", "mix:cooperators=2/3,hold=2/3"):
         with pytest.raises(TrainingError, match="the shares of a mix must"):
             replace(SMALL, against=(mix,))

@@ -140,6 +140,8 @@ def _parts(text: str, also: Collection[str]) -> dict[str, float]:
     if is_profile(text) or "mix:" not in text:
         return {}
     parts = read(text, (*_names(also), LEAGUE)).parts
+    if not parts:  # the mix is inside another policy
+        return {}
     try:
         check_shares([share for _, share in parts])
     except ValueError as error:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import logging
 import os
 import sqlite3
 from collections import Counter
@@ -27,6 +28,8 @@ from agents.lm.models.protocol import Finish, Model, Reply, Request, Usage
 from agents.storage import Layout
 
 _T = TypeVar("_T")
+
+_log = logging.getLogger(__name__)
 
 KEY_VERSION = 1
 """Part of every key: raise it when equal requests no longer mean the same reply."""
@@ -157,13 +160,14 @@ class ResponseCache:
         for kind in sorted(PASSING_KINDS):
             self._writing.run("DELETE FROM replies WHERE reply LIKE ?", f'{{"failed": "{kind}"%')
 
-    def forget(self, key: str) -> None:
-        """Deletes the entry of a key, if there is one.
+    def forget(self, *keys: str) -> None:
+        """Deletes the entries of keys, where there are any.
 
         Raises:
             CacheError: the file cannot be written.
         """
-        self._writing.run("DELETE FROM replies WHERE key = ?", key)
+        if keys:
+            self._writing.run(f"DELETE FROM replies WHERE key IN ({', '.join('?' * len(keys))})", *keys)  # noqa: S608
 
     def promise(self, key: str, own: Future[Reply]) -> Future[Reply]:
         """The stored reply, another caller's pending future, or `own`, pending: then the caller has to ask.
@@ -365,14 +369,24 @@ class CachedModel:
             self.cache.forget(key)
 
     async def _forget_failures(self) -> None:
-        """Once the model was given up: deletes its failures before the first answer, and waits until that is done."""
+        """Once the model was given up: waits until its failures before the first answer are deleted.
+
+        Everybody who hears of it waits, behind all that is still to be written.
+        """
         with self._lock:
             if self._has_answered:
                 return
             self._is_given_up = True
+        deleted = self.cache.write(self._delete_failures)
+        try:
+            await asyncio.shield(asyncio.wrap_future(deleted))
+        except CacheError as error:  # what ended the run matters more
+            _log.warning("failures of %s stay in the cache: %s", self.name, error)
+
+    def _delete_failures(self) -> None:
+        with self._lock:
             failed, self._failed = self._failed, []
-        deleted = [asyncio.wrap_future(self.cache.write(self.cache.forget, key)) for key in failed]
-        await asyncio.shield(asyncio.gather(*deleted, return_exceptions=True))  # what ended the run matters more
+        self.cache.forget(*failed)
 
 
 def _model_text(model: Model) -> str:

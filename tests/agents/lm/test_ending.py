@@ -105,13 +105,36 @@ class TestServers:
     ) -> None:
         """Who hears that the run is over may ask anew at once."""
         forget = ResponseCache.forget
-        monkeypatch.setattr(ResponseCache, "forget", lambda cache, key: (time.sleep(0.05), forget(cache, key)))
+        monkeypatch.setattr(ResponseCache, "forget", lambda cache, *keys: (time.sleep(0.05), forget(cache, *keys)))
         with ResponseCache(tmp_path / "replies.sqlite") as cache:
             model = CachedModel(connect("chat", "fail-400", retries=0), cache)
             for number in range(5):
                 with pytest.raises(AccessError if number == 4 else ModelError):
                     ask(model, replace(question, sample=number))
             assert cache.count() == 0
+
+    @pytest.mark.parametrize("are_equal", [False, True])
+    def test_that_never_answer_are_forgotten_for_all_who_ask_at_once(
+        self, connect: Connect, question: Request, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, are_equal: bool
+    ) -> None:
+        for slow in ("forget", "put"):
+            real = getattr(ResponseCache, slow)
+            monkeypatch.setattr(ResponseCache, slow, lambda *a, _real=real: (time.sleep(0.02), _real(*a))[1])
+        left = []
+        with ResponseCache(tmp_path / "replies.sqlite") as cache, ThreadPoolExecutor(8) as pool:
+            model = CachedModel(connect("chat", "fail-400", retries=0), cache)
+
+            def one(number: int) -> None:
+                try:
+                    model.complete(replace(question, sample=number // 2 if are_equal else number))
+                except AccessError:
+                    left.append(cache.count())
+                except LMError:
+                    pass
+
+            list(pool.map(one, range(24)))
+        assert left
+        assert set(left) == {0}
 
     def test_that_have_answered_once_may_fail(
         self, connect: Connect, question: Request, stub: StubServer, tmp_path: Path
