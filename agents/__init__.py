@@ -21,7 +21,7 @@ then ``policy.act(observation, info)`` in any PettingZoo loop. A policy sees onl
 | ``fortress`` | arms, holds, and attacks nobody |
 | ``pact:years=1`` | an exploiter; a coalition of them attacks all others and never each other |
 | ``noisy:of=SPEC,error=0.1`` | plays as another, but errs in one phase out of ten |
-| ``punisher:t=N,remembers=yes`` | on toy boards: disarms in year N and punishes who deviates (paper, section 3.2) |
+| ``punisher:t=N`` | on toy boards: disarms in year N and punishes who deviates (paper, section 3.2) |
 | ``lm:PROVIDER/MODEL`` | a language model: ``lm:openai/NAME,temperature=0.7``; see docs/language-models.md |
 | ``rl:PATH`` | a trained network, from the folder of its checkpoint: ``rl:runs/small``, ``rl:attacker,greedy=no`` |
 | ``import:MODULE.CLASS`` | your own player: a class of an importable module |

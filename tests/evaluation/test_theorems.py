@@ -350,6 +350,27 @@ class TestDocs:
         assert page(cells) in (DOCS / "theorems.md").read_text(encoding="utf-8")
 
 
+def armed_longer(line, years):
+    """A line of a game with t = 1 with so many armed years before its first Winter."""
+    entered = {
+        who: [order.split()[3 if " - " in order else 1] for order in orders] for who, orders in line[0][1].items()
+    }
+    stay = {who: tuple(f"A {place} H" for place in places) for who, places in entered.items()}
+    waiting = [[(f"W{1901 + y}A", {}), (f"S{1902 + y}M", stay), (f"F{1902 + y}M", stay)] for y in range(years)]
+    later = [(f"{phase[0]}{int(phase[1:5]) + years}{phase[5]}", orders) for phase, orders in line[2:]]
+    return (*line[:2], *(each for year in waiting for each in year), *later)
+
+
+def test_every_counterexample_of_the_tables_pays_on_the_reference_engine():
+    cells = [cell for cell in read_cells(DOCS / "theorems.jsonl") if cell.gain]
+    lines = {(cell.map_name, cell.role, cell.punishers, cell.years): cell.line for cell in cells if cell.t == 1}
+    for cell in cells:
+        line = lines[cell.map_name, cell.role, cell.punishers, cell.disarmed + 1]
+        played = armed_longer(line, cell.t - 1)
+        assert payoffs(cell.map_name, cell.years, played, "reference")[cell.deviator] == cell.value, cell.name
+    assert len(cells) > 300
+
+
 class TestTables:
     def test_a_table_goes_on_where_it_stopped(self, tmp_path):
         path = tmp_path / "cells.jsonl"

@@ -29,7 +29,8 @@ class PopulationConfig(Config):
         iterations, games, epochs, entropy, clip, lr, width, layers: of each best response, as in `TrainConfig`.
         steps: best responses to learn, one after the other; a finished population can be extended by giving more.
         map_name, years: the games.
-        begin: the first policies. On a toy board they must be such that `evaluation.exact.exploitability` takes them.
+        begin: the first policies. On a toy board they must be such that `evaluation.exact.exploitability` takes them; a
+            mix that it does not take, as one with a punisher who remembers, is a step without an exact gap.
         solver: what the next best response is trained against: "nash", a symmetric equilibrium of the empirical game;
             "pure", the one policy that the population gains least by leaving, if all play it; or "uniform", all alike
             (fictitious play).
