@@ -17,13 +17,16 @@ if TYPE_CHECKING:
 STREAM = 7  # of a seed, for the draw
 
 
-def check_shares(shares: Sequence[Fraction | float]) -> None:
+def check_shares(shares: Sequence[Fraction | float], slack: float = 1e-9) -> None:
     """Check the shares of a mix.
+
+    Args:
+        slack: how far their sum may be from 1.
 
     Raises:
         ValueError: there are none, one is not above 0, or they do not sum to 1.
     """
-    if not shares or min(shares) <= 0 or abs(float(sum(shares)) - 1) > 1e-6:
+    if not shares or min(shares) <= 0 or abs(float(sum(shares)) - 1) > slack:
         raise ValueError(f"the shares of a mix must be above 0 and sum to 1, not to {float(sum(shares)):g}")
 
 

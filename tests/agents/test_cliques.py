@@ -78,6 +78,15 @@ def test_adjudication_is_the_engines(name):
             assert lost[core] == (unit[core] if places else kernels.NOBODY)
 
 
+def in_cores():
+    """A game on clique:3 in the first Fall, in which everybody has entered its core."""
+    game = welfare_env.Game("clique:3", Rules(press=None, years=3))
+    for power in game.powers:
+        game.submit(power, [f"A H{power[-1]}X - C{power[-1]}X"])
+    game.advance()
+    return game
+
+
 class TestPunisher:
     @pytest.mark.parametrize(("name", "each"), [("clique:3", [9, 9, 9]), ("shared-clique:3", [9, 9, 9, 4])])
     def test_alone_it_follows_the_path(self, name, each):
@@ -136,10 +145,7 @@ class TestPunisher:
 
     def test_who_remembers_does_not_accuse_who_follows(self):
         """Some leave their units without orders, which then hold; one supports, one waives, and nothing comes of it."""
-        game = welfare_env.Game("clique:3", Rules(press=None, years=3))
-        for power in game.powers:
-            game.submit(power, [f"A H{power[-1]}X - C{power[-1]}X"])
-        game.advance()
+        game = in_cores()
         game.submit("PLAYERB", ["A CBX S A CAX"])
         game.advance()
         path = Path(clique_of(game.board), 2, -1)
@@ -150,10 +156,7 @@ class TestPunisher:
         assert first_deviator(path, game.history) == "PLAYERC"
 
     def test_who_remembers_does_not_accuse_who_supports_a_deviator(self):
-        game = welfare_env.Game("clique:3", Rules(press=None, years=3))
-        for power in game.powers:
-            game.submit(power, [f"A H{power[-1]}X - C{power[-1]}X"])
-        game.advance()
+        game = in_cores()
         game.submit("PLAYERA", ["A CAX S A CCX - CBX"])
         game.submit("PLAYERC", ["A CCX - CBX"])
         game.advance()

@@ -143,7 +143,7 @@ def _parts(text: str, also: Collection[str]) -> dict[str, float]:
     if not parts:  # the mix is inside another policy
         return {}
     try:
-        check_shares([share for _, share in parts])
+        check_shares([share for _, share in parts], slack=1e-6)
     except ValueError as error:
         raise TrainingError(f"opponent {text!r:.200}: {error}") from error
     shares: dict[str, float] = {}
