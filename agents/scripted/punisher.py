@@ -35,7 +35,7 @@ class PunisherPolicy(ScriptedPolicy):
             tell, and where it does not, everybody enters its core and stays. The exact values of docs/theorems.md are
             of players who know.
         remembers: look up who left the path first (`first_deviator`), as the paper's players do, and punish that power
-            throughout. Where there is no history, as for learners' opponents, it remembers its first guess.
+            throughout. In a game that begins off the path it remembers its first guess.
 
     Raises:
         ValueError: `t` is no year, or both `deviator` and `remembers` are given.

@@ -22,6 +22,7 @@ from training.board.modules import padded, rows
 from training.board.opponents import Scripted
 from training.board.runner import Play, as_choices, by_decision, check_press, decisions
 from training.board.tape import POSITION, VALUE_TARGETS, Tape, shuffled
+from training.board.transcript import Transcript
 from welfare_env.engine import YEAR
 
 
@@ -65,16 +66,19 @@ def watch(
     env.reset()
     said, live = Said(env.board, play.rules, games), np.ones(games, np.bool_)
     tape, has_spoken = Tape(games, powers, play.reward_scale), False
+    played = Transcript(env.board, play.rules)
     while live.any():
         legal, before = env.legal, env.rows.copy()
-        has_spoken |= _hear(policy, reader, before, live, said, tape)
+        played.turn(before)
+        has_spoken |= _hear(policy, reader, played, before, live, said, tape)
         asked = by_decision(legal, np.flatnonzero(live[legal.games]))
         which, who = decisions(legal.games[asked], legal.powers[asked])
         heard = said.heard(which, who) if reader.message_rounds else None
         inputs = reader.select(before, legal, which, who, heard)
-        answers = _noted(policy, reader, before, which, who, inputs, said, tape)
+        answers = _noted(policy, reader, played, before, which, who, inputs, said, tape)
         chosen = np.full(len(legal), -1, np.int32)
         chosen[asked] = as_choices(answers, before[legal.games[asked]])
+        played.add(legal, chosen, said)
         _, done = env.step(chosen)
         after = np.where(done[:, None], env.final, env.rows)
         tape.pay(play.reward.pay(env.board, play.rules, before, after) * live[:, None])
@@ -86,14 +90,21 @@ def watch(
     return lesson if has_spoken or not reader.message_rounds else lesson.orders()
 
 
-def _hear(policy: Scripted, reader: Reader, states: np.ndarray, live: np.ndarray, said: Said, tape: Tape) -> bool:
+def _hear(
+    policy: Scripted,
+    reader: Reader,
+    played: Transcript,
+    states: np.ndarray,
+    live: np.ndarray,
+    said: Said,
+    tape: Tape,
+) -> bool:
     """Play the message rounds of a phase. Returns whether anything was said."""
     said.clear()
-    policy.turn()
     which, who = np.nonzero(speakers(reader.board, states) & live[:, None])
     for message_round in range(1, 1 + reader.message_rounds if len(which) else 1):
         inputs = reader.words(states, which, who, said.heard(which, who), message_round)
-        words = _noted(policy, reader, states, which, who, inputs, said, tape)
+        words = _noted(policy, reader, played, states, which, who, inputs, said, tape)
         said.say(message_round, which, who, words.reshape(len(which), -1))
     return bool(said.words.any())
 
@@ -101,6 +112,7 @@ def _hear(policy: Scripted, reader: Reader, states: np.ndarray, live: np.ndarray
 def _noted(
     policy: Scripted,
     reader: Reader,
+    played: Transcript,
     states: np.ndarray,
     games: np.ndarray,
     powers: np.ndarray,
@@ -109,7 +121,7 @@ def _noted(
     tape: Tape,
 ) -> np.ndarray:
     """A policy's answers int64 [R], which are recorded on the tape."""
-    answers = policy.answer(states, games, powers, inputs, np.zeros(0), said)
+    answers = policy.answer(played, games, powers, inputs, np.zeros(0), said)
     actions, logps = padded(inputs, answers, np.zeros(inputs.num_rows, np.float32), reader.slots)
     packed = reader.pack(states[games], powers, inputs.heard, inputs.rounds)
     tape.decide(games, powers, packed, actions, logps, np.zeros(len(games), np.float32))

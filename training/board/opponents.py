@@ -1,8 +1,7 @@
 """Players in the runner that do not learn: any `agents.Policy`, and frozen networks.
 
 Each answers all decisions of its seats at once. Policies get the view only (their observation is None): players that
-read arrays are networks here. Views have no history; a policy that counts, such as a deterrent, remembers the positions
-in which it was asked. In games with tokens all hear what is said to them, and may speak: words of the
+read arrays are networks here. In games with tokens all hear what is said to them, and may speak: words of the
 vocabulary count, anything else is silence.
 """
 
@@ -19,12 +18,10 @@ from agents.modal.players import RoundWriter
 from agents.rl.inputs import Inputs, Reader
 from agents.rl.network import BoardNetwork
 from agents.rl.token_press import Said, as_words
+from training.board.transcript import Transcript
 from training.errors import TrainingError
 from welfare_env.board.orders import DISBAND, WAIVE
-from welfare_env.engine import State, layout_of
-from welfare_env.engine.fast import FastEngine
 from welfare_env.envs.actions import split_action
-from welfare_env.game.position import Position
 from welfare_env.game.view import MESSAGES, ORDERS, View
 
 
@@ -34,15 +31,19 @@ class Opponent(Protocol):
     def begin(self, games: np.ndarray, powers: np.ndarray, seeds: np.ndarray) -> None:
         """New games begin, in which it plays `powers` [k] of `games` [k]."""
 
-    def turn(self) -> None:
-        """A new phase begins in all games."""
-
     def answer(
-        self, states: np.ndarray, games: np.ndarray, powers: np.ndarray, inputs: Inputs, chances: np.ndarray, said: Said
+        self,
+        played: Transcript,
+        games: np.ndarray,
+        powers: np.ndarray,
+        inputs: Inputs,
+        chances: np.ndarray,
+        said: Said,
     ) -> np.ndarray:
         """Answers int64 [R] to the decisions of `powers` in `games` with these inputs: all about words, or all orders.
 
         Args:
+            played: the games so far.
             chances: float64 [R], see `BoardNetwork.answer`.
             said: what was said in this phase.
         """
@@ -57,15 +58,18 @@ class Frozen:
     def begin(self, games: np.ndarray, powers: np.ndarray, seeds: np.ndarray) -> None:
         """Nothing to do: a network has no state in a game."""
 
-    def turn(self) -> None:
-        """Nothing to do."""
-
     def load(self, weights: Mapping[str, np.ndarray]) -> None:
         """Replace the weights."""
         self.network.load_state_dict({name: torch.from_numpy(np.array(value)) for name, value in weights.items()})
 
     def answer(
-        self, states: np.ndarray, games: np.ndarray, powers: np.ndarray, inputs: Inputs, chances: np.ndarray, said: Said
+        self,
+        played: Transcript,
+        games: np.ndarray,
+        powers: np.ndarray,
+        inputs: Inputs,
+        chances: np.ndarray,
+        said: Said,
     ) -> np.ndarray:
         drawn = np.full_like(chances, -1) if self.greedy else chances
         return self.network.answer(inputs, drawn)[0]
@@ -76,9 +80,7 @@ class Scripted:
 
     def __init__(self, spec: str, reader: Reader) -> None:
         self.spec, self._reader = spec, reader
-        self._engine = FastEngine(reader.board, reader.rules)
         self._policies: dict[tuple[int, int], agents.Policy] = {}
-        self._positions: dict[int, Position] = {}
         if isinstance(agents.make(spec), RoundWriter):  # an invalid spec raises here, before any game
             raise TrainingError(
                 f"policy {spec!r:.200} writes programs of modal_env; here it would play Diplomacy. Against programs "
@@ -91,32 +93,39 @@ class Scripted:
                 self._policies[game, power] = agents.make(self.spec)
             self._policies[game, power].reset(self._reader.board.powers[power], seed)
 
-    def turn(self) -> None:
-        self._positions.clear()
-
     def answer(
-        self, states: np.ndarray, games: np.ndarray, powers: np.ndarray, inputs: Inputs, chances: np.ndarray, said: Said
+        self,
+        played: Transcript,
+        games: np.ndarray,
+        powers: np.ndarray,
+        inputs: Inputs,
+        chances: np.ndarray,
+        said: Said,
     ) -> np.ndarray:
         answers = np.zeros(inputs.num_rows, np.int64)
         for number, (game, power) in enumerate(zip(games.tolist(), powers.tolist(), strict=True)):
             if inputs.rounds is not None:
                 rows = slice(number * len(self._reader.board.powers), (number + 1) * len(self._reader.board.powers))
-                answers[rows] = self._words(self._view(states, game, power, said, int(inputs.rounds[number])), game)
+                answers[rows] = self._words(self._view(played, game, power, said, int(inputs.rounds[number])), game)
                 continue
-            ordered = self._orders(self._view(states, game, power, said), game)
+            ordered = self._orders(self._view(played, game, power, said), game)
             for row in range(inputs.first_rows[number], inputs.first_rows[number + 1]):
                 legal = inputs.orders[inputs.starts[row] : inputs.starts[row + 1]].tolist()
                 answers[row] = next((index for index, order in enumerate(legal) if order in ordered), self._none(legal))
         return answers
 
-    def _view(self, states: np.ndarray, game: int, power: int, said: Said, message_round: int = 0) -> View:
+    def _view(self, played: Transcript, game: int, power: int, said: Said, message_round: int = 0) -> View:
         """The view of a policy, which is asked for orders unless in a message round."""
-        if game not in self._positions:
-            self._positions[game] = Position(self._engine, State(layout_of(self._reader.board), states[game].copy()))
-        position = self._positions[game]
+        position = played.position(game)
         messages = said.messages(game, position.phase) if self._reader.message_rounds else []
-        asked = MESSAGES if message_round else ORDERS
-        return View(position, self._reader.board.powers[power], messages, asked=asked, message_round=message_round)
+        return View(
+            position,
+            self._reader.board.powers[power],
+            messages,
+            played.history(game),
+            asked=MESSAGES if message_round else ORDERS,
+            message_round=message_round,
+        )
 
     def _none(self, legal: list[int]) -> int:
         """The index of the order that units without one get: hold, disband (when dislodged), or WAIVE (Winter)."""

@@ -42,6 +42,7 @@ from training.board.opponents import Frozen, Opponent, Scripted
 from training.board.rewards import Reward, centers, holdings
 from training.board.seats import LEAGUE, LEARNER, Lineup
 from training.board.tape import ADVANTAGES, POSITION, VALUE_TARGETS, Tape
+from training.board.transcript import Transcript
 from training.errors import TrainingError
 from welfare_env.board.loading import load_board
 from welfare_env.engine import PHASE, WINTER
@@ -128,6 +129,7 @@ class BatchedEnvRunner(EnvRunner, Checkpointable):
         self.env = welfare_env.vector_env(play.num_games, play.map_name, play.rules)
         self.board, self.rules = self.env.board, play.rules
         self.said = Said(self.board, self.rules, play.num_games)
+        self._transcript = Transcript(self.board, self.rules)
         players = dict(enumerate(play.lineup.players))
         self._opponents = {
             number: self._opponent(spec) for number, spec in players.items() if spec not in play.lineup.also
@@ -180,6 +182,7 @@ class BatchedEnvRunner(EnvRunner, Checkpointable):
             games, played = np.nonzero(seats == number)
             opponent.begin(games, played, rng.integers(2**31, size=len(games)))
         env.reset(seed=0)
+        self._transcript.begin()
         tapes = {number: Tape(env.num_games, powers, self.play.reward_scale) for number in (-1, *self._also)}
         live = np.ones(env.num_games, np.bool_)
         returns = np.zeros((env.num_games, powers), np.float32)
@@ -187,8 +190,10 @@ class BatchedEnvRunner(EnvRunner, Checkpointable):
         final = np.zeros_like(env.rows)
         while live.any():
             before = env.rows.copy()
+            self._transcript.turn(before)
             self._talk(rng, seats, live, tapes, explore is False)
             choices = self._choices(rng, seats, live, tapes, explore is False)
+            self._transcript.add(env.legal, choices, self.said)
             _, done = env.step(choices)
             after = np.where(done[:, None], env.final, env.rows)
             paid = self._pay(seats, before, after) * live[:, None]
@@ -222,8 +227,6 @@ class BatchedEnvRunner(EnvRunner, Checkpointable):
     ) -> None:
         """Play the message rounds of a phase, in each of which all speak at once."""
         self.said.clear()
-        for opponent in self._opponents.values():
-            opponent.turn()
         if not self.reader.message_rounds:
             return
         speaking = np.where(speakers(self.board, self.env.rows) & live[:, None], seats, -2)
@@ -271,13 +274,12 @@ class BatchedEnvRunner(EnvRunner, Checkpointable):
         greedy: bool,
     ) -> np.ndarray:
         """The answers int64 [R] of an opponent, or of one who learns, whose answers are recorded."""
-        states = self.env.rows
         if number in self._opponents:
-            return self._opponents[number].answer(states, games, powers, inputs, drawn, self.said)
+            return self._opponents[number].answer(self._transcript, games, powers, inputs, drawn, self.said)
         network = self.also[self._also[number]] if number in self._also else self.network
         answers, logps, values = network.answer(inputs, np.full_like(drawn, -1) if greedy else drawn)
         actions, padded_logps = padded(inputs, answers, logps, self.reader.slots)
-        packed = self.reader.pack(states[games], powers, inputs.heard, inputs.rounds)
+        packed = self.reader.pack(self.env.rows[games], powers, inputs.heard, inputs.rounds)
         tapes[number].decide(games, powers, packed, actions, padded_logps, values)
         return answers
 

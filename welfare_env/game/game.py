@@ -29,11 +29,11 @@ from welfare_env.board.board import Board
 from welfare_env.board.loading import load_board
 from welfare_env.board.order_text import Reading, meant_by, read_checked
 from welfare_env.board.orders import GIVE, WAIVE
-from welfare_env.engine import ADJUSTMENTS, RESULTS, RETREATS, Engine, State
+from welfare_env.engine import ADJUSTMENTS, RETREATS, Engine, State
 from welfare_env.engine.engines import DEFAULT_ENGINE, ENGINES, make_engine
 from welfare_env.errors import GameOverError, IllegalOrderError, OrderError, PressError, YearError
 from welfare_env.game import record as saved
-from welfare_env.game.history import PhaseRecord, Void
+from welfare_env.game.history import PhaseRecord, Void, play_phase
 from welfare_env.game.placement import position_state
 from welfare_env.game.position import Position, PublicPosition
 from welfare_env.game.press import Message, check_message, players
@@ -376,25 +376,10 @@ class Game(PublicPosition):
             GameOverError: the game is over.
         """
         self._check_running()
-        before = self._position
-        orders = [self._engine_orders(power) for power in self.powers]
-        state, flags = self._engine.step(before.state, orders)
-        after = Position(self._engine, state)
-        self._history.append(
-            PhaseRecord(
-                position=before,
-                after=after,
-                orders={power: self.orders(power) for power in self.powers},
-                void=self.pending_void,
-                results=_results(before, flags),
-                messages=tuple(self._messages),
-            )
-        )
-        self._position = after
+        record = play_phase(self._position, self._orders, self.pending_void, tuple(self._messages))
+        self._history.append(record)
+        self._position = record.after
         self._clear_phase()
-
-    def _engine_orders(self, power: str) -> np.ndarray:
-        return np.array([number for number in self._orders.get(power, ()) if number != WAIVE], np.int32)
 
     def _check_running(self) -> None:
         if self.is_done:
@@ -518,20 +503,6 @@ class Game(PublicPosition):
 
 
 @functools.cache
-def _words(flag: int) -> tuple[str, ...]:
-    """The results that a flag of the engine stands for."""
-    return tuple(word for bit, word in enumerate(RESULTS) if flag >> bit & 1)
-
-
-def _results(position: Position, flags: np.ndarray) -> dict[str, tuple[str, ...]]:
-    rows = position.state.dislodged if position.state.phase_type == RETREATS else position.state.units
-    pieces = position.board.pieces
-    named = {pieces[piece]: _words(flag) for piece, flag in zip(rows[:, 1].tolist(), flags.tolist(), strict=True)}
-    if position.state.phase_type == ADJUSTMENTS:
-        return {unit: result for unit, result in named.items() if result}
-    return named
-
-
 def _place_of(name: str) -> str:
     """The province of a unit ("F STP/SC") or of a home centre ("STP")."""
     return name.split()[-1][:3]

@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
+from welfare_env.board.orders import WAIVE
+from welfare_env.engine import ADJUSTMENTS, RESULTS, RETREATS
 from welfare_env.game.position import Position, Units
 from welfare_env.game.press import Message
 
@@ -91,3 +95,39 @@ class PhaseRecord:
         visible = tuple(message for message in self.messages if message.is_visible_to(player))
         own_void = {power: void for power, void in self._void.items() if power == player}
         return PhaseRecord(self.position, self.after, self._orders, own_void, self._results, visible)
+
+
+def play_phase(
+    position: Position,
+    orders: Mapping[str, Sequence[int]],
+    void: Mapping[str, tuple[Void, ...]] | None = None,
+    messages: tuple[Message, ...] = (),
+) -> PhaseRecord:
+    """Resolve a phase. The record's `after` is the next position with orders to give, or the end of the game.
+
+    Args:
+        orders: power -> the numbers of its legal orders (`Board.orders`); who is left out orders nothing.
+        void: for the record.
+        messages: for the record.
+    """
+    board = position.board
+    given = {power: tuple(orders.get(power, ())) for power in board.powers}
+    numbers = [np.array([number for number in given[power] if number != WAIVE], np.int32) for power in board.powers]
+    state, flags = position.engine.step(position.state, numbers)
+    texts = {power: tuple(board.orders.texts[number] for number in given[power]) for power in board.powers}
+    after = Position(position.engine, state)
+    return PhaseRecord(position, after, texts, void or {}, _results(position, flags), messages)
+
+
+def _results(position: Position, flags: np.ndarray) -> dict[str, tuple[str, ...]]:
+    rows = position.state.dislodged if position.state.phase_type == RETREATS else position.state.units
+    pieces = position.board.pieces
+    named = {pieces[piece]: _words(flag) for piece, flag in zip(rows[:, 1].tolist(), flags.tolist(), strict=True)}
+    if position.state.phase_type == ADJUSTMENTS:
+        return {unit: result for unit, result in named.items() if result}
+    return named
+
+
+def _words(flag: int) -> tuple[str, ...]:
+    """The results that a flag of the engine stands for."""
+    return tuple(word for bit, word in enumerate(RESULTS) if flag >> bit & 1)

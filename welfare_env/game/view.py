@@ -122,7 +122,7 @@ class View(PublicPosition):
     def beginning(self) -> Position:
         """The position in which the game began: the board's opening, or that of `Game.from_position`.
 
-        A view without history, as learners' opponents get, takes its own position for it.
+        In the first phase that is the position of the view.
         """
         return self._all_history[0].position if self._lengths[1] else self._position
 

@@ -1,0 +1,116 @@
+"""Transcripts: what players see of games in batches is what they see of the same games one by one."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+import agents
+import welfare_env
+from agents.rl.token_press import Said
+from training import PopulationConfig
+from training.board.transcript import Transcript
+from training.population.table import play_seatings
+from welfare_env import Game, Rules
+from welfare_env.game.press import TOKENS
+from welfare_env.game.view import View
+
+SETTINGS = [
+    ("clique:3", Rules(press=None, years=3)),
+    ("standard", Rules(press=None, years=6)),
+    ("standard", Rules(press=None, variant="standard", years=6)),
+    ("pure", Rules(press="tokens", message_rounds=2, years=2)),
+    ("standard", Rules(press=None, build_and_disband=True, retreat_welfare=True, years=6)),
+]
+
+
+def talk(said: Said, rng: np.random.Generator, powers: int) -> None:
+    for number in range(said.words.shape[1]):
+        games, who = np.indices((len(said.words), powers)).reshape(2, -1)
+        said.say(number + 1, games, who, rng.integers(0, 1 + len(TOKENS), (len(games), powers)))
+
+
+@pytest.mark.parametrize(("map_name", "rules"), SETTINGS)
+def test_a_transcript_has_the_history_of_each_game(map_name, rules):
+    env, rng = welfare_env.vector_env(3, map_name, rules), np.random.default_rng(0)
+    env.reset(seed=5)
+    played, said = Transcript(env.board, rules), Said(env.board, rules, 3)
+    games = [Game(map_name, rules=rules) for _ in range(3)]
+    live, retreats = np.ones(3, bool), 0
+    while live.any():
+        played.turn(env.rows.copy())
+        said.clear()
+        if rules.has_press:
+            talk(said, rng, len(env.board.powers))
+        for number in np.flatnonzero(live).tolist():
+            game, history = games[number], played.history(number)
+            position = played.position(number)
+            np.testing.assert_array_equal(position.state.row, game.position.state.row)
+            mine = View(position, game.powers[0], history=history)
+            theirs = game.view(game.powers[0])
+            assert len(mine.history) == len(theirs.history) == len(history)
+            assert mine.beginning.units == theirs.beginning.units
+            retreats += position.state.phase_type == "R"
+        choices = env.sample()
+        played.add(env.legal, choices, said)
+        _, done = env.step(choices)
+        for number in np.flatnonzero(live).tolist():
+            game, record = games[number], played.record(number, len(games[number].history))
+            for message in record.messages:
+                game.send(message.sender, message.recipient, message.text, message.round)
+            for power in game.powers:
+                game.submit(power, record.orders[power])
+            game.advance()
+            last = game.history[-1]
+            assert (record.phase, record.orders, record.void) == (last.phase, last.orders, last.void)
+            assert (record.results, record.messages) == (last.results, last.messages)
+            after = env.final[number] if done[number] else env.rows[number]
+            np.testing.assert_array_equal(record.after.state.row, after)
+        live &= ~done
+    assert retreats or rules.variant != "standard"
+    assert bool(games[0].history[0].messages) == rules.has_press
+
+
+def test_new_games_have_a_history_of_their_own():
+    rules = Rules(press=None, years=2)
+    env = welfare_env.vector_env(1, "clique:3", rules)
+    env.reset()
+    played, said = Transcript(env.board, rules), Said(env.board, rules, 1)
+    played.turn(env.rows.copy())
+    played.add(env.legal, env.sample(), said)
+    assert len(played.history(0)) == 1
+    assert played.history(0)[-1] is played.record(0, 0)
+    assert list(played.history(0)[0:1]) == [played.record(0, 0)]
+    with pytest.raises(IndexError):
+        played.history(0)[1]
+    played.begin()
+    assert len(played.history(0)) == 0
+
+
+@pytest.mark.parametrize(
+    ("map_name", "policies"),
+    [
+        ("shared-clique:3", ("punisher:t=3,remembers=yes", "prosocial", "deterrent:fight=punish")),
+        ("clique:3", ("punisher:t=2,remembers=yes", "sheriff:fight=punish,slack=0", "hold")),
+        ("clique:3", ("marshal", "grim", "deterrent:provoked=theft,forgive=1")),
+    ],
+)
+def test_who_remembers_plays_as_in_single_games(map_name, policies):
+    """Every seating of policies that read the history pays what it pays in a game of its own."""
+    config, powers = PopulationConfig(map_name=map_name, years=4), welfare_env.load_board(map_name).powers
+    seatings = list(product(range(3), repeat=len(powers)))
+    found = play_seatings(config, policies, seatings)
+    for seating, points in zip(seatings, found, strict=True):
+        profile = dict(zip(powers, (policies[who] for who in seating), strict=True))
+        game = Game(map_name, rules=Rules(press=None, years=4))
+        players = {power: agents.make(spec) for power, spec in profile.items()}
+        for power, player in players.items():
+            player.reset(power)
+        while not game.is_done:
+            views = {power: game.view(power) for power in game.powers}
+            for power, player in players.items():
+                game.submit(power, player.act(None, {"view": views[power]}))
+            game.advance()
+        assert points.tolist() == pytest.approx([game.welfare[power] / 4 for power in game.powers]), seating
