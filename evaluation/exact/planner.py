@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 
@@ -163,6 +164,14 @@ def _reach(board: Board) -> np.ndarray:
     return np.array(reach)[:, :, board.center_province]
 
 
+class Solved(NamedTuple):
+    """What is known of a position: points to come, or an upper bound; and the best orders, if they are known."""
+
+    bound: int
+    is_exact: bool
+    orders: tuple[int, ...]
+
+
 class Planner:
     """Solves the game for one power, or for several that share what they get.
 
@@ -178,11 +187,11 @@ class Planner:
         self.engine = make_engine("fast", board, rules)
         self._stepper = Stepper(board, rules)
         self._bounds = [Bounds(board, rules, power) for power in self.powers]
-        self._solved: dict[bytes, tuple[int, tuple[int, ...]]] = {}  # position -> points to come, best orders
+        self._solved: dict[bytes, Solved] = {}
 
     @property
     def states(self) -> int:
-        """Number of positions solved so far."""
+        """Number of positions looked at so far."""
         return len(self._solved)
 
     def value(self, state: State) -> int:
@@ -205,7 +214,7 @@ class Planner:
     def _best_orders(self, state: State) -> tuple[int, ...]:
         key = self.key(state)
         self.solve(key)
-        return self._solved[key][1]
+        return self._solved[key].orders
 
     def key(self, state: State) -> bytes:
         """A position in canonical form."""
@@ -213,39 +222,50 @@ class Planner:
         self._stepper.make_canonical(rows)
         return rows.tobytes()
 
-    def solve(self, key: bytes) -> int:
-        """The value of a position in canonical form.
+    def solve(self, key: bytes, above: int = -1) -> int:
+        """The value of a position in canonical form if it is more than `above`, else an upper bound of that at most.
 
-        Its successors are looked at in the sequence of their bounds, until no bound is above the best.
+        Its successors are looked at in the sequence of their bounds, until no bound is above the best. What is worth no
+        more than something found before need not be solved: often a bound is enough.
         """
-        if key in self._solved:
-            return self._solved[key][0]
+        known = self._solved.get(key)
+        if known is not None and (known.is_exact or known.bound <= above):
+            return known.bound
         row = np.frombuffer(key, np.int32)
         orders, slots, powers = self._options(Position(self.engine, State(layout_of(self.board), row)))
         rows, points = self._stepper.step(row, orders, slots, powers)
         first = first_of_each(rows)
         gains = points[:, self.powers].sum(axis=1, dtype=np.int64)
+        choice: int | None
         if rows[0, DONE]:
             choice = int(gains.argmax())
-            best = int(gains[choice])
+            bound = int(gains[choice])
         else:
-            best, choice = self._search(rows[first], gains[first])
-            choice = int(first[choice])
-        mine = orders[choice][np.isin(powers, self.powers)]
-        self._solved[key] = best, tuple(mine[mine != NO_ORDER].tolist())
-        return best
+            bound, choice = self._search(rows[first], gains[first], above)
+            choice = None if choice is None else int(first[choice])
+        mine = () if choice is None else orders[choice][np.isin(powers, self.powers)].tolist()
+        best = tuple(order for order in mine if order != NO_ORDER)
+        self._solved[key] = Solved(bound, choice is not None, best)
+        return bound
 
-    def _search(self, rows: np.ndarray, gains: np.ndarray) -> tuple[int, int]:
-        """The best sum of gain and value among successors, and which one has it."""
+    def _search(self, rows: np.ndarray, gains: np.ndarray, above: int) -> tuple[int, int | None]:
+        """The best sum of gain and value among successors, and which one has it.
+
+        If none is more than `above`: an upper bound, and None.
+        """
         bounds = gains + sum(bounds.upper(rows) for bounds in self._bounds)
-        best, choice = None, -1
+        best, choice, rest = above, None, 0
         for number in np.argsort(-bounds, kind="stable").tolist():
-            if best is not None and bounds[number] <= best:
+            if bounds[number] <= best:
+                rest = max(rest, int(bounds[number]))
                 break
-            found = int(gains[number]) + self.solve(rows[number].tobytes())
-            if best is None or found > best:
+            gain = int(gains[number])
+            found = gain + self.solve(rows[number].tobytes(), best - gain)
+            if found > best:
                 best, choice = found, number
-        return best or 0, choice
+            else:
+                rest = max(rest, found)
+        return (rest, None) if choice is None else (best, choice)
 
     def _options(self, position: Position) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Orders of all, int32 [n, k], a row for each plan; slots and powers of the columns, int32 [k]."""

@@ -277,7 +277,7 @@ def test_no_value_is_above_its_bound(others, monkeypatch):
         planner = planning.Planner(board, rules(3), 0, answers.given)
     value = planner.value(answers.engine.initial())
     rows = np.array([np.frombuffer(key, np.int32) for key in planner._solved])
-    values = np.array([value for value, _ in planner._solved.values()])
+    values = np.array([solved.bound for solved in planner._solved.values()])  # without bounds they are the values
     assert (values <= bounds.upper(rows)).all()
     assert (rows[:, PHASE] % 2 == 1).any() == (others is Restless)  # retreats
     assert best_response("clique:3", dict(policies), A, 3).value == value
