@@ -27,8 +27,10 @@ from evaluation.measures.symmetric_game import SymmetricGame
 from training import PopulationConfig, TrainConfig, TrainingError, train
 from training.board.seats import Lineup
 from training.cli.commands import app
+from training.cli.psro import step_table
 from training.population.meta import PARTS, rounded, solve
-from training.population.psro import train_population
+from training.population.portfolio import attacked
+from training.population.psro import Step, train_population
 from training.population.table import payoffs, play_seatings, seatings_of
 from welfare_env import Rules, UnknownAgentError, load_board
 
@@ -305,7 +307,35 @@ def test_the_command_prints_a_table_and_refuses_in_one_line(tmp_path):
     assert other.exit_code != 0
 
 
-def test_a_gap_that_is_too_large_to_compute_is_told(tmp_path):
-    steps = train_population(replace(SMALL, folder=tmp_path / "p", begin="hold", steps=0, most_positions=1))
+def test_a_gap_that_is_too_large_to_compute_is_told_and_the_mix_is_attacked(tmp_path):
+    config = replace(SMALL, folder=tmp_path / "p", begin="hold", steps=0, most_positions=1)
+    steps = train_population(config)
     assert steps[0].gap is None
     assert "more than 1 positions" in steps[0].why
+    assert steps[0].attack == attacked(config, {"hold": 1.0}).to_dict()
+    assert step_table(steps).columns[-1].header == "the portfolio gains"
+    assert train_population(replace(config, portfolio_games=3)) == steps  # what is measured stays
+
+
+def test_an_attack_is_a_lower_bound():
+    config = replace(SMALL, years=3, portfolio_games=4)
+    for mix in ({"hold": 1.0}, {"prosocial": 1.0}, {"prosocial": 0.5, "hold": 0.5}):
+        found = attacked(config, mix)
+        step = Step(0, tuple(mix), mix, 0, 0)
+        exact = exploitability("clique:3", step.text, 3)
+        assert found.gain <= exact.gap + (1 if len(mix) > 1 else 0)  # a mix is drawn: points of four games
+        assert found.games == 4
+        assert found.low <= found.gain <= found.high
+        assert found == attacked(config, mix)
+    prosocial = attacked(config, {"prosocial": 1.0})
+    assert prosocial.welfare == exploitability("clique:3", "prosocial", 3).welfare
+    assert prosocial.gain > 0
+
+
+def test_the_portfolio_gains_what_it_gains_in_single_games():
+    config, rules = PopulationConfig(map_name="standard", years=2, portfolio_games=2), Rules(press=None, years=2)
+    for profile in ("hold", "prosocial"):
+        found = attacked(config, {profile: 1.0})
+        single = evaluation.exploitability(profile, deviator="portfolio", coalitions="singles", games=2, rules=rules)
+        assert agents.make(found.deviator).__class__ is agents.make(single.estimate.deviator).__class__
+        assert found.gain == pytest.approx(single.estimate.total.value, abs=0.5)  # deviators draw

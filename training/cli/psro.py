@@ -64,14 +64,16 @@ def train_shown(config: PopulationConfig) -> list[Step]:
 def step_table(steps: list[Step]) -> Table:
     """The steps as a table."""
     table = Table(title="Mixes of the population; points a year")
-    columns = ("responses", "mix", "payoff", "regret in the population", "exact gap", "mean gap", "welfare")
-    for name in columns:
+    columns = ["responses", "mix", "payoff", "regret in the population", "exact gap", "mean gap", "welfare"]
+    is_attacked = any(step.attack for step in steps)
+    for name in columns + ["the portfolio gains"] * is_attacked:
         table.add_column(name, justify="left" if name == "mix" else "right")
     name_of = import_module("training.population.psro").name_of
     for step in steps:
         mix = ", ".join(f"{name_of(policy)} {share:g}" for policy, share in step.mix.items())
         exact = [_number(value) for value in (step.gap, step.mean_gap, step.welfare)]
-        table.add_row(str(step.step), mix, f"{step.payoff:.3f}", f"{step.regret:.3f}", *exact)
+        attack = [_attack(step)] * is_attacked
+        table.add_row(str(step.step), mix, f"{step.payoff:.3f}", f"{step.regret:.3f}", *exact, *attack)
     for why in dict.fromkeys(step.why for step in steps if step.why):
         table.caption = f"-: {why}"
     return table
@@ -79,3 +81,10 @@ def step_table(steps: list[Step]) -> Table:
 
 def _number(value: float | None) -> str:
     return "-" if value is None else f"{value:.3f}"
+
+
+def _attack(step: Step) -> str:
+    if not step.attack:
+        return "-"
+    found = step.attack
+    return f"{found['gain']:.2f} [{found['low']:.2f}, {found['high']:.2f}] ({found['deviator']}, {found['power']})"

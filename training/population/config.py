@@ -36,13 +36,15 @@ class PopulationConfig(Config):
             (fictitious play).
         oracle: where a best response comes from: "train" learns it from nothing; "exact", on toy boards, first imitates
             the exact best response in every seat (where it takes no more than `most_positions`), and then trains.
-        most_positions: of an exact best response; where it takes more, the exploitability is not known.
+        most_positions: of an exact best response; where it takes more, the exact exploitability is not known.
+        portfolio_games: where it is not known, the deviators that come with the package attack the mix, in so many
+            games each in each seat.
 
     Raises:
         TrainingError: fields that are out of bounds.
     """
 
-    free: ClassVar[frozenset[str]] = frozenset({"steps", "save_every", "folder"})
+    free: ClassVar[frozenset[str]] = frozenset({"steps", "save_every", "portfolio_games", "folder"})
 
     steps: Annotated[int, typer.Option(help="Best responses; a larger number extends a population."), Range(0, 50)] = 8
     map_name: Annotated[str, typer.Option("--map", help="A map's name, or a toy board (clique:4).")] = "clique:4"
@@ -62,6 +64,9 @@ class PopulationConfig(Config):
     most_positions: Annotated[
         int, typer.Option(help="Positions of an exact best response, at most."), Range(1, MOST)
     ] = field(default=100_000)
+    portfolio_games: Annotated[
+        int, typer.Option(help="Games of each deviator in each seat, where there are no exact values."), Range(2, MOST)
+    ] = 20
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -27,6 +28,7 @@ from training.files import CONFIG, read_config, replaced, unwritable, write_conf
 from training.population.config import PopulationConfig
 from training.population.exact_oracle import Plans, imitate_plans, is_checkpoint
 from training.population.meta import solve
+from training.population.portfolio import attacked
 from training.population.table import Seating, payoffs, play_seatings, seatings_of
 from welfare_env.board.loading import load_board
 
@@ -46,6 +48,7 @@ class Step:
         gap: what the best deviator of all gains a year, in the seat where it gains most, and `mean_gap`, the mean over
             the seats; exact. None where it is not known: `why` tells.
         welfare: mean points of a power a year, exact; None where it is not known.
+        attack: where the gap is not known, what the portfolio gains (`training.population.portfolio.PortfolioGain`).
         seats: power -> points, best response and positions searched.
     """
 
@@ -59,6 +62,7 @@ class Step:
     welfare: float | None = None
     why: str = ""
     seats: dict[str, dict[str, float]] = field(default_factory=dict)
+    attack: dict[str, Any] | None = None
 
     @property
     def text(self) -> str:
@@ -167,16 +171,16 @@ def _measured(config: PopulationConfig, number: int, policies: tuple[str, ...]) 
 
 
 def _with_gap(config: PopulationConfig, step: Step) -> tuple[Step, Plans]:
-    """The step with its exact exploitability, and the best responses, where they can be had."""
+    """The step with its exact exploitability and the best responses, where they can be had; else with an attack."""
     from evaluation.checks import EvaluationError
     from evaluation.exact import exploitability
 
-    if not config.is_toy:
-        return replace(step, why="no exact values on a board with convoys"), {}
     try:
+        if not config.is_toy:
+            raise EvaluationError("no exact values on a board with convoys")
         found = exploitability(config.map_name, step.text, config.years, most_positions=config.most_positions)
     except EvaluationError as error:
-        return replace(step, why=str(error)), {}
+        return replace(step, why=str(error), attack=attacked(config, step.mix).to_dict()), {}
     seats = {
         power: {"points": one.profile_value, "best": one.value, "positions": one.positions}
         for power, one in found.responses.items()
