@@ -5,7 +5,8 @@
     python -m benchmarks.learning populations RUNS/psro-* --picture docs/pictures/learning-psro.png
 
 `rewards` groups folders by the reward in their config: curves with bands over seeds; and for each seed the welfare of
-the last iterate, as it plays in training and with its most probable orders, and how exploitable the latter is, exactly.
+the last iterate, as it plays in training and with its most probable orders, and how exploitable the latter is, exactly;
+where armies can be convoyed, what the portfolio gains against both.
 
 `robbers` does so for trainings in which robbers learn among cooperators: one of the networks has such a name (`--also
 cooperators=social` or `--also robbers=own`), the learner is the other. Without `--also` the learner cooperates alone.
@@ -15,7 +16,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,8 @@ import numpy as np
 
 from evaluation.exact import Exploitability, exploitability
 from training.cli.curves import read
+from training.population.config import PopulationConfig
+from training.population.portfolio import attacked
 from training.population.psro import name_of
 from welfare_env.board.loading import load_board
 
@@ -33,6 +36,8 @@ from matplotlib import pyplot as plt
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7")  # Okabe and Ito: told apart by all
 STYLES = ("-", "--", "-.", ":")
+CLIQUE = {2.0: "optimum", 1.0: "armed peace"}  # points a year on cliques
+STANDARD = {4.86: "prosocial", 2.2: "random"}
 NEVER, SOMETIMES, ALWAYS = "no robber", "a robber in some games", "a robber in every game"
 MET = {NEVER: ":", SOMETIMES: "--", ALWAYS: "-"}  # how it is drawn
 LAST = 10  # iterations that the welfare of sampled play is the mean of
@@ -51,16 +56,18 @@ def rewards(folders: Sequence[Path], picture: Path, powers: list[str] | None) ->
     for number, (reward, members) in enumerate(groups.items()):
         label = f"{reward} ({len(members)} seed{'s' * (len(members) > 1)})"
         _draw(panel, COLOURS[number], STYLES[number], members, "play/points", label)
-    _mark(panel)
-    panel.set(xlabel="iteration", ylabel="welfare points of a power a year", ylim=(0, 2.2))
+    is_toy = not load_board(config_of(folders[0])["map_name"]).convoys
+    _mark(panel, CLIQUE if is_toy else STANDARD)
+    panel.set(xlabel="iteration", ylabel="welfare points of a power a year", ylim=(0, 2.2 if is_toy else 5.2))
     panel.legend(fontsize=8, loc="lower right")
     figure.savefig(picture, dpi=130)
-    print(
-        "| reward | seed | peak, sampled | last, sampled | last, greedy | gap | best response in |\n" + "|---" * 7 + "|"
-    )
+    columns = ("last, greedy", "gap", "best response in") if is_toy else ("greedy", "gain", "by", "drawn", "gain", "by")
+    names = ("reward", "seed", "peak, sampled", "last, sampled", *columns)
+    print("| " + " | ".join(names) + " |\n" + "|---" * len(names) + "|")
     for reward, members in groups.items():
         for folder in members:
-            print(_row(reward, folder, powers), flush=True)
+            found = _exact_cells(folder, powers) if is_toy else _attacked_cells(folder)
+            print("| " + " | ".join([reward, *_curve_cells(folder), *found]) + " |", flush=True)
 
 
 def _draw(panel: Any, colour: str, style: str, folders: Sequence[Path], metric: str, label: str) -> None:
@@ -71,9 +78,9 @@ def _draw(panel: Any, colour: str, style: str, folders: Sequence[Path], metric: 
     panel.fill_between(steps, curves.min(axis=0), curves.max(axis=0), color=colour, alpha=0.18, linewidth=0)
 
 
-def _mark(panel: Any) -> None:
-    """What peace is worth on cliques."""
-    for value, name in ((2, "optimum"), (1, "armed peace")):
+def _mark(panel: Any, values: Mapping[float, str]) -> None:
+    """What is known to be worth so much."""
+    for value, name in values.items():
         panel.axhline(value, color="#555555", linewidth=0.8, linestyle=":")
         panel.text(1, value - 0.02, name, fontsize=8, va="top")
 
@@ -85,21 +92,31 @@ def _exploited(folder: Path, network: str, powers: list[str] | None) -> Exploita
     return exploitability(config["map_name"], player, config["years"], powers=powers, most_positions=60_000)
 
 
-def _row(reward: str, folder: Path, powers: list[str] | None) -> str:
+def _curve_cells(folder: Path) -> list[str]:
+    """Seed, and the peak and the end of the curve."""
     config = config_of(folder)
     points = read(folder, "play/points") / config["years"]
+    return [str(config["seed"]), f"{smoothed(points).max():.2f}", f"{points[-LAST:].mean():.2f}"]
+
+
+def _exact_cells(folder: Path, powers: list[str] | None) -> list[str]:
+    """What the last iterate is worth with its most probable orders, and how exploitable it is."""
     found = _exploited(folder, "checkpoint", powers)
     worst = max(found.responses.values(), key=lambda one: one.gain)
-    cells = (
-        reward,
-        str(config["seed"]),
-        f"{smoothed(points).max():.2f}",
-        f"{points[-LAST:].mean():.2f}",
-        f"{found.welfare:.2f}",
-        f"{found.gap:.2f}",
-        f"{worst.power} ({worst.positions:,})",
-    )
-    return "| " + " | ".join(cells) + " |"
+    return [f"{found.welfare:.2f}", f"{found.gap:.2f}", f"{worst.power} ({worst.positions:,})"]
+
+
+def _attacked_cells(folder: Path) -> list[str]:
+    """What the last iterate is worth, with its most probable and with drawn orders, and what the portfolio gains."""
+    config, cells = config_of(folder), []
+    games = PopulationConfig(map_name=config["map_name"], years=config["years"])
+    for greedy in ("yes", "no"):
+        player = f"rl:({folder / 'checkpoint'}),greedy={greedy}"
+        found = attacked(games, {player: 1.0})
+        gain = f"{found.gain:.2f} [{found.low:.2f}, {found.high:.2f}]"
+        by = found.deviator.partition(":nice=")[0]  # an exploiter's face is the network itself
+        cells += [f"{found.welfare:.2f}", gain, f"{by}, {found.power}"]
+    return cells
 
 
 def smoothed(values: np.ndarray) -> np.ndarray:
@@ -145,7 +162,7 @@ def robbers(folders: Sequence[Path], picture: Path, powers: list[str] | None) ->
         if networks.robbers is not None:
             _draw(panels[1], *look, members, networks.robbers[1], "")
     for panel, title in zip(panels, ("cooperators", "robbers"), strict=True):
-        _mark(panel)
+        _mark(panel, CLIQUE)
         panel.set(xlabel="iteration", title=title, ylim=(0, 2.7))
     panels[0].set_ylabel("welfare points of a seat a year")
     figure.legend(*panels[0].get_legend_handles_labels(), fontsize=8, loc="outside lower center", ncols=3)
