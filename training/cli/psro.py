@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import asdict
 from importlib import import_module
 from types import SimpleNamespace
@@ -64,18 +65,25 @@ def train_shown(config: PopulationConfig) -> list[Step]:
 def step_table(steps: list[Step]) -> Table:
     """The steps as a table."""
     table = Table(title="Mixes of the population; points a year")
-    columns = ["responses", "mix", "payoff", "regret in the population", "exact gap", "mean gap", "welfare"]
-    is_attacked = any(step.attack for step in steps)
-    for name in columns + ["the portfolio gains"] * is_attacked:
-        table.add_column(name, justify="left" if name == "mix" else "right")
+    columns: dict[str, Callable[[Step], str]] = {
+        "responses": lambda step: str(step.step),
+        "mix": lambda step: ", ".join(f"{name_of(policy)} {share:g}" for policy, share in step.mix.items()),
+        "payoff": lambda step: f"{step.payoff:.3f}",
+        "regret in the population": lambda step: f"{step.regret:.3f}",
+    }
+    if any(step.gap is not None for step in steps):
+        columns["exact gap"] = lambda step: _number(step.gap)
+        columns["mean gap"] = lambda step: _number(step.mean_gap)
+        columns["welfare"] = lambda step: _number(step.welfare)
+    if any(step.attack for step in steps):
+        columns["the portfolio gains"] = _attack
     name_of = import_module("training.population.psro").name_of
+    for name in columns:
+        table.add_column(name, justify="left" if name == "mix" else "right")
     for step in steps:
-        mix = ", ".join(f"{name_of(policy)} {share:g}" for policy, share in step.mix.items())
-        exact = [_number(value) for value in (step.gap, step.mean_gap, step.welfare)]
-        attack = [_attack(step)] * is_attacked
-        table.add_row(str(step.step), mix, f"{step.payoff:.3f}", f"{step.regret:.3f}", *exact, *attack)
+        table.add_row(*(cell(step) for cell in columns.values()))
     for why in dict.fromkeys(step.why for step in steps if step.why):
-        table.caption = f"-: {why}"
+        table.caption = f"no exact gap: {why}"
     return table
 
 
@@ -84,7 +92,5 @@ def _number(value: float | None) -> str:
 
 
 def _attack(step: Step) -> str:
-    if not step.attack:
-        return "-"
     found = step.attack
-    return f"{found['gain']:.2f} [{found['low']:.2f}, {found['high']:.2f}] ({found['deviator']}, {found['power']})"
+    return f"{found['gain']:.2f} [{found['low']:.2f}, {found['high']:.2f}]" if found else "-"

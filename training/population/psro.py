@@ -177,7 +177,7 @@ def _with_gap(config: PopulationConfig, step: Step) -> tuple[Step, Plans]:
 
     try:
         if not config.is_toy:
-            raise EvaluationError("no exact values on a board with convoys")
+            raise EvaluationError(f"armies can be convoyed on {config.map_name}")
         found = exploitability(config.map_name, step.text, config.years, most_positions=config.most_positions)
     except EvaluationError as error:
         return replace(step, why=str(error), attack=attacked(config, step.mix).to_dict()), {}
