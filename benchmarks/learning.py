@@ -56,7 +56,12 @@ def rewards(folders: Sequence[Path], picture: Path, powers: list[str] | None) ->
     for number, (reward, members) in enumerate(groups.items()):
         label = f"{reward} ({len(members)} seed{'s' * (len(members) > 1)})"
         _draw(panel, COLOURS[number], STYLES[number], members, "play/points", label)
-    is_toy = not load_board(config_of(folders[0])["map_name"]).convoys
+    maps = {config_of(folder)["map_name"] for folder in folders}
+    if len(maps) > 1:
+        raise SystemExit(f"{', '.join(sorted(maps))}: give trainings on one map")
+    is_toy = not load_board(maps.pop()).convoys
+    if powers and not is_toy:
+        raise SystemExit("--power: on boards without exact values all powers deviate")
     _mark(panel, CLIQUE if is_toy else STANDARD)
     panel.set(xlabel="iteration", ylabel="welfare points of a power a year", ylim=(0, 2.2 if is_toy else 5.2))
     panel.legend(fontsize=8, loc="lower right")

@@ -25,7 +25,6 @@ from agents.cliques.shape import clique_of
 from agents.scripted.punisher import excluded
 from agents.specs import read_profile
 from evaluation.checks import EvaluationError, board_of, check_whole
-from evaluation.exact.alike import Alike, NotAlikeError
 from evaluation.exact.planner import Given, Planner
 from welfare_env import Board, Rules, View
 from welfare_env.board.orders import WAIVE
@@ -52,7 +51,7 @@ class BestResponse:
         value: the maximum of the power's points in the whole game.
         profile_value: its points with its own policy of the profile; None if the profile has none for it.
         orders: an optimal line of play: (short phase name, the power's orders) for every phase of the game.
-        states: number of different positions solved.
+        states: number of different positions looked at.
     """
 
     map_name: str
@@ -99,42 +98,16 @@ def best_response(
     check_land(board)
     policies = policies_of(board, profile, (power,))
     own = policies.pop(power, None)
-    others = told_who(board, policies, power)
-    alike = Alike.of(board, board.power_index[power]) if _are_same(board, profile, power) else None
-    try:
-        answers, planner, value = _solved(board, played, power, others, alike)
-    except NotAlikeError:
-        answers, planner, value = _solved(board, played, power, others, None)
+    answers = PolicyAnswers(board, played, told_who(board, policies, power))
+    for seed in range(PROBES):
+        _play(answers, power, RandomPolicy(), seed)
+    planner = Planner(board, played, board.power_index[power], answers.given)
+    value = planner.value(answers.engine.initial())
     line = tuple(planner.best_line(answers.engine.initial()))
     if (paid := _play(answers, power, _LinePolicy(line), SEEDS[0])) != value:
         raise EvaluationError(f"the line found is worth {value}, but a game of it paid {paid}: this is a fault of ours")
     profile_value = None if own is None else _play(answers, power, own, SEEDS[0])
     return BestResponse(map_name, played, power, value, profile_value, line, planner.states)
-
-
-def _solved(
-    board: Board, rules: Rules, power: str, others: dict[str, Policy], alike: Alike | None
-) -> tuple[PolicyAnswers, Planner, int]:
-    """The others' answers, the solved game, and its value.
-
-    Raises:
-        EvaluationError: a policy is refused.
-        NotAlikeError: a policy does not treat alike those who are `alike`.
-    """
-    answers = PolicyAnswers(board, rules, others, alike)
-    for seed in range(PROBES):
-        _play(answers, power, RandomPolicy(), seed)
-    planner = Planner(board, rules, board.power_index[power], answers.given, alike)
-    return answers, planner, planner.value(answers.engine.initial())
-
-
-def _are_same(board: Board, profile: Profile, power: str) -> bool:
-    """Whether all others have the same spec."""
-    if isinstance(profile, str):
-        seats = read_profile(profile).seats(board.powers, seating="fixed")
-        return len({policy.text for who, policy in seats.items() if who != power}) == 1
-    others = [policy for who, policy in profile.items() if who != power]
-    return all(isinstance(policy, str) for policy in others) and len(set(others)) == 1
 
 
 def check_land(board: Board) -> None:
@@ -266,14 +239,10 @@ def _refuse(power: str, why: str) -> NoReturn:
 
 
 class PolicyAnswers:
-    """The orders of the other powers as a function of the position.
+    """The orders of the other powers as a function of the position."""
 
-    Args:
-        alike: players who are to be treated alike, which is checked.
-    """
-
-    def __init__(self, board: Board, rules: Rules, policies: Mapping[str, Policy], alike: Alike | None = None) -> None:
-        self.board, self.rules, self.policies, self._alike = board, rules, policies, alike
+    def __init__(self, board: Board, rules: Rules, policies: Mapping[str, Policy]) -> None:
+        self.board, self.rules, self.policies = board, rules, policies
         self.engine = make_engine("fast", board, rules)
         self._opening = Position(self.engine, self.engine.initial())
 
@@ -282,45 +251,18 @@ class PolicyAnswers:
 
         Raises:
             EvaluationError: a policy is refused.
-            NotAlikeError: a policy does not treat alike those who are.
         """
         asked = [power for power in self.policies if position.slots(self.board.power_index[power])]
         if not asked:
             return {}
-        first = {power: self._orders(power, position, SEEDS[0]) for power in asked}
-        if self._alike is None:
-            self._ask_again(position, first)
-        else:
-            self._ask_by_other_names(self._alike, position, first)
-        return {
-            self.board.power_index[power]: self._slotted(power, position, orders) for power, orders in first.items()
-        }
-
-    def _ask_again(self, position: Position, first: Mapping[str, list[int]]) -> None:
-        """Check that the answers are the same with another seed, and with the units in another order.
-
-        Raises:
-            EvaluationError: they are not.
-        """
-        again = Position(self.engine, _units_reversed(position.state))
-        for power, orders in first.items():
-            self.check_same(power, orders, self._orders(power, again, SEEDS[1]), f"asked twice in {position.phase}")
-
-    def _ask_by_other_names(self, alike: Alike, position: Position, first: Mapping[str, list[int]]) -> None:
-        """Check that the answers come to the same with another seed, other names, and the units in another order.
-
-        Raises:
-            NotAlikeError: they do not.
-        """
-        naming, index = alike.naming(position.state), self.board.power_index
-        there = Position(self.engine, _units_reversed(naming.state(position.state)))
-        others = {power: self.board.powers[naming.seat[index[power]]] for power in first}
-        alike.check(
-            position.state,
-            {index[power]: frozenset(orders) for power, orders in first.items()},
-            naming,
-            {index[other]: frozenset(self._orders(other, there, SEEDS[1])) for other in others.values()},
-        )
+        reversed_units = Position(self.engine, _units_reversed(position.state))
+        found: Given = {}
+        for power in asked:
+            orders = self._orders(power, position, SEEDS[0])
+            again = self._orders(power, reversed_units, SEEDS[1])
+            self.check_same(power, orders, again, f"asked twice in {position.phase}")
+            found[self.board.power_index[power]] = self._slotted(power, position, orders)
+        return found
 
     def check_same(self, power: str, first: list[int], second: list[int], where: str) -> None:
         """Check that two answers are the same orders, in any order.

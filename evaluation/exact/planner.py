@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from evaluation.exact.alike import Alike
 from welfare_env import Board, Rules
 from welfare_env.board.orders import HOLD, MOVE, SUPPORT_HOLD, SUPPORT_MOVE
 from welfare_env.engine import (
@@ -42,17 +41,13 @@ Answers = Callable[[Position], Given]
 
 
 class Stepper:
-    """Adjudicates one phase of one position for many sets of orders.
+    """Adjudicates one phase of one position for many sets of orders."""
 
-    Args:
-        alike: players whose names do not count in canonical positions.
-    """
-
-    def __init__(self, board: Board, rules: Rules, alike: Alike | None = None) -> None:
+    def __init__(self, board: Board, rules: Rules) -> None:
         self._numbers, self._masks = tables_of(board).numbers, tables_of(board).masks
         self._rules = rules_array(board, rules)
         self._scratch = Scratch(tables_of(board))
-        self._layout, self._powers, self._alike = layout_of(board), len(board.powers), alike
+        self._layout, self._powers = layout_of(board), len(board.powers)
 
     def step(
         self, row: np.ndarray, orders: np.ndarray, slots: np.ndarray, powers: np.ndarray
@@ -110,8 +105,6 @@ class Stepper:
         ranks = np.sort(np.where(exists, powers << 16 | pieces, FAR), axis=1)
         powers[:], pieces[:] = np.where(exists, ranks >> 16, 0), np.where(exists, ranks & 0xFFFF, 0)
         rows[rows[:, DISLODGED] == 0, at.lost_power : at.owner] = 0
-        if self._alike is not None:
-            self._alike.relabel(rows)
 
 
 class Bounds:
@@ -172,13 +165,11 @@ def _reach(board: Board) -> np.ndarray:
 
 
 class Solved(NamedTuple):
-    """What is known of a position: the points to come, or an upper bound of them."""
+    """What is known of a position: points to come, or an upper bound; and the best orders, if they are known."""
 
     bound: int
     is_exact: bool
-
-
-UNKNOWN = Solved(-1, is_exact=False)
+    orders: tuple[int, ...]
 
 
 class Planner:
@@ -188,21 +179,13 @@ class Planner:
         board: without convoys. rules: welfare; without press, transfers and `retreat_welfare`.
         powers: indices of the powers that decide.
         answers: what all others order in a position.
-        alike: players who are treated alike by `answers`, if there are such.
     """
 
-    def __init__(
-        self,
-        board: Board,
-        rules: Rules,
-        powers: int | tuple[int, ...],
-        answers: Answers,
-        alike: Alike | None = None,
-    ) -> None:
+    def __init__(self, board: Board, rules: Rules, powers: int | tuple[int, ...], answers: Answers) -> None:
         self.board, self.answers = board, answers
         self.powers = (powers,) if isinstance(powers, int) else powers
         self.engine = make_engine("fast", board, rules)
-        self._stepper = Stepper(board, rules, alike)
+        self._stepper = Stepper(board, rules)
         self._bounds = [Bounds(board, rules, power) for power in self.powers]
         self._solved: dict[bytes, Solved] = {}
 
@@ -219,7 +202,7 @@ class Planner:
         """Phase after phase, its short name and the orders of those who decide, of a line that gets as much."""
         while not state.done:
             position = Position(self.engine, state)
-            orders = self._best_orders(position)
+            orders = self._best_orders(state)
             yield position.phase, tuple(self.board.orders.texts[order] for order in orders)
             moves = {power: list(slots.values()) for power, slots in self.answers(position).items()}
             for order in orders:
@@ -228,29 +211,10 @@ class Planner:
             played = [np.array(moves.get(power, []), np.int32) for power in range(len(self.board.powers))]
             state, _ = self.engine.step(state, played)
 
-    def _best_orders(self, position: Position) -> tuple[int, ...]:
-        """Orders with which those who decide get the value of a position, in its own names."""
-        worth = self.solve(self.key(position.state))
-        orders, slots, powers = self._options(position)
-        rows, gains = self._results(position.state.row, orders, slots, powers)
-        if rows[0, DONE]:
-            choice = int(gains.argmax())
-        else:
-            left = (worth - gains).tolist()
-            known = [self._solved.get(row.tobytes(), UNKNOWN) for row in rows]
-            found = [at for at, one in enumerate(known) if one.is_exact and one.bound == left[at]]
-            bounds = gains + self._upper(rows)
-            choice = (
-                found[0]
-                if found
-                else next(
-                    at
-                    for at in np.argsort(-bounds, kind="stable").tolist()
-                    if bounds[at] >= worth and self.solve(rows[at].tobytes(), left[at] - 1) == left[at]
-                )
-            )
-        mine = orders[choice][np.isin(powers, self.powers)].tolist()
-        return tuple(order for order in mine if order != NO_ORDER)
+    def _best_orders(self, state: State) -> tuple[int, ...]:
+        key = self.key(state)
+        self.solve(key)
+        return self._solved[key].orders
 
     def key(self, state: State) -> bytes:
         """A position in canonical form."""
@@ -268,20 +232,29 @@ class Planner:
         if known is not None and (known.is_exact or known.bound <= above):
             return known.bound
         row = np.frombuffer(key, np.int32)
-        options = self._options(Position(self.engine, State(layout_of(self.board), row)))
-        rows, gains = self._results(row, *options)
+        orders, slots, powers = self._options(Position(self.engine, State(layout_of(self.board), row)))
+        rows, points = self._stepper.step(row, orders, slots, powers)
+        first = first_of_each(rows)
+        gains = points[:, self.powers].sum(axis=1, dtype=np.int64)
+        choice: int | None
         if rows[0, DONE]:
-            found = Solved(int(gains.max()), is_exact=True)
+            choice = int(gains.argmax())
+            bound = int(gains[choice])
         else:
-            first = first_of_each(rows)
-            found = self._search(rows[first], gains[first], above)
-        self._solved[key] = found
-        return found.bound
+            bound, choice = self._search(rows[first], gains[first], above)
+            choice = None if choice is None else int(first[choice])
+        mine = () if choice is None else orders[choice][np.isin(powers, self.powers)].tolist()
+        best = tuple(order for order in mine if order != NO_ORDER)
+        self._solved[key] = Solved(bound, choice is not None, best)
+        return bound
 
-    def _search(self, rows: np.ndarray, gains: np.ndarray, above: int) -> Solved:
-        """The best sum of gain and value among successors; if none is more than `above`, an upper bound."""
-        bounds = gains + self._upper(rows)
-        best, is_exact, rest = above, False, 0
+    def _search(self, rows: np.ndarray, gains: np.ndarray, above: int) -> tuple[int, int | None]:
+        """The best sum of gain and value among successors, and which one has it.
+
+        If none is more than `above`: an upper bound, and None.
+        """
+        bounds = gains + sum(bounds.upper(rows) for bounds in self._bounds)
+        best, choice, rest = above, None, 0
         for number in np.argsort(-bounds, kind="stable").tolist():
             if bounds[number] <= best:
                 rest = max(rest, int(bounds[number]))
@@ -289,21 +262,10 @@ class Planner:
             gain = int(gains[number])
             found = gain + self.solve(rows[number].tobytes(), best - gain)
             if found > best:
-                best, is_exact = found, True
+                best, choice = found, number
             else:
                 rest = max(rest, found)
-        return Solved(best if is_exact else rest, is_exact)
-
-    def _upper(self, rows: np.ndarray) -> np.ndarray:
-        """Upper bounds of what those who decide can still get in positions: int64 [n]."""
-        return np.sum([bounds.upper(rows) for bounds in self._bounds], axis=0)
-
-    def _results(
-        self, row: np.ndarray, orders: np.ndarray, slots: np.ndarray, powers: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """The canonical positions that follow, int32 [n, state size], and what those who decide gain, int64 [n]."""
-        rows, points = self._stepper.step(row, orders, slots, powers)
-        return rows, points[:, self.powers].sum(axis=1, dtype=np.int64)
+        return (rest, None) if choice is None else (best, choice)
 
     def _options(self, position: Position) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Orders of all, int32 [n, k], a row for each plan; slots and powers of the columns, int32 [k]."""

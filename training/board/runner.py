@@ -135,6 +135,7 @@ class BatchedEnvRunner(EnvRunner, Checkpointable):
             number: self._opponent(spec) for number, spec in players.items() if spec not in play.lineup.also
         }
         self._also = {number: spec for number, spec in players.items() if spec in play.lineup.also}
+        self._is_told = any(isinstance(opponent, Scripted) for opponent in self._opponents.values())
 
     def set_years(self, years: int) -> None:
         """Change the length of games (a curriculum)."""
@@ -193,7 +194,8 @@ class BatchedEnvRunner(EnvRunner, Checkpointable):
             self._transcript.turn(before)
             self._talk(rng, seats, live, tapes, explore is False)
             choices = self._choices(rng, seats, live, tapes, explore is False)
-            self._transcript.add(env.legal, choices, self.said)
+            if self._is_told:
+                self._transcript.add(env.legal, choices, self.said)
             _, done = env.step(choices)
             after = np.where(done[:, None], env.final, env.rows)
             paid = self._pay(seats, before, after) * live[:, None]
@@ -204,6 +206,7 @@ class BatchedEnvRunner(EnvRunner, Checkpointable):
             ended = done & live
             final[ended] = after[ended]
             live &= ~done
+        self._transcript.begin()  # what is over takes memory
         self._record(seats, coalition, drawn, final, returns, phases)
         episodes = [episode for number, tape in tapes.items() for episode in self._episodes(number, tape, final)]
         if episodes:

@@ -42,8 +42,8 @@ class Transcript:
         self._positions: dict[int, Position] = {}
 
     def begin(self) -> None:
-        """New games begin."""
-        self._phases, self._records = [], {}
+        """New games begin; what happened in the last ones is forgotten."""
+        self._phases, self._records, self._positions = [], {}, {}
 
     def turn(self, states: np.ndarray) -> None:
         """A phase begins in states int32 [games, size], which are kept: give a copy."""

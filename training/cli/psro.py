@@ -30,7 +30,7 @@ def command(
     config: PopulationConfig = DEFAULTS,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
-    """A population: each policy a best response to a mix of those before it, with the mix's exact exploitability.
+    """A population: each policy a best response to a mix of those before it, with how exploitable that mix is.
 
     The table of payoffs is played anew with each policy, and drawn in FOLDER/payoffs-STEP.png. The same command resumes
     it; with more --steps it extends it.
@@ -65,6 +65,7 @@ def train_shown(config: PopulationConfig) -> list[Step]:
 def step_table(steps: list[Step]) -> Table:
     """The steps as a table."""
     table = Table(title="Mixes of the population; points a year")
+    name_of = import_module("training.population.psro").name_of
     columns: dict[str, Callable[[Step], str]] = {
         "responses": lambda step: str(step.step),
         "mix": lambda step: ", ".join(f"{name_of(policy)} {share:g}" for policy, share in step.mix.items()),
@@ -77,13 +78,12 @@ def step_table(steps: list[Step]) -> Table:
         columns["welfare"] = lambda step: _number(step.welfare)
     if any(step.attack for step in steps):
         columns["the portfolio gains"] = _attack
-    name_of = import_module("training.population.psro").name_of
     for name in columns:
         table.add_column(name, justify="left" if name == "mix" else "right")
     for step in steps:
         table.add_row(*(cell(step) for cell in columns.values()))
-    for why in dict.fromkeys(step.why for step in steps if step.why):
-        table.caption = f"no exact gap: {why}"
+    if whys := dict.fromkeys(step.why for step in steps if step.why):
+        table.caption = f"no exact gap: {'; '.join(whys)}"
     return table
 
 

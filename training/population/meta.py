@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -67,3 +67,10 @@ def rounded(mix: np.ndarray) -> np.ndarray:
     rest = round(PARTS - float(whole.sum()))
     whole[np.argsort(whole - parts, kind="stable")[:rest]] += 1
     return whole / PARTS
+
+
+def as_policy(mix: Mapping[str, float]) -> str:
+    """A mix, policy -> share, as one policy."""
+    if len(mix) == 1:
+        return next(iter(mix))
+    return "mix:" + ",".join(f"({policy})={share!r}" for policy, share in mix.items())

@@ -11,10 +11,8 @@ from typing import Any
 import numpy as np
 
 from agents.specs import read_profile
-from evaluation.experiments.deviators import PORTFOLIO, read_deviators
-from evaluation.measures.intervals import Coalition, portfolio_estimate
-from evaluation.play.setting import Setting
 from training.population.config import PopulationConfig
+from training.population.meta import as_policy
 from training.population.table import Seating, play_seatings
 from welfare_env.board.loading import load_board
 from welfare_env.rules import Rules
@@ -49,15 +47,18 @@ def attacked(config: PopulationConfig, mix: Mapping[str, float]) -> PortfolioGai
     """Attack a mix with the deviators of `evaluation.exploitability(..., deviator="portfolio")`, in games in batches.
 
     Each seat draws its policy from the mix in each game. A game with a deviator has the same policies in the other
-    seats as the game of the same number without one.
+    seats as the game of the same number without one; what these draw in it is not the same. No press.
 
     Args:
         config: the games, and how many.
         mix: policy -> its share.
 
     Raises:
-        UnknownAgentError: a policy that there is not. Others as `training.population.table.play_seatings`.
+        UnknownAgentError: a policy that there is not, or shares that do not sum to 1. Others as
+            `training.population.table.play_seatings`.
     """
+    from evaluation.measures.intervals import portfolio_estimate
+
     powers, games = load_board(config.map_name).powers, config.portfolio_games
     deviators, policies = _portfolio(config, mix), tuple(mix)
     drawn = np.random.default_rng([config.seed, 6]).choice(len(mix), size=(games, len(powers)), p=_shares(mix))
@@ -71,7 +72,7 @@ def attacked(config: PopulationConfig, mix: Mapping[str, float]) -> PortfolioGai
     ]
     points = play_seatings(config, everybody, [*base, *away])
     of_base, of_away = points[:games], points[games:].reshape(len(deviators), len(powers), games, len(powers))
-    deviating: dict[str, dict[Coalition, dict[str, list[float]]]] = {
+    deviating: dict[str, dict[tuple[str, ...], dict[str, list[float]]]] = {
         deviator: {(power,): {power: of_away[number, seat, :, seat].tolist()} for seat, power in enumerate(powers)}
         for number, deviator in enumerate(deviators)
     }
@@ -90,7 +91,10 @@ def _shares(mix: Mapping[str, float]) -> np.ndarray:
 
 def _portfolio(config: PopulationConfig, mix: Mapping[str, float]) -> tuple[str, ...]:
     """The deviators that come with the package, for games of the config."""
-    text = next(iter(mix)) if len(mix) == 1 else "mix:" + ",".join(f"({spec})={share:g}" for spec, share in mix.items())
+    from evaluation.experiments.deviators import PORTFOLIO, read_deviators
+    from evaluation.play.setting import Setting
+
+    text = as_policy(mix)
     setting = Setting(rules=Rules(press=None, years=config.years), map_name=config.map_name)
     found = read_deviators(PORTFOLIO, read_profile(text), text, setting)
     return tuple(dict.fromkeys(policy.text for deviator in found for policy in deviator.policies))

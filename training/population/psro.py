@@ -27,7 +27,7 @@ from training.errors import TrainingError
 from training.files import CONFIG, read_config, replaced, unwritable, write_config
 from training.population.config import PopulationConfig
 from training.population.exact_oracle import Plans, imitate_plans, is_checkpoint
-from training.population.meta import solve
+from training.population.meta import as_policy, solve
 from training.population.portfolio import attacked
 from training.population.table import Seating, payoffs, play_seatings, seatings_of
 from welfare_env.board.loading import load_board
@@ -67,9 +67,7 @@ class Step:
     @property
     def text(self) -> str:
         """The mix as a policy."""
-        if len(self.mix) == 1:
-            return next(iter(self.mix))
-        return "mix:" + ",".join(f"({policy})={share:g}" for policy, share in self.mix.items())
+        return as_policy(self.mix)
 
 
 def train_population(
@@ -93,7 +91,8 @@ def train_population(
     if config.oracle == "exact" and not config.is_toy:
         raise TrainingError(f"oracle='exact': armies can be convoyed on {config.map_name}; give oracle='train'")
     _prepare(config)
-    known = {step.step: step for step in _read_steps(config.place)}
+    # Steps of earlier versions that nobody attacked are measured again.
+    known = {step.step: step for step in _read_steps(config.place) if step.attack or not step.why}
     steps: list[Step] = []
     for number in range(config.steps + 1):
         policies = (*config.first, *(_response(config, before) for before in range(1, number + 1)))
@@ -175,12 +174,14 @@ def _with_gap(config: PopulationConfig, step: Step) -> tuple[Step, Plans]:
     from evaluation.checks import EvaluationError
     from evaluation.exact import exploitability
 
-    try:
-        if not config.is_toy:
-            raise EvaluationError(f"armies can be convoyed on {config.map_name}")
-        found = exploitability(config.map_name, step.text, config.years, most_positions=config.most_positions)
-    except EvaluationError as error:
-        return replace(step, why=str(error), attack=attacked(config, step.mix).to_dict()), {}
+    why = "" if config.is_toy else f"armies can be convoyed on {config.map_name}"
+    if not why:
+        try:
+            found = exploitability(config.map_name, step.text, config.years, most_positions=config.most_positions)
+        except EvaluationError as error:
+            why = str(error)
+    if why:
+        return replace(step, why=why, attack=attacked(config, step.mix).to_dict()), {}
     seats = {
         power: {"points": one.profile_value, "best": one.value, "positions": one.positions}
         for power, one in found.responses.items()

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import functools
 import itertools
 import os
 from collections.abc import Iterable, Mapping, Sequence, Set
@@ -502,7 +501,6 @@ class Game(PublicPosition):
         return f"<Game on {self.board.name} in {self.phase}>"
 
 
-@functools.cache
 def _place_of(name: str) -> str:
     """The province of a unit ("F STP/SC") or of a home centre ("STP")."""
     return name.split()[-1][:3]

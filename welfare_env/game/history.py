@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -128,6 +129,7 @@ def _results(position: Position, flags: np.ndarray) -> dict[str, tuple[str, ...]
     return named
 
 
+@functools.cache
 def _words(flag: int) -> tuple[str, ...]:
     """The results that a flag of the engine stands for."""
     return tuple(word for bit, word in enumerate(RESULTS) if flag >> bit & 1)
