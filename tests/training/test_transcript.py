@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -9,8 +10,14 @@ import pytest
 
 import agents
 import welfare_env
+from agents import PunisherPolicy
+from agents.rl.network import Size
 from agents.rl.token_press import Said
-from training import PopulationConfig
+from training import PopulationConfig, TrainConfig
+from training.board.imitation import watch
+from training.board.ppo import make_config
+from training.board.runner import BatchedEnvRunner, Play
+from training.board.seats import Lineup
 from training.board.transcript import Transcript
 from training.population.table import play_seatings
 from welfare_env import Game, Rules
@@ -114,3 +121,33 @@ def test_who_remembers_plays_as_in_single_games(map_name, policies):
                 game.submit(power, player.act(None, {"view": views[power]}))
             game.advance()
         assert points.tolist() == pytest.approx([game.welfare[power] / 4 for power in game.powers]), seating
+
+
+@pytest.mark.parametrize("press", [None, "tokens"])
+def test_who_is_imitated_sees_the_history(press, monkeypatch):
+    rules, seen = Rules(press=press, message_rounds=1, years=2), set()
+    orders = PunisherPolicy.orders
+    monkeypatch.setattr(PunisherPolicy, "orders", lambda self, view: seen.add(len(view.history)) or orders(self, view))
+    lineup = Lineup(((0,),), ("learner",), (1.0,))
+    watch(Play("clique:3", rules, lineup, Size(8, 1)), "noisy:of=(punisher:t=2,remembers=yes),error=0.5", games=2)
+    assert seen >= {0, 1, 2, 3, 4}
+
+
+def test_a_curriculum_tells_the_history_of_each_game(monkeypatch):
+    seen, orders = [], PunisherPolicy.orders
+
+    def watched(self, view):
+        seen.append((view.rules.years, view.phase, len(view.history)))
+        return orders(self, view)
+
+    monkeypatch.setattr(PunisherPolicy, "orders", watched)
+    lineup = Lineup(((0,),), ("punisher:t=2,remembers=yes",), (1.0,))
+    play = Play("clique:3", Rules(press=None, years=3), lineup, Size(8, 1))
+    runner = BatchedEnvRunner(config=make_config(replace(play, num_games=3), TrainConfig()), worker_index=0)
+    for years in (1, 3):
+        runner.set_years(years)
+        runner.sample()
+    assert {number for _, phase, number in seen if phase == "S1901M"} == {0}
+    assert {number for _, phase, number in seen if phase == "F1901M"} == {1}
+    assert {years for years, phase, _ in seen if phase == "S1901M"} == {1, 3}
+    assert not runner._transcript.history(0)  # what is over takes no memory
