@@ -5,8 +5,8 @@
     python -m benchmarks.learning populations RUNS/psro-* --picture docs/pictures/learning-psro.png
 
 `rewards` groups folders by the reward in their config: curves with bands over seeds; and for each seed the welfare of
-the last iterate, as it plays in training and with its most probable orders, and how exploitable the latter is, exactly;
-where armies can be convoyed, what the portfolio gains against both.
+the last iterate, as it plays in training and with its most probable orders, and how exploitable both are: with the most
+probable orders exactly, where that is possible, else by what the portfolio gains.
 
 `robbers` does so for trainings in which robbers learn among cooperators: one of the networks has such a name (`--also
 cooperators=social` or `--also robbers=own`), the learner is the other. Without `--also` the learner cooperates alone.
@@ -40,6 +40,7 @@ CLIQUE = {2.0: "optimum", 1.0: "armed peace"}  # points a year on cliques
 STANDARD = {4.86: "prosocial", 2.2: "random"}
 NEVER, SOMETIMES, ALWAYS = "no robber", "a robber in some games", "a robber in every game"
 MET = {NEVER: ":", SOMETIMES: "--", ALWAYS: "-"}  # how it is drawn
+GAMES = 20  # of each deviator in each seat
 LAST = 10  # iterations that the welfare of sampled play is the mean of
 
 
@@ -66,13 +67,15 @@ def rewards(folders: Sequence[Path], picture: Path, powers: list[str] | None) ->
     panel.set(xlabel="iteration", ylabel="welfare points of a power a year", ylim=(0, 2.2 if is_toy else 5.2))
     panel.legend(fontsize=8, loc="lower right")
     figure.savefig(picture, dpi=130)
-    columns = ("last, greedy", "gap", "best response in") if is_toy else ("greedy", "gain", "by", "drawn", "gain", "by")
+    exact = ("last, greedy", "gap", "best response in", "drawn", "gain at least", "by")
+    columns = exact if is_toy else ("greedy", "gain", "by", "drawn", "gain", "by")
     names = ("reward", "seed", "peak, sampled", "last, sampled", *columns)
     print("| " + " | ".join(names) + " |\n" + "|---" * len(names) + "|")
     for reward, members in groups.items():
         for folder in members:
-            found = _exact_cells(folder, powers) if is_toy else _attacked_cells(folder)
-            print("| " + " | ".join([reward, *_curve_cells(folder), *found]) + " |", flush=True)
+            greedy = _exact_cells(folder, powers) if is_toy else _attacked_cells(folder, "yes")
+            cells = [reward, *_curve_cells(folder), *greedy, *_attacked_cells(folder, "no")]
+            print("| " + " | ".join(cells) + " |", flush=True)
 
 
 def _draw(panel: Any, colour: str, style: str, folders: Sequence[Path], metric: str, label: str) -> None:
@@ -111,17 +114,15 @@ def _exact_cells(folder: Path, powers: list[str] | None) -> list[str]:
     return [f"{found.welfare:.2f}", f"{found.gap:.2f}", f"{worst.power} ({worst.positions:,})"]
 
 
-def _attacked_cells(folder: Path) -> list[str]:
-    """What the last iterate is worth, with its most probable and with drawn orders, and what the portfolio gains."""
-    config, cells = config_of(folder), []
-    games = PopulationConfig(map_name=config["map_name"], years=config["years"])
-    for greedy in ("yes", "no"):
-        player = f"rl:({folder / 'checkpoint'}),greedy={greedy}"
-        found = attacked(games, {player: 1.0})
-        gain = f"{found.gain:.2f} [{found.low:.2f}, {found.high:.2f}]"
-        by = found.deviator.partition(":nice=")[0]  # an exploiter's face is the network itself
-        cells += [f"{found.welfare:.2f}", gain, f"{by}, {found.power}"]
-    return cells
+def _attacked_cells(folder: Path, greedy: str) -> list[str]:
+    """What the last iterate is worth, greedy or with drawn orders, and what the portfolio gains from it."""
+    config = config_of(folder)
+    player = f"rl:({folder / 'checkpoint'}),greedy={greedy}"
+    games = PopulationConfig(map_name=config["map_name"], years=config["years"], portfolio_games=GAMES)
+    found = attacked(games, {player: 1.0})
+    gain = f"{found.gain:.2f} [{found.low:.2f}, {found.high:.2f}]"
+    by = found.deviator.partition(":nice=")[0]  # an exploiter's face is the network itself
+    return [f"{found.welfare:.2f}", gain, f"{by}, {found.power}"]
 
 
 def smoothed(values: np.ndarray) -> np.ndarray:
