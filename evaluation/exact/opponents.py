@@ -210,7 +210,8 @@ class Seats:
         if (count := prod(map(len, parts))) > MOST_WAYS:
             raise EvaluationError(
                 f"{count:,} ways in which the others may order at once, more than {MOST_WAYS:,}: too many for exact "
-                "expectations; estimate with evaluation.exploitability"
+                "expectations. Take networks' most probable orders (rl:PATH,greedy=yes), or estimate with "
+                "evaluation.exploitability"
             )
         return [
             (

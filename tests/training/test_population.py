@@ -32,7 +32,7 @@ from training.population.meta import PARTS, rounded, solve
 from training.population.portfolio import attacked
 from training.population.psro import Step, train_population
 from training.population.table import payoffs, play_seatings, seatings_of
-from welfare_env import Rules, UnknownAgentError, load_board
+from welfare_env import Rules, UnknownAgentError, UnknownMapError, load_board
 
 RULES = Rules(press=None, years=3)
 SMALL = PopulationConfig(
@@ -305,6 +305,16 @@ def test_the_command_prints_a_table_and_refuses_in_one_line(tmp_path):
     assert "exact gap" in told.output.replace("\n", " ") or "gap" in told.output
     other = CliRunner().invoke(app, [*given[:-3], "0", "--seed", "3", "--out", str(tmp_path / "p")])
     assert other.exit_code != 0
+
+
+def test_what_is_refused_leaves_no_folder_and_no_other_training_is_touched(tmp_path):
+    with pytest.raises(UnknownMapError):
+        train_population(replace(SMALL, map_name="nomap", folder=tmp_path / "p"))
+    assert not (tmp_path / "p").exists()
+    (tmp_path / "q").mkdir()
+    (tmp_path / "q" / "config.json").write_text(json.dumps({"kind": "board"} | TrainConfig().to_dict()))
+    with pytest.raises(TrainingError, match="another kind"):
+        train_population(replace(SMALL, folder=tmp_path / "q"))
 
 
 def test_a_gap_that_is_too_large_to_compute_is_told_and_the_mix_is_attacked(tmp_path):

@@ -86,8 +86,10 @@ def train_population(
         The steps, one more than best responses: the last one tells what the whole population comes to.
 
     Raises:
+        UnknownMapError: no such map.
         TrainingError: the folder holds another population, or cannot be written. Others as `training.train`.
     """
+    load_board(config.map_name)  # an unknown map leaves no folder behind
     if config.oracle == "exact" and not config.is_toy:
         raise TrainingError(f"oracle='exact': armies can be convoyed on {config.map_name}; give oracle='train'")
     _prepare(config)
@@ -120,13 +122,17 @@ def _prepare(config: PopulationConfig) -> None:
         raise unwritable(folder, error) from error
     if not is_new:
         kind, there = read_config(folder)
+        if kind != "population":
+            raise TrainingError(
+                f"{shown(folder)} holds a training of another kind ({kind}): give another folder (--out)"
+            )
         names = [name for name in {**values, **there} if name not in config.free]
         other = [name for name in names if there.get(name) != values.get(name)]
-        if kind != "population" or other:
+        if other:
             told = ", ".join(
                 f"{name}={there.get(name)!r} where {values.get(name)!r} is given" for name in sorted(other)
             )
-            raise TrainingError(f"{shown(folder)} holds another training ({told or kind}): give another folder (--out)")
+            raise TrainingError(f"{shown(folder)} holds another training ({told}): give another folder (--out)")
     write_config(folder, "population", values)
 
 
