@@ -50,6 +50,12 @@ def config_of(folder: Path) -> dict[str, Any]:
 
 def rewards(folders: Sequence[Path], picture: Path, powers: list[str] | None) -> None:
     """The table and the picture of trainings by reward."""
+    maps = {config_of(folder)["map_name"] for folder in folders}
+    if len(maps) > 1:
+        raise SystemExit(f"{', '.join(sorted(maps))}: give trainings on one map")
+    is_toy = not load_board(maps.pop()).convoys
+    if powers and not is_toy:
+        raise SystemExit("--power: on boards without exact values all powers deviate")
     groups: dict[str, list[Path]] = {}
     for folder in folders:
         groups.setdefault(config_of(folder)["reward"], []).append(folder)
@@ -57,12 +63,6 @@ def rewards(folders: Sequence[Path], picture: Path, powers: list[str] | None) ->
     for number, (reward, members) in enumerate(groups.items()):
         label = f"{reward} ({len(members)} seed{'s' * (len(members) > 1)})"
         _draw(panel, COLOURS[number], STYLES[number], members, "play/points", label)
-    maps = {config_of(folder)["map_name"] for folder in folders}
-    if len(maps) > 1:
-        raise SystemExit(f"{', '.join(sorted(maps))}: give trainings on one map")
-    is_toy = not load_board(maps.pop()).convoys
-    if powers and not is_toy:
-        raise SystemExit("--power: on boards without exact values all powers deviate")
     _mark(panel, CLIQUE if is_toy else STANDARD)
     panel.set(xlabel="iteration", ylabel="welfare points of a power a year", ylim=(0, 2.2 if is_toy else 5.2))
     panel.legend(fontsize=8, loc="lower right")

@@ -70,12 +70,12 @@ def watch(
     while live.any():
         legal, before = env.legal, env.rows.copy()
         played.turn(before)
-        has_spoken |= _hear(policy, reader, played, before, live, said, tape)
+        has_spoken |= _hear(policy, reader, played, live, said, tape)
         asked = by_decision(legal, np.flatnonzero(live[legal.games]))
         which, who = decisions(legal.games[asked], legal.powers[asked])
         heard = said.heard(which, who) if reader.message_rounds else None
         inputs = reader.select(before, legal, which, who, heard)
-        answers = _noted(policy, reader, played, before, which, who, inputs, said, tape)
+        answers = _noted(policy, reader, played, which, who, inputs, said, tape)
         chosen = np.full(len(legal), -1, np.int32)
         chosen[asked] = as_choices(answers, before[legal.games[asked]])
         played.add(legal, chosen, said)
@@ -94,17 +94,16 @@ def _hear(
     policy: Scripted,
     reader: Reader,
     played: Transcript,
-    states: np.ndarray,
     live: np.ndarray,
     said: Said,
     tape: Tape,
 ) -> bool:
     """Play the message rounds of a phase. Returns whether anything was said."""
     said.clear()
-    which, who = np.nonzero(speakers(reader.board, states) & live[:, None])
+    which, who = np.nonzero(speakers(reader.board, played.states) & live[:, None])
     for message_round in range(1, 1 + reader.message_rounds if len(which) else 1):
-        inputs = reader.words(states, which, who, said.heard(which, who), message_round)
-        words = _noted(policy, reader, played, states, which, who, inputs, said, tape)
+        inputs = reader.words(played.states, which, who, said.heard(which, who), message_round)
+        words = _noted(policy, reader, played, which, who, inputs, said, tape)
         said.say(message_round, which, who, words.reshape(len(which), -1))
     return bool(said.words.any())
 
@@ -113,7 +112,6 @@ def _noted(
     policy: Scripted,
     reader: Reader,
     played: Transcript,
-    states: np.ndarray,
     games: np.ndarray,
     powers: np.ndarray,
     inputs: Inputs,
@@ -123,7 +121,7 @@ def _noted(
     """A policy's answers int64 [R], which are recorded on the tape."""
     answers = policy.answer(played, games, powers, inputs, np.zeros(0), said)
     actions, logps = padded(inputs, answers, np.zeros(inputs.num_rows, np.float32), reader.slots)
-    packed = reader.pack(states[games], powers, inputs.heard, inputs.rounds)
+    packed = reader.pack(played.states[games], powers, inputs.heard, inputs.rounds)
     tape.decide(games, powers, packed, actions, logps, np.zeros(len(games), np.float32))
     return answers
 

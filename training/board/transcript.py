@@ -33,7 +33,12 @@ class Transcript:
     """What has happened in games that began together, and play their phases together.
 
     Everything is kept as arrays, and put into words when somebody reads it.
+
+    Attributes:
+        states: int32 [games, size], the present positions; set by `turn`.
     """
+
+    states: np.ndarray
 
     def __init__(self, board: Board, rules: Rules) -> None:
         self._engine, self._layout = FastEngine(board, rules), layout_of(board)
@@ -47,18 +52,18 @@ class Transcript:
 
     def turn(self, states: np.ndarray) -> None:
         """A phase begins in states int32 [games, size], which are kept: give a copy."""
-        self._states, self._positions = states, {}
+        self.states, self._positions = states, {}
 
     def add(self, legal: LegalLists, choices: np.ndarray, said: Said) -> None:
         """All games play the phase with these choices of `vector_env`, and what was said in it."""
         rows = np.flatnonzero(choices >= 0)
         numbers = legal.orders[legal.starts[rows] + choices[rows]]
-        self._phases.append(_Phase(self._states, legal.games[rows], legal.powers[rows], numbers, said.copy()))
+        self._phases.append(_Phase(self.states, legal.games[rows], legal.powers[rows], numbers, said.copy()))
 
     def position(self, game: int) -> Position:
         """The present position of a game."""
         if game not in self._positions:
-            self._positions[game] = Position(self._engine, State(self._layout, self._states[game].copy()))
+            self._positions[game] = Position(self._engine, State(self._layout, self.states[game].copy()))
         return self._positions[game]
 
     def history(self, game: int) -> Sequence[PhaseRecord]:
