@@ -12,6 +12,7 @@ from pathlib import Path
 
 runpy.run_path(str(Path(__file__).parents[1] / "agents" / "_shadow.py"))["check"]("welfare_env")
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Unpack
 
 import gymnasium
@@ -84,6 +85,7 @@ __all__ = [
     "parallel_env",
     "raw_env",
     "vector_env",
+    "warm_up",
 ]
 
 
@@ -153,6 +155,20 @@ def vector_env(
 
     setting = make_setting(map_name, rules, press=None, years=years, variant=variant)
     return VectorEnv(setting.board, setting.rules, num_games, threads)
+
+
+def warm_up(on_progress: Callable[[int, int], None] | None = None) -> None:
+    """Compile the engine ahead of its first use: half a minute on two cores, once an installation.
+
+    Without it, the first game or `vector_env` compiles what it needs, on one core. A line on stderr says so in both
+    cases.
+
+    Args:
+        on_progress: called with the number of compiled kernels that are ready, and of all; nothing is printed then.
+    """
+    from welfare_env.envs.precompile import compile_engine
+
+    compile_engine(on_progress=on_progress)
 
 
 _register("aec", "WelfareDiplomacy-v0", "welfare_env:make")

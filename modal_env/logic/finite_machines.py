@@ -29,6 +29,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+import modal_env.compiling  # noqa: F401 (says on stderr when something is compiled)
 from modal_env.checks import items, shown
 from modal_env.errors import GameError
 from modal_env.logic.notation import Agent, Op, as_agent

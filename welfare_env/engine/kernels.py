@@ -22,6 +22,7 @@ from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic, overload
 
+import welfare_env.compiling  # noqa: F401 (says on stderr when a kernel is compiled)
 from welfare_env.board.orders import BUILD, CONVOY, DISBAND, GIVE, MOVE, RETREAT, SUPPORT_HOLD, SUPPORT_MOVE, VIA
 from welfare_env.engine import FALL_MOVES, SPRING_MOVES, WINTER
 from welfare_env.engine.tables import *
@@ -100,7 +101,7 @@ def _reach_by_convoy(T, M, s, w, x):
     """
     province_coast = T[PROVINCE_COAST]
     present = np.int64(0)
-    armies, fleets = 0, 0
+    armies, fleets = ZERO, ZERO
     for i in range(s[UNITS]):
         u = w[W_SORTED, i]
         if w[W_TYPE, u] == 1:
@@ -113,14 +114,14 @@ def _reach_by_convoy(T, M, s, w, x):
             w[W_ARMIES, armies] = T[province_coast + w[W_PROVINCE, u]]
             armies += w[W_ARMIES, armies] >= 0
     if fleets == 0:
-        return 0, 0
+        return ZERO, ZERO
     for c in range(T[N_COASTS]):
         w[W_ARMY, c] = 0
     for i in range(armies):
         w[W_ARMY, w[W_ARMIES, i]] = 1
-    _spread(T, M, w, x, T[SET_START], T[SET_COAST], T[SET_REACH], X_REACH, present, armies, fleets)
+    _spread(T, M, w, x, T[SET_START], T[SET_COAST], T[SET_REACH], np.int64(X_REACH), present, armies, fleets)
     if T[X_BACK] != T[X_REACH]:
-        _spread(T, M, w, x, T[BACK_START], T[BACK_COAST], T[BACK_REACH], X_BACK, present, armies, fleets)
+        _spread(T, M, w, x, T[BACK_START], T[BACK_COAST], T[BACK_REACH], np.int64(X_BACK), present, armies, fleets)
     return armies, fleets
 
 
@@ -342,7 +343,7 @@ def legal(T, M, R, s, w, b, x, orders, starts, slots, powers, first, room):
         The number of rows, and where `orders` ends; or (-1, needed) if there may be no room.
     """
     occupy(T, s, w)
-    n, rows = first, 0
+    n, rows = first, ZERO
     if s[DONE]:
         starts[0] = n
         return rows, n
@@ -373,7 +374,7 @@ def legal(T, M, R, s, w, b, x, orders, starts, slots, powers, first, room):
 @kernel
 def legal_flat(T, M, R, s, w, b, x, orders, starts, slots, powers, order_slots, order_powers):
     """`legal`, and for every order its slot and its power; int32, as long as `orders`. Returns how many orders."""
-    rows, end = legal(T, M, R, s, w, b, x, orders, starts, slots, powers, 0, len(orders))
+    rows, end = legal(T, M, R, s, w, b, x, orders, starts, slots, powers, ZERO, len(orders))
     for r in range(rows):
         for i in range(starts[r], starts[r + 1]):
             order_slots[i], order_powers[i] = slots[r], powers[r]
@@ -685,7 +686,7 @@ def _rank_anew(w, place):
     e = w[W_HEAD, place]
     while e >= 0:
         if w[W_ALIVE, e]:
-            _rank_entry(w, e, place, w[W_STRENGTH, e])
+            _rank_entry(w, np.int64(e), place, np.int64(w[W_STRENGTH, e]))
         e = w[W_NEXT, e]
 
 
@@ -699,7 +700,7 @@ def _strengths(T, s, w):
     for u in range(s[UNITS]):
         stays = w[W_COMMAND, u] != MOVES or w[W_RESULT, u] != 0
         place = w[W_PROVINCE, u] if stays else w[W_DEST_PROVINCE, u]
-        _add_entry(w, u, place, 1 + w[W_SUPPORT, u])
+        _add_entry(w, np.int64(u), place, 1 + w[W_SUPPORT, u])
 
 
 @kernel
@@ -711,7 +712,7 @@ def _unit_of(T, e):
 def _bounce(T, w, u):
     """Unit u stays where it is after all."""
     w[W_RESULT, u] |= BOUNCE
-    _add_entry(w, T[N_UNITS] + u, w[W_PROVINCE, u], 1)
+    _add_entry(w, T[N_UNITS] + u, w[W_PROVINCE, u], ONE)
 
 
 @kernel
@@ -763,7 +764,7 @@ def _remove_routes(T, M, w, b, u, f):
 
 
 @kernel
-def _check_disruptions(T, M, s, w, b, result, final):
+def _check_disruptions(T, M, s, w, b, final):
     """Which convoys fail because a fleet would be dislodged, and by no paradox stays."""
     for u in range(s[UNITS]):
         if not w[W_CUTTER, u] & BY_SEA:
@@ -786,15 +787,15 @@ def _check_disruptions(T, M, s, w, b, result, final):
                 e = w[W_NEXT, e]
             if not attacked:
                 continue
-            paradox = _paradox_at(T, s, w, end, area, False)
+            paradox = _paradox_at(T, s, w, end, area, NO)
             if stands and not paradox:
                 continue
             if many >= 2 and not paradox and not _goes_for(w, guard, area):
                 continue
             _remove_routes(T, M, w, b, u, T[T[PROVINCE_SEA] + area])
-            cuts_attack = adjacent and _paradox_at(T, s, w, end, area, True)
+            cuts_attack = adjacent and _paradox_at(T, s, w, end, area, YES)
             if w[W_PATHS, u] == 0 and (cuts_attack or not adjacent or w[W_VIA, u]):
-                w[W_RESULT, u] = result
+                w[W_RESULT, u] = NO_CONVOY if final else MAYBE
             if final:
                 w[W_RESULT, v] = DISRUPTED
 
@@ -817,15 +818,15 @@ def _resolve_convoys(T, M, s, w, b):
     while again:
         again = False
         _strengths(T, s, w)
-        _check_disruptions(T, M, s, w, b, MAYBE, False)
+        _check_disruptions(T, M, s, w, b, NO)
         for u in range(s[UNITS]):
             if w[W_CUTTER, u] & BY_SEA and w[W_RESULT, u] == 0 and not w[W_CUTTER, u] & HAS_CUT:
-                _cut_support(T, M, s, w, b, u, False)
+                _cut_support(T, M, s, w, b, u, NO)
                 w[W_CUTTER, u] |= HAS_CUT
                 again = True
         if again:
             continue
-        _check_disruptions(T, M, s, w, b, NO_CONVOY, True)
+        _check_disruptions(T, M, s, w, b, YES)
         for u in range(s[UNITS]):
             if not w[W_CUTTER, u] & BY_SEA:
                 continue
@@ -834,7 +835,7 @@ def _resolve_convoys(T, M, s, w, b):
             elif w[W_RESULT, u] & MAYBE and not w[W_CUTTER, u] & HAS_CUT:
                 w[W_RESULT, u] = 0
                 again = True
-                _cut_support(T, M, s, w, b, u, False)
+                _cut_support(T, M, s, w, b, u, NO)
                 w[W_CUTTER, u] |= HAS_CUT
 
 
@@ -914,7 +915,7 @@ def _bounce_outgunned(T, w, active):
                 _bounce(T, w, u)
                 again = True
         if again:
-            active = _list_active(w, W_ACTIVE, active)
+            active = _list_active(w, np.int64(W_ACTIVE), active)
     return active
 
 
@@ -1018,12 +1019,12 @@ def _adjudicate(T, M, s, w, b, movers, supporters, carriers):
     for i in range(movers):
         u = w[W_MOVERS, i]
         if w[W_RESULT, u] == 0:
-            _cut_support(T, M, s, w, b, u, True)
+            _cut_support(T, M, s, w, b, u, YES)
     if by_sea:
         _resolve_convoys(T, M, s, w, b)
     _strengths(T, s, w)
     # Each round of the outer loop cuts a further support, each of the inner one bounces a further unit.
-    active = _list_active(w, W_MOVERS, movers)
+    active = _list_active(w, np.int64(W_MOVERS), movers)
     cut = True
     while cut:
         active = _bounce_all(T, s, w, active)
@@ -1039,7 +1040,7 @@ def _bounce_all(T, s, w, active):
     """
     while True:
         if _bounce_swaps(T, s, w, active):
-            active = _list_active(w, W_ACTIVE, active)
+            active = _list_active(w, np.int64(W_ACTIVE), active)
             continue
         left = _bounce_outgunned(T, w, active)
         if left < active:
@@ -1047,7 +1048,7 @@ def _bounce_all(T, s, w, active):
             continue
         if not _bounce_self_dislodgers(T, s, w, active):
             return active
-        active = _list_active(w, W_ACTIVE, active)
+        active = _list_active(w, np.int64(W_ACTIVE), active)
 
 
 @kernel
@@ -1077,14 +1078,14 @@ def _influence(T, s, power, piece):
 def _move_units(T, s, w, movers):
     """Take dislodged units off and move those that succeeded; these come last in their power, as in the package."""
     unit_power, unit_piece, piece_at, locations = T[UNIT_POWER], T[UNIT_PIECE], T[PIECE_AT], T[N_LOCATIONS]
-    d = 0
+    d = ZERO
     for u in range(s[UNITS]):
         if w[W_LOST_FROM, u] >= 0 and _list_retreats(T, s, w, u, d) > 0:
             s[T[LOST_POWER] + d] = s[unit_power + u]
             s[T[LOST_PIECE] + d] = s[unit_piece + u]
             d += 1
     n, u, i = 0, 0, 0
-    active = _list_active(w, W_MOVERS, movers)
+    active = _list_active(w, np.int64(W_MOVERS), movers)
     while u < s[UNITS]:
         power = s[unit_power + u]
         while u < s[UNITS] and s[unit_power + u] == power:
@@ -1319,13 +1320,13 @@ def step(T, M, R, s, w, b, orders, powers, first, last, flags):
 @kernel
 def step_flat(T, M, R, s, w, b, orders, lengths, powers, flags):
     """`step` with the orders of the powers one after the other, so many each. Returns how many flags it has set."""
-    n = 0
+    n = ZERO
     for power in range(len(lengths)):
         for _ in range(lengths[power]):
             powers[n] = power
             n += 1
     units = s[DISLODGED] if s[PHASE] % 2 else s[UNITS]
-    step(T, M, R, s, w, b, orders, powers, 0, n, flags)
+    step(T, M, R, s, w, b, orders, powers, ZERO, n, flags)
     return units
 
 
@@ -1368,7 +1369,7 @@ def choose(T, R, s, w, rng, g, first, last, starts, slots, powers, choices):
         choices[r] = -1
         if slots[r] >= s[UNITS]:
             w[W_CENTERS, powers[r]] += 1
-        elif R[IS_WELFARE] and draw(rng, g, 2) == 0:
+        elif R[IS_WELFARE] and draw(rng, g, np.int64(2)) == 0:
             choices[r] = 0
             w[W_UNITS, powers[r]] += 1
     for r in range(first, last):
@@ -1376,7 +1377,7 @@ def choose(T, R, s, w, rng, g, first, last, starts, slots, powers, choices):
         if slots[r] < s[UNITS] or (w[W_UNITS, power] > 0 and not R[BUILD_AND_DISBAND]):
             continue
         # Selection sampling: every set of sites is equally likely.
-        if draw(rng, g, w[W_CENTERS, power]) < w[W_BUILDS, power]:
+        if draw(rng, g, np.int64(w[W_CENTERS, power])) < w[W_BUILDS, power]:
             choices[r] = draw(rng, g, starts[r + 1] - starts[r])
             w[W_BUILDS, power] -= 1
         w[W_CENTERS, power] -= 1
@@ -1425,10 +1426,10 @@ def play(T, M, R, s, w, b, x, start, rng, orders, starts, slots, powers, flags, 
     ended = 0
     choices, chosen, chosen_powers = w[W_CHOICES], w[W_CHOICE], w[W_CHOICE_POWER]
     for _ in range(phases):
-        rows, _ = legal(T, M, R, s, w, b, x, orders, starts, slots, powers, 0, len(orders))
-        choose(T, R, s, w, rng, 0, 0, rows, starts, slots, powers, choices)
-        n = gather(T, R, s, w, 0, rows, orders, starts, slots, powers, choices, chosen, chosen_powers)
-        step(T, M, R, s, w, b, chosen, chosen_powers, 0, n, flags)
+        rows, _ = legal(T, M, R, s, w, b, x, orders, starts, slots, powers, ZERO, len(orders))
+        choose(T, R, s, w, rng, ZERO, ZERO, rows, starts, slots, powers, choices)
+        n = gather(T, R, s, w, ZERO, rows, orders, starts, slots, powers, choices, chosen, chosen_powers)
+        step(T, M, R, s, w, b, chosen, chosen_powers, ZERO, n, flags)
         if s[DONE]:
             ended += 1
             s[:] = start
@@ -1446,7 +1447,7 @@ def legal_games(T, M, R, S, w, b, x, g, last, orders, starts, games, slots, powe
     """
     while g < last:
         row = first_row[g]
-        first = starts[row]
+        first = np.int64(starts[row])
         rows, _ = legal(
             T, M, R, S[g], w, b, x, orders, starts[row:], slots[row:], powers[row:], first, len(orders) - first
         )
@@ -1463,7 +1464,8 @@ def legal_games(T, M, R, S, w, b, x, g, last, orders, starts, games, slots, powe
 def sample_games(T, R, S, w, rng, g, last, starts, slots, powers, first_row, choices):
     """Random choices for games g:last, each from its own stream."""
     while g < last:
-        choose(T, R, S[g], w, rng, g, first_row[g], first_row[g + 1], starts, slots, powers, choices)
+        rows = np.int64(first_row[g]), np.int64(first_row[g + 1])
+        choose(T, R, S[g], w, rng, g, rows[0], rows[1], starts, slots, powers, choices)
         g += 1
 
 
@@ -1483,9 +1485,9 @@ def step_games(T, M, R, S, w, b, g, last, orders, starts, slots, powers, first_r
         s = S[g]
         for power in range(T[N_POWERS]):
             gains[g, power] = -s[welfare + power]
-        rows = first_row[g], first_row[g + 1]
+        rows = np.int64(first_row[g]), np.int64(first_row[g + 1])
         n = gather(T, R, s, w, rows[0], rows[1], orders, starts, slots, powers, choices, chosen, chosen_powers)
-        step(T, M, R, s, w, b, chosen, chosen_powers, 0, n, flags)
+        step(T, M, R, s, w, b, chosen, chosen_powers, ZERO, n, flags)
         for power in range(T[N_POWERS]):
             gains[g, power] += s[welfare + power]
         done[g] = s[DONE] == 1

@@ -28,6 +28,10 @@ READ_AT_ONCE = 4  # candidates that are read together: see `kernels._movement_or
 PIECES_HERE = 4  # pieces that can stand in one province: an army, a fleet on each of three coasts at most
 HELPS = PIECES_HERE + 1  # a support of each of them, and none of nobody
 
+# numba compiles a kernel once for every set of argument types, and a literal (0, True) is a type of its own: what is
+# handed on gets its type where it begins, so that each kernel is compiled once. A test counts the versions.
+ZERO, ONE, YES, NO = np.int64(0), np.int64(1), np.bool_(True), np.bool_(False)
+
 # Sizes.
 (
     N_PROVINCES,

@@ -157,6 +157,6 @@ def fill_many(
 @njit(cache=True, nogil=True)
 def _fill_many(T, S, years, games, powers, seen):  # type: ignore[no-untyped-def]
     """`fill` for many: row S[games[i]] as powers[i] sees it, into seen[i]."""
-    none = np.zeros(0, np.int32)
+    nowhere, no, none = np.int64(-1), np.bool_(False), np.zeros(0, np.int32)  # typed, as in `engine.kernels`
     for i in range(len(games)):
-        fill(T, S[games[i]], years, powers[i], -1, False, none, seen[i])
+        fill(T, S[games[i]], years, powers[i], nowhere, no, none, seen[i])

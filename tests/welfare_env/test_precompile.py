@@ -1,0 +1,95 @@
+"""Compiling ahead of time: what is compiled is what is used, and who waits is told why."""
+
+import os
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import welfare_env
+from welfare_env import compiling
+from welfare_env.envs import precompile
+
+USE = """
+import numpy as np, welfare_env
+game = welfare_env.Game(rules=welfare_env.Rules(years=2))
+game.legal_orders("FRANCE")
+while not game.is_done:
+    game.advance()
+games = welfare_env.vector_env(4, years=1)
+games.reset(seed=0)
+games.step(games.sample())
+games.observe(np.arange(4), np.arange(4))
+env = welfare_env.make(press=None, years=1)
+env.reset(seed=0)
+env.last()
+"""
+COMPARE = """
+from welfare_env.envs import precompile
+for stage in (precompile.GAMES, precompile.VECTORS):
+    for name in sum(stage, ()):
+        kernel, signature = precompile._kernel(name)
+        assert set(kernel.signatures) <= {signature}, (name, kernel.signatures, signature)
+        assert kernel.signatures or "_step_" in name, name  # those are called by others only
+"""
+
+
+def run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", code], env=os.environ | environment, capture_output=True, text=True, timeout=600
+    )
+
+
+def test_kernels_are_compiled_ahead_for_the_types_that_they_are_called_with() -> None:
+    ended = run(USE + COMPARE)
+    assert (ended.returncode, ended.stdout) == (0, ""), ended.stderr
+
+
+def test_what_is_in_the_cache_starts_no_process(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture) -> None:
+    welfare_env.warm_up()
+    capfd.readouterr()
+    monkeypatch.setattr(subprocess, "Popen", None)
+    reports: list[tuple[int, int]] = []
+    welfare_env.warm_up(on_progress=lambda ready, total: reports.append((ready, total)))
+    welfare_env.warm_up()
+    names = sum((*precompile.GAMES, *precompile.VECTORS), ())
+    assert reports == [(len(names), len(names))]
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("executable", [sys.executable, "", "/bin/false"])  # "": an embedded Python
+def test_what_processes_cannot_compile_is_compiled_here(monkeypatch: pytest.MonkeyPatch, executable: str) -> None:
+    compiled: list[str] = []
+    monkeypatch.setattr(precompile, "_is_cached", lambda name: name != "kernels._step_winter")
+    monkeypatch.setattr(precompile, "_compile", compiled.append)
+    monkeypatch.setattr(sys, "executable", executable)
+    reports: list[int] = []
+    precompile.compile_engine(for_games=True, on_progress=lambda ready, total: reports.append(total - ready))
+    assert compiled == ["kernels._step_winter"]
+    assert reports == ([1, 0] if executable == sys.executable and "python" in executable else [1])
+
+
+def test_a_notice_is_printed_once_and_never_after_silence(capfd: pytest.CaptureFixture) -> None:
+    announcer = compiling.Announcer()
+    for _ in range(2):
+        for text in compiling.NOTICES.values():
+            announcer.announce(text)
+    out, err = capfd.readouterr()
+    assert (out, err.splitlines()) == ("", list(dict.fromkeys(compiling.NOTICES.values())))
+    silent = compiling.Announcer()
+    silent.keep_silent()
+    silent.announce(compiling.NOTICES["agents."])
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.slow  # compiles everything
+def test_from_an_empty_cache(tmp_path: Path) -> None:
+    """Python says that it compiles, warm_up compiles all that is used, and each kernel for one set of types."""
+    cold = run("import welfare_env; welfare_env.warm_up()", NUMBA_CACHE_DIR=str(tmp_path))
+    assert (cold.returncode, cold.stdout, cold.stderr.splitlines()) == (0, "", [compiling.NOTICES["welfare_env."]])
+    warm = run(USE, NUMBA_CACHE_DIR=str(tmp_path))
+    assert (warm.returncode, warm.stdout, warm.stderr) == (0, "", "")
+    versions = Counter(path.name.rsplit(".", 2)[0] for path in tmp_path.rglob("*.nbc"))
+    assert {kernel for kernel, count in versions.items() if count > 1} == set()

@@ -1,0 +1,48 @@
+"""Says on stderr when something has to be compiled, since that takes long and happens without a sign of it.
+
+numba compiles a kernel for the machine when it is first called and keeps the result beside the source (or, where that
+is read-only, in the user's cache), so this happens once an installation.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from numba.core import event
+
+AHEAD = "to do it ahead of time: welfare_env.warm_up() or `welfare-env warm-up`"
+NOTICES = {  # by the beginning of a module's name; the first that fits
+    "welfare_env.": f"compiling the game engine for this machine, once: half a minute ({AHEAD})",
+    "agents.cliques.": "compiling the exact solver of toy boards for this machine, once: a minute or two",
+    "evaluation.exact.": "compiling the exact solver of toy boards for this machine, once: a minute or two",
+    "agents.": "compiling players for this machine, once: a few seconds",
+    "training.": "compiling the trainer for this machine, once: a few seconds",
+}
+
+
+class Announcer(event.Listener):
+    """Prints what is being compiled, each thing once a process; numba does not report what its cache holds."""
+
+    def __init__(self) -> None:
+        self._left = set(NOTICES.values())
+
+    def on_start(self, seen: event.Event) -> None:
+        module = seen.data["dispatcher"].py_func.__module__
+        self.announce(next((text for start, text in NOTICES.items() if module.startswith(start)), ""))
+
+    def on_end(self, seen: event.Event) -> None:
+        """Does nothing."""
+
+    def announce(self, text: str) -> None:
+        """Print a line unless it was printed before, or the process is to be silent."""
+        if text in self._left:
+            self._left.remove(text)
+            print(text, file=sys.stderr, flush=True)
+
+    def keep_silent(self) -> None:
+        """Print nothing from now on."""
+        self._left.clear()
+
+
+ANNOUNCER = Announcer()
+event.register("numba:compile", ANNOUNCER)
