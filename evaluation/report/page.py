@@ -22,8 +22,8 @@ a { color: LinkText; }
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 76rem; margin: 2rem auto; padding: 0 1rem;
   background: var(--page); color: var(--ink); }
 h1, h2, h3, p { overflow-wrap: anywhere; } h1 { line-height: 1.2; } h2 { margin-top: 2.2rem; }
-table { border-collapse: collapse; font-size: .9rem; } caption, figcaption, .note, small { color: var(--faint); }
-caption { text-align: left; font-size: .9rem; } figcaption, .note { font-size: .9rem; } small { display: block; }
+table { border-collapse: collapse; font-size: .9rem; } figcaption, .note, small { color: var(--faint); }
+figcaption, .note { font-size: .9rem; } small { display: block; }
 th, td { padding: .3rem .7rem; border-bottom: 1px solid var(--line); text-align: right; }
 tbody th { font-weight: inherit; } td { white-space: nowrap; }
 .words { text-align: left; white-space: normal; overflow-wrap: break-word; max-width: 24rem; }
@@ -31,7 +31,7 @@ thead th { border-bottom: 2px solid var(--line); vertical-align: bottom; min-wid
 thead th.words { min-width: 8rem; }
 th:first-child, td:first-child { text-align: left; position: sticky; left: 0; background: var(--page);
   max-width: 40vw; overflow-wrap: break-word; white-space: normal; }
-.wide { overflow-x: auto; margin: .8rem 0; scrollbar-color: #888 var(--soft);
+.wide { overflow-x: auto; margin: .4rem 0 .8rem; scrollbar-color: #888 var(--soft);
   background: linear-gradient(to left, var(--page) 40%, transparent) right / 3rem 100% no-repeat local,
     linear-gradient(to left, #888a, transparent) right / 1.2rem 100% no-repeat scroll; }
 .wide:focus-visible { outline: 2px solid; outline-offset: 2px; }
@@ -269,10 +269,8 @@ def html_table(head: Sequence[str], rows: Sequence[Sequence[str]], caption: str)
     kinds = kinds or [""] * len(head)
     top = "".join(f"<th scope=col{kind}>{escape(name)}</th>" for name, kind in zip(head, kinds, strict=True))
     body = "".join(f"<tr>{''.join(_cells(row, kinds))}</tr>" for row in rows)
-    return scrolling(
-        f"<table><caption>{escape(caption)}</caption><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>",
-        caption,
-    )
+    table = f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
+    return f"<p class=note>{escape(caption)}</p>{scrolling(table, caption)}"
 
 
 def _cells(row: Sequence[str], kinds: Sequence[str]) -> Iterator[str]:

@@ -9,13 +9,15 @@ import pytest
 
 pytest.importorskip("matplotlib")
 
-from agents.colors import POLICIES, SERIES, policy_colors
+from agents.colors import POLICIES, REWARDS, SERIES, policy_colors, reward_color
 from benchmarks.browser import Browser, chromium
 from benchmarks.replay import findings
 from evaluation.report.figures import as_svg, draw
 from evaluation.report.folder import read_study
 from evaluation.report.page import STYLE, html_table, report_page, summary
 from evaluation.report.rules_text import rules_text
+from modal_env.logic.library import POST
+from modal_env.pictures.style import COLOURS
 from welfare_env import Rules
 
 LEADERBOARD = Path(__file__).resolve().parents[2] / "docs" / "leaderboard"
@@ -32,7 +34,7 @@ def study() -> dict[str, Any]:
 
 def test_a_table_scrolls_beside_its_first_column() -> None:
     table = html_table(["policy", "gain"], [["lm:a/b", "-0.33 [-1.00, 2.00]"]], "Gains")
-    assert table.startswith('<div class=wide tabindex=0 role=group aria-label="Gains"><table>')
+    assert '<div class=wide tabindex=0 role=group aria-label="Gains"><table>' in table
     assert "<th scope=row class=words>lm:<wbr>a/<wbr>b</th>" in table
     assert "<td>-0.33<small>[-1.00, 2.00]</small></td>" in table
     assert re.search(r"\.wide \{ overflow-x: auto", STYLE)
@@ -126,3 +128,14 @@ def test_the_page_in_a_browser(study: dict[str, Any], tmp_path: Path) -> None:
                     assert findings(browser, Path(AXE)) == []
         assert browser.ask(COVERED) == [True, 0]
         assert browser.ask("getComputedStyle(document.body).backgroundColor") == "rgb(18, 18, 18)"
+
+
+def test_the_colors_are_those_of_the_list() -> None:
+    listed = (LEADERBOARD.parent / "pictures" / "README.md").read_text("utf-8")
+    for policy, color in POLICIES.items():
+        assert re.search(rf"`{color}` [a-z ]+ \| policies \| {policy} ", listed)
+    for reward, color in REWARDS.items():
+        assert re.search(rf"`{color}` [a-z ]+ \| rewards \| .*{reward}", listed)
+    for agent, shade in zip(POST, COLOURS, strict=False):
+        assert re.search(rf"`{shade}` [a-z ]+ \| programs \| {agent.name} ", listed)
+    assert reward_color("inequity:1,0.5") == REWARDS["inequity"]

@@ -108,6 +108,7 @@ def curves(trained: dict[tuple[str, str], list[ModalResult]]) -> Figure:
                           textcoords="offset points", ha="right", fontsize=9)  # fmt: skip
     for axes in grid[-1]:
         axes.set_xlabel("games")
+        axes.locator_params(axis="x", nbins=4)
     for axes in grid[:, 0]:
         axes.set_ylabel("payoff, cost deducted")
     figure.suptitle("PPO in modal combat, epsilon 1/10", fontsize=11)

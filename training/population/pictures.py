@@ -22,9 +22,10 @@ def draw_payoffs(table: np.ndarray, mix: np.ndarray, names: Sequence[str]) -> Fi
     size = 2.2 + 0.52 * count
     figure = Figure(figsize=(size + 1.6, size), layout="constrained")  # not of pyplot, which keeps every figure
     shares, cells = figure.subplots(1, 2, width_ratios=(1, 0.6 + 0.6 * count), sharey=True)
-    bars = shares.barh(range(count), mix, color=LEARNED)
-    shares.bar_label(bars, [f"{share:.2f}" for share in mix], padding=2, fontsize=7)
-    shares.set_xlim(1.25, 0)
+    shares.barh(range(count), mix, color=LEARNED)
+    for place, share in enumerate(mix):  # the axis runs to the left
+        shares.text(share + 0.04, place, f"{share:.2f}", ha="right", va="center", fontsize=7)
+    shares.set_xlim(1.3, 0)
     shares.set_xticks([1, 0.5, 0])
     shares.set_xlabel("share in the mix")
     shares.set_yticks(range(count), names)
