@@ -29,6 +29,7 @@ from welfare_env.engine import PHASE, SPRING_MOVES, YEAR, layout_of
 mpl.use("Agg")
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 HEARINGS = {"no words": "trained\nwithout words", "as said": "as said", "shuffled": "shuffled", "removed": "removed"}
 SEEDS = "o^sDv"  # markers
@@ -161,7 +162,7 @@ def _told(number: float) -> str:
     return f"{round(number, 2) + 0.0:.2f}"  # without -0.00
 
 
-def draw(rows: list[tuple[Setting, int, dict[str, Any]]], picture: Path) -> None:
+def draw(rows: list[tuple[Setting, int, dict[str, Any]]]) -> Figure:
     """Returns by what is heard: a panel for each setting, a marker for each seed, all axes from 0.
 
     Bars are 95% intervals of the difference to the words as said, game by game.
@@ -182,7 +183,7 @@ def draw(rows: list[tuple[Setting, int, dict[str, Any]]], picture: Path) -> None
     title = "words are drawn, and heard as said, shuffled or removed; bars: 95% interval of the difference to as said"
     look: dict[str, Any] = {"fontsize": 8, "title": title, "title_fontsize": 8, "frameon": False}
     figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), **look)
-    figure.savefig(picture, dpi=130)
+    return figure
 
 
 def _panel(panel: Axes, setting: Setting, found: list[tuple[int, dict[str, Any]]]) -> None:
@@ -222,7 +223,7 @@ def main() -> None:
     for seed in range(given.seeds):
         print(going(SETTINGS[0].config(given.folder, "tokens", seed)))
     if given.picture is not None:
-        draw(rows, given.picture)
+        draw(rows).savefig(given.picture, dpi=130)
 
 
 if __name__ == "__main__":
