@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Optional
@@ -25,6 +25,7 @@ from rich.console import Console
 from rich.table import Table
 
 import evaluation
+from agents.colors import LEARNED, PUBLISHED
 from agents.progress import metered
 from agents.specs import read_profile
 from evaluation.experiments import published
@@ -145,33 +146,40 @@ def frontier(lines: Sequence[Line]) -> Figure:
     """
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(9.6, 4.4), layout="constrained")
+    figure = Figure(figsize=(9.6, 4.7), layout="constrained")
     alone, beside = figure.subplots(1, 2, sharey=True)
     gains = [line.gain[0] for line in lines]
     names = [line.rule for line in lines]
-    _points(alone, gains, [line.welfare for line in lines], names, "o", "#0072B2")
+    look: dict[str, Any] = {"marker": "o", "color": LEARNED, "label": "our policies"}
+    theirs: dict[str, Any] = {
+        "marker": "D",
+        "color": PUBLISHED,
+        "label": "language models, as published by the paper's authors",
+    }
+    _points(alone, gains, [line.welfare for line in lines], names, look)
     models = list(dict.fromkeys(name.partition(",")[0] for name in published.EXPLOITABILITY))
     welfare = [float(np.mean(published.SELF_PLAY[model]["root_nash_welfare"])) for model in models]
     most = [
         max(max(published.EXPLOITABILITY[f"{model}, {size}"]["exploitability"]) for size in ("singles", "pairs"))
         for model in models
     ]
-    _points(alone, most, welfare, [model.removesuffix("-0613") for model in models], "D", "#999999")
-    _points(beside, gains, [min(n.welfare for n in line.neighbours.values()) for line in lines], names, "o", "#0072B2")
-    alone.set_title("in self-play", fontsize=10)
-    beside.set_title("of the six others, beside the worst harmless neighbour", fontsize=10)
+    _points(alone, most, welfare, [model.removesuffix("-0613") for model in models], theirs)
+    _points(beside, gains, [min(n.welfare for n in line.neighbours.values()) for line in lines], names, look)
+    alone.set_title("welfare in self-play", fontsize=10)
+    beside.set_title("welfare of the six others beside the worst harmless neighbor", fontsize=10)
     alone.set_ylabel("root Nash welfare, points a year")
     for axes in (alone, beside):
-        axes.set_xlabel("what the best attack gains, points a year")
+        axes.set_xlabel("gain of the best attack, points a year")
         axes.set_xlim(-0.5, 1.25 * max(gains + most))
         axes.set_ylim(-0.4, 5.3)
         axes.grid(alpha=0.25)
+    figure.legend(*alone.get_legend_handles_labels(), loc="outside lower center", ncols=2, fontsize=8, frameon=False)
     return figure
 
 
-def _points(axes: Axes, x: Sequence[float], y: Sequence[float], names: Sequence[str], marker: str, colour: str) -> None:
+def _points(axes: Axes, x: Sequence[float], y: Sequence[float], names: Sequence[str], look: Mapping[str, Any]) -> None:
     """Named points; names of points that coincide stand in one label."""
-    axes.plot(x, y, marker, color=colour)
+    axes.plot(x, y, linestyle="none", **look)
     places: dict[tuple[float, float], list[str]] = {}
     for across, up, name in zip(x, y, names, strict=True):
         near = next((p for p in places if abs(p[0] - across) < 0.5 and abs(p[1] - up) < 0.2), (across, up))

@@ -24,6 +24,7 @@ from typing import Any
 import matplotlib as mpl
 import numpy as np
 
+from agents.colors import LEVEL, SERIES, reward_color
 from evaluation.exact import Exploitability, exploitability
 from training.cli.curves import read
 from training.population.config import PopulationConfig
@@ -33,11 +34,12 @@ from welfare_env.board.loading import load_board
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt
+from matplotlib.figure import Figure
 
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7")  # Okabe and Ito: told apart by all
 STYLES = ("-", "--", "-.", ":")
 CLIQUE = {2.0: "optimum", 1.0: "armed peace"}  # points a year on cliques
-STANDARD = {4.86: "prosocial", 2.2: "random"}
+STANDARD = {4.86: "prosocial players", 2.2: "random players"}
+NAMES = {"own": "own points", "social": "mean of all points", "inequity": "own points, averse to inequity"}
 NEVER, SOMETIMES, ALWAYS = "no robber", "a robber in some games", "a robber in every game"
 MET = {NEVER: ":", SOMETIMES: "--", ALWAYS: "-"}  # how it is drawn
 GAMES = 20  # of each deviator in each seat
@@ -59,14 +61,7 @@ def rewards(folders: Sequence[Path], picture: Path, powers: list[str] | None) ->
     groups: dict[str, list[Path]] = {}
     for folder in folders:
         groups.setdefault(config_of(folder)["reward"], []).append(folder)
-    figure, panel = plt.subplots(figsize=(6.4, 3.8), layout="constrained")
-    for number, (reward, members) in enumerate(groups.items()):
-        label = f"{reward} ({len(members)} seed{'s' * (len(members) > 1)})"
-        _draw(panel, COLOURS[number], STYLES[number], members, "play/points", label)
-    _mark(panel, CLIQUE if is_toy else STANDARD)
-    panel.set(xlabel="iteration", ylabel="welfare points of a power a year", ylim=(0, 2.2 if is_toy else 5.2))
-    panel.legend(fontsize=8, loc="lower right")
-    figure.savefig(picture, dpi=130)
+    reward_curves(groups, is_toy).savefig(picture, dpi=130)
     exact = ("last, greedy", "gap", "best response in", "drawn", "gain at least", "by")
     columns = exact if is_toy else ("greedy", "gain", "by", "drawn", "gain", "by")
     names = ("reward", "seed", "peak, sampled", "last, sampled", *columns)
@@ -78,18 +73,37 @@ def rewards(folders: Sequence[Path], picture: Path, powers: list[str] | None) ->
             print("| " + " | ".join(cells) + " |", flush=True)
 
 
-def _draw(panel: Any, colour: str, style: str, folders: Sequence[Path], metric: str, label: str) -> None:
+def reward_curves(groups: Mapping[str, Sequence[Path]], is_toy: bool) -> Figure:
+    """The picture of trainings by reward."""
+    figure, panel = plt.subplots(figsize=(6.4, 4.2), layout="constrained")
+    for number, (reward, members) in enumerate(groups.items()):
+        label = f"{name_of_reward(reward)} ({len(members)} seed{'s' * (len(members) > 1)})"
+        _draw(panel, reward_color(reward), STYLES[number], members, "play/points", label)
+    _mark(panel, CLIQUE if is_toy else STANDARD)
+    panel.set(xlabel="iteration", ylabel="welfare points of a power a year", ylim=(0, 2.2 if is_toy else 5.2))
+    title = "reward in training; bands: lowest to highest seed"
+    figure.legend(fontsize=8, loc="outside lower center", ncols=2, title=title, title_fontsize=8, frameon=False)
+    return figure
+
+
+def name_of_reward(reward: str) -> str:
+    """A reward in words: "own points, averse to inequity (1, 0.5)"."""
+    kind, _, parameters = reward.partition(":")
+    return NAMES.get(kind, kind) + (f" ({parameters.replace(',', ', ')})" if parameters else "")
+
+
+def _draw(panel: Any, color: str, style: str, folders: Sequence[Path], metric: str, label: str) -> None:
     """Points a year by iteration: the mean over seeds, and a band from minimum to maximum."""
     curves = np.array([smoothed(read(folder, metric)) for folder in folders]) / config_of(folders[0])["years"]
     steps = np.arange(1, curves.shape[1] + 1)
-    panel.plot(steps, curves.mean(axis=0), label=label, color=colour, linestyle=style)
-    panel.fill_between(steps, curves.min(axis=0), curves.max(axis=0), color=colour, alpha=0.18, linewidth=0)
+    panel.plot(steps, curves.mean(axis=0), label=label, color=color, linestyle=style)
+    panel.fill_between(steps, curves.min(axis=0), curves.max(axis=0), color=color, alpha=0.18, linewidth=0)
 
 
 def _mark(panel: Any, values: Mapping[float, str]) -> None:
     """What is known to be worth so much."""
     for value, name in values.items():
-        panel.axhline(value, color="#555555", linewidth=0.8, linestyle=":")
+        panel.axhline(value, color=LEVEL, linewidth=0.8, linestyle=":")
         panel.text(1, value - 0.02, name, fontsize=8, va="top")
 
 
@@ -160,25 +174,31 @@ def robbers(folders: Sequence[Path], picture: Path, powers: list[str] | None) ->
     groups: dict[tuple[str, str], list[Path]] = {}
     for folder in folders:
         groups.setdefault(Networks.of(folder).setting, []).append(folder)
-    colours = dict(zip(dict.fromkeys(reward for reward, _ in groups), COLOURS, strict=False))
-    figure, panels = plt.subplots(1, 2, figsize=(9.6, 4.4), layout="constrained", sharey=True)
-    for (reward, met), members in groups.items():
-        networks, look = Networks.of(members[0]), (colours[reward], MET[met])
-        _draw(panels[0], *look, members, networks.cooperators[1], f"{reward}, {met}")
-        if networks.robbers is not None:
-            _draw(panels[1], *look, members, networks.robbers[1], "")
-    for panel, title in zip(panels, ("cooperators", "robbers"), strict=True):
-        _mark(panel, CLIQUE)
-        panel.set(xlabel="iteration", title=title, ylim=(0, 2.7))
-    panels[0].set_ylabel("welfare points of a seat a year")
-    figure.legend(*panels[0].get_legend_handles_labels(), fontsize=8, loc="outside lower center", ncols=3)
-    figure.savefig(picture, dpi=130)
+    robber_curves(groups).savefig(picture, dpi=130)
     print(
         "| reward | they meet | seed | cooperators: peak | last | robber: peak | last | greedy, alone | gain | "
         "greedy, robbed | robber |\n" + "|---" * 11 + "|"
     )
     for folder in folders:
         print(_robbed(folder, Networks.of(folder), powers), flush=True)
+
+
+def robber_curves(groups: Mapping[tuple[str, str], Sequence[Path]]) -> Figure:
+    """The picture of robbers: a color is the cooperators' reward, dashes are whom they meet."""
+    figure, panels = plt.subplots(1, 2, figsize=(9.6, 4.8), layout="constrained", sharey=True)
+    for (reward, met), members in groups.items():
+        networks, look = Networks.of(members[0]), (reward_color(reward), MET[met])
+        _draw(panels[0], *look, members, networks.cooperators[1], f"{name_of_reward(reward)}; {met}")
+        if networks.robbers is not None:
+            _draw(panels[1], *look, members, networks.robbers[1], "")
+    for panel, title in zip(panels, ("cooperators", "robbers"), strict=True):
+        _mark(panel, CLIQUE)
+        panel.set(xlabel="iteration", title=title, ylim=(0, 2.7))
+    panels[0].set_ylabel("welfare points of a seat a year")
+    title = "reward of the cooperators; whom they meet. Bands: lowest to highest seed"
+    legend: dict[str, Any] = {"fontsize": 8, "title": title, "title_fontsize": 8, "frameon": False}
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=2, **legend)
+    return figure
 
 
 def _robbed(folder: Path, networks: Networks, powers: list[str] | None) -> str:
@@ -223,14 +243,13 @@ def populations(folders: Sequence[Path], picture: Path) -> None:
             mix = ", ".join(f"{name_of(policy)} {share:g}" for policy, share in step["mix"].items())
             cells = [_number(step[name]) for name in ("gap", "mean_gap", "welfare")]
             print(f"| {step['step']} | {mix} | " + " | ".join(cells) + " |")
-        look: dict[str, Any] = {"color": COLOURS[number], "linestyle": STYLES[number], "marker": "os^v"[number]}
+        look: dict[str, Any] = {"color": SERIES[number], "linestyle": STYLES[number], "marker": "os^v"[number]}
         for panel, name in zip(panels, ("gap", "welfare"), strict=True):
             known = [(step["step"], step[name]) for step in steps if step[name] is not None]
             panel.plot(*zip(*known, strict=True), label=board, **look)
             panel.set_xlabel("best responses learned")
-    panels[0].axhline(0.1, color="#555555", linewidth=0.8, linestyle=":")
-    panels[0].set(ylabel="exact gap, points a year", ylim=(-0.05, None))
-    panels[1].axhline(1, color="#555555", linewidth=0.8, linestyle=":")
+    panels[0].set(ylabel="gain of the best deviator, points a year", ylim=(-0.05, None))
+    _mark(panels[1], {1.0: "armed peace"})
     panels[1].set(ylabel="welfare points of a power a year", ylim=(0, 2.2))
     panels[1].legend(fontsize=8)
     figure.savefig(picture, dpi=130)

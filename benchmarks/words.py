@@ -19,6 +19,7 @@ import numpy as np
 import torch
 
 import training
+from agents.colors import LEARNED, LEVEL
 from agents.rl import checkpoint
 from evaluation.measures.intervals import mean_estimate
 from evaluation.messages.word_effects import HEARD, STREAM, WAYS, word_effects
@@ -27,8 +28,12 @@ from welfare_env.engine import PHASE, SPRING_MOVES, YEAR, layout_of
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
-COLOURS = {"no words": "#555555", "as said": "#0072b2", "shuffled": "#d55e00", "removed": "#009e73"}  # Okabe and Ito
+HEARINGS = {"no words": "trained\nwithout words", "as said": "as said", "shuffled": "shuffled", "removed": "removed"}
+SEEDS = "o^sDv"  # markers
+NAMES = {"own": "own points", "social": "mean of all points"}
 COLUMNS = (
     "setting", "seed", "trained without words", "as said", "lost if shuffled", "lost if removed", "bits",
     "greedy orders", "greedy",
@@ -157,29 +162,48 @@ def _told(number: float) -> str:
     return f"{round(number, 2) + 0.0:.2f}"  # without -0.00
 
 
-def draw(rows: list[tuple[Setting, int, dict[str, Any]]], picture: Path) -> None:
-    """Returns by what is heard: a panel for each setting, a dot for each seed, with its interval."""
-    figure, grid = plt.subplots(2, -(-len(SETTINGS) // 2), figsize=(9, 6), layout="constrained")
-    panels = grid.flatten()
-    for panel in panels[len(SETTINGS) :]:
-        panel.set_axis_off()
-    for panel, setting in zip(panels, SETTINGS, strict=False):
-        for _, seed, found in (one for one in rows if one[0] == setting):
-            for at, (name, colour) in enumerate(COLOURS.items()):
-                value = found["drawn"]["returns"].get(name)
-                if value is None:
-                    continue
-                error = [[value["value"] - value["low"]], [value["high"] - value["value"]]]
-                panel.errorbar(at + 0.2 * (seed - 1), value["value"], error, color=colour, marker="o^sDv"[seed % 5])
-        bottom, top = panel.get_ylim()
-        half = max(0.17, (top - bottom) / 2)  # small differences should look small
-        panel.set(ylim=((bottom + top) / 2 - half, (bottom + top) / 2 + half), xlim=(-0.5, len(COLOURS) - 0.5))
-        panel.set_title(setting.name.replace(", ", "\n"), fontsize=8)
-        panel.set_xticks(range(len(COLOURS)), list(COLOURS), rotation=60, fontsize=8)
-        panel.tick_params(axis="y", labelsize=8)
-    for panel in grid[:, 0]:
-        panel.set_ylabel("return of a learning seat, drawn play", fontsize=8)
-    figure.savefig(picture, dpi=130)
+def draw(rows: list[tuple[Setting, int, dict[str, Any]]]) -> Figure:
+    """Returns by what is heard: a panel for each setting, a marker for each seed, all axes from 0.
+
+    Bars are 95% intervals of the difference to the words as said, game by game.
+    """
+    short = [setting for setting in SETTINGS if setting.years == 1]
+    long = [setting for setting in SETTINGS if setting.years > 1]
+    figure, grid = plt.subplots(2, max(len(short), len(long)), figsize=(11, 6.4), layout="constrained", sharey="row")
+    for panels, settings in zip(grid, (short, long), strict=True):
+        for panel, setting in zip(panels, settings, strict=False):
+            _panel(panel, setting, [(seed, found["drawn"]) for one, seed, found in rows if one == setting])
+        for unused in panels[len(settings) :]:
+            unused.set_axis_off()
+        panels[0].set_ylim(0, 1.08 * panels[0].get_ylim()[1])
+        panels[0].set_ylabel("points of a learning seat in a game", fontsize=8)
+    for seed in sorted({seed for _, seed, _ in rows}):
+        grid[0, 0].plot([], [], SEEDS[seed % len(SEEDS)], color=LEVEL, label=f"seed {seed}")
+    handles, labels = grid[0, 0].get_legend_handles_labels()
+    title = "words are drawn, and heard as said, shuffled or removed; bars: 95% interval of the difference to as said"
+    look: dict[str, Any] = {"fontsize": 8, "title": title, "title_fontsize": 8, "frameon": False}
+    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), **look)
+    return figure
+
+
+def _panel(panel: Axes, setting: Setting, found: list[tuple[int, dict[str, Any]]]) -> None:
+    """The returns of one setting: gray without words, else blue."""
+    for seed, drawn in found:
+        said = drawn["returns"]["as said"]["value"]
+        for at, heard in enumerate(HEARINGS):
+            if heard not in drawn["returns"]:
+                continue
+            value, lost = drawn["returns"][heard]["value"], drawn["lost"].get(heard)
+            bars = [[lost["high"] - said + value], [said - lost["low"] - value]] if lost else None
+            look: dict[str, Any] = {"marker": SEEDS[seed % len(SEEDS)], "markersize": 4}
+            panel.errorbar(at + 0.2 * (seed - 1), value, bars, color=LEARNED if at else LEVEL, **look)
+    panel.set_xlim(-0.5, len(HEARINGS) - 0.5)
+    length = "one year" if setting.years == 1 else f"{setting.years} years"
+    board, others, reward = setting.name.split(", ")
+    panel.set_title(f"{board}, {length}\nother seats: {others}\nreward: {NAMES[reward]}", fontsize=8)
+    panel.set_xticks(range(len(HEARINGS)), list(HEARINGS.values()), rotation=45, ha="right", fontsize=8)
+    panel.tick_params(axis="y", labelsize=8)
+    panel.grid(axis="y", alpha=0.25)
 
 
 def main() -> None:
@@ -199,7 +223,7 @@ def main() -> None:
     for seed in range(given.seeds):
         print(going(SETTINGS[0].config(given.folder, "tokens", seed)))
     if given.picture is not None:
-        draw(rows, given.picture)
+        draw(rows).savefig(given.picture, dpi=130)
 
 
 if __name__ == "__main__":

@@ -6,13 +6,20 @@ from collections.abc import Iterator, Sequence
 from math import cos, pi, sin
 
 from agents.cliques.shape import NOBODY, Clique, clique_of
+from agents.colors import GRAY, SERIES
 from evaluation.checks import board_of
 from evaluation.exact.clique_proofs import Line
 from evaluation.exact.theorems import states
 from welfare_env.engine import State
 
-COLOURS = ("#c23b3b", "#3b6fc2", "#3f9a4f", "#c29a2b", "#8a4fb5", "#2b9a9a", "#77655a")
+COLORS = (*SERIES[:-1], GRAY)  # of powers; black is for frames
 SIZE, RADIUS, LEAF, DOT = 150, 34, 60, 9
+KEY = 22  # height of a line of the legend
+SEASONS = {"S": "Spring", "F": "Fall", "W": "Winter"}
+STYLE = """.paper, .nobody { fill: #fff } .ink { fill: #1a1a1a } .edge { stroke: #bbb }
+.center { stroke: #555 } .unit { stroke: #000; stroke-width: 2 }
+@media (prefers-color-scheme: dark) { .paper, .nobody { fill: #121212 } .ink { fill: #e6e6e6 } .edge { stroke: #666 }
+.center { stroke: #aaa } .unit { stroke: #fff } }"""
 ACROSS = 6  # boards in a row
 
 
@@ -31,24 +38,44 @@ def line_text(map_name: str, years: int, line: Line, deviator: str) -> str:
 
 
 def line_picture(map_name: str, years: int, line: Line) -> str:
-    """An SVG picture of a line: a board before every phase, and the last one.
-
-    A disc is a centre in its owner's colour, white if it is nobody's; a square on it is a unit.
-    """
+    """An SVG picture of a line: a board before every phase, the last one, and a legend."""
     clique = clique_of(board_of(map_name))
-    titles = [phase for phase, _ in line] + ["end"]
+    phases = [phase for phase, _ in line]
+    titles = [f"before {_named(phase)}" for phase in phases] + [f"after {_named(phases[-1])}"]
     boards = list(zip(titles, states(map_name, years, line), strict=True))
     rows = -(-len(boards) // ACROSS)
-    width, height = ACROSS * SIZE, rows * (SIZE + 20)
+    width, height = ACROSS * SIZE, rows * (SIZE + 20) + 2 * KEY
+    about = f"A line of play on {map_name}, board by board"
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
-        'font-family="sans-serif" font-size="12">',
-        f'<rect width="{width}" height="{height}" fill="white"/>',
+        f'role="img" font-family="sans-serif" font-size="12"><title>{about}</title><style>{STYLE}</style>',
+        f'<rect class="paper" width="{width}" height="{height}"/>',
     ]
     for number, (title, state) in enumerate(boards):
         across, down = number % ACROSS * SIZE, number // ACROSS * (SIZE + 20)
         parts.append(f'<g transform="translate({across} {down})">{"".join(_board(clique, title, state))}</g>')
-    return "\n".join([*parts, "</svg>\n"])
+    return "\n".join([*parts, *_legend(board_of(map_name).powers, height - 2 * KEY), "</svg>\n"])
+
+
+def _named(phase: str) -> str:
+    """ "Spring 1901" for S1901M."""
+    return f"{SEASONS[phase[0]]} {phase[1:5]}" + (" retreats" if phase[-1] == "R" else "")
+
+
+def _legend(powers: Sequence[str], top: float) -> Iterator[str]:
+    """What the signs mean, and below it each power's color."""
+    signs = (
+        (_center(14, top + 8, 0), "supply center, in its owner's color"),
+        (_center(314, top + 8, NOBODY), "nobody's supply center"),
+        (_unit(514, top + 8, 0), "unit (beside the board's centers: dislodged)"),
+    )
+    for (sign, text), left in zip(signs, (14, 314, 514), strict=True):
+        yield f'{sign}<text class="ink" x="{left + 16}" y="{top + 12:.0f}">{text}</text>'
+    for number, power in enumerate(powers):
+        x = 14 + number * 880 / len(powers)
+        place = f'x="{x + 16:.0f}" y="{top + KEY + 12:.0f}"'
+        name = power.replace("PLAYER", "player ")
+        yield f'{_center(x, top + KEY + 8, number)}<text class="ink" {place}>{name}</text>'
 
 
 def places(clique: Clique) -> list[tuple[float, float]]:
@@ -65,15 +92,15 @@ def places(clique: Clique) -> list[tuple[float, float]]:
 
 def _board(clique: Clique, title: str, state: State) -> Iterator[str]:
     spots = places(clique)
-    yield f'<text x="{SIZE / 2}" y="12" text-anchor="middle">{title}</text>'
+    yield f'<text class="ink" x="{SIZE / 2}" y="12" text-anchor="middle">{title}</text>'
     edges = [(a, b) for a in range(clique.cores) for b in range(a)]
     edges += [(clique.home(power), clique.cores + power) for power in range(clique.powers)]
     for a, b in edges:
         (x, y), (to_x, to_y) = spots[a], spots[b]
-        yield f'<line x1="{x:.1f}" y1="{y:.1f}" x2="{to_x:.1f}" y2="{to_y:.1f}" stroke="#bbb"/>'
+        yield f'<line class="edge" x1="{x:.1f}" y1="{y:.1f}" x2="{to_x:.1f}" y2="{to_y:.1f}"/>'
     owner, unit = clique.rows(state)
     for (x, y), who, here in zip(spots, owner.tolist(), unit.tolist(), strict=True):
-        yield f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{DOT}" fill="{_colour(who)}" stroke="#555"/>'
+        yield _center(x, y, who)
         if here != NOBODY:
             yield _unit(x, y, here)
     for core, who in enumerate(clique.lost_rows(state)[0].tolist()):
@@ -81,10 +108,11 @@ def _board(clique: Clique, title: str, state: State) -> Iterator[str]:
             yield _unit(spots[core][0] + DOT, spots[core][1] - DOT, who)
 
 
+def _center(x: float, y: float, power: int) -> str:
+    look = 'class="center nobody"' if power == NOBODY else f'class="center" fill="{COLORS[power]}"'
+    return f'<circle {look} cx="{x:.1f}" cy="{y:.1f}" r="{DOT}"/>'
+
+
 def _unit(x: float, y: float, power: int) -> str:
     place = f'x="{x - 5:.1f}" y="{y - 5:.1f}" width="10" height="10"'
-    return f'<rect {place} fill="{_colour(power)}" stroke="black" stroke-width="2"/>'
-
-
-def _colour(power: int, colours: Sequence[str] = COLOURS) -> str:
-    return "white" if power == NOBODY else colours[power]
+    return f'<rect class="unit" {place} fill="{COLORS[power]}"/>'

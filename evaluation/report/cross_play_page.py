@@ -12,6 +12,7 @@ import welfare_env
 from evaluation.experiments.cross_play import CrossPlayResult
 from evaluation.report.cross_play_tables import cross_play_tables, written_mix
 from evaluation.report.page import html_table, whole_page
+from evaluation.report.rules_text import rules_text
 
 
 def cross_play_page(result: CrossPlayResult, command: str = "") -> str:
@@ -33,6 +34,7 @@ def cross_play_page(result: CrossPlayResult, command: str = "") -> str:
             *map(_section, cross_play_tables(result, len(result.mixes))),
             "<h2>How it was made</h2>",
             f"<pre>{escape(command)}</pre>" if command else "",
+            f"<p>Rules: {escape(rules_text(result.rules.to_dict()))}. Map: {escape(result.map_name)}.</p>",
             made,
         ],
     )

@@ -1,7 +1,7 @@
 """Figures of an experiment, drawn from the plain values of `ExperimentResult.to_dict()`.
 
-Colours are Okabe and Ito's, which colour-blind readers tell apart; each series also has a marker of its own. The
-authors' published runs are hollow marks in grey, one a run.
+A profile has one color in all figures of an experiment (`agents.colors`). Markers and dashes show what else differs
+between conditions. The authors' published runs are hollow marks in gray, one a run.
 """
 
 from __future__ import annotations
@@ -9,9 +9,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from html import escape
 from io import BytesIO
+from textwrap import fill, wrap
 from typing import TYPE_CHECKING, Any
 
+from agents.colors import BLACK, PUBLISHED, SERIES, policy_colors
 from evaluation.checks import EvaluationError
 from evaluation.experiments.published import TABLES
 
@@ -19,18 +22,17 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#F0E442")
 MARKERS = "osD^vPX*"
-PUBLISHED = "#808080"
+DASHES = ("-", "--", "-.", ":")
 NAMES = {
     "root_nash_welfare": "root Nash welfare, WP a year",
-    "root_nash_welfare_smoothed": "root Nash welfare, smoothed",
+    "root_nash_welfare_smoothed": "root Nash welfare, smoothed, WP a year",
     "nash_welfare": "Nash welfare",
     "proficiency": "basic proficiency",
-    "stolen_centers": "stolen centres per year",
+    "stolen_centers": "stolen centers per year",
     "conflicts": "conflicts per movement phase",
     "exploitability": "exploitability, WP a year",
-    "exploitability_corrected": "exploitability, corrected for the choice",
+    "exploitability_corrected": "exploitability, corrected for the choice, WP a year",
     "kept_promises": "kept promises, share",
     "tokens_per_game": "tokens a game of self-play",
     "dollars_per_game": "list price a game of self-play, $",
@@ -44,7 +46,7 @@ NAMES = {
     "members_units_by_year": "units of a member",
     "others_units_by_year": "units of another power",
     "units_by_year": "units per power",
-    "centers_by_year": "supply centres per power",
+    "centers_by_year": "supply centers per power",
     "welfare_by_year": "welfare points per power",
 }
 ABREAST = 3  # panels in a row
@@ -78,8 +80,9 @@ def draw(study: Mapping[str, Any], number: int) -> Figure:
         kinds[wished["kind"]](axis, study, wished, measure)
         axis.grid(alpha=0.25)
         axis.spines[["top", "right"]].set_visible(False)
+        _from_zero(axis, both=wished["kind"] == "scatter")
     handles, labels = axes[0].get_legend_handles_labels()
-    if len(labels) > 1 or wished["published"]:
+    if len(labels) > 1 or wished["published"] or len(study["conditions"]) == 1:
         columns = min(3 if max(map(len, labels)) < 40 else 2, len(labels))
         figure.legend(handles, labels, loc="outside lower center", ncols=columns, fontsize=8, frameon=False)
     return figure
@@ -102,16 +105,20 @@ def drawn(figure: Figure, kind: str) -> bytes:
     return content.getvalue()
 
 
-def as_svg(figure: Figure) -> str:
-    """A figure as an SVG element."""
-    whole = drawn(figure, "svg").decode()
-    return whole[whole.index("<svg") :]
+def as_svg(figure: Figure, title: str) -> str:
+    """A figure as an SVG element without a background, whose text and axes have the color of the page's text."""
+    figure.set_facecolor("none")
+    for axis in figure.axes:
+        axis.set_facecolor("none")
+    whole = drawn(figure, "svg").decode().replace("#000000", "currentColor")
+    about = f'<svg role="img" aria-label="{escape(title, quote=True)}" fill="currentColor"'
+    return whole[whole.index("<svg") :].replace("<svg", about, 1)
 
 
-def label(condition: Mapping[str, Any], axes: Sequence[str] = ()) -> str:
+def label(study: Mapping[str, Any], condition: Mapping[str, Any], axes: Sequence[str] = ()) -> str:
     """The label of a condition in a figure: its profile and swept values, without what the axis shows."""
-    told = [] if "profile" in axes else [profile_label(condition["profile"])]
-    return ", ".join(told + _varied(condition, axes)).replace("$", r"\$")  # matplotlib would read mathematics
+    told = [] if "profile" in axes else [_short(profile_label(condition["profile"]), 40)]
+    return ", ".join(told + _differing(study, condition, axes)).replace("$", r"\$")  # matplotlib would read mathematics
 
 
 def full_label(condition: Mapping[str, Any]) -> str:
@@ -119,9 +126,17 @@ def full_label(condition: Mapping[str, Any]) -> str:
     return ", ".join([condition["profile"], *_varied(condition)])
 
 
+def _differing(study: Mapping[str, Any], condition: Mapping[str, Any], axes: Sequence[str] = ()) -> list[str]:
+    """What tells a condition from others of its profile; coalitions only where there are several sets."""
+    sets = {each["coalitions"] for each in study["conditions"]}
+    return _varied(condition, axes if len(sets) > 1 else (*axes, "coalitions"))
+
+
 def _varied(condition: Mapping[str, Any], axes: Sequence[str] = ()) -> list[str]:
     told = [condition["coalitions"]] if condition["coalitions"] and "coalitions" not in axes else []
-    return told + [f"{name}={value}" for name, value in condition["swept"].items() if name not in axes]
+    return told + [
+        f"{name.replace('_', ' ')}={value}" for name, value in condition["swept"].items() if name not in axes
+    ]
 
 
 def profile_label(profile: str) -> str:
@@ -136,12 +151,12 @@ def _points(axis: Axes, study: Mapping[str, Any], wished: Mapping[str, Any], mea
     """Categories on x, with the published runs beside them."""
     x, conditions = wished["x"], study["conditions"]
     places = list(dict.fromkeys(_category(condition, x) for condition in conditions))
-    series = list(dict.fromkeys(label(condition, (x,)) for condition in conditions))
-    for number, name in enumerate(series):
-        mine = [condition for condition in conditions if label(condition, (x,)) == name]
-        shift = 0.6 * ((number + 0.5) / len(series) - 0.5)
-        at = [places.index(_category(condition, x)) + shift for condition in mine]
-        _errorbars(axis, at, [condition["measures"][measure] for condition in mine], number, name or "welfare-env")
+    series = list(dict.fromkeys(label(study, condition, (x,)) for condition in conditions))
+    for condition in conditions:
+        name = label(study, condition, (x,))
+        at = places.index(_category(condition, x)) + 0.6 * ((series.index(name) + 0.5) / len(series) - 0.5)
+        axis.errorbar([at], **_bar(condition["measures"][measure]), **_style(study, condition, (x,)))
+    _legend(axis, study, (x,))
     published = [(name, runs[measure]) for name, runs in TABLES.get(wished["published"], {}).items() if measure in runs]
     for name, runs in published:
         if name not in places:
@@ -150,18 +165,20 @@ def _points(axis: Axes, study: Mapping[str, Any], wished: Mapping[str, Any], mea
     if published:
         axis.plot([], [], "o", mfc="none", color=PUBLISHED, ms=4, label="published runs (one mark each)")
     axis.set_xticks(range(len(places)), [_short(place) for place in places], rotation=38, ha="right", fontsize=8)
-    axis.set_ylabel(NAMES[measure])
+    axis.set_ylabel(fill(NAMES[measure], 34))
     axis.set_xlim(-0.6, len(places) - 0.4)
 
 
 def _lines(axis: Axes, study: Mapping[str, Any], wished: Mapping[str, Any], measure: str) -> None:
     """Numbers on x, and one line per combination of the other conditions."""
     x, conditions = wished["x"], study["conditions"]
-    for number, name in enumerate(dict.fromkeys(label(condition, (x,)) for condition in conditions)):
-        mine = [condition for condition in conditions if label(condition, (x,)) == name]
+    for name in dict.fromkeys(label(study, condition, (x,)) for condition in conditions):
+        mine = [condition for condition in conditions if label(study, condition, (x,)) == name]
         mine.sort(key=lambda condition: condition["swept"][x])
+        points = [condition["measures"][measure] for condition in mine]
+        style = _style(study, mine[0], (x,)) | {"ls": _dashes(study, mine[0], (x,)), "lw": 1.4}
         at = [condition["swept"][x] for condition in mine]
-        _errorbars(axis, at, [condition["measures"][measure] for condition in mine], number, name, line=True)
+        axis.errorbar(at, _numbers(points, "value"), yerr=_bars(points), label=name, **style)
     shown = False
     for name, runs in TABLES.get(wished["published"], {}).items():
         for value in runs.get(measure, ()):
@@ -169,33 +186,33 @@ def _lines(axis: Axes, study: Mapping[str, Any], wished: Mapping[str, Any], meas
             axis.plot([float(name)], [value], "o", mfc="none", color=PUBLISHED, alpha=0.7, ms=4, zorder=1, label=words)
             shown = True
     axis.set_xlabel(x.replace("_", " "))
-    axis.set_ylabel(NAMES[measure])
+    axis.set_ylabel(fill(NAMES[measure], 34))
 
 
 def _years(axis: Axes, study: Mapping[str, Any], wished: Mapping[str, Any], measure: str) -> None:
     """One curve per condition, with its interval as a band."""
     from matplotlib.ticker import MaxNLocator
 
-    for number, condition in enumerate(study["conditions"]):
+    for condition in study["conditions"]:
         curve = condition["by_year"][measure]
         years = [int(year) for year in curve]
         values, low, high = (_numbers(curve.values(), part) for part in ("value", "low", "high"))
-        colour, marker = _mark(number)
-        axis.plot(years, values, marker=marker, color=colour, ms=4, lw=1.5, label=label(condition))
-        axis.fill_between(years, low, high, color=colour, alpha=0.18, lw=0)
+        color, marker = _mark(study, condition)
+        look: dict[str, Any] = {"color": color, "marker": marker, "ls": _dashes(study, condition), "ms": 4, "lw": 1.5}
+        axis.plot(years, values, label=label(study, condition), **look)
+        axis.fill_between(years, low, high, color=color, alpha=0.18, lw=0)
     axis.set_xlabel("after the Winter of")
-    axis.set_ylabel(NAMES[measure])
+    axis.set_ylabel(fill(NAMES[measure], 34))
     axis.xaxis.set_major_locator(MaxNLocator(integer=True))
 
 
 def _scatter(axis: Axes, study: Mapping[str, Any], wished: Mapping[str, Any], measure: str) -> None:
     """A scatter plot of two measures, each with its interval."""
     x = wished["x"]
-    for number, condition in enumerate(study["conditions"]):
+    for condition in study["conditions"]:
         across, up = condition["measures"][x], condition["measures"][measure]
-        at = [math.nan if across["value"] is None else across["value"]]
-        axis.errorbar(at, _numbers([up], "value"), yerr=_bars([up]), xerr=_bars([across]), **_style(number),
-                      label=label(condition))  # fmt: skip
+        at = _numbers([across], "value")
+        axis.errorbar(at, **_bar(up), xerr=_bars([across]), **_style(study, condition), label=label(study, condition))
     shown = False
     for runs in TABLES.get(wished["published"], {}).values():
         if x in runs and measure in runs:
@@ -203,24 +220,54 @@ def _scatter(axis: Axes, study: Mapping[str, Any], wished: Mapping[str, Any], me
             axis.plot(runs[x], runs[measure], "o", mfc="none", color=PUBLISHED, alpha=0.7, ms=4, zorder=1, label=words)
             shown = True
     axis.set_xlabel(NAMES[x])
-    axis.set_ylabel(NAMES[measure])
+    axis.set_ylabel(fill(NAMES[measure], 34))
 
 
-def _errorbars(
-    axis: Axes, at: Sequence[float], points: Sequence[Point], number: int, name: str, line: bool = False
-) -> None:
-    style = _style(number) | ({"ls": "-", "lw": 1.4} if line else {})
-    axis.errorbar(at, _numbers(points, "value"), yerr=_bars(points), label=name, **style)
+def _style(study: Mapping[str, Any], condition: Mapping[str, Any], axes: Sequence[str] = ()) -> dict[str, Any]:
+    color, marker = _mark(study, condition, axes)
+    return {"fmt": marker, "color": color, "ms": 6, "capsize": 3, "elinewidth": 1.2, "ls": "none", "zorder": 3}
 
 
-def _style(number: int) -> dict[str, Any]:
-    colour, marker = _mark(number)
-    return {"fmt": marker, "color": colour, "ms": 6, "capsize": 3, "elinewidth": 1.2, "ls": "none", "zorder": 3}
+def _mark(study: Mapping[str, Any], condition: Mapping[str, Any], axes: Sequence[str] = ()) -> tuple[str, str]:
+    """The color of the profile, and the marker of what else differs, or of the profile if nothing else does."""
+    profiles = list(dict.fromkeys(each["profile"] for each in study["conditions"]))
+    place, variants = _variant(study, condition, axes)
+    number = profiles.index(condition["profile"])
+    shift = number // len(SERIES)  # where colors repeat
+    marker = MARKERS[((place if variants > 1 else number) + shift) % len(MARKERS)]
+    return policy_colors(profiles)[condition["profile"]], marker
 
 
-def _mark(number: int) -> tuple[str, str]:
-    """Colour and marker of a series; after all colours are used, they repeat with other markers."""
-    return COLOURS[number % len(COLOURS)], MARKERS[(number + number // len(COLOURS)) % len(MARKERS)]
+def _dashes(study: Mapping[str, Any], condition: Mapping[str, Any], axes: Sequence[str] = ()) -> str:
+    return DASHES[_variant(study, condition, axes)[0] % len(DASHES)]
+
+
+def _variant(study: Mapping[str, Any], condition: Mapping[str, Any], axes: Sequence[str]) -> tuple[int, int]:
+    """The number of a condition's variant, which is all but its profile, and how many there are."""
+    variants = list(dict.fromkeys(tuple(_differing(study, each, axes)) for each in study["conditions"]))
+    return variants.index(tuple(_differing(study, condition, axes))), len(variants)
+
+
+def _legend(axis: Axes, study: Mapping[str, Any], axes: Sequence[str]) -> None:
+    """Legend entries of points: of each series; in black where a series has points of several colors."""
+    series: dict[str, list[tuple[str, str]]] = {}
+    for condition in study["conditions"]:
+        series.setdefault(label(study, condition, axes), []).append(_mark(study, condition, axes))
+    for name, marks in series.items():
+        color = marks[0][0] if len({color for color, _ in marks}) == 1 else BLACK
+        axis.plot([], [], marks[0][1], color=color, label=name or "welfare-env")
+
+
+def _from_zero(axis: Axes, both: bool) -> None:
+    """Let axes begin at 0, a little below so that marks there are whole, unless values are negative."""
+    if 0 <= axis.dataLim.y0 < math.inf:
+        axis.set_ylim(bottom=-0.03 * axis.get_ylim()[1])
+    if both and 0 <= axis.dataLim.x0 < math.inf:
+        axis.set_xlim(left=-0.03 * axis.get_xlim()[1])
+
+
+def _bar(point: Point) -> dict[str, Any]:
+    return {"y": _numbers([point], "value"), "yerr": _bars([point])}
 
 
 def _bars(points: Sequence[Point]) -> list[list[float]]:
@@ -243,8 +290,10 @@ def _category(condition: Mapping[str, Any], x: str) -> str:
     return str(condition["coalitions"] if x == "coalitions" else condition["swept"][x])
 
 
-def _short(place: str) -> str:
-    return place if len(place) <= 30 else place[:29] + "…"
+def _short(name: str, width: int = 26) -> str:
+    """A name in two lines at most."""
+    lines = wrap(name.replace("_", " ").replace(",", ", "), width)
+    return "\n".join(lines[:2]) + ("…" if len(lines) > 2 else "")
 
 
 def figures_of(study: Mapping[str, Any]) -> Iterator[tuple[str, Figure]]:

@@ -18,6 +18,7 @@ from evaluation.experiments.self_play import SelfPlayResult
 from evaluation.measures.lm_usage import without_transcripts
 from evaluation.report.figures import drawn, figures_of
 from evaluation.report.page import markdown_table, report_page, table_cells
+from evaluation.report.rules_text import rules_text
 from welfare_env.game.record import save_record
 from welfare_env.writing import replaced
 
@@ -72,8 +73,7 @@ def _welfare(condition: Mapping[str, Any]) -> float:
 
 def leaderboard(study: Mapping[str, Any]) -> str:
     """The table of an experiment that measures both, as a page of Markdown."""
-    told = [f"seed {study['seed']}", f"{study['games']} games"]
-    told += [f"{name}: {value}" for name, value in study["rules"].items()]
+    told = [f"seed {study['seed']}", f"{study['games']} games", rules_text(study["rules"], study["swept"])]
     tried = ", ".join(f"`{deviator}`" for deviator in study["deviators"])
     return (
         f"# {study['title']}\n\n{study['question']}\n\n{markdown_table(*table_cells(study))}\n"

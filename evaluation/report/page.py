@@ -13,18 +13,33 @@ from typing import Any
 
 import welfare_env
 from evaluation.report.figures import MADE_UP, NAMES, as_svg, figures_of, full_label
+from evaluation.report.rules_text import rules_text
 
 STYLE = """
-:root { color-scheme: light dark; --line: #8884; --soft: #8882; }
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 70rem; margin: 2rem auto; padding: 0 1rem; }
-h1 { line-height: 1.2; } h2 { margin-top: 2.2rem; }
-table { border-collapse: collapse; font-size: .9rem; margin: .8rem 0; } caption { text-align: left; color: #777; }
+:root { color-scheme: light dark; --page: #fff; --ink: #1a1a1a; --faint: #595959; --line: #8886; --soft: #8882; }
+@media (prefers-color-scheme: dark) { :root { --page: #121212; --ink: #e6e6e6; --faint: #b0b0b0; } }
+a { color: LinkText; }
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 76rem; margin: 2rem auto; padding: 0 1rem;
+  background: var(--page); color: var(--ink); }
+h1, h2, h3, p { overflow-wrap: anywhere; } h1 { line-height: 1.2; } h2 { margin-top: 2.2rem; }
+table { border-collapse: collapse; font-size: .9rem; } figcaption, .note, small { color: var(--faint); }
+figcaption, .note { font-size: .9rem; } small { display: block; }
 th, td { padding: .3rem .7rem; border-bottom: 1px solid var(--line); text-align: right; }
-th:first-child, td:first-child, .words { text-align: left; } td { white-space: nowrap; }
-thead th { border-bottom: 2px solid var(--line); }
-.wide { overflow-x: auto; } figure { margin: 1rem 0; } figure svg { max-width: 100%; height: auto; background: #fff; }
-figcaption, .note { color: #777; font-size: .9rem; } code, pre { background: var(--soft); padding: .1rem .3rem; }
-pre { padding: .6rem; white-space: pre-wrap; overflow-wrap: anywhere; } .best { font-weight: 600; }
+tbody th { font-weight: inherit; } td { white-space: nowrap; }
+.words { text-align: left; white-space: normal; overflow-wrap: break-word; max-width: 24rem; }
+thead th { border-bottom: 2px solid var(--line); vertical-align: bottom; min-width: 4.5rem; }
+thead th.words { min-width: 8rem; }
+th:first-child, td:first-child { text-align: left; position: sticky; left: 0; background: var(--page);
+  max-width: 40vw; overflow-wrap: break-word; white-space: normal; }
+.wide { overflow-x: auto; margin: .4rem 0 .8rem; scrollbar-color: #888 var(--soft);
+  background: linear-gradient(to left, var(--page) 40%, transparent) right / 3rem 100% no-repeat local,
+    linear-gradient(to left, #888a, transparent) right / 1.2rem 100% no-repeat scroll; }
+.wide:focus-visible { outline: 2px solid; outline-offset: 2px; }
+@media print { .wide { overflow: visible; } }
+figure { margin: 1rem 0; } figure svg { display: block; max-width: 100%; min-width: 30rem; height: auto; }
+@media (max-width: 700px) { figure svg { max-width: none; min-width: 0; width: auto; height: 22rem; } }
+code, pre { background: var(--soft); padding: .1rem .3rem; }
+pre { padding: .6rem; white-space: pre-wrap; overflow-wrap: anywhere; }
 """
 
 FEW = 10  # games
@@ -53,10 +68,18 @@ def report_page(study: Mapping[str, Any], command: str = "", games: Mapping[int,
         _played(study, games or {}),
         "<h2>How it was made</h2>",
         f"<pre>{escape(command)}</pre>" if command else "",
+        f"<p>{escape(_setting(study))}</p>",
         f"<p class=note>welfare-env {escape(welfare_env.__version__)}, seed {study['seed']}, {study['games']} games a "
         "condition; the same command gives the same numbers. Intervals are 95% (docs/measures.md).</p>",
     ]
     return whole_page(study["title"], parts)
+
+
+def _setting(study: Mapping[str, Any]) -> str:
+    """The rules and maps of all games."""
+    maps = dict.fromkeys(str(condition["result"]["map"]) for condition in study["conditions"])
+    plural = "s" if len(maps) > 1 else ""
+    return f"Rules: {rules_text(study['rules'], study['swept'])}. Map{plural}: {', '.join(maps)}."
 
 
 def whole_page(title: str, parts: Sequence[str]) -> str:
@@ -65,7 +88,7 @@ def whole_page(title: str, parts: Sequence[str]) -> str:
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" '
         f'content="width=device-width, initial-scale=1"><title>{escape(title)}</title>'
-        f'<link rel="icon" href="data:,"><style>{STYLE}</style></head><body>\n{body}\n</body></html>\n'
+        f'<link rel="icon" href="data:,"><style>{STYLE}</style></head><body><main>\n{body}\n</main></body></html>\n'
     )
 
 
@@ -92,7 +115,8 @@ def summary(study: Mapping[str, Any]) -> Iterator[str]:
     elif fewest < FEW:
         yield f"With fewer than {FEW} games per condition, intervals are too narrow: play more games where it matters."
     if older := sum(condition["result"].get("older_games", 0) for condition, _ in found):
-        yield f"{older} games were played by earlier code, whose results may differ from today's."
+        played = "1 game was" if older == 1 else f"{older} games were"
+        yield f"{played} played by earlier code, whose results may differ from today's."
     notes = dict.fromkeys(note for condition, _ in found for note in condition["result"].get("notes", ()))
     yield from (f"{_upper(note)}." for note in notes)
     if any(MADE_UP in condition["profile"] for condition, _ in found):
@@ -114,7 +138,7 @@ def _extremes(main: str, ranked: Sequence[tuple[Mapping[str, Any], Mapping[str, 
 
     def also(value: float) -> str:
         others = sum(point["value"] == value for _, point in ranked) - 1
-        return f" (with {others} others)" if others else ""
+        return f" (tied with {others} other{'s' * (others > 1)})" if others else ""
 
     name = _upper(NAMES[main])
     yield f"{name}: {full_label(best)}{also(high['value'])} has the highest, {written(high)}, of {count} conditions."
@@ -144,9 +168,12 @@ def written(point: Mapping[str, Any]) -> str:
 
 
 def _figures(study: Mapping[str, Any]) -> Iterator[str]:
+    count = study["games"]
+    measured = f"Means over {count} games, with 95% intervals" if count > 1 else "One game per condition"
     for title, figure in figures_of(study):
-        caption = f"{escape(title)}. Means over {study['games']} games, with 95% intervals."
-        yield f"<figure>{as_svg(figure)}<figcaption>{caption}</figcaption></figure>"
+        caption = f"{escape(title)}. {measured}."
+        drawing = scrolling(as_svg(figure, title), title)
+        yield f"<figure>{drawing}<figcaption>{caption}</figcaption></figure>"
 
 
 def _table(study: Mapping[str, Any]) -> str:
@@ -185,21 +212,24 @@ def markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def _coalitions(condition: Mapping[str, Any]) -> str:
     """The gains of deviating from one profile."""
+    attacks = sorted(condition["result"]["coalitions"], key=_least_gain, reverse=True)
+    has_teams = any(len(each["coalition"]) > 1 for each in attacks)
+    least = ["least gain of a member, WP a year", "gain of each member"] if has_teams else ["gain, WP a year"]
     rows = []
-    for each in condition["result"]["coalitions"]:
-        victims, members = each["victims_root_nash_welfare"], each["members"]
-        gains = ", ".join(f"{power} {written(gain)}" for power, gain in members.items())
-        rows.append([" + ".join(each["coalition"]), each["deviator"], written(each["gain"]), gains, written(victims)])
-    head = [
-        "coalition",
-        "plays",
-        "least gain of a member, WP a year",
-        "gain of each member",
-        "root Nash welfare of the others",
-    ]
-    return f"<h3>Deviating from {escape(full_label(condition))}</h3>" + html_table(
-        head, rows, "Gain of each coalition."
-    )
+    for each in attacks:
+        gains = [written(each["gain"])]
+        if has_teams:
+            gains.append(", ".join(f"{power} {written(gain)}" for power, gain in each["members"].items()))
+        others = written(each["victims_root_nash_welfare"])
+        rows.append([" + ".join(each["coalition"]), each["deviator"], *gains, others])
+    head = ["coalition", "plays", *least, "root Nash welfare of the others, WP a year"]
+    caption = "Gain of each coalition and deviator, largest first, with 95% intervals."
+    return f"<h3>Deviating from {escape(full_label(condition))}</h3>" + html_table(head, rows, caption)
+
+
+def _least_gain(attack: Mapping[str, Any]) -> float:
+    gain = attack["gain"]["value"]
+    return -math.inf if gain is None else float(gain)
 
 
 def _published(study: Mapping[str, Any]) -> str:
@@ -209,8 +239,8 @@ def _published(study: Mapping[str, Any]) -> str:
         "<p class=note>Published runs: github.com/mukobi/welfare-diplomacy, experiments/results (2023), behind "
         "arXiv 2310.08901, of ten years and, but for the figure on them, three message rounds; models of 2023. "
         "Their program also counts points after retreats, executes builds and disbands together, and counts "
-        "conflicts and proficiency in its own way (docs/differences.md); of exploitability there is one mark a "
-        "coalition.</p>"
+        "conflicts and proficiency in its own way (docs/differences.md); the exploitability figure "
+        "has one mark per coalition.</p>"
     )
 
 
@@ -222,22 +252,31 @@ def _played(study: Mapping[str, Any], games: Mapping[int, Sequence[str]]) -> str
             f'<a href="{escape(link, quote=True)}">{place}</a>' for place, link in enumerate(games.get(number, ()), 1)
         )
         if links:
-            rows.append(f"<tr><td>{escape(full_label(condition))}</td><td>{links}</td></tr>")
+            rows.append(f"<tr><th scope=row>{escape(full_label(condition))}</th><td>{links}</td></tr>")
     if not rows:
         return ""
-    return f"<h2>Games</h2><div class=wide><table><tbody>{''.join(rows)}</tbody></table></div>"
+    return "<h2>Games</h2>" + scrolling(f"<table><tbody>{''.join(rows)}</tbody></table>", "Games")
+
+
+def scrolling(content: str, title: str) -> str:
+    """Markup in a box that scrolls sideways, by keyboard too."""
+    return f'<div class=wide tabindex=0 role=group aria-label="{escape(title, quote=True)}">{content}</div>'
 
 
 def html_table(head: Sequence[str], rows: Sequence[Sequence[str]], caption: str) -> str:
-    """An HTML table; columns of text are left-aligned, columns of numbers right-aligned."""
+    """An HTML table that scrolls sideways beside its first column; text is left-aligned, numbers right-aligned."""
     kinds = [" class=words" if any(cell[:1].isalpha() for cell in column) else "" for column in zip(*rows, strict=True)]
-    top = "".join(f"<th{kind}>{escape(name)}</th>" for name, kind in zip(head, kinds or [""] * len(head), strict=True))
+    kinds = kinds or [""] * len(head)
+    top = "".join(f"<th scope=col{kind}>{escape(name)}</th>" for name, kind in zip(head, kinds, strict=True))
     body = "".join(f"<tr>{''.join(_cells(row, kinds))}</tr>" for row in rows)
-    return (
-        f"<div class=wide><table><caption>{escape(caption)}</caption><thead><tr>{top}</tr></thead>"
-        f"<tbody>{body}</tbody></table></div>"
-    )
+    table = f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
+    return f"<p class=note>{escape(caption)}</p>{scrolling(table, caption)}"
 
 
 def _cells(row: Sequence[str], kinds: Sequence[str]) -> Iterator[str]:
-    yield from (f"<td{kind}>{escape(cell)}</td>" for cell, kind in zip(row, kinds, strict=True))
+    """The cells of a row, of which the first is its head; an interval stands below its value."""
+    for place, (cell, kind) in enumerate(zip(row, kinds, strict=True)):
+        inside = re.sub(r"^(-?[\d.,]+)\s(\[.*\])$", r"\1<small>\2</small>", escape(cell))
+        if kind:  # specs may be broken after punctuation
+            inside = re.sub(r"(?<=[,:=/])(?=\S)", "<wbr>", inside)
+        yield f"<td{kind}>{inside}</td>" if place else f"<th scope=row{kind}>{inside}</th>"

@@ -1,15 +1,15 @@
 """Plots of evolving populations (matplotlib, from the extra `plot`); each function returns a figure to save or show.
 
-figure.savefig("cycle.png") writes it. Neither pyplot nor a display is needed. Colours are those of Okabe and Ito, which
-colour-blind readers can distinguish, and lines of agents also differ in their dashes. The default title names the
-model, epsilon and the cost.
+figure.savefig("cycle.png") writes it. Neither pyplot nor a display is needed. Agents have the colors of the pages
+(`modal_env.pictures.style`), and their lines also differ in their dashes. The default title names the model, epsilon
+and the cost.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from itertools import combinations, pairwise
+from itertools import combinations, cycle, pairwise
 from math import inf, log10
 from typing import TYPE_CHECKING, Any
 
@@ -22,12 +22,13 @@ from modal_env.dynamics.populations import Floats
 from modal_env.dynamics.replicator import Limit, Trajectory
 from modal_env.errors import GameError
 from modal_env.games.game import position
+from modal_env.pictures.style import COLOURS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_COLOURS = ("#0072B2", "#000000", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#E69F00", "#999999")
+_INK, _PATH, _EDGE = "#000000", "#555555", "#BBBBBB"  # of what is no agent
 _DASHES = ("-", "--", "-.", ":")
 # Dashes of coinciding lines: each is visible in the gaps of those drawn over it.
 _GAPS = ("-", (0, (4.5, 1.5)), (0, (3, 3)), (0, (1.5, 4.5)))
@@ -35,6 +36,7 @@ _HATCHES = ("", "//", "..", "xx")
 # Left, right, top, and the fourth corner below: a projection of the tetrahedron that keeps the corners apart.
 _CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, 0.8], [0.5, -0.6]])
 _POINTS_A_RUN = 20
+_SHARE = "share in the population"
 
 
 def simplex(
@@ -65,10 +67,10 @@ def simplex(
     figure, axes = _new_figure(6.4, 6.2)
     places = np.array([shown_names.index(name) if name in shown_names else 3 for name in names])
     for trajectory in sorted(trajectories, key=lambda one: str(one.limit)):
-        _path(axes, trajectory.limit, trajectory.shares @ _CORNERS[places])
+        _path(axes, trajectory.limit, names, trajectory.shares @ _CORNERS[places])
     for (label, shares), marker in zip(_checked_marks(marks or {}, names), "*PXDv", strict=False):
         x, y = shares @ _CORNERS[places]
-        axes.plot(x, y, marker, color="#D55E00", markersize=12, markeredgecolor="white", label=_plain(label), zorder=5)
+        axes.plot(x, y, marker, color=_INK, markersize=11, markeredgecolor="white", label=_plain(label), zorder=5)
     others = [name for name in names if name not in shown_names]
     lower = others[0] if len(others) == 1 else "all others" if others else ""
     _frame_tetrahedron(axes, [*shown_names, lower], _title(title, "Replicator dynamics", trajectories))
@@ -108,8 +110,11 @@ def shares_over_time(
         _log_lines(axes, trajectory, float(least))
     else:
         _bands(axes, trajectory.times, trajectory.shares, trajectory.names)
-    label, named = "share, log10" if log_shares else "share", _title(title, "Replicator dynamics", [trajectory])
-    axes.set(xlabel="time", ylabel=label, title=named, xscale="log" if log_time else "linear")
+    label, named = (
+        "share in the population" + (", log10" if log_shares else ""),
+        _title(title, "Replicator dynamics", [trajectory]),
+    )
+    axes.set(xlabel="time of the dynamics", ylabel=label, title=named, xscale="log" if log_time else "linear")
     axes.set_xlim(first, trajectory.times[-1])
     _finish(axes, beside=True)
     return figure
@@ -143,11 +148,11 @@ def basin_over_epsilon(
     exponent = law.exponent
     label = f"fit: {law.factor:.3g} ε^{exponent.value:.3f} (exponent {exponent.low:.3f} to {exponent.high:.3f})"
     wide = np.geomspace(x.min() / 1.3, x.max() * 1.3, 200)
-    axes.plot(wide, law.factor * wide**exponent.value, label=label, **_line(0))
-    for i, (name, curve) in enumerate((curves or {}).items(), start=3):
-        axes.plot(wide, curve(wide), label=_plain(name), **_line(i))
+    axes.plot(wide, law.factor * wide**exponent.value, label=label, color=_PATH)
+    for (name, curve), dashes in zip((curves or {}).items(), cycle(_DASHES[1:])):
+        axes.plot(wide, curve(wide), label=_plain(name), color=_PATH, linestyle=dashes)
     axes.errorbar(
-        x, values, ends, fmt="o", color="black", capsize=4, markersize=4, label="counted, 95% interval", zorder=4
+        x, values, ends, fmt="o", color="black", capsize=4, markersize=4, label="simulated, with 95% interval", zorder=4
     )
     axes.set(
         xscale="log",
@@ -172,7 +177,12 @@ def growth_shares(growth: Growth, *, title: str | None = None) -> Figure:
     sizes, shares = _along_runs(growth)
     _bands(axes, sizes, shares, growth.names)
     named = _title(title, "Best-reply growth", [growth])
-    axes.set(xlabel="size of the population, log10", ylabel="share", title=named, xlim=(sizes[0], sizes[-1]))
+    axes.set(
+        xlabel="size of the population, log10",
+        ylabel="share in the population",
+        title=named,
+        xlim=(sizes[0], sizes[-1]),
+    )
     _finish(axes, beside=True)
     return figure
 
@@ -200,8 +210,8 @@ def _title(given: str | None, model: str, runs: Sequence[Trajectory | Growth]) -
 
 def _line(agent: int) -> dict[str, Any]:
     """The style of an agent's lines in all plots: the ninth has the first one's colour, but other dashes."""
-    dashes = _DASHES[(agent + agent // len(_COLOURS)) % len(_DASHES)]
-    return {"color": _COLOURS[agent % len(_COLOURS)], "linestyle": dashes, "linewidth": 1.6}
+    dashes = _DASHES[(agent + agent // len(COLOURS)) % len(_DASHES)]
+    return {"color": COLOURS[agent % len(COLOURS)], "linestyle": dashes, "linewidth": 1.6}
 
 
 def _log_lines(axes: Axes, trajectory: Trajectory, least: float) -> None:
@@ -217,12 +227,12 @@ def _log_lines(axes: Axes, trajectory: Trajectory, least: float) -> None:
 
 
 def _bands(axes: Axes, places: Floats, shares: Floats, names: Sequence[str]) -> None:
-    colours = [_line(i)["color"] for i in range(len(names))]
+    colors = [_line(i)["color"] for i in range(len(names))]
     bands = axes.stackplot(
-        places, shares.T, labels=[*map(_plain, names)], colors=colours, edgecolor="white", linewidth=0.2
+        places, shares.T, labels=[*map(_plain, names)], colors=colors, edgecolor="white", linewidth=0.2
     )
     for i, band in enumerate(bands):
-        band.set_hatch(_HATCHES[i // len(_COLOURS) % len(_HATCHES)])
+        band.set_hatch(_HATCHES[i // len(COLOURS) % len(_HATCHES)])
     axes.set_ylim(0, 1)
 
 
@@ -263,30 +273,31 @@ def _checked_marks(
         yield label, values
 
 
-def _path(axes: Axes, limit: Limit, points: Floats) -> None:
+def _path(axes: Axes, limit: Limit, names: Sequence[str], points: Floats) -> None:
     """One line through [T, 2] points, with a dot at its start and an arrow at half its length."""
     is_taken = limit.kind == "taken over"
-    colour, label = (
-        (_COLOURS[6], f"taken over by {_plain(limit.agents[0])}") if is_taken else (_COLOURS[0], "not taken over")
-    )
+    color, label = _PATH, "not taken over"
+    if is_taken:
+        color, label = _line(names.index(limit.agents[0]))["color"], f"taken over by {_plain(limit.agents[0])}"
     known = axes.get_legend_handles_labels()[1]
-    axes.plot(*points.T, color=colour, linewidth=1.2, label=None if label in known else label)
-    axes.plot(*points[0], "o", color=colour, markersize=5, markeredgecolor="black", zorder=4)
+    axes.plot(*points.T, color=color, linewidth=1.2, label=None if label in known else label)
+    axes.plot(*points[0], "o", color=color, markersize=5, markeredgecolor="black", zorder=4)
     along = np.cumsum(np.hypot(*np.diff(points, axis=0).T))
     half = int(np.searchsorted(along, along[-1] / 2))
-    arrow = {"arrowstyle": "-|>", "color": colour, "mutation_scale": 13}
+    arrow = {"arrowstyle": "-|>", "color": color, "mutation_scale": 13}
     axes.annotate("", xy=points[half + 1], xytext=points[half], arrowprops=arrow)
 
 
 def _frame_tetrahedron(axes: Axes, names: Sequence[str], title: str) -> None:
     for a, b in combinations(range(4), 2):
-        axes.plot(*_CORNERS[[a, b]].T, color="#BBBBBB", linewidth=0.8, zorder=0)
+        axes.plot(*_CORNERS[[a, b]].T, color=_EDGE, linewidth=0.8, zorder=0)
     shifts = ((0, -0.03, "right", "top"), (0, -0.03, "left", "top"), (0, 0.02, "center", "bottom"))
     for name, place, (x, y, across, up) in zip(names, _CORNERS, (*shifts, (0, -0.03, "center", "top")), strict=True):
         axes.text(place[0] + x, place[1] + y, _plain(name), horizontalalignment=across, verticalalignment=up)
     axes.set_title(title, pad=14)
     axes.set(aspect="equal", xlim=(-0.2, 1.2), ylim=(-0.72, 0.9))
     axes.axis("off")
+    axes.plot([], [], "o", color=_PATH, markersize=5, markeredgecolor="black", label="start of a path")
     axes.legend(frameon=False, fontsize="small", loc="upper left", bbox_to_anchor=(0, 0.97))
 
 

@@ -262,7 +262,7 @@ def test_nothing_from_outside_is_markup(study: dict[str, Any]) -> None:
 
 def test_figures_are_the_same_for_the_same_values(study: dict[str, Any]) -> None:
     for number in range(len(study["figures"])):
-        assert as_svg(draw(study, number)) == as_svg(draw(json.loads(json.dumps(study)), number))
+        assert as_svg(draw(study, number), "") == as_svg(draw(json.loads(json.dumps(study)), number), "")
 
 
 def test_the_summary_names_best_and_worst(study: dict[str, Any]) -> None:

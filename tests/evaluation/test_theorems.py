@@ -340,6 +340,12 @@ class TestDocs:
         kept = (DOCS / "pictures" / "theorem-1-clique-3.svg").read_text(encoding="utf-8")
         assert line_picture("clique:3", 3, found.line) == kept
 
+    def test_its_picture_has_a_legend(self, found):
+        picture = line_picture("clique:3", 3, found.line)
+        for text in ("player A", "player B", "player C", "nobody's supply center", "before Spring 1901"):
+            assert f">{text}</text>" in picture
+        assert "prefers-color-scheme: dark" in picture
+
     def test_the_picture_of_the_excluded_player(self):
         found = certify_punishers("shared-clique:3", 1, "PLAYERD", 4, punishers="best")
         kept = (DOCS / "pictures" / "theorem-2-shared-clique-3.svg").read_text(encoding="utf-8")

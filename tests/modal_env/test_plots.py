@@ -19,6 +19,7 @@ from modal_env.dynamics.replicator import Trajectory, growth, replicator
 from modal_env.errors import GameError
 from modal_env.games.game import Game
 from modal_env.logic.library import POST, JustBot
+from modal_env.pictures.style import COLOURS
 
 FACE = ("CooperateBot", "FairBot", "PrudentBot")
 LAW = PowerLaw(3.0, Estimate(2.0, 1.9, 2.1))
@@ -45,7 +46,7 @@ class TestSimplex:
     def test_draws_every_path_and_mark(self, paths: list[Trajectory]) -> None:
         e = Fraction(1, 10)
         figure = plots.simplex(paths, FACE, marks={"good mix": [e, 0, 1 - 3 * e / 2, e / 2]}, title="a title")
-        assert sorted(labels(figure)) == ["good mix", "not taken over", "taken over by DefectBot"]
+        assert sorted(labels(figure)) == ["good mix", "not taken over", "start of a path", "taken over by DefectBot"]
         assert {text.get_text() for text in figure.axes[0].texts} >= {*FACE, "DefectBot"}
         assert figure.axes[0].get_title() == "a title"
         assert can_be_saved(figure)
@@ -111,6 +112,12 @@ class TestShares:
         assert figure.axes[0].get_xlim() == (1, 300)
         assert can_be_saved(figure)
 
+    def test_agents_have_the_colors_of_the_pages(self, paths: list[Trajectory]) -> None:
+        lines = plots.shares_over_time(paths[0], log_shares=True).axes[0].get_lines()
+        assert [line.get_color() for line in lines] == list(COLOURS[:4])
+        taken = plots.simplex(paths, FACE).axes[0].get_lines()
+        assert {line.get_color() for line in taken if line.get_label() == "taken over by DefectBot"} == {COLOURS[1]}
+
     def test_lines_of_logarithms(self, paths: list[Trajectory]) -> None:
         lines = plots.shares_over_time(paths[0], log_shares=True).axes[0].get_lines()
         assert [line.get_label() for line in lines] == [agent.name for agent in POST]
@@ -165,7 +172,7 @@ class TestBasins:
     def test_points_fit_and_theory(self) -> None:
         epsilons, shares = [0.1, 0.01], [Estimate(0.03, 0.029, 0.031), Estimate(0.0003, 0.00029, 0.00031)]
         figure = plots.basin_over_epsilon(epsilons, shares, LAW, curves={"theory": lambda e: 3 * e**2})
-        assert labels(figure) == ["fit: 3 ε^2.000 (exponent 1.900 to 2.100)", "theory", "counted, 95% interval"]
+        assert labels(figure) == ["fit: 3 ε^2.000 (exponent 1.900 to 2.100)", "theory", "simulated, with 95% interval"]
         fit = figure.axes[0].get_lines()[0]
         np.testing.assert_allclose(fit.get_ydata(), 3 * fit.get_xdata() ** 2)
         assert (figure.axes[0].get_xscale(), figure.axes[0].get_yscale()) == ("log", "log")

@@ -209,15 +209,20 @@ def curves(
         ),
     ] = None,
     level: Annotated[
-        Optional[list[float]],  # noqa: UP045
-        typer.Option(help="A dashed line at this value in the first panel.", show_default="none"),
+        Optional[list[str]],  # noqa: UP045
+        typer.Option(
+            metavar="VALUE=NAME",
+            help="A named line for comparison in the first panel, such as '23=exact best response'.",
+            show_default="none",
+        ),
     ] = None,
     title: Annotated[str, typer.Option(help="Title of the plot.")] = "",
     out: Annotated[Path, typer.Option(help="A .png, .svg or .pdf file.")] = Path("curves.png"),
 ) -> None:
     """Plot learning curves, with bands over seeds."""
     module = import_module("training.cli.curves")
-    figure = module.draw(folders, metric or module.returns(folders), title, level or [])
+    levels = [module.read_level(text) for text in level or []]
+    figure = module.draw(folders, metric or module.returns(folders), title, levels)
     try:
         figure.savefig(out, dpi=130)
     except (OSError, ValueError) as error:  # ValueError: an unknown file format

@@ -4,20 +4,47 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import cycle
 from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from agents.colors import LEARNED, LEVEL
 from agents.files import parse_json, read_file, reason, shown
 from training.errors import TrainingError
 from training.files import LOG
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 WIDTH = 50  # characters of the title that fit above a panel
+LABELS = {
+    "return": "reward of a seat in a game",
+    "points": "welfare points of a seat at the end",
+    "centers": "centers of a seat at the end",
+    "phases": "phases of a game",
+    "payoff": "payoff a game, cost deducted",
+    "gap": "gain of the best reply over the mix",
+    "commonest": "share of the most frequent program",
+    "actions": "actions a turn",
+    "policy_loss": "policy loss of PPO",
+    "value_loss": "value loss of PPO",
+    "explained": "share of variance explained by the value head",
+    "entropy": "entropy of an order, nats",
+    "word_entropy": "entropy of a word, nats",
+    "moved": "share of orders outside the clipping range",
+    "kl": "KL divergence of an update, nats",
+    "sample": "seconds of play",
+    "learn": "seconds of learning",
+}
+WHOLE = {
+    "held-out/return": "reward of a seat in a held-out game",
+    "held-out/best": "best reward so far in held-out games",
+    "time/held-out": "seconds of held-out games",
+}
 
 
 def read(folder: Path, metric: str) -> np.ndarray:
@@ -64,33 +91,77 @@ def _number(value: object) -> float:
         return np.nan
 
 
-def draw(folders: Sequence[Path], metrics: Sequence[str], title: str = "", levels: Sequence[float] = ()) -> Figure:
+def label_of(metric: str) -> str:
+    """A logged metric in words, with its unit; one of another name as it is logged."""
+    group, _, rest = metric.partition("/")
+    if metric in WHOLE or not rest:
+        return WHOLE.get(metric, metric)
+    if group == "against":
+        return f"{LABELS['return']}, against {rest}"
+    if group == "share":
+        return f"share of {rest}"
+    network, _, name = rest.rpartition("/")
+    words = LABELS.get(name)
+    return metric if words is None else f"{words}, {network}" if network else words
+
+
+def read_level(text: str) -> tuple[float, str]:
+    """A line for comparison from "VALUE" or "VALUE=NAME".
+
+    Raises:
+        TrainingError: its value is no number.
+    """
+    value, _, name = text.partition("=")
+    try:
+        return float(value), name or value.strip()
+    except ValueError as error:
+        raise TrainingError(f"--level {text!r:.80}: give VALUE=NAME, such as '23=exact best response'") from error
+
+
+def draw(
+    folders: Sequence[Path], metrics: Sequence[str], title: str = "", levels: Sequence[tuple[float, str]] = ()
+) -> Figure:
     """One panel per metric: the mean over trainings that differ in their seed, and a band from minimum to maximum.
 
     Args:
-        levels: values to draw as dashed lines in the first panel, such as another policy's return.
+        levels: value and name of dashed lines in the first panel, such as another policy's return.
 
     Raises:
         TrainingError: as `read`.
     """
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(4.8 * len(metrics), 3.4), layout="constrained")  # not of pyplot, which keeps every figure
-    panels = figure.subplots(1, len(metrics), squeeze=False)
-    for panel, metric in zip(panels[0], metrics, strict=True):
-        runs = [read(folder, metric) for folder in folders]
-        length = min(map(len, runs))
-        table = np.array([run[:length] for run in runs])
-        logged = ~np.isnan(table).all(axis=0)  # held-out reports are not logged in every iteration
-        steps, table = np.flatnonzero(logged) + 1, table[:, logged]
-        panel.plot(steps, np.nanmean(table, axis=0), color="#20639b", linewidth=1.6)
-        if len(runs) > 1:
-            panel.fill_between(steps, np.nanmin(table, axis=0), np.nanmax(table, axis=0), color="#20639b", alpha=0.22)
-        panel.set_xlabel("iteration")
-        panel.set_title(metric, fontsize=10)
-        panel.grid(alpha=0.25)
-    for level in levels:
-        panels[0][0].axhline(level, color="#555555", linestyle="--", linewidth=1)
-    seeds = f"mean and range of {len(folders)} trainings" if len(folders) > 1 else "one training"
-    figure.suptitle(fill(f"{title} ({seeds})" if title else seeds, WIDTH * len(metrics)), fontsize=11)
+    figure = Figure(figsize=(4.8 * len(metrics), 3.6), layout="constrained")  # not of pyplot, which keeps every figure
+    panels = figure.subplots(1, len(metrics), squeeze=False)[0]
+    for panel, metric in zip(panels, metrics, strict=True):
+        _panel(panel, [read(folder, metric) for folder in folders])
+        panel.set(xlabel="iteration", ylabel=fill(label_of(metric), 34))
+    for (level, name), dashes in zip(levels, cycle(("--", ":", "-."))):
+        panels[0].axhline(level, color=LEVEL, linestyle=dashes, linewidth=1, label=name)
+    for panel in panels:
+        from_zero(panel)
+    if title:
+        figure.suptitle(fill(title, WIDTH * len(metrics)), fontsize=11)
+    handles, names = panels[0].get_legend_handles_labels()
+    figure.legend(handles, names, loc="outside lower center", ncols=len(names), fontsize=8, frameon=False)
     return figure
+
+
+def _panel(panel: Axes, runs: Sequence[np.ndarray]) -> None:
+    """The mean of runs, and their range if there are several."""
+    length = min(map(len, runs))
+    table = np.array([run[:length] for run in runs])
+    logged = ~np.isnan(table).all(axis=0)  # held-out reports are not logged in every iteration
+    steps, table = np.flatnonzero(logged) + 1, table[:, logged]
+    name = f"mean of {len(runs)} seeds" if len(runs) > 1 else "one training"
+    panel.plot(steps, np.nanmean(table, axis=0), color=LEARNED, linewidth=1.6, label=name)
+    if len(runs) > 1:
+        low, high = np.nanmin(table, axis=0), np.nanmax(table, axis=0)
+        panel.fill_between(steps, low, high, color=LEARNED, alpha=0.22, linewidth=0, label="lowest to highest")
+    panel.grid(alpha=0.25)
+
+
+def from_zero(panel: Axes) -> None:
+    """Let the upward axis begin at 0, unless values are negative."""
+    if panel.dataLim.y0 >= 0:
+        panel.set_ylim(bottom=0)

@@ -15,6 +15,8 @@ from rich.console import Console
 from rich.progress import track
 
 import modal_env
+from agents.colors import LEVEL
+from modal_env.pictures.style import COLOURS
 from training.modal import ACTIONS, ModalConfig, ModalResult, train_modal
 from training.modal.mixes import name_of
 
@@ -24,9 +26,12 @@ if TYPE_CHECKING:
 
 OPPONENTS = ("CooperateBot", "FairBot", "PrudentBot")
 SELF_PLAY = {"default": ModalConfig(iterations=150), "entropy 0.5": ModalConfig(iterations=300, entropy=0.5, lr=0.01)}
+SETTINGS = {"default": "default entropy", "entropy 0.5": "more entropy"}
+WRITES = {"library": "chooses a program", "tokens": "writes a formula"}
 STDERR = Console(stderr=True)  # progress; figures go to stdout
 SHOWN = 3  # seeds of self-play in a picture
-COLOURS = {"CooperateBot": "#0072B2", "DefectBot": "#000000", "FairBot": "#009E73", "PrudentBot": "#D55E00"}
+COLORS = {agent.name: color for agent, color in zip(modal_env.POST, COLOURS, strict=False)}  # as in other pictures
+LEARNED = "#333333"  # no agent's color
 DASHES = {"CooperateBot": "-", "DefectBot": ":", "FairBot": "--", "PrudentBot": "-."}
 
 
@@ -85,26 +90,30 @@ def curves(trained: dict[tuple[str, str], list[ModalResult]]) -> Figure:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(10, 5.4), layout="constrained")
-    grid = figure.subplots(len(ACTIONS), len(OPPONENTS), sharex=True, sharey="col")
+    grid = figure.subplots(len(ACTIONS), len(OPPONENTS), sharex=True, sharey=True)
     for row, actions in zip(grid, ACTIONS, strict=True):
         for axes, opponent in zip(row, OPPONENTS, strict=True):
             results = trained[actions, opponent]
             paid = np.array([[one.logged["play/payoff"] for one in result.history] for result in results])
             games = np.arange(1, paid.shape[1] + 1) * results[0].config.games
             best, most = results[0].best_reply
-            axes.fill_between(games, paid.min(0), paid.max(0), color=COLOURS["CooperateBot"], alpha=0.25, linewidth=0)
-            axes.plot(games, paid.mean(0), color=COLOURS["CooperateBot"])
-            axes.axhline(float(most), color="black", linestyle="--", linewidth=1)
-            axes.set_title(f"{actions}, against {opponent}", fontsize=10)
+            axes.fill_between(
+                games, paid.min(0), paid.max(0), color=LEARNED, alpha=0.25, linewidth=0, label="lowest to highest"
+            )
+            axes.plot(games, paid.mean(0), color=LEARNED, label=f"mean of {len(results)} seeds")
+            axes.axhline(float(most), color=LEVEL, linestyle="--", linewidth=1, label="best reply")
+            axes.set_ylim(min(0, paid.min()), 3.2)
+            axes.set_title(f"{WRITES[actions]}, against {opponent}", fontsize=10)
             axes.annotate(f"best reply: {best.name}, {float(most):g}", (games[-1], float(most)), (0, -12),
                           textcoords="offset points", ha="right", fontsize=9)  # fmt: skip
     for axes in grid[-1]:
         axes.set_xlabel("games")
+        axes.locator_params(axis="x", nbins=4)
     for axes in grid[:, 0]:
         axes.set_ylabel("payoff, cost deducted")
-    figure.suptitle(
-        f"PPO in modal combat, epsilon 1/10; bands from minimum to maximum of {len(results)} seeds", fontsize=11
-    )
+    figure.suptitle("PPO in modal combat, epsilon 1/10", fontsize=11)
+    handles, labels = grid[0, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), fontsize=9, frameon=False)
     return figure
 
 
@@ -117,10 +126,10 @@ def shares(played: dict[str, list[ModalResult]]) -> Figure:
     for row, (name, results) in zip(grid, played.items(), strict=True):
         for seed, (axes, result) in enumerate(zip(row, results, strict=False)):
             _draw_shares(axes, result)
-            axes.set_title(f"{name}, seed {seed}", fontsize=10)
+            axes.set_title(f"{SETTINGS[name]}, seed {seed}", fontsize=10)
             axes.set_xlabel("iteration")
     for axes in grid[:, 0]:
-        axes.set_ylabel("share")
+        axes.set_ylabel("share of the program")
     handles, labels = grid[0, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=len(labels), fontsize=9)
     return figure
@@ -129,7 +138,7 @@ def shares(played: dict[str, list[ModalResult]]) -> Figure:
 def _draw_shares(axes: Axes, result: ModalResult) -> None:
     for agent in modal_env.POST:
         share = [one.logged[f"share/{agent.name}"] for one in result.history]
-        axes.plot(range(1, len(share) + 1), share, DASHES[agent.name], color=COLOURS[agent.name], label=agent.name)
+        axes.plot(range(1, len(share) + 1), share, DASHES[agent.name], color=COLORS[agent.name], label=agent.name)
     axes.set_ylim(-0.02, 1.02)
 
 

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.figure import Figure
 
+from agents.colors import LEARNED
+
 MOST_NUMBERS = 12  # policies with numbers in their cells
 
 
@@ -20,18 +22,21 @@ def draw_payoffs(table: np.ndarray, mix: np.ndarray, names: Sequence[str]) -> Fi
     size = 2.2 + 0.52 * count
     figure = Figure(figsize=(size + 1.6, size), layout="constrained")  # not of pyplot, which keeps every figure
     shares, cells = figure.subplots(1, 2, width_ratios=(1, 0.6 + 0.6 * count), sharey=True)
-    shares.barh(range(count), mix, color="#20639b")
-    shares.set_xlim(1, 0)
-    shares.set_xlabel("share of the mix")
+    shares.barh(range(count), mix, color=LEARNED)
+    for place, share in enumerate(mix):  # the axis runs to the left
+        shares.text(share + 0.04, place, f"{share:.2f}", ha="right", va="center", fontsize=7)
+    shares.set_xlim(1.3, 0)
+    shares.set_xticks([1, 0.5, 0])
+    shares.set_xlabel("share in the mix")
     shares.set_yticks(range(count), names)
-    shares.set_ylabel("one player")
+    shares.set_ylabel("policy of one player")
     image = cells.imshow(table.T, cmap="cividis", aspect="auto")
     cells.set_xticks(range(count), names, rotation=90)
-    cells.set_xlabel("all others")
+    cells.set_xlabel("policy of all others")
     if count <= MOST_NUMBERS:
         middle = (table.min() + table.max()) / 2
         for other, own in np.ndindex(table.shape):
-            colour = "black" if table[other, own] > middle else "white"
-            cells.text(other, own, f"{table[other, own]:.1f}", ha="center", va="center", fontsize=7, color=colour)
-    figure.colorbar(image, ax=cells, label="points a year")
+            color = "black" if table[other, own] > middle else "white"
+            cells.text(other, own, f"{table[other, own]:.1f}", ha="center", va="center", fontsize=7, color=color)
+    figure.colorbar(image, ax=cells, label="welfare points of the one player a year")
     return figure

@@ -1,0 +1,141 @@
+"""Report pages for people: wide tables scroll, dark mode is dark, rules are stated, a profile has one color."""
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("matplotlib")
+
+from agents.colors import POLICIES, REWARDS, SERIES, policy_colors, reward_color
+from benchmarks.browser import Browser, chromium
+from benchmarks.replay import findings
+from evaluation.report.figures import as_svg, draw
+from evaluation.report.folder import read_study
+from evaluation.report.page import STYLE, html_table, report_page, summary
+from evaluation.report.rules_text import rules_text
+from modal_env.logic.library import POST
+from modal_env.pictures.style import COLOURS
+from welfare_env import Rules
+
+LEADERBOARD = Path(__file__).resolve().parents[2] / "docs" / "leaderboard"
+AXE = os.environ.get("AXE_CORE", "node_modules/axe-core/axe.min.js")  # npm install axe-core
+COVERED = """(() => { const box = document.querySelector("table").parentElement; box.scrollLeft = 1e6;
+const first = box.querySelector("tbody th").getBoundingClientRect();
+return [box.scrollLeft > 0, first.left - box.getBoundingClientRect().left] })()"""
+
+
+@pytest.fixture
+def study() -> dict[str, Any]:
+    return read_study(LEADERBOARD)
+
+
+def test_a_table_scrolls_beside_its_first_column() -> None:
+    table = html_table(["policy", "gain"], [["lm:a/b", "-0.33 [-1.00, 2.00]"]], "Gains")
+    assert '<div class=wide tabindex=0 role=group aria-label="Gains"><table>' in table
+    assert "<th scope=row class=words>lm:<wbr>a/<wbr>b</th>" in table
+    assert "<td>-0.33<small>[-1.00, 2.00]</small></td>" in table
+    assert re.search(r"\.wide \{ overflow-x: auto", STYLE)
+    assert re.search(r"td:first-child \{[^}]*position: sticky", STYLE)
+
+
+def test_figures_take_the_colors_of_the_page(study: dict[str, Any]) -> None:
+    svg = as_svg(draw(study, 0), 'A "title"')
+    assert svg.startswith('<svg role="img" aria-label="A &quot;title&quot;" fill="currentColor"')
+    assert "#ffffff" not in svg
+    assert "#000000" not in svg
+    assert "@media (prefers-color-scheme: dark)" in STYLE
+
+
+def test_axes_begin_at_zero_and_say_their_units(study: dict[str, Any]) -> None:
+    for number in range(len(study["figures"])):
+        for axis in draw(study, number).axes:
+            assert axis.get_ylim()[0] <= 0
+            assert "a year" in axis.get_ylabel().replace("\n", " ")
+            assert "_" not in axis.get_ylabel() + axis.get_xlabel()
+
+
+def test_a_profile_has_one_color_in_all_figures(study: dict[str, Any]) -> None:
+    across, against = draw(study, 0).axes[0], draw(study, 1).axes[0]
+    points = [
+        line.get_color() for line in across.get_lines() if len(line.get_xdata()) and line.get_linestyle() == "None"
+    ]
+    assert list(dict.fromkeys(points)) == [bars[0].get_color() for bars in against.containers] == list(SERIES[:3])
+
+
+def test_known_policies_keep_their_colors() -> None:
+    colors = policy_colors(["mine", "dove", "prosocial", *"abcdefgh"])
+    assert colors["dove"] == POLICIES["dove"]
+    assert POLICIES["dove"] not in [colors[name] for name in ("mine", *"abcdefgh")]
+
+
+def test_ties_are_counted(study: dict[str, Any]) -> None:
+    first, second, third = study["conditions"]
+    first["measures"]["root_nash_welfare"] = second["measures"]["root_nash_welfare"]
+    assert "(tied with 1 other) has the highest" in " ".join(summary(study))
+    third["measures"]["root_nash_welfare"] = first["measures"]["root_nash_welfare"] | {"value": 0.5}
+    fourth = {**third, "profile": "4th"}
+    study["conditions"] += [fourth, {**third, "profile": "5th"}]
+    assert "(tied with 2 others), 0.50" in " ".join(summary(study))
+
+
+@pytest.mark.parametrize(
+    ("rules", "told"),
+    [
+        ({}, "Welfare Diplomacy, 10 years, full press in 3 message rounds"),
+        ({"years": 1, "press": None}, "Welfare Diplomacy, 1 year, no press"),
+        (
+            {"years": 3, "progressive": (1, 2, 3), "message_rounds": 0},
+            "Welfare Diplomacy, 3 years, no press, progressive: points of year 1 to 3 count 1, 2, 3 times",
+        ),
+        ({"variant": "standard", "scoring": "concave", "press": "tokens", "message_rounds": 1},
+         "standard Diplomacy, 10 years, press of single words in 1 message round, scored by concave"),
+    ],
+)  # fmt: skip
+def test_rules_in_words(rules: dict[str, Any], told: str) -> None:
+    assert rules_text(Rules(**rules).to_dict()) == told
+
+
+def test_every_option_of_the_rules_is_told() -> None:
+    usual = Rules()
+    other = {"variant": "standard", "years": 7, "press": None, "message_rounds": 5, "scoring": "draw-size"}
+    for name, value in Rules(years=2, progressive=(1, 2)).to_dict().items():
+        changed = other.get(name, [1, 2] if name == "progressive" else True)
+        assert rules_text({name: changed}) != rules_text(usual.to_dict()), (name, value)
+
+
+def test_the_page_states_its_rules(study: dict[str, Any]) -> None:
+    study["rules"] = {"years": 3, "progressive": [1, 2, 3], "transfers": True}
+    page = report_page(study)
+    assert "progressive: points of year 1 to 3 count 1, 2, 3 times" in page
+    assert "welfare points may be given away. Map: standard." in page
+
+
+@pytest.mark.browser
+@pytest.mark.skipif(chromium() is None, reason="needs Chromium (Debian: apt install chromium)")
+def test_the_page_in_a_browser(study: dict[str, Any], tmp_path: Path) -> None:
+    (tmp_path / "page.html").write_text(report_page(study), "utf-8")
+    with Browser() as browser:
+        for width in (1280, 800, 390):
+            for dark in (False, True):
+                browser.look(width, 800, dark=dark, mobile=width < 600)
+                browser.open(tmp_path / "page.html")
+                assert browser.complaints == browser.requests == []
+                assert browser.ask("document.documentElement.scrollWidth") <= width
+                if Path(AXE).exists():
+                    assert findings(browser, Path(AXE)) == []
+        assert browser.ask(COVERED) == [True, 0]
+        assert browser.ask("getComputedStyle(document.body).backgroundColor") == "rgb(18, 18, 18)"
+
+
+def test_the_colors_are_those_of_the_list() -> None:
+    listed = (LEADERBOARD.parent / "pictures" / "README.md").read_text("utf-8")
+    for policy, color in POLICIES.items():
+        assert re.search(rf"`{color}` [a-z ]+ \| policies \| {policy} ", listed)
+    for reward, color in REWARDS.items():
+        assert re.search(rf"`{color}` [a-z ]+ \| rewards \| .*{reward}", listed)
+    for agent, shade in zip(POST, COLOURS, strict=False):
+        assert re.search(rf"`{shade}` [a-z ]+ \| programs \| {agent.name} ", listed)
+    assert reward_color("inequity:1,0.5") == REWARDS["inequity"]

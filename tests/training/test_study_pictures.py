@@ -1,0 +1,68 @@
+"""Pictures of the studies in docs: axes from 0, names in words, a legend for every mark, one color per reward."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("matplotlib")
+
+from matplotlib.colors import to_hex
+
+from agents.colors import LEARNED, PUBLISHED, REWARDS
+from benchmarks.deterrence import Line, Neighbour, frontier
+from benchmarks.learning import name_of_reward, reward_curves, robber_curves
+from benchmarks.words import SETTINGS, draw
+
+
+@pytest.fixture
+def trainings(tmp_path: Path) -> dict[str, list[Path]]:
+    """A finished training for each reward."""
+    made = {}
+    for reward in ("own", "social", "inequity:1,0.5"):
+        folder = tmp_path / reward.partition(":")[0]
+        folder.mkdir()
+        config = {"map_name": "clique:4", "years": 5, "reward": reward, "also": [], "seed": 0}
+        (folder / "config.json").write_text(json.dumps(config))
+        (folder / "log.jsonl").write_text("".join(json.dumps({"play/points": 5 + at}) + "\n" for at in range(4)))
+        made[reward] = [folder]
+    return made
+
+
+def test_a_reward_has_one_color_in_both_pictures(trainings: dict[str, list[Path]]) -> None:
+    rewards = reward_curves(trainings, is_toy=True)
+    robbers = robber_curves({(reward, "no robber"): folders for reward, folders in reversed(trainings.items())})
+    for figure in (rewards, robbers):
+        panel = figure.axes[0]
+        colors = {line.get_label().split(" (")[0].split(";")[0]: line.get_color() for line in panel.get_lines()}
+        assert colors["own points"] == REWARDS["own"]
+        assert colors["mean of all points"] == REWARDS["social"]
+        assert colors["own points, averse to inequity"] == REWARDS["inequity"]
+        assert panel.get_ylim()[0] == 0
+    assert name_of_reward("inequity:1,0.5") == "own points, averse to inequity (1, 0.5)"
+
+
+def test_words() -> None:
+    lost = {name: {"value": 0.1, "low": 0.05, "high": 0.2} for name in ("shuffled", "removed")}
+    returns = {
+        "as said": {"value": 1.2},
+        "shuffled": {"value": 1.1},
+        "removed": {"value": 1.1},
+        "no words": {"value": 1},
+    }
+    figure = draw([(SETTINGS[0], seed, {"drawn": {"returns": returns, "lost": lost}}) for seed in (0, 1)])
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["seed 0", "seed 1"]
+    assert all(panel.get_ylim()[0] == 0 for panel in figure.axes if panel.axison)
+    assert figure.axes[0].get_title() == "pass, one year\nother seats: strangers\nreward: mean of all points"
+    bars = figure.axes[0].containers[2].lines[2][0].get_segments()[0]
+    assert bars[:, 1] == pytest.approx([1.0, 1.15])
+
+
+def test_deterrents_beside_published_models() -> None:
+    beside = {"hold": Neighbour(4.0, 4.0, 4.0, "ITALY")}
+    figure = frontier([Line("dove", 2, 4.0, (4, 4, 4), (8, 7, 9), 8, "x", (), beside)])
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == [
+        "our policies", "language models, as published by the paper's authors"
+    ]  # fmt: skip
+    assert [to_hex(line.get_color()).upper() for line in figure.axes[0].get_lines()] == [LEARNED, PUBLISHED]
