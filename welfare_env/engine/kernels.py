@@ -1301,6 +1301,25 @@ def _remove_surplus(T, s, w, power):
 
 
 @kernel
+def _clear_unused(T, s):
+    """Zeros behind the units, the dislodged units and their retreats, so that equal positions have equal rows."""
+    power, piece, units, most = T[UNIT_POWER], T[UNIT_PIECE], s[UNITS], T[N_UNITS]
+    for u in range(units, most):
+        s[power + u] = 0
+    for u in range(units, most):
+        s[piece + u] = 0
+    options, option, width, lost, most = T[LOST_OPTIONS], T[LOST_OPTION], T[N_OPTIONS], s[DISLODGED], T[N_DISLODGED]
+    for d in range(lost):
+        for i in range(s[options + d], width):
+            s[option + d * width + i] = 0
+    power, piece = T[LOST_POWER], T[LOST_PIECE]
+    for d in range(lost, most):
+        s[power + d], s[piece + d], s[options + d] = 0, 0, 0
+    for i in range(lost * width, most * width):
+        s[option + i] = 0
+
+
+@kernel
 def step(T, M, R, s, w, b, orders, powers, first, last, flags):
     """Play a phase of one game: orders[first:last], given by powers[first:last], in the sequence they were given.
 
@@ -1314,6 +1333,7 @@ def step(T, M, R, s, w, b, orders, powers, first, last, flags):
         _step_movement(T, M, R, s, w, b, orders, first, last, flags)
     else:
         _step_retreats(T, R, s, w, orders, powers, first, last, flags)
+    _clear_unused(T, s)
 
 
 @kernel
