@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 import welfare_env
-from welfare_env.engine import PHASE, WINTER, layout_of
+from welfare_env.engine import PHASE, WINTER, State, layout_of
 from welfare_env.engine.engines import make_engine
 from welfare_env.envs.observation import observe
 from welfare_env.envs.vector import VectorEnv
+from welfare_env.rules import Rules
 
 WRONG = {  # what is no choice of any row, by type
     "i4": (999, -2, -5, 10**9, -(2**31), 2**31 - 1),
@@ -60,6 +61,25 @@ def test_every_step_is_the_engines(variant, map_name):
             )
             assert now.same_as(after)
             assert done[game] == after.done
+
+
+CANONICAL = [Rules.published(press=None, years=3), Rules("standard", press=None, years=3), Rules(press=None, years=3)]
+
+
+@pytest.mark.parametrize("rules", CANONICAL, ids=("published", "standard", "welfare"))
+def test_equal_positions_have_equal_rows(rules):
+    """Nothing is left behind the units, the dislodged units and their retreats, in any phase."""
+    games, phases = welfare_env.vector_env(32, rules=rules), set()
+    games.reset(seed=3)
+    for _ in range(16):
+        _, done = games.step(games.sample())
+        phases.update(games.rows[:, PHASE].tolist())
+        for game in range(games.num_games):
+            for row in (games.rows[game], games.final[game])[: 1 + done[game]]:
+                state = State(layout_of(games.board), row.copy())
+                np.testing.assert_array_equal(row, state.replaced().row)
+    assert phases >= {0, 2, 4}
+    assert phases & {1, 3}
 
 
 def test_threads_and_chunks_change_nothing():
