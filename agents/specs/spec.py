@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Self
 
 from agents.policy import Policy
 
@@ -44,6 +44,12 @@ class Spec:
     def __hash__(self) -> int:
         return hash(self.text)
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self  # a value; an instance in it is copied when a policy is made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _again, (self.text, self.unnamed)  # makers are local functions, which cannot be pickled
+
     @property
     def is_named(self) -> bool:
         """Whether its text makes the same policy in another process, or on another day."""
@@ -61,3 +67,11 @@ class Spec:
                 or an error in the user's code.
         """
         return self.maker(models)
+
+
+def _again(text: str, unnamed: object) -> Spec:
+    """A spec from its pickle."""
+    from agents.specs.objects import unnamed_spec
+    from agents.specs.reading import read
+
+    return read(text) if unnamed is None else replace(unnamed_spec(unnamed), text=text)

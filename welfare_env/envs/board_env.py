@@ -98,6 +98,7 @@ class BoardEnv:
 
         Raises:
             GameOverError: before `reset`.
+            PictureError: "rgb_array" without the extra `plot`.
         """
         self._check_begun()
         return self._screen.render(self.game)
