@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -47,9 +47,6 @@ class Spec:
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         return self  # a value; an instance in it is copied when a policy is made
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _again, (self.text, self.unnamed)  # makers are local functions, which cannot be pickled
-
     @property
     def is_named(self) -> bool:
         """Whether its text makes the same policy in another process, or on another day."""
@@ -67,11 +64,3 @@ class Spec:
                 or an error in the user's code.
         """
         return self.maker(models)
-
-
-def _again(text: str, unnamed: object) -> Spec:
-    """A spec from its pickle."""
-    from agents.specs.objects import unnamed_spec
-    from agents.specs.reading import read
-
-    return read(text) if unnamed is None else replace(unnamed_spec(unnamed), text=text)
