@@ -26,14 +26,19 @@ Rewards
 Infos
     ``action_mask``; ``refused``: why orders of the last step were void; ``view``: the position as policies see it.
 
+Copies
+    ``copy.copy``, ``copy.deepcopy`` and ``pickle`` give a copy with a game and policies of its own, which goes on as
+    the original would. Language models cannot be copied, nor functions without a name in a module pickled.
+
 Version history
     v0: first version.
 """
 
 from __future__ import annotations
 
+import copy
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import gymnasium
 import numpy as np
@@ -46,19 +51,20 @@ from agents.specs.profiles import ProfileLike
 from welfare_env import Rules, checks
 from welfare_env.board.board import Board
 from welfare_env.engine import ADJUSTMENTS
+from welfare_env.envs.actions import ListSpace
 from welfare_env.envs.observation import board_space
-from welfare_env.envs.screen import RENDER_MODES
+from welfare_env.envs.screen import working_modes
 from welfare_env.errors import ActionError, GameOverError, RulesError, UnknownPowerError
 
 
-class ChoiceSpace(spaces.MultiDiscrete):
+class ChoiceSpace(ListSpace):
     """A choice per province; `sample` takes the action mask as `SeatEnv` gives it, int8 [sum of choices]."""
 
     def sample(self, mask: Any = None, probability: Any = None) -> np.ndarray:
         """A random choice per province among those that the mask allows."""
         if isinstance(mask, np.ndarray):
             mask = tuple(np.split(mask.astype(np.int8), np.cumsum(self.nvec)[:-1]))
-        return super().sample(mask=mask, probability=probability)
+        return spaces.MultiDiscrete.sample(self, mask=mask, probability=probability)
 
 
 class Menus:
@@ -99,7 +105,7 @@ class SeatEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         RulesError, UnknownMapError, MapFormatError: as `welfare_env.make`; or rules with press.
     """
 
-    metadata = {"render_modes": list(RENDER_MODES), "render_fps": 1}  # noqa: RUF012 (as in Gymnasium)
+    metadata = {"render_modes": working_modes(), "render_fps": 1}  # noqa: RUF012 (as in Gymnasium)
 
     def __init__(
         self,
@@ -192,6 +198,9 @@ class SeatEnv(gymnasium.Env[np.ndarray, np.ndarray]):
     def close(self) -> None:
         self._env.close()
 
+    def __copy__(self) -> Self:
+        return copy.deepcopy(self)  # or both would play the same game
+
     def _advance(self, orders: list[str]) -> float:
         """Play a phase, the seat with these orders. Returns its reward."""
         actions: dict[str, Any] = {
@@ -218,13 +227,12 @@ class SeatEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         Raises:
             ActionError: not a choice for every province.
         """
-        sizes, choices = self._menus.sizes, np.asarray(action)
-        is_whole = choices.shape == sizes.shape and choices.dtype.kind in "iu"
-        if not is_whole or not ((choices >= 0) & (choices < sizes)).all():
+        if action not in self.action_space:
             raise ActionError(
-                f"action {checks.shown(action)}: give a choice for each of the {len(sizes)} provinces, each from 0 "
-                "and below its number in env.action_space.nvec"
+                f"action {checks.shown(action)}: give a choice for each of the {len(self._menus.sizes)} provinces, "
+                "each from 0 and below its number in env.action_space.nvec"
             )
+        choices = np.asarray(action, np.int64)
         places = self._menus.firsts + choices
         numbers = self._menus.order_at[places[self.action_masks()[places] & (choices > 0)]]
         if self._is_winter() and len(numbers) and not self._env.rules.build_and_disband:

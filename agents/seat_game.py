@@ -17,8 +17,9 @@ orders that can be read, those of an earlier round stand.
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import welfare_env
 from agents.lm.errors import ConfigError
@@ -159,6 +160,9 @@ class SeatGame:
         if not self._infos:
             raise GameOverError("the game has not begun: call reset()")
         return self._env.game.record()
+
+    def __copy__(self) -> Self:
+        return copy.deepcopy(self)  # or both would play the same game
 
     def _compared(self, baseline: PolicyLike | None) -> Policy:
         """The player that the seat is compared with.

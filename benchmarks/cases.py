@@ -57,11 +57,11 @@ def varied(engine: Engine, rng: np.random.Generator) -> tuple[State, Chooser]:
     held = {power: [unit for unit in owner if owner[unit] == power] for power in board.powers}
     centers = {power: list(board.homes[power]) for power in board.powers}
     state = position_state(engine, f"F{board.first_year:04d}M", held, centers, {}, {})
-    return state, _mostly(board, orders)
+    return state, mostly(board, orders, share=0.88)
 
 
-def _mostly(board: Board, orders: dict[str, str]) -> Chooser:
-    """The orders of a case in the first phase, one in eight replaced; then lively play."""
+def mostly(board: Board, orders: dict[str, str], share: float) -> Chooser:
+    """This share of the orders (unit -> order) in the first phase, and lively play besides and then."""
     wanted = {board.orders.index.get(f"{unit} {order}", -1) for unit, order in orders.items()}
 
     def choose(engine: Engine, state: State, legal: Legal, rng: np.random.Generator) -> Orders:
@@ -71,7 +71,7 @@ def _mostly(board: Board, orders: dict[str, str]) -> Chooser:
         chosen = {int(board.orders.piece[n]): (power, int(n)) for power, row in enumerate(given) for n in row}
         for _, power, options in slots_of(legal):
             kept = [number for number in options.tolist() if number in wanted]
-            if kept and rng.random() < 0.88:
+            if kept and rng.random() < share:
                 chosen[int(board.orders.piece[kept[0]])] = power, kept[0]
         wanted.clear()
         return by_power(board, list(chosen.values()), rng)

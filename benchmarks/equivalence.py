@@ -23,6 +23,7 @@ from rich.progress import Progress
 from rich.table import Table
 
 from benchmarks.cases import varied
+from benchmarks.convoys import disrupted
 from benchmarks.lively import Chooser, Orders, crowded, dumbbot, lively, uniform
 from benchmarks.situations import situations
 from welfare_env import Board, Rules, load_board
@@ -52,7 +53,7 @@ class Suite:
 
     Attributes:
         settings: (map name, rules) pairs.
-        start: "opening", "crowded" for random positions full of fleets and armies on coasts, or "cases" for DATC's.
+        start: "opening", "crowded" for random positions full of fleets and armies on coasts, or one of `MADE`.
         play: "uniform" (every legal order of a unit alike), "lively" (convoys and supports of what others do) or
             "dumbbot".
     """
@@ -227,6 +228,7 @@ def shrink(board: Board, engines: Sequence[Engine], state: State, orders: Orders
 # Suites and the command.
 
 CHOOSERS: dict[str, Chooser] = {"uniform": uniform, "lively": lively}
+MADE = {"cases": varied, "convoys": disrupted}  # positions with orders for their first phase, of DATC's or our own
 OPTIONS = (
     Rules(years=4, press=None, overmilitarise=True),
     Rules(years=4, press=None, transfers=True, progressive=(1, 2, 0, 5)),
@@ -237,6 +239,7 @@ OPTIONS = (
     Rules("standard", years=6, press=None, scoring="concave"),
 )
 OTHER_MAPS = ("ancmed", "modern", "colonial", "pure", "empire")
+CONVOY_MAPS = ("standard", "standard", "ancmed", "modern")
 BUILD_ANYWHERE_MAPS = ("ancmed_age_of_empires", "standard_age_of_empires", "standard_age_of_empires_2")
 
 
@@ -244,6 +247,7 @@ def suites(games: int, positions: int, others: int, dumbbots: int) -> list[Suite
     """Everything that is compared; the arguments are those of the command."""
     standard, welfare = Rules("standard", years=10, press=None), Rules(years=10, press=None)
     short = Rules("standard", years=2, press=None), Rules(years=2, press=None)
+    year = Rules("standard", years=1, press=None)
     maps = _pairs(OTHER_MAPS, (Rules("standard", years=4, press=None), Rules(years=4, press=None)))
     anywhere = _pairs(BUILD_ANYWHERE_MAPS, (*short, Rules(years=2, press=None, overmilitarise=True)))
     both = _pairs(("standard",), (standard, welfare))
@@ -251,9 +255,8 @@ def suites(games: int, positions: int, others: int, dumbbots: int) -> list[Suite
         Suite("standard games", (("standard", standard),), "opening", "uniform", games),
         Suite("welfare games", (("standard", welfare),), "opening", "uniform", games),
         Suite("crowded positions", _pairs(("standard",), short), "crowded", "lively", positions),
-        Suite(
-            "DATC cases, varied", (("standard", Rules("standard", years=1, press=None)),), "cases", "lively", positions
-        ),
+        Suite("DATC cases, varied", (("standard", year),), "cases", "lively", positions),
+        Suite("convoys, disrupted", _pairs(CONVOY_MAPS, (year,)), "convoys", "lively", positions),
         Suite("lively games", both, "opening", "lively", others),
         Suite("dumbbot games", both, "opening", "dumbbot", dumbbots),
         Suite("other maps", maps, "opening", "uniform", others),
@@ -284,8 +287,8 @@ def play(suite: Suite, seed: int, games: Sequence[int]) -> Tally:
 
 
 def _begin(suite: Suite, engine: Engine, rng: np.random.Generator) -> tuple[State, Chooser]:
-    if suite.start == "cases":
-        return varied(engine, rng)
+    if suite.start in MADE:
+        return MADE[suite.start](engine, rng)
     state = crowded(engine, rng) if suite.start == "crowded" else engine.initial()
     return state, CHOOSERS.get(suite.play) or dumbbot(engine.board, int(rng.integers(2**31)))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -88,9 +88,36 @@ class Moves:
         routes = [fleets for fleets in routes_of(self.board).get(names, ()) if fleets <= helping]
         if len(routes) > 1:
             yield "convoys with several routes"
-        site = self.site.get(goal, -1)
-        if routes and site >= 0 and self.board.provinces[site] in helping:
+        if routes and self.result[place] & FLAG["no convoy"]:
+            yield "armies whose convoy was disrupted"
+        fleet = self._about(goal)
+        if routes and fleet in helping:
             yield "convoys that may cut a support about their fleet"
+            yield from self._paradox(place, goal, fleet, routes)
+        elif routes and fleet and self._crossed(place, goal, helping):
+            yield "paradoxes of two convoys"
+
+    def _about(self, goal: int) -> str:
+        """The province that a support of the unit at a convoyed army's goal is about; "" for none."""
+        site = self.site.get(goal, -1)
+        return self.board.provinces[site] if site >= 0 else ""
+
+    def _paradox(self, place: int, goal: int, fleet: str, routes: Sequence[frozenset[str]]) -> Iterator[str]:
+        """An attacked fleet whose army would cut the support that decides the attack (DATC, 6.F.14 to 6.F.18)."""
+        sea = self.board.provinces.index(fleet)
+        attackers = {self.owner[other] for other, to in self.goal.items() if to == sea}
+        if not attackers:
+            return
+        yield "paradoxes"
+        if any(fleet not in route for route in routes):
+            yield "paradoxes with another route"
+        if self.owner[place] in {self.owner[goal], *attackers}:
+            yield "paradoxes with own units"
+
+    def _crossed(self, place: int, goal: int, helping: set[str]) -> bool:
+        """Whether the units where this and another army go support about the other's convoy (DATC, 6.F.20)."""
+        others = [route for route, fleets in self.convoys.items() if self._about(goal) in fleets and route[0] != place]
+        return any(self.goal.get(start) == end and self._about(end) in helping for start, end in others)
 
     def _beleaguered(self) -> Iterator[str]:
         strong = Counter(

@@ -78,8 +78,8 @@ def seed_of(value: object) -> int:
 
 
 def integer(value: object) -> int | None:
-    """A Python or numpy integer as an int; None for anything else, booleans included."""
-    return None if isinstance(value, bool) or not isinstance(value, Integral) else int(value)
+    """A Python or numpy integer as an int; None for anything else, booleans and durations of numpy included."""
+    return None if isinstance(value, bool | np.timedelta64) or not isinstance(value, Integral) else int(value)
 
 
 def real(value: object) -> float:

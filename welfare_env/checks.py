@@ -60,6 +60,15 @@ def whole(name: str, value: Any, low: int, high: int | None = None, error: type[
     raise error(f"{name}={shown(value)}: give a whole number {bounds}")
 
 
+def whole_array(value: Any, shape: tuple[int, ...]) -> np.ndarray | None:
+    """A value as an array of whole numbers of this shape; None for anything else, booleans included."""
+    try:
+        given = np.asarray(value)
+    except (TypeError, ValueError):  # e.g. lists of different lengths
+        return None
+    return given if given.shape == shape and given.dtype.kind in "iu" else None
+
+
 def check_whole(name: str, value: object, low: int, high: int, error: type[Exception] = RulesError) -> None:
     """That a value is a whole number of Python within bounds, which can be kept as JSON as it is; see `whole`.
 

@@ -232,6 +232,15 @@ class Reader:
         return inputs.orders[inputs.starts[:-1] + answers]
 
 
+def as_choices(answers: np.ndarray, states: np.ndarray) -> np.ndarray:
+    """Answers [R] as choices of `VectorEnv.step`: in Winter one less, since WAIVE is candidate 0 here and -1 there.
+
+    Args:
+        states: int32 [R, state size], the state that each row is of.
+    """
+    return answers - (states[:, PHASE] == WINTER)
+
+
 @njit(cache=True, nogil=True)
 def count(first, owners, starts, winter, games, powers):  # type: ignore[no-untyped-def]
     """Rows of each decision: their starts [B + 1], their numbers [R], and the number of candidates."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copyreg
 import re
 from collections.abc import Callable, Collection
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from agents.policy import Policy
 from agents.rl import files_of
@@ -139,3 +141,16 @@ def named_files(spec: PolicyLike) -> list[Path]:
     found = read(spec)
     own = [file for source in found.sources for file in source()]
     return own + [file for name in found.checkpoints for file in files_of(name)]
+
+
+def _reduced(spec: Spec) -> tuple[Callable[[str, object], Spec], tuple[str, object]]:
+    """For pickle: makers are local functions, which cannot be pickled."""
+    return _again, (spec.text, spec.unnamed)
+
+
+def _again(text: str, unnamed: Any) -> Spec:
+    """A spec from its pickle."""
+    return read(text) if unnamed is None else replace(unnamed_spec(unnamed), text=text)
+
+
+copyreg.pickle(Spec, _reduced)

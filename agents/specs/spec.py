@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Self
 
 from agents.policy import Policy
 
@@ -43,6 +43,9 @@ class Spec:
 
     def __hash__(self) -> int:
         return hash(self.text)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self  # a value; an instance in it is copied when a policy is made
 
     @property
     def is_named(self) -> bool:

@@ -14,7 +14,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from modal_env.checks import shown
+from modal_env.checks import integer, shown
 from modal_env.envs.tokens import NOTHING, Vocabulary
 from modal_env.errors import ActionError, FormulaError
 from modal_env.logic.library import DefectBot
@@ -41,6 +41,28 @@ class Turn:
     program: Agent | None = None
     written: tuple[int, ...] = ()
     refused: tuple[str, ...] = ()
+
+
+# Spaces hold what `step` takes. Gymnasium's take booleans, fail for huge numbers, and have texts of some characters.
+
+
+class NumberSpace(spaces.Discrete):
+    """Whole numbers of Python or numpy from 0."""
+
+    def contains(self, x: Any) -> bool:
+        """Whether x is one of them."""
+        return number_of(x, int(self.n)) is not None
+
+
+class FormulaSpace(spaces.Text):
+    """Texts of 1 to `max_length` characters, also such as are no formula; samples have characters of formulas."""
+
+    def __init__(self, budget: int) -> None:
+        super().__init__(budget, charset=CHARACTERS)
+
+    def contains(self, x: Any) -> bool:
+        """Whether x is one of them."""
+        return isinstance(x, str) and 1 <= len(x) <= self.max_length
 
 
 class Mode(Protocol):
@@ -86,7 +108,7 @@ class LibraryMode:
         self.largest = len(self.agents)
 
     def action_space(self) -> spaces.Space:
-        return spaces.Discrete(len(self.agents))
+        return NumberSpace(len(self.agents))
 
     def mask(self, turn: Turn) -> NDArray[np.int8]:
         """All programs are allowed in every round."""
@@ -125,7 +147,7 @@ class FormulaMode:
         self.budget = budget
 
     def action_space(self) -> spaces.Space:
-        return spaces.Text(self.budget, charset=CHARACTERS)
+        return FormulaSpace(self.budget)
 
     def mask(self, turn: Turn) -> None:
         """None: the allowed texts cannot be listed."""
@@ -149,7 +171,7 @@ class TokenMode:
         self.width, self.largest = budget, len(self.vocabulary) - 1
 
     def action_space(self) -> spaces.Space:
-        return spaces.Discrete(len(self.vocabulary))
+        return NumberSpace(len(self.vocabulary))
 
     def mask(self, turn: Turn) -> NDArray[np.int8]:
         """The tokens that may come next; `NOTHING` for a player who is done and waits for others."""
@@ -198,14 +220,19 @@ def check_calls(agent: Agent) -> Agent:
     return agent
 
 
+def number_of(action: Any, count: int) -> int | None:
+    """An action that is a whole number from 0 to count - 1 as an int; None for anything else."""
+    number = integer(action[()] if isinstance(action, np.ndarray) and action.shape == () else action)
+    return number if number is not None and 0 <= number < count else None
+
+
 def check_number(action: Any, count: int) -> int:
     """Check an action that is a number.
 
     Raises:
         ActionError: it is not a whole number from 0 to count - 1.
     """
-    if isinstance(action, np.ndarray) and action.shape == ():
-        action = action[()]
-    if isinstance(action, (int, np.integer)) and not isinstance(action, bool) and 0 <= action < count:
-        return int(action)
-    raise ActionError(f"action {shown(action)}: give a whole number from 0 to {count - 1}")
+    number = number_of(action, count)
+    if number is None:
+        raise ActionError(f"action {shown(action)}: give a whole number from 0 to {count - 1}")
+    return number

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import re
 import subprocess
 import sys
@@ -55,6 +57,85 @@ def test_gymnasiums_checks_pass(options):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         check_env(make(**options).unwrapped, skip_render_check=True)
+
+
+CHECKED = """
+import sys
+for name in ("resvg_py", "PIL", "matplotlib"):
+    sys.modules[name] = None  # as if they were not installed
+import gymnasium, warnings, welfare_env
+from gymnasium.utils.env_checker import check_env
+env = gymnasium.make("WelfareDiplomacySeat-v0", map_name="clique:3", years=1).unwrapped
+check_env(env)
+for made in (env, welfare_env.make(), welfare_env.parallel_env()):
+    print(*made.metadata["render_modes"])
+asked = gymnasium.make("WelfareDiplomacySeat-v0", map_name="clique:3", render_mode="rgb_array").unwrapped
+asked.reset()
+try:
+    asked.render()
+except welfare_env.errors.PictureError as error:
+    print(error)
+"""
+
+
+def test_gymnasiums_checks_pass_without_the_extra_for_pixels():
+    """Rendering included: only modes that work are offered, and another is refused when something is drawn."""
+    done = subprocess.run([sys.executable, "-c", CHECKED], capture_output=True, text=True, timeout=300)
+    *shown, refused = done.stdout.splitlines()
+    assert shown[-3:] == ["human ansi svg"] * 3, done.stderr
+    assert "pip install -e '.[plot]'" in refused
+
+
+def test_every_render_mode_passes_the_checks():
+    env = make(years=1).unwrapped
+    assert env.metadata["render_modes"] == ["human", "ansi", "svg", "rgb_array"]
+    check_env(env)
+
+
+def test_stable_baselines_checks_pass():
+    checker = pytest.importorskip("stable_baselines3.common.env_checker")
+    checker.check_env(make(years=1).unwrapped)
+
+
+RANDOM = "agents.scripted.random.RandomPolicy"
+OTHERS = [
+    *("random", "dumbbot", "prosocial", "dove", "deterrent", "grim", "punisher:t=2", "noisy:of=dove", "pact", "posse"),
+    *("1*dove + 1*random", "mix:dove=1/2,random=1/2", "exploiter:nice=dove,attack=dumbbot", f"import:{RANDOM}"),
+    {"PLAYERB": "dove", "PLAYERC": agents.make("noisy:of=dumbbot")},
+    agents.make("random"),
+    type(agents.make("random")),
+]
+
+
+def shown(env, steps):
+    """What some steps of random play show, over the end of a game."""
+    info, seen = {"action_mask": env.unwrapped.action_masks().astype(np.int8)}, []
+    env.action_space.seed(7)
+    for _ in range(steps):
+        observation, *rest, info = env.step(env.action_space.sample(info["action_mask"]))
+        seen.append((observation.tobytes(), rest, info["action_mask"].tobytes(), info["refused"]))
+        if rest[1] or rest[2]:
+            observation, info = env.reset()
+            seen.append(observation.tobytes())
+    return seen
+
+
+@pytest.mark.parametrize("others", OTHERS, ids=str)
+def test_a_copy_goes_on_as_its_original(others):
+    env = make(others=others).unwrapped
+    env.reset(seed=2)
+    shown(env, 2)
+    copies = [copy.copy(env), copy.deepcopy(env), pickle.loads(pickle.dumps(env))]  # noqa: S301
+    told = [shown(each, 8) for each in (*copies, env)]
+    assert told[1:] == told[:-1]
+
+
+def test_a_wrapped_environment_is_copied_too():
+    env = make(others="random")
+    env.reset(seed=2)
+    copies = [copy.deepcopy(env), pickle.loads(pickle.dumps(env))]  # noqa: S301
+    told = [shown(each, 8) for each in (*copies, env)]
+    assert told[1:] == told[:-1]
 
 
 def test_importing_welfare_env_registers_it_and_loads_no_policies():
@@ -178,11 +259,14 @@ def test_bad_arguments_are_named(options, error, told):
         SeatEnv(**({"map_name": "clique:3"} | options))
 
 
-@pytest.mark.parametrize("action", [None, 5, [0, 0], [0.5] * 9, [-1] * 9, [10**6] * 9, ["x"] * 9, [[0]] * 9])
+@pytest.mark.parametrize(
+    "action", [None, 5, [0, 0], [0.5] * 9, [-1] * 9, [10**6] * 9, ["x"] * 9, [[0]] * 9, [0, [1]], [True] * 9]
+)
 def test_odd_actions_change_nothing(action):
     env = make().unwrapped
     env.reset(seed=0)
     before = env._env.game.phase
+    assert action not in env.action_space
     with pytest.raises(ActionError, match="give a choice for each"):
         env.step(action)
     assert env._env.game.phase == before

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 
 import pytest
 
@@ -219,3 +221,16 @@ def test_an_eliminated_seat_is_not_asked_again() -> None:
     turns = played(game, leave)
     assert turns[-1].is_done
     assert turns[-1].text.startswith("The game is over. Welfare points: AUSTRIA ")
+
+
+@pytest.mark.parametrize("options", [{}, {"press": "tokens"}, {"reward": "gain", "baseline": "random"}], ids=str)
+def test_a_copy_goes_on_as_its_original(options) -> None:
+    game = agents.SeatGame(others="1*random + 1*noisy:of=dove", **(SMALL | options))
+    game.reset(seed=4)
+    game.step(stub(game))
+    copies = [copy.copy(game), copy.deepcopy(game), pickle.loads(pickle.dumps(game))]  # noqa: S301
+    told = []
+    for each in (*copies, game):
+        turns = [each.step(stub(each)) for _ in range(3)]
+        told.append((turns, each.record(), played(each, stub, seed=5)))
+    assert told[1:] == told[:-1]

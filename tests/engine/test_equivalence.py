@@ -1,5 +1,6 @@
 """The fast engine is the reference: a short part of `python -m benchmarks.equivalence`."""
 
+import functools
 import subprocess
 import sys
 from pathlib import Path
@@ -9,10 +10,12 @@ import pytest
 
 from benchmarks.equivalence import Duel, Suite, Tally, play, suites
 from benchmarks.lively import lively
-from benchmarks.situations import routes_of
+from benchmarks.situations import routes_of, situations
 from welfare_env import Rules, load_board
 from welfare_env.board.orders import CONVOY, SUPPORT_HOLD, VIA
 from welfare_env.engine import FLAG, Legal, State
+from welfare_env.engine.engines import make_engine
+from welfare_env.game.placement import position_state
 
 ROOT = Path(__file__).resolve().parents[2]
 SEED = 20  # any will do; the command takes other ones
@@ -21,6 +24,7 @@ GAMES = {
     "welfare games": 5,
     "crowded positions": 30,
     "DATC cases, varied": 40,
+    "convoys, disrupted": 12,
     "lively games": 2,
     "dumbbot games": 1,
     "other maps": 3,
@@ -37,11 +41,54 @@ def test_every_suite_is_tested() -> None:
     assert list(GAMES) == list(SUITES)
 
 
+@functools.cache
+def played(name: str) -> Tally:
+    return play(SUITES[name], SEED, range(GAMES[name]))
+
+
 @pytest.mark.parametrize("name", SUITES)
 def test_engines_agree_after_every_phase(name: str) -> None:
-    tally = play(SUITES[name], SEED, range(GAMES[name]))
+    tally = played(name)
     assert tally.counts["phases"] > GAMES[name]
     assert tally.mismatches == []
+
+
+def test_positions_made_for_it_have_disrupted_convoys_and_paradoxes() -> None:
+    tally = played("convoys, disrupted")
+    assert tally.became[CONVOY, "disrupted"] >= 5
+    assert tally.became[VIA, "no convoy"] >= tally.counts["armies whose convoy was disrupted"] >= 5
+    assert tally.counts["paradoxes"] >= 10
+    assert tally.counts["paradoxes with own units"] >= 5
+
+
+PARADOXES = {  # of the English fleets with the French army: DATC 6.F.14, with a second route, and of two convoys
+    "paradoxes": "F LON S F WAL - ENG, F WAL - ENG / A BRE - LON VIA, F ENG C A BRE - LON",
+    "paradoxes with another route": (
+        "F LON S F WAL - ENG, F WAL - ENG / A BRE - LON VIA, F ENG C A BRE - LON, F NTH C A BRE - LON, "
+        "F MAO C A BRE - LON, F NAO C A BRE - LON, F NWG C A BRE - LON"
+    ),
+    "paradoxes of two convoys": (
+        "F LON S F EDI - NTH, F EDI - NTH, F BEL S F IRI - ENG, F IRI - ENG / "
+        "A BRE - LON VIA, F ENG C A BRE - LON, A NWY - BEL VIA, F NTH C A NWY - BEL"
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", PARADOXES)
+def test_paradoxes_are_told_by_their_orders(kind: str) -> None:
+    given = {
+        power: texts.split(", ")
+        for power, texts in zip(("ENGLAND", "FRANCE"), PARADOXES[kind].split(" / "), strict=True)
+    }
+    units = {power: [text[:5] for text in texts] for power, texts in given.items()}
+    engine = make_engine("fast", load_board(), Rules("standard", press=None))
+    state = position_state(engine, "S1901M", units, {}, {}, {})
+    orders = np.array([engine.board.orders.index[text] for texts in given.values() for text in texts], np.int32)
+    after, flags = engine.step(state, [orders])
+    found = set(situations(engine.board, state, orders, flags, after))
+    assert kind in found
+    assert ("armies whose convoy was disrupted" in found) == (kind != "paradoxes with another route")
+    assert (kind == "paradoxes with another route") == ("paradoxes with another route" in found)
 
 
 @pytest.mark.slow

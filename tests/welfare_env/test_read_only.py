@@ -158,8 +158,12 @@ for _ in range(12):
             continue
         print("replaced", name)
     games.num_games = 10**6
-    games.step(np.full(len(games.legal), 10**6))
-    games.step(np.full(len(games.legal), -(10**6)))
+    for choice in (10**6, -(10**6)):
+        try:
+            games.step(np.full(len(games.legal), choice))
+        except welfare_env.ActionError:
+            continue
+        print("played", choice)
     games.step(games.sample())
 print("alive")
 """

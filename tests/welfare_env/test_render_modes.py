@@ -73,6 +73,18 @@ def test_human_opens_one_page_and_writes_it_anew(make, opened, capsys):
     assert capsys.readouterr().out == ""
 
 
+def test_the_page_of_an_ended_game_stays_and_the_next_game_is_opened(make, opened):
+    env = make("human")
+    for games in (1, 2):
+        env.reset(seed=0)
+        env.render()
+        while not env.unwrapped.game.is_done:
+            env.unwrapped.game.advance()
+            env.render()
+        env.render()
+        assert len(opened) == games
+
+
 def test_each_environment_has_a_page_of_its_own(make, opened):
     for _ in range(2):
         make("human").render()

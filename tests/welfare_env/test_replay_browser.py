@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+import welfare_env
 from benchmarks.browser import Browser, BrowserError, chromium
 from benchmarks.replay import findings
 from welfare_env import Game, Rules
 from welfare_env.render.replay.annotations import Annotations, Event, MarkedPromise, Reasoning
-from welfare_env.render.replay.page import replay_page
 
 pytestmark = [
     pytest.mark.browser,
@@ -20,6 +20,7 @@ pytestmark = [
 ]
 AXE = os.environ.get("AXE_CORE", "node_modules/axe-core/axe.min.js")  # npm install axe-core
 TITLE = "document.getElementById('phase')?.textContent"
+COUNT = "document.getElementById('count')?.textContent"
 ROWS = """[...document.querySelectorAll('#standings tbody tr')].map((row) =>
 [...row.querySelectorAll('td')].map((cell) => cell.textContent))"""
 SET = """((box) => {{ box.value = {2}; box.dispatchEvent(new Event('{3}')) }})(document.querySelectorAll('{0}')[{1}])"""
@@ -355,12 +356,23 @@ def test_gifts_and_the_mediator_are_shown(browser, folder):
     assert browser.complaints == []
 
 
-def test_a_live_page_begins_with_the_last_phase(browser, folder):
-    game = Game(rules=Rules(years=1, press=None))
+def test_a_live_page_follows_the_game_and_stays_at_its_end(browser, folder, monkeypatch):
+    """Also for somebody who has stepped back, and forward again, on the way."""
+    opened = []
+    monkeypatch.setenv("DISPLAY", ":0")
+    monkeypatch.setattr("webbrowser.open", lambda address: opened.append(address) or True)
+    env = welfare_env.make(years=1, press=None, render_mode="human")
+    env.reset()
+    game = env.unwrapped.game
     game.advance()
-    (folder / "live.html").write_text(replay_page(game.record(), game.board, live=True), encoding="utf-8")
-    browser.open(folder / "live.html")
-    assert browser.ask(TITLE) == "Fall 1901, movement"
-    game.advance()
-    (folder / "live.html").write_text(replay_page(game.record(), game.board, live=False), encoding="utf-8")
-    until(browser, TITLE, "Spring 1901, movement")
+    env.render()
+    browser.open(Path(opened[0].removeprefix("file://")))
+    assert browser.ask(COUNT) == "2 of 2"
+    browser.press("ArrowLeft")
+    browser.press("ArrowRight")
+    for shown in ("3 of 3", "4 of 4"):
+        game.advance()
+        env.render()
+        until(browser, COUNT, shown)
+    assert browser.ask(TITLE) == "End of the game"
+    assert browser.complaints == []

@@ -1,12 +1,25 @@
 """`vector_env`: the same games as one by one, whatever the number of threads."""
 
+import re
+
 import numpy as np
 import pytest
 
 import welfare_env
-from welfare_env.engine import layout_of
+from welfare_env.engine import PHASE, WINTER, State, layout_of
 from welfare_env.engine.engines import make_engine
 from welfare_env.envs.observation import observe
+from welfare_env.envs.vector import VectorEnv
+from welfare_env.rules import Rules
+
+WRONG = {  # what is no choice of any row, by type
+    "i4": (999, -2, -5, 10**9, -(2**31), 2**31 - 1),
+    "i8": (-2, 2**31, 2**32, 2**32 - 1, -(2**32), 2**63 - 1, -(2**63)),
+    "u8": (2**31, 2**32 - 1, 2**32, 2**64 - 1, 2**63),
+    "u4": (2**31, 2**32 - 1),
+    "i2": (-2, 2**15 - 1, -(2**15)),
+    "u2": (2**16 - 1,),
+}
 
 
 def played(games, steps):
@@ -48,6 +61,25 @@ def test_every_step_is_the_engines(variant, map_name):
             )
             assert now.same_as(after)
             assert done[game] == after.done
+
+
+CANONICAL = [Rules.published(press=None, years=3), Rules("standard", press=None, years=3), Rules(press=None, years=3)]
+
+
+@pytest.mark.parametrize("rules", CANONICAL, ids=("published", "standard", "welfare"))
+def test_equal_positions_have_equal_rows(rules):
+    """Nothing is left behind the units, the dislodged units and their retreats, in any phase."""
+    games, phases = welfare_env.vector_env(32, rules=rules), set()
+    games.reset(seed=3)
+    for _ in range(16):
+        _, done = games.step(games.sample())
+        phases.update(games.rows[:, PHASE].tolist())
+        for game in range(games.num_games):
+            for row in (games.rows[game], games.final[game])[: 1 + done[game]]:
+                state = State(layout_of(games.board), row.copy())
+                np.testing.assert_array_equal(row, state.replaced().row)
+    assert phases >= {0, 2, 4}
+    assert phases & {1, 3}
 
 
 def test_threads_and_chunks_change_nothing():
@@ -157,15 +189,44 @@ def test_before_reset_nothing_is_played() -> None:
             act()
 
 
-@pytest.mark.parametrize("kind", [np.int64, np.uint64, np.int16])
-def test_a_number_too_large_is_no_order_and_no_other_number(kind: type) -> None:
+def begun(threads: int, in_winter: bool) -> VectorEnv:
+    """Five games in their first phase, or one of them in a Winter with rows of one order and of several."""
+    games = welfare_env.vector_env(5, years=2, threads=threads)
+    games.reset(seed=0)
+    while in_winter and len(set(np.diff(games.legal.starts)[games.rows[games.legal.games, PHASE] == WINTER])) < 2:
+        games.step(games.sample())
+    return games
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("in_winter", [False, True])
+def test_a_choice_that_its_row_does_not_have_is_refused(in_winter: bool, threads: int) -> None:
+    games, unharmed = begun(threads, in_winter), begun(threads, in_winter)
+    legal, fair = games.legal, games.sample()
+    np.testing.assert_array_equal(unharmed.sample(), fair)
+    for row in range(0, len(legal), 3):
+        count = int(legal.starts[row + 1] - legal.starts[row])
+        who = f"row {row} (game {legal.games[row]}, {games.board.powers[legal.powers[row]]}, slot {legal.slots[row]})"
+        for kind, value in [(kind, value) for kind, values in WRONG.items() for value in (*values, count)]:
+            choices = np.zeros(len(fair), kind)
+            choices[row] = value
+            with pytest.raises(welfare_env.ActionError, match=re.escape(f"choice {value} in {who}: it has {count} ")):
+                games.step(choices)
+    np.testing.assert_array_equal(games.rows, unharmed.rows)
+    for array, same in zip(games.step(fair), unharmed.step(fair), strict=True):
+        np.testing.assert_array_equal(array, same)
+    np.testing.assert_array_equal(games.rows, unharmed.rows)
+
+
+@pytest.mark.parametrize("kind", ["i1", "i2", "i4", "i8", "u2", "u4", "u8", ">i4"])
+def test_a_rows_first_and_last_choice_are_taken_in_any_type(kind: str) -> None:
     results = []
-    for number in (np.iinfo(kind).max, -1):
-        games = welfare_env.vector_env(3, years=1)
+    for given in ("i4", kind):
+        games = welfare_env.vector_env(2, years=1)
         games.reset(seed=0)
-        rows = len(games.legal)
-        wide = np.full(rows, 2**32 + 1 if number > 2**31 else number, kind if number > 0 else np.int64)
-        games.step(wide)
+        lengths = np.diff(games.legal.starts)
+        choices = np.where(np.arange(len(lengths)) % 2, lengths - 1, 0)
+        games.step(choices.astype(given))
         results.append(games.rows.copy())
     np.testing.assert_array_equal(*results)
 

@@ -34,7 +34,7 @@ from ray.rllib.utils.metrics import (
 
 import agents
 import welfare_env
-from agents.rl.inputs import Inputs, Reader
+from agents.rl.inputs import Inputs, Reader, as_choices
 from agents.rl.network import BoardNetwork, Size
 from agents.rl.token_press import Said, speakers, word_rounds
 from training.board.modules import padded, spaces
@@ -45,7 +45,6 @@ from training.board.tape import ADVANTAGES, POSITION, VALUE_TARGETS, Tape
 from training.board.transcript import Transcript
 from training.errors import TrainingError
 from welfare_env.board.loading import load_board
-from welfare_env.engine import PHASE, WINTER
 from welfare_env.envs.vector import LegalLists
 from welfare_env.rules import Rules
 
@@ -432,11 +431,6 @@ def check_press(rules: Rules) -> None:
 def by_decision(legal: LegalLists, rows: np.ndarray) -> np.ndarray:
     """Rows of legal lists in the order of decisions: by game, power and row."""
     return rows[np.lexsort((rows, legal.powers[rows], legal.games[rows]))]
-
-
-def as_choices(answers: np.ndarray, states: np.ndarray) -> np.ndarray:
-    """Answers [R] as choices of `vector_env`, given each row's state [R, size]: WAIVE in Winter is 0 here, -1 there."""
-    return answers - (states[:, PHASE] == WINTER)
 
 
 def decisions(games: np.ndarray, powers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

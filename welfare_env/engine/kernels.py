@@ -1075,6 +1075,23 @@ def _influence(T, s, power, piece):
 
 
 @kernel
+def _clear_units(T, s, last):
+    """Zeros behind the units up to `last`, so that equal positions have equal rows."""
+    for u in range(s[UNITS], last):
+        s[T[UNIT_POWER] + u], s[T[UNIT_PIECE] + u] = 0, 0
+
+
+@kernel
+def _clear_dislodged(T, s):
+    """No unit is dislodged any more: zeros in its place, as behind the units."""
+    for d in range(s[DISLODGED]):
+        s[T[LOST_POWER] + d], s[T[LOST_PIECE] + d], s[T[LOST_OPTIONS] + d] = 0, 0, 0
+    for i in range(s[DISLODGED] * T[N_OPTIONS]):
+        s[T[LOST_OPTION] + i] = 0
+    s[DISLODGED] = 0
+
+
+@kernel
 def _move_units(T, s, w, movers):
     """Take dislodged units off and move those that succeeded; these come last in their power, as in the package."""
     unit_power, unit_piece, piece_at, locations = T[UNIT_POWER], T[UNIT_PIECE], T[PIECE_AT], T[N_LOCATIONS]
@@ -1102,7 +1119,8 @@ def _move_units(T, s, w, movers):
             i += 1
     for v in range(n):
         s[unit_power + v], s[unit_piece + v] = w[W_NEW_POWER, v], w[W_NEW_PIECE, v]
-    s[UNITS] = n
+    before, s[UNITS] = s[UNITS], n
+    _clear_units(T, s, before)
     s[DISLODGED] = d
 
 
@@ -1218,7 +1236,7 @@ def _step_retreats(T, R, s, w, orders, powers, first, last, flags):
             _influence(T, s, s[T[LOST_POWER] + d], settled)
             n += 1
     s[UNITS] = n
-    s[DISLODGED] = 0
+    _clear_dislodged(T, s)
     _group_by_power(T, s, w)
     if R[RETREAT_WELFARE]:
         _gain(T, R, s, w)
@@ -1273,6 +1291,7 @@ def _step_winter(T, R, s, w, orders, powers, first, last, flags):
             s[unit_power + kept], s[unit_piece + kept] = s[unit_power + u], s[unit_piece + u]
             kept += 1
     s[UNITS] = kept
+    _clear_units(T, s, n)
     _group_by_power(T, s, w)
     if R[IS_WELFARE]:
         _gain(T, R, s, w)

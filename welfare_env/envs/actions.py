@@ -14,12 +14,12 @@ from welfare_env.board.board import Board
 from welfare_env.board.orders import WAIVE
 from welfare_env.errors import ActionError, IllegalOrderError, PressError
 from welfare_env.game.game import Game
-from welfare_env.game.press import MAX_MESSAGE_LENGTH, TOKENS, recipients
+from welfare_env.game.press import MAX_MESSAGE_LENGTH, TOKENS, is_sendable, recipients
 from welfare_env.rules import Rules
 
 FORM = 'give {"orders": number or list of strings, "messages": {recipient: text}}'
 PARTS = {"orders", "messages"}  # of an action with press
-# Characters of sampled messages; players may send any Unicode text.
+# Characters of sampled messages; any Unicode text is one.
 CHARACTERS = string.ascii_letters + string.digits + string.punctuation + " \n"
 
 
@@ -37,8 +37,41 @@ class PressSpace(spaces.Dict):
         return {"orders": self["orders"].sample(mask), "messages": self["messages"].sample()}
 
 
+# Spaces hold what `step` takes. Gymnasium's take booleans, fail for huge numbers, and have texts of some characters.
+
+
+class NumberSpace(spaces.Discrete):
+    """Whole numbers of Python or numpy from 0."""
+
+    def contains(self, x: Any) -> bool:
+        """Whether x is one of them."""
+        number = _whole(x)
+        return number is not None and 0 <= number < int(self.n)
+
+
+class MessageSpace(spaces.Text):
+    """Texts that can be sent, and "", which is silence. Samples have few of the characters that there are."""
+
+    def __init__(self) -> None:
+        super().__init__(MAX_MESSAGE_LENGTH, min_length=0, charset=CHARACTERS)
+
+    def contains(self, x: Any) -> bool:
+        """Whether x is silence or can be sent."""
+        return _is_silence(x) or is_sendable(x)
+
+    def sample(self, mask: Any = None, probability: Any = None) -> str:
+        """A random text; silence in place of blanks alone."""
+        text = super().sample(mask, probability)
+        return text if text in self else ""
+
+
 class ListSpace(spaces.MultiDiscrete):
     """One choice from a legal list per slot; `sample` takes a mask int8 [slots, choices]."""
+
+    def contains(self, x: Any) -> bool:
+        """Whether x is a choice for every slot."""
+        choices = checks.whole_array(x, self.nvec.shape)
+        return choices is not None and bool(np.all((choices >= 0) & (choices < self.nvec)))
 
     def sample(self, mask: Any = None, probability: Any = None) -> np.ndarray:
         """A random choice per slot among those that the mask allows."""
@@ -48,8 +81,8 @@ class ListSpace(spaces.MultiDiscrete):
 def _message_space(rules: Rules) -> spaces.Space[Any]:
     """The space of a message to one recipient: a text ("" is silence) or a token's number (0 is silence)."""
     if rules.has_tokens:
-        return spaces.Discrete(1 + len(TOKENS))
-    return spaces.Text(MAX_MESSAGE_LENGTH, min_length=0, charset=CHARACTERS)
+        return NumberSpace(1 + len(TOKENS))
+    return MessageSpace()
 
 
 def with_press(orders: spaces.Space, board: Board, rules: Rules, player: str) -> spaces.Space:

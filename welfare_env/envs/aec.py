@@ -23,9 +23,10 @@ Actions
     "GLOBAL", an empty or missing text sends nothing. Both spaces' ``sample(mask)`` take the observation's mask. With
     ``press="tokens"`` a message is a number, ``Discrete(6)``: 0 sends nothing, i + 1 is ``TOKENS[i]`` of
     `welfare_env.game.press`. The words are accepted, too.
-    A list of strings in place of a number gives *all* orders of the phase at once: ``["A PAR - BUR", "F BRE - MAO"]``.
-    It may come with the messages of any round, and replaces earlier orders; a player that gives one in the last round
-    is not asked for orders again. (In the paper players order in every round, before hearing later speakers.)
+    Besides, a list of strings in place of a number gives *all* orders of the phase at once:
+    ``["A PAR - BUR", "F BRE - MAO"]``. It may come with the messages of any round, and replaces earlier orders; a
+    player that gives one in the last round is not asked for orders again. (In the paper players order in every round,
+    before hearing later speakers.)
 
 Observations
     ``{"observation": float32 [provinces, features], "action_mask": int8 [n]}``, see `welfare_env.envs.observation`. In
@@ -50,8 +51,8 @@ End
     centres). ``max_cycles`` truncates an agent after that many of its own steps; its units hold from then on.
 
 Rendering
-    ``render_mode="ansi"`` gives text, "svg" a picture, "rgb_array" its pixels, and "human" opens the replay page, which
-    follows the game; see `DiplomacyEnv.render`.
+    ``render_mode="ansi"`` gives text, "svg" a picture, "rgb_array" its pixels (offered with the extra ``plot``), and
+    "human" opens the replay page, which follows the game; see `DiplomacyEnv.render`.
 
 Version history
     v0: first version.
@@ -73,6 +74,7 @@ from welfare_env import checks
 from welfare_env.board.orders import DISBAND, GIVE, WAIVE
 from welfare_env.engine import ADJUSTMENTS, RETREATS
 from welfare_env.envs.actions import (
+    NumberSpace,
     check_all,
     check_number,
     is_text,
@@ -84,7 +86,7 @@ from welfare_env.envs.actions import (
 )
 from welfare_env.envs.board_env import BoardEnv
 from welfare_env.envs.observation import observe
-from welfare_env.envs.screen import RENDER_MODES
+from welfare_env.envs.screen import working_modes
 from welfare_env.envs.setting import Setting
 from welfare_env.errors import GameOverError, IllegalOrderError
 from welfare_env.game.press import MEDIATOR, observe_messages, speakers
@@ -107,7 +109,7 @@ class DiplomacyEnv(BoardEnv, AECEnv):
 
     metadata: ClassVar[dict[str, Any]] = {
         "name": "welfare_diplomacy_v0",
-        "render_modes": list(RENDER_MODES),
+        "render_modes": working_modes(),
         "is_parallelizable": False,
     }
 
@@ -119,7 +121,7 @@ class DiplomacyEnv(BoardEnv, AECEnv):
         return {"action_mask": spaces.Box(0, 1, (len(self.board.orders),), np.int8)}
 
     def _orders_space(self) -> spaces.Space:
-        return spaces.Discrete(len(self.board.orders))
+        return NumberSpace(len(self.board.orders))
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
         """Begin a new game. The seed determines the order of speaking in this and all later games.

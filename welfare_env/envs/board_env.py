@@ -92,12 +92,13 @@ class BoardEnv:
         """The game as it is now.
 
         "ansi" returns a text, "svg" the text of a picture, and "rgb_array" its pixels: uint8 [height, 900, 3]. "human"
-        writes the replay page and opens it in the browser the first time; the open page follows the game by itself.
-        Without a screen it prints where the page is. The page is removed at `close`, or when Python exits:
-        `Game.replay` writes one to keep.
+        writes the replay page and opens it in the browser the first time; the open page follows the game by itself and
+        stays at its end; the next game is opened anew. Without a screen it prints where the page is. The page is
+        removed at `close`, or when Python exits: `Game.replay` writes one to keep.
 
         Raises:
             GameOverError: before `reset`.
+            PictureError: "rgb_array" without the extra `plot`.
         """
         self._check_begun()
         return self._screen.render(self.game)

@@ -55,7 +55,7 @@ from welfare_env.envs.actions import (
 )
 from welfare_env.envs.board_env import BoardEnv
 from welfare_env.envs.observation import observe
-from welfare_env.envs.screen import RENDER_MODES
+from welfare_env.envs.screen import working_modes
 from welfare_env.envs.setting import Setting
 from welfare_env.errors import ActionError, IllegalOrderError
 from welfare_env.game.press import MEDIATOR, observe_messages
@@ -96,7 +96,7 @@ def legal_shape(board: Board, rules: Rules) -> tuple[int, int]:
 class ParallelDiplomacyEnv(BoardEnv, ParallelEnv):
     """The parallel environment. See the module's documentation."""
 
-    metadata: ClassVar[dict[str, Any]] = {"name": "welfare_diplomacy_v0", "render_modes": list(RENDER_MODES)}
+    metadata: ClassVar[dict[str, Any]] = {"name": "welfare_diplomacy_v0", "render_modes": working_modes()}
 
     def __init__(self, setting: Setting) -> None:
         super().__init__(setting)
@@ -225,12 +225,10 @@ class ParallelDiplomacyEnv(BoardEnv, ParallelEnv):
         """
         if is_text(orders):
             return Orders(texts=orders)
-        try:
-            choices = np.asarray(orders)
-        except (TypeError, ValueError) as error:
-            raise ActionError(f"orders {checks.shown(orders)} of {agent}: {error}") from error
-        if choices.shape != self._shape[:1] or choices.dtype.kind not in "iu":
-            raise ActionError(f"orders of {agent}: give {self._shape[0]} whole numbers, or a list of strings")
+        choices = checks.whole_array(orders, self._shape[:1])
+        if choices is None:
+            given, slots = checks.shown(orders), self._shape[0]
+            raise ActionError(f"orders {given} of {agent}: give {slots} whole numbers, or a list of strings")
         if self._round:
             return Orders(faults=[("", reason) for reason in refuse_number(agent, choices, strict=False)])
         return self._chosen(agent, choices.tolist())

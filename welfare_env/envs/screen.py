@@ -8,12 +8,18 @@ import numpy as np
 
 from welfare_env.game.game import Game
 from welfare_env.game.record import save_text
+from welfare_env.render.pixels import is_installed
 
 if TYPE_CHECKING:
     from welfare_env.render.replay.live import LivePage
 
 RENDER_MODES = ("human", "ansi", "svg", "rgb_array")
 WIDTH = 900  # pixels of "rgb_array"
+
+
+def working_modes() -> list[str]:
+    """The modes that work with what is installed, for the metadata of environments: pixels need the extra `plot`."""
+    return [mode for mode in RENDER_MODES if mode != "rgb_array" or is_installed()]
 
 
 class Screen:

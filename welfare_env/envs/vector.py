@@ -10,7 +10,8 @@
 `VectorEnv` steps N games of one setting together, without press. After `reset` and every `step`, `legal` holds the
 legal orders of all games in compact form: a *row* for each thing that can be ordered (a unit; a dislodged unit; in
 Winter a unit that may be disbanded, then a centre where a unit may be built), and each row's orders. A step takes one
-choice per row: an index into the row's orders, or -1 for no order. Games that end are reset in the same step.
+choice per row: an index into the row's orders, or -1 for no order; others are refused. Games that end are reset in the
+same step.
 
 Choices are as in `welfare_env.envs.parallel`: in Winter a power's first choice decides whether it builds or disbands
 (unless the rules have ``build_and_disband``), and excess choices are dropped. Transfers (`GIVE`) are not available
@@ -24,7 +25,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -237,26 +238,18 @@ class VectorEnv:
         """Play one phase of every game.
 
         Args:
-            choices: int [rows], for each row of `legal` an index into its list, or -1.
+            choices: int [rows], for each row of `legal` an index into its list, or -1 for no order.
 
         Returns:
             Rewards float32 [num_games, powers] (as in the AEC environment: points gained; standard: final scores), and
             which games ended, bool [num_games]; these have been restarted.
 
         Raises:
-            ActionError: wrong shape or type of choices, or called before `reset`. Nothing has changed then.
+            ActionError: wrong shape or type of choices, a choice that its row does not have, or called before `reset`.
+                Nothing has changed then.
         """
         self._check_begun()
-        try:
-            given = np.asarray(choices)
-        except (TypeError, ValueError):  # e.g. lists of different lengths
-            given = np.array(None)
-        if given.shape != self._legal.games.shape or given.dtype.kind not in "iu":
-            raise ActionError(
-                f"choices {given.dtype} {given.shape}: give {len(self._legal)} whole numbers, one a row of legal"
-            )
-        if given.dtype != INT32:
-            given = np.where((given >= 0) & (given < 2**31), given, -1)  # so that large numbers do not wrap around
+        given = self._checked(choices)
         first = 0
         for chunk in self._chunks:
             rows = chunk.rows
@@ -265,6 +258,39 @@ class VectorEnv:
         ended = sum(self._each(self._step))
         self._show()
         return self._rewards(ended), self._done.copy()
+
+    def _checked(self, choices: np.ndarray) -> np.ndarray:
+        """The choices as int32 [rows].
+
+        Raises:
+            ActionError: as `step`.
+        """
+        try:
+            given = np.asarray(choices)
+        except (TypeError, ValueError):  # e.g. lists of different lengths
+            given = np.array(None)
+        if given.shape != self._legal.games.shape or given.dtype.kind not in "iu":
+            raise ActionError(
+                f"choices {given.dtype} {given.shape}: give {len(self._legal)} whole numbers, one a row of legal"
+            )
+        small = given
+        if given.dtype != INT32:  # larger numbers must not wrap around to a choice
+            small = np.where((given >= -1) & (given < 2**31), given, -2).astype(np.int32)
+        # One comparison for both bounds: as unsigned numbers, -1 + 1 is 0, and what is below -1 is huge.
+        starts = self._legal.starts
+        is_wrong = (small + 1).view(np.uint32) > (starts[1:] - starts[:-1]).view(np.uint32)
+        if is_wrong.any():
+            self._refuse(given, int(is_wrong.argmax()))
+        return small
+
+    def _refuse(self, given: np.ndarray, row: int) -> NoReturn:
+        """Raise ActionError for the choice of a row."""
+        legal = self._legal
+        count, power = int(legal.starts[row + 1] - legal.starts[row]), self.board.powers[legal.powers[row]]
+        raise ActionError(
+            f"choice {given[row]} in row {row} (game {legal.games[row]}, {power}, slot {legal.slots[row]}): "
+            f"it has {count} choices; give 0 to {count - 1}, or -1 for no order"
+        )
 
     def _check_begun(self) -> None:
         if not self._begun:

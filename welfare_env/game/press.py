@@ -142,6 +142,15 @@ def _check_text(where: str, text: object) -> None:
         raise PressError(f"{where} is not valid Unicode: {error}") from error
 
 
+def is_sendable(text: object) -> bool:
+    """Whether something can be sent as free text."""
+    try:
+        _check_text("text", text)
+    except PressError:
+        return False
+    return True
+
+
 def messages_space(board: Board, rules: Rules) -> spaces.Box:
     """The space of `observe_messages`."""
     return spaces.Box(0, len(TOKENS), (len(players(board, rules)), COLUMNS * rules.message_rounds), np.int8)

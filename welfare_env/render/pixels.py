@@ -16,6 +16,12 @@ FONTS = ("DejaVuSans.ttf", "DejaVuSans-Bold.ttf", "DejaVuSans-Oblique.ttf")
 FAMILY = "DejaVu Sans"
 FOLDER = "mpl-data/fonts/ttf"  # in matplotlib, which ships these fonts; system fonts are not used
 WIDEST = 8192
+NEEDS = ("resvg_py", "PIL", "matplotlib")  # the extra `plot`
+
+
+def is_installed() -> bool:
+    """Whether the extra `plot` is there."""
+    return all(map(importlib.util.find_spec, NEEDS))
 
 
 def pixels(svg: str, width: int = 900) -> np.ndarray:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 
@@ -14,6 +17,7 @@ import welfare_env
 from agents.rl import checkpoint
 from agents.rl.checkpoint import Checkpoint, CheckpointError
 from agents.rl.network import BoardNetwork, Size
+from agents.seat_env import SeatEnv
 from evaluation.play import games
 from evaluation.play.games import GameSpec, play_game
 from welfare_env.rules import Rules
@@ -33,6 +37,15 @@ def spec(tmp_path_factory):
         folder, Checkpoint(weights, net.size, "standard", Rules(press=None), checkpoint.vocabulary(board), {})
     )
     return f"rl:{folder}"
+
+
+def test_a_seat_against_it_is_copied_with_it(spec):
+    env = SeatEnv("FRANCE", spec, years=1)
+    env.reset(seed=0)
+    copies = [copy.copy(env), pickle.loads(pickle.dumps(env))]  # noqa: S301
+    idle = np.zeros(len(env.action_space.nvec), int)
+    told = [[each.step(idle)[0].tobytes() for _ in range(2)] for each in (*copies, env)]
+    assert told[1:] == told[:-1]
 
 
 def play_aec(spec, seed=0, **options):

@@ -17,7 +17,7 @@ from welfare_env.render.replay.page import replay_page
 
 
 class LivePage:
-    """The page of an environment's game. While the game runs, an open page updates itself.
+    """The page of an environment's game. While the game runs, an open page updates itself; then it stays at the end.
 
     Where there is no screen, nothing is opened: the path is printed once. The file is in a temporary folder, which is
     removed at `close`, when the page is forgotten, and when Python exits. A copy has no file yet.
@@ -29,15 +29,17 @@ class LivePage:
     def __init__(self, write: Callable[[str, Path], None]) -> None:
         self._write = write
         self._path: Path | None = None
+        self._has_ended = False  # the game on the page, which then does not update itself any more
         self._remove: Callable[[], object] = lambda: None
 
     def show(self, game: PlayedGame) -> None:
-        """Write the page as the game is now, and open it the first time."""
+        """Write the page as the game is now; open it the first time, and for a game after one that has ended."""
         path = self._path or self._new_folder() / "game.html"
-        self._write(replay_page(game.record(), game.board, live=not game.is_done), path)
-        if self._path is None and not (_has_screen() and webbrowser.open(path.as_uri())):
+        self._write(replay_page(game.record(), game.board, at_end=True, live=not game.is_done), path)
+        is_new = self._path is None or (self._has_ended and not game.is_done)
+        if is_new and not (_has_screen() and webbrowser.open(path.as_uri())):
             print(f"the game is at {path}")
-        self._path = path
+        self._path, self._has_ended = path, game.is_done
 
     def close(self) -> None:
         """Remove the file; what a browser has opened stays there until it is loaded again."""

@@ -32,7 +32,12 @@ SCRIPTS = ("dom", "game", "timeline", "board", "panels", "messages", "charts", "
 
 
 def replay_page(
-    record: Mapping[str, Any], board: Board, annotations: Annotations = NO_ANNOTATIONS, live: bool = False
+    record: Mapping[str, Any],
+    board: Board,
+    annotations: Annotations = NO_ANNOTATIONS,
+    *,
+    at_end: bool = False,
+    live: bool = False,
 ) -> str:
     """The page of a game.
 
@@ -40,11 +45,12 @@ def replay_page(
         record: of `Game.record`.
         board: on which it was played.
         annotations: additional data to show.
-        live: whether the game is running: the page then starts at the last phase and updates itself.
+        at_end: whether the page starts at the last phase, not at the first.
+        live: whether the game is running: while its last phase is looked at, the page updates itself.
     """
     style, script = _style(), _script()
     data, looks = page_data(record, annotations), drawn_data(record, board)
-    data |= {"places": looks["places"], "drawing": looks["drawing"], "live": live}
+    data |= {"places": looks["places"], "drawing": looks["drawing"], "at_end": at_end, "live": live}
     for part in ("powers", "phases"):
         data[part] = [one | drawn for one, drawn in zip(data[part], looks[part], strict=True)]
     parts = {

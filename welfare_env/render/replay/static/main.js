@@ -1,4 +1,4 @@
-// Puts the page together. The first phase is shown, or the one that the link names.
+// Puts the page together. The first or the last phase is shown, or the one that the link names.
 
 const startHeader = () => {
   byId("about").textContent = game.about;
@@ -11,7 +11,7 @@ startTimeline();
 startPanels();
 startCharts();
 startAttacks();
-if (!followLink()) show(game.live ? PHASES.length - 1 : 0, false);
+if (!followLink()) show(game.at_end ? PHASES.length - 1 : 0, false);
 openTab(PHASES.some((phase) => phase.messages.length) ? "messages" : "orders");
 
 // A game that goes on: whoever looks at its last phase sees the next one as soon as it is there.

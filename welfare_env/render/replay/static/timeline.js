@@ -16,7 +16,8 @@ const show = (number, link = true) => {
 };
 
 const setLink = () => {
-  const name = PHASES[timeline.number].name;
+  const isFollowing = game.live && timeline.number === PHASES.length - 1; // a link would hold on to this phase
+  const name = isFollowing ? "" : PHASES[timeline.number].name;
   try {
     if (location.hash.slice(1) !== name) history.replaceState(null, "", `#${name}`);
   } catch {
