@@ -18,13 +18,12 @@ IMPORTS_DIGEST below changes with the numbers that are imported; a test says whe
 from __future__ import annotations
 
 import numpy as np
-from llvmlite import ir
-from numba import njit, types
-from numba.extending import intrinsic, overload
+from numba import njit
 
 import welfare_env.compiling  # noqa: F401 (says on stderr when a kernel is compiled)
 from welfare_env.board.orders import BUILD, CONVOY, DISBAND, GIVE, MOVE, RETREAT, SUPPORT_HOLD, SUPPORT_MOVE, VIA
 from welfare_env.engine import FALL_MOVES, SPRING_MOVES, WINTER
+from welfare_env.engine.bits import trailing_zeros
 from welfare_env.engine.tables import *
 
 IMPORTS_DIGEST = "8d75a97ea563db9f"
@@ -53,24 +52,6 @@ def occupy(T, s, w):
         w[W_PROVINCE, u] = p
         w[W_TYPE, u] = T[piece_type + k]
         w[W_SEA, u] = T[province_sea + p]
-
-
-def _trailing_zeros(bits):
-    """The position of the lowest bit of a mask; compiled, one machine instruction."""
-    return (int(bits) & -int(bits)).bit_length() - 1
-
-
-@intrinsic
-def _count_trailing_zeros(typing_context, bits):
-    def generate(context, builder, signature, arguments):
-        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
-
-    return types.int64(types.int64), generate
-
-
-@overload(_trailing_zeros, inline="always")
-def _compiled_trailing_zeros(bits):
-    return lambda bits: _count_trailing_zeros(bits)
 
 
 # Legal orders.
@@ -190,7 +171,7 @@ def _fill_buckets(T, M, s, w, b, x, fleets):
         for k in range(words):
             bits = x[reach + c * words + k] & ~M[adjacent + c * words + k]
             while bits:
-                e, bits = _trailing_zeros(bits) + k * WORD, bits & (bits - 1)
+                e, bits = trailing_zeros(bits) + k * WORD, bits & (bits - 1)
                 l = T[coast_location + e]
                 n = w[W_BUCKET_SIZE, l]
                 b[l, n] = T[mover_of + c * coasts + e] | (c + 1) << COAST_SHIFT
@@ -236,7 +217,7 @@ def _movement_orders(T, s, w, b, x, armies, fleets, out, starts, n):
                 for k in range(words):
                     bits = x[reach + c * words + k]
                     while bits:
-                        e, bits = _trailing_zeros(bits), bits & (bits - 1)
+                        e, bits = trailing_zeros(bits), bits & (bits - 1)
                         out[n] = T[via_id + c * coasts + e + k * WORD]
                         n += 1
         for i in range(T[help_start + piece], T[help_start + piece + 1]):
@@ -271,7 +252,7 @@ def _movement_orders(T, s, w, b, x, armies, fleets, out, starts, n):
                 for k in range(words if comes_back else 0):
                     bits = x[through + army * words + k]
                     while bits:
-                        e, bits = _trailing_zeros(bits), bits & (bits - 1)
+                        e, bits = trailing_zeros(bits), bits & (bits - 1)
                         out[n] = T[convoy_id + (f * coasts + c) * coasts + e + k * WORD]
                         n += 1
     starts[s[UNITS]] = n
