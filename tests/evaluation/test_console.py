@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import welfare_env
-from evaluation.cli.main import command
+from evaluation.cli.app import command
 from modal_env.cli.commands import app as modal_app
 from training.cli.commands import app as train_app
 
@@ -118,7 +118,7 @@ def _python(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
 def test_help_loads_neither_torch_nor_the_groups(tmp_path: Path) -> None:
     unwanted = {"torch", "ray", "matplotlib", "scipy", "numba", "training", "modal_env.cli"}
     code = (
-        "import sys\nfrom evaluation.cli.main import command\n"
+        "import sys\nfrom evaluation.cli.app import command\n"
         "command()(['--help'], prog_name='welfare-env', standalone_mode=False)\n"
         f"print('loaded', *sorted({unwanted!r} & sys.modules.keys()))"
     )
@@ -128,7 +128,7 @@ def test_help_loads_neither_torch_nor_the_groups(tmp_path: Path) -> None:
 
 def test_training_without_torch_says_what_to_install(tmp_path: Path) -> None:
     code = (
-        "import sys\nsys.modules['torch'] = None\nfrom evaluation.cli.main import command\n"
+        "import sys\nsys.modules['torch'] = None\nfrom evaluation.cli.app import command\n"
         "command()(['train', 'welfare', '--iterations', '1'], prog_name='welfare-env')"
     )
     done = _python(code, tmp_path)
