@@ -24,6 +24,7 @@ from rich.progress import (
 )
 
 from modal_env.errors import ModalError
+from modal_env.interruptions import CODE, ended_soon
 from modal_env.progress import EVERY, lines_every
 from welfare_env.errors import WelfareEnvError
 
@@ -47,17 +48,19 @@ def errors_told(kept: str) -> Iterator[None]:
     Args:
         kept: what an interruption leaves, and what the same command does then.
     """
-    from agents.compiling import compiling_told  # which loads numba
-
+    line = f"interrupted: {kept}"
     try:
-        with compiling_told():
-            yield
+        with ended_soon(line):
+            from agents.compiling import compiling_told  # which loads numba
+
+            with compiling_told():
+                yield
     except (ModalError, WelfareEnvError) as error:
         print_error(error)
         raise typer.Exit(2) from error
     except KeyboardInterrupt as interruption:
-        print(f"interrupted: {kept}", file=sys.stderr)
-        raise typer.Exit(130) from interruption
+        print(line, file=sys.stderr)
+        raise typer.Exit(CODE) from interruption
 
 
 class Meter:

@@ -4,60 +4,32 @@
 >>> result = evaluation.self_play("prosocial", games=2, seed=0)
 >>> print(result.root_nash_welfare)
 4.843 [4.843, 4.843]
+
+The public names are those of `evaluation.public`. They are imported on first use: it takes a second or more, in which
+the command already has to answer Ctrl-C, and worker processes do without most of them.
 """
 
 import runpy
+from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 # By file, not by name: if another `agents` comes first on the path, ours would never run.
 runpy.run_path(str(Path(__file__).parents[1] / "agents" / "_shadow.py"))["check"]("evaluation")
 
-from evaluation.checks import EvaluationError  # noqa: E402
-from evaluation.experiments.cross_play import CrossPlayResult, cross_play  # noqa: E402
-from evaluation.experiments.experiment import ExperimentResult, experiment  # noqa: E402
-from evaluation.experiments.exploitability import exploitability  # noqa: E402
-from evaluation.experiments.exploitability_result import ExploitabilityResult  # noqa: E402
-from evaluation.experiments.files import ExperimentError  # noqa: E402
-from evaluation.experiments.programs import ProgramExploitabilityResult  # noqa: E402
-from evaluation.experiments.red_team import RedTeamResult, red_team  # noqa: E402
-from evaluation.experiments.self_play import SelfPlayResult, self_play  # noqa: E402
-from evaluation.measures.coalitions import COALITIONS  # noqa: E402 (after the check)
-from evaluation.measures.intervals import Estimate  # noqa: E402
-from evaluation.measures.metrics import GameMeasures, measure  # noqa: E402
-from evaluation.measures.rows import TableError  # noqa: E402
-from evaluation.play.games import GameSpec, aplay_game, play_all, play_game  # noqa: E402
-from evaluation.play.ray_workers import RayWorkers  # noqa: E402
-from evaluation.play.setting import Setting  # noqa: E402
-from evaluation.play.store import GameStore, StoreError  # noqa: E402
-from evaluation.play.workers import WorkerError, Workers  # noqa: E402
+if TYPE_CHECKING:
+    from evaluation.public import *  # noqa: F403 (its `__all__` has them, in one place)
 
-__all__ = [
-    "COALITIONS",
-    "CrossPlayResult",
-    "Estimate",
-    "EvaluationError",
-    "ExperimentError",
-    "ExperimentResult",
-    "ExploitabilityResult",
-    "GameMeasures",
-    "GameSpec",
-    "GameStore",
-    "ProgramExploitabilityResult",
-    "RayWorkers",
-    "RedTeamResult",
-    "SelfPlayResult",
-    "Setting",
-    "StoreError",
-    "TableError",
-    "WorkerError",
-    "Workers",
-    "aplay_game",
-    "cross_play",
-    "experiment",
-    "exploitability",
-    "measure",
-    "play_all",
-    "play_game",
-    "red_team",
-    "self_play",
-]
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("__") and name != "__all__":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    public = import_module("evaluation.public")
+    globals().update({each: getattr(public, each) for each in public.__all__}, __all__=public.__all__)
+    if name not in globals():
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+    return globals()[name]
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *import_module("evaluation.public").__all__})

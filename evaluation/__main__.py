@@ -1,6 +1,9 @@
 """``python -m evaluation``: see `evaluation.cli.commands`."""
 
-from evaluation.cli.commands import app
+from evaluation.cli.main import end_at_interruptions
 
 if __name__ == "__main__":
+    end_at_interruptions()
+    from evaluation.cli.commands import app
+
     app()

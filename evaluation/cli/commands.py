@@ -16,6 +16,7 @@ from agents.specs import ProfileLike, read_profile, usages
 from evaluation.cli import experiments, store_commands
 from evaluation.cli.console import errors_told, print_json, table_console
 from evaluation.cli.cross_play import cross_play
+from evaluation.cli.messages import messages
 from evaluation.cli.options import (
     CORES,
     GameOptions,
@@ -37,8 +38,7 @@ from evaluation.experiments.exploitability import resolve_coalitions
 from evaluation.measures.lm_usage import LMUsage, usage_table
 from evaluation.measures.rows import same_columns
 from evaluation.play.store import DEFAULT_PATH
-from evaluation.play.stored_games import choose, conditions, latest, open_store, save, saved_games, told
-from evaluation.report.message_tables import talk_tables, talks
+from evaluation.play.stored_games import choose, conditions, latest, open_store, save, told
 from evaluation.report.table_files import check_file
 from evaluation.report.tables import (
     coalition_table,
@@ -260,30 +260,7 @@ def games(
             print(f"{store} holds no games yet")
 
 
-@app.command()
-def messages(
-    chosen: Annotated[
-        Optional[list[str]],  # noqa: UP045 (typer reads it)
-        typer.Argument(
-            metavar="[GAME]...",
-            help="Saved games (files), or keys of stored games (see `games`).",
-            show_default="all stored games",
-        ),
-    ] = None,
-    store: Kept = DEFAULT_PATH,
-    as_json: Json = False,
-) -> None:
-    """Analyse messages: share of public ones, who wrote to whom, similarity, and kept promises."""
-    with errors_told():
-        rows = talks(saved_games(chosen or [], store))
-        if as_json:
-            print_json([row.to_dict() for row in rows])
-        elif rows:
-            table_console().print(*talk_tables(rows))
-        else:
-            print(f"{store} holds no games yet")
-
-
+app.command("messages")(messages)
 app.command("replay")(replay)
 app.command("transcript")(transcript)
 app.command("experiment")(experiments.experiment)

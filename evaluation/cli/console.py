@@ -20,9 +20,9 @@ KEPT = "Finished games and all replies are kept"
 
 
 @contextmanager
-def errors_told() -> Iterator[None]:
+def errors_told(kept: str = f"{KEPT.lower()}; run the same command to resume") -> Iterator[None]:
     """As `agents.progress.errors_told`; if a budget is used up or a model cannot be called, say how to resume."""
-    with progress.errors_told(f"{KEPT.lower()}; run the same command to resume"):
+    with progress.errors_told(kept):
         try:
             yield
         except BudgetError as error:

@@ -6,7 +6,7 @@ import os
 import shlex
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -22,6 +22,7 @@ from evaluation.measures.lm_usage import spent
 from evaluation.measures.rows import Row, TableError
 from evaluation.play.store import DEFAULT_PATH, GameStore
 from evaluation.report.table_files import check_file, check_parquet, write_csv, write_parquet
+from modal_env.interruptions import patient
 from welfare_env import Rules
 
 if TYPE_CHECKING:
@@ -246,7 +247,9 @@ class RunOptions:
         models = self._models(profiles)
         try:
             pool = self._pool()
-            with GameStore(self.store) as store, pool, metered("playing", total, "games") as meter:
+            # Replies that are on their way are paid for and waited for; a cluster takes a while to end.
+            waits = patient() if models is not None or self.ray_address else nullcontext()
+            with waits, GameStore(self.store) as store, pool, metered("playing", total, "games") as meter:
                 yield {
                     "workers": pool,
                     "store": store,

@@ -41,7 +41,7 @@ def theorems(
     from evaluation.exact.theorems import fill, read_cells, roles  # lazily: numba
 
     boards = board or ["clique:3", "shared-clique:3"]
-    with errors_told():
+    with errors_told("cells that are computed are kept; run the same command to resume"):
         for name in boards:
             roles(name)
         if lines is not None and lines.exists() and not lines.is_dir():

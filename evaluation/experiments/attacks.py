@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 
@@ -15,7 +15,7 @@ from evaluation.measures.intervals import Coalition
 from evaluation.measures.lm_usage import usage_by_part, usage_by_seat, usage_of, without_texts
 from evaluation.measures.metrics import GameMeasures, measure
 from evaluation.play.games import GameSpec, Record
-from evaluation.play.setting import Setting
+from evaluation.play.setting import BATCH, Setting
 
 PROFILE = "profile"
 """Name of the part that keeps to the profile, in the usage of language models by part."""
@@ -92,8 +92,13 @@ class Attacks:
         self.conditions = [AttackGames(), *tried]
         self._games: dict[GameSpec, PlayedGame] = {}
 
-    def add(self, games: list[GameSpec]) -> None:
-        """Play these self-play games, and each of them under every attack."""
+    def add(self, games: Sequence[GameSpec]) -> None:
+        """Play these self-play games, and each of them under every attack, in batches."""
+        most = max(1, BATCH // len(self.conditions))
+        for first in range(0, len(games), most):
+            self._add(games[first : first + most])
+
+    def _add(self, games: Sequence[GameSpec]) -> None:
         wanted = [(condition.of(game), condition) for condition in self.conditions for game in games]
         played_in: dict[GameSpec, list[AttackGames]] = {}
         for spec, condition in wanted:

@@ -383,8 +383,8 @@ def _played(
     setting: Setting, mixes: Sequence[Sequence[tuple[int, Spec]]], games: int, names: Mapping[Spec, str]
 ) -> tuple[list[MixedGames], dict[GameSpec, Record]]:
     """The games of each mix, and the records of all different games."""
+    records = setting.play(game for mix in mixes for game in mixed_games(setting, mix, games))
     specs = [game for mix in mixes for game in mixed_games(setting, mix, games)]
-    records = setting.play(specs)
     played = []
     for place, mix in enumerate(mixes):
         own = slice(place * games, (place + 1) * games)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
 
 import numpy as np
@@ -59,21 +59,18 @@ def check_balanced(setting: Setting, games: int) -> None:
         )
 
 
-def mixed_games(setting: Setting, seats: Iterable[tuple[int, Spec]], games: int) -> list[GameSpec]:
+def mixed_games(setting: Setting, seats: Iterable[tuple[int, Spec]], games: int) -> Iterator[GameSpec]:
     """Games of a mix. The order of the policies is drawn once per full rotation of the seats, then rotated.
 
     Args:
         seats: number of seats and the policy in them.
     """
     dealt = [(count, policy) for count, policy in seats if count]
-    rounds: dict[int, Profile] = {}
-    specs = []
+    seated = len(setting.board.powers)
     for game in range(games):
-        turn = game // len(setting.board.powers)
-        if turn not in rounds:
-            rounds[turn] = _drawn_table(dealt, [setting.seed, turn])
-        specs.append(setting.game(rounds[turn], game))
-    return specs
+        if game % seated == 0:
+            table = _drawn_table(dealt, [setting.seed, game // seated])
+        yield setting.game(table, game)
 
 
 def _drawn_table(dealt: Sequence[tuple[int, Spec]], seed: Sequence[int]) -> Profile:

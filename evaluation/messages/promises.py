@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from evaluation.messages.sentences import KINDS, Announcement, Kind, Reader
@@ -47,6 +48,11 @@ class Promise:
     is_kept: bool | None
 
 
+@lru_cache(maxsize=8)
+def _reader(board: Board) -> Reader:
+    return Reader(board)
+
+
 def promises(record: Mapping[str, Any], board: Board) -> Iterator[Promise]:
     """All promises of a game, in chronological order.
 
@@ -60,7 +66,7 @@ def promises(record: Mapping[str, Any], board: Board) -> Iterator[Promise]:
     * disband: in the Winter of this year the sender disbands as many units as the sentence says: "all", a
       number, or else one. Orders count, removals by force do not. With no unit left, "all" is kept.
     """
-    reader = Reader(board)
+    reader = _reader(board)
     phases = record["phases"]
     for index, phase in enumerate(phases[:-1]):
         for message in phase["messages"]:

@@ -11,12 +11,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 from welfare_env import Board
 
 Kind = Literal["hold", "disband", "not enter", "support"]
 KINDS: tuple[Kind, ...] = ("hold", "disband", "not enter", "support")
+REMEMBERED = 10_000  # sentences of a board
 
 _SENTENCE = re.compile(r"[^.!?;\n]+[.!?;\n]?")
 # Quotations: in quotation marks (an unclosed one quotes the rest of its line), or after ">".
@@ -146,6 +148,7 @@ class Reader:
         self._name = re.compile(rf"\b(?:{'|'.join(long) or '(?!)'})\b", re.I)
         place = rf"(?:\b(?:{'|'.join([*long, f'(?-i:{codes})'])})\b(?:/[NSEW]C\b)?)"
         self._patterns = _patterns(place, rf"\b(?:{powers})\b")
+        self._in_sentence = lru_cache(REMEMBERED)(self._read)  # players repeat themselves, and the patterns are slow
 
     def places(self, text: str) -> set[str]:
         """The provinces named in a text."""
@@ -168,7 +171,7 @@ class Reader:
                     kind, what, is_open = found
                     yield Announcement(kind, text[match.start() : match.end()].strip(), what, is_open)
 
-    def _in_sentence(self, sentence: str) -> tuple[Kind, str, bool] | None:
+    def _read(self, sentence: str) -> tuple[Kind, str, bool] | None:
         """The kind, the object, and whether it is open."""
         for kind, pattern in self._patterns:
             found = pattern.search(sentence)

@@ -295,7 +295,7 @@ def play_each(
     check_workers(workers)
     check_means(store=store, report=report, use_older_games=use_older_games)
     found = shared(models)
-    if not isinstance(specs, list | tuple) or not all(isinstance(spec, GameSpec) for spec in specs):
+    if not isinstance(specs, Sequence) or not all(isinstance(spec, GameSpec) for spec in specs):
         raise EvaluationError(f"specs={shown(specs)}: give a list of evaluation.GameSpec(...)")
     if isinstance(workers, int):
         with Workers(workers) as own:

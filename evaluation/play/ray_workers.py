@@ -7,10 +7,9 @@ from types import TracebackType
 from typing import Any
 
 from agents.ray_cluster import connect, first_line
-from evaluation.play.workers import Result, Task, WorkerError, Workers
+from evaluation.play.workers import AHEAD, Result, Task, WorkerError, Workers
 
 LOCAL = "local"
-AHEAD = 4  # queued tasks per processor
 
 
 class RayWorkers(Workers):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypedDict
+from itertools import islice
+from typing import TYPE_CHECKING, Any, TypedDict, overload
 
 import agents
 from agents.specs import PolicyLike, Profile
@@ -26,6 +27,36 @@ from welfare_env.game.press import MEDIATOR
 
 if TYPE_CHECKING:
     from agents.lm.models.shared_models import SharedModels
+
+
+BATCH = 2_000
+"""Games that are planned at once, in less than half a second, before the first of them is played."""
+
+
+class PlannedGames(Sequence[GameSpec]):
+    """Games that are made when they are asked for: a million of them would take a minute and gigabytes.
+
+    Args:
+        game: makes the game of a number.
+        numbers: of these games.
+    """
+
+    def __init__(self, game: Callable[[int], GameSpec], numbers: range) -> None:
+        self._game, self._numbers = game, numbers
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    @overload
+    def __getitem__(self, place: int) -> GameSpec: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> PlannedGames: ...
+
+    def __getitem__(self, place: int | slice) -> GameSpec | PlannedGames:
+        if isinstance(place, slice):
+            return PlannedGames(self._game, self._numbers[place])
+        return self._game(self._numbers[place])
 
 
 class Options(TypedDict, total=False):
@@ -121,7 +152,7 @@ class Setting:
         )
         return {**seated, MEDIATOR: speaking.get(MEDIATOR, agents.specs.read("hold"))}
 
-    def games(self, profile: Profile, games: int, others: Mapping[str, PolicyLike] | None = None) -> list[GameSpec]:
+    def games(self, profile: Profile, games: int, others: Mapping[str, PolicyLike] | None = None) -> PlannedGames:
         """The first `games` games of a profile, with `others` replacing the policies of some powers.
 
         Raises:
@@ -129,7 +160,9 @@ class Setting:
             ProfileError, UnknownPowerError: a profile that does not fit the board.
         """
         check_games(games)
-        return [self.game(profile, game, others) for game in range(games)]
+        planned = PlannedGames(lambda game: self.game(profile, game, others), range(games))
+        planned[0]  # raises before the first game
+        return planned
 
     def game(self, profile: Profile, game: int, others: Mapping[str, PolicyLike] | None = None) -> GameSpec:
         """The `game`-th game of a profile, from 0; see `games`."""
@@ -138,9 +171,12 @@ class Setting:
         seed = game_seed(self.seed, game)
         return GameSpec(policies, seed, self.played, self.map_name, self.engine, self.simultaneous)
 
-    def play(self, games: Sequence[GameSpec]) -> list[Record]:
-        """The records of games; see `play_all`."""
-        return play_all(games, **self._means)
+    def play(self, games: Iterable[GameSpec]) -> list[Record]:
+        """The records of games, planned and played in batches; see `play_all`."""
+        planned, records = iter(games), list[Record]()
+        while batch := list(islice(planned, BATCH)):
+            records += play_all(batch, **self._means)
+        return records
 
     def play_each(self, games: Sequence[GameSpec]) -> Generator[tuple[GameSpec, Record], None, None]:
         """Each different game with its record; see `play_each`."""

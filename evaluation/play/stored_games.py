@@ -197,7 +197,7 @@ def told(game: StoredGame) -> dict[str, Any]:
 
 
 def saved_games(names: Sequence[str], path: Path) -> dict[str, dict[str, Any]]:
-    """Key or file -> record, for files and beginnings of keys; without names, all games of the store.
+    """Key or file -> record, for files and beginnings of keys.
 
     Raises:
         EvaluationError: an unknown game.
@@ -205,12 +205,12 @@ def saved_games(names: Sequence[str], path: Path) -> dict[str, dict[str, Any]]:
     """
     files = {name: load_record(name) for name in names if _is_file(name)}
     keys = [name for name in names if name not in files]
-    if names and not keys:
+    if not keys:
         return files
-    if keys and not _exists(path):
+    if not _exists(path):
         raise EvaluationError(f"{keys[0]!r:.80} is not a file of a saved game, and {shown(path)} is not a store")
     with open_store(path) as store:
-        return {game.key: store.record(game.key) for game in choose(store.games(), keys, path)} | files
+        return {key: store.record(key) for key in whole_keys(store.keys(), keys, path)} | files
 
 
 def save(store: GameStore, games: Sequence[StoredGame], folder: Path, private: bool = False) -> None:

@@ -8,8 +8,10 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnContext, SpawnProcess
 from multiprocessing.synchronize import Semaphore
@@ -24,6 +26,7 @@ Result = TypeVar("Result")
 
 NAME = "welfare-env worker"
 GARBAGE = 100_000  # new objects between collections: games create many objects and hardly any cycles
+AHEAD = 4  # queued tasks per process
 UNGUARDED = 78  # exit code of a worker whose script would start more workers
 
 GUARD = """workers: each of them imports this script, which would start more workers. Put its code below:
@@ -37,17 +40,36 @@ class WorkerError(WelfareEnvError):
     """Worker processes cannot be started, or one ended before its game did."""
 
 
+class _Process(SpawnProcess):
+    """A process that is never interrupted: Ctrl-C reaches the whole process group, and is for the parent."""
+
+    def start(self) -> None:
+        """Start it with SIGINT blocked, which it inherits; `_prepare` ignores the signal later, after the imports."""
+        resource_tracker.ensure_running()  # which would unblock it
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            super().start()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 class _Context(SpawnContext):
     """Starts processes and keeps them, since the executor does not report their exit codes."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.started: list[SpawnProcess] = []
+        self.started: list[_Process] = []
 
     def Process(self, **kwargs: Any) -> SpawnProcess:  # type: ignore[override]
-        process = SpawnProcess(**kwargs, name=NAME)
+        process = _Process(**kwargs, name=NAME)
         self.started.append(process)
         return process
+
+    def kill(self) -> None:
+        """End all processes at once, even those that are still importing."""
+        for process in self.started:
+            if process.is_alive():
+                process.kill()
 
     @property
     def is_unguarded(self) -> bool:
@@ -88,7 +110,7 @@ class Workers:
         if self._pool is None or self._lifelines is None:
             return
         if kind is not None:
-            self._lifelines[1].close()
+            self._context.kill()
         self._pool.shutdown(wait=True, cancel_futures=True)
         for end in self._lifelines:
             end.close()
@@ -103,10 +125,15 @@ class Workers:
         if self.count <= 1 or len(tasks) <= 1:
             yield from ((task, work(task)) for task in tasks)
             return
+        waiting: dict[Future[Result], Task] = {}
         try:
-            waiting = {self._start().submit(work, task): task for task in tasks}
-            for future in as_completed(waiting):
-                yield waiting.pop(future), future.result()
+            for task in tasks:
+                with _uninterrupted():
+                    waiting[self._start().submit(work, task)] = task
+                if len(waiting) >= AHEAD * self.count:
+                    yield from _finished(waiting)
+            while waiting:
+                yield from _finished(waiting)
         except BrokenProcessPool as error:
             self._start().shutdown(wait=True, cancel_futures=True)  # wait until all have ended
             if self._context.is_unguarded:
@@ -126,6 +153,29 @@ class Workers:
         return self._pool
 
 
+def _finished(waiting: dict[Future[Result], Task]) -> Iterator[tuple[Task, Result]]:
+    """Wait for a task or more to end; they are removed from `waiting`."""
+    for future in wait(waiting, return_when=FIRST_COMPLETED).done:
+        yield waiting.pop(future), future.result()
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Put Ctrl-C off until the end of the block: a pool or process that is half started could not be ended."""
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(before):
+        yield
+        return
+    arrived: list[int] = []
+    signal.signal(signal.SIGINT, lambda signum, frame: arrived.append(signum))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if arrived:
+            signal.raise_signal(signal.SIGINT)
+
+
 def _end_in_imported_script() -> None:
     """End a worker that is still importing the script that started it; the parent explains why (`GUARD`).
 
@@ -143,6 +193,7 @@ def _prepare(lifeline: Connection, first: Semaphore | None) -> None:
         first: the first worker that compiles announces it; None for no announcement.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # for processes that a policy may start
     gc.freeze()  # imported modules are never garbage
     gc.set_threshold(GARBAGE)
     threading.Thread(target=_end_with, args=(lifeline,), daemon=True).start()

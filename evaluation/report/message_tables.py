@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,18 +63,18 @@ class Talk:
         }
 
 
-def talks(records: Mapping[str, Mapping[str, Any]]) -> list[Talk]:
+def talks(records: Iterable[tuple[str, Mapping[str, Any]]]) -> list[Talk]:
     """The messages of each condition.
 
     Args:
-        records: name -> record of a game.
+        records: name and record of each game.
 
     Raises:
         RecordError: a record is damaged.
         UnknownMapError, MapFormatError: as for `analyse_messages`.
     """
     found: dict[tuple[str, str], dict[str, MessageAnalysis]] = {}
-    for name, record in records.items():
+    for name, record in records:
         try:
             analysis, condition = analyse_messages(record), _condition(name, record)
         except (UnknownMapError, MapFormatError):

@@ -41,6 +41,7 @@ from modal_env.errors import GameError, ModalError
 from modal_env.games.equilibria import equilibria as find_equilibria
 from modal_env.games.game import COSTS, Game, Mix
 from modal_env.games.ranges import ranges as find_ranges
+from modal_env.interruptions import CODE, ended_soon
 from modal_env.logic.library import LIBRARY, SHORT
 from modal_env.logic.provability import play as play_pair
 from modal_env.logic.syntax import Agent
@@ -55,6 +56,7 @@ POINTS = 5001  # of a trajectory: enough for a smooth plot
 MEMBERS = 10  # of each agent at the start of growth
 MAX_WORLDS = 10_000
 ENDINGS = (".png", ".svg", ".pdf")
+INTERRUPTED = "interrupted: nothing is kept, the same command starts again"
 
 AGENTS = (
     "An agent is a name, a formula, or NAME=FORMULA, which the others may then call X on. Quote formulas: "
@@ -283,9 +285,9 @@ def search(
     the things listed. Of agents that do the same, one of least depth is shown. Without opponents, three classes of
     agents are searched for pure equilibria and for agents that beat the post's mix; this takes half a minute.
     """
-    from modal_env.search.findings import findings, least_replies
-
     with _errors_told():
+        from modal_env.search.findings import findings, least_replies  # which loads numba
+
         if not opponents:
             _refuse(
                 context, ["depth", "call", "mix", "epsilon", "formulas"], "goes with opponents, such as: search FairBot"
@@ -423,9 +425,10 @@ def _show(*tables: Group) -> None:
 
 @contextmanager
 def _errors_told() -> Iterator[None]:
-    """Print our own errors to stderr and exit with code 2."""
+    """Print our own errors to stderr and exit with code 2; after Ctrl-C, a line and code 130."""
     try:
-        yield
+        with ended_soon(INTERRUPTED):
+            yield
     except ModalError as error:
         _complain(str(error))
         raise typer.Exit(2) from error
@@ -435,7 +438,8 @@ def _errors_told() -> Iterator[None]:
         _complain("--plot needs matplotlib, the extra plot: in the clone, pip install -e '.[plot]'")
         raise typer.Exit(2) from error
     except KeyboardInterrupt as interruption:
-        raise typer.Exit(130) from interruption
+        print(INTERRUPTED, file=sys.stderr)
+        raise typer.Exit(CODE) from interruption
 
 
 def _complain(message: str) -> None:

@@ -27,8 +27,10 @@ from modal_env.logic.library import CooperateBot, DefectBot, FairBot
 from modal_env.logic.notation import Agent, as_agents, parse
 from modal_env.logic.provability import play
 from modal_env.logic.syntax import closure
+from modal_env.progress import Report, unheard
 from modal_env.search.best_replies import check_called
 
+ROWS = 200  # of the table of all against all, between two reports
 MAX_WORLDS = 60
 MAX_LITERALS = 3  # gives some 400,000 formulas
 Bools = NDArray[np.bool_]
@@ -85,10 +87,20 @@ class Behaviours:
     @cached_property
     def cooperates(self) -> Bools:
         """[n, n] whether the row's agent cooperates with the column's; about 0.1 microseconds a pair."""
-        met = np.zeros((len(self), len(self)), np.bool_)
+        return self._meet(unheard)
+
+    def meet(self, report: Report) -> None:
+        """Compute `cooperates`, with a report (`modal_env.progress`)."""
+        vars(self)["cooperates"] = self._meet(report)  # where the cached property looks first
+
+    def _meet(self, report: Report) -> Bools:
+        count = len(self)
+        met = np.zeros((count, count), np.bool_)
         words, until = self._heard()
-        if _meet(self.outputs, self.moves, words, until, met):
-            raise GameError(f"two of the agents do not settle within {MAX_WORLDS} worlds")
+        for first in range(0, count, ROWS):
+            report(1 - (1 - first / count) ** 2)  # later rows are shorter
+            if _meet(self.outputs, self.moves, words, until, met, first, min(first + ROWS, count)):
+                raise GameError(f"two of the agents do not settle within {MAX_WORLDS} worlds")
         return met
 
     def _heard(self) -> tuple[NDArray[np.int64], int]:
@@ -252,17 +264,19 @@ def _distinct(
     """One agent for each canonical form, the first by (depth, size, text), sorted by these."""
     order = sorted(range(len(ranks)), key=ranks.__getitem__)
     forms = canonical_forms(outputs, moves, calls)[order]
-    _, first = np.unique(forms, axis=0, return_index=True)  # first: the place of each form in `order`
-    kept = [order[place] for place in sorted(first.tolist())]
+    first: dict[bytes, int] = {}
+    for place, form in enumerate(forms):
+        first.setdefault(form.tobytes(), place)
+    kept = [order[place] for place in first.values()]
     depths = np.array([ranks[number][0] for number in kept])
     return Behaviours(calls, outputs[kept], moves[kept], depths, tuple(ranks[number][2] for number in kept))
 
 
 @njit(cache=True, nogil=True)
-def _meet(outputs, moves, words, until, met):  # type: ignore[no-untyped-def]
-    """Play all against all; True if a play does not settle in time."""
+def _meet(outputs, moves, words, until, met, first, last):  # type: ignore[no-untyped-def]
+    """Play agents first to last - 1 against themselves and all later ones; True if a play does not settle in time."""
     count, calls = words.shape
-    for a in range(count):
+    for a in range(first, last):
         for b in range(a, count):
             s = t = 0
             for world in range(MAX_WORLDS + 1):

@@ -25,6 +25,7 @@ from modal_env.logic.syntax import closure
 from modal_env.progress import Report, unheard
 
 MAX_DEPTH = 3
+SEARCHED = 0.1  # share of the time until all replies are found, with an agent for each still to be written
 
 Word = tuple[int, ...]
 Moves = tuple[tuple[str, str], ...]
@@ -55,7 +56,8 @@ def replies(
         opponents: agents, names or formulas; the same agent plays against all of them.
         calls: agents that may be called, besides the agents themselves.
         depth: of the agents, 0 to 3. Time and memory grow fast from 3 on.
-        report: see `modal_env.progress`. The share of the search tree done, in which each branching halves the weight.
+        report: see `modal_env.progress`. First the share of the search tree done, in which each branching halves the
+            weight, and then that of the agents written, which takes most of the time.
 
     Raises:
         GameError: no opponents; RandomBot among the opponents or calls, or called by them; a depth out of bounds; more
@@ -179,11 +181,15 @@ class _Search:
             world = min(world + 1, self.horizon)
             if (key := (world, following, self._needed(following, decided))) in seen:
                 done += share
-                self.report(done)
+                self.report(SEARCHED * done)
                 continue
             seen.add(key)
             todo.append((world, following, decided, share))
-        return [Reply(moves, self._agent(found[moves])) for moves in sorted(found)]
+        written: list[Reply] = []
+        for moves in sorted(found):
+            self.report(SEARCHED + (1 - SEARCHED) * len(written) / len(found))
+            written.append(Reply(moves, self._agent(found[moves])))
+        return written
 
     def _step(self, world: int, seats: Seats, decided: dict[int, bool]) -> Seats:
         own = [decided[kind] for _, kind in seats]

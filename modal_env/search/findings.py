@@ -128,18 +128,22 @@ def _nonnegative(lines: Sequence[Line]) -> tuple[Fraction, Fraction | None] | No
     return None if high is not None and high < low else (low, high)
 
 
-def pure_equilibria(behaviours: Behaviours) -> list[PureEquilibrium]:
-    """All pure equilibria in which both players choose from a list, at any epsilon > 0; each pair once."""
+def pure_equilibria(behaviours: Behaviours, report: Report = unheard) -> list[PureEquilibrium]:
+    """All pure equilibria in which both players choose from a list, at any epsilon > 0; each pair once.
+
+    Args:
+        report: see `modal_env.progress`.
+    """
     met, depths = behaviours.cooperates, behaviours.depths
     theirs = np.ascontiguousarray(met.T)
     table = np.array(direct.PAYOFFS, np.int8)
     # [depth, n]: the best payoff of agents up to a depth against the column's agent
     best = np.full((int(depths.max()) + 1, len(behaviours)), -1, np.int8)
-    for row, depth in enumerate(depths):
+    for row, depth in _told(depths, part(report, 0, 0.5)):
         best[depth:] = np.maximum(best[depth:], table[met[row].astype(np.int8), theirs[row].astype(np.int8)])
     # Agents with the best payoff at their depth, above that of all smaller depths; else no epsilon > 0 works.
     fits = np.zeros_like(met)
-    for row, depth in enumerate(depths):
+    for row, depth in _told(depths, part(report, 0.5, 1)):
         payoffs = table[met[row].astype(np.int8), theirs[row].astype(np.int8)]
         fits[row] = (payoffs == best[depth]) & (payoffs > best[:depth]).all(axis=0)
     pairs = [(row, column) for row, column in np.argwhere(fits & fits.T).tolist() if row <= column]
@@ -151,6 +155,14 @@ def pure_equilibria(behaviours: Behaviours) -> list[PureEquilibrium]:
         if bounds is not None and bounds[1] != 0:
             found.append(PureEquilibrium(behaviours.agent(a), behaviours.agent(b), *bounds))
     return found
+
+
+def _told(depths: NDArray[np.int64], report: Report) -> Iterator[tuple[int, int]]:
+    """Row and depth of each agent; reports every hundredth."""
+    for row, depth in enumerate(depths.tolist()):
+        if row % 100 == 0:
+            report(row / len(depths))
+        yield row, depth
 
 
 def _payoff(met: NDArray[np.bool_], a: int, b: int) -> int:
@@ -323,16 +335,16 @@ def findings(literals: int = 2, report: Report = unheard) -> Findings:
         GameError: as `two_boxes`.
     """
     behaviours = two_boxes(literals=literals)
-    report(0.2)
+    behaviours.meet(part(report, 0.07, 0.7))
     met = behaviours.cooperates
     rows = np.packbits(np.concatenate([met, met.T], axis=1), axis=1)
-    told_apart, listed = len(np.unique(rows, axis=0)), tuple(pure_equilibria(behaviours))
-    report(0.4)
+    told_apart = len({row.tobytes() for row in rows})  # np.unique takes seconds
+    listed = tuple(pure_equilibria(behaviours, part(report, 0.72, 0.8)))
     pairs = tuple(direct_equilibria())
-    report(0.5)
+    report(0.95)
     agents = dict.fromkeys(agent for pair in pairs for agent in (pair.first, pair.second))
     robust = [agent for agent in agents if not befriended(agent, CALLS, 1)]
-    report(0.7)
+    report(0.96)
     mix = certify("The good mix", GOOD_MIX, tuple(GOOD_MIX), CALLS)
     slip = certify("SlipBot against itself", {SlipBot: (ONE, ZERO)}, [SlipBot], CALLS)
     report(1.0)

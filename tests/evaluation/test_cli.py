@@ -369,6 +369,7 @@ def test_help_explains_every_option(cli: Callable[..., Outcome], command: str) -
     elif command not in ("games", "messages"):
         expected |= {"--seed", "--workers"}
     expected |= {"--save", "--last", "--private"} if command == "games" else set()
+    expected |= {"--last", "--limit"} if command == "messages" else set()
     if command in ("self-play", "exploitability"):
         expected |= {"--games", "--seats", "--years", "--map", "--press", "--message-rounds", "--retreat-welfare"}
         expected |= {"--simultaneous", "--lm-cache", "--budget-tokens", "--budget-dollars"}

@@ -1,5 +1,6 @@
 """The command `welfare-env`: one flat list, groups that are loaded when they are called, and exit codes."""
 
+import json
 import os
 import re
 import subprocess
@@ -11,7 +12,8 @@ from pathlib import Path
 import pytest
 
 import welfare_env
-from evaluation.cli.main import command
+from agents import progress
+from evaluation.cli.app import command
 from modal_env.cli.commands import app as modal_app
 from training.cli.commands import app as train_app
 
@@ -118,7 +120,7 @@ def _python(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
 def test_help_loads_neither_torch_nor_the_groups(tmp_path: Path) -> None:
     unwanted = {"torch", "ray", "matplotlib", "scipy", "numba", "training", "modal_env.cli"}
     code = (
-        "import sys\nfrom evaluation.cli.main import command\n"
+        "import sys\nfrom evaluation.cli.app import command\n"
         "command()(['--help'], prog_name='welfare-env', standalone_mode=False)\n"
         f"print('loaded', *sorted({unwanted!r} & sys.modules.keys()))"
     )
@@ -128,7 +130,7 @@ def test_help_loads_neither_torch_nor_the_groups(tmp_path: Path) -> None:
 
 def test_training_without_torch_says_what_to_install(tmp_path: Path) -> None:
     code = (
-        "import sys\nsys.modules['torch'] = None\nfrom evaluation.cli.main import command\n"
+        "import sys\nsys.modules['torch'] = None\nfrom evaluation.cli.app import command\n"
         "command()(['train', 'welfare', '--iterations', '1'], prog_name='welfare-env')"
     )
     done = _python(code, tmp_path)
@@ -159,3 +161,52 @@ def test_players_of_ones_own_are_found_in_the_present_folder(tmp_path: Path) -> 
     )
     assert done.returncode == 0, done.stderr
     assert "import:mine.Mine" in done.stdout
+
+
+# Standard output holds the result and nothing else
+
+SMALL = ("--games", "1", "--years", "1", "--message-rounds", "0", "--map", "pure", "--workers", "1")
+RESULTS: dict[str, tuple[str, ...]] = {
+    "self-play": ("self-play", "dove", *SMALL, "--json"),
+    "exploitability": ("exploitability", "dove", "--coalitions", "FRANCE", *SMALL, "--json"),
+    "cross-play": ("cross-play", "dove", "hold", "--seats", "drawn", *SMALL, "--json"),
+    "red-team": ("red-team", "hold", "--budget", "quick", *SMALL, "--json"),
+    "experiment": ("experiment", "file.toml", "--workers", "1", "--json"),
+    "theorems": ("theorems", "--board", "clique:3", "--years", "1", "--json"),
+    "games": ("games", "--json"),
+    "messages": ("messages", "--json"),
+    "store export": ("store", "export", "copy.sqlite", "--json"),
+    "store merge": ("store", "merge", "copy.sqlite", "--store", "merged.sqlite", "--json"),
+    "store repair": ("store", "repair", "--json"),
+}
+FILE = """
+title = "t"
+question = "q"
+measure = "self-play"
+games = 1
+profiles = ["dove"]
+
+[rules]
+years = 1
+message_rounds = 0
+"""
+
+
+def test_progress_is_never_on_standard_output(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every command that prints JSON, in one folder, with lines of progress as often as may be."""
+    monkeypatch.setattr(progress, "EVERY", 0.001)
+    (tmp_path / "file.toml").write_text(FILE)
+    for name, arguments in RESULTS.items():
+        code, out, err = run(*arguments)
+        assert code == 0, (name, err)
+        json.loads(out)
+        if name in ("self-play", "exploitability", "cross-play", "red-team", "experiment"):
+            assert "playing: " in err
+
+
+def test_progress_of_modal_is_never_on_standard_output(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    for command_line in (["search", "FairBot"], ["evolve", "--time", "3000"], ["equilibria"], ["tournament"], ["page"]):
+        quiet = run("modal", *command_line)
+        monkeypatch.setattr("modal_env.cli.progress.EVERY", 0.001)
+        assert run("modal", *command_line)[:2] == quiet[:2]
+        monkeypatch.setattr("modal_env.cli.progress.EVERY", 10.0)

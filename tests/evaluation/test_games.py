@@ -5,6 +5,7 @@ import json
 import multiprocessing
 import os
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -16,7 +17,8 @@ import evaluation
 import welfare_env
 from agents.specs import read_profile
 from evaluation import EvaluationError, GameSpec, GameStore, Setting, StoreError, Workers, play_all, play_game
-from evaluation.play import games
+from evaluation.experiments import attacks
+from evaluation.play import games, setting
 from evaluation.play.games import game_seed, play_each
 from evaluation.play.sources import SOURCES
 from evaluation.play.workers import WorkerError
@@ -34,7 +36,7 @@ POWERS = ("AUSTRIA", "ENGLAND", "FRANCE", "GERMANY", "ITALY", "RUSSIA", "TURKEY"
 def specs_of(
     policy: str, count: int = 1, rules: Rules = QUICK, map_name: str = "pure", **others: str
 ) -> list[GameSpec]:
-    return Setting(rules=rules, map_name=map_name).games(read_profile(policy), count, others)
+    return list(Setting(rules=rules, map_name=map_name).games(read_profile(policy), count, others))
 
 
 # In an event loop
@@ -376,3 +378,35 @@ def test_a_worker_that_is_killed_is_told() -> None:
 
 def test_the_names_of_the_package_are_there() -> None:
     assert all(hasattr(evaluation, name) for name in evaluation.__all__)
+
+
+# Many games are planned in batches
+
+TINY: dict[str, Any] = {"rules": QUICK, "map_name": "pure"}
+MANY = {
+    "self-play": lambda games, **others: evaluation.self_play("dove", games, **TINY, **others),
+    "exploitability": lambda games, **others: evaluation.exploitability("dove", games, **TINY, **others),
+    "cross-play": lambda games, **others: evaluation.cross_play(["dove", "hold"], games // 7 * 7, **TINY, **others),
+    "experiment": lambda games, **others: evaluation.experiment("self-play", games=games, **others),
+}
+
+
+@pytest.mark.parametrize("play", MANY.values(), ids=MANY)
+def test_the_first_of_a_million_games_is_played_at_once(monkeypatch: pytest.MonkeyPatch, play: Callable) -> None:
+    planned = []
+    monkeypatch.setattr(setting, "game_seed", lambda seed, game: planned.append(game) or game_seed(seed, game))
+
+    def first(count: int) -> None:
+        raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        play(1_000_000, report=first)
+    assert len(planned) <= 2 * setting.BATCH
+
+
+@pytest.mark.parametrize("name", ["self-play", "exploitability", "cross-play"])
+def test_batches_change_nothing(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    whole = MANY[name](14).to_dict()
+    for module in (setting, attacks):
+        monkeypatch.setattr(module, "BATCH", 9)
+    assert MANY[name](14).to_dict() == whole

@@ -8,7 +8,7 @@ import evaluation
 import welfare_env
 from agents.specs import read_profile
 from evaluation import EvaluationError, GameStore, Setting
-from evaluation.cli.main import app
+from evaluation.cli.app import app
 from evaluation.experiments.red_team import BUDGETS, plan, raids, thefts
 from welfare_env import Game, Rules
 from welfare_env.errors import RulesError, UnknownAgentError

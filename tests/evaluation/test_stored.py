@@ -204,6 +204,21 @@ class TestMessages:
         key = listed(shelf)[0]["key"]
         assert "Who writes to whom" in call("messages", key[:8], "--store", shelf)
 
+    def test_of_the_last_ones(self, shelf):
+        keys = [game["key"] for game in listed(shelf)]
+
+        def read(*options):
+            rows = json.loads(call("messages", *options, "--store", shelf, "--json"))
+            return [key for row in rows for key in row["games"]]
+
+        assert read("--last", 2) == keys[2:]
+        assert read("--limit", 2) == keys[2:]
+        assert read("--last", 3, "--limit", 1) == keys[3:]
+        limited = CliRunner().invoke(app, ["messages", "--limit", "1", "--store", str(shelf)], env={"COLUMNS": "200"})
+        assert limited.stderr == "the last 1 of 3 conditions, with 1 of 4 games; for all: --limit 0\n"
+        assert "lm:scripted/stub" not in limited.stdout
+        assert "give no GAME with it" in call("messages", keys[0][:8], "--last", 1, "--store", shelf, code=2)
+
     def test_of_files_beside_stored_games(self, shelf, tmp_path):
         game = Game(rules=Rules(years=1))
         game.send("FRANCE", "ITALY", "I will hold.")

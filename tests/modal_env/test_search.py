@@ -15,6 +15,7 @@ from modal_env.logic.library import POST, CooperateBot, DefectBot, FairBot, Mirr
 from modal_env.logic.notation import Agent, parse
 from modal_env.logic.provability import play
 from modal_env.logic.syntax import closure
+from modal_env.search import behaviours
 from modal_env.search import direct_agents as direct
 from modal_env.search import findings as search
 from modal_env.search.behaviours import behaviours_of, two_boxes
@@ -254,3 +255,16 @@ def test_findings_of_two_literals() -> None:
     assert len(friends) == 384
     assert (~met[np.ix_(shallow, friends)] & met[np.ix_(friends, shallow)].T).any(axis=0).all()  # exploited at depth 1
     assert all(play(SlipBot, agent).moves != ("C", "D") for agent in found.behaviours.agents)
+
+
+def test_long_searches_tell_how_far_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(behaviours, "ROWS", 10)
+    shares: list[float] = []
+    search.least_replies(["FairBot", "PrudentBot"], ["FairBot"], 2, shares.append)
+    assert len({share for share in shares if share > 0.2}) > 3  # while the agents are written, too
+    shares.append(0.0)
+    search.findings(1, shares.append)
+    told = shares[shares.index(0.0) + 1 :]
+    assert told == sorted(told)
+    assert len({share for share in told if share < 0.7}) > 3  # while all are met
+    assert told[-1] == 1.0

@@ -14,6 +14,7 @@ import typer
 
 from agents.progress import Meter, metered, print_error
 from agents.progress import errors_told as own_errors_told
+from modal_env.interruptions import patient
 from training.files import saved_iterations
 
 EXTRAS = {"torch": "rl", "ray": "rl", "safetensors": "rl", "tensorboardX": "rl", "matplotlib": "plot"}
@@ -23,8 +24,10 @@ PATIENCE = "interrupted: stopping at the next safe point; interrupt again to sto
 class Shown:
     """The callbacks of a training: they move its progress bar, and stop it after Ctrl-C."""
 
-    def __init__(self, meter: Meter, iterations: int, line: Callable[[Any], str]) -> None:
-        self._meter, self._iterations, self._line = meter, iterations, line
+    def __init__(
+        self, meter: Meter, iterations: int, line: Callable[[Any], str], hurry: Callable[[], None] = lambda: None
+    ) -> None:
+        self._meter, self._iterations, self._line, self._hurry = meter, iterations, line, hurry
         self._stage = "learning"
         self._is_asked = False
 
@@ -32,6 +35,7 @@ class Shown:
         """The first Ctrl-C."""
         self._is_asked = True
         signal.signal(signal.SIGINT, signal.default_int_handler)
+        self._hurry()
         os.write(2, PATIENCE.encode())  # print is not for signal handlers
 
     def warm_start(self, stage: str, unit: str, done: int, total: int) -> None:
@@ -73,8 +77,8 @@ def training_shown(
     The first Ctrl-C saves after the current iteration and stops, a second one stops at once. The last line says what
     the folder holds: `kept`, or by default how many iterations are saved.
     """
-    with metered("learning", iterations, "iterations") as meter:
-        shown = Shown(meter, iterations, line)
+    with patient() as hurry, metered("learning", iterations, "iterations") as meter:
+        shown = Shown(meter, iterations, line, hurry)
         before = signal.signal(signal.SIGINT, shown.stop)
         try:
             yield shown

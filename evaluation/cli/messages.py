@@ -1,0 +1,89 @@
+"""The command ``messages``: what was said in stored games, and whether promises were kept."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Annotated, Any, Optional
+
+import typer
+
+from agents.progress import Meter, metered
+from evaluation.checks import EvaluationError
+from evaluation.cli.console import errors_told, print_json, table_console
+from evaluation.cli.options import Json, Kept
+from evaluation.play.store import DEFAULT_PATH
+from evaluation.play.stored_games import conditions, latest, open_store, saved_games
+from evaluation.report.message_tables import Talk, talk_tables, talks
+
+SHOWN_CONDITIONS = 20
+
+
+def messages(
+    chosen: Annotated[
+        Optional[list[str]],  # noqa: UP045 (typer reads it)
+        typer.Argument(
+            metavar="[GAME]...",
+            help="Saved games (files), or keys of stored games (see `games`).",
+            show_default="all stored games",
+        ),
+    ] = None,
+    store: Kept = DEFAULT_PATH,
+    last: Annotated[
+        int, typer.Option(min=0, help="Only this many stored games, the most recently stored; 0 for all.")
+    ] = 0,
+    limit: Annotated[
+        Optional[int],  # noqa: UP045 (typer reads it)
+        typer.Option(
+            min=0,
+            help="Number of conditions (games that differ only by their seed) in the tables, the most recently stored; "
+            "0 for all.",
+            show_default=f"{SHOWN_CONDITIONS}; with --json all",
+        ),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Analyse messages: share of public ones, who wrote to whom, similarity, and kept promises."""
+    with errors_told():
+        if chosen and (last or limit):
+            raise EvaluationError(f"--{'last' if last else 'limit'}: is for all stored games: give no GAME with it")
+        most = (0 if as_json else SHOWN_CONDITIONS) if limit is None else limit
+        rows = _named(chosen, store) if chosen else _stored(store, last, most)
+        if as_json:
+            print_json([row.to_dict() for row in rows])
+        elif rows:
+            table_console().print(*talk_tables(rows))
+        else:
+            print(f"{store} holds no games yet")
+
+
+def _named(names: list[str], store: Path) -> list[Talk]:
+    records = saved_games(names, store)
+    with metered("reading messages", len(records), "games") as meter:
+        return talks(_counted(records.items(), meter))
+
+
+def _stored(path: Path, last: int, most: int) -> list[Talk]:
+    """The conditions of the last games, of which at most so many; says on stderr what is left out."""
+    with open_store(path) as store:
+        listed = store.games()
+        with metered("listing games", len(listed), "games") as meter:
+            groups = conditions(listed[-last:])
+            shown = latest(groups, most)
+            games = [game for group in shown.values() for game in group]
+            meter.stage("reading messages", len(games), "games")
+            rows = talks(_counted(((game.key, store.record(game.key)) for game in games), meter))
+    if len(shown) < len(groups):
+        print(
+            f"the last {len(shown)} of {len(groups)} conditions, with {len(games)} of {len(listed[-last:])} games; "
+            "for all: --limit 0",
+            file=sys.stderr,
+        )
+    return rows
+
+
+def _counted(records: Iterable[tuple[str, Any]], meter: Meter) -> Iterator[tuple[str, Any]]:
+    for each in records:
+        yield each
+        meter.advance(1)

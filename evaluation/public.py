@@ -1,0 +1,51 @@
+"""The public names of `evaluation`."""
+
+from evaluation.checks import EvaluationError
+from evaluation.experiments.cross_play import CrossPlayResult, cross_play
+from evaluation.experiments.experiment import ExperimentResult, experiment
+from evaluation.experiments.exploitability import exploitability
+from evaluation.experiments.exploitability_result import ExploitabilityResult
+from evaluation.experiments.files import ExperimentError
+from evaluation.experiments.programs import ProgramExploitabilityResult
+from evaluation.experiments.red_team import RedTeamResult, red_team
+from evaluation.experiments.self_play import SelfPlayResult, self_play
+from evaluation.measures.coalitions import COALITIONS
+from evaluation.measures.intervals import Estimate
+from evaluation.measures.metrics import GameMeasures, measure
+from evaluation.measures.rows import TableError
+from evaluation.play.games import GameSpec, aplay_game, play_all, play_game
+from evaluation.play.ray_workers import RayWorkers
+from evaluation.play.setting import Setting
+from evaluation.play.store import GameStore, StoreError
+from evaluation.play.workers import WorkerError, Workers
+
+__all__ = [
+    "COALITIONS",
+    "CrossPlayResult",
+    "Estimate",
+    "EvaluationError",
+    "ExperimentError",
+    "ExperimentResult",
+    "ExploitabilityResult",
+    "GameMeasures",
+    "GameSpec",
+    "GameStore",
+    "ProgramExploitabilityResult",
+    "RayWorkers",
+    "RedTeamResult",
+    "SelfPlayResult",
+    "Setting",
+    "StoreError",
+    "TableError",
+    "WorkerError",
+    "Workers",
+    "aplay_game",
+    "cross_play",
+    "experiment",
+    "exploitability",
+    "measure",
+    "play_all",
+    "play_game",
+    "red_team",
+    "self_play",
+]
