@@ -13,8 +13,9 @@ import typer
 import evaluation
 from agents.command_options import with_options
 from agents.specs import ProfileLike, read_profile, usages
+from agents.tables import print_tables
 from evaluation.cli import experiments, store_commands
-from evaluation.cli.console import errors_told, print_json, table_console
+from evaluation.cli.console import errors_told, print_json
 from evaluation.cli.cross_play import cross_play
 from evaluation.cli.options import (
     CORES,
@@ -101,16 +102,12 @@ def self_play(
         if as_json:
             print_json([result.to_dict() for result in results])
             return
-        console = table_console()
         for played in by_setting:
-            console.print(self_play_table(played, console.width))
-            for result in played:
-                if result.is_mixed:
-                    console.print(policy_table(result))
+            print_tables(self_play_table(played), *(policy_table(result) for result in played if result.is_mixed))
             if len(results) == 1 or not played[0].rules.is_welfare:
-                console.print(*(power_table(result, len(results) == 1) for result in played))
+                print_tables(*(power_table(result, len(results) == 1) for result in played))
         if used := [row for result in results for row in _models(result)]:
-            console.print(usage_table(used))
+            print_tables(usage_table(used))
 
 
 @app.command()
@@ -176,11 +173,9 @@ def exploitability(
         if as_json:
             print_json(result.to_dict())
             return
-        console = table_console()
-        console.print(exploitability_table([result], [coalitions]))
-        console.print(*map(coalition_table, result.by_deviator.values()))
+        print_tables(exploitability_table([result], [coalitions]), *map(coalition_table, result.by_deviator.values()))
         if result.usage is not None:
-            console.print(usage_table(_parts(result)))
+            print_tables(usage_table(_parts(result)))
 
 
 app.command("cross-play")(cross_play)
@@ -213,9 +208,8 @@ def demo(seed: Seed = 0, workers: Processes = CORES, store: Store = DEFAULT_PATH
             own, gains = [result.to_dict() for result in played], [result.to_dict() for result in exploited]
             print_json({"self_play": own, "exploitability": gains})
             return
-        console = table_console()
-        console.print(self_play_table(played, console.width))
-        console.print(exploitability_table(exploited, [name for _, name, _ in conditions]))
+        names = [name for _, name, _ in conditions]
+        print_tables(self_play_table(played), exploitability_table(exploited, names))
         page = store.parent / "demo.html"
         write_replay(exploited[0].witness.told_record, page)
         print(f"A replay of one of these games ({DEMO_PROFILES[0]} is robbed), for a browser: {page}")
@@ -250,7 +244,7 @@ def games(
             print_json([told(game) for game in chosen])
         elif groups:
             shown = groups if keys else latest(groups, last)
-            table_console().print(stored_table(shown))
+            print_tables(stored_table(shown))
             if len(shown) < len(groups):
                 print(
                     f"the last {len(shown)} of {len(groups)} conditions, with "
@@ -279,7 +273,7 @@ def messages(
         if as_json:
             print_json([row.to_dict() for row in rows])
         elif rows:
-            table_console().print(*talk_tables(rows))
+            print_tables(*talk_tables(rows))
         else:
             print(f"{store} holds no games yet")
 

@@ -10,7 +10,8 @@ import typer
 
 import evaluation
 from agents.command_options import with_options
-from evaluation.cli.console import errors_told, print_json, table_console
+from agents.tables import print_tables
+from evaluation.cli.console import errors_told, print_json
 from evaluation.cli.options import GameOptions, Json, RunOptions, TableOptions, command_line
 from evaluation.experiments.cross_play import MOST_TYPES, planned_mixes
 from evaluation.measures.lm_usage import usage_table
@@ -81,7 +82,6 @@ def cross_play(
         if as_json:
             print_json(result.to_dict())
             return
-        console = table_console()
-        console.print(*cross_play_tables(result))
+        print_tables(*cross_play_tables(result))
         if result.usage is not None:
-            console.print(usage_table([("cross-play", result.usage)]))
+            print_tables(usage_table([("cross-play", result.usage)]))

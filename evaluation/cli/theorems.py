@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Optional
 import typer
 from rich.table import Table
 
+from agents.tables import print_tables
 from evaluation.checks import EvaluationError
-from evaluation.cli.console import errors_told, print_json, table_console
+from evaluation.cli.console import errors_told, print_json
 from evaluation.cli.options import Json
 
 if TYPE_CHECKING:
@@ -59,12 +60,11 @@ def theorems(
         if as_json:
             print_json([cell.__dict__ | {"gain": cell.gain} for cell in chosen])
             return
-        console = table_console()
         for name in boards:
             for role in roles(name):
                 mine = [cell for cell in chosen if (cell.map_name, cell.role) == (name, role)]
-                console.print(gain_table(name, role, mine))
-                console.print(verdict(mine))
+                print_tables(gain_table(name, role, mine))
+                print(verdict(mine))
 
 
 def gain_table(name: str, role: str, cells: list[Cell]) -> Table:
