@@ -38,7 +38,7 @@ from evaluation.experiments.exploitability import resolve_coalitions
 from evaluation.measures.lm_usage import LMUsage, usage_table
 from evaluation.measures.rows import same_columns
 from evaluation.play.store import DEFAULT_PATH
-from evaluation.play.stored_games import choose, conditions, latest, open_store, save, saved_games, told
+from evaluation.play.stored_games import choose, conditions, latest, numbered, open_store, save, saved_games, told
 from evaluation.report.message_tables import talk_tables, talks
 from evaluation.report.table_files import check_file
 from evaluation.report.tables import (
@@ -236,15 +236,16 @@ def games(
 ) -> None:
     """List the games of the store: players, rules, seeds, dates and keys."""
     with errors_told(), open_store(store) as kept:
-        chosen = choose(kept.games(), keys or [], store)
-        groups = conditions(chosen)
+        stored = kept.games()
+        chosen = choose(stored, keys or [], store)
+        groups, numbers = conditions(chosen), numbered(stored)
         if save_to is not None:
             save(kept, chosen, save_to, private)
         if as_json:
-            print_json([told(game) for game in chosen])
+            print_json([told(game, numbers) for game in chosen])
         elif groups:
             shown = groups if keys else latest(groups, last)
-            print_tables(stored_table(shown))
+            print_tables(stored_table(shown, numbers))
             if len(shown) < len(groups):
                 print(
                     f"the last {len(shown)} of {len(groups)} conditions, with "

@@ -141,25 +141,36 @@ def red_team_table(result: RedTeamResult) -> Table:
     return table
 
 
-def stored_table(groups: Mapping[StoredCondition, Sequence[StoredGame]]) -> Table:
-    """One row per condition: what was played, and its games with seeds and beginnings of keys."""
+def stored_table(
+    groups: Mapping[StoredCondition, Sequence[StoredGame]], numbers: Mapping[int, tuple[int, int]]
+) -> Table:
+    """One row per condition: what was played, and its games with seeds, numbers and beginnings of keys.
+
+    Args:
+        numbers: see `evaluation.play.stored_games.numbered`.
+    """
     changed = "earlier code: the code has changed since, so these games will be played again; "
     is_changed = not all(condition.is_current for condition in groups)
-    table = titled("Stored games", f"{changed * is_changed}times in UTC")
+    unknown = not all(game.specification["seed"] in numbers for games in groups.values() for game in games)
+    own = "; game -: the seed is the game's own, what was given as --seed is unknown" * unknown
+    table = titled("Stored games", f"{changed * is_changed}times in UTC{own}")
     table.add_column("players")
     table.add_column("played")
     table.add_column("games", justify="right")
     table.add_column("last stored")
     table.add_column("seed", justify="right")
+    table.add_column("game", justify="right")
     table.add_column("key")
     for condition, games in groups.items():
-        shown = games[:SHOWN_GAMES]
+        shown = sorted(games, key=lambda game: numbers.get(game.specification["seed"], (math.inf, 0)))[:SHOWN_GAMES]
         more = [f"{len(games) - len(shown)} more"] if len(games) > len(shown) else []
-        seeds = "\n".join([*(str(game.specification["seed"]) for game in shown), *more])
+        found = [numbers.get(game.specification["seed"], (game.specification["seed"], "-")) for game in shown]
+        seeds = "\n".join(str(seed) for seed, _ in found)
+        places = "\n".join([*(str(number) for _, number in found), *more])
         keys = "\n".join([game.key[:SHOWN_KEY] for game in shown])
         last = day(max(game.created for game in games)).replace("T", "\n").removesuffix("Z")
         rules = condition.rules if condition.is_current else f"{condition.rules}, earlier code"
-        _add_row(table, condition.players, rules, str(len(games)), last, seeds, keys)
+        _add_row(table, condition.players, rules, str(len(games)), last, seeds, places, keys)
     return table
 
 

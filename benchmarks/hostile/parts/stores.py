@@ -30,7 +30,7 @@ from evaluation.measures.intervals import exploitability_estimate, mean_estimate
 from evaluation.play import games
 from evaluation.play.answer_sources import replies_digest
 from evaluation.play.store import specification_key
-from evaluation.play.stored_games import conditions, saved_games, told
+from evaluation.play.stored_games import conditions, numbered, saved_games, told
 from training.board.config import TrainConfig, read_years
 from training.board.rewards import Reward
 from training.board.seats import check_opponents, read_also, read_coalitions
@@ -494,8 +494,9 @@ def _list_stored(specification: dict[str, Any]) -> None:
     from evaluation.report.tables import stored_table
 
     found = [StoredGame("0" * 64, specification, 0.0)]
-    stored_table(conditions(found))
-    told(found[0])
+    numbers = numbered(found)
+    stored_table(conditions(found), numbers)
+    told(found[0], numbers)
 
 
 def _text(rng: np.random.Generator) -> tuple[str, str]:
