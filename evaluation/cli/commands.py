@@ -51,6 +51,7 @@ from evaluation.report.tables import (
 )
 from welfare_env import load_board
 from welfare_env.errors import UnknownPowerError, did_you_mean
+from welfare_env.extras import install_extra
 
 DEMO_POLICIES = ("random", "prosocial", "dove", "exploiter:nice=dove,attack=dumbbot")
 DEMO_PROFILES = ("prosocial", "dove")
@@ -191,10 +192,7 @@ def demo(seed: Seed = 0, workers: Processes = CORES, store: Store = DEFAULT_PATH
     if all(find_spec(name) for name in ("torch", "safetensors")):
         conditions.insert(1, ("prosocial", "singles", LEARNED))
     else:
-        print(
-            "without the learned best response: it needs the extra rl (in the clone, pip install -e '.[rl]')",
-            file=sys.stderr,
-        )
+        print(f"without the learned best response: it needs {install_extra('rl')}", file=sys.stderr)
     sizes = [1 + len(evaluation.COALITIONS[name]) for _, name, _ in conditions]
     run = RunOptions(workers=workers, store=store)
     with errors_told():

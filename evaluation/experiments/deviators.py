@@ -14,6 +14,7 @@ from evaluation.play.setting import Setting
 from evaluation.play.turns import NO_COALITION
 from welfare_env.checks import shown
 from welfare_env.errors import WelfareEnvError
+from welfare_env.extras import install_extra
 
 if TYPE_CHECKING:
     from agents.lm.models.shared_models import SharedModels
@@ -118,7 +119,7 @@ def portfolio(profile: Profile, name: str, setting: Setting) -> list[Deviator]:
 def left_out(setting: Setting) -> dict[str, str]:
     """Learned deviators missing from the portfolio -> why: torch is not installed, or they do not fit the game."""
     if not (find_spec("torch") and find_spec("safetensors")):
-        return dict.fromkeys(LEARNED, "it needs the extra rl: in the clone, pip install -e '.[rl]'")
+        return dict.fromkeys(LEARNED, f"it needs {install_extra('rl')}")
     return {text: "it was trained for another map or other rules" for text in LEARNED if not _fits(text, setting)}
 
 
