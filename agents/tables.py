@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from textwrap import fill
 
 from rich.cells import cell_len
+from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
 
@@ -27,16 +28,22 @@ MARK = "(10)"  # as wide as a mark
 
 def print_tables(*tables: Table) -> None:
     """Print tables on stdout, as wide as the terminal; to files and pipes they are wide, or as COLUMNS says."""
-    is_fitted = sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdecimal()
-    console = plain_console(width=None if is_fitted else WIDE)
+    console = _console()
     for table in tables:
         parts, marks = fit(table, console.width)
-        title, caption = (_wrapped(text, console.width) for text in (table.title, table.caption))
-        for shown in (Text(title, "table.title"), *parts, Text(caption, "table.caption")):
-            if shown:
-                console.print(shown, overflow="ignore", crop=False)
+        print_text(str(table.title or ""), "table.title")
+        console.print(*parts, overflow="ignore", crop=False)
+        print_text(str(table.caption or ""), "table.caption")
         for piece, mark in marks.items():
             print_line(f"{mark} {piece}")
+
+
+def print_text(text: str, style: str = "") -> None:
+    """Print a text on stdout in lines that end between words; nothing for ""."""
+    console = _console()
+    for line in text.splitlines():
+        wrapped = fill(line, console.width, break_long_words=False, break_on_hyphens=False)
+        console.print(Text(wrapped, style), overflow="ignore", crop=False)
 
 
 def print_line(text: str) -> None:
@@ -44,10 +51,9 @@ def print_line(text: str) -> None:
     plain_console().print(text, soft_wrap=True)
 
 
-def _wrapped(text: object, width: int) -> str:
-    """A title or caption in lines that end between words."""
-    lines = str(text or "").split("\n")
-    return "\n".join(fill(line, width, break_long_words=False, break_on_hyphens=False) for line in lines)
+def _console() -> Console:
+    is_fitted = sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdecimal()
+    return plain_console(width=None if is_fitted else WIDE)
 
 
 def fit(table: Table, width: int) -> tuple[list[Table], dict[str, str]]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Optional
 import typer
 from rich.table import Table
 
-from agents.tables import print_tables
+from agents.tables import print_tables, print_text
 from evaluation.checks import EvaluationError
 from evaluation.cli.console import errors_told, print_json
 from evaluation.cli.options import Json
@@ -64,7 +64,7 @@ def theorems(
             for role in roles(name):
                 mine = [cell for cell in chosen if (cell.map_name, cell.role) == (name, role)]
                 print_tables(gain_table(name, role, mine))
-                print(verdict(mine))
+                print_text(verdict(mine))
 
 
 def gain_table(name: str, role: str, cells: list[Cell]) -> Table:
@@ -90,7 +90,7 @@ def verdict(cells: list[Cell]) -> str:
         by_late.setdefault(cell.disarmed, set()).add(cell.gain)
     none = [str(late) for late, gains in sorted(by_late.items()) if gains == {0}]
     some = [f"{late} ({'/'.join(map(str, sorted(gains)))})" for late, gains in sorted(by_late.items()) if gains != {0}]
-    return f"no gain for T-t = {', '.join(none) or 'none'}; a gain for T-t = {', '.join(some) or 'none'}\n"
+    return f"no gain for T-t = {', '.join(none) or 'none'}; a gain for T-t = {', '.join(some) or 'none'}"
 
 
 def write_lines(folder: Path, cells: list[Cell]) -> None:

@@ -11,45 +11,39 @@ from evaluation.experiments.cross_play import CrossPlayResult
 from evaluation.measures.intervals import Estimate
 from evaluation.report.tables import below, cell, earlier, titled
 
-SHOWN_MIXES = 130
 FITTED = "payoffs of mixes that were not played are a linear fit"
 
 
-def cross_play_tables(result: CrossPlayResult, most_mixes: int = SHOWN_MIXES) -> list[Table]:
-    """Tables of the mixes, the policies, equilibria and rest points of the empirical game, and scenarios."""
-    tables = [mix_table(result, most_mixes), player_table(result), equilibrium_table(result), rest_point_table(result)]
+def cross_play_tables(result: CrossPlayResult) -> list[Table]:
+    """Tables of the policies, equilibria and rest points of the empirical game, and scenarios: all but the mixes."""
+    tables = [player_table(result), equilibrium_table(result), rest_point_table(result)]
     return tables + ([scenario_table(result)] if result.scenarios else [])
 
 
-def mix_table(result: CrossPlayResult, most_mixes: int = SHOWN_MIXES) -> Table:
+def mix_table(result: CrossPlayResult) -> Table:
     """One row per mix: its seats, the payoff of each policy, and the root Nash welfare."""
-    rules = result.rules
-    press = f"{rules.message_rounds} message rounds" if rules.has_press else "no press"
-    left = max(0, len(result.mixes) - most_mixes)
-    table = titled(
-        f"Cross-play: {rules.variant} rules, {result.map_name} map, years: {rules.years}, {press}, games per mix: "
-        f"{result.games}, mixes: {len(result.mixes)} of {result.mixes_in_all}",
-        below(
-            f"mean points of a policy's seats [95% bootstrap interval]"
-            f"{f'; {left} more mixes: see --json' if left else ''}{earlier(result.older_games)}",
-            result.notes,
-        ),
-    )
+    table = titled("Mixes", "mean points of a policy's seats [95% bootstrap interval]")
     table.add_column("seats", overflow="fold")
     for policy in (*result.policies, "root Nash welfare"):
         table.add_column(Text(policy), justify="right")
-    for counts, mix in list(result.mixes.items())[:most_mixes]:
+    for counts, mix in result.mixes.items():
         paid = [cell(mix.payoffs[policy]) if policy in mix.payoffs else "" for policy in result.policies]
         _add_row(table, " ".join(map(str, counts)), *paid, cell(mix.root_nash_welfare))
     return table
 
 
 def player_table(result: CrossPlayResult) -> Table:
-    """One row per policy: alone, among others, alpha-rank and rating."""
+    """One row per policy: alone, among others, alpha-rank and rating; the title tells what was played."""
+    rules = result.rules
+    press = f"{rules.message_rounds} message rounds" if rules.has_press else "no press"
+    meaning = (
+        "mean [95% bootstrap interval]; among others: mean over mixes with others, equally weighted; rating: from "
+        "comparisons of points within a game, a side figure"
+    ) + f"; {FITTED}" * result.is_fitted
     table = titled(
-        "Policies",
-        "among others: mean over mixes with others, equally weighted; rating: from comparisons of points within a game,"
-        " a side figure" + (f"; {FITTED}" if result.is_fitted else ""),
+        f"Cross-play: {rules.variant} rules, {result.map_name} map, years: {rules.years}, {press}, games per mix: "
+        f"{result.games}, mixes: {len(result.mixes)} of {result.mixes_in_all}",
+        below(meaning + earlier(result.older_games), result.notes),
     )
     table.add_column("policy", overflow="fold")
     for name in ("root Nash welfare alone", "points among others", "alpha-rank", "rating"):
