@@ -127,7 +127,10 @@ def exploitability(
     ] = None,
     coalitions: Annotated[
         str,
-        typer.Option(help="singles or pairs (the paper's), all-singles, all-pairs, or e.g. FRANCE,ENGLAND+TURKEY."),
+        typer.Option(
+            help="singles or pairs (the paper's; on maps without its powers all), all-singles, all-pairs, or e.g. "
+            "FRANCE,ENGLAND+TURKEY."
+        ),
     ] = "singles",
     coordinated: Annotated[
         bool, typer.Option("--coordinated", help="One policy object plays all members of the coalition.")
