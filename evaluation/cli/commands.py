@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Optional
@@ -17,6 +16,7 @@ from agents.tables import print_tables
 from evaluation.cli import experiments, store_commands
 from evaluation.cli.console import errors_told, print_json
 from evaluation.cli.cross_play import cross_play
+from evaluation.cli.exact import exact
 from evaluation.cli.options import (
     CORES,
     GameOptions,
@@ -28,6 +28,7 @@ from evaluation.cli.options import (
     Store,
     TableOptions,
     Witness,
+    read_coalitions,
 )
 from evaluation.cli.red_team import red_team
 from evaluation.cli.replays import replay, write_replay
@@ -50,7 +51,6 @@ from evaluation.report.tables import (
     stored_table,
 )
 from welfare_env import load_board
-from welfare_env.errors import UnknownPowerError, did_you_mean
 from welfare_env.extras import install_extra
 
 DEMO_POLICIES = ("random", "prosocial", "dove", "exploiter:nice=dove,attack=dumbbot")
@@ -149,7 +149,7 @@ def exploitability(
     with errors_told():
         setting = play.setting()
         board = load_board(play.map_name)
-        chosen = _coalitions(coalitions, board.powers)
+        chosen = read_coalitions(coalitions, board.powers)
         tables.check()
         if witness is not None:
             check_file(witness)
@@ -184,6 +184,7 @@ def exploitability(
 
 app.command("cross-play")(cross_play)
 app.command("red-team")(red_team)
+app.command("exact")(exact)
 app.command("theorems")(theorems)
 
 
@@ -298,23 +299,6 @@ def _parts(result: evaluation.ExploitabilityResult) -> list[tuple[str, LMUsage]]
     return [
         (f"{part}: {model}", usage) for part, models in result.usage_by_part.items() for model, usage in models.items()
     ]
-
-
-def _coalitions(text: str, powers: Sequence[str]) -> str | list[list[str]]:
-    """Parse the option: the name of a set, or coalitions separated by commas with powers joined by +.
-
-    Raises:
-        UnknownPowerError: an unknown power; the message suggests a name.
-    """
-    sets = (*evaluation.COALITIONS, "all-singles", "all-pairs")
-    if text in sets:
-        return text
-    coalitions = [[power.strip().upper() for power in part.split("+")] for part in text.split(",")]
-    for power in (power for coalition in coalitions for power in coalition if power not in powers):
-        known = (*powers, *sets) if coalitions == [[power]] else powers
-        hint = did_you_mean(power, known)
-        raise UnknownPowerError(f"unknown power {power!r:.80}{hint}: choose one of {', '.join(known)}")
-    return coalitions
 
 
 app.add_typer(store_commands.app, name="store")

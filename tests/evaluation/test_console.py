@@ -21,6 +21,7 @@ COMMANDS = (
     "exploitability",
     "cross-play",
     "red-team",
+    "exact",
     "theorems",
     "demo",
     "games",
