@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Optional
 import typer
 from rich.table import Table
 
+from agents.files import no_folder, shown
 from agents.tables import print_tables, print_text
 from evaluation.checks import EvaluationError
 from evaluation.cli.console import errors_told, print_json
@@ -45,8 +46,8 @@ def theorems(
     with errors_told():
         for name in boards:
             roles(name)
-        if lines is not None and lines.exists() and not lines.is_dir():
-            raise EvaluationError(f"--lines {lines}: it is a file: give a folder")
+        if lines is not None and (wrong := no_folder(lines)):
+            raise EvaluationError(f"--lines {shown(lines)}: it {wrong}")
         cells.parent.mkdir(parents=True, exist_ok=True)
         for name in boards:
             fill(cells, name, years, punishers, check, report=_report)

@@ -181,7 +181,9 @@ def whole_keys(known: Sequence[str], beginnings: Sequence[str], where: Path) -> 
 def _only(keys: list[str], begin: str, where: Path) -> str:
     if len(begin) >= SHORTEST_KEY and len(keys) == 1:
         return keys[0]
-    if not is_key(begin):
+    if os.path.isdir(begin):
+        problem = "is a folder, not a file"
+    elif not is_key(begin):
         problem = f"is neither a file of a saved game nor the beginning of a key ({SHORTEST_KEY} or more hex digits)"
     elif keys:
         problem = f"is the beginning of {len(keys)} keys in {where}: give more digits"

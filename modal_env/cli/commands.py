@@ -391,7 +391,9 @@ def _check_file(option: str, path: Path) -> None:
     """
     if not path.parent.is_dir():
         raise GameError(f"{option} {path}: there is no folder {path.parent}")
-    if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
+    if path.is_dir():
+        raise GameError(f"{option} {path}: it is a folder, not a file")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
         raise GameError(f"{option} {path}: no file can be written there")
 
 
