@@ -20,7 +20,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from agents.progress import plain_console
-from modal_env.text_tables import BETWEEN, WIDE
+from modal_env.text_tables import BETWEEN, WIDE, column_widths
 
 LONG = 12  # characters of the longest piece that is never replaced by a mark
 MARK = "(10)"  # as wide as a mark
@@ -157,20 +157,16 @@ def _parts(columns: Sequence[_Texts], width: int) -> list[list[_Texts]]:
 
 
 def _drawn(table: Table, columns: Sequence[_Texts], width: int) -> Table:
-    """A part of a table; what it leaves of the width goes to the columns that lack least of their widest lines."""
-    spare = width - _width(columns)
-    widths = {}
-    for column in sorted(columns, key=lambda column: column.most - column.least):
-        widths[id(column)] = column.least + (added := max(0, min(spare, column.most - column.least)))
-        spare -= added
+    """A part of a table."""
+    widths = column_widths([column.least for column in columns], [column.most for column in columns], width)
     drawn = Table(show_footer=table.show_footer)
-    for column in columns:
+    for column, wide in zip(columns, widths, strict=True):
         drawn.add_column(
             Text(column.head),
             Text(column.cells[-1]),
             justify=column.column.justify,
             overflow="fold",
-            width=widths[id(column)],
+            width=wide,
         )
     for row, told in zip(zip(*(column.cells[:-1] for column in columns), strict=True), table.rows, strict=True):
         drawn.add_row(*map(Text, row), end_section=told.end_section)
