@@ -70,5 +70,21 @@ def _group(kind: type, parameter: inspect.Parameter, declared: Collection[str]) 
     return _Group(kind, names, None if parameter.default is parameter.empty else parameter.default)
 
 
+def as_arguments(options: Any) -> list[str]:
+    """The command line that gives such a dataclass, without what has its default: ["--years", "3", "--published"]."""
+    hints = get_type_hints(type(options), include_extras=True)
+    arguments: list[str] = []
+    for field in fields(options):
+        value = getattr(options, field.name)
+        if value == field.default or not _is_option(hints[field.name]):
+            continue
+        option = next(part for part in get_args(hints[field.name]) if isinstance(part, OptionInfo))
+        own = str(option.default)  # within Annotated, its name if that is not the field's
+        arguments.append(own if own.startswith("--") else f"--{field.name.replace('_', '-')}")
+        if value is not True:
+            arguments.append(",".join(map(str, value)) if isinstance(value, tuple) else str(value))
+    return arguments
+
+
 def _is_option(annotation: Any) -> bool:
     return any(isinstance(part, OptionInfo) for part in get_args(annotation))

@@ -33,6 +33,11 @@ def irregular(path: str | os.PathLike[str]) -> str:
     return "" if stat.S_ISREG(mode) else "is a pipe or a device, not a file"
 
 
+def no_folder(path: str | os.PathLike[str]) -> str:
+    """Why a path cannot be a folder; "" for a folder, or if nothing is there."""
+    return "is a file, not a folder" if os.path.exists(path) and not os.path.isdir(path) else ""
+
+
 def read_file(path: str | os.PathLike[str], most: int = LARGEST) -> bytes:
     """The contents of a file.
 
@@ -65,5 +70,11 @@ def shown(path: str | os.PathLike[str]) -> str:
 
 
 def reason(error: Exception) -> str:
-    """Why a file cannot be used, in a few words, without its name."""
+    """Why a file cannot be used, in a few words; without its name, unless another one is in its way."""
+    if isinstance(error, IsADirectoryError):
+        return "it is a folder, not a file"
+    if isinstance(error, NotADirectoryError | FileExistsError) and isinstance(error.filename, str):
+        path = Path(error.filename)
+        blocking = (f"{shown(part)} {wrong}" for part in (path, *path.parents) if (wrong := no_folder(part)))
+        return next(blocking, str(error.strerror))
     return getattr(error, "strerror", None) or str(error)

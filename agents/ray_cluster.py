@@ -6,6 +6,8 @@ import os
 import socket
 from typing import Any
 
+from welfare_env.extras import install_extra
+
 PATIENCE = 10.0  # seconds for a cluster to answer
 
 
@@ -26,7 +28,7 @@ def connect(address: str | None, error: type[Exception], **options: Any) -> Any:
     try:
         import ray
     except ImportError as missing:
-        raise error("Ray is not installed: in the clone, pip install -e '.[rl]'") from missing
+        raise error(f"Ray is not installed; it comes with {install_extra('rl')}") from missing
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     try:
         _check_answers(address or "")

@@ -141,16 +141,16 @@ class Layout:
             path.parent.mkdir(parents=True, exist_ok=True)
         except (OSError, ValueError) as error:
             raise self.error(
-                f"{shown(path)}: its folder cannot be made ({reason(error)}); choose another path"
+                f"{shown(path)}: its folder cannot be made ({reason(error)}): choose another path"
             ) from error
         try:
             wrong = irregular(path)
             if not wrong and not path.exists():
                 os.close(os.open(path, os.O_CREAT | os.O_RDWR, _PRIVATE))
         except OSError as error:
-            raise self.error(f"{shown(path)}: it cannot be made ({reason(error)}); choose another path") from error
+            raise self.error(f"{shown(path)}: it cannot be made ({reason(error)}): choose another path") from error
         if wrong:  # before SQLite writes a journal next to a device
-            raise self.error(f"{path}: it {wrong}; choose another path")
+            raise self.error(f"{path}: it {wrong}: choose another path")
         if 0 < path.stat().st_size < _SMALLEST:  # SQLite would overwrite it
             raise self.error(f"{path}: not an SQLite database. {self.damaged}")
 

@@ -57,7 +57,7 @@ class Square:
 
 @dataclass(frozen=True)
 class Rows:
-    """A table; if the columns do not fit, a list with one line per cell.
+    """A table; if the words of its columns do not fit side by side, a list with one line per cell.
 
     Attributes:
         columns: names; a leading > aligns right, a leading = centres.
@@ -73,19 +73,30 @@ class Rows:
         """The column heads."""
         return [column[1:] if column[:1] in (">", "=") else column for column in self.columns]
 
+    @property
+    def widest_words(self) -> list[int]:
+        """Characters of the longest word in each column."""
+        columns = zip(self.heads, *self.rows, strict=True)
+        return [max((cell_len(word) for cell in column for word in cell.split()), default=0) for column in columns]
+
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        widths = (max(map(cell_len, column)) for column in zip(self.heads, *self.rows, strict=True))
-        if 1 + sum(BETWEEN + min(width, HEAD) for width in widths) <= options.max_width:
-            yield self.as_table()
+        if 1 + sum(BETWEEN + width for width in self.widest_words) <= options.max_width:
+            yield self.as_table(options.max_width)
         else:
             yield from self._as_list()
 
-    def as_table(self) -> Table:
-        """As a table with borders, however narrow the cells become."""
+    def as_table(self, width: int | None = None) -> Table:
+        """As a table with borders.
+
+        Args:
+            width: of the terminal, into which the words of the columns fit; None to let cells become narrow.
+        """
+        widest = [max(map(cell_len, column)) for column in zip(self.heads, *self.rows, strict=True)]
+        widths = [None] * len(widest) if width is None else column_widths(self.widest_words, widest, width)
         table = Table(title=Text(self.title, style="table.title"), title_justify="left")
-        for column, head in zip(self.columns, self.heads, strict=True):
+        for column, head, wide in zip(self.columns, self.heads, widths, strict=True):
             justify: JustifyMethod = {">": "right", "=": "center"}.get(column[:1], "left")  # type: ignore[assignment]
-            table.add_column(Text(head), justify=justify, overflow="fold")
+            table.add_column(Text(head), justify=justify, overflow="fold", width=wide)
         for row in self.rows:
             table.add_row(*map(Text, row))
         return table
@@ -96,6 +107,21 @@ class Rows:
             for head, cell in zip(self.heads, row, strict=True):
                 yield Text(f"{head} {cell}".strip(), overflow="fold")
             yield Text("")
+
+
+def column_widths(least: Sequence[int], most: Sequence[int], width: int) -> list[int]:
+    """The widths of a table's columns: the least, and the rest of the width to those that lack least.
+
+    Args:
+        least, most: characters that each column needs, and that it can use.
+    """
+    spare = width - 1 - sum(BETWEEN + needed for needed in least)
+    widths = list(least)
+    for column in sorted(range(len(least)), key=lambda column: most[column] - least[column]):
+        added = max(0, min(spare, most[column] - least[column]))
+        widths[column] += added
+        spare -= added
+    return widths
 
 
 def new_table(title: str, *columns: str) -> Rows:

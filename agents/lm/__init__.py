@@ -9,8 +9,8 @@
     reading/  the parsing of replies
     stub/     a local server for trying all this without a key: python -m agents.lm.stub
 
-The SDKs are the extra `lm` (in the clone, ``pip install -e '.[lm]'``) and are imported when the first
-question is asked.
+The SDKs are the extra `lm` (in the clone, ``pip install -c constraints.txt -e '.[lm]'``) and are imported when the
+first question is asked.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ import torch
 from safetensors import SafetensorError
 from safetensors import numpy as safetensors
 
-from agents.files import parse_json, read_file, reason, shown
+from agents.files import no_folder, parse_json, read_file, reason, shown
 from agents.rl import ABOUT, WEIGHTS, folder_of, trained_names
 from agents.rl.earlier_network import EarlierNetwork
 from agents.rl.network import BoardNetwork, Size
@@ -214,6 +214,8 @@ def load(folder: str | os.PathLike[str]) -> Checkpoint:
         raise CheckpointError(f"checkpoint {folder!r:.80}: give the path of its folder")
     name = os.fspath(folder)
     path = folder_of(name)
+    if wrong := no_folder(path):
+        raise CheckpointError(f"{shown(path)}: no checkpoint: it {wrong}")
     if missing := [file for file in (ABOUT, WEIGHTS) if not os.path.exists(path / file)]:
         hint = did_you_mean(name, trained_names())
         raise CheckpointError(f"{shown(path)}: no checkpoint{hint}: {' and '.join(missing)} missing in this folder")

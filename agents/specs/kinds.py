@@ -43,6 +43,7 @@ from agents.specs.imported import IMPORT_PATH, make_imported, read_values, sourc
 from agents.specs.spec import Spec
 from agents.specs.text_span import Part, is_wrapped
 from welfare_env.errors import did_you_mean
+from welfare_env.extras import install_extra
 
 if TYPE_CHECKING:
     from agents.lm.models.shared_models import SharedModels
@@ -314,9 +315,7 @@ def _make_learned(path: str, greedy: str | None = None) -> Policy:
     try:
         from agents.rl.player import LearnedPolicy
     except ImportError as error:
-        raise ValueError(
-            f"{error}: a learned player needs the extra rl: in the clone, pip install -e '.[rl]'"
-        ) from error
+        raise ValueError(f"{error}: a learned player needs {install_extra('rl')}") from error
     return LearnedPolicy(path, None if greedy is None else greedy == "yes")
 
 

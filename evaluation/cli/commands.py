@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Optional
@@ -13,9 +12,11 @@ import typer
 import evaluation
 from agents.command_options import with_options
 from agents.specs import ProfileLike, read_profile, usages
+from agents.tables import print_tables
 from evaluation.cli import experiments, store_commands
-from evaluation.cli.console import errors_told, print_json, table_console
+from evaluation.cli.console import errors_told, print_json
 from evaluation.cli.cross_play import cross_play
+from evaluation.cli.exact import exact
 from evaluation.cli.messages import messages
 from evaluation.cli.options import (
     CORES,
@@ -28,6 +29,7 @@ from evaluation.cli.options import (
     Store,
     TableOptions,
     Witness,
+    read_coalitions,
 )
 from evaluation.cli.red_team import red_team
 from evaluation.cli.replays import replay, write_replay
@@ -38,7 +40,7 @@ from evaluation.experiments.exploitability import resolve_coalitions
 from evaluation.measures.lm_usage import LMUsage, usage_table
 from evaluation.measures.rows import same_columns
 from evaluation.play.store import DEFAULT_PATH
-from evaluation.play.stored_games import choose, conditions, latest, open_store, save, told
+from evaluation.play.stored_games import choose, conditions, latest, numbered, open_store, save, told
 from evaluation.report.table_files import check_file
 from evaluation.report.tables import (
     coalition_table,
@@ -49,7 +51,7 @@ from evaluation.report.tables import (
     stored_table,
 )
 from welfare_env import load_board
-from welfare_env.errors import UnknownPowerError, did_you_mean
+from welfare_env.extras import install_extra
 
 DEMO_POLICIES = ("random", "prosocial", "dove", "exploiter:nice=dove,attack=dumbbot")
 DEMO_PROFILES = ("prosocial", "dove")
@@ -101,16 +103,12 @@ def self_play(
         if as_json:
             print_json([result.to_dict() for result in results])
             return
-        console = table_console()
         for played in by_setting:
-            console.print(self_play_table(played, console.width))
-            for result in played:
-                if result.is_mixed:
-                    console.print(policy_table(result))
+            print_tables(self_play_table(played), *(policy_table(result) for result in played if result.is_mixed))
             if len(results) == 1 or not played[0].rules.is_welfare:
-                console.print(*(power_table(result, len(results) == 1) for result in played))
+                print_tables(*(power_table(result, len(results) == 1) for result in played))
         if used := [row for result in results for row in _models(result)]:
-            console.print(usage_table(used))
+            print_tables(usage_table(used))
 
 
 @app.command()
@@ -129,7 +127,10 @@ def exploitability(
     ] = None,
     coalitions: Annotated[
         str,
-        typer.Option(help="singles or pairs (the paper's), all-singles, all-pairs, or e.g. FRANCE,ENGLAND+TURKEY."),
+        typer.Option(
+            help="singles or pairs (the paper's; on maps without its powers all), all-singles, all-pairs, or e.g. "
+            "FRANCE,ENGLAND+TURKEY."
+        ),
     ] = "singles",
     coordinated: Annotated[
         bool, typer.Option("--coordinated", help="One policy object plays all members of the coalition.")
@@ -148,7 +149,7 @@ def exploitability(
     with errors_told():
         setting = play.setting()
         board = load_board(play.map_name)
-        chosen = _coalitions(coalitions, board.powers)
+        chosen = read_coalitions(coalitions, board.powers)
         tables.check()
         if witness is not None:
             check_file(witness)
@@ -176,15 +177,14 @@ def exploitability(
         if as_json:
             print_json(result.to_dict())
             return
-        console = table_console()
-        console.print(exploitability_table([result], [coalitions]))
-        console.print(*map(coalition_table, result.by_deviator.values()))
+        print_tables(exploitability_table([result], [coalitions]), *map(coalition_table, result.by_deviator.values()))
         if result.usage is not None:
-            console.print(usage_table(_parts(result)))
+            print_tables(usage_table(_parts(result)))
 
 
 app.command("cross-play")(cross_play)
 app.command("red-team")(red_team)
+app.command("exact")(exact)
 app.command("theorems")(theorems)
 
 
@@ -196,10 +196,7 @@ def demo(seed: Seed = 0, workers: Processes = CORES, store: Store = DEFAULT_PATH
     if all(find_spec(name) for name in ("torch", "safetensors")):
         conditions.insert(1, ("prosocial", "singles", LEARNED))
     else:
-        print(
-            "without the learned best response: it needs the extra rl (in the clone, pip install -e '.[rl]')",
-            file=sys.stderr,
-        )
+        print(f"without the learned best response: it needs {install_extra('rl')}", file=sys.stderr)
     sizes = [1 + len(evaluation.COALITIONS[name]) for _, name, _ in conditions]
     run = RunOptions(workers=workers, store=store)
     with errors_told():
@@ -213,9 +210,8 @@ def demo(seed: Seed = 0, workers: Processes = CORES, store: Store = DEFAULT_PATH
             own, gains = [result.to_dict() for result in played], [result.to_dict() for result in exploited]
             print_json({"self_play": own, "exploitability": gains})
             return
-        console = table_console()
-        console.print(self_play_table(played, console.width))
-        console.print(exploitability_table(exploited, [name for _, name, _ in conditions]))
+        names = [name for _, name, _ in conditions]
+        print_tables(self_play_table(played), exploitability_table(exploited, names))
         page = store.parent / "demo.html"
         write_replay(exploited[0].witness.told_record, page)
         print(f"A replay of one of these games ({DEMO_PROFILES[0]} is robbed), for a browser: {page}")
@@ -242,15 +238,16 @@ def games(
 ) -> None:
     """List the games of the store: players, rules, seeds, dates and keys."""
     with errors_told(), open_store(store) as kept:
-        chosen = choose(kept.games(), keys or [], store)
-        groups = conditions(chosen)
+        stored = kept.games()
+        chosen = choose(stored, keys or [], store)
+        groups, numbers = conditions(chosen), numbered(stored)
         if save_to is not None:
             save(kept, chosen, save_to, private)
         if as_json:
-            print_json([told(game) for game in chosen])
+            print_json([told(game, numbers) for game in chosen])
         elif groups:
             shown = groups if keys else latest(groups, last)
-            table_console().print(stored_table(shown))
+            print_tables(stored_table(shown, numbers))
             if len(shown) < len(groups):
                 print(
                     f"the last {len(shown)} of {len(groups)} conditions, with "
@@ -279,23 +276,6 @@ def _parts(result: evaluation.ExploitabilityResult) -> list[tuple[str, LMUsage]]
     return [
         (f"{part}: {model}", usage) for part, models in result.usage_by_part.items() for model, usage in models.items()
     ]
-
-
-def _coalitions(text: str, powers: Sequence[str]) -> str | list[list[str]]:
-    """Parse the option: the name of a set, or coalitions separated by commas with powers joined by +.
-
-    Raises:
-        UnknownPowerError: an unknown power; the message suggests a name.
-    """
-    sets = (*evaluation.COALITIONS, "all-singles", "all-pairs")
-    if text in sets:
-        return text
-    coalitions = [[power.strip().upper() for power in part.split("+")] for part in text.split(",")]
-    for power in (power for coalition in coalitions for power in coalition if power not in powers):
-        known = (*powers, *sets) if coalitions == [[power]] else powers
-        hint = did_you_mean(power, known)
-        raise UnknownPowerError(f"unknown power {power!r:.80}{hint}: choose one of {', '.join(known)}")
-    return coalitions
 
 
 app.add_typer(store_commands.app, name="store")

@@ -1,20 +1,17 @@
-"""Output of the commands: errors on one line, tables as wide as the terminal, JSON."""
+"""Output of the commands: errors on one line, JSON."""
 
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import typer
-from rich.console import Console
 
 from agents import progress
 from agents.lm.errors import AccessError, BudgetError
-from agents.progress import plain_console, print_error
-from evaluation.report.tables import WIDE
+from agents.progress import print_error
 
 KEPT = "Finished games and all replies are kept"
 
@@ -31,11 +28,6 @@ def errors_told(kept: str = f"{KEPT.lower()}; run the same command to resume") -
         except AccessError as error:
             print_error(f"{error}. {KEPT}: fix this and run the same command to resume")
             raise typer.Exit(2) from error
-
-
-def table_console() -> Console:
-    """A console as wide as the terminal; files and pipes get wide tables."""
-    return plain_console(width=None if sys.stdout.isatty() else WIDE)
 
 
 def print_json(value: Any) -> None:

@@ -10,12 +10,13 @@ import typer
 
 import evaluation
 from agents.command_options import with_options
-from evaluation.cli.console import errors_told, print_json, table_console
+from agents.tables import print_tables, print_text
+from evaluation.cli.console import errors_told, print_json
 from evaluation.cli.options import GameOptions, Json, RunOptions, TableOptions, command_line
 from evaluation.experiments.cross_play import MOST_TYPES, planned_mixes
 from evaluation.measures.lm_usage import usage_table
-from evaluation.report.cross_play_page import cross_play_page
-from evaluation.report.cross_play_tables import cross_play_tables
+from evaluation.report.cross_play_page import cross_play_page, summary
+from evaluation.report.cross_play_tables import cross_play_tables, mix_table
 from evaluation.report.table_files import check_file, write_page
 from welfare_env import load_board
 
@@ -52,6 +53,9 @@ def cross_play(
         Optional[Path],  # noqa: UP045 (typer reads it)
         typer.Option(help="Write an HTML page with all tables to this file.", show_default="none"),
     ] = None,
+    with_mixes: Annotated[
+        bool, typer.Option("--mixes", help="Also show the payoffs in every mix, after the summary.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Payoffs of policies in every mix of them, with equilibria, replicator dynamics and alpha-rank."""
@@ -81,7 +85,10 @@ def cross_play(
         if as_json:
             print_json(result.to_dict())
             return
-        console = table_console()
-        console.print(*cross_play_tables(result))
+        for sentence in summary(result):
+            print_text(sentence)
+        print_tables(*cross_play_tables(result), *([mix_table(result)] if with_mixes else []))
+        if not with_mixes:
+            print_text(f"{len(result.mixes)} mixes: --mixes shows the payoffs in each, as do --html, --csv and --json")
         if result.usage is not None:
-            console.print(usage_table([("cross-play", result.usage)]))
+            print_tables(usage_table([("cross-play", result.usage)]))

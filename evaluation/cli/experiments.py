@@ -13,7 +13,8 @@ import evaluation
 from agents.command_options import with_options
 from agents.progress import plain_console
 from agents.specs import listed
-from evaluation.cli.console import errors_told, print_json, table_console
+from agents.tables import print_tables
+from evaluation.cli.console import errors_told, print_json
 from evaluation.cli.options import Json, RunOptions, Seed, command_line
 from evaluation.experiments.deviators import PORTFOLIO, filled
 from evaluation.experiments.experiment import count_games
@@ -92,7 +93,7 @@ def experiment(
         if as_json:
             print_json(result.to_dict())
             return
-        table_console().print(_table(result.to_dict()))
+        print_tables(_table(result.to_dict()))
         plain_console(stderr=True).print(f"report: {page}", soft_wrap=True)
 
 
@@ -115,12 +116,13 @@ def plot(
 
 def _list() -> None:
     table = titled("Experiments", "welfare-env experiment NAME; --profile SPEC replaces the profiles")
-    for name in ("name", "question", "conditions"):
-        table.add_column(name, overflow="fold")
+    table.add_column("name")
+    table.add_column("question")
+    table.add_column("conditions", justify="right")
     for name in shipped_experiments():
         each = load_experiment(name)
         table.add_row(Text(name), Text(each.question), str(len(each.conditions)))
-    plain_console().print(table)
+    print_tables(table)
 
 
 def _table(study: dict) -> Table:
@@ -131,7 +133,7 @@ def _table(study: dict) -> Table:
     shown = ([name for name in measures if name in known] or known)[:SHOWN]
     is_wide = study["measure"] == "both"
     shown = known if is_wide else shown
-    table.add_column("condition", overflow="fold", min_width=24)
+    table.add_column("condition", overflow="fold")
     for name in shown:
         table.add_column(SHORT[name] if is_wide else NAMES[name], justify="right")
     for condition in study["conditions"]:

@@ -10,8 +10,9 @@ from typing import Annotated, Any, Optional
 import typer
 
 from agents.progress import Meter, metered
+from agents.tables import print_tables
 from evaluation.checks import EvaluationError
-from evaluation.cli.console import errors_told, print_json, table_console
+from evaluation.cli.console import errors_told, print_json
 from evaluation.cli.options import Json, Kept
 from evaluation.play.store import DEFAULT_PATH
 from evaluation.play.stored_games import conditions, latest, open_store, saved_games
@@ -53,7 +54,7 @@ def messages(
         if as_json:
             print_json([row.to_dict() for row in rows])
         elif rows:
-            table_console().print(*talk_tables(rows))
+            print_tables(*talk_tables(rows))
         else:
             print(f"{store} holds no games yet")
 

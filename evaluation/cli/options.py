@@ -24,6 +24,7 @@ from evaluation.play.store import DEFAULT_PATH, GameStore
 from evaluation.report.table_files import check_file, check_parquet, write_csv, write_parquet
 from modal_env.interruptions import patient
 from welfare_env import Rules
+from welfare_env.errors import UnknownPowerError, did_you_mean
 
 if TYPE_CHECKING:
     from agents.lm.models.shared_models import SharedModels
@@ -67,6 +68,23 @@ def _read_numbers(text: str | WholeNumbers) -> WholeNumbers:
     if not all(part.strip().isdecimal() and len(part) <= 40 for part in parts):
         raise typer.BadParameter(f"{text!r:.80}: give a whole number from 0, or several separated by commas")
     return WholeNumbers(int(part) for part in parts)
+
+
+def read_coalitions(text: str, powers: Sequence[str]) -> str | list[list[str]]:
+    """Parse the option: the name of a set, or coalitions separated by commas with powers joined by +.
+
+    Raises:
+        UnknownPowerError: an unknown power; the message suggests a name.
+    """
+    sets = (*evaluation.COALITIONS, "all-singles", "all-pairs")
+    if text in sets:
+        return text
+    coalitions = [[power.strip().upper() for power in part.split("+")] for part in text.split(",")]
+    for power in (power for coalition in coalitions for power in coalition if power not in powers):
+        known = (*powers, *sets) if coalitions == [[power]] else powers
+        hint = did_you_mean(power, known)
+        raise UnknownPowerError(f"unknown power {power!r:.80}{hint}: choose one of {', '.join(known)}")
+    return coalitions
 
 
 @dataclass(frozen=True)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 from typing import Annotated, Optional
 
 import typer
 
 import evaluation
-from agents.command_options import with_options
+from agents.command_options import as_arguments, with_options
 from agents.specs import ProfileLike, profile_as_given, read_profile
-from evaluation.cli.console import errors_told, print_json, table_console
+from agents.tables import print_line, print_tables
+from evaluation.cli.console import errors_told, print_json
 from evaluation.cli.options import GameOptions, Json, RunOptions, TableOptions, Witness
+from evaluation.experiments.attacks import AttackGames
 from evaluation.experiments.red_team import BUDGETS, plan
 from evaluation.measures.lm_usage import usage_table
 from evaluation.report.table_files import check_file
@@ -65,7 +68,17 @@ def red_team(
         if as_json:
             print_json(result.to_dict())
             return
-        console = table_console()
-        console.print(red_team_table(result))
+        print_tables(red_team_table(result))
+        best = next(each for each in tried if each.attack == (result.best.deviator, result.best.coalition))
+        print("the best attack again:")
+        print_line(command_of(best, policy, play, games))
         if result.found.usage is not None:
-            console.print(usage_table([("red team", result.found.usage)]))
+            print_tables(usage_table([("red team", result.found.usage)]))
+
+
+def command_of(attack: AttackGames, policy: str, play: GameOptions, games: int) -> str:
+    """The command that plays one attack again, with the same seeds and so the same gain, quoted for the shell."""
+    command = ["welfare-env", "exploitability", policy, "--coalitions", "+".join(attack.coalition)]
+    command += ["--deviator", attack.deviator.given] if attack.deviator else []
+    command += ["--coordinated"] if attack.coordinated else []
+    return shlex.join(command + as_arguments(GameOptions(**vars(play) | {"games": games})))

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Optional
 import typer
 from rich.table import Table
 
+from agents.files import no_folder, shown
+from agents.tables import print_tables, print_text
 from evaluation.checks import EvaluationError
-from evaluation.cli.console import errors_told, print_json, table_console
+from evaluation.cli.console import errors_told, print_json
 from evaluation.cli.options import Json
 
 if TYPE_CHECKING:
@@ -44,8 +46,8 @@ def theorems(
     with errors_told("cells that are computed are kept; run the same command to resume"):
         for name in boards:
             roles(name)
-        if lines is not None and lines.exists() and not lines.is_dir():
-            raise EvaluationError(f"--lines {lines}: it is a file: give a folder")
+        if lines is not None and (wrong := no_folder(lines)):
+            raise EvaluationError(f"--lines {shown(lines)}: it {wrong}")
         cells.parent.mkdir(parents=True, exist_ok=True)
         for name in boards:
             fill(cells, name, years, punishers, check, report=_report)
@@ -59,12 +61,11 @@ def theorems(
         if as_json:
             print_json([cell.__dict__ | {"gain": cell.gain} for cell in chosen])
             return
-        console = table_console()
         for name in boards:
             for role in roles(name):
                 mine = [cell for cell in chosen if (cell.map_name, cell.role) == (name, role)]
-                console.print(gain_table(name, role, mine))
-                console.print(verdict(mine))
+                print_tables(gain_table(name, role, mine))
+                print_text(verdict(mine))
 
 
 def gain_table(name: str, role: str, cells: list[Cell]) -> Table:
@@ -90,7 +91,7 @@ def verdict(cells: list[Cell]) -> str:
         by_late.setdefault(cell.disarmed, set()).add(cell.gain)
     none = [str(late) for late, gains in sorted(by_late.items()) if gains == {0}]
     some = [f"{late} ({'/'.join(map(str, sorted(gains)))})" for late, gains in sorted(by_late.items()) if gains != {0}]
-    return f"no gain for T-t = {', '.join(none) or 'none'}; a gain for T-t = {', '.join(some) or 'none'}\n"
+    return f"no gain for T-t = {', '.join(none) or 'none'}; a gain for T-t = {', '.join(some) or 'none'}"
 
 
 def write_lines(folder: Path, cells: list[Cell]) -> None:

@@ -18,12 +18,11 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-import agents
 import welfare_env
 from agents import Policy, PunisherPolicy, RandomPolicy
 from agents.cliques.shape import clique_of
 from agents.scripted.punisher import excluded
-from agents.specs import read_profile
+from agents.specs import Spec, read, read_profile
 from evaluation.checks import EvaluationError, board_of, check_whole
 from evaluation.exact.planner import Given, Planner
 from welfare_env import Board, Rules, View
@@ -159,7 +158,7 @@ def policies_of(board: Board, profile: Profile, deviators: tuple[str, ...]) -> d
     """
     if isinstance(profile, str):
         seats = read_profile(profile).seats(board.powers, seating="fixed")
-        return {who: policy.make() for who, policy in seats.items()}
+        return {who: _made(who, policy) for who, policy in seats.items()}
     parts = profile
     if not isinstance(parts, Mapping) or not all(isinstance(part, str | Policy) for part in parts.values()):
         raise EvaluationError(f"profile={shown(profile)}: give a spec such as 'prosocial', or power -> spec or policy")
@@ -169,7 +168,13 @@ def policies_of(board: Board, profile: Profile, deviators: tuple[str, ...]) -> d
         raise EvaluationError(
             f"profile: {', '.join(missing)} missing; give every power but {' and '.join(deviators)} a policy"
         )
-    return {who: agents.make(part) if isinstance(part, str) else part for who, part in parts.items()}
+    return {who: _made(who, read(part)) if isinstance(part, str) else part for who, part in parts.items()}
+
+
+def _made(power: str, spec: Spec) -> Policy:
+    if spec.models:
+        _refuse(power, f"{spec.text:.80} asks a language model")
+    return spec.make()
 
 
 def told_who(board: Board, policies: Mapping[str, Policy], deviator: str) -> dict[str, Policy]:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from agents.files import reason
 from evaluation.checks import EvaluationError, board_of
 from evaluation.exact.certify import punishers_search
 from evaluation.exact.checking import Checker
@@ -90,7 +91,7 @@ def read_cells(path: Path) -> list[Cell]:
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise EvaluationError(f"{path}: no file of cells: {error}") from error
+        raise EvaluationError(f"{path}: no file of cells: {reason(error)}") from error
     found = []
     for number, text in enumerate(lines, 1):
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from evaluation.play.setting import Setting
 from evaluation.play.turns import NO_COALITION
 from welfare_env.checks import shown
 from welfare_env.errors import WelfareEnvError
+from welfare_env.extras import install_extra
 
 if TYPE_CHECKING:
     from agents.lm.models.shared_models import SharedModels
@@ -23,6 +24,9 @@ PORTFOLIO = "portfolio"
 
 POLICY = "{policy}"
 """In a deviator's spec: the policy of the profile that it replaces."""
+
+TEMPLATE = f"exploiter:nice={POLICY},attack=dumbbot"
+"""The paper's exploiter of whatever it replaces."""
 
 LEARNED = ("rl:best-response",)  # trained best responses that come with the package
 MOST = 100
@@ -37,15 +41,22 @@ class Deviator:
     Attributes:
         name: its name in results.
         attackers: policy of the profile -> the policy that replaces it.
+        template: a text that stands for all attackers if they differ; it may contain {policy}.
     """
 
     name: str
     attackers: dict[Spec, Spec]
+    template: str = PORTFOLIO
 
     @property
     def policies(self) -> tuple[Spec, ...]:
         """All policies of the deviator, without repetition."""
         return tuple(dict.fromkeys(self.attackers.values()))
+
+    @property
+    def given(self) -> str:
+        """A text that `read_deviators` reads as this deviator; "portfolio" where only that has it."""
+        return self.policies[0].text if len(self.policies) == 1 else self.template
 
 
 def read_deviators(deviator: Deviators | None, profile: Profile, name: str, setting: Setting) -> tuple[Deviator, ...]:
@@ -88,7 +99,7 @@ def filled(deviator: str, policy: str) -> str:
 def _filled_in(deviator: str, profile: Profile, name: str) -> Deviator:
     """A deviator whose spec has a place for the policy that it replaces."""
     attackers = {policy: read(filled(deviator, policy.text)) for policy in profile.policies}
-    return Deviator(filled(deviator, "POLICY" if profile.is_mixed else name), attackers)
+    return Deviator(filled(deviator, "POLICY" if profile.is_mixed else name), attackers, deviator)
 
 
 def portfolio(profile: Profile, name: str, setting: Setting) -> list[Deviator]:
@@ -108,7 +119,7 @@ def portfolio(profile: Profile, name: str, setting: Setting) -> list[Deviator]:
 def left_out(setting: Setting) -> dict[str, str]:
     """Learned deviators missing from the portfolio -> why: torch is not installed, or they do not fit the game."""
     if not (find_spec("torch") and find_spec("safetensors")):
-        return dict.fromkeys(LEARNED, "it needs the extra rl: in the clone, pip install -e '.[rl]'")
+        return dict.fromkeys(LEARNED, f"it needs {install_extra('rl')}")
     return {text: "it was trained for another map or other rules" for text in LEARNED if not _fits(text, setting)}
 
 
@@ -127,7 +138,7 @@ def check_coordinated(deviators: Sequence[Deviator], models: SharedModels | None
 
 def default_deviator(policy: str) -> str:
     """The spec of the paper's exploiter of a policy."""
-    return f"exploiter:nice=({policy}),attack=dumbbot"
+    return filled(TEMPLATE, policy)
 
 
 def exploiter_of(policy: Spec) -> Spec:
@@ -144,7 +155,7 @@ def exploiter_of(policy: Spec) -> Spec:
 def _exploiter(profile: Profile, name: str) -> Deviator:
     """The paper's exploiter; in each seat it is nice like the policy it replaces."""
     attackers = {policy: exploiter_of(policy) for policy in profile.policies}
-    return Deviator(default_deviator("POLICY" if profile.is_mixed else name), attackers)
+    return Deviator(default_deviator("POLICY" if profile.is_mixed else name), attackers, TEMPLATE)
 
 
 def _prompted(profile: Profile) -> list[Deviator]:
@@ -186,4 +197,4 @@ def _distinct(deviators: Iterable[Deviator]) -> Iterator[Deviator]:
         if each.attackers not in seen:
             seen.append(each.attackers)
             names[each.name] = count = names.get(each.name, 0) + 1
-            yield Deviator(f"{each.name} #{count}", each.attackers) if count > 1 else each
+            yield replace(each, name=f"{each.name} #{count}") if count > 1 else each

@@ -33,6 +33,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from agents.files import read_file, reason
 from agents.specs import SEATINGS, read_profile
 from evaluation.checks import MOST_GAMES, EvaluationError
 from evaluation.experiments.deviators import PORTFOLIO, filled
@@ -181,14 +182,13 @@ def load_experiment(source: str | Path) -> Experiment:
         raise ExperimentError(f"experiment {shown(source)}: give a name or the path of a .toml file")
     path = SHIPPED / f"{source}.toml" if str(source) in shipped_experiments() else Path(source)
     try:
-        if path.stat().st_size > MOST_BYTES or not path.is_file():
-            raise ExperimentError(f"experiment {str(source)!r:.200}: not a file of at most {MOST_BYTES:,} bytes")
-        text = path.read_text(encoding="utf-8")
+        text = read_file(path, MOST_BYTES).decode()
     except (OSError, ValueError) as error:
         names = shipped_experiments()
         near = did_you_mean(str(source), names)
         known = f"shipped are {', '.join(names)}"
-        raise ExperimentError(f"experiment {str(source)!r:.200}: no such name or file{near}; {known}") from error
+        why = f"no such name or file{near}" if isinstance(error, FileNotFoundError) else reason(error)
+        raise ExperimentError(f"experiment {str(source)!r:.200}: {why}; {known}") from error
     return read_experiment(text, path.stem)
 
 

@@ -255,10 +255,10 @@ def usage_table(rows: Sequence[tuple[str, LMUsage]]) -> Table:
         title_justify="left",
         caption_justify="left",
     )
-    table.add_column("policy", overflow="fold", min_width=12)
+    table.add_column("policy", overflow="fold")
     for name in ("calls", "failed", "input tokens", "cached", "output tokens", "list price"):
         table.add_column(name, justify="right")
-    table.add_column("faults, endings and losses", overflow="fold")
+    table.add_column("faults, endings and losses")
     for policy, usage in rows:
         share = f"{usage.cached_tokens / usage.input_tokens:.0%}" if usage.input_tokens else "-"
         dollars = "unknown" if usage.dollars is None else f"${usage.dollars:.2f}"

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 
 from evaluation.measures.metrics import GameFacts, GameMeasures, YearlyCurves
 from welfare_env.errors import WelfareEnvError
+from welfare_env.extras import install_extra
 from welfare_env.rules import Rules
 
 if TYPE_CHECKING:
@@ -84,9 +85,7 @@ def frame(rows: Sequence[Row]) -> pd.DataFrame:
 
 def missing(what: str, package: str) -> str:
     """An error message that says what to install."""
-    return (
-        f"{what} needs {package}: pip install {package}, or the extra tables: in the clone, pip install -e '.[tables]'"
-    )
+    return f"{what} needs {package}: pip install {package}, or {install_extra('tables')}"
 
 
 def _is_of_year(column: str) -> bool:

@@ -16,7 +16,7 @@ import agents
 from agents.files import irregular, reason, shown
 from evaluation.checks import EvaluationError
 from evaluation.measures.lm_usage import without_transcripts
-from evaluation.play.games import VERSIONS, code_of
+from evaluation.play.games import VERSIONS, code_of, game_seed
 from evaluation.play.store import GameStore, StoredGame
 from welfare_env import Rules
 from welfare_env.errors import RecordError, WelfareEnvError
@@ -25,6 +25,8 @@ from welfare_env.game.record import load_record, save_record
 
 SHORTEST_KEY = 4  # minimum digits of a key to look up a game
 SHOWN_KEY = 8
+LIKELY_SEEDS = 10_000
+LONGEST_GAP = 100  # games that are missing in a row, as an interrupted run leaves them
 
 
 @dataclass(frozen=True)
@@ -109,6 +111,25 @@ def latest(groups: Mapping[StoredCondition, list[StoredGame]], number: int) -> d
     return {condition: games for condition, games in groups.items() if condition in kept}
 
 
+def numbered(games: Iterable[StoredGame]) -> dict[int, tuple[int, int]]:
+    """A game's own seed -> the seed of its evaluation, as the user gave it, and its number there, from 0.
+
+    A store keeps only the games' own seeds (`evaluation.play.games.game_seed`). This finds the seeds below 10,000 whose
+    first game is there, and their other games; a game that belongs to none is left out.
+    """
+    own = (game.specification.get("seed") for game in games if isinstance(game.specification, dict))
+    there = {seed for seed in own if isinstance(seed, int)}
+    found: dict[int, tuple[int, int]] = {}
+    for seed in (seed for seed in range(LIKELY_SEEDS) if game_seed(seed, 0) in there):
+        game = last = 0
+        while game <= last + LONGEST_GAP:
+            if (its_own := game_seed(seed, game)) in there:
+                found.setdefault(its_own, (seed, game))
+                last = game
+            game += 1
+    return found
+
+
 def open_store(path: Path) -> GameStore:
     """Open an existing store.
 
@@ -160,7 +181,9 @@ def whole_keys(known: Sequence[str], beginnings: Sequence[str], where: Path) -> 
 def _only(keys: list[str], begin: str, where: Path) -> str:
     if len(begin) >= SHORTEST_KEY and len(keys) == 1:
         return keys[0]
-    if not is_key(begin):
+    if os.path.isdir(begin):
+        problem = "is a folder, not a file"
+    elif not is_key(begin):
         problem = f"is neither a file of a saved game nor the beginning of a key ({SHORTEST_KEY} or more hex digits)"
     elif keys:
         problem = f"is the beginning of {len(keys)} keys in {where}: give more digits"
@@ -179,12 +202,19 @@ def day(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def told(game: StoredGame) -> dict[str, Any]:
-    """A stored game as plain JSON types, without digests."""
+def told(game: StoredGame, numbers: Mapping[int, tuple[int, int]]) -> dict[str, Any]:
+    """A stored game as plain JSON types, without digests.
+
+    Args:
+        numbers: see `numbered`.
+    """
     specification = game.specification
+    seed, number = numbers.get(specification["seed"], (None, None))
     return {
         "key": game.key,
         "players": specification["players"],
+        "evaluation_seed": seed,
+        "game": number,
         "seed": specification["seed"],
         "map": specification["map"],
         "rules": specification["rules"],

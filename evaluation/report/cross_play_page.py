@@ -9,9 +9,12 @@ from rich.table import Table
 from rich.text import Text
 
 import welfare_env
+from evaluation.checks import EvaluationError
 from evaluation.experiments.cross_play import CrossPlayResult
-from evaluation.report.cross_play_tables import cross_play_tables, written_mix
-from evaluation.report.page import html_table, whole_page
+from evaluation.report.cross_play_figure import ABOUT, heatmap
+from evaluation.report.cross_play_tables import cross_play_tables, mix_table, written_mix
+from evaluation.report.figures import as_svg
+from evaluation.report.page import html_table, scrolling, whole_page
 from evaluation.report.rules_text import rules_text
 
 
@@ -31,7 +34,8 @@ def cross_play_page(result: CrossPlayResult, command: str = "") -> str:
             f"<h1>Cross-play of {escape(', '.join(result.policies))}</h1>",
             "<h2>What was found</h2>",
             *(f"<p>{escape(sentence)}</p>" for sentence in summary(result)),
-            *map(_section, cross_play_tables(result, len(result.mixes))),
+            *_figure(result),
+            *map(_section, [*cross_play_tables(result), mix_table(result)]),
             "<h2>How it was made</h2>",
             f"<pre>{escape(command)}</pre>" if command else "",
             f"<p>Rules: {escape(rules_text(result.rules.to_dict()))}. Map: {escape(result.map_name)}.</p>",
@@ -51,6 +55,16 @@ def summary(result: CrossPlayResult) -> Iterator[str]:
     yield f"Among others, {richest} has the highest payoff, {paid[richest]:.2f} per seat."
     lasting = [written_mix(each.mix) for each in result.equilibria if each.is_stable]
     yield f"Stable symmetric equilibria of the empirical game: {'; '.join(lasting) or 'none'}."
+
+
+def _figure(result: CrossPlayResult) -> Iterator[str]:
+    """The heatmap; without matplotlib, how to get it."""
+    try:
+        picture = scrolling(as_svg(heatmap(result), "Pairwise payoffs"), "Pairwise payoffs")
+    except EvaluationError as error:
+        yield f"<p class=note>Without the heatmap of pairwise payoffs: {escape(str(error))}</p>"
+    else:
+        yield f"<figure>{picture}<figcaption>{escape(ABOUT)}</figcaption></figure>"
 
 
 def _section(table: Table) -> str:

@@ -11,45 +11,39 @@ from evaluation.experiments.cross_play import CrossPlayResult
 from evaluation.measures.intervals import Estimate
 from evaluation.report.tables import below, cell, earlier, titled
 
-SHOWN_MIXES = 130
 FITTED = "payoffs of mixes that were not played are a linear fit"
 
 
-def cross_play_tables(result: CrossPlayResult, most_mixes: int = SHOWN_MIXES) -> list[Table]:
-    """Tables of the mixes, the policies, equilibria and rest points of the empirical game, and scenarios."""
-    tables = [mix_table(result, most_mixes), player_table(result), equilibrium_table(result), rest_point_table(result)]
+def cross_play_tables(result: CrossPlayResult) -> list[Table]:
+    """Tables of the policies, equilibria and rest points of the empirical game, and scenarios: all but the mixes."""
+    tables = [player_table(result), equilibrium_table(result), rest_point_table(result)]
     return tables + ([scenario_table(result)] if result.scenarios else [])
 
 
-def mix_table(result: CrossPlayResult, most_mixes: int = SHOWN_MIXES) -> Table:
+def mix_table(result: CrossPlayResult) -> Table:
     """One row per mix: its seats, the payoff of each policy, and the root Nash welfare."""
-    rules = result.rules
-    press = f"{rules.message_rounds} message rounds" if rules.has_press else "no press"
-    left = max(0, len(result.mixes) - most_mixes)
-    table = titled(
-        f"Cross-play: {rules.variant} rules, {result.map_name} map, years: {rules.years}, {press}, games per mix: "
-        f"{result.games}, mixes: {len(result.mixes)} of {result.mixes_in_all}",
-        below(
-            f"mean points of a policy's seats [95% bootstrap interval]"
-            f"{f'; {left} more mixes: see --json' if left else ''}{earlier(result.older_games)}",
-            result.notes,
-        ),
-    )
-    table.add_column("seats", no_wrap=True)
+    table = titled("Mixes", "mean points of a policy's seats [95% bootstrap interval]")
+    table.add_column("seats", overflow="fold")
     for policy in (*result.policies, "root Nash welfare"):
-        table.add_column(Text(policy), justify="right", overflow="fold")
-    for counts, mix in list(result.mixes.items())[:most_mixes]:
-        paid = [cell(mix.payoffs[policy], 2, "\n") if policy in mix.payoffs else "" for policy in result.policies]
-        _add_row(table, " ".join(map(str, counts)), *paid, cell(mix.root_nash_welfare, 2, "\n"))
+        table.add_column(Text(policy), justify="right")
+    for counts, mix in result.mixes.items():
+        paid = [cell(mix.payoffs[policy]) if policy in mix.payoffs else "" for policy in result.policies]
+        _add_row(table, " ".join(map(str, counts)), *paid, cell(mix.root_nash_welfare))
     return table
 
 
 def player_table(result: CrossPlayResult) -> Table:
-    """One row per policy: alone, among others, alpha-rank and rating."""
+    """One row per policy: alone, among others, alpha-rank and rating; the title tells what was played."""
+    rules = result.rules
+    press = f"{rules.message_rounds} message rounds" if rules.has_press else "no press"
+    meaning = (
+        "mean [95% bootstrap interval]; among others: mean over mixes with others, equally weighted; rating: from "
+        "comparisons of points within a game, a side figure"
+    ) + f"; {FITTED}" * result.is_fitted
     table = titled(
-        "Policies",
-        "among others: mean over mixes with others, equally weighted; rating: from comparisons of points within a game,"
-        " a side figure" + (f"; {FITTED}" if result.is_fitted else ""),
+        f"Cross-play: {rules.variant} rules, {result.map_name} map, years: {rules.years}, {press}, games per mix: "
+        f"{result.games}, mixes: {len(result.mixes)} of {result.mixes_in_all}",
+        below(meaning + earlier(result.older_games), result.notes),
     )
     table.add_column("policy", overflow="fold")
     for name in ("root Nash welfare alone", "points among others", "alpha-rank", "rating"):
@@ -65,24 +59,26 @@ def equilibrium_table(result: CrossPlayResult) -> Table:
     """One row per symmetric equilibrium: its shares, and the gain of the next best policy."""
     table = titled(
         "Symmetric Nash equilibria of the empirical game",
-        "next best: gain of one player who deviates to the best policy outside the mix [95% bootstrap interval]; "
+        "its gain: of one player who deviates to the best policy outside the mix [95% bootstrap interval]; "
         "if the interval reaches above 0, more games may refute the equilibrium",
     )
-    table.add_column("mix", overflow="fold")
+    table.add_column("mix")
     table.add_column("points", justify="right")
-    table.add_column("next best", justify="right")
+    table.add_column("next best")
+    table.add_column("its gain", justify="right")
     table.add_column("stable")
     for equilibrium, gains in zip(result.equilibria, result.gains, strict=True):
         stable = "yes" if equilibrium.is_stable else "no"
-        row = written_mix(equilibrium.mix), f"{equilibrium.payoff:.2f}", _next_best(equilibrium.mix, gains), stable
-        _add_row(table, *row)
+        best = _next_best(equilibrium.mix, gains)
+        told = ("-", "-") if best is None else (best, cell(gains[best]))
+        _add_row(table, written_mix(equilibrium.mix), f"{equilibrium.payoff:.2f}", *told, stable)
     return table
 
 
 def rest_point_table(result: CrossPlayResult) -> Table:
     """One row per rest point of the replicator dynamics."""
     table = titled("Rest points of the replicator dynamics", "from a lattice of mixes of all policies")
-    table.add_column("mix", overflow="fold")
+    table.add_column("mix")
     table.add_column("share of the starts", justify="right")
     for point in result.rest_points:
         _add_row(table, written_mix(point.mix) + ("" if point.is_settled else " (still moving)"), f"{point.basin:.2f}")
@@ -107,12 +103,9 @@ def written_mix(mix: Mapping[str, float]) -> str:
     return " + ".join(f"{share:.2f} {policy}" for policy, share in mix.items() if share >= 0.005)
 
 
-def _next_best(mix: Mapping[str, float], gains: Mapping[str, Estimate]) -> str:
+def _next_best(mix: Mapping[str, float], gains: Mapping[str, Estimate]) -> str | None:
     outside = [policy for policy in gains if mix[policy] == 0]
-    if not outside:
-        return "-"
-    best = max(outside, key=lambda policy: gains[policy].value)
-    return f"{best} {cell(gains[best])}"
+    return max(outside, key=lambda policy: gains[policy].value) if outside else None
 
 
 def _add_row(table: Table, *cells: str) -> None:

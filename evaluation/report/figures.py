@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from agents.colors import BLACK, PUBLISHED, SERIES, policy_colors
 from evaluation.checks import EvaluationError
 from evaluation.experiments.published import TABLES
+from welfare_env.extras import install_extra
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -64,7 +65,7 @@ def draw(study: Mapping[str, Any], number: int) -> Figure:
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
-        raise EvaluationError("figures need the extra plot: in the clone, pip install -e '.[plot]'") from error
+        raise EvaluationError(f"figures need {install_extra('plot')}") from error
     if not 0 <= number < len(study["figures"]):
         raise EvaluationError(f"figure {number}: {study['experiment']} has {len(study['figures'])}")
     wished = study["figures"][number]

@@ -19,6 +19,7 @@ from evaluation.measures.lm_usage import without_transcripts
 from evaluation.report.figures import drawn, figures_of
 from evaluation.report.page import markdown_table, report_page, table_cells
 from evaluation.report.rules_text import rules_text
+from welfare_env.extras import install_extra
 from welfare_env.game.record import save_record
 from welfare_env.writing import replaced
 
@@ -194,7 +195,7 @@ def check_writable(folder: Path) -> None:
         EvaluationError: the folder cannot be made or written, or matplotlib is missing.
     """
     if find_spec("matplotlib") is None:
-        raise EvaluationError("reports have figures, which need the extra plot: in the clone, pip install -e '.[plot]'")
+        raise EvaluationError(f"reports have figures, which need {install_extra('plot')}")
     try:
         (folder / GAMES).mkdir(parents=True, exist_ok=True)
     except (OSError, ValueError) as error:

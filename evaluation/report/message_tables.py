@@ -103,7 +103,7 @@ def talk_tables(rows: Sequence[Talk]) -> Iterator[Table]:
 
 def _messages_table(rows: Sequence[Talk]) -> Table:
     table = titled("Messages", CAPTION)
-    table.add_column("players and rules", overflow="fold", min_width=11)
+    table.add_column("players and rules")
     for name in ("games", "messages per game", "public share", "similarity, own", "similarity, others"):
         table.add_column(name, justify="right")
     for row in rows:
@@ -121,13 +121,13 @@ def _messages_table(rows: Sequence[Talk]) -> Table:
 def _mean(values: Sequence[float], digits: int = 2) -> str:
     """The mean over the games that have a value."""
     told = [value for value in values if not math.isnan(value)]
-    return cell(mean_estimate(told, 0), digits, "\n") if told else "-"
+    return cell(mean_estimate(told, 0), digits) if told else "-"
 
 
 def _promises_table(rows: Sequence[Talk]) -> Table:
     caption = "total over all games; kept share: of the judged ones. --json has the sentences: read them"
     table = titled("Promises", caption)
-    table.add_column("players and rules", overflow="fold", min_width=11)
+    table.add_column("players and rules")
     table.add_column("kind")
     for name in ("found", "kept", "broken", "kept share"):
         table.add_column(name, justify="right")
@@ -145,7 +145,7 @@ def _matrix_table(row: Talk) -> Table:
     recipients = sorted({recipient for sent in row.matrix.values() for recipient in sent})
     table.add_column("from")
     for recipient in recipients:
-        table.add_column(Text(recipient), justify="right", overflow="fold")
+        table.add_column(Text(recipient), justify="right")
     for sender, sent in row.matrix.items():
         table.add_row(*map(Text, (sender, *(str(sent[recipient] or "-") for recipient in recipients))))
     return table

@@ -18,38 +18,33 @@ from evaluation.measures.intervals import Estimate
 from evaluation.play.store import StoredGame
 from evaluation.play.stored_games import SHOWN_KEY, StoredCondition, day
 
-WIDE = 124  # terminal columns for the widest table with intervals beside values
 FEW_GAMES = 10
 SHOWN_GAMES = 5  # per condition
 CHOSEN = "\ncorrected: for the choice of the best among several, without which the naive value is too high"
 
 
-def cell(estimate: Estimate, digits: int = 2, between: str = " ") -> str:
+def cell(estimate: Estimate, digits: int = 2) -> str:
     """An estimate with its interval, if any: ``4.84 [4.80, 4.89]``."""
     if math.isnan(estimate.value):
         return "-"
     value = f"{estimate.value:.{digits}f}"
     if not estimate.has_interval:
         return value
-    return f"{value}{between}[{estimate.low:.{digits}f}, {estimate.high:.{digits}f}]"
+    return f"{value} [{estimate.low:.{digits}f}, {estimate.high:.{digits}f}]"
 
 
-def self_play_table(results: Sequence[SelfPlayResult], width: int = WIDE) -> Table:
-    """One row per policy: the measures of the paper's figures 3 and 5; for standard games, the best score for welfare.
-
-    Narrow tables have intervals below their values.
-    """
+def self_play_table(results: Sequence[SelfPlayResult]) -> Table:
+    """One row per policy: the measures of the paper's figures 3 and 5; in standard games the best score."""
     first = results[0]
     table = _table("Self-play", results, len(first.measures))
-    table.add_column("policy", overflow="fold", min_width=12)
+    table.add_column("policy", overflow="fold")
     main = "root Nash welfare" if first.rules.is_welfare else "best score"
     for name in (main, "proficiency", "stolen SCs a year", "conflicts a phase"):
         table.add_column(name, justify="right")
-    between = " " if width >= WIDE else "\n"
     for result in results:
-        paid = cell(result.root_nash_welfare if result.rules.is_welfare else result.best_score, 3, between)
+        paid = cell(result.root_nash_welfare if result.rules.is_welfare else result.best_score, 3)
         others = (result.proficiency, result.stolen_centers, result.conflicts)
-        _add_row(table, result.policy, paid, *(cell(estimate, 2, between) for estimate in others))
+        _add_row(table, result.policy, paid, *(cell(estimate, 2) for estimate in others))
     return table
 
 
@@ -80,7 +75,7 @@ def _paid(
     points = result.rules.is_welfare
     table = titled(title)
     table.add_column(who, overflow="fold")
-    table.add_column("WP a year" if points else f"score ({result.rules.scoring})", justify="right", no_wrap=True)
+    table.add_column("WP a year" if points else f"score ({result.rules.scoring})", justify="right")
     for name, estimate in (welfare if points else scores).items():
         _add_row(table, name, cell(estimate))
     return table
@@ -95,9 +90,9 @@ def exploitability_table(results: Sequence[ExploitabilityResult], names: Sequenc
     several = len(results) > 1 or len(first.attacks) > 1
     if several:
         table.add_column("deviator", overflow="fold")
-    table.add_column("naive, WP a year", justify="right", no_wrap=True)
-    table.add_column("corrected", justify="right", no_wrap=True)
-    table.add_column("attained by", overflow="fold")
+    table.add_column("naive, WP a year", justify="right")
+    table.add_column("corrected", justify="right")
+    table.add_column("attained by")
     for result, name in zip(results, names, strict=True):
         deviator = (result.deviator,) if several else ()
         _add_row(
@@ -110,9 +105,9 @@ def coalition_table(result: ExploitabilityResult) -> Table:
     """One row per coalition: its members' gains and the others' welfare, with the best deviator."""
     table = titled(f"Deviator {result.deviator}")
     table.add_column("coalition")
-    table.add_column("gain, WP a year", justify="right", no_wrap=True)
+    table.add_column("gain, WP a year", justify="right")
     table.add_column("each member", justify="right")
-    table.add_column("others' root Nash welfare", justify="right", no_wrap=True)
+    table.add_column("others' root Nash welfare", justify="right")
     for gain in result.estimate.coalitions:
         members = "\n".join(f"{power} {cell(member)}" for power, member in gain.members.items())
         others = cell(result.victims_welfare[gain.coalition])
@@ -135,9 +130,9 @@ def red_team_table(result: RedTeamResult) -> Table:
     )
     table.add_column("powers", justify="right")
     table.add_column("kind")
-    table.add_column("best attack", overflow="fold", min_width=20)
+    table.add_column("best attack", overflow="fold")
     table.add_column("coalition")
-    table.add_column("gain", justify="right", no_wrap=True)
+    table.add_column("gain", justify="right")
     for (size, kind), best in sorted(result.by_kind().items()):
         _add_row(table, str(size), kind, best.deviator, "\n".join(best.coalition), cell(best.gain))
     table.add_section()
@@ -146,25 +141,36 @@ def red_team_table(result: RedTeamResult) -> Table:
     return table
 
 
-def stored_table(groups: Mapping[StoredCondition, Sequence[StoredGame]]) -> Table:
-    """One row per condition: what was played, and its games with seeds and beginnings of keys."""
+def stored_table(
+    groups: Mapping[StoredCondition, Sequence[StoredGame]], numbers: Mapping[int, tuple[int, int]]
+) -> Table:
+    """One row per condition: what was played, and its games with seeds, numbers and beginnings of keys.
+
+    Args:
+        numbers: see `evaluation.play.stored_games.numbered`.
+    """
     changed = "earlier code: the code has changed since, so these games will be played again; "
     is_changed = not all(condition.is_current for condition in groups)
-    table = titled("Stored games", f"{changed * is_changed}times in UTC")
-    table.add_column("players", overflow="fold", min_width=12)
-    table.add_column("played", overflow="fold", min_width=12)
+    unknown = not all(game.specification["seed"] in numbers for games in groups.values() for game in games)
+    own = "; game -: the seed is the game's own, what was given as --seed is unknown" * unknown
+    table = titled("Stored games", f"{changed * is_changed}times in UTC{own}")
+    table.add_column("players")
+    table.add_column("played")
     table.add_column("games", justify="right")
     table.add_column("last stored")
-    table.add_column("seed", justify="right", no_wrap=True)
-    table.add_column("key", no_wrap=True)
+    table.add_column("seed", justify="right")
+    table.add_column("game", justify="right")
+    table.add_column("key")
     for condition, games in groups.items():
-        shown = games[:SHOWN_GAMES]
+        shown = sorted(games, key=lambda game: numbers.get(game.specification["seed"], (math.inf, 0)))[:SHOWN_GAMES]
         more = [f"{len(games) - len(shown)} more"] if len(games) > len(shown) else []
-        seeds = "\n".join([*(str(game.specification["seed"]) for game in shown), *more])
+        found = [numbers.get(game.specification["seed"], (game.specification["seed"], "-")) for game in shown]
+        seeds = "\n".join(str(seed) for seed, _ in found)
+        places = "\n".join([*(str(number) for _, number in found), *more])
         keys = "\n".join([game.key[:SHOWN_KEY] for game in shown])
         last = day(max(game.created for game in games)).replace("T", "\n").removesuffix("Z")
         rules = condition.rules if condition.is_current else f"{condition.rules}, earlier code"
-        _add_row(table, condition.players, rules, str(len(games)), last, seeds, keys)
+        _add_row(table, condition.players, rules, str(len(games)), last, seeds, places, keys)
     return table
 
 

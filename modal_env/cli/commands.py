@@ -38,6 +38,7 @@ from modal_env.dynamics.basins import basins, power_law
 from modal_env.dynamics.populations import payoffs_of
 from modal_env.dynamics.replicator import growth, replicator
 from modal_env.errors import GameError, ModalError
+from modal_env.extras import install_extra
 from modal_env.games.equilibria import equilibria as find_equilibria
 from modal_env.games.game import COSTS, Game, Mix
 from modal_env.games.ranges import ranges as find_ranges
@@ -392,7 +393,9 @@ def _check_file(option: str, path: Path) -> None:
     """
     if not path.parent.is_dir():
         raise GameError(f"{option} {path}: there is no folder {path.parent}")
-    if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
+    if path.is_dir():
+        raise GameError(f"{option} {path}: it is a folder, not a file")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
         raise GameError(f"{option} {path}: no file can be written there")
 
 
@@ -435,7 +438,7 @@ def _errors_told() -> Iterator[None]:
     except ModuleNotFoundError as error:
         if not (error.name or "").startswith("matplotlib"):
             raise
-        _complain("--plot needs matplotlib, the extra plot: in the clone, pip install -e '.[plot]'")
+        _complain(f"--plot needs {install_extra('plot')}")
         raise typer.Exit(2) from error
     except KeyboardInterrupt as interruption:
         print(INTERRUPTED, file=sys.stderr)

@@ -423,7 +423,6 @@ WRONG = [
     (("self-play", "hold", "--store", "y" * 5000), "choose another path"),
     (("self-play", "lm:scripted/stub", "--lm-cache", "/dev/full", "--years", "1"), "is a pipe or a device"),
     (("self-play", "lm:scripted/stub", "--budget-dollars", "nan"), "max_dollars nan"),
-    (("exploitability", "hold", "--map", "clique:4"), "map 'clique:4' has no ENGLAND: use all-singles"),
     (("self-play", "hold", "--store", "."), "choose another path"),
     (("self-play", "hold", "--store", "/dev/null/games.sqlite"), "folder cannot be made"),
 ]

@@ -23,6 +23,7 @@ COMMANDS = (
     "exploitability",
     "cross-play",
     "red-team",
+    "exact",
     "theorems",
     "demo",
     "games",
@@ -110,6 +111,41 @@ def test_a_near_miss_of_a_policy_or_a_map(run: Run, arguments: list[str], meant:
     assert meant in err
 
 
+FOLDER, FILE = "it is a folder, not a file", "is a file, not a folder"
+MISPLACED = [
+    (("self-play", "hold", "--store", "folder"), FOLDER),
+    (("self-play", "hold", "--csv", "folder"), FOLDER),
+    (("exploitability", "hold", "--witness", "folder"), FOLDER),
+    (("cross-play", "dove", "hold", "--html", "folder"), FOLDER),
+    (("self-play", "lm:scripted/stub", "--lm-cache", "folder", "--years", "1"), FOLDER),
+    (("games", "--store", "folder"), FOLDER),
+    (("store", "merge", "folder"), FOLDER),
+    (("experiment", "folder"), FOLDER),
+    (("theorems", "--cells", "folder", "--board", "clique:2", "--years", "1"), FOLDER),
+    (("modal", "evolve", "--plot", "folder.png"), FOLDER),
+    (("self-play", "hold", "--store", "file/games.sqlite"), FILE),
+    (("self-play", "hold", "--csv", "file/rows.csv"), FILE),
+    (("experiment", "self-play", "--out", "file"), FILE),
+    (("plot", "file/results.json"), FILE),
+    (("theorems", "--lines", "file", "--board", "clique:2"), FILE),
+    (("self-play", "rl:file"), FILE),
+    (("train", "resume", "file"), FILE),
+    (("train", "modal", "--out", "file", "--iterations", "1"), FILE),
+]
+
+
+@pytest.mark.parametrize(("command", "words"), MISPLACED, ids=[" ".join(command) for command, _ in MISPLACED])
+def test_a_file_in_place_of_a_folder_and_a_folder_in_place_of_a_file(
+    run: Run, tmp_path: Path, command: tuple[str, ...], words: str
+) -> None:
+    for folder in ("folder", "folder.png"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "file").write_text("text")
+    code, _, err = run(*command)
+    assert code == 2
+    assert words in err
+
+
 def _python(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     return subprocess.run(
@@ -135,7 +171,7 @@ def test_training_without_torch_says_what_to_install(tmp_path: Path) -> None:
     )
     done = _python(code, tmp_path)
     assert done.returncode == 2
-    assert "needs the extra rl: in the clone, pip install -e '.[rl]'" in done.stderr
+    assert "needs the extra rl: in the clone, pip install -c constraints.txt -e '.[rl]'" in done.stderr
     assert "Traceback" not in done.stderr
 
 

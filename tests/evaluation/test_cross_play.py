@@ -2,6 +2,7 @@
 
 import csv
 import json
+import sys
 from collections import Counter
 from collections.abc import Callable
 from math import comb
@@ -17,6 +18,7 @@ from agents import DovePolicy
 from evaluation import CrossPlayResult, EvaluationError, GameStore
 from evaluation.cli.commands import app
 from evaluation.experiments.mixes import all_mixes, drawn_mixes
+from evaluation.report.cross_play_figure import heatmap, pairwise_payoffs
 from evaluation.report.cross_play_page import cross_play_page
 from welfare_env import Rules, UnknownAgentError
 from welfare_env.board.toy_boards import toy_map
@@ -244,6 +246,12 @@ def test_the_command(tmp_path: Path) -> None:
     assert shown.exit_code == 0, shown.output
     for words in ("mixes: 4 of 8", "alpha-rank", "Nash equilibria", "replicator", "focal per-capita return"):
         assert words in " ".join(shown.output.split())
+    lines = shown.stdout.splitlines()
+    assert lines[0].startswith("Alone, prosocial has the highest root Nash welfare")
+    assert "│ 7 0 " not in shown.stdout
+    assert "4 mixes: --mixes shows the payoffs in each" in lines[-1]
+    mixes = CliRunner().invoke(app, [*common, "--mixes"]).stdout
+    assert mixes.index("Scenarios") < mixes.index("Mixes") < mixes.index("│ 7 0 ")
     told = CliRunner().invoke(app, [*common, "--json"])
     assert json.loads(told.stdout)["scenarios"][0]["background"] == "dove"
     wrong = CliRunner().invoke(app, [*common, "--games", "3"])
@@ -267,6 +275,23 @@ def test_tables_and_the_page(tmp_path: Path) -> None:
     for words_there in ("Cross-play of dove, hold", "Among others", "Symmetric Nash equilibria", "random", "<table>"):
         assert words_there in page
     assert "<script" not in page
+    assert page.index("<svg") < page.index("Symmetric Nash equilibria") < page.index("Mixes")
+
+
+def test_the_heatmap_and_a_page_without_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    rules = Rules(years=3, message_rounds=0)
+    result = evaluation.cross_play(["prosocial", "dumbbot"], 4, rules=rules, map_name="clique:4")
+    payoffs = pairwise_payoffs(result)
+    alone, robber = result.mixes[4, 0].payoffs["prosocial"], result.mixes[3, 1].payoffs["dumbbot"]
+    assert (payoffs[0, 0], payoffs[1, 0]) == (alone.value, robber.value)
+    assert payoffs[0, 1] == result.mixes[1, 3].payoffs["prosocial"].value
+    assert [text.get_text() for text in heatmap(result).axes[0].texts] == [f"{value:.2f}" for value in payoffs.ravel()]
+    some = evaluation.cross_play(["prosocial", "dumbbot"], 4, types=1, rules=rules, map_name="clique:4")
+    assert np.isnan(pairwise_payoffs(some)).tolist() == [[False, True], [True, False]]
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)  # as if it were not installed
+    page = cross_play_page(result)
+    assert "Without the heatmap of pairwise payoffs: figures need the extra plot" in page
+    assert "<svg" not in page
 
 
 def test_rows_and_the_frame() -> None:

@@ -12,7 +12,7 @@ from evaluation.cli.commands import app
 from evaluation.experiments import deviators
 from evaluation.experiments.files import read_experiment
 from evaluation.play import games
-from evaluation.report.cross_play_tables import mix_table
+from evaluation.report.cross_play_tables import player_table
 from evaluation.report.page import report_page
 from evaluation.report.tables import red_team_table
 from welfare_env import Rules
@@ -101,7 +101,7 @@ def test_illegal_orders_are_told_wherever_the_policy_plays() -> None:
     assert "PLAYERA in S1901M" in red_team_table(red).caption.plain
     mixed = evaluation.cross_play(["hold", Faulty], 3, **TOY)
     assert len(mixed.notes) == len(mixed.to_dict()["notes"]) == 1
-    assert "not legal" in mix_table(mixed).caption.plain
+    assert "not legal" in player_table(mixed).caption.plain
 
 
 def test_legal_orders_and_orders_that_fail_are_none() -> None:

@@ -1,5 +1,8 @@
 """Red team: many attacks on a policy, and the best of them."""
 
+import json
+import shlex
+
 import pytest
 from typer.testing import CliRunner
 
@@ -9,6 +12,10 @@ import welfare_env
 from agents.specs import read_profile
 from evaluation import EvaluationError, GameStore, Setting
 from evaluation.cli.app import app
+from evaluation.cli.options import WholeNumbers
+from evaluation.cli.red_team import AttackedGameOptions, command_of
+from evaluation.experiments.attacks import AttackGames
+from evaluation.experiments.deviators import read_deviators
 from evaluation.experiments.red_team import BUDGETS, plan, raids, thefts
 from welfare_env import Game, Rules
 from welfare_env.errors import RulesError, UnknownAgentError
@@ -117,6 +124,34 @@ def test_the_command(tmp_path):
     rows = (tmp_path / "rows.csv").read_text().splitlines()
     assert "deviator" in rows[0].split(",")
     assert len(rows) > 100
+
+
+def test_the_best_attack_is_printed_as_a_command_that_plays_it_again(tmp_path):
+    def call(arguments: list[str]) -> str:
+        done = CliRunner().invoke(app, [*arguments, "--store", str(tmp_path / "s.db")], env={"COLUMNS": "80"})
+        assert done.exit_code == 0, done.output
+        return done.stdout
+
+    team = ["red-team", "2*prosocial + 1*dove", "--budget", "quick", "--games", "2", "--seed", "7", "--years", "3"]
+    team += ["--map", "clique:3", "--message-rounds", "0"]
+    command = shlex.split(call(team).splitlines()[-1])
+    assert command[:2] == ["welfare-env", "exploitability"]
+    again, best = json.loads(call([*command[1:], "--json"])), json.loads(call([*team, "--json"]))
+    assert again["exploitability"]["value"] == best["exploitability"]["value"] > 0
+    assert (again["best"], again["seed"]) == (best["best"], 7)
+
+
+def test_what_the_command_of_an_attack_takes_over():
+    play = AttackedGameOptions(None, years=WholeNumbers([2]), press="tokens", published=True, map_name="my maps/a.map")
+    profile = read_profile("2*dove + 1*hold")
+    (exploiter,) = read_deviators(None, profile, "2*dove + 1*hold", Setting(**SMALL))
+    command = command_of(AttackGames(exploiter, ("PLAYERA", "PLAYERC"), True), "2*dove + 1*hold", play, 2)
+    assert command == (
+        "welfare-env exploitability '2*dove + 1*hold' --coalitions PLAYERA+PLAYERC "
+        "--deviator 'exploiter:nice={policy},attack=dumbbot' --coordinated "
+        "--games 2 --years 2 --map 'my maps/a.map' --press tokens --published"
+    )
+    assert read_deviators(exploiter.given, profile, "", Setting(**SMALL))[0].attackers == exploiter.attackers
 
 
 @pytest.mark.parametrize(

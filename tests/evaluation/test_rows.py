@@ -186,7 +186,7 @@ def test_commands_write_tables(command: str, tmp_path: Path) -> None:
     options = ["--years", "1", "--games", "1", "--map", "clique:3", "--workers", "1"]
     options += ["--store", str(tmp_path / "games.sqlite"), "--json"]
     options += ["--csv", str(tmp_path / "new" / "rows.csv"), "--parquet", str(tmp_path / "rows.parquet")]
-    options += ["--coalitions", "all-singles"] if command == "exploitability" else ["hold"]
+    options += [] if command == "exploitability" else ["hold"]
     done = CliRunner().invoke(app, [command, "dove", *options])
     assert done.exit_code == 0, done.output
     json.loads(done.stdout)

@@ -11,7 +11,7 @@ import evaluation
 import welfare_env
 from evaluation.cli.commands import app
 from evaluation.messages.analysis import analyse_messages
-from evaluation.play.games import GameSpec
+from evaluation.play.games import GameSpec, game_seed
 from evaluation.play.store import specification_key
 from evaluation.play.stored_games import day, seats
 from welfare_env import Game, Rules
@@ -66,7 +66,8 @@ class TestGames:
         text = call("games", "--store", shelf)
         rows = [[cell.strip() for cell in line.split("│")[1:-1]] for line in text.splitlines() if line[:1] == "│"]
         shown = [(row[0], row[2]) for row in rows if row[2]]
-        assert shown == [("lm:scripted/stub,summariser=none", "2"), ("dove", "1"), ("dove, but FRANCE:", "1")]
+        robbed = "dove, but FRANCE: exploiter:nice=dove,attack=dumbbot"
+        assert shown == [("lm:scripted/stub,summariser=none", "2"), ("dove", "1"), (robbed, "1")]
         assert rows[0][1].startswith("standard map, years: 1, message")
         assert [row[-1] for row in rows if row[-1]] == [game["key"][:8] for game in listed(shelf)]
 
@@ -246,6 +247,26 @@ class TestMessages:
         error = call("messages", path, code=2)
         assert error.startswith("error: ")
         assert "Traceback" not in error
+
+
+def test_seeds_as_they_were_given(tmp_path):
+    path = tmp_path / "games.sqlite"
+    quick = {"map_name": "clique:3", "rules": Rules(years=1, press=None)}
+    with evaluation.GameStore(path) as store:
+        for seed, games in ((0, 2), (2024, 1), (123_456, 1)):
+            evaluation.self_play("dove", games, seed=seed, store=store, **quick)
+    found = json.loads(call("games", "--store", path, "--json"))
+    numbers = sorted((str(game["evaluation_seed"]), game["game"]) for game in found)
+    assert [pair for pair in numbers if pair[0] != "None"] == [("0", 0), ("0", 1), ("2024", 0)]
+    (unknown,) = (game for game in found if game["game"] is None)
+    second = next(game for game in found if game["game"] == 1)
+    assert second["seed"] == game_seed(0, 1)
+    text = call("games", "--store", path)
+    assert f"{unknown['seed']} │    - │ {unknown['key'][:8]}" in text
+    assert "game -: the seed is the game's own" in text
+    text = call("games", second["key"][:8], "--store", path)
+    assert f" 0 │    1 │ {second['key'][:8]}" in text
+    assert "game -" not in text
 
 
 def test_who_plays_what_in_a_line():

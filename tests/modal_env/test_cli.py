@@ -204,7 +204,7 @@ def test_without_matplotlib_a_picture_is_refused(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)  # as if it were not installed
     result = RUNNER.invoke(app, ["evolve", "--plot", "p.png"])
     assert result.exit_code == 2
-    assert "pip install -e '.[plot]'" in result.stderr
+    assert "pip install -c constraints.txt -e '.[plot]'" in result.stderr
 
 
 def test_a_picture_that_cannot_be_drawn_is_refused_before_anything_is_computed(tmp_path, monkeypatch):

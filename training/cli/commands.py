@@ -16,6 +16,7 @@ from rich.table import Table
 from agents.command_options import with_options
 from agents.files import reason, shown
 from agents.progress import metered, plain_console
+from agents.tables import print_tables
 from training.board.config import TrainConfig
 from training.board.seats import LEAGUE, LEARNER
 from training.cli.console import errors_told, training_shown
@@ -128,7 +129,7 @@ def best_response(
     if as_json:
         print(json.dumps([gain.to_dict() for gain in measured], indent=2))
     else:
-        plain_console().print(gain_table(measured, against))
+        print_tables(gain_table(measured, against))
 
 
 def gain_table(gains: list[Gain], profile: str) -> Table:

@@ -16,6 +16,7 @@ from agents.progress import Meter, metered, print_error
 from agents.progress import errors_told as own_errors_told
 from modal_env.interruptions import patient
 from training.files import saved_iterations
+from welfare_env.extras import install_extra
 
 EXTRAS = {"torch": "rl", "ray": "rl", "safetensors": "rl", "tensorboardX": "rl", "matplotlib": "plot"}
 PATIENCE = "interrupted: stopping at the next safe point; interrupt again to stop at once\n"
@@ -107,7 +108,5 @@ def errors_told(kept: str = "the same command starts again") -> Iterator[None]:
         except ModuleNotFoundError as error:
             if error.name not in EXTRAS:
                 raise
-            extra = EXTRAS[error.name]
-            text = f"{error}: this needs the extra {extra}: in the clone, pip install -e '.[{extra}]'"
-            print_error(text)
+            print_error(f"{error}: this needs {install_extra(EXTRAS[error.name])}")
             raise typer.Exit(2) from error

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import replace
 from typing import Annotated, Optional
 
@@ -11,8 +10,7 @@ import typer
 from rich.table import Table
 
 from agents.command_options import with_options
-from agents.progress import plain_console
-from modal_env.text_tables import WIDE
+from agents.tables import print_tables
 from training.cli.console import errors_told, training_shown
 from training.modal.config import ModalConfig
 from training.modal.mixes import name_of, spec_of
@@ -42,7 +40,7 @@ def command(
     if as_json:
         print(json.dumps(result.to_dict(), indent=2))
         return
-    plain_console(width=None if sys.stdout.isatty() else WIDE).print(result_table(result))
+    print_tables(result_table(result))
     print(f"policy: {result.spec}")
 
 

@@ -14,6 +14,7 @@ from rich.table import Table
 
 from agents.command_options import with_options
 from agents.progress import plain_console
+from agents.tables import print_tables
 from training.cli.console import errors_told, training_shown
 from training.population.config import PopulationConfig
 
@@ -44,7 +45,7 @@ def command(
 def show_population(config: PopulationConfig) -> None:
     """Train, and print the steps as a table."""
     steps = train_shown(config)
-    plain_console().print(step_table(steps))
+    print_tables(step_table(steps))
     plain_console(stderr=True).print(f"the last mix: {steps[-1].text}", soft_wrap=True)
 
 
@@ -81,7 +82,7 @@ def step_table(steps: list[Step]) -> Table:
     if any(step.attack for step in steps):
         columns["the portfolio gains"] = _attack
     for name in columns:
-        table.add_column(name, justify="left" if name == "mix" else "right", overflow="fold")
+        table.add_column(name, justify="left" if name == "mix" else "right")
     for step in steps:
         table.add_row(*(cell(step) for cell in columns.values()))
     told = [f"no exact gap: {why}" for why in dict.fromkeys(step.why for step in steps if step.why)]

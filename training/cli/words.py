@@ -9,7 +9,7 @@ from typing import Annotated, Any, Optional
 import typer
 from rich.table import Table
 
-from agents.progress import plain_console
+from agents.tables import print_tables
 from training.cli.console import errors_told
 
 
@@ -36,7 +36,7 @@ def command(
     if as_json:
         print(json.dumps(found.to_dict(), indent=2, allow_nan=False))
     else:
-        plain_console().print(effects_table(found, folder))
+        print_tables(effects_table(found, folder))
 
 
 def effects_table(found: Any, folder: Path) -> Table:

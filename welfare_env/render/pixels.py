@@ -11,6 +11,7 @@ import numpy as np
 
 from welfare_env import checks
 from welfare_env.errors import PictureError
+from welfare_env.extras import install_extra
 
 FONTS = ("DejaVuSans.ttf", "DejaVuSans-Bold.ttf", "DejaVuSans-Oblique.ttf")
 FAMILY = "DejaVu Sans"
@@ -43,9 +44,7 @@ def pixels(svg: str, width: int = 900) -> np.ndarray:
 
         fonts = _fonts()
     except ImportError as error:
-        raise PictureError(
-            f"{error}: pictures in pixels need the extra plot: in the clone, pip install -e '.[plot]'"
-        ) from error
+        raise PictureError(f"{error}: pictures in pixels need {install_extra('plot')}") from error
     try:
         png = resvg_py.svg_to_bytes(
             svg_string=svg,

@@ -24,13 +24,13 @@ from agents.lm.models.cache import ResponseCache, reply_key
 from benchmarks.hostile.doors import Broken, Door
 from benchmarks.hostile.text import junk, mangled, nonsense, pick
 from evaluation import GameSpec, GameStore, StoreError
-from evaluation.cli.commands import _coalitions
+from evaluation.cli.options import read_coalitions as read_option
 from evaluation.exact.best_responses import best_response
 from evaluation.measures.intervals import exploitability_estimate, mean_estimate
 from evaluation.play import games
 from evaluation.play.answer_sources import replies_digest
 from evaluation.play.store import specification_key
-from evaluation.play.stored_games import conditions, saved_games, told
+from evaluation.play.stored_games import conditions, numbered, saved_games, told
 from training.board.config import TrainConfig, read_years
 from training.board.rewards import Reward
 from training.board.seats import check_opponents, read_also, read_coalitions
@@ -494,8 +494,9 @@ def _list_stored(specification: dict[str, Any]) -> None:
     from evaluation.report.tables import stored_table
 
     found = [StoredGame("0" * 64, specification, 0.0)]
-    stored_table(conditions(found))
-    told(found[0])
+    numbers = numbered(found)
+    stored_table(conditions(found), numbers)
+    told(found[0], numbers)
 
 
 def _text(rng: np.random.Generator) -> tuple[str, str]:
@@ -517,7 +518,7 @@ def _read_text(given: tuple[str, str]) -> None:
     powers = load_board("standard").powers
     match kind:
         case "cli":
-            _coalitions(text, powers)
+            read_option(text, powers)
         case "training":
             read_coalitions(text, powers)
         case "years":

@@ -17,6 +17,7 @@ from weakref import WeakKeyDictionary
 from agents.lm.errors import ConfigError
 from agents.lm.models.providers.faults import Fault, clean, status_fault
 from agents.lm.models.settings import redacted, without_key
+from welfare_env.extras import install_extra
 
 MAX_REPLY_BYTES = 4 * 2**20
 """Limit of an answer, several times the longest reply of any model; longer answers are cut off."""
@@ -203,9 +204,7 @@ class Connection:
         try:
             return importlib.import_module(package)
         except ImportError as error:
-            raise ConfigError(
-                f"{self._who}: {error}; it needs the extra lm: in the clone, pip install -e '.[lm]'"
-            ) from error
+            raise ConfigError(f"{self._who}: {error}; it needs {install_extra('lm')}") from error
 
 
 @asynccontextmanager
