@@ -49,6 +49,10 @@ def _notes(game: PlayedGame, position: Any) -> dict[str, str]:
     """Power -> its centres, units and welfare points."""
     welfare = {power: f", {points} WP" for power, points in position.welfare.items()} if game.rules.is_welfare else {}
     return {
-        power: f"{len(position.centers[power])} SC, {len(position.units[power])} units{welfare.get(power, '')}"
+        power: f"{len(position.centers[power])} SC, {_counted(len(position.units[power]))}{welfare.get(power, '')}"
         for power in game.powers
     }
+
+
+def _counted(units: int) -> str:
+    return f"{units} unit{'s' * (units != 1)}"
