@@ -69,7 +69,7 @@ class TestCommand:
             (stored,) = store.games()
         out = tmp_path / "dove.html"
         assert call("replay", stored.key[:8], "-o", out, "--store", shelf) == f"{out}\n"
-        assert embedded(out)["title"] == "dove"
+        assert embedded(out)["title"] == "Dove in every seat"
 
     def test_a_saved_game_from_its_file(self, tmp_path):
         game = Game(rules=Rules(years=1, press=None))
@@ -113,7 +113,7 @@ class TestPlayers:
     def test_who_plays_and_who_deviates(self, robbed):
         told = annotated(robbed)
         assert (told.players["FRANCE"], told.players["ITALY"], told.deviators) == (EXPLOITER, "prosocial", ("FRANCE",))
-        assert told.title == f"prosocial, but FRANCE: {EXPLOITER}"
+        assert told.title == "Prosocial, with France as Exploiter"
 
     def test_nobody_deviates_from_no_majority(self):
         players = dict(zip(POWERS, ["dove", "hold", "random"] * 3, strict=False))

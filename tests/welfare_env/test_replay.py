@@ -163,6 +163,7 @@ def test_annotations_stand_where_they_belong(game):
             reasoning=[Reasoning("S1901M", 1, "FRANCE", "Hm."), Reasoning("S1950M", 1, "FRANCE", "?")],
             events=[Event("F1901M", "stab", "Et tu"), Event("S1950M", "stab", "?")],
             measures={"Welfare": "1.0"},
+            explanations={"Welfare": "How well."},
         )
     )
     marked = [message for message in data["phases"][0]["messages"] if len(message) == 5]
@@ -170,7 +171,7 @@ def test_annotations_stand_where_they_belong(game):
     assert data["phases"][0]["reasoning"] == [[1, "FRANCE", "Hm."]]
     assert ["F1901M", "stab", "Et tu"] in data["events"]
     assert "S1950M" not in json.dumps(data)
-    assert (data["title"], data["measures"]) == ("A title", [["Welfare", "1.0"]])
+    assert (data["title"], data["measures"]) == ("A title", [["Welfare", "1.0", "How well."]])
     assert [(one["player"], one["deviates"]) for one in data["powers"] if one["name"] == "FRANCE"] == [("dove", True)]
 
 
@@ -183,11 +184,12 @@ def test_texts_stay_data(text, game):
         reasoning=[Reasoning("S1901M", 1, "FRANCE", text)],
         events=[Event("S1901M", text, text)],
         measures={text: text},
+        explanations={text: text},
     )
     page.encode()
     assert page.count("<script") == page.count("</script>") == 2
     data = embedded(page)
-    assert (data["title"], data["measures"], data["powers"][0]["player"]) == (text, [[text, text]], text)
+    assert (data["title"], data["measures"], data["powers"][0]["player"]) == (text, [[text, text, text]], text)
     assert not re.search(r"<(img|a|iframe|object|embed|form|meta http-equiv=.refresh)\b", page)
 
 

@@ -26,7 +26,7 @@ OTHERS = (
 )
 
 # On paper: fills of areas, and the lines around them.
-LAND, WATER, STRAIT, IMPASSABLE = "#f5eedc", "#d3e5f0", "#bcd7e7", "#dad7cf"
+LAND, WATER, STRAIT, IMPASSABLE, HATCH = "#f5eedc", "#d3e5f0", "#bcd7e7", "#e4e1d8", "#c4c0b5"
 COAST_LINE, LAND_LINE, SEA_LINE, SHALLOWS = "#566472", "#9a8b6f", "#7fa6c2", "#bfd9e8"
 GRAPH_GROUND = "#f4f4f0"
 INK, SEA_INK, PAPER = "#33302a", "#35618a", "#ffffff"

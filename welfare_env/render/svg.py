@@ -22,6 +22,7 @@ from welfare_env.render.orders.legend import Legend
 from welfare_env.render.palette import (
     COAST_LINE,
     GRAPH_GROUND,
+    HATCH,
     IMPASSABLE,
     INK,
     LAND,
@@ -119,7 +120,7 @@ def map_layer(
         "</g>",
         _line("sea-borders", drawing.sea_borders, SEA_LINE, 1, ' stroke-dasharray="5 3"'),
         _line("shallows", drawing.shores, SHALLOWS, 8),
-        _filled("impassable", drawing.impassable, IMPASSABLE),
+        _impassable(drawing),
         f'<g id="lands" fill="{LAND}"{outline}>',
         *(_area(p, fills.get(p.name, "")) for p in land),
         "</g>",
@@ -157,6 +158,18 @@ def _line(name: str, path: str, colour: str, width: float, more: str = "") -> st
     if not path:
         return ""
     return f'<path class="{name}" d="{path}" fill="none" stroke="{colour}" stroke-width="{width:g}"{more}/>'
+
+
+def _impassable(drawing: Drawing) -> str:
+    """Land that is nobody's, hatched, so that it looks like no power's."""
+    if not drawing.impassable:
+        return ""
+    hatch = (
+        '<pattern id="hatch" width="12" height="12" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'
+        f'<rect class="hatch-ground" width="12" height="12" fill="{IMPASSABLE}"/>'
+        f'<path class="hatch-line" d="M0 0v12" stroke="{HATCH}" stroke-width="5"/></pattern>'
+    )
+    return hatch + _filled("impassable", drawing.impassable, "url(#hatch)")
 
 
 def _filled(name: str, path: str, colour: str) -> str:

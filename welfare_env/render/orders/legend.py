@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from welfare_env.render.boxes import text_width
 from welfare_env.render.curves import Curve, straight
@@ -59,7 +59,7 @@ class Legend:
 
     def add_orders(self, orders: Sequence[ReadOrder], results: Mapping[str, Sequence[str]]) -> None:
         """A sample of each mark that occurs."""
-        samples = order_samples(orders, results)
+        samples = order_samples(orders, results.values())
         self._top, x, line = self.bottom, PAD, 0
         for sample, words in samples:
             wide = SAMPLE + PAD + text_width(words, SIZE)
@@ -85,12 +85,12 @@ PLAIN: dict[str, Sample] = {
 }
 
 
-def order_samples(orders: Sequence[ReadOrder], results: Mapping[str, Sequence[str]]) -> list[tuple[Sample, str]]:
+def order_samples(orders: Sequence[ReadOrder], results: Iterable[Sequence[str]]) -> list[tuple[Sample, str]]:
     """A sample of each mark that occurs, with what it means."""
     lines = [pair for result, told in reversed(TOLD.items()) for pair in _lines(orders, class_of(result), told)]
     kinds = {order.kind for order in orders}
     plain = [(sample, f"{kind}s") for kind, sample in PLAIN.items() if kind in kinds]
-    struck = [(marks.struck, "unit is dislodged")] if any("dislodged" in words for words in results.values()) else []
+    struck = [(marks.struck, "unit is dislodged")] if any("dislodged" in words for words in results) else []
     return lines + plain + struck
 
 

@@ -1,16 +1,12 @@
 // Puts the page together. The first phase is shown, or the one that the link names.
 
-const startHeader = () => {
-  byId("about").textContent = game.about;
-  for (const [name, value] of game.measures) byId("measures").append(el("div", {}, el("dt", {}, name), el("dd", {}, value)));
-};
-
-startHeader();
+startResult();
 startBoard();
 startTimeline();
 startPanels();
 startCharts();
 startAttacks();
+startPicture();
 if (!followLink()) show(game.live ? PHASES.length - 1 : 0, false);
 openTab(PHASES.some((phase) => phase.messages.length) ? "messages" : "orders");
 
