@@ -71,7 +71,7 @@ def annotations_of(game: Game, facts: Mapping[str, Any], map_name: str | None = 
             deviators=deviators,
             promises=[_marked(promise) for promise in found],
             reasoning=list(_reasoning(facts.get("language_models", {}))),
-            events=[*_stages(game, players), *_broken(found), *_stabs(record["phases"], found)],
+            events=[*_stages(game, players, names), *_broken(found), *_stabs(record["phases"], found)],
             measures=dict(_measures(record, deviators, found)),
             explanations=EXPLANATIONS,
         )
@@ -145,7 +145,7 @@ def _stabs(phases: Sequence[Mapping[str, Any]], found: Iterable[Promise]) -> Ite
             seen.add(pair)
 
 
-def _stages(game: Game, players: Mapping[str, str]) -> Iterator[Event]:
+def _stages(game: Game, players: Mapping[str, str], names: Mapping[str, str]) -> Iterator[Event]:
     """The phases in which exploiters enter a new stage."""
     for power, text in players.items():
         exploiter = _exploiter(text)
@@ -155,7 +155,7 @@ def _stages(game: Game, players: Mapping[str, str]) -> Iterator[Event]:
         for record in game.history:
             before, exploiter.stage = exploiter.stage, exploiter.next_stage(View(record.position, power))
             if exploiter.stage is not before:
-                yield Event(record.phase, "stage", f"{power} {STAGES[exploiter.stage.value]} ({_short(text)})")
+                yield Event(record.phase, "stage", f"{power} {STAGES[exploiter.stage.value]} ({names[power]})")
 
 
 def _exploiter(text: str) -> ExploiterPolicy | None:
