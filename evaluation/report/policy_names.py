@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 
 LONGEST = 24
-NAMED_BY_ARGUMENT = {"lm": "/", "rl": "/", "import": r"\.", "program": "$"}  # by what stands last after such a sign
+NAMED_BY_ARGUMENT = {"lm": "/", "rl": "/", "import": r"\.", "program": ","}  # by what stands last after such a sign
 
 
 def policy_names(specs: Iterable[str]) -> dict[str, str]:
@@ -38,7 +38,7 @@ def game_title(players: Mapping[str, str], powers: Mapping[str, str]) -> str:
 
 def _short(spec: str) -> str:
     kind, _, argument = spec.partition(":")
-    last = re.split(NAMED_BY_ARGUMENT.get(kind, "$"), re.split(r"[,(]", argument)[0].rstrip("/"))[-1].strip()
+    last = re.split(NAMED_BY_ARGUMENT.get(kind, ","), re.split(r"[,(]", argument)[0].rstrip("/"))[-1].strip()
     if kind in NAMED_BY_ARGUMENT and last:
         return last[:LONGEST]
     name = kind.strip()[:LONGEST] or spec[:LONGEST]

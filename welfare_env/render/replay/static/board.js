@@ -1,9 +1,12 @@
 // The map: drawn once; a step sets owners, units and orders.
 
 const MOTION = matchMedia("(prefers-reduced-motion: reduce)");
-const board = { areas: new Map(), centers: new Map(), units: null, orders: null, marks: null };
+const board = { areas: new Map(), centers: new Map(), signs: new Map(), units: null, orders: null, marks: null };
 
 const setOwner = (node, power, kind) => {
+  const sign = power ? `${kind} ${power}` : "";
+  if (board.signs.get(node) === sign) return;
+  board.signs.set(node, sign);
   node.classList.remove("owned", "passed");
   if (!power) return;
   node.classList.add(kind);
@@ -15,7 +18,6 @@ const showOwners = (phase) => {
   const owners = holds(phase.centers);
   const passed = holds(phase.influence);
   for (const [place, node] of board.areas) {
-    if (node.closest(".waters")) continue;
     setOwner(node, owners.get(place) || passed.get(place), owners.has(place) ? "owned" : "passed");
   }
   for (const [place, node] of board.centers) setOwner(node, owners.get(place), "owned");
@@ -92,7 +94,7 @@ const startLegend = () => {
 
 const startBoard = () => {
   const picture = byId("map").querySelector("svg");
-  for (const node of picture.querySelectorAll("[id^='p-']")) board.areas.set(node.id.slice(2), node);
+  for (const node of picture.querySelectorAll("#lands > [id^='p-']")) board.areas.set(node.id.slice(2), node);
   for (const node of picture.querySelectorAll("[id^='c-']")) board.centers.set(node.id.slice(2), node);
   byId("map").classList.toggle("graph", picture.querySelector(".passage") !== null);
   board.units = picture.querySelector(".units");
