@@ -33,7 +33,7 @@ EXPLOITERS: dict[str, dict[str, Any]] = {"exploiter": {}, "pact": {"units": None
 PARTS = ("nice", "attack")
 EXPLANATIONS = {
     "Root Nash welfare": "The geometric mean of all powers' welfare points, a year: 0 as soon as one power has none.",
-    "Root Nash welfare of the others": "The same over the powers that do not deviate.",
+    "Root Nash welfare of the others": "The geometric mean over the powers that do not deviate, a year.",
     "Stolen centers": "How often a supply center passed from one power to another.",
     "Conflicts": (
         "How often more than one unit was ordered into a province, or into one where a unit stayed. An attack on an "
