@@ -256,7 +256,7 @@ def test_a_page_replaces_only_pages(tmp_path):
 
 @pytest.mark.parametrize("dark", [False, True])
 def test_no_two_kinds_of_areas_look_alike(dark):
-    """What each power owns and land of nobody are as far apart in OKLab as the eye needs; impassable land is hatched."""
+    """What powers own and land of nobody are as far apart in OKLab as the eye needs; impassable land is hatched."""
     light, night = re.findall(r":root \{(.*?)\}", (STATIC / "page.css").read_text("utf-8"), re.DOTALL)[:2]
     look = dict(re.findall(r"--([\w-]+): ([^;]+);", light + (night if dark else "")))
     share = float(look["tint"].rstrip("%")) / 100
