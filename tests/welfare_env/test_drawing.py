@@ -135,7 +135,7 @@ def test_no_arrow_of_a_graph_crosses_a_label(name):
     drawing = graph_drawing(board)
     labels = [label_box(province) for province in drawing.provinces.values()]
     steps = {(piece[2:], place) for piece, places in board.moves.items() for place in places}
-    for start, end in sorted(steps)[::7]:
+    for start, end in sorted(steps)[:: max(1, len(steps) // 60)]:
         layer = orders_layer(drawing, ["X"], {"X": [f"A {start} - {end}"]}, {})
         path = re.search(r'class="line" d="M([^"]+)"', layer)[1]
         points = tuple(tuple(map(float, pair)) for pair in re.findall(r"(-?[\d.]+) (-?[\d.]+)", path))
