@@ -15,7 +15,8 @@ import typer
 
 from benchmarks.browser import Browser
 
-LOOKS = {"desktop": (1280, 800, 1, False), "phone": (390, 844, 2, True)}  # width, height, scale, mobile
+# Width, height, scale, mobile.
+LOOKS = {"desktop": (1280, 800, 1, False), "small": (800, 600, 1, False), "phone": (390, 844, 2, True)}
 STEP = """(() => { const began = performance.now();
 document.body.dispatchEvent(new KeyboardEvent("keydown", {key: "ArrowRight", bubbles: true}));
 document.body.offsetHeight; return performance.now() - began })()"""

@@ -19,15 +19,17 @@ from benchmarks.atlas.projection import HEIGHT, WIDTH, spot
 from welfare_env.render.boxes import ASCENT, DESCENT, Box, text_width, unit_box
 from welfare_env.render.places import DISLODGED, UNIT, Point
 
-SIZES = (13.0, 12.0)  # of labels, the larger the better
+SIZES = (24.0, 23.0, 22.0, 21.0, 20.0)  # of labels, the larger the better
 SMALLER = 0.12  # what a smaller label costs
 SIDES = {"below": 0.0, "above": 0.05, "right": 0.1, "left": 0.1}  # where a label may be, and what that costs
-GAP = 1.5  # between a unit and its label
-MARK = 9.0  # width of a centre's mark with the gap to the label
+GAP = 4.0  # between a unit and its label
+MARK = 14.0  # width of a centre's mark with the gap to the label
+RAISED = 0.37  # of a centre's mark above the baseline, of the font size
+DOT = 6.5  # half of the box of a centre's mark
 BREATH = 4.0  # clear space around things, where there is room
 EDGE = 4.0  # from the frame
 OUTSIDE_UNIT, OUTSIDE_LABEL, CRAMPED, FAR = 6.0, 5.0, 1.5, 0.6  # what it costs, each for all of it
-RING = tuple(itertools.product(np.linspace(0, 2 * math.pi, 24, endpoint=False), (20.5, 22, 24, 27, 30, 34, 39)))
+RING = tuple(itertools.product(np.linspace(0, 2 * math.pi, 24, endpoint=False), (33.5, 36, 39, 44, 49, 56, 64)))
 
 
 class Site(NamedTuple):
@@ -77,6 +79,9 @@ def place_all(sites: Sequence[Site], coasts: Mapping[str, Point], seas: Sequence
         anchors[site.name] = _placed(site, placed) | {"sea": site.name in seas}
     for site in sorted(sites, key=lambda site: (site.area.area, site.name)):
         anchors[site.name]["dislodged"] = _beside(anchors[site.name]["unit"], site.area, placed)
+    for site in sorted(sites, key=lambda site: (site.area.area, site.name)):
+        if not site.has_center:
+            anchors[site.name]["center"] = _free_mark(site, anchors[site.name], placed)
     return anchors
 
 
@@ -110,7 +115,7 @@ def _placed(site: Site, placed: Placed) -> dict[str, Any]:
 
 def _rounded_anchors(site: Site, unit: Point, label: Box, size: float) -> dict[str, Any]:
     mark = MARK if site.has_center else 0
-    center = {"center": (round(label.left + 3.7, 1), round(label.bottom - (DESCENT + 0.37) * size, 1))}
+    center = {"center": (round(label.left + 6, 1), round(label.bottom - (DESCENT + RAISED) * size, 1))}
     middle = round((label.left + mark + label.right) / 2, 1)
     return {
         "unit": unit,
@@ -169,9 +174,27 @@ def _leaves(boxes: np.ndarray) -> np.ndarray:
     return (boxes[0] < EDGE) | (boxes[1] < EDGE) | (boxes[2] > WIDTH - EDGE) | (boxes[3] > HEIGHT - EDGE)
 
 
+def _free_mark(site: Site, anchor: Mapping[str, Any], placed: Placed) -> Point:
+    """Where boards on which a province has a centre draw its mark: as near to its label as there is room."""
+    (x, y), size = anchor["label"], anchor["label_size"]
+    half, down = text_width(site.text, size) / 2 + MARK - 6, y - RAISED * size
+    around = [_around((x, down), turn, length) for turn, length in RING]
+    spots = np.array([(x - half, down), (x + half, down), *around]).T.round(1)
+    boxes = np.array([spots[0] - DOT, spots[1] - DOT, spots[0] + DOT, spots[1] + DOT])
+    free = ~(_hits(boxes, placed.units + placed.labels) | _leaves(boxes))
+    best = spots[:, int(free.argmax())]
+    place = (float(best[0]), float(best[1]))
+    placed.labels.append(Box(place[0] - DOT, place[1] - DOT, place[0] + DOT, place[1] + DOT))
+    return place
+
+
+def _around(spot: Point, turn: float, length: float) -> Point:
+    return spot[0] + length * math.cos(turn), spot[1] + length * math.sin(turn)
+
+
 def _beside(unit: Point, area: BaseGeometry, placed: Placed) -> Point:
     """Where a dislodged unit waits: near its place, clear of all units, and of labels if it can be."""
-    spots = np.array([(unit[0] + r * math.cos(turn), unit[1] + r * math.sin(turn)) for turn, r in RING]).T.round(1)
+    spots = np.array([_around(unit, turn, r) for turn, r in RING]).T.round(1)
     half = UNIT * DISLODGED / 2
     boxes = np.array([spots[0] - half, spots[1] - half, spots[0] + half, spots[1] + half])
     far = np.hypot(spots[0] - unit[0], spots[1] - unit[1]) / UNIT

@@ -8,28 +8,67 @@ from typing import Annotated, Any, Optional
 
 import typer
 
+from agents.progress import metered
 from evaluation.cli.console import errors_told
 from evaluation.cli.options import Kept
 from evaluation.play.store import DEFAULT_PATH
 from evaluation.play.stored_games import saved_games
 from evaluation.report.replays import annotations_of
 from welfare_env import Game
+from welfare_env.render.animation import LONGEST, NARROWEST, PHASE, SHORTEST, WIDEST, WIDTH
+
+PAGE = Path("game.html")
 
 
 def replay(
     game: Annotated[str, typer.Argument(help="A saved game (a file), or the key of a stored game (see `games`).")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="The HTML file.")] = Path("game.html"),
+    out: Annotated[
+        Optional[Path],  # noqa: UP045 (typer reads it)
+        typer.Option("--out", "-o", help="The HTML file.", show_default="game.html"),
+    ] = None,
     store: Kept = DEFAULT_PATH,
     map_file: Annotated[
         Optional[Path],  # noqa: UP045 (typer reads it)
         typer.Option("--map", help="The .map file, if the game was played on one.", show_default="the game's"),
     ] = None,
+    gif: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(help="Write an animated GIF, a frame a phase (needs the extra plot).", show_default="none"),
+    ] = None,
+    gif_width: Annotated[int, typer.Option(min=NARROWEST, max=WIDEST, help="Width of the GIF in pixels.")] = WIDTH,
+    gif_milliseconds: Annotated[
+        int,
+        typer.Option(min=SHORTEST, max=LONGEST, help="How long the GIF shows a phase; the last, three times."),
+    ] = PHASE,
 ) -> None:
-    """Write a game as one HTML file for any browser: map, orders, messages, promises and charts."""
+    """Write a game as one HTML file for any browser: map, orders, messages, promises and charts.
+
+    With --gif, write the map and its orders as an animated picture instead; give --out, too, for both.
+    """
     with errors_told():
         (record,) = saved_games([game], store).values()
-        write_replay(record, out, None if map_file is None else str(map_file))
-    print(out)
+        map_name = None if map_file is None else str(map_file)
+        if gif is not None:
+            write_animation(record, gif, gif_width, gif_milliseconds, map_name)
+        if gif is None or out is not None:
+            write_replay(record, out or PAGE, map_name)
+    for written in (gif, out or (PAGE if gif is None else None)):
+        if written is not None:
+            print(written)
+
+
+def write_animation(
+    record: Mapping[str, Any], out: Path, width: int, milliseconds: int, map_name: str | None = None
+) -> None:
+    """Write a game as an animated GIF, with a progress bar on stderr.
+
+    Raises:
+        PictureError: it is too long for this width, or the extra `plot` is not installed.
+        RecordError: the record is damaged, or the file cannot be written.
+    """
+    played = Game.from_record(dict(record), map_name=map_name)
+    with metered("drawing", len(played.history) + 1, "phases") as meter:
+        played.animate(out, width, milliseconds, meter.reach)
 
 
 def write_replay(record: Mapping[str, Any], out: Path, map_name: str | None = None) -> None:

@@ -17,9 +17,10 @@ from agents.specs.text_span import Part
 from evaluation.measures.metrics import measure
 from evaluation.messages.analysis import analyse_messages
 from evaluation.messages.promises import Promise
-from evaluation.play.stored_games import seats
+from evaluation.report.policy_names import game_title, policy_names
 from welfare_env import Game, RecordError, UnknownAgentError, View
 from welfare_env.game.press import GLOBAL
+from welfare_env.render.palette import power_names
 from welfare_env.render.replay.annotations import Annotations, Event, MarkedPromise, Reasoning
 from welfare_env.render.replay.events import attacks
 
@@ -30,6 +31,16 @@ STAGES = {
 }
 EXPLOITERS: dict[str, dict[str, Any]] = {"exploiter": {}, "pact": {"units": None}}  # name -> thresholds by default
 PARTS = ("nice", "attack")
+EXPLANATIONS = {
+    "Root Nash welfare": "The geometric mean of all powers' welfare points, a year: 0 as soon as one power has none.",
+    "Root Nash welfare of the others": "The geometric mean over the powers that do not deviate, a year.",
+    "Stolen centers": "How often a supply center passed from one power to another.",
+    "Conflicts": (
+        "How often more than one unit was ordered into a province, or into one where a unit stayed. An attack on an "
+        "empty center is no conflict: nobody is in the way. So a game may have many attacks and no conflict."
+    ),
+    "Promises kept": "Promises in messages whose sender's orders kept them, of those that could be judged.",
+}
 LONGEST_TITLE = 120
 A_FEW = 3  # a guess marks fewer than one seat in so many
 
@@ -48,17 +59,21 @@ def annotations_of(game: Game, facts: Mapping[str, Any], map_name: str | None = 
     record = game.record()
     try:
         players = _players(game, facts.get("players", {}))
+        short = policy_names(players.values())
+        names = {power: short[policy] for power, policy in players.items()}
         told = _told_deviators(facts)
         deviators = _minority(players) if told is None else told
         found = analyse_messages(record, map_name).promises
         return Annotations(
-            title=_short(seats(players)) if players else "",
+            title=_short(game_title(names, power_names(game.powers))) if players else "",
             players=players,
+            names=names,
             deviators=deviators,
             promises=[_marked(promise) for promise in found],
             reasoning=list(_reasoning(facts.get("language_models", {}))),
-            events=[*_stages(game, players), *_broken(found), *_stabs(record["phases"], found)],
+            events=[*_stages(game, players, names), *_broken(found), *_stabs(record["phases"], found)],
             measures=dict(_measures(record, deviators, found)),
+            explanations=EXPLANATIONS,
         )
     except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError) as error:
         raise RecordError(f"the record's data about its players are damaged: {error!s:.200}") from error
@@ -130,7 +145,7 @@ def _stabs(phases: Sequence[Mapping[str, Any]], found: Iterable[Promise]) -> Ite
             seen.add(pair)
 
 
-def _stages(game: Game, players: Mapping[str, str]) -> Iterator[Event]:
+def _stages(game: Game, players: Mapping[str, str], names: Mapping[str, str]) -> Iterator[Event]:
     """The phases in which exploiters enter a new stage."""
     for power, text in players.items():
         exploiter = _exploiter(text)
@@ -140,7 +155,7 @@ def _stages(game: Game, players: Mapping[str, str]) -> Iterator[Event]:
         for record in game.history:
             before, exploiter.stage = exploiter.stage, exploiter.next_stage(View(record.position, power))
             if exploiter.stage is not before:
-                yield Event(record.phase, "stage", f"{power} {STAGES[exploiter.stage.value]} ({_short(text)})")
+                yield Event(record.phase, "stage", f"{power} {STAGES[exploiter.stage.value]} ({names[power]})")
 
 
 def _exploiter(text: str) -> ExploiterPolicy | None:

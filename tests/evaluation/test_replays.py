@@ -69,7 +69,7 @@ class TestCommand:
             (stored,) = store.games()
         out = tmp_path / "dove.html"
         assert call("replay", stored.key[:8], "-o", out, "--store", shelf) == f"{out}\n"
-        assert embedded(out)["title"] == "dove"
+        assert embedded(out)["title"] == "Dove in every seat"
 
     def test_a_saved_game_from_its_file(self, tmp_path):
         game = Game(rules=Rules(years=1, press=None))
@@ -104,6 +104,19 @@ class TestCommand:
         assert name in call("replay", name, "-o", tmp_path / "page.html", "--store", shelf, code=2)
         assert not (tmp_path / "page.html").exists()
 
+    def test_a_gif_alone_or_with_the_page(self, shelf, tmp_path):
+        with evaluation.GameStore(shelf) as store:
+            (stored,) = store.games()
+        gif, page = tmp_path / "game.gif", tmp_path / "game.html"
+        chosen = ("replay", stored.key[:8], "--store", shelf, "--gif", gif, "--gif-width", 100)
+        assert call(*chosen) == f"{gif}\n"
+        assert gif.read_bytes().startswith(b"GIF8")
+        assert call(*chosen, "-o", page) == f"{gif}\n{page}\n"
+        assert "--gif-width" in call(*chosen[:-1], 9, code=2)
+        gif.write_text("mine")
+        assert "is no GIF" in call(*chosen, code=2)
+        assert gif.read_text() == "mine"
+
     def test_a_page_that_cannot_be_written_is_an_error(self, robbed, tmp_path):
         (tmp_path / "game.json").write_text(json.dumps(robbed))
         assert "not a regular file" in call("replay", tmp_path / "game.json", "-o", tmp_path, code=2)
@@ -113,7 +126,7 @@ class TestPlayers:
     def test_who_plays_and_who_deviates(self, robbed):
         told = annotated(robbed)
         assert (told.players["FRANCE"], told.players["ITALY"], told.deviators) == (EXPLOITER, "prosocial", ("FRANCE",))
-        assert told.title == f"prosocial, but FRANCE: {EXPLOITER}"
+        assert told.title == "Prosocial, with France as Exploiter"
 
     def test_nobody_deviates_from_no_majority(self):
         players = dict(zip(POWERS, ["dove", "hold", "random"] * 3, strict=False))

@@ -14,7 +14,7 @@ from welfare_env.render.drawing import drawing_of
 
 FILE = resources.files("welfare_env.render").joinpath("atlas/standard.json")
 EXCEPTIONS = {kind: set() for kind in KINDS}  # (a, b) that touch on paper only or on the board only: none
-ROOM = 1000  # pixels of width at which labels are to be read
+ROOM = 540  # pixels of the map's width on a replay in a window of 1280x800, where labels are to be read
 
 
 @pytest.fixture(scope="module")

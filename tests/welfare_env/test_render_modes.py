@@ -44,8 +44,8 @@ def test_svg_is_the_position_now(make):
     assert first.startswith("<svg ")
     env.unwrapped.game.submit("FRANCE", ["A PAR - BUR"])
     env.unwrapped.game.advance()
-    assert "S1901M" in first
-    assert "F1901M" in env.render()
+    assert "Spring 1901, movement" in first
+    assert "Fall 1901, movement" in env.render()
 
 
 def test_rgb_array_is_pixels(make):

@@ -2,7 +2,9 @@
 
 import base64
 import hashlib
+import itertools
 import json
+import math
 import re
 from importlib import resources
 from pathlib import Path
@@ -11,7 +13,7 @@ import pytest
 
 from welfare_env import Game, RecordError, Rules
 from welfare_env.render.orders.results import TOLD
-from welfare_env.render.palette import RESULTS
+from welfare_env.render.palette import GREAT_POWERS, RESULTS, channels, luminance, mixed
 from welfare_env.render.replay.annotations import Annotations, Event, MarkedPromise, Reasoning
 from welfare_env.render.replay.data import page_data
 from welfare_env.render.replay.events import attacks, events
@@ -163,6 +165,7 @@ def test_annotations_stand_where_they_belong(game):
             reasoning=[Reasoning("S1901M", 1, "FRANCE", "Hm."), Reasoning("S1950M", 1, "FRANCE", "?")],
             events=[Event("F1901M", "stab", "Et tu"), Event("S1950M", "stab", "?")],
             measures={"Welfare": "1.0"},
+            explanations={"Welfare": "How well."},
         )
     )
     marked = [message for message in data["phases"][0]["messages"] if len(message) == 5]
@@ -170,7 +173,7 @@ def test_annotations_stand_where_they_belong(game):
     assert data["phases"][0]["reasoning"] == [[1, "FRANCE", "Hm."]]
     assert ["F1901M", "stab", "Et tu"] in data["events"]
     assert "S1950M" not in json.dumps(data)
-    assert (data["title"], data["measures"]) == ("A title", [["Welfare", "1.0"]])
+    assert (data["title"], data["measures"]) == ("A title", [["Welfare", "1.0", "How well."]])
     assert [(one["player"], one["deviates"]) for one in data["powers"] if one["name"] == "FRANCE"] == [("dove", True)]
 
 
@@ -183,11 +186,12 @@ def test_texts_stay_data(text, game):
         reasoning=[Reasoning("S1901M", 1, "FRANCE", text)],
         events=[Event("S1901M", text, text)],
         measures={text: text},
+        explanations={text: text},
     )
     page.encode()
     assert page.count("<script") == page.count("</script>") == 2
     data = embedded(page)
-    assert (data["title"], data["measures"], data["powers"][0]["player"]) == (text, [[text, text]], text)
+    assert (data["title"], data["measures"], data["powers"][0]["player"]) == (text, [[text, text, text]], text)
     assert not re.search(r"<(img|a|iframe|object|embed|form|meta http-equiv=.refresh)\b", page)
 
 
@@ -248,3 +252,37 @@ def test_a_page_replaces_only_pages(tmp_path):
     for _ in range(2):
         game.replay(page)
     assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_no_two_kinds_of_areas_look_alike(dark):
+    """What powers own and land of nobody are as far apart in OKLab as the eye needs; impassable land is hatched."""
+    light, night = re.findall(r":root \{(.*?)\}", (STATIC / "page.css").read_text("utf-8"), re.DOTALL)[:2]
+    look = dict(re.findall(r"--([\w-]+): ([^;]+);", light + (night if dark else "")))
+    share = float(look["tint"].rstrip("%")) / 100
+    areas = {power: mixed(colour, look["land"], share) for power, colour in GREAT_POWERS.items()}
+    areas |= {"nobody": look["land"]}
+    apart = {(a, b): math.dist(_oklab(areas[a]), _oklab(areas[b])) for a, b in itertools.combinations(areas, 2)}
+    assert [pair for pair, distance in apart.items() if distance < 0.065] == []
+    hatch = [luminance(look[name]) + 0.05 for name in ("none", "none-line")]
+    assert max(hatch) / min(hatch) > 1.3
+    assert all(math.dist(_oklab(areas["GERMANY"]), _oklab(look[name])) > 0.065 for name in ("none", "none-line"))
+
+
+def _oklab(colour):
+    """Björn Ottosson's OKLab (2020): distances in it are about those that the eye sees."""
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in (v / 255 for v in channels(colour))]
+    cones = [sum(w * v for w, v in zip(row, linear, strict=True)) ** (1 / 3) for row in _TO_CONES]
+    return [sum(w * v for w, v in zip(row, cones, strict=True)) for row in _TO_LAB]
+
+
+_TO_CONES = (
+    (0.4122214708, 0.5363325363, 0.0514459929),
+    (0.2119034982, 0.6806995451, 0.1073969566),
+    (0.0883024619, 0.2817188376, 0.6299787005),
+)
+_TO_LAB = (
+    (0.2104542553, 0.7936177850, -0.0040720468),
+    (1.9779984951, -2.4285922050, 0.4505937099),
+    (0.0259040371, 0.7827717662, -0.8086757660),
+)

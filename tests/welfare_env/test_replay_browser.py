@@ -31,6 +31,28 @@ INTRUDERS = """document.body.insertAdjacentHTML('beforeend',
 document.body.append(Object.assign(document.createElement('script'), {textContent: 'window.hacked = 1'}))"""
 FILLS = """Object.fromEntries([...document.querySelectorAll('.map .units > g')].map((unit) =>
 [unit.id, getComputedStyle(unit).fill]))"""
+SCREENS = [(1280, 800), (800, 600), (390, 844)]
+HIDDEN = """['#slider', '#play', '#next', '#map', '.order', '#ranking li:last-child'].filter((one) => {
+const box = document.querySelector(one).getBoundingClientRect();
+return box.top < 0 || box.bottom > innerHeight || box.left < 0 || box.right > innerWidth })"""
+BOX = "document.querySelector('#map > svg').getBoundingClientRect()"
+COVERED = """[...document.querySelectorAll('.labels text')].filter((label) =>
+[...document.querySelectorAll('.units > g > path')].some((unit) => {
+const a = label.getBoundingClientRect(), b = unit.getBoundingClientRect(), low = a.height / 5;
+return a.left < b.right && b.left < a.right && a.top + low < b.bottom && b.top < a.bottom - low })
+).map((label) => label.textContent)"""
+VIEW = "document.querySelector('#map > svg').getAttribute('viewBox').split(' ').map(Number)"
+SAVED = """new Promise((done) => {
+HTMLAnchorElement.prototype.click = function () {
+  const image = new Image();
+  image.onload = () => done([this.download, image.naturalWidth, image.naturalHeight > 1000, colorsOf(image)]);
+  image.src = this.href };
+const colorsOf = (image) => { const pen = new OffscreenCanvas(160, 160).getContext('2d');
+  pen.drawImage(image, 0, 0, 160, 160);
+  const dots = pen.getImageData(0, 0, 160, 160).data, found = new Set();
+  for (let at = 0; at < dots.length; at += 4) found.add(dots.slice(at, at + 3).join());
+  return found.size };
+document.getElementById('save').click() })"""
 HOSTILE = (
     "</script><script>window.hacked = 1</script>",
     '"><img src=x onerror="window.hacked = 1">',
@@ -231,6 +253,98 @@ def test_the_map_can_be_enlarged_and_moved(opened):
     assert opened.ask(view).split()[2] == whole.split()[2]
 
 
+def test_wheel_and_keys_enlarge_the_map_and_move_it(opened):
+    whole = opened.ask(VIEW)
+    opened.press("+")
+    larger = opened.ask(VIEW)
+    assert larger[2] < whole[2]
+    opened.press("0")
+    assert opened.ask(VIEW) == whole
+    opened.call("Input.dispatchMouseEvent", type="mouseWheel", x=300, y=300, deltaX=0, deltaY=-400)
+    until(opened, f"{VIEW}[2] < {whole[2] / 2}", True)
+    before = opened.ask(VIEW)
+    opened.call("Input.dispatchKeyEvent", type="keyDown", key="ArrowRight", modifiers=8)
+    assert opened.ask(VIEW)[0] > before[0]
+    assert opened.ask(TITLE) == "Spring 1901, movement"
+
+
+def test_two_fingers_enlarge_the_map_around_what_is_between_them(browser, page):
+    browser.look(390, 844, scale=2, mobile=True)
+    browser.call("Emulation.setTouchEmulationEnabled", enabled=True, maxTouchPoints=2)
+    browser.open(page)
+    browser.click("#zoom-reset")
+    middle = browser.ask("(({x, y, width, height}) => [x + width / 2, y + height / 2])(SVG)".replace("SVG", BOX))
+    before = browser.ask(VIEW)
+    for kind, apart in (("touchStart", 30), ("touchMove", 50), ("touchMove", 90)):
+        fingers = [{"x": middle[0] + side * apart, "y": middle[1], "id": side + 1} for side in (-1, 1)]
+        browser.call("Input.dispatchTouchEvent", type=kind, touchPoints=fingers)
+    browser.call("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
+    browser.call("Emulation.setTouchEmulationEnabled", enabled=False)
+    after = browser.ask(VIEW)
+    assert after[2] == pytest.approx(before[2] / 3, rel=0.02)
+    assert after[0] + after[2] / 2 == pytest.approx(before[0] + before[2] / 2, abs=5)
+    assert browser.ask("[scrollY, visualViewport.scale]") == [0, 1]
+
+
+@pytest.mark.parametrize("size", SCREENS)
+def test_controls_orders_and_ranking_are_in_sight_without_scrolling(browser, folder, size):
+    game = Game(rules=Rules(years=1, press=None))
+    game.submit("AUSTRIA", ["A VIE - TYR"])
+    game.advance()
+    game.replay(folder / "seen.html")
+    browser.look(*size, mobile=size[0] < 500)
+    browser.open(folder / "seen.html")
+    assert browser.ask(HIDDEN) == []
+    browser.ask("scrollTo(0, document.documentElement.scrollHeight)")
+    assert set(browser.ask(HIDDEN)) & {"#slider", "#play", "#next"} == set()
+
+
+@pytest.mark.parametrize("size", SCREENS)
+def test_units_and_labels_of_the_standard_map_can_be_read(browser, page, size):
+    """In CSS pixels when the page opens, and without a unit on a label."""
+    browser.look(*size, mobile=size[0] < 500)
+    browser.open(page)
+    scale = browser.ask("document.querySelector('#map > svg').getScreenCTM().a")
+    heights = browser.ask("[...document.querySelectorAll('.labels text')].map((one) => one.getBBox().height)")
+    assert sorted(heights)[37] * scale > 8.5
+    assert min(heights) * scale > (6 if size == (800, 600) else 9)
+    assert browser.ask(COVERED) == []
+
+
+def test_the_banner_tells_who_leads(browser, folder):
+    points = {"FRANCE": 9, "ITALY": 4, "TURKEY": 4}
+    game = Game.from_position("W1901A", {}, {"FRANCE": ["PAR"]}, welfare=points, rules=Rules(years=2))
+    game.replay(folder / "banner.html", Annotations(players={"FRANCE": "dumbbot:x=1"}, names={"FRANCE": "Dumbbot #2"}))
+    browser.open(folder / "banner.html")
+    assert browser.ask("document.getElementById('result').textContent") == "France leads so far with 9 welfare points."
+    ranks = browser.ask("[...document.querySelectorAll('#ranking li')].map((one) => one.title)")
+    assert ranks[:3] == [
+        "1. France: 9 welfare points",
+        "2. Italy: 4 welfare points",
+        "2. Turkey: 4 welfare points",
+    ]
+    player = "document.querySelectorAll('#standings .player')[0]"
+    assert browser.ask(f"[{player}.textContent, {player}.title]") == ["Dumbbot #2", "dumbbot:x=1"]
+    assert "dumbbot:x=1" in browser.ask("document.getElementById('details').textContent")
+
+
+def test_the_legend_has_every_mark_and_the_timeline_its_events(opened):
+    shown = opened.ask("[...document.querySelectorAll('#legend li')].map((one) => one.textContent)")
+    assert {"move succeeds", "move bounces", "holds"} <= set(shown)
+    assert count(opened, "#legend li > svg > :first-child") == len(shown)
+    marks = set(opened.ask("[...document.querySelectorAll('#marks .mark')].map((one) => one.classList[1])"))
+    legend = set(opened.ask("[...document.querySelectorAll('#event-legend .mark')].map((one) => one.classList[1])"))
+    assert marks <= legend
+    assert "attack" in legend
+
+
+def test_the_map_is_saved_as_a_picture(opened):
+    name, width, is_high, colors = opened.ask(SAVED)
+    assert (name, width, is_high) == ("S1901M.png", 1600, True)
+    assert colors > 50  # neither empty nor black
+    assert opened.complaints == [request for request in opened.requests if not request.startswith("data:")] == []
+
+
 def test_tabs_follow_the_arrow_keys(opened):
     opened.click("#tab-orders")
     opened.ask("document.getElementById('tab-orders').focus()")
@@ -313,12 +427,13 @@ def test_the_policy_stops_what_would_get_in(browser, page):
 
 @pytest.mark.skipif(not Path(AXE).exists(), reason="needs axe-core: npm install axe-core, or AXE_CORE=.../axe.min.js")
 @pytest.mark.parametrize("dark", [False, True])
-@pytest.mark.parametrize("tab", ["orders", "messages", "events"])
-def test_axe_finds_nothing(browser, page, dark, tab):
-    browser.look(1280, 800, dark=dark)
+@pytest.mark.parametrize("size", SCREENS)
+def test_axe_finds_nothing(browser, page, dark, size):
+    browser.look(*size, dark=dark, mobile=size[0] < 500)
     browser.open(page)
-    browser.click(f"#tab-{tab}")
-    assert findings(browser, Path(AXE)) == []
+    for tab in ("orders", "messages", "events"):
+        browser.click(f"#tab-{tab}")
+        assert findings(browser, Path(AXE)) == []
 
 
 def test_every_control_has_a_name_and_can_be_reached(opened):
@@ -333,11 +448,15 @@ def test_every_control_has_a_name_and_can_be_reached(opened):
 
 def test_a_notebook_shows_the_page_in_a_frame(browser, folder):
     (folder / "notebook.html").write_text(f"<!doctype html>{Game()._repr_html_()}", encoding="utf-8")
-    browser.look(1280, 800)
+    browser.look(980, 800)
     browser.open(folder / "notebook.html")
     inside = "document.querySelector('iframe').contentDocument"
     assert browser.ask(f"{inside}.getElementById('phase').textContent") == "Spring 1901, movement"
     assert browser.ask(f"{inside}.querySelectorAll('.unit').length") == 22
+    assert browser.ask("document.querySelector('iframe').getBoundingClientRect().height") < 700
+    for part in ("map", "slider", "play", "panel"):
+        box = f"{inside}.getElementById('{part}').getBoundingClientRect()"
+        assert browser.ask(f"{box}.bottom <= document.querySelector('iframe').clientHeight"), part
     assert browser.complaints == []
 
 

@@ -10,7 +10,6 @@ from welfare_env import Game, Rules, load_board
 from welfare_env.render.curves import bowed, through
 from welfare_env.render.drawing import drawing_of
 from welfare_env.render.orders import marks_layer, orders_layer, read_order
-from welfare_env.render.orders.marks import CLEAR
 from welfare_env.render.palette import GREAT_POWERS, OTHERS, luminance, power_colours, power_letters
 from welfare_env.render.phase import phase_svg
 from welfare_env.render.places import UNIT
@@ -146,7 +145,9 @@ def test_a_move_keeps_clear_of_other_units(standard):
     orders = {"RUSSIA": ["F STP/NC - NWY", "A FIN S F STP/NC - NWY"]}
     way = bowed(standard.place("STP/NC"), standard.place("NWY"), [standard.place("FIN")])
     assert min(math.dist(spot, standard.place("FIN")) for spot in way.samples) > UNIT / 2
-    assert way.trimmed(CLEAR, CLEAR).trimmed(0, 6).path == _way(orders_layer(standard, POWERS, orders, {}), "move")
+    assert way.trimmed(standard.clear, standard.clear).trimmed(0, 10).path == _way(
+        orders_layer(standard, POWERS, orders, {}), "move"
+    )
 
 
 def test_a_dislodged_unit_retreats_from_beside_its_place(standard):

@@ -18,7 +18,7 @@ import contextlib
 import copy
 import itertools
 import os
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -478,6 +478,29 @@ class Game(PublicPosition):
         """
         saved.check_page(path)
         saved.save_text(self._page(annotations), path)
+
+    def animate(
+        self,
+        path: str | os.PathLike[str],
+        width: int = 640,
+        milliseconds: int = 1000,
+        on_frame: Callable[[int], None] | None = None,
+    ) -> None:
+        """Write the game as an animated GIF: a frame for each phase with its orders (needs the extra `plot`).
+
+        Args:
+            width: in pixels, 100 to 2000.
+            milliseconds: that a phase is shown, 20 to 60,000; the final position stays three times as long.
+            on_frame: called after each frame with the number of frames drawn.
+
+        Raises:
+            PictureError: a width or time out of range, a game too long for this width, or the extra is missing.
+            RecordError: the file cannot be written, or is there and no GIF.
+        """
+        from welfare_env.render.animation import game_gif
+
+        saved.check_animation(path)
+        saved.save_bytes(game_gif(self, width, milliseconds, on_frame), path)
 
     def _page(self, annotations: Annotations | None = None) -> str:
         from welfare_env.render.replay.annotations import NO_ANNOTATIONS

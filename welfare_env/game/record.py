@@ -37,6 +37,7 @@ DEEPEST = 20  # levels of nested lists and objects; a record has six
 COMPLETED = "COMPLETED"
 
 PAGE = b"<!doctype html"  # how pages begin
+GIF = b"gif8"
 
 
 def to_record(
@@ -165,12 +166,25 @@ def save_text(text: str, path: str | os.PathLike[str]) -> None:
     Raises:
         RecordError: the file cannot be written.
     """
+    try:
+        content = text.encode()
+    except UnicodeError as error:
+        raise RecordError(f"cannot write {str(path)!r:.300}: {_reason(error)}") from error
+    save_bytes(content, path)
+
+
+def save_bytes(content: bytes, path: str | os.PathLike[str]) -> None:
+    """Write a file: whole, or not at all.
+
+    Raises:
+        RecordError: the file cannot be written.
+    """
     target = _path(path)
     try:
         if target.exists() and not target.is_file():  # a folder, or a device or pipe, which would be replaced
             raise RecordError(f"cannot write {str(target)!r:.300}: it is not a regular file")
-        with replaced(target) as draft, draft.open("w", encoding="utf-8") as file:
-            file.write(text)
+        with replaced(target) as draft:
+            draft.write_bytes(content)
     except (OSError, UnicodeError) as error:
         raise RecordError(f"cannot write {str(target)!r:.300}: {_reason(error)}") from error
 
@@ -181,12 +195,25 @@ def check_page(path: str | os.PathLike[str]) -> None:
     Raises:
         RecordError: there is a file, and it is no HTML page.
     """
-    target = _path(path)
+    _check_replaced(_path(path), PAGE, "no HTML page: give another name, such as game.html")
+
+
+def check_animation(path: str | os.PathLike[str]) -> None:
+    """As `check_page`, for an animation.
+
+    Raises:
+        RecordError: there is a file, and it is no GIF.
+    """
+    _check_replaced(_path(path), GIF, "no GIF: give another name, such as game.gif")
+
+
+def _check_replaced(target: Path, start: bytes, otherwise: str) -> None:
     try:
-        if target.is_file() and not target.open("rb").read(15).lower().startswith(PAGE):
-            raise RecordError(
-                f"{str(target)!r:.300} is there and is no HTML page: give another name, such as game.html"
-            )
+        if target.is_file():
+            with target.open("rb") as file:
+                is_alike = file.read(len(start)).lower() == start
+            if not is_alike:
+                raise RecordError(f"{str(target)!r:.300} is there and is {otherwise}")
     except OSError as error:
         raise RecordError(f"cannot write {str(target)!r:.300}: {_reason(error)}") from error
 

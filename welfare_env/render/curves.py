@@ -11,8 +11,8 @@ from welfare_env.render.places import UNIT, Point
 
 # Possible bulges to the left, relative to the length, best first. Curves from A to B and from B to A lie apart.
 BOWS = (0.09, 0.02, 0.16, 0.23, 0.3)
-CLEAR = UNIT / 2 + 3  # from the middles of units that a curve passes
-HEAD = 9.0  # length of an arrow's head
+CLEAR = UNIT / 2 + 4  # from the middles of units that a curve passes
+HEAD = 15.0  # length of an arrow's head
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Curve:
     def bar(self) -> str:
         """SVG path data of a bar across the end of the curve."""
         (x, y), (u, v) = self.points[-1], self._end
-        return f"M{_told((x - 7 * v, y + 7 * u))}L{_told((x + 7 * v, y - 7 * u))}"
+        return f"M{_told((x - 11 * v, y + 11 * u))}L{_told((x + 11 * v, y - 11 * u))}"
 
     @property
     def _end(self) -> Point:
@@ -72,11 +72,11 @@ class Curve:
         return direction(self.points[-2], self.points[-1])
 
 
-def bowed(start: Point, end: Point, others: Sequence[Point] = ()) -> Curve:
-    """A bent curve that avoids other places as far as possible."""
+def bowed(start: Point, end: Point, others: Sequence[Point] = (), clear: float = CLEAR) -> Curve:
+    """A bent curve that keeps clear of other places as far as possible."""
     curves = [_bent(start, end, bow) for bow in BOWS]
-    room = [min((math.dist(a, b) for a in curve.samples for b in others), default=CLEAR) for curve in curves]
-    return max(zip(room, curves, strict=True), key=lambda pair: min(pair[0], CLEAR))[1]
+    room = [min((math.dist(a, b) for a in curve.samples for b in others), default=clear) for curve in curves]
+    return max(zip(room, curves, strict=True), key=lambda pair: min(pair[0], clear))[1]
 
 
 def _bent(start: Point, end: Point, bow: float) -> Curve:
@@ -90,9 +90,9 @@ def straight(start: Point, end: Point) -> Curve:
     return Curve((start, _between(start, end, 1 / 3), _between(start, end, 2 / 3), end))
 
 
-def through(places: Sequence[Point]) -> Curve:
+def through(places: Sequence[Point], clear: float = CLEAR) -> Curve:
     """A smooth Catmull-Rom curve from the first place to the last, passing beside those in between."""
-    inner = [_beside(*three) for three in zip(places, places[1:], places[2:], strict=False)]
+    inner = [_beside(*three, clear) for three in zip(places, places[1:], places[2:], strict=False)]
     knots = [places[0], *inner, places[-1]]
     around = [knots[0], *knots, knots[-1]]  # each knot between its neighbours; the ends are their own
     ways = [((c[0] - a[0]) / 6, (c[1] - a[1]) / 6) for a, c in zip(around, around[2:], strict=False)]
@@ -102,11 +102,11 @@ def through(places: Sequence[Point]) -> Curve:
     return Curve(tuple(points))
 
 
-def _beside(before: Point, place: Point, after: Point) -> Point:
+def _beside(before: Point, place: Point, after: Point, clear: float) -> Point:
     """A point just clear of a place, on the side of the straight line; to the left if the place is on the line."""
     u, v = direction(before, after)
     side = (place[0] - before[0]) * v - (place[1] - before[1]) * u  # how far the place lies to the left of the way
-    away = -CLEAR if side > 0 else CLEAR
+    away = -clear if side > 0 else clear
     return place[0] + away * v, place[1] - away * u
 
 

@@ -7,18 +7,14 @@ from __future__ import annotations
 
 import functools
 import json
-from dataclasses import replace
 from importlib import resources
 from types import MappingProxyType
 from typing import Any
 
 from welfare_env.board.board import Board
 from welfare_env.board.loading import load_board
-from welfare_env.render.boxes import label_box
 from welfare_env.render.layout import graph_drawing
-from welfare_env.render.places import KINDS, Drawing, DrawnProvince, Point
-
-LEFT_OF_LABEL, RAISED = 5.3, 0.37  # from a label to its centre's mark; above the baseline, of the font size
+from welfare_env.render.places import KINDS, Drawing, DrawnProvince
 
 
 @functools.lru_cache(maxsize=16)
@@ -45,7 +41,7 @@ def _atlas_drawing(board: Board, data: dict[str, Any]) -> Drawing:
 
 def _province(board: Board, name: str, data: dict[str, Any]) -> DrawnProvince:
     drawn, kind = data["provinces"][name], KINDS[board.kind[name]]
-    province = DrawnProvince(
+    return DrawnProvince(
         name=name,
         long_name=board.long_names[name],
         kind=kind,
@@ -56,17 +52,6 @@ def _province(board: Board, name: str, data: dict[str, Any]) -> DrawnProvince:
         label_size=drawn["label_size"],
         unit=tuple(drawn["unit"]),
         dislodged=tuple(drawn["dislodged"]),
-        center=None,
+        center=tuple(drawn["center"]) if name in board.centers else None,
         coasts={place: tuple(spot) for place, spot in data["coasts"].items() if place[:3] == name},
-    )
-    if name not in board.centers:
-        return province
-    return replace(province, center=tuple(drawn["center"]) if "center" in drawn else _new_center(province))
-
-
-def _new_center(province: DrawnProvince) -> Point:
-    """The mark of a centre that the standard board does not have: left of the label, which keeps its place."""
-    return (
-        round(label_box(province).left - LEFT_OF_LABEL, 1),
-        round(province.label[1] - RAISED * province.label_size, 1),
     )

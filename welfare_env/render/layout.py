@@ -22,13 +22,14 @@ from welfare_env.render.places import KINDS, Drawing, DrawnProvince, Edge, Point
 
 Borders = dict[tuple[str, str], str]  # pair of provinces -> "land" if armies can pass, else "water"
 
-RADIUS = 34.0  # of a disc
-SPACING = 108.0  # between the middles of neighbours, where there is room
-CLOSEST = 80.0  # between the middles of any two discs
-MARGIN = 48.0  # from the middles to the frame
+RADIUS = 56.0  # of a disc
+SPACING = 185.0  # between the middles of neighbours, where there is room
+CLOSEST = 144.0  # between the middles of any two discs
+MARGIN = 72.0  # from the middles to the frame
 ROUNDS = 150  # of stress majorization
 PUSHES = 300  # rounds of pushing discs apart
-LABEL_SIZE = 13.0
+LABEL_SIZE = 24.0
+RAISED = 12.0  # of units, above the middle of the disc
 
 
 def graph_drawing(board: Board) -> Drawing:
@@ -40,7 +41,7 @@ def graph_drawing(board: Board) -> Drawing:
     middles = {name: (x, y) for name, (x, y) in zip(board.provinces, spots.tolist(), strict=True)}
     provinces = {name: _disc(board, name, spot) for name, spot in middles.items()}
     edges = tuple(Edge(a, b, middles[a], middles[b], kind) for (a, b), kind in borders.items())
-    return Drawing(board.name, width, height, MappingProxyType(provinces), edges)
+    return Drawing(board.name, width, height, MappingProxyType(provinces), edges, disc=RADIUS)
 
 
 def _borders(board: Board) -> Borders:
@@ -130,7 +131,7 @@ def _disc(board: Board, name: str, spot: Point) -> DrawnProvince:
     x, y = spot
     kind = KINDS[board.kind[name]]
     text = name if kind == "water" else name.title()
-    mark = 9 if name in board.centers else 0
+    mark = 16 if name in board.centers else 0
     coasts = [place for place in board.locations if place.startswith(name + "/")]
     left = x - (text_width(text, LABEL_SIZE) + mark) / 2
     return DrawnProvince(
@@ -140,10 +141,11 @@ def _disc(board: Board, name: str, spot: Point) -> DrawnProvince:
         area=circle(spot, RADIUS),
         strait="",
         text=text,
-        label=(round(x + mark / 2, 1), round(y + 20, 1)),
+        label=(round(x + mark / 2, 1), round(y + 35, 1)),
         label_size=LABEL_SIZE,
-        unit=(x, round(y - 6, 1)),
-        dislodged=(round(x + 20.5, 1), round(y - 9, 1)),
-        center=(round(left + 3.7, 1), round(y + 15.5, 1)) if mark else None,
-        coasts={place: (round(x - 9 + 18 * i, 1), round(y - 6, 1)) for i, place in enumerate(coasts)},
+        unit=(x, round(y - RAISED, 1)),
+        dislodged=(round(x + 34, 1), round(y - RAISED - 4, 1)),
+        center=(round(left + 6, 1), round(y + 26.5, 1)) if mark else None,
+        coasts={place: (round(x - 15 + 30 * i, 1), round(y - RAISED, 1)) for i, place in enumerate(coasts)},
+        middle=spot,
     )

@@ -26,10 +26,12 @@ OTHERS = (
 )
 
 # On paper: fills of areas, and the lines around them.
-LAND, WATER, STRAIT, IMPASSABLE = "#f5eedc", "#d3e5f0", "#bcd7e7", "#dad7cf"
+LAND, WATER, STRAIT, IMPASSABLE, HATCH = "#f5eedc", "#d3e5f0", "#bcd7e7", "#e4e1d8", "#c4c0b5"
 COAST_LINE, LAND_LINE, SEA_LINE, SHALLOWS = "#566472", "#9a8b6f", "#7fa6c2", "#bfd9e8"
 GRAPH_GROUND = "#f4f4f0"
 INK, SEA_INK, PAPER = "#33302a", "#35618a", "#ffffff"
+
+ALIKE = 3  # letters that all names begin with, at least, to be a word of its own
 
 # Orders, by result. Line patterns and ends show the same as the colours.
 RESULTS = {
@@ -58,12 +60,24 @@ def power_letters(powers: Sequence[str]) -> dict[str, str]:
 
     Otherwise its name without the common prefix (PLAYERA, PLAYERB ...), or else its number.
     """
-    common = sum(1 for _ in takewhile(lambda letters: len(set(letters)) == 1, zip(*powers, strict=False)))
+    common = _common(powers)
     for cut, size in itertools.product((0, common), (1, 2)):
         marks = {power: power[cut : cut + size].title() for power in powers}
         if len(set(marks.values())) == len(powers) and all(marks.values()):
             return marks
     return {power: str(number + 1) for number, power in enumerate(powers)}
+
+
+def _common(powers: Sequence[str]) -> int:
+    """How many letters all names begin with."""
+    return sum(1 for _ in takewhile(lambda letters: len(set(letters)) == 1, zip(*powers, strict=False)))
+
+
+def power_names(powers: Sequence[str]) -> dict[str, str]:
+    """Power -> its name as people write it: "France"; "Player A" where all names begin alike."""
+    common = _common(powers)
+    cut = common if len(powers) > 1 and common >= ALIKE else 0
+    return {power: f"{power[:cut].title()} {power[cut:]}".strip() if cut else power.title() for power in powers}
 
 
 def mixed(colour: str, other: str, share: float) -> str:

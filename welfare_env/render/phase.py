@@ -7,6 +7,7 @@ from typing import Any
 from welfare_env.render.drawing import drawing_of
 from welfare_env.render.played import PlayedGame
 from welfare_env.render.svg import board_svg
+from welfare_env.render.words import phase_title
 
 
 def phase_svg(game: PlayedGame, number: int | None = None) -> str:
@@ -39,7 +40,7 @@ def _drawn(game: PlayedGame, position: Any, **orders: dict) -> str:
         position.centers,
         influence=position.influence,
         dislodged={power: tuple(units) for power, units in position.dislodged.items()},
-        title=f"{position.phase} on {game.board.name}",
+        title=phase_title(position.phase),
         notes=_notes(game, position),
         **orders,
     )
@@ -49,6 +50,10 @@ def _notes(game: PlayedGame, position: Any) -> dict[str, str]:
     """Power -> its centres, units and welfare points."""
     welfare = {power: f", {points} WP" for power, points in position.welfare.items()} if game.rules.is_welfare else {}
     return {
-        power: f"{len(position.centers[power])} SC, {len(position.units[power])} units{welfare.get(power, '')}"
+        power: f"{len(position.centers[power])} SC, {_counted(len(position.units[power]))}{welfare.get(power, '')}"
         for power in game.powers
     }
+
+
+def _counted(units: int) -> str:
+    return f"{units} unit{'s' * (units != 1)}"

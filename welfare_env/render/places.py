@@ -11,7 +11,7 @@ from dataclasses import dataclass
 Point = tuple[float, float]
 
 KINDS = {"land": "land", "coast": "coast", "port": "coast", "sea": "water"}
-UNIT = 22.0  # width and height of the box around a unit
+UNIT = 36.0  # width and height of the box around a unit
 DISLODGED = 0.8  # size of a dislodged unit, of a unit's
 
 
@@ -31,6 +31,7 @@ class DrawnProvince:
         dislodged: middle of the box of a unit that was dislodged and has not retreated yet.
         center: middle of the mark of its supply centre, if it has one.
         coasts: location -> middle of the box of a fleet at this coast ("STP/NC"), for provinces with several.
+        middle: of its disc, on drawings as a graph.
     """
 
     name: str
@@ -45,6 +46,7 @@ class DrawnProvince:
     dislodged: Point
     center: Point | None
     coasts: Mapping[str, Point]
+    middle: Point | None = None
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,7 @@ class Drawing:
         impassable: SVG path data of land that is nobody's province.
         shores: SVG path data of all land, roughly.
         land_borders, sea_borders: SVG path data of the lines between two provinces of land, and of water.
+        disc: radius of a province's disc on drawings as a graph, else 0.
     """
 
     name: str
@@ -87,8 +90,21 @@ class Drawing:
     shores: str = ""
     land_borders: str = ""
     sea_borders: str = ""
+    disc: float = 0
 
     def place(self, location: str) -> Point:
         """The middle of the box of a unit at this location ("PAR", "STP/NC")."""
         province = self.provinces[location[:3]]
         return province.coasts.get(location, province.unit)
+
+    @property
+    def clear(self) -> float:
+        """Distance from a unit, or from the middle of a disc, at which the lines of orders begin and end."""
+        return 0.95 * self.disc or UNIT / 2 + 3
+
+    def end(self, location: str, dislodged: bool = False) -> Point:
+        """The point that an order's line aims at: of a graph the middle of the disc, so that no line meets a label."""
+        province = self.provinces[location[:3]]
+        if province.middle:
+            return province.middle
+        return province.dislodged if dislodged else self.place(location)

@@ -1,9 +1,11 @@
 """A board at one moment as SVG: pure functions of plain values.
 
-A picture has four layers, from below, each a function of its own: a page draws the map once and changes the others.
+A picture has five layers, from below, each a function of its own. A page draws map and labels once and changes the
+others.
 
-* `map_layer`: areas (id ``p-PAR``), lines, labels and centres (id ``c-PAR``);
+* `map_layer`: areas (id ``p-PAR``), lines and centres (id ``c-PAR``);
 * `orders_layer` (`welfare_env.render.orders`): arrows with their results;
+* `labels_layer`: the provinces' short names, which no arrow crosses out;
 * `units_layer` (`welfare_env.render.units`): units (id ``u-PAR``);
 * `marks_layer` (`welfare_env.render.orders`): what strikes units out, and refused orders.
 
@@ -20,6 +22,7 @@ from welfare_env.render.orders.legend import Legend
 from welfare_env.render.palette import (
     COAST_LINE,
     GRAPH_GROUND,
+    HATCH,
     IMPASSABLE,
     INK,
     LAND,
@@ -38,7 +41,7 @@ from welfare_env.render.units import units_layer
 from welfare_env.render.words import fit
 
 FONT = "DejaVu Sans, Verdana, Helvetica, Arial, sans-serif"
-HEADER = 34.0  # height of the line with the title
+HEADER = 54.0  # height of the line with the title
 CENTER_TINT, INFLUENCE_TINT = 0.45, 0.18  # shares of a power's colour in the areas it owns, and last passed through
 
 Words = Mapping[str, Sequence[str]]  # power, or unit -> words
@@ -84,6 +87,7 @@ def board_svg(
         f'<rect class="paper" y="{-top:g}" width="{drawing.width:g}" height="{height:g}" fill="{PAPER}"/>',
         map_layer(drawing, powers, centers, influence),
         orders_layer(drawing, powers, orders or {}, results or {}, dislodged),
+        labels_layer(drawing),
         units_layer(drawing, powers, units, dislodged),
         marks_layer(drawing, orders or {}, results or {}, dislodged, refused),
         _header(drawing, title) if title else "",
@@ -104,7 +108,7 @@ def map_layer(
     # The ground shows through seas that fill their frame: half of the time of drawing.
     water_look = f'fill="{WATER}" stroke="{SEA_LINE}"' if drawing.edges else 'fill="none" pointer-events="all"'
     # So do outlines of areas: where coasts and borders are drawn, they are left out.
-    outline = f' stroke="{COAST_LINE}" stroke-width="1.2"' if drawing.edges else ""
+    outline = f' stroke="{COAST_LINE}" stroke-width="2"' if drawing.edges else ""
     water = [p for p in drawing.provinces.values() if p.kind == "water"]
     land = [p for p in drawing.provinces.values() if p.kind != "water"]
     parts = [
@@ -116,14 +120,13 @@ def map_layer(
         "</g>",
         _line("sea-borders", drawing.sea_borders, SEA_LINE, 1, ' stroke-dasharray="5 3"'),
         _line("shallows", drawing.shores, SHALLOWS, 8),
-        _filled("impassable", drawing.impassable, IMPASSABLE),
+        _impassable(drawing),
         f'<g id="lands" fill="{LAND}"{outline}>',
         *(_area(p, fills.get(p.name, "")) for p in land),
         "</g>",
         _line("coast", drawing.shores, COAST_LINE, 1.2),
         _filled("straits", "".join(p.strait for p in land), STRAIT),
         _line("land-borders", drawing.land_borders, LAND_LINE, 1.3),
-        *(_labels(drawing)),
         *(_center(p, powers, owners) for p in drawing.provinces.values() if p.center),
         "</g>",
     ]
@@ -157,6 +160,18 @@ def _line(name: str, path: str, colour: str, width: float, more: str = "") -> st
     return f'<path class="{name}" d="{path}" fill="none" stroke="{colour}" stroke-width="{width:g}"{more}/>'
 
 
+def _impassable(drawing: Drawing) -> str:
+    """Land that is nobody's, hatched, so that it looks like no power's."""
+    if not drawing.impassable:
+        return ""
+    hatch = (
+        '<pattern id="hatch" width="12" height="12" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'
+        f'<rect class="hatch-ground" width="12" height="12" fill="{IMPASSABLE}"/>'
+        f'<path class="hatch-line" d="M0 0v12" stroke="{HATCH}" stroke-width="5"/></pattern>'
+    )
+    return hatch + _filled("impassable", drawing.impassable, "url(#hatch)")
+
+
 def _filled(name: str, path: str, colour: str) -> str:
     return f'<path class="{name}" d="{path}" fill="{colour}" stroke="{COAST_LINE}" stroke-width="1"/>' if path else ""
 
@@ -169,23 +184,24 @@ def _edges(drawing: Drawing) -> str:
     for edge in drawing.edges:
         (x, y), (u, v) = edge.start, edge.end
         paths[edge.kind] += f"M{x:g} {y:g}L{u:g} {v:g}"
-    return _line("passage water", paths["water"], SEA_LINE, 2) + _line("passage land", paths["land"], LAND_LINE, 3)
+    return _line("passage water", paths["water"], SEA_LINE, 3) + _line("passage land", paths["land"], LAND_LINE, 5)
 
 
-def _labels(drawing: Drawing) -> list[str]:
-    groups = []
-    for name, kinds, ink, style in (
-        ("land-labels", ("land", "coast"), INK, ""),
-        ("water-labels", ("water",), SEA_INK, ' font-style="italic"'),
+def labels_layer(drawing: Drawing) -> str:
+    """The labels, with a light edge, as one group: ``<g class="labels">``."""
+    lines = ['<g class="labels" pointer-events="none" text-anchor="middle" font-size="24" stroke-linejoin="round">']
+    for name, kinds, ink, halo, style in (
+        ("land-labels", ("land", "coast"), INK, LAND, ""),
+        ("water-labels", ("water",), SEA_INK, WATER, ' font-style="italic"'),
     ):
         texts = [_label(p) for p in drawing.provinces.values() if p.kind in kinds]
-        head = f'<g class="{name}" fill="{ink}" text-anchor="middle" font-size="12" pointer-events="none"{style}>'
-        groups += [head, *texts, "</g>"]
-    return groups
+        edge = f'stroke="{halo}" stroke-width="4" stroke-opacity="0.7" paint-order="stroke"'
+        lines += [f'<g class="{name}" fill="{ink}" {edge}{style}>', *texts, "</g>"]
+    return "\n".join([*lines, "</g>"])
 
 
 def _label(province: DrawnProvince) -> str:
-    size = f' font-size="{province.label_size:g}"' if province.label_size != 12 else ""
+    size = f' font-size="{province.label_size:g}"' if province.label_size != 24 else ""
     return f'<text x="{province.label[0]:g}" y="{province.label[1]:g}"{size}>{fit(province.text)}</text>'
 
 
@@ -198,13 +214,13 @@ def _center(province: DrawnProvince, powers: Sequence[str], owners: Mapping[str,
     number = f" power-{powers.index(owner)}" if owner else ""
     (x, y), name = province.center, province.name
     return (
-        f'<circle id="c-{name}" class="center{number}" cx="{x:g}" cy="{y:g}" r="3.4" fill="{colour}" '
-        f'stroke="{INK}" stroke-width="1.4"/>'
+        f'<circle id="c-{name}" class="center{number}" cx="{x:g}" cy="{y:g}" r="5.4" fill="{colour}" '
+        f'stroke="{INK}" stroke-width="2"/>'
     )
 
 
 def _header(drawing: Drawing, title: str) -> str:
     """The title on a background that covers lines sticking out of the map."""
     paper = f'<rect class="paper" y="{-HEADER:g}" width="{drawing.width:g}" height="{HEADER:g}" fill="{PAPER}"/>'
-    size = min(19, 19 * (drawing.width - 24) / text_width(title, 19))
-    return f'{paper}<text class="title" x="12" y="-11" font-size="{size:.1f}" fill="{INK}">{fit(title)}</text>'
+    size = min(30, 30 * (drawing.width - 40) / text_width(title, 30))
+    return f'{paper}<text class="title" x="20" y="-18" font-size="{size:.1f}" fill="{INK}">{fit(title)}</text>'

@@ -9,13 +9,13 @@ from welfare_env.render.places import DISLODGED, Drawing, Point
 from welfare_env.render.words import fit
 
 SHAPES = {
-    "A": "M-8.5-9.5h17v9.5c0 5-4 8-8.5 10c-4.5-2-8.5-5-8.5-10z",
-    "F": "M-7.5-11h14.5q2.5 6.5 0 13h-14.5q2-6.5 0-13zM-11 4h22q-1.5 5-5 6.5h-12q-3.5-1.5-5-6.5z",
+    "A": "M-14-16h28v16c0 8-6.5 13-14 16.5c-7.5-3.5-14-8.5-14-16.5z",
+    "F": "M-12.5-18h24q4.5 10.5 0 21h-24q3.5-10.5 0-21zM-18 6.5h36q-2.5 8.5-8.5 11h-19.5q-5.5-2.5-8-11z",
 }
 LOOK = (
-    'stroke="#222222" stroke-width="1.2" stroke-linejoin="round" font-size="11" font-weight="bold" text-anchor="middle"'
+    'stroke="#222222" stroke-width="2" stroke-linejoin="round" font-size="18" font-weight="bold" text-anchor="middle"'
 )
-LETTER_BASE = {"A": 3.5, "F": -0.8}  # baseline of the letter
+LETTER_BASE = {"A": 5.5, "F": -1.3}  # baseline of the letter
 UNIT_NAMES = {"A": "Army", "F": "Fleet"}
 
 
@@ -52,8 +52,8 @@ def unit_mark(
     ink = ink_on(colour)
     letters = power_letters(powers)[power]
     name = "" if kind == "built" else f' id="u-{piece[2:5]}{"-dislodged" if dislodged else ""}"'
-    edge = ' stroke="#c1121f" stroke-width="2"' if dislodged else ""
-    edge = ' stroke-dasharray="3 2"' if kind == "built" else edge
+    edge = ' stroke="#c1121f" stroke-width="3.4"' if dislodged else ""
+    edge = ' stroke-dasharray="5 3"' if kind == "built" else edge
     return (
         f'<g{name} class="{classes}" transform="translate({x:g} {y:g}){size}" fill="{colour}"{edge}>'
         f"<title>{fit(_told(drawing, power, piece, dislodged))}</title>"
@@ -73,4 +73,4 @@ def _told(drawing: Drawing, power: str, piece: str, dislodged: bool) -> str:
 
 
 def _narrow(letters: str) -> str:
-    return f' font-size="{max(4, 15 - 4 * len(letters))}"' if len(letters) > 1 else ""
+    return f' font-size="{max(7, 25 - 6 * len(letters))}"' if len(letters) > 1 else ""

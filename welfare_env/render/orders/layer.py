@@ -8,12 +8,12 @@ disrupted and disband. What strikes a unit out (disbands, and the mark of a unit
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from welfare_env.render.curves import Curve, bowed, straight, through
 from welfare_env.render.orders import marks
-from welfare_env.render.orders.marks import CLEAR
 from welfare_env.render.orders.results import class_of, worst
 from welfare_env.render.palette import RESULTS
 from welfare_env.render.places import Drawing, Point
@@ -24,6 +24,7 @@ Words = Mapping[str, Sequence[str]]
 Refused = tuple[str, str]  # order, reason
 
 KINDS = {"H": "hold", "-": "move", "S": "support", "C": "convoy", "R": "retreat", "B": "build", "D": "disband"}
+SHORTEST = 30.0  # of the drawn lines of moves
 LAYERS = ("hold", "convoy", "support", "move", "retreat", "build", "disband")  # later ones lie on top
 
 
@@ -123,8 +124,16 @@ def _drawn(drawing: Drawing, powers: Sequence[str], order: ReadOrder, orders: Se
     if order.kind == "convoy":
         return _group(order, marks.convoy(start, order.outcome))
     if order.kind == "support":
-        return _group(order, marks.support(_support_line(drawing, order, start, orders), order.outcome))
-    return _group(order, marks.arrow(_way(drawing, order, start, orders), order.outcome))
+        return _group(order, marks.support(_support_line(drawing, order, orders), order.outcome))
+    way = _way(drawing, order, drawing.end(order.piece[2:], waits), orders)
+    return _group(order, marks.arrow(_between_units(way, drawing.clear, order.outcome), order.outcome))
+
+
+def _between_units(way: Curve, clear: float, outcome: str) -> Curve:
+    """The part of a move's line that is drawn; where units are close it begins under its own, to be long enough."""
+    end = clear if outcome == "success" else clear + 8  # a bar stands clear of the unit
+    room = math.dist(way.points[0], way.points[-1]) - end - SHORTEST
+    return way.trimmed(max(0, min(clear, room)), end)
 
 
 def _group(order: ReadOrder, drawn: str) -> str:
@@ -135,16 +144,23 @@ def _group(order: ReadOrder, drawn: str) -> str:
 
 def _way(drawing: Drawing, order: ReadOrder, start: Point, orders: Sequence[ReadOrder]) -> Curve:
     """The path of a move, past the convoying fleets if there are any."""
-    end = drawing.place(order.goal)
+    end = drawing.end(order.goal)
     fleets = [
-        drawing.place(fleet.piece[2:])
+        drawing.end(fleet.piece[2:])
         for fleet in orders
         if fleet.kind == "convoy" and (fleet.other, fleet.goal) == (order.piece, order.goal)
     ]
     if fleets:
-        return through([start, *_in_sequence(start, fleets), end])
-    others = [drawing.place(other.piece[2:]) for other in orders if other.piece != order.piece]
-    return bowed(start, end, [other for other in others if other != end])
+        return through([start, *_in_sequence(start, fleets), end], drawing.clear)
+    others = [spot for spot in _obstacles(drawing, order, orders) if spot not in (start, end)]
+    return bowed(start, end, others, drawing.clear)
+
+
+def _obstacles(drawing: Drawing, order: ReadOrder, orders: Sequence[ReadOrder]) -> list[Point]:
+    """What the line of a move bends around: other units that have orders; of a graph, all discs."""
+    if drawing.disc:
+        return [drawing.end(name) for name in drawing.provinces]
+    return [drawing.place(other.piece[2:]) for other in orders if other.piece != order.piece]
 
 
 def _in_sequence(start: Point, places: list[Point]) -> list[Point]:
@@ -157,14 +173,14 @@ def _in_sequence(start: Point, places: list[Point]) -> list[Point]:
     return sequence
 
 
-def _support_line(drawing: Drawing, order: ReadOrder, start: Point, orders: Sequence[ReadOrder]) -> Curve:
+def _support_line(drawing: Drawing, order: ReadOrder, orders: Sequence[ReadOrder]) -> Curve:
     """A line to the supported unit, or to the middle of its move."""
-    place = drawing.place(order.other[2:])
+    start, place = drawing.end(order.piece[2:]), drawing.end(order.other[2:])
     if not order.goal:
-        return straight(start, place).trimmed(CLEAR, CLEAR + 2)
+        return straight(start, place).trimmed(drawing.clear, drawing.clear + 4)
     moved = next((o for o in orders if o.kind == "move" and (o.piece, o.goal) == (order.other, order.goal)), None)
-    way = _way(drawing, moved, place, orders) if moved else bowed(place, drawing.place(order.goal))
-    return straight(start, way.halfway).trimmed(CLEAR, 4)
+    way = _way(drawing, moved, place, orders) if moved else bowed(place, drawing.end(order.goal))
+    return straight(start, way.halfway).trimmed(drawing.clear, 7)
 
 
 def _struck(drawing: Drawing, unit: str) -> str:
@@ -181,4 +197,4 @@ def _refusal(drawing: Drawing, text: str, reason: str) -> str:
         return ""
     x, y = drawing.place(place)
     title = fit(f"refused: {text}: {reason}")
-    return f'<g class="refused"><title>{title}</title>{marks.refusal((x - 11, y - 11))}</g>'
+    return f'<g class="refused"><title>{title}</title>{marks.refusal((x - 18, y - 18))}</g>'

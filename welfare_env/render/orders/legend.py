@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from welfare_env.render.boxes import text_width
-from welfare_env.render.curves import straight
+from welfare_env.render.curves import Curve, straight
 from welfare_env.render.orders import marks
 from welfare_env.render.orders.layer import ReadOrder
 from welfare_env.render.orders.results import TOLD, class_of
-from welfare_env.render.palette import INK, PAPER, ink_on, power_colours, power_letters
+from welfare_env.render.palette import INK, PAPER, ink_on, power_colours, power_letters, power_names
 from welfare_env.render.places import Point
 from welfare_env.render.words import fit
 
-LINE = 27.0  # height of a line
-SIZE = 13.0  # of its text
-PAD = 12.0
-SAMPLE = 48.0  # width of a mark's sample
+LINE = 44.0  # height of a line
+SIZE = 21.0  # of its text
+PAD = 20.0
+SAMPLE = 80.0  # width of a mark's sample
 
 
 class Legend:
@@ -46,25 +46,20 @@ class Legend:
 
     def add_powers(self, powers: Sequence[str], notes: Mapping[str, str]) -> None:
         """Each power's colour, letter and note, in columns."""
-        colours, letters = power_colours(powers), power_letters(powers)
-        texts = {power: f"{power.title()} {notes.get(power, '')}".strip() for power in powers}
-        column = 30 + PAD + max(text_width(text, SIZE) for text in texts.values())
+        colours, letters, names = power_colours(powers), power_letters(powers), power_names(powers)
+        texts = {power: f"{names[power]}: {notes.get(power, '')}".strip(": ") for power in powers}
+        column = 50 + PAD + max(text_width(text, SIZE) for text in texts.values())
         abreast = max(1, int((self._width - PAD) // column))
         for number, power in enumerate(powers):
             x, y = PAD + column * (number % abreast), self._line(number // abreast)
-            chip = f'<rect class="power-{number}" x="{x:g}" y="{y - 9:g}" width="20" height="18" rx="3" '
-            chip += f'fill="{colours[power]}"/>' + _text(x + 10, y, letters[power], ink_on(colours[power]), "middle")
-            self._groups.append(f"<g>{chip}{_text(x + 27, y, texts[power], INK)}</g>")
+            chip = f'<rect class="power-{number}" x="{x:g}" y="{y - 15:g}" width="34" height="30" rx="5" '
+            chip += f'fill="{colours[power]}"/>' + _text(x + 17, y, letters[power], ink_on(colours[power]), "middle")
+            self._groups.append(f"<g>{chip}{_text(x + 46, y, texts[power], INK)}</g>")
         self.bottom = self._line((len(powers) - 1) // abreast) + LINE / 2
 
     def add_orders(self, orders: Sequence[ReadOrder], results: Mapping[str, Sequence[str]]) -> None:
         """A sample of each mark that occurs."""
-        samples = [(way, told) for result, told in reversed(TOLD.items()) for way in _samples(orders, class_of(result))]
-        samples += [
-            (sample, f"{kind}s") for kind, sample in PLAIN.items() if any(order.kind == kind for order in orders)
-        ]
-        if any("dislodged" in words for words in results.values()):
-            samples.append((marks.struck, TOLD["dislodged"]))
+        samples = order_samples(orders, results.values())
         self._top, x, line = self.bottom, PAD, 0
         for sample, words in samples:
             wide = SAMPLE + PAD + text_width(words, SIZE)
@@ -73,14 +68,16 @@ class Legend:
             drawn = sample((x + SAMPLE / 2, self._line(line)))
             self._groups.append(f'<g fill="none">{drawn}</g>' + _text(x + SAMPLE, self._line(line), words, INK))
             x += wide + PAD
-        self.bottom = self._line(line) + LINE / 2 + 3 if samples else self.bottom
+        self.bottom = self._line(line) + LINE / 2 + 5 if samples else self.bottom
 
     def _line(self, number: int) -> float:
         """The middle of a line."""
-        return self._top + LINE * (number + 0.5) + 3
+        return self._top + LINE * (number + 0.5) + 5
 
 
-PLAIN: dict[str, Callable[[Point], str]] = {
+Sample = Callable[[Point], str]  # draws a mark at a place
+
+PLAIN: dict[str, Sample] = {
     "hold": lambda spot: marks.hold(spot, "success"),
     "convoy": lambda spot: marks.convoy(spot, "success"),
     "build": marks.plus,
@@ -88,16 +85,30 @@ PLAIN: dict[str, Callable[[Point], str]] = {
 }
 
 
-def _samples(orders: Sequence[ReadOrder], outcome: str) -> list[Callable[[Point], str]]:
+def order_samples(orders: Sequence[ReadOrder], results: Iterable[Sequence[str]]) -> list[tuple[Sample, str]]:
+    """A sample of each mark that occurs, with what it means."""
+    lines = [pair for result, told in reversed(TOLD.items()) for pair in _lines(orders, class_of(result), told)]
+    kinds = {order.kind for order in orders}
+    plain = [(sample, f"{kind}s") for kind, sample in PLAIN.items() if kind in kinds]
+    struck = [(marks.struck, "unit is dislodged")] if any("dislodged" in words for words in results) else []
+    return lines + plain + struck
+
+
+def _lines(orders: Sequence[ReadOrder], outcome: str, told: str) -> list[tuple[Sample, str]]:
     """An arrow, and a support's line, if any on the board has this outcome."""
     kinds = {order.kind for order in orders if order.outcome == outcome}
-    ways: list[Callable[[Point], str]] = []
+    found: list[tuple[Sample, str]] = []
     if kinds & {"move", "retreat"}:
-        ways.append(lambda spot: marks.arrow(straight((spot[0] - 32, spot[1]), (spot[0] + 32, spot[1])), outcome))
+        found.append((lambda spot: marks.arrow(_across(spot, 31), outcome), f"move {told}"))
     if "support" in kinds:
-        ways.append(lambda spot: marks.support(straight((spot[0] - 19, spot[1]), (spot[0] + 15, spot[1])), outcome))
-    return ways
+        found.append((lambda spot: marks.support(_across(spot, 25), outcome), f"support {told}"))
+    return found
+
+
+def _across(spot: Point, end: float) -> Curve:
+    """A short line through a place."""
+    return straight((spot[0] - 31, spot[1]), (spot[0] + end, spot[1]))
 
 
 def _text(x: float, y: float, text: str, colour: str, anchor: str = "start") -> str:
-    return f'<text x="{x:.1f}" y="{y + 4.5:.1f}" text-anchor="{anchor}" fill="{colour}">{fit(text)}</text>'
+    return f'<text x="{x:.1f}" y="{y + 7.4:.1f}" text-anchor="{anchor}" fill="{colour}">{fit(text)}</text>'

@@ -62,18 +62,22 @@ class Annotations:
     Attributes:
         title: of the page.
         players: power -> its policy.
+        names: power -> a short name of its policy; the policy itself where it is left out.
         deviators: powers that deviate from the profile under test.
         promises, reasoning, events: see these classes; entries of phases that the game lacks are left out.
         measures: name -> formatted value.
+        explanations: name of a measure -> what it is, in one sentence.
     """
 
     title: str = ""
     players: Mapping[str, str] = field(default_factory=dict)
+    names: Mapping[str, str] = field(default_factory=dict)
     deviators: Sequence[str] = ()
     promises: Sequence[MarkedPromise] = ()
     reasoning: Sequence[Reasoning] = ()
     events: Sequence[Event] = ()
     measures: Mapping[str, str] = field(default_factory=dict)
+    explanations: Mapping[str, str] = field(default_factory=dict)
 
 
 NO_ANNOTATIONS = Annotations()

@@ -8,10 +8,7 @@ from typing import Any
 
 from welfare_env.render.replay.annotations import Annotations, Event, MarkedPromise, Reasoning
 from welfare_env.render.replay.events import Phase, attacks, events
-
-SEASONS = {"S": "Spring", "F": "Fall", "W": "Winter"}
-KINDS = {"M": "movement", "R": "retreats", "A": "adjustments"}
-END = "COMPLETED"
+from welfare_env.render.words import END, phase_title
 
 
 def page_data(record: Mapping[str, Any], annotations: Annotations) -> dict[str, Any]:
@@ -30,23 +27,24 @@ def page_data(record: Mapping[str, Any], annotations: Annotations) -> dict[str, 
         "title": annotations.title or f"A game on the {record['map']} map",
         "about": _about(record),
         "powers": [
-            {"name": power, "player": annotations.players.get(power, ""), "deviates": power in annotations.deviators}
+            {
+                "name": power,
+                "player": annotations.players.get(power, ""),
+                "policy": annotations.names.get(power, annotations.players.get(power, "")),
+                "deviates": power in annotations.deviators,
+            }
             for power in phases[0]["state"]["units"]
         ],
         "welfare": welfare,
-        "measures": [[name, value] for name, value in annotations.measures.items()],
+        "winner": own["winner"],
+        "measures": [
+            [name, value, annotations.explanations.get(name, "")] for name, value in annotations.measures.items()
+        ],
         "phases": [_phase(phase, promises, thoughts.get(phase["name"], [])) for phase in phases],
         "rootNash": _root_nash(record) if welfare else [],
         "attacks": [[each.phase, each.attacker, each.victim, each.order] for each in attacks(phases)],
         "events": [[each.phase, each.kind, each.text] for each in _sorted(phases, annotations.events, names)],
     }
-
-
-def phase_title(name: str) -> str:
-    """ "Fall 1904, movement" of "F1904M"."""
-    if name == END:
-        return "End of the game"
-    return f"{SEASONS[name[0]]} {name[1:-1]}, {KINDS[name[-1]]}"
 
 
 def _about(record: Mapping[str, Any]) -> str:

@@ -18,17 +18,20 @@ from typing import Any
 
 from welfare_env.board.board import Board
 from welfare_env.render.drawing import drawing_of
-from welfare_env.render.orders import marks_layer, orders_layer
+from welfare_env.render.orders import marks_layer, orders_layer, read_orders
+from welfare_env.render.orders.legend import order_samples
 from welfare_env.render.orders.results import TOLD, class_of
-from welfare_env.render.palette import RESULTS, ink_on, power_colours, power_letters
-from welfare_env.render.places import UNIT, Drawing
+from welfare_env.render.palette import RESULTS, ink_on, power_colours, power_letters, power_names
+from welfare_env.render.places import Drawing
 from welfare_env.render.replay.annotations import NO_ANNOTATIONS, Annotations
 from welfare_env.render.replay.data import page_data
 from welfare_env.render.replay.events import Phase
 from welfare_env.render.svg import board_svg
 from welfare_env.render.units import LETTER_BASE, SHAPES
 
-SCRIPTS = ("dom", "game", "timeline", "board", "panels", "messages", "charts", "main")  # in this sequence
+SCRIPTS = (
+    *("dom", "game", "timeline", "view", "board", "result", "panels", "messages", "charts", "picture", "main"),
+)  # in this sequence
 
 
 def replay_page(
@@ -65,7 +68,7 @@ def replay_page(
     return page.encode("utf-8", "replace").decode()  # halves of surrogate pairs, outside the JSON
 
 
-def framed(page: str, height: int = 820) -> str:
+def framed(page: str, height: int = 620) -> str:
     """The page in a frame for another page, such as a notebook."""
     frame = f'width="100%" height="{height}" style="border: 0" title="Replay"'
     return f'<iframe srcdoc="{escape(page, quote=True)}" {frame}></iframe>'
@@ -88,7 +91,7 @@ def drawn_data(record: Mapping[str, Any], board: Board) -> dict[str, Any]:
             "shapes": SHAPES,
             "bases": LETTER_BASE,
             "results": _results(),
-            "unit": UNIT,
+            "legend": _legend(record),
         },
         "powers": _signs(powers),
         "phases": [
@@ -109,6 +112,13 @@ def _results() -> list[dict[str, str]]:
     ]
 
 
+def _legend(record: Mapping[str, Any]) -> list[list[str]]:
+    """A sample of each mark of the game's orders around (0, 0), and what it means."""
+    read = [order for phase in record["phases"] for order in read_orders(phase["orders"], phase["results"])]
+    results = (words for phase in record["phases"] for words in phase["results"].values())
+    return [[sample((0, 0)), told] for sample, told in order_samples(read, results)]
+
+
 def _drawn_orders(drawing: Drawing, powers: Sequence[str], phase: Phase) -> str:
     """Two groups: what lies under the units, and what lies above them."""
     ordered = phase["orders"], phase["results"], phase["state"]["retreats"]
@@ -117,9 +127,12 @@ def _drawn_orders(drawing: Drawing, powers: Sequence[str], phase: Phase) -> str:
 
 
 def _signs(powers: Sequence[str]) -> list[dict[str, str]]:
-    """The colour of each power, and the letter on its units with the letter's colour."""
-    colours, letters = power_colours(powers), power_letters(powers)
-    return [{"color": colours[power], "ink": ink_on(colours[power]), "letter": letters[power]} for power in powers]
+    """The colour of each power, its name for people, and the letter on its units with the letter's colour."""
+    colours, letters, names = power_colours(powers), power_letters(powers), power_names(powers)
+    return [
+        {"color": colours[power], "ink": ink_on(colours[power]), "letter": letters[power], "said": names[power]}
+        for power in powers
+    ]
 
 
 def _places(drawing: Drawing) -> dict[str, Any]:

@@ -112,7 +112,7 @@ const startAttacks = () => {
     attacks.sums.push(sum);
     body.append(el("tr", {}, el("th", { scope: "row" }, swatch(attacker), named(attacker)), ...cells, sum));
   }
-  byId("attacks").append(el("caption", {}, "Orders to move to where another power has a unit or a center, whatever came of them."), el("thead", {}, head), body);
+  byId("attacks").append(el("caption", {}, "Orders to move to where another power has a unit or a center, whatever came of them. Conflicts are something else: see About this game."), el("thead", {}, head), body);
   timeline.onShow.push(showAttacks);
 };
 

@@ -9,20 +9,9 @@ const EVENTS = game.events.map(([phase, kind, text]) => ({ number: NUMBER.get(ph
 const colorOf = (power) => (game.powers[POWERS.indexOf(power)] || { color: "#888" }).color;
 const titled = (word) => word.charAt(0) + word.slice(1).toLowerCase();
 
-// Letters that all names begin with: "PLAYER" of PLAYERA, PLAYERB ...
-const shared = () => {
-  let size = 0;
-  while (POWERS[0][size] && POWERS.every((power) => power[size] === POWERS[0][size])) size += 1;
-  return size < 3 ? 0 : size;
-};
-const SHARED = shared();
-
-// "France"; "Player A" of names that differ at their ends only; "all".
-const named = (power) => {
-  if (power === "GLOBAL") return "all";
-  return SHARED && POWERS.includes(power) ? `${titled(power.slice(0, SHARED))} ${power.slice(SHARED)}` : titled(power);
-};
-const short = (power) => (SHARED ? power.slice(SHARED, SHARED + 3) : power.slice(0, 3));
+// "France"; "Player A"; "all".
+const named = (power) => (power === "GLOBAL" ? "all" : (game.powers[POWERS.indexOf(power)] || { said: titled(power) }).said);
+const short = (power) => (named(power).includes(" ") ? named(power).split(" ").at(-1) : power).slice(0, 3);
 const unitsOf = (phase, power) => phase.units[power].filter((unit) => !unit.startsWith("*"));
 
 // What each power has at the start of every phase.
@@ -42,3 +31,14 @@ PHASES.forEach((phase, number) => {
   const year = phase.name.slice(1, -1);
   if (/^\d+$/.test(year) && !YEARS.has(year)) YEARS.set(year, number);
 });
+
+// The kinds of events, the gravest first: each has a sign of its own on the timeline.
+const EVENT_KINDS = [
+  { name: "loss", told: "center stolen, power gone", shape: "M-5-5h10v10h-10z", kinds: ["stolen", "eliminated"] },
+  { name: "attack", told: "attack, broken promise", shape: "M0-6l6 11h-12z", kinds: ["first attack", "attack", "first stab", "stab", "promise broken"] },
+  { name: "stage", told: "new stage of a player", shape: "M0-6.5l6.5 6.5-6.5 6.5-6.5-6.5z", kinds: ["stage"] },
+  { name: "peace", told: "disarmament", shape: "M-5 0a5 5 0 1 1 10 0a5 5 0 1 1-10 0z", kinds: ["disarmament"] },
+  { name: "other", told: "other event", shape: "M-5-1.5h10v3h-10z", kinds: [] },
+];
+const kindOf = (event) => EVENT_KINDS.find(({ kinds }) => kinds.includes(event.kind)) || EVENT_KINDS.at(-1);
+const markOf = (kind) => svg("path", { d: kind.shape, class: `mark ${kind.name}` });

@@ -1,17 +1,17 @@
 // Puts the page together. The first or the last phase is shown, or the one that the link names.
 
-const startHeader = () => {
-  byId("about").textContent = game.about;
-  for (const [name, value] of game.measures) byId("measures").append(el("div", {}, el("dt", {}, name), el("dd", {}, value)));
-};
-
-startHeader();
+startResult();
 startBoard();
 startTimeline();
 startPanels();
 startCharts();
 startAttacks();
+<<<<<<< HEAD
 if (!followLink()) show(game.at_end ? PHASES.length - 1 : 0, false);
+=======
+startPicture();
+if (!followLink()) show(game.live ? PHASES.length - 1 : 0, false);
+>>>>>>> replay
 openTab(PHASES.some((phase) => phase.messages.length) ? "messages" : "orders");
 
 // A game that goes on: whoever looks at its last phase sees the next one as soon as it is there.

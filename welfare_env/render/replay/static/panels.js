@@ -11,21 +11,26 @@ const startStandings = () => {
   }
   const body = el("tbody");
   standings.rows = POWERS.map((power, index) => {
-    const { player, deviates } = game.powers[index];
+    const { player, policy, deviates } = game.powers[index];
     const cells = columns.map(() => el("td"));
     const name = el("div", {}, swatch(power), el("span", { class: "name" }, named(power)));
-    if (player) name.append(el("span", { class: "player", title: player }, player));
+    if (policy) name.append(el("span", { class: "player", title: player }, policy));
     if (deviates) name.append(el("span", { class: "tag", title: "Plays something else than the others" }, "deviates"));
     const row = el("tr", {}, el("th", { scope: "row" }, name), ...cells);
     body.append(row);
-    return { row, cells };
+    const leads = el("span", { class: "tag leads", hidden: true }, "leads");
+    name.append(leads);
+    return { row, cells, leads };
   });
   byId("standings").append(el("thead", {}, head), body);
 };
 
 const showStandings = (_, number) => {
+  const ranking = rankingAt(number);
+  const first = ranking.filter(({ rank }) => rank === 1).map(({ power }) => power);
   const kinds = ["centers", "units", ...(game.welfare ? ["welfare"] : [])];
-  standings.rows.forEach(({ row, cells }, index) => {
+  standings.rows.forEach(({ row, cells, leads }, index) => {
+    leads.hidden = first.length > POWERS.length / 2 || !first.includes(POWERS[index]);
     const values = kinds.map((kind) => SERIES[kind][index][number]);
     values.forEach((value, column) => {
       cells[column].textContent = value;
@@ -73,7 +78,7 @@ const withoutOrder = (phase, power, orders) => {
 const empty = (text) => el("p", { class: "empty" }, text);
 
 const eventItem = (event) => {
-  const label = el("span", { class: `kind ${event.kind.replace(/\W+/g, "-")}` }, event.kind);
+  const label = el("span", { class: `kind ${kindOf(event).name}` }, event.kind);
   const go = () => show(event.number);
   return el("li", {}, el("button", { type: "button", onclick: go }, el("b", {}, PHASES[event.number].name), label, el("span", {}, event.text)));
 };

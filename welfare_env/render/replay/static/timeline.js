@@ -77,23 +77,30 @@ const KEYS = {
 
 const onKey = (event) => {
   const keeps = event.target.closest("select, [role=tab]");
-  const presses = event.key === " " && event.target.closest("button, input");
-  if (keeps || presses || event.ctrlKey || event.metaKey || event.altKey || !(event.key in KEYS)) return;
+  const presses = event.key === " " && event.target.closest("button, input, summary");
+  const key = event.shiftKey && event.key.startsWith("Arrow") ? `Shift+${event.key}` : event.key;
+  if (keeps || presses || event.ctrlKey || event.metaKey || event.altKey || !Object.hasOwn(KEYS, key)) return;
   event.preventDefault();
-  KEYS[event.key]();
+  KEYS[key]();
 };
 
 const drawTrack = () => {
   const last = Math.max(1, PHASES.length - 1);
-  const kinds = new Map(EVENTS.map((event) => [event.number, event]));
-  for (const [number, event] of kinds) {
-    const at = `${(100 * number) / last}%`;
-    byId("marks").append(svg("circle", { cx: at, cy: 5, r: 3, class: `mark ${event.kind.replace(/\W+/g, "-")}` }));
+  for (const number of new Set(EVENTS.map((event) => event.number))) {
+    const here = EVENTS.filter((event) => event.number === number);
+    const gravest = EVENT_KINDS.find((kind) => here.some((event) => kindOf(event) === kind));
+    byId("marks").append(svg("svg", { x: `${(100 * number) / last}%`, y: 7, overflow: "visible" }, markOf(gravest)));
   }
   for (const [year, number] of YEARS) {
     const x = `${(100 * number) / last}%`;
     byId("years").append(svg("line", { x1: x, x2: x, y1: 0, y2: 5 }), svg("text", { x, y: 17 }, year));
   }
+};
+
+// As many years as there is room for.
+const thinYears = () => {
+  const every = Math.ceil((38 * YEARS.size) / Math.max(1, byId("years").clientWidth));
+  [...byId("years").querySelectorAll("text")].forEach((text, place) => text.classList.toggle("left-out", place % every > 0));
 };
 
 const startTimeline = () => {
@@ -116,6 +123,7 @@ const startTimeline = () => {
   document.addEventListener("keydown", onKey);
   addEventListener("hashchange", followLink);
   drawTrack();
+  new ResizeObserver(thinYears).observe(byId("years"));
   timeline.onShow.push((phase, number) => {
     byId("phase").textContent = phase.title;
     byId("count").textContent = `${number + 1} of ${PHASES.length}`;

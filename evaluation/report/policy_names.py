@@ -1,0 +1,50 @@
+"""Names that a person would give to policies: "Prosocial", "Exploiter", "gpt-5.4", "Random #2"."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+
+LONGEST = 24
+NAMED_BY_ARGUMENT = {"lm": "/", "rl": "/", "import": r"\.", "program": ","}  # by what stands last after such a sign
+
+
+def policy_names(specs: Iterable[str]) -> dict[str, str]:
+    """Spec -> a short name. Different specs that would have the same name are numbered in their order."""
+    groups: dict[str, list[str]] = defaultdict(list)
+    for spec in dict.fromkeys(specs):
+        groups[_short(spec)].append(spec)
+    numbered = {spec: f"{name} #{n}" for name, same in groups.items() for n, spec in enumerate(same, 1)}
+    return {spec: name if len(same) == 1 else numbered[spec] for name, same in groups.items() for spec in same}
+
+
+def game_title(players: Mapping[str, str], powers: Mapping[str, str]) -> str:
+    """A game's title: "Prosocial, with France as Exploiter".
+
+    Args:
+        players: power -> short name of its policy.
+        powers: power -> its name as people write it.
+    """
+    (most, count), *others = Counter(players.values()).most_common()
+    rest = [power for power, policy in players.items() if policy != most]
+    if not rest:
+        return f"{most} in every seat"
+    if 2 * count <= len(players) or len(rest) > len(players) // 3:
+        return _listed([most, *(policy for policy, _ in others)])
+    told = [f"{_listed([powers[p] for p in rest if players[p] == policy])} as {policy}" for policy, _ in others]
+    return f"{most}, with {_listed(told)}"
+
+
+def _short(spec: str) -> str:
+    kind, _, argument = spec.partition(":")
+    last = re.split(NAMED_BY_ARGUMENT.get(kind, ","), re.split(r"[,(]", argument)[0].rstrip("/"))[-1].strip()
+    if kind in NAMED_BY_ARGUMENT and last:
+        return last[:LONGEST]
+    name = kind.strip()[:LONGEST] or spec[:LONGEST]
+    return name[:1].upper() + name[1:]
+
+
+def _listed(names: list[str]) -> str:
+    """ "A", "A and B", "A, B and C"."""
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
