@@ -6,12 +6,8 @@ startTimeline();
 startPanels();
 startCharts();
 startAttacks();
-<<<<<<< HEAD
-if (!followLink()) show(game.at_end ? PHASES.length - 1 : 0, false);
-=======
 startPicture();
-if (!followLink()) show(game.live ? PHASES.length - 1 : 0, false);
->>>>>>> replay
+if (!followLink()) show(game.at_end ? PHASES.length - 1 : 0, false);
 openTab(PHASES.some((phase) => phase.messages.length) ? "messages" : "orders");
 
 // A game that goes on: whoever looks at its last phase sees the next one as soon as it is there.
