@@ -86,7 +86,7 @@ class LegalOrdersModule(TorchRLModule, ValueFunctionAPI):
         return self.value(self.board(batch[Columns.OBS]["observation"]))[:, 0]
 
 
-def make_config(map_name: str, years: int, iterations: int = 25, social: bool = True, seed: int = 0) -> PPOConfig:
+def make_config(map_name: str, years: int, iterations: int = 15, social: bool = True, seed: int = 0) -> PPOConfig:
     """RLlib's PPO with its usual runner, Learner and connectors. The step size falls to 0 over the iterations."""
     env_config = {"map_name": map_name, "years": years, "social": social}
     spec = MultiRLModuleSpec(rl_module_specs={POLICY: RLModuleSpec(LegalOrdersModule)})
@@ -97,7 +97,7 @@ def make_config(map_name: str, years: int, iterations: int = 25, social: bool = 
         .multi_agent(policies={POLICY}, policy_mapping_fn=lambda agent, episode, **kwargs: POLICY)
         .rl_module(rl_module_spec=spec)
         .training(
-            lr=[[0, 1.5e-3], [iterations * STEPS, 0.0]],
+            lr=[[0, 2e-3], [iterations * STEPS, 0.0]],
             gamma=1.0,
             lambda_=0.95,
             entropy_coeff=0.003,
@@ -125,7 +125,7 @@ def train(map_name: str, years: int, iterations: int, social: bool = True, seed:
     return curve
 
 
-def main(map_name: str = "clique:3", years: int = 3, iterations: int = 25, social: bool = True, seed: int = 0) -> None:
+def main(map_name: str = "clique:3", years: int = 3, iterations: int = 15, social: bool = True, seed: int = 0) -> None:
     """RLlib's PPO on Welfare Diplomacy without press, all powers learning."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     torch.set_num_threads(1)  # such small matrices are slower with more
