@@ -77,7 +77,7 @@ def main(
         action, _ = model.predict(seen, action_masks=info["action_mask"].astype(bool), deterministic=True)
         return action
 
-    print(f"learned in {steps:,} steps: {points(env, choose):.2f}")
+    print(f"learned in {model.num_timesteps:,} steps: {points(env, choose):.2f}")
 
 
 if __name__ == "__main__":
