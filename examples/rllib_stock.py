@@ -4,6 +4,7 @@
 chooses among legal orders. Any RLlib algorithm whose module gives logits can take PPO's place.
 
     python examples/rllib_stock.py                # clique:3, three years: a minute or two on two cores
+    python examples/rllib_stock.py --no-social    # each power is paid its own points, and also learns to rob
 
 Needs the extra `rl` (`pip install -c constraints.txt -e '.[rl]'`). This path is simple, not fast:
 docs/training-own-algorithm.md has figures.
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
 from typing import Any
 
 import ray
@@ -31,21 +33,28 @@ from torch import Tensor, nn
 import welfare_env
 
 POLICY = "shared"  # one network plays all powers
+STEPS = 600  # of the environment in an iteration; each is one of every power
 
 
 class Diplomacy(ParallelPettingZooEnv):
-    """The environment as RLlib wants it, without infos: they hold the whole game, and RLlib would keep every step's."""
+    """The environment as RLlib wants it, without infos: they hold the whole game, and RLlib would keep every step's.
+
+    With ``social``, every power is paid the mean of all instead of its own points.
+    """
 
     def __init__(self, config: dict[str, Any]) -> None:
         super().__init__(welfare_env.parallel_env(config["map_name"], press=None, years=config["years"]))
+        self.social = config["social"]
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[dict, dict]:
         observations, _ = super().reset(seed=seed, options=options)
         return observations, {}
 
     def step(self, action_dict: dict[str, Any]) -> tuple[dict, dict, dict, dict, dict]:
-        *told, _ = super().step(action_dict)
-        return *told, {}
+        observations, rewards, terminated, truncated, _ = super().step(action_dict)
+        if self.social and rewards:
+            rewards = dict.fromkeys(rewards, sum(rewards.values()) / len(rewards))
+        return observations, rewards, terminated, truncated, {}
 
 
 class LegalOrdersModule(TorchRLModule, ValueFunctionAPI):
@@ -77,17 +86,18 @@ class LegalOrdersModule(TorchRLModule, ValueFunctionAPI):
         return self.value(self.board(batch[Columns.OBS]["observation"]))[:, 0]
 
 
-def make_config(map_name: str, years: int, seed: int = 0) -> PPOConfig:
-    """RLlib's PPO with its usual runner, Learner and connectors."""
+def make_config(map_name: str, years: int, iterations: int = 15, social: bool = True, seed: int = 0) -> PPOConfig:
+    """RLlib's PPO with its usual runner, Learner and connectors. The step size falls to 0 over the iterations."""
+    env_config = {"map_name": map_name, "years": years, "social": social}
     spec = MultiRLModuleSpec(rl_module_specs={POLICY: RLModuleSpec(LegalOrdersModule)})
     return (
         PPOConfig()
-        .environment(Diplomacy, env_config={"map_name": map_name, "years": years}, disable_env_checking=True)
+        .environment(Diplomacy, env_config=env_config, disable_env_checking=True)
         .env_runners(num_env_runners=0, num_envs_per_env_runner=8, batch_mode="complete_episodes")
         .multi_agent(policies={POLICY}, policy_mapping_fn=lambda agent, episode, **kwargs: POLICY)
         .rl_module(rl_module_spec=spec)
         .training(
-            lr=2e-3,
+            lr=[[0, 2e-3], [iterations * STEPS, 0.0]],
             gamma=1.0,
             lambda_=0.95,
             entropy_coeff=0.003,
@@ -96,15 +106,15 @@ def make_config(map_name: str, years: int, seed: int = 0) -> PPOConfig:
             grad_clip=1.0,
             num_epochs=4,
             minibatch_size=256,
-            train_batch_size_per_learner=600,  # steps of the environment; each is one of every power
+            train_batch_size_per_learner=STEPS,
         )
         .debugging(seed=seed, log_level="ERROR")
     )
 
 
-def train(map_name: str, years: int, iterations: int, seed: int = 0) -> list[float]:
+def train(map_name: str, years: int, iterations: int, social: bool = True, seed: int = 0) -> list[float]:
     """The mean return, a power and game, of each iteration. Ray must be running."""
-    algorithm = make_config(map_name, years, seed).build_algo()
+    algorithm = make_config(map_name, years, iterations, social, seed).build_algo()
     curve = []
     for iteration in range(iterations):
         result = algorithm.train()
@@ -115,7 +125,7 @@ def train(map_name: str, years: int, iterations: int, seed: int = 0) -> list[flo
     return curve
 
 
-def main(map_name: str = "clique:3", years: int = 3, iterations: int = 15, seed: int = 0) -> None:
+def main(map_name: str = "clique:3", years: int = 3, iterations: int = 15, social: bool = True, seed: int = 0) -> None:
     """RLlib's PPO on Welfare Diplomacy without press, all powers learning."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     torch.set_num_threads(1)  # such small matrices are slower with more
@@ -128,10 +138,12 @@ def main(map_name: str = "clique:3", years: int = 3, iterations: int = 15, seed:
         logging_level=logging.ERROR,
     )
     try:
-        train(map_name, years, iterations, seed)
+        train(map_name, years, iterations, social, seed)
     finally:
         ray.shutdown()
 
 
 if __name__ == "__main__":
+    if os.environ.get("PYTHONHASHSEED") != "0":  # RLlib draws actions in the order of sets of names
+        os.execve(sys.executable, [sys.executable, *sys.argv], os.environ | {"PYTHONHASHSEED": "0"})  # noqa: S606
     typer.run(main)

@@ -41,11 +41,25 @@ def unwritable(path: Path, error: Exception) -> TrainingError:
 def saved_iterations(folder: Path) -> int | None:
     """How many iterations the state in a folder has seen; None if there is no state."""
     try:
-        with (folder / STATE).open("rb") as file:
-            header = parse_json(file.read(int.from_bytes(file.read(8), "little")))
-        return int(header["__metadata__"]["iteration"])
+        return int(_metadata(folder)["iteration"])
     except (OSError, OverflowError, MemoryError, ValueError, KeyError, TypeError):
         return None
+
+
+def saved_start(folder: Path) -> str | None:
+    """What the training in a folder started from, by its content; None if there is no state, or it had no start."""
+    try:
+        start = parse_json(_metadata(folder)["options"])["start"]
+    except (OSError, OverflowError, MemoryError, ValueError, KeyError, TypeError):
+        return None
+    return start if isinstance(start, str) else None
+
+
+def _metadata(folder: Path) -> Mapping[str, str]:
+    """Of the state in a folder, read without torch."""
+    with (folder / STATE).open("rb") as file:
+        header = parse_json(file.read(int.from_bytes(file.read(8), "little")))
+    return header["__metadata__"]
 
 
 def write_config(folder: Path, kind: str, values: Mapping[str, Any]) -> None:

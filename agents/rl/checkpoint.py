@@ -217,8 +217,7 @@ def load(folder: str | os.PathLike[str]) -> Checkpoint:
     if wrong := no_folder(path):
         raise CheckpointError(f"{shown(path)}: no checkpoint: it {wrong}")
     if missing := [file for file in (ABOUT, WEIGHTS) if not os.path.exists(path / file)]:
-        hint = did_you_mean(name, trained_names())
-        raise CheckpointError(f"{shown(path)}: no checkpoint{hint}: {' and '.join(missing)} missing in this folder")
+        raise CheckpointError(f"{shown(path)}: no checkpoint{_hint(path, name)}: {' and '.join(missing)} missing")
     try:
         about = parse_json(read_file(path / ABOUT, LARGEST_ABOUT))
         content = read_file(path / WEIGHTS)
@@ -233,6 +232,15 @@ def load(folder: str | os.PathLike[str]) -> Checkpoint:
         return _checkpoint(about, safetensors.load(content))
     except (KeyError, TypeError, ValueError, AttributeError, SafetensorError) as error:
         raise CheckpointError(f"{path}: damaged: {type(error).__name__}: {error!s:.200}") from error
+
+
+def _hint(path: Path, name: str) -> str:
+    """What may have been meant by a path that is no checkpoint."""
+    if os.path.isfile(path):
+        return ", but a file; give the folder of one"
+    if os.path.exists(path / "checkpoint" / ABOUT):
+        return f", but the folder of a training; give {path / 'checkpoint'}"
+    return did_you_mean(name, trained_names())
 
 
 def _told(error: Exception) -> str:

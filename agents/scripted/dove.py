@@ -149,7 +149,7 @@ def _shares(board: Board, units: Names, centers: Names) -> Mapping[tuple[str, st
         offers += [
             (len(way), len(centers[index]), index, unit, way)
             for unit in own
-            for way in _ways(board, unit, neutral, closed)
+            for way in shortest_ways(board, unit, neutral, closed)
         ]
     claims: dict[tuple[str, str], Way] = {}
     given: set[str] = set()
@@ -161,14 +161,14 @@ def _shares(board: Board, units: Names, centers: Names) -> Mapping[tuple[str, st
     return MappingProxyType(claims)
 
 
-def _ways(board: Board, unit: str, neutral: set[str], closed: set[str]) -> Iterator[Way]:
-    """Shortest ways of a unit to every neutral centre that it can reach around closed provinces, the shortest first."""
-    missing = len(neutral)
+def shortest_ways(board: Board, unit: str, goals: set[str], closed: set[str]) -> Iterator[Way]:
+    """Shortest ways of a unit to every goal that it can reach around closed provinces, the shortest first."""
+    missing = len(goals)
     found = {unit[2:5]}
     queue: deque[Way] = deque([(unit[2:],)])
     while queue and missing:
         way = queue.popleft()
-        if way[-1][:3] in neutral:
+        if way[-1][:3] in goals:
             missing -= 1
             yield way
         for location in board.moves[f"{unit[0]} {way[-1]}"]:

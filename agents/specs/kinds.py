@@ -38,6 +38,7 @@ from agents.scripted.pact import PactPolicy
 from agents.scripted.prosocial import ProsocialPolicy
 from agents.scripted.punisher import PunisherPolicy
 from agents.scripted.random import RandomPolicy
+from agents.scripted.tit_for_tat import TitForTatPolicy
 from agents.specs.entry_points import choose, installed, make_installed, source_of_installed
 from agents.specs.imported import IMPORT_PATH, make_imported, read_values, source_of
 from agents.specs.spec import Spec
@@ -536,6 +537,7 @@ AGENTS: dict[str, Keyed | Imported | Program | Mix] = {
     **{each.__name__: Keyed(each, optional=RULE_OPTIONS) for each in (grim, police, sheriff, marshal)},
     "noisy": Keyed(NoisyPolicy, required={"of": read_part}, optional={"error": _share}),
     "fortress": Keyed(FortressPolicy),
+    "tit-for-tat": Keyed(TitForTatPolicy),
     "pact": Keyed(PactPolicy, optional=EXPLOITER_OPTIONS),
     "posse": Keyed(PossePolicy, optional={"force": _whole, "more": _whole}),
     "punish": Keyed(PunishPolicy),

@@ -13,11 +13,12 @@ SPECS = [
     "dumbbot",
     "dove",
     "dove:share=1",
+    "tit-for-tat",
     "exploiter:nice=prosocial,attack=dumbbot",
     "exploiter:nice=dove,attack=random,years=0",
     "exploiter:nice=(exploiter:nice=dove,attack=random),attack=dumbbot",
 ]
-CERTAIN = {"hold", "prosocial", "dove:share=1"}  # use no chance: another seed changes nothing
+CERTAIN = {"hold", "prosocial", "dove:share=1", "tit-for-tat"}  # use no chance: another seed changes nothing
 VARIANTS = ["welfare", "standard"]
 TOKEN_GAME = {"press": "tokens", "mediator": True}
 

@@ -288,8 +288,8 @@ def test_it_can_be_vectorised():
 
 
 @pytest.mark.slow
-def test_a_masked_ppo_takes_it():
-    """The example's learner; examples/sb3_maskable_ppo.py says what it reaches in minutes."""
+def test_a_masked_ppo_takes_it(capsys):
+    """The example's learner, the same twice; docs/training-own-algorithm.md says what it reaches in minutes."""
     pytest.importorskip("sb3_contrib")
     import importlib.util
 
@@ -299,5 +299,9 @@ def test_a_masked_ppo_takes_it():
     spec.loader.exec_module(example)
     env = make(others="random", years=1)
     model = example.learned(env, 512, seed=0)
+    told = capsys.readouterr().out
+    example.learned(make(others="random", years=1), 512, seed=0)
+    assert capsys.readouterr().out == told
+    assert "512 steps  points" in told
     action, _ = model.predict(env.reset(seed=0)[0], action_masks=env.unwrapped.action_masks())
     assert env.unwrapped.action_masks()[env.unwrapped._menus.firsts + action].all()

@@ -305,11 +305,22 @@ def test_the_best_iterate_is_kept_beside_the_last(tmp_path: Path) -> None:
     assert (origin["iterations"], origin["held_out"]) == (best + 1, reports[best])
 
 
+def test_without_a_report_the_last_player_is_the_best(tmp_path: Path) -> None:
+    """Until there is one: an extended training has the same best iterate as one that was never stopped."""
+    config = replace(SMALL, iterations=3, held_out_every=4, folder=tmp_path / "short")
+    train(config)
+    assert same(tmp_path / "short" / "best", tmp_path / "short" / "checkpoint")
+    train(replace(config, iterations=5))
+    train(replace(config, iterations=5, folder=tmp_path / "whole"))
+    assert same(tmp_path / "short" / "best", tmp_path / "whole" / "best")
+    origin = parse_json((tmp_path / "short" / "best" / "checkpoint.json").read_bytes())["origin"]
+    assert (origin["iterations"], "held_out" in origin) == (4, True)
+
+
 def test_held_out_reports_change_nothing_in_the_training(tmp_path: Path) -> None:
     for name, every in (("with", 1), ("without", 0)):
         train(replace(SMALL, held_out_every=every, folder=tmp_path / name))
     assert same(tmp_path / "with" / "checkpoint", tmp_path / "without" / "checkpoint")
-    assert not (tmp_path / "without" / "best").exists()
 
 
 @pytest.mark.parametrize("damage", ["deleted", "cut", "exchanged"])
@@ -367,6 +378,37 @@ def test_a_start_that_is_gone_is_not_needed_to_resume(tmp_path: Path) -> None:
     assert len(logged(tmp_path / "run")) == 4
     with pytest.raises(CheckpointError, match="no checkpoint"):
         train(replace(config, folder=tmp_path / "new"))
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_training_that_lost_its_start_still_knows_it(tmp_path: Path) -> None:
+    for number in range(2):
+        train(replace(SMALL, seed=number, folder=tmp_path / str(number)))
+    config = replace(SMALL, start=tmp_path / "0" / "checkpoint", folder=tmp_path / "run")
+    train(config)
+    shutil.move(tmp_path / "0", tmp_path / "moved")
+    train(replace(config, iterations=4))
+    with pytest.raises(TrainingError, match=r"another training, with start='weights-.* where 'weights-"):
+        train(replace(config, iterations=4, start=tmp_path / "1" / "checkpoint"))
+    train(replace(config, iterations=5, start=tmp_path / "moved" / "checkpoint"))
+
+
+@pytest.mark.parametrize(
+    ("start", "told"),
+    [
+        ("other", r"other: no checkpoint, but the folder of a training; give .*other/checkpoint"),
+        ("other/config.json", r"config.json: no checkpoint, but a file; give the folder of one"),
+        ("empty", r"empty: no checkpoint: checkpoint.json and weights.safetensors missing"),
+        ("nowhere", r"nowhere: no checkpoint: checkpoint.json and weights.safetensors missing"),
+    ],
+)
+def test_what_is_no_start_is_said_in_new_and_in_finished_trainings(tmp_path: Path, start: str, told: str) -> None:
+    (tmp_path / "empty").mkdir()
+    for name in ("other", "run"):
+        train(replace(SMALL, iterations=1, folder=tmp_path / name))
+    for name in ("run", "new"):
+        with pytest.raises(CheckpointError, match=told):
+            train(replace(SMALL, start=tmp_path / start, folder=tmp_path / name))
 
 
 def test_a_moved_opponent_is_the_same(tmp_path: Path) -> None:

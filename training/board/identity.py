@@ -13,15 +13,19 @@ from agents.specs import read_profile
 from training.board.config import TrainConfig
 from training.board.runner import Play
 from training.board.seats import LEAGUE, LEARNER
+from training.files import saved_start
 from welfare_env.errors import UnknownAgentError
 
 LEARNING = ("horizon", "lr", "entropy", "clip", "gamma", "lambda_", "epochs", "minibatch", "league_every",
             "league_size", "sees", "workers", "held_out_every", "held_out_games")  # fmt: skip
-GONE = "gone"  # a checkpoint to start from that is no longer there
+GONE = "gone"  # what earlier versions wrote for a checkpoint to start from that was no longer there
 
 
 def identity(play: Play, config: TrainConfig) -> str:
     """Everything that an iteration depends on, as JSON. Checkpoints count by their content, not by their path.
+
+    A checkpoint to start from is not needed to resume: where it cannot be read, it is the one that the training in the
+    config's folder started from.
 
     Raises:
         CheckpointError: a checkpoint that cannot be read.
@@ -41,7 +45,7 @@ def identity(play: Play, config: TrainConfig) -> str:
         "also": [[name, str(reward)] for name, reward in lineup.also.items()],
         "games": play.num_games,
         "seed": play.seed,
-        "start": _start(config.start),
+        "start": _start(config),
         "imitate": [by_content(config.imitate), config.imitate_games] if config.imitate else None,
         "curriculum": config.stages[:-1],
         **{name: getattr(config, name) for name in LEARNING},
@@ -52,14 +56,14 @@ def identity(play: Play, config: TrainConfig) -> str:
 def of_earlier(there: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
     """A saved identity in the form of today's, to compare with `now`.
 
-    Earlier versions trained another network, and did not say so: then that is what differs. A checkpoint to start from
-    is not needed to resume.
+    Earlier versions trained another network, and did not say so: then that is what differs. They also forgot what a
+    training had started from, if that was gone when it was resumed.
     """
     if "network" not in there:
         return {**now, "network": 1}
     if "order" in now:
         there = {"order": now["order"], **there}
-    if GONE in (there.get("start"), now.get("start")) and there.get("start") and now.get("start"):
+    if there.get("start") == GONE and now.get("start"):
         there = {**there, "start": now["start"]}
     return dict(there)
 
@@ -74,11 +78,15 @@ def _without_idle(values: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if name not in idle}
 
 
-def _start(folder: Path | None) -> str | None:
+def _start(config: TrainConfig) -> str | None:
+    if config.start is None:
+        return None
     try:
-        return content(folder) if folder else None
+        return content(config.start)
     except CheckpointError:
-        return GONE
+        if (start := saved_start(config.place)) is None:
+            raise
+        return start
 
 
 def by_content(text: str, also: Collection[str] = ()) -> str:

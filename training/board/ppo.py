@@ -77,9 +77,9 @@ def train(
             resumed by the same call, not by `training.resume`.
 
     Returns:
-        The folder of the last checkpoint, for ``agents.make("rl:PATH")``. The best is beside it, in ``best``; networks
-        that learn beside the learner are in folders of their names, as they are now, and in ``best-NAME``, as they were
-        when the learner was best.
+        The folder of the last checkpoint, for ``agents.make("rl:PATH")``. The best by the held-out reports is beside
+        it, in ``best`` (without a report: the last, too). Networks that learn beside the learner are in folders of
+        their names, as they are now, and in ``best-NAME``, as they were when the learner was best.
 
     Raises:
         TrainingError: the folder holds another training, or the weights are no longer finite.

@@ -1,6 +1,7 @@
 """What a training in Diplomacy keeps: the state to resume from, and two checkpoints to play with, last and best.
 
-A network that learns beside the learner has two, too: the last, and the one with which the learner was best.
+A network that learns beside the learner has two, too: the last, and the one with which the learner was best. Before the
+first held-out report the last counts as the best.
 
 The state holds the weights of both, so that a checkpoint that is missing or damaged is written again.
 """
@@ -107,11 +108,12 @@ class Keeper:
         _write(self._folder / CHECKPOINT, self._checkpoint(weights(self._learner), now))
         for name in rewards:
             _write(self._folder / name, self._checkpoint(weights(self._learner, name), now | whose[name]))
-        if (best := standing.best) is not None:
-            about = {"iterations": best.iteration, "held_out": best.value}
-            _write(self._folder / BEST, self._checkpoint(best.weights, about))
-            for name, given in best.also.items():
-                _write(self._folder / f"{BEST}-{name}", self._checkpoint(given, about | whose[name]))
+        best = standing.best
+        about = now if best is None else {"iterations": best.iteration, "held_out": best.value}
+        _write(self._folder / BEST, self._checkpoint(best.weights if best else weights(self._learner), about))
+        for name in rewards:
+            given = best.also[name] if best else weights(self._learner, name)
+            _write(self._folder / f"{BEST}-{name}", self._checkpoint(given, about | whose[name]))
 
     def _checkpoint(self, given: Weights, about: Mapping[str, Any]) -> Checkpoint:
         play, board = self._play, load_board(self._play.map_name)

@@ -40,7 +40,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Train players with PPO. The same command resumes a training that was interrupted; with more --iterations it "
     "extends one that is finished. FOLDER/checkpoint is the last player (policy rl:FOLDER/checkpoint), FOLDER/best the "
-    "best by its held-out report.",
+    "best by its held-out report (before the first report: the last).",
 )
 
 LEAGUE_SHARE = 0.2  # in self-play
@@ -175,8 +175,10 @@ def _train(config: TrainConfig) -> Path:
     console.print(f"checkpoint: rl:{path}  (it {usual}; else rl:{path},greedy={other})", soft_wrap=True)
     for name in config.rewards:
         console.print(f"{name}: rl:{path.with_name(name)}", soft_wrap=True)
-    if (best := path.with_name("best")).exists():
-        console.print(f"best by its held-out report: rl:{best}", soft_wrap=True)
+    best = path.with_name("best")
+    is_reported = "held_out" in import_module("agents.rl.checkpoint").load(best).origin
+    told = "by its held-out report" if is_reported else "the last, as there is no held-out report yet"
+    console.print(f"best: rl:{best}  ({told})", soft_wrap=True)
     return path
 
 
