@@ -1,7 +1,7 @@
 """What commands show on stderr, so that stdout can be piped: how far long work is, and errors in one line.
 
-Work has a bar on a terminal, and elsewhere a line every ten seconds. The library itself stays silent: only commands
-use this.
+Work has a bar on a terminal, and elsewhere a line every ten seconds. The library itself stays silent, but for
+`welfare_env.compiling`: only commands use this.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def print_error(error: object) -> None:
 
 @contextmanager
 def errors_told(kept: str) -> Iterator[None]:
-    """Our own errors as one line, an interruption as what to do next, and a line where something has to be compiled.
+    """Our own errors as one line, and an interruption as what to do next.
 
     Args:
         kept: what an interruption leaves, and what the same command does then.
@@ -51,10 +51,7 @@ def errors_told(kept: str) -> Iterator[None]:
     line = f"interrupted: {kept}"
     try:
         with ended_soon(line):
-            from agents.compiling import compiling_told  # which loads numba
-
-            with compiling_told():
-                yield
+            yield
     except (ModalError, WelfareEnvError) as error:
         print_error(error)
         raise typer.Exit(2) from error

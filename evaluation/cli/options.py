@@ -281,7 +281,7 @@ class RunOptions:
 
     def _pool(self) -> evaluation.Workers:
         if self.ray_address is None:
-            return evaluation.Workers(self.workers, tell_compiling=True)
+            return evaluation.Workers(self.workers)
         return evaluation.RayWorkers(self.ray_address, self.workers)
 
     def _models(self, profiles: Sequence[ProfileLike]) -> SharedModels | None:

@@ -14,7 +14,6 @@ from contextlib import contextmanager
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnContext, SpawnProcess
-from multiprocessing.synchronize import Semaphore
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -84,7 +83,6 @@ class Workers:
 
     Args:
         count: number of processes; 1 works in this process and starts none.
-        tell_compiling: announce compilation on stderr, once; for commands.
 
     Example:
         with Workers(2) as workers:
@@ -95,8 +93,8 @@ class Workers:
     is_remote = False
     """Whether workers may run on other machines."""
 
-    def __init__(self, count: int, tell_compiling: bool = False) -> None:
-        self.count, self.tell_compiling = count, tell_compiling
+    def __init__(self, count: int) -> None:
+        self.count = count
         self._context = _Context()
         self._pool: ProcessPoolExecutor | None = None
         self._lifelines: tuple[Connection, Connection] | None = None
@@ -125,6 +123,10 @@ class Workers:
         if self.count <= 1 or len(tasks) <= 1:
             yield from ((task, work(task)) for task in tasks)
             return
+        if self._pool is None:
+            from welfare_env.envs.precompile import compile_engine  # imports numba
+
+            compile_engine(for_games=True)  # or each process would
         waiting: dict[Future[Result], Task] = {}
         try:
             for task in tasks:
@@ -146,9 +148,8 @@ class Workers:
         if self._pool is None:
             _end_in_imported_script()
             self._lifelines = self._context.Pipe(duplex=False)
-            first = self._context.Semaphore(1) if self.tell_compiling else None
             self._pool = ProcessPoolExecutor(
-                self.count, mp_context=self._context, initializer=_prepare, initargs=(self._lifelines[0], first)
+                self.count, mp_context=self._context, initializer=_prepare, initargs=(self._lifelines[0],)
             )
         return self._pool
 
@@ -186,21 +187,16 @@ def _end_in_imported_script() -> None:
         os._exit(UNGUARDED)
 
 
-def _prepare(lifeline: Connection, first: Semaphore | None) -> None:
-    """Ignore interrupts, which the parent handles; exit when the other end of `lifeline` is closed.
-
-    Args:
-        first: the first worker that compiles announces it; None for no announcement.
-    """
+def _prepare(lifeline: Connection) -> None:
+    """Ignore interrupts, which the parent handles; exit when the other end of `lifeline` is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # for processes that a policy may start
     gc.freeze()  # imported modules are never garbage
     gc.set_threshold(GARBAGE)
     threading.Thread(target=_end_with, args=(lifeline,), daemon=True).start()
-    if first is not None:
-        from agents.compiling import tell_compiling  # imports numba
+    from welfare_env.compiling import ANNOUNCER  # imports numba
 
-        tell_compiling(lambda: first.acquire(block=False))
+    ANNOUNCER.keep_silent()
 
 
 def _end_with(lifeline: Connection) -> None:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
 import sys
-import textwrap
 import threading
 from pathlib import Path
 
 import pytest
 
-from agents import compiling, progress
+from agents import progress
 from agents.progress import Meter, metered, plain_console
 
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -76,33 +73,3 @@ def test_a_plain_console_changes_nothing(capsys: pytest.CaptureFixture[str]) -> 
     plain_console(stderr=True).print(f"error: {text}", style="red", soft_wrap=True)
     plain_console().print(text)
     assert capsys.readouterr() == (f"{text}\n", f"error: {text}\n")
-
-
-CHILD = """
-    from numba import njit
-    import {module} as ours
-    from agents.compiling import compiling_told
-
-    def add(x):
-        return x + 1
-
-    add.__module__ = "welfare_env.engine.somewhere"
-    kernel = njit(add)
-    with compiling_told():
-        print("told by", kernel(1))
-        kernel(1.5)
-"""
-
-
-def test_compiling_is_told_once_and_only_by_commands() -> None:
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    for source, lines in (
-        (CHILD, [compiling.COMPILES]),
-        (CHILD.replace("with compiling_told():", "if True:"), []),
-        (CHILD.replace("welfare_env.engine", "theirs"), []),
-    ):
-        code = textwrap.dedent(source.format(module="welfare_env"))
-        done = subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, env=environment, cwd=ROOT
-        )
-        assert (done.returncode, done.stderr.splitlines()) == (0, lines)

@@ -84,6 +84,29 @@ def test_a_notice_is_printed_once_and_never_after_silence(capfd: pytest.CaptureF
     assert capfd.readouterr() == ("", "")
 
 
+KERNEL = """
+from numba import njit
+import welfare_env.compiling
+
+def add(x):
+    return x + 1
+
+add.__module__ = {module!r}
+kernel = njit(add)
+print(kernel(1), kernel(1.5))
+"""
+
+
+@pytest.mark.parametrize(
+    ("module", "lines"),
+    [("welfare_env.engine.kernels", ["welfare_env."]), ("agents.rl.inputs", ["agents."]), ("theirs.welfare_env.", [])],
+)
+def test_python_says_once_that_it_compiles_what_is_ours(module: str, lines: list[str]) -> None:
+    ended = run(KERNEL.format(module=module))
+    assert (ended.returncode, ended.stdout) == (0, "2 2.5\n")
+    assert ended.stderr.splitlines() == [compiling.NOTICES[start] for start in lines]
+
+
 @pytest.mark.slow  # compiles everything
 def test_from_an_empty_cache(tmp_path: Path) -> None:
     """Python says that it compiles, warm_up compiles all that is used, and each kernel for one set of types."""
