@@ -18,6 +18,7 @@ from typer.main import get_command, get_group
 
 import welfare_env
 from evaluation.cli import commands
+from modal_env.streams import print_anything
 
 GROUPS = {
     "train": ("training.cli.commands", "Train players with PPO (needs the extra rl)."),
@@ -84,5 +85,6 @@ def command() -> TyperGroup:
 
 def main() -> None:
     """The console script. Modules in the current folder can be imported (own players), after installed packages."""
+    print_anything()
     sys.path.append(os.getcwd())
     command()(prog_name="welfare-env")

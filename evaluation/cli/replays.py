@@ -20,23 +20,26 @@ def replay(
     game: Annotated[str, typer.Argument(help="A saved game (a file), or the key of a stored game (see `games`).")],
     out: Annotated[Path, typer.Option("--out", "-o", help="The HTML file.")] = Path("game.html"),
     store: Kept = DEFAULT_PATH,
-    map_file: Annotated[
+    map_name: Annotated[
         Optional[Path],  # noqa: UP045 (typer reads it)
         typer.Option("--map", help="The .map file, if the game was played on one.", show_default="the game's"),
     ] = None,
+    allow_edited: Annotated[
+        bool, typer.Option("--allow-edited", help="Also a game that was edited on purpose: replay what it says.")
+    ] = False,
 ) -> None:
     """Write a game as one HTML file for any browser: map, orders, messages, promises and charts."""
     with errors_told():
         (record,) = saved_games([game], store).values()
-        write_replay(record, out, None if map_file is None else str(map_file))
+        write_replay(record, out, None if map_name is None else str(map_name), allow_edited)
     print(out)
 
 
-def write_replay(record: Mapping[str, Any], out: Path, map_name: str | None = None) -> None:
+def write_replay(record: Mapping[str, Any], out: Path, map_name: str | None = None, allow_edited: bool = False) -> None:
     """Write the page of a game.
 
     Raises:
         RecordError: the record is damaged, or the page cannot be written.
     """
-    played = Game.from_record(dict(record), map_name=map_name)
+    played = Game.from_record(dict(record), map_name=map_name, allow_edited=allow_edited)
     played.replay(out, annotations_of(played, record.get("welfare_env", {}), map_name))

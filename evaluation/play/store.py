@@ -16,13 +16,14 @@ import time
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from agents.files import parse_json, reason, shown
-from agents.storage import Layout
+from agents.storage import UNREADABLE, Layout
+from evaluation.play.salvage import MAGIC, DamagedFile
 from welfare_env.errors import WelfareEnvError
 from welfare_env.game.record import LARGEST_FILE
 
@@ -33,7 +34,10 @@ SPECIFICATION_VERSION = 1
 
 LATEST = 253_402_300_800  # seconds from 1970 to the year 10000
 
-_DAMAGED = "The file is damaged or not a store: move it away or restore it from a backup, and run this again"
+_DAMAGED = (
+    "The file is damaged or not a store: move it away or restore it from a backup, and run this again; `welfare-env "
+    "store repair` copies the games that are whole to another file"
+)
 _CURE = (
     "Restore the file from a backup; or run `welfare-env store repair`, which moves damaged games to the table "
     "`damaged`, so that they are played again"
@@ -72,6 +76,10 @@ CREATE TABLE IF NOT EXISTS damaged (
 
 class StoreError(WelfareEnvError):
     """An operation of the store failed. The message names the file and says what to do."""
+
+
+class DamagedStoreError(StoreError):
+    """The SQLite file itself is damaged or truncated; `GameStore.merge` copies what is whole from it."""
 
 
 _LAYOUT = Layout(
@@ -123,12 +131,14 @@ class Copied:
         differing: games that the target already had with a different record (two runs with a language model may
             differ); the target's record is kept.
         damaged: key -> what is wrong with the game in the source; it is not copied.
+        missing: pages that the source's file should have and has not, with an unknown number of games.
     """
 
     added: list[str] = field(default_factory=list)
     present: list[str] = field(default_factory=list)
     differing: list[str] = field(default_factory=list)
     damaged: dict[str, str] = field(default_factory=dict)
+    missing: int = 0
 
 
 class GameStore:
@@ -242,8 +252,9 @@ class GameStore:
     def merge(self, path: str | os.PathLike[str], keys: Sequence[str] | None = None) -> Copied:
         """Copy games from another store into this one. Existing games in both stores stay unchanged.
 
-        Each game is checked against its key and checksum, and damaged ones are skipped. Games are copied in atomic
-        batches, so an interrupted call can be repeated. Other processes may write to both stores meanwhile.
+        Each game is checked against its key and checksum, and damaged ones are skipped; of a file that is damaged or
+        truncated, all games that are whole are copied. Games are copied in atomic batches, so an interrupted call can
+        be repeated. Other processes may write to both stores meanwhile.
 
         Args:
             path: of the other store's file.
@@ -261,11 +272,34 @@ class GameStore:
             return target._take(self, keys)
 
     def _take(self, source: GameStore, keys: Sequence[str] | None) -> Copied:
+        if self.path.exists() and source.path.exists() and self.path.samefile(source.path):
+            raise StoreError(f"{shown(source.path)}: this is the store itself: give another file")
+        try:
+            return self._take_rows(source, keys)
+        except DamagedStoreError:
+            return self._salvage(source.path, keys)
+
+    def _salvage(self, path: Path, keys: Sequence[str] | None) -> Copied:
+        """Copy what is whole from a damaged file, which is only read."""
+        copied, whole, wanted = Copied(), set(), None if keys is None else {*keys}
+        with path.open("rb") as content:
+            source = DamagedFile(path, content)
+            for row in source.rows():
+                key = row[0]
+                if not isinstance(key, str) or not is_whole_key(key) or not (wanted is None or key in wanted):
+                    continue
+                if fault := self._fault(*row):
+                    copied.damaged[key] = fault
+                elif key not in whole:  # a page out of use may hold it, too
+                    whole.add(key)
+                    self._insert([row], copied)
+        damaged = {key: f"{shown(path)}: {fault}" for key, fault in copied.damaged.items() if key not in whole}
+        return replace(copied, damaged=damaged, missing=source.missing)
+
+    def _take_rows(self, source: GameStore, keys: Sequence[str] | None) -> Copied:
         there = source._raw_keys()
         if unknown := [key for key in keys or () if key not in there]:
             raise StoreError(f"{shown(source.path)}: there is no game {unknown[0]!r:.80}")
-        if self.path.exists() and self.path.samefile(source.path):
-            raise StoreError(f"{shown(source.path)}: this is the store itself: give another file")
         wanted = there if keys is None else list(dict.fromkeys(keys))
         copied = Copied()
         for start in range(0, len(wanted), _BATCH):
@@ -317,10 +351,11 @@ class GameStore:
             Key (or whatever the row has as its key) -> what is wrong with the game.
 
         Raises:
-            StoreError: the file cannot be read or written, or is damaged as a whole.
+            DamagedStoreError: the file itself is damaged: `merge` copies what is whole to another store.
+            StoreError: the file cannot be read or written.
         """
         damaged: dict[str, str] = {}
-        with _LAYOUT.guard(self.path), closing(_LAYOUT.connect(Path(_existing(self.path)))) as connection:
+        with _guarded(self.path), closing(_LAYOUT.connect(Path(_existing(self.path)))) as connection:
             connection.text_factory = _as_text
             for identity in connection.execute(_IDENTITIES).fetchall():
                 connection.execute("BEGIN IMMEDIATE")
@@ -397,7 +432,7 @@ class GameStore:
 
     @contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
-        with _LAYOUT.guard(self.path):
+        with _guarded(self.path):
             if self._open_connection is None:
                 self._open_connection = _LAYOUT.connect(self.path)
             yield self._open_connection
@@ -416,6 +451,25 @@ def _existing(path: str | os.PathLike[str]) -> str | os.PathLike[str]:
     except (OSError, ValueError) as error:
         problem = f"there is no store ({reason(error)})"
     raise StoreError(f"{shown(path)}: {problem}")
+
+
+@contextmanager
+def _guarded(path: Path) -> Iterator[None]:
+    """Turns all errors in the use of a file into StoreErrors."""
+    try:
+        with _LAYOUT.guard(path):
+            yield
+    except StoreError as error:
+        code = getattr(error.__cause__, "sqlite_errorcode", 0) & 0xFF  # the low byte is the kind
+        is_damage = code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or UNREADABLE in str(error.__cause__)
+        if is_damage and _was_database(path):
+            raise DamagedStoreError(str(error)) from error.__cause__
+        raise
+
+
+def _was_database(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(len(MAGIC)) == MAGIC
 
 
 def _as_text(content: bytes) -> str | bytes:

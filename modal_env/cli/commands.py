@@ -434,6 +434,11 @@ def _errors_told() -> Iterator[None]:
             raise
         _complain("--plot needs matplotlib, the extra plot: in the clone, pip install -e '.[plot]'")
         raise typer.Exit(2) from error
+    except BrokenPipeError:  # the reader has seen enough; typer ends quietly
+        raise
+    except OSError as error:
+        _complain(f"{error.filename or 'output'}: {error.strerror or error}")
+        raise typer.Exit(2) from error
     except KeyboardInterrupt as interruption:
         raise typer.Exit(130) from interruption
 
