@@ -18,6 +18,7 @@ from itertools import pairwise
 from typing import Any
 
 from agents.lm.reading.fields import ORDER_LOSSES, Loss, is_in_form
+from welfare_env.checks import shown
 from welfare_env.errors import RecordError, UnknownPowerError, WelfareEnvError
 
 SMOOTHING = 1e-6
@@ -195,18 +196,18 @@ def measure(record: Record, deviators: Collection[str] = (), published: bool = F
         RecordError: the record lacks what the measures need, or is damaged.
         UnknownPowerError: a deviator is not a power of this game.
     """
-    if not isinstance(deviators, Collection) or isinstance(deviators, str) or not all(map(_is_text, deviators)):
-        raise UnknownPowerError(f"deviators {deviators!r:.80}: give a list of powers")
     try:
-        return _measured(record, deviators, published)
+        powers = None if isinstance(deviators, str) else tuple(deviators)
+    except TypeError:
+        powers = None
+    if powers is None or not all(isinstance(power, str) for power in powers):
+        raise UnknownPowerError(f"deviators {shown(deviators)}: give a list of powers, such as ['FRANCE']")
+    try:
+        return _measured(record, powers, published)
     except WelfareEnvError:
         raise
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise RecordError(f"the record is damaged or no saved game: {type(error).__name__}: {error!s:.200}") from error
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)
 
 
 def _measured(record: Record, deviators: Collection[str], published: bool) -> GameMeasures:

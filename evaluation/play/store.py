@@ -23,7 +23,9 @@ from typing import Any
 
 from agents.files import parse_json, reason, shown
 from agents.storage import UNREADABLE, Layout
+from evaluation.checks import listed
 from evaluation.play.salvage import MAGIC, DamagedFile
+from welfare_env import checks
 from welfare_env.errors import WelfareEnvError
 from welfare_env.game.record import LARGEST_FILE
 
@@ -161,7 +163,7 @@ class GameStore:
 
     def __init__(self, path: str | os.PathLike[str] = DEFAULT_PATH) -> None:
         # The process may change its folder before the file is opened.
-        self.path = Path(path).absolute()
+        self.path = _path(path).absolute()
         self._open_connection: sqlite3.Connection | None = None
 
     def __enter__(self) -> GameStore:
@@ -208,7 +210,7 @@ class GameStore:
         Raises:
             StoreError: the file cannot be read.
         """
-        wanted = list(keys)
+        wanted = _checked_keys(keys) or []
         found: set[str] = set()
         with self._connection() as connection:
             for first in range(0, len(wanted), MOST_VALUES):
@@ -272,7 +274,8 @@ class GameStore:
             return target._take(self, keys)
 
     def _take(self, source: GameStore, keys: Sequence[str] | None) -> Copied:
-        if self.path.exists() and source.path.exists() and self.path.samefile(source.path):
+        keys = _checked_keys(keys)
+        if _is_same(self.path, source.path):
             raise StoreError(f"{shown(source.path)}: this is the store itself: give another file")
         try:
             return self._take_rows(source, keys)
@@ -391,7 +394,7 @@ class GameStore:
         """
         row = self._row(key) if is_whole_key(key) else None
         if row is None:
-            raise StoreError(f"{self.path}: there is no game {key!r:.80}")
+            raise StoreError(f"{self.path}: there is no game {checks.shown(key)}")
         return self._unpack(key, *row)
 
     def _row(self, key: str) -> tuple[bytes, str] | None:
@@ -438,6 +441,29 @@ class GameStore:
             yield self._open_connection
 
 
+def _is_same(one: Path, other: Path) -> bool:
+    """Whether both are there, and one file."""
+    try:
+        return one.samefile(other)
+    except (OSError, ValueError):
+        return False
+
+
+def _path(path: object) -> Path:
+    name = os.fspath(path) if isinstance(path, (str, os.PathLike)) else None
+    if isinstance(name, str):
+        return Path(name)
+    raise StoreError(f"path={checks.shown(path)}: give the path of a store's file")
+
+
+def _checked_keys(keys: object) -> list[str] | None:
+    """Keys as a list; None for all."""
+    found = None if keys is None else listed("keys", keys, "[game.key for game in store.games()]", None)
+    if found is not None and not all(isinstance(key, str) for key in found):
+        raise StoreError(f"keys={checks.shown(found)}: give texts, such as those of store.keys()")
+    return found
+
+
 def _existing(path: str | os.PathLike[str]) -> str | os.PathLike[str]:
     """Check that a file exists and is not empty.
 
@@ -445,7 +471,7 @@ def _existing(path: str | os.PathLike[str]) -> str | os.PathLike[str]:
         StoreError: it is not, or is empty.
     """
     try:
-        if os.stat(path).st_size:
+        if os.stat(_path(path)).st_size:
             return path
         problem = "the file is empty and not a store"
     except (OSError, ValueError) as error:
