@@ -127,6 +127,17 @@ def test_certificates_with_other_contents(certificate: Path, data: st.DataObject
     assert len(found) == len(found.claims) == len(found.orders)
 
 
+@pytest.mark.parametrize("name", ["rows", "years_left", "claims", "orders"])
+def test_certificates_with_wrong_arrays(certificate: Path, name: str) -> None:
+    with np.load(certificate) as file:
+        contents = dict(file)
+    right, path = contents[name], certificate.with_name("odd.npz")
+    for wrong in (np.zeros(3), np.array("x"), right[1:], right[..., None]):
+        np.savez_compressed(path, **contents | {name: wrong})
+        with pytest.raises(CertificateError, match="no certificate"):
+            Certificate.load(path)
+
+
 @pytest.mark.parametrize("path", [None, 0, b"x", "", "none.npz", "/dev/zero", "a\0b", Path()])
 def test_certificates_that_are_no_files(path: Any, certificate: Path) -> None:
     with pytest.raises(CertificateError):
@@ -159,6 +170,7 @@ def test_messages_of_odd_records(record: dict[str, Any], data: st.DataObject) ->
     [
         (("messages", 0), "hello"),
         (("messages", 0, "recipient"), ["PLAYERB"]),
+        (("messages", 0, "sender"), 5),
         (("messages", 0, "message"), None),
         (("name",), ""),
         (("state", "units"), 5),
@@ -193,7 +205,7 @@ def test_tables_of_odd_records(record: dict[str, Any], tmp_path_factory: pytest.
         assert len(str(error)) < 1000  # noqa: PT017
 
 
-@examples(60)
+@examples(12)
 @given(budget=st.just("quick") | odd, trained=st.just(()) | odd, policy=st.just("hold") | odd)
 def test_plans_of_red_teams(budget: Any, trained: Any, policy: Any) -> None:
     setting = evaluation.Setting(rules=NO_PRESS, map_name="clique:3")
