@@ -99,7 +99,7 @@ class Certificate(Frozen):
             with np.load(io.BytesIO(read_file(path)), allow_pickle=False) as file:
                 told: dict[str, Any] = dict(parse_json(str(file["told"])))
                 arrays = {name: file[name] for name in ARRAYS}
-            return cls(**_facts(told), **_checked(arrays))
+            return cls(**_facts(told) | _checked(arrays))
         except _DAMAGE as error:
             raise CertificateError(f"{str(path)!r:.200}: no certificate of this program ({error!r:.100})") from error
 

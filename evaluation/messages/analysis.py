@@ -122,11 +122,12 @@ def _told(message: Mapping[str, Any], phase: object) -> tuple[str, str, str]:
     """
     if not isinstance(phase, str) or not _PHASE.fullmatch(phase):
         raise RecordError(f"the record is damaged or no saved game: phase {shown(phase)}: give one such as 'S1901M'")
-    parts = tuple(message.get(name) for name in PARTS) if isinstance(message, Mapping) else ()
-    if len(parts) != len(PARTS) or not all(isinstance(part, str) for part in parts):
-        wrong = f"message {shown(message)} in {phase}: give a mapping with the texts {', '.join(PARTS)}"
-        raise RecordError(f"the record is damaged or no saved game: {wrong}")
-    return parts
+    parts = [message.get(name) for name in PARTS] if isinstance(message, Mapping) else []
+    match [part for part in parts if isinstance(part, str)]:
+        case [sender, recipient, text]:
+            return sender, recipient, text
+    wrong = f"message {shown(message)} in {phase}: give a mapping with the texts {', '.join(PARTS)}"
+    raise RecordError(f"the record is damaged or no saved game: {wrong}")
 
 
 def _matrix(pairs: Iterable[tuple[str, str]]) -> dict[str, dict[str, int]]:
