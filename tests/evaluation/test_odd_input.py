@@ -295,6 +295,12 @@ def test_odd_arguments(record: dict[str, Any], wrong: Any, where: str) -> None:
         assert len(str(error)) < 1000  # noqa: PT017
 
 
+@pytest.mark.parametrize("deviators", [None, 5, b"x", np.array("PLAYERA"), len])
+def test_deviators_that_are_no_list(deviators: Any) -> None:
+    with pytest.raises(evaluation.EvaluationError, match="deviators="):
+        certify("clique:3", "punisher:t=1", deviators, years=1)
+
+
 def test_payoffs_of_any_size() -> None:
     table = np.random.default_rng(0).normal(size=(3, 2))
     usual = SymmetricGame(("a", "b"), 3, table)
