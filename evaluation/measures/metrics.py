@@ -214,7 +214,7 @@ def _measured(record: Record, deviators: Collection[str], published: bool) -> Ga
     welfare = welfare_per_year(record)
     unknown = sorted(set(deviators) - set(welfare))
     if unknown:
-        raise UnknownPowerError(f"deviators {unknown}: the powers of this game are {sorted(welfare)}")
+        raise UnknownPowerError(f"deviators {shown(unknown)}: the powers of this game are {sorted(welfare)}")
     end = _phases(record)[-1]["state"]
     return GameMeasures(
         facts=_game_facts(record),
@@ -223,7 +223,7 @@ def _measured(record: Record, deviators: Collection[str], published: bool) -> Ga
         centers={power: len(end["centers"][power]) for power in welfare},
         welfare={power: _points(record, end, power) for power in welfare},
         years_played=_facts(record)["years_played"],
-        scores={power: float(score) for power, score in _facts(record)["scores"].items()},
+        scores={power: float(_facts(record)["scores"][power]) for power in welfare},
         welfare_per_year=welfare,
         nash_welfare=nash_welfare(welfare.values()),
         root_nash_welfare=root_nash_welfare(welfare.values()),

@@ -205,6 +205,15 @@ def test_tables_of_odd_records(record: dict[str, Any], tmp_path_factory: pytest.
         assert len(str(error)) < 1000  # noqa: PT017
 
 
+def test_a_record_without_a_score_or_with_a_strange_deviator(record: dict[str, Any]) -> None:
+    scores = {"PLAYERB": 0.0, "PLAYERC": 0.0}
+    with pytest.raises(RecordError, match="PLAYERA"):
+        evaluation.measure(record | {"welfare_env": record["welfare_env"] | {"scores": scores}})
+    with pytest.raises(WelfareEnvError) as caught:
+        evaluation.measure(record, ["A" * 3000])
+    assert len(str(caught.value)) < 500
+
+
 @examples(12)
 @given(budget=st.just("quick") | odd, trained=st.just(()) | odd, policy=st.just("hold") | odd)
 def test_plans_of_red_teams(budget: Any, trained: Any, policy: Any) -> None:
