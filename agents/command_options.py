@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import wraps
+from importlib import import_module
 from typing import Any, get_args, get_type_hints
 
+import typer
 from typer.models import OptionInfo
+
+_CLICK = import_module(typer.Context.__mro__[1].__module__.rpartition(".")[0])  # click, or the copy in newer typers
+_ASSIGNED = re.compile(r"(?<![^\s(])(?<!\w\()(?P<name>[a-z_]+)=(?P<value>'[\w.:*+-]+'|[\w.*+-]*[\w*+-])(?![\w=])")
 
 
 @dataclass(frozen=True)
@@ -62,6 +68,22 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
     vars(called)["__signature__"] = inspect.Signature(parameters)
     called.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return called
+
+
+def in_options(text: str) -> str:
+    """An error of the library in the words of the command that runs: "press='none'" becomes "--press none".
+
+    Only names of the command's own options are changed; text inside specs ("exploiter:nice=dove") is not.
+    """
+    context = _CLICK.globals.get_current_context(silent=True)
+    parameters = [] if context is None else context.command.params
+    options = {each.name: max(each.opts, key=len) for each in parameters if each.param_type_name == "option"}
+
+    def typed(match: re.Match[str]) -> str:
+        name, value = options.get(match["name"]), match["value"].strip("'")
+        return match[0] if name is None else name if value == "True" else f"{name} {value}"
+
+    return _ASSIGNED.sub(typed, text)
 
 
 def _group(kind: type, parameter: inspect.Parameter, declared: Collection[str]) -> _Group:

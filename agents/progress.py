@@ -23,6 +23,8 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from agents.command_options import in_options
+from agents.files import reason, shown
 from modal_env.errors import ModalError
 from modal_env.interruptions import CODE, ended_soon
 from modal_env.progress import EVERY, lines_every
@@ -53,7 +55,12 @@ def errors_told(kept: str) -> Iterator[None]:
         with ended_soon(line):
             yield
     except (ModalError, WelfareEnvError) as error:
-        print_error(error)
+        print_error(in_options(str(error)))
+        raise typer.Exit(2) from error
+    except BrokenPipeError:  # the reader has seen enough; typer ends quietly
+        raise
+    except OSError as error:  # a full disk, a read-only folder, a folder in place of a file
+        print_error(f"{shown(str(error.filename))}: {reason(error)}" if error.filename else error)
         raise typer.Exit(2) from error
     except KeyboardInterrupt as interruption:
         print(line, file=sys.stderr)

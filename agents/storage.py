@@ -26,7 +26,8 @@ _DAMAGED = frozenset(
         sqlite3.SQLITE_TOOBIG,
     }
 )
-_UNREADABLE = "Could not decode to UTF-8"  # Python's own error, without an SQLite code
+_READ_ONLY = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN)
+UNREADABLE = "Could not decode to UTF-8"  # Python's own error, without an SQLite code
 
 
 def _use_write_ahead_log(connection: sqlite3.Connection, seconds: float) -> None:
@@ -60,7 +61,7 @@ def _advice(error: sqlite3.Error, seconds: float, damaged: str, safe: str) -> st
     if _is_busy(error):
         return f"Another process has kept it locked for {seconds:.0f} s: end that process and run this again"
     code = _kind(error)
-    if code in _DAMAGED or _UNREADABLE in str(error):
+    if code in _DAMAGED or UNREADABLE in str(error):
         return damaged
     if code == sqlite3.SQLITE_FULL:
         return f"Make room on the disk and run this again: {safe} are safe"
@@ -103,6 +104,8 @@ class Layout:
     def connect(self, path: Path, same_thread: bool = True) -> sqlite3.Connection:
         """Opens a file, in autocommit: each statement is a transaction. A missing file is created, with its folder.
 
+        A file that cannot be written to, for example on a read-only disk, is opened for reading.
+
         Args:
             path: path of the file.
             same_thread: whether only the thread that opens it may use it; otherwise the caller must serialise access.
@@ -112,9 +115,30 @@ class Layout:
             sqlite3.Error: it cannot be used.
         """
         self._make_room(path)
-        connection = sqlite3.connect(path, timeout=self.seconds, isolation_level=None, check_same_thread=same_thread)
         try:
-            self._prepare(connection, path)
+            return self._opened(path, "", same_thread)
+        except sqlite3.OperationalError as error:
+            if _kind(error) not in _READ_ONLY or not path.stat().st_size:
+                raise
+        try:
+            return self._opened(path, "mode=ro", same_thread)
+        except sqlite3.OperationalError as error:  # SQLite may not make its shared memory there
+            log = Path(f"{path}-wal")
+            if _kind(error) not in _READ_ONLY or (log.exists() and log.stat().st_size):  # it has what the file lacks
+                raise
+        return self._opened(path, "immutable=1", same_thread)
+
+    def _opened(self, path: Path, mode: str, same_thread: bool) -> sqlite3.Connection:
+        """A connection; `mode` is "" for writing, or SQLite's parameter of a URI for reading."""
+        place = f"{path.absolute().as_uri()}?{mode}" if mode else path
+        connection = sqlite3.connect(
+            place, timeout=self.seconds, isolation_level=None, check_same_thread=same_thread, uri=bool(mode)
+        )
+        try:
+            if not mode:
+                self._prepare(connection, path)
+            elif self._is_new(connection, path):
+                raise self.error(f"{shown(path)}: there is nothing in it yet, and it cannot be written to")
         except BaseException:
             connection.close()
             raise

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from functools import partial
+from itertools import islice
+from typing import Any
 
 import welfare_env
 from welfare_env import checks
@@ -12,6 +15,7 @@ from welfare_env.errors import UnknownMapError
 
 MOST_GAMES = 1_000_000
 MOST_SEED = 2**63 - 1
+MOST_LISTED = 10_000
 
 
 class EvaluationError(welfare_env.WelfareEnvError, ValueError):
@@ -69,3 +73,19 @@ def check_seed(seed: int) -> None:
         EvaluationError: it is not a whole number in range.
     """
     check_whole("seed", seed, 0, MOST_SEED)
+
+
+def listed(name: str, values: object, example: str, most: int | None = MOST_LISTED) -> list[Any]:
+    """What a list, or another iterable that is no text, has in it.
+
+    Raises:
+        EvaluationError: it is none; the message has the example of one.
+    """
+    if isinstance(values, Iterable) and not isinstance(values, (str, bytes, Mapping)):
+        try:
+            found = list(islice(values, None if most is None else most + 1))
+        except TypeError:  # an array without dimensions
+            found = None
+        if found is not None and (most is None or len(found) <= most):
+            return found
+    raise EvaluationError(f"{name}={shown(values)}: give a list, such as {example}")

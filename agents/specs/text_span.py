@@ -14,6 +14,9 @@ _KEY_GIVEN = re.compile(r"(\b(?:(?:api_?)?key|token|secret|password|auth\w*)\s*=
 """An option that there is not, since keys come from the environment."""
 
 
+QUOTED = 400  # characters of a spec in an error
+
+
 @dataclass(frozen=True)
 class Part:
     """A piece of a spec that knows where it stands in the whole: ``source[start:stop]``.
@@ -101,8 +104,12 @@ class Part:
     def fault(self, message: str) -> UnknownAgentError:
         """The error to raise about this piece; it quotes no password and no key that stands in the spec."""
         source, text = _quotable(self.source), _quotable(self.text)
-        place = f"at {text if text in source else '[hidden]'!r} (character {self.start + 1})" if text else "at its end"
-        return UnknownAgentError(f"agent spec {source!r}, {place}: {message}")
+        place = (
+            f"at {text if text in source else '[hidden]'!r:.{QUOTED}} (character {self.start + 1})"
+            if text
+            else "at its end"
+        )
+        return UnknownAgentError(f"agent spec {source!r:.{QUOTED}}, {place}: {message}")
 
 
 def is_wrapped(text: str) -> bool:

@@ -35,6 +35,7 @@ from evaluation.cli.red_team import red_team
 from evaluation.cli.replays import replay, write_replay
 from evaluation.cli.theorems import theorems
 from evaluation.cli.transcripts import transcript
+from evaluation.cli.warm_up import warm_up
 from evaluation.experiments.deviators import read_deviators
 from evaluation.experiments.exploitability import resolve_coalitions
 from evaluation.measures.lm_usage import LMUsage, usage_table
@@ -262,6 +263,7 @@ app.command("replay")(replay)
 app.command("transcript")(transcript)
 app.command("experiment")(experiments.experiment)
 app.command("plot")(experiments.plot)
+app.command("warm-up")(warm_up)
 
 
 def _models(result: evaluation.SelfPlayResult) -> list[tuple[str, LMUsage]]:

@@ -11,7 +11,9 @@ def main() -> None:
     """Run a command. Modules in the current folder can be imported (own players), after installed packages."""
     end_at_interruptions()
     from evaluation.cli.app import command
+    from modal_env.streams import print_anything
 
+    print_anything()
     sys.path.append(os.getcwd())
     command()(prog_name="welfare-env")
 

@@ -27,7 +27,7 @@ def replay(
         typer.Option("--out", "-o", help="The HTML file.", show_default="game.html"),
     ] = None,
     store: Kept = DEFAULT_PATH,
-    map_file: Annotated[
+    map_name: Annotated[
         Optional[Path],  # noqa: UP045 (typer reads it)
         typer.Option("--map", help="The .map file, if the game was played on one.", show_default="the game's"),
     ] = None,
@@ -40,6 +40,9 @@ def replay(
         int,
         typer.Option(min=SHORTEST, max=LONGEST, help="How long the GIF shows a phase; the last, three times."),
     ] = PHASE,
+    allow_edited: Annotated[
+        bool, typer.Option("--allow-edited", help="Also a game that was edited on purpose: replay what it says.")
+    ] = False,
 ) -> None:
     """Write a game as one HTML file for any browser: map, orders, messages, promises and charts.
 
@@ -47,18 +50,23 @@ def replay(
     """
     with errors_told():
         (record,) = saved_games([game], store).values()
-        map_name = None if map_file is None else str(map_file)
+        chosen_map = None if map_name is None else str(map_name)
         if gif is not None:
-            write_animation(record, gif, gif_width, gif_milliseconds, map_name)
+            write_animation(record, gif, gif_width, gif_milliseconds, chosen_map, allow_edited)
         if gif is None or out is not None:
-            write_replay(record, out or PAGE, map_name)
+            write_replay(record, out or PAGE, chosen_map, allow_edited)
     for written in (gif, out or (PAGE if gif is None else None)):
         if written is not None:
             print(written)
 
 
 def write_animation(
-    record: Mapping[str, Any], out: Path, width: int, milliseconds: int, map_name: str | None = None
+    record: Mapping[str, Any],
+    out: Path,
+    width: int,
+    milliseconds: int,
+    map_name: str | None = None,
+    allow_edited: bool = False,
 ) -> None:
     """Write a game as an animated GIF, with a progress bar on stderr.
 
@@ -66,16 +74,16 @@ def write_animation(
         PictureError: it is too long for this width, or the extra `plot` is not installed.
         RecordError: the record is damaged, or the file cannot be written.
     """
-    played = Game.from_record(dict(record), map_name=map_name)
+    played = Game.from_record(dict(record), map_name=map_name, allow_edited=allow_edited)
     with metered("drawing", len(played.history) + 1, "phases") as meter:
         played.animate(out, width, milliseconds, meter.reach)
 
 
-def write_replay(record: Mapping[str, Any], out: Path, map_name: str | None = None) -> None:
+def write_replay(record: Mapping[str, Any], out: Path, map_name: str | None = None, allow_edited: bool = False) -> None:
     """Write the page of a game.
 
     Raises:
         RecordError: the record is damaged, or the page cannot be written.
     """
-    played = Game.from_record(dict(record), map_name=map_name)
+    played = Game.from_record(dict(record), map_name=map_name, allow_edited=allow_edited)
     played.replay(out, annotations_of(played, record.get("welfare_env", {}), map_name))

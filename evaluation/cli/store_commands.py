@@ -9,9 +9,10 @@ from typing import Annotated, Optional
 
 import typer
 
+from agents.files import shown
 from evaluation.cli.console import errors_told, print_json
 from evaluation.cli.options import Json, Kept, Store
-from evaluation.play.store import DEFAULT_PATH, Copied, GameStore
+from evaluation.play.store import DEFAULT_PATH, Copied, DamagedStoreError, GameStore
 from evaluation.play.stored_games import SHOWN_KEY, open_store, whole_keys
 
 app = typer.Typer(
@@ -53,10 +54,24 @@ def merge(
 
 @app.command("repair")
 def repair(store: Kept = DEFAULT_PATH, as_json: Json = False) -> None:
-    """Check every game, and move damaged ones to the table `damaged` of the same file; they will be played again."""
+    """Check every game, and move damaged ones to the table `damaged` of the same file; they will be played again.
+
+    Of a truncated or otherwise damaged file, all games that are whole are copied to NAME-saved.sqlite beside it; the
+    file itself stays as it is.
+    """
     with errors_told():
-        with open_store(store) as kept:
-            damaged, sound = kept.repair(), kept.count()
+        try:
+            with open_store(store) as kept:
+                damaged, sound = kept.repair(), kept.count()
+        except DamagedStoreError:
+            saved = store.with_name(f"{store.stem}-saved.sqlite")
+            with GameStore(saved) as target:
+                copied = target.merge(store)
+            print(f"{shown(store)}: the file is damaged: games that are whole are copied from it", file=sys.stderr)
+            if saved.exists():
+                print(f"to go on with them: --store {shown(saved)}", file=sys.stderr)
+            _tell(copied, saved, as_json)
+            return
         if as_json:
             print_json({"sound": sound, "damaged": damaged})
             return
@@ -75,5 +90,8 @@ def _tell(copied: Copied, target: Path, as_json: bool) -> None:
         print(f"the store has a different record of {key[:SHOWN_KEY]}; it is kept", file=sys.stderr)
     for error in copied.damaged.values():
         print(f"skipped: {error}", file=sys.stderr)
-    if copied.damaged:
+    if copied.missing:
+        lost = "the games on them are lost; the same commands play them again"
+        print(f"{copied.missing} pages of the damaged file are missing: {lost}", file=sys.stderr)
+    if copied.damaged or copied.missing:
         raise typer.Exit(1)

@@ -8,18 +8,32 @@ above the claim. `evaluation.exact.checking` checks that with the rules of the e
 
 from __future__ import annotations
 
+import io
 import json
+import struct
+import zipfile
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from agents.files import parse_json, read_file, reason
 from evaluation.checks import EvaluationError
+from welfare_env.checks import shown
 from welfare_env.engine import Frozen
+from welfare_env.writing import replaced
 
 FORMAT = "welfare-env certificate 1"
-ARRAYS = ("rows", "years_left", "claims", "orders")
+ARRAYS = {"rows": (np.int32, 2), "years_left": (np.int16, 1), "claims": (np.int16, 1), "orders": (np.int32, 2)}
+"""Name -> type and number of dimensions."""
+
+_DAMAGE = (
+    *(OSError, ValueError, KeyError, TypeError, EOFError, MemoryError, OverflowError, SyntaxError),
+    *(NotImplementedError, RuntimeError, zipfile.BadZipFile, zlib.error, struct.error),
+)
+"""What numpy and zipfile raise if a file is another one, or damaged."""
 
 
 class CertificateError(EvaluationError):
@@ -59,11 +73,18 @@ class Certificate(Frozen):
         return len(self.rows)
 
     def save(self, path: Path | str) -> None:
-        """Write it to a file (.npz)."""
+        """Write it to a file (.npz).
+
+        Raises:
+            CertificateError: it cannot be written.
+        """
         told = {name: getattr(self, name) for name in ("map_name", "years", "deviators", "value", "path", "path_value")}
         told |= {"format": FORMAT, "is_symmetric": self.is_symmetric}
-        with Path(path).open("wb") as file:
-            np.savez_compressed(file, told=json.dumps(told), **{name: getattr(self, name) for name in ARRAYS})
+        try:
+            with replaced(Path(path)) as draft, draft.open("wb") as file:
+                np.savez_compressed(file, told=json.dumps(told), **{name: getattr(self, name) for name in ARRAYS})
+        except (OSError, ValueError) as error:
+            raise CertificateError(f"{str(path)!r:.200}: it cannot be written there: {reason(error)}") from error
 
     @classmethod
     def load(cls, path: Path | str) -> Certificate:
@@ -72,14 +93,45 @@ class Certificate(Frozen):
         Raises:
             CertificateError: no such file, or something else in it.
         """
+        if not isinstance(path, (str, Path)):
+            raise CertificateError(f"path={shown(path)}: give the path of a file that Certificate.save wrote")
         try:
-            with np.load(path, allow_pickle=False) as file:
-                told: dict[str, Any] = json.loads(str(file["told"]))
+            with np.load(io.BytesIO(read_file(path)), allow_pickle=False) as file:
+                told: dict[str, Any] = dict(parse_json(str(file["told"])))
                 arrays = {name: file[name] for name in ARRAYS}
-            if told.pop("format") != FORMAT:
-                raise KeyError("format")
-            told["path"] = tuple((phase, tuple(orders)) for phase, orders in told["path"])
-            told["deviators"] = tuple(told["deviators"])
-            return cls(**told, **arrays)
-        except (OSError, ValueError, KeyError, TypeError) as error:
+            return cls(**_facts(told) | _checked(arrays))
+        except _DAMAGE as error:
             raise CertificateError(f"{str(path)!r:.200}: no certificate of this program ({error!r:.100})") from error
+
+
+def _facts(told: dict[str, Any]) -> dict[str, Any]:
+    """What a certificate says besides its arrays.
+
+    Raises:
+        KeyError, TypeError, ValueError: something is missing, or of another type.
+    """
+    if told.pop("format") != FORMAT:
+        raise KeyError("format")
+    told["path"] = tuple((phase, tuple(orders)) for phase, orders in told["path"])
+    told["deviators"] = tuple(told["deviators"])
+    texts = [told["map_name"], *told["deviators"]]
+    texts += [word for phase, orders in told["path"] for word in (phase, *orders)]
+    numbers = [told[name] for name in ("years", "value", "path_value")]
+    if not all(isinstance(text, str) for text in texts) or not all(type(number) is int for number in numbers):
+        raise TypeError("a text or a number is of another type")
+    if type(told["is_symmetric"]) is not bool:
+        raise TypeError("is_symmetric")
+    return told
+
+
+def _checked(arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The arrays, of the right types and lengths.
+
+    Raises:
+        ValueError: they are not.
+    """
+    for name, (kind, dimensions) in ARRAYS.items():
+        found = arrays[name]
+        if found.dtype != kind or found.ndim != dimensions or len(found) != len(arrays["rows"]):
+            raise ValueError(f"{name} has type {found.dtype} and shape {found.shape}")
+    return arrays

@@ -20,7 +20,7 @@ import agents
 from agents import PunisherPolicy, RandomPolicy
 from agents.cliques.shape import clique_of
 from agents.scripted.punisher import excluded
-from evaluation.checks import EvaluationError, board_of, check_whole
+from evaluation.checks import EvaluationError, board_of, check_whole, listed
 from evaluation.exact.best_responses import (
     PROBES,
     PolicyAnswers,
@@ -179,7 +179,8 @@ def estimated_states(board: Board, years: int) -> int:
 
 
 def _checked_deviators(board: Board, deviators: str | Sequence[str]) -> tuple[str, ...]:
-    names = (deviators,) if isinstance(deviators, str) else tuple(deviators)
+    given = [deviators] if isinstance(deviators, str) else listed("deviators", deviators, f"{list(board.powers[:2])}")
+    names = tuple(given)
     for name in names:
         board.check_power(name)
     if not names or len(set(names)) < len(names):

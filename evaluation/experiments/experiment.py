@@ -13,7 +13,7 @@ from typing import Any, Unpack
 
 import welfare_env
 from agents.specs import read, read_profile
-from evaluation.checks import EvaluationError, check_games
+from evaluation.checks import EvaluationError, check_games, listed
 from evaluation.experiments.deviators import PORTFOLIO, filled, read_deviators
 from evaluation.experiments.exploitability import exploitability, resolve_coalitions
 from evaluation.experiments.exploitability_result import ExploitabilityResult
@@ -28,6 +28,8 @@ from evaluation.play.store import GameStore
 from evaluation.play.workers import Workers
 from welfare_env.checks import shown
 from welfare_env.options import takes_options
+
+EXAMPLE = "['dove', '4*dove + 3*hold']"
 
 
 @dataclass(frozen=True)
@@ -183,10 +185,11 @@ def experiment(
     """
     if fixed := sorted(options.keys() & set(FIXED)):
         raise EvaluationError(f"{', '.join(fixed)}: the experiment's file sets them; change them there")
-    if isinstance(profiles, str) or not all(isinstance(profile, str) for profile in profiles):
-        raise ExperimentError(f"profiles={shown(profiles)}: give a list of texts, such as ['dove', '4*dove + 3*hold']")
+    texts = listed("profiles", profiles, EXAMPLE)
+    if not all(isinstance(profile, str) for profile in texts):
+        raise ExperimentError(f"profiles={shown(texts)}: give a list of texts, such as {EXAMPLE}")
     chosen = source if isinstance(source, Experiment) else load_experiment(source)
-    chosen = chosen.with_profiles(tuple(profiles))
+    chosen = chosen.with_profiles(tuple(texts))
     if games is not None:
         check_games(games)
         chosen = Experiment(**{**vars(chosen), "games": games})

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from itertools import product
 from pathlib import Path
@@ -47,6 +47,7 @@ from welfare_env.errors import did_you_mean
 SHIPPED = Path(__file__).parent / "shipped"
 MOST_CONDITIONS = 10_000
 MOST_BYTES = 1_000_000
+MOST_FAULTS = 20  # listed
 MOST_PANELS = 12  # per figure
 BASIS = ("variant", "years", "press", "message_rounds")  # rules on which others depend
 
@@ -205,7 +206,8 @@ def read_experiment(text: str, name: str = "experiment") -> Experiment:
     reader = _Reader(text, given)
     experiment = reader.read(name)
     if reader.faults:
-        listed = "".join(f"\n  {fault}" for fault in sorted(reader.faults, key=_line_of))
+        listed = "".join(f"\n  {fault}" for fault in sorted(reader.faults[:MOST_FAULTS], key=_line_of))
+        listed += f"\n  and {len(reader.faults) - MOST_FAULTS:,} more" if len(reader.faults) > MOST_FAULTS else ""
         raise ExperimentError(
             f"experiment {name}: {len(reader.faults)} faults{listed}".replace(" 1 faults", " 1 fault")
         )
@@ -221,7 +223,12 @@ class _Reader:
 
     def fault(self, message: str, key: str, table: str = "", number: int = 0) -> None:
         """Record an error at a key of a table; `number` counts tables of the same name."""
-        self.faults.append(f"line {self._line(key, table, number)}: {message}")
+        line = self._line(key, table, number) if len(self.faults) < MOST_FAULTS else len(self.lines)
+        self.faults.append(f"line {line}: {message}")
+
+    def _near(self, word: object, known: Iterable[object]) -> str:
+        """As `did_you_mean`, for faults that are listed: the search takes time."""
+        return did_you_mean(word, known) if len(self.faults) < MOST_FAULTS else ""
 
     def _line(self, key: str, table: str, number: int) -> int:
         inside, seen, header = not table, -1, 1
@@ -241,7 +248,7 @@ class _Reader:
         known = {each.name for each in fields(Experiment)} - {"name"}
         for key in self.given:
             if key not in known:
-                near = did_you_mean(key, known)
+                near = self._near(key, known)
                 self.fault(f"no key {key!r:.80}{near}: known are {', '.join(sorted(known))}", key)
         measure = self._choice("measure", "self-play", tuple(MEASURES))
         experiment = Experiment(
@@ -272,7 +279,7 @@ class _Reader:
     def _choice(self, key: str, default: str, choices: tuple[str, ...]) -> str:
         value = self._text(key, default)
         if value not in choices:
-            near = did_you_mean(value, choices)
+            near = self._near(value, choices)
             self.fault(f"{key}={shown(value)}{near}: choose one of {', '.join(choices)}", key)
             return default
         return value
@@ -303,7 +310,7 @@ class _Reader:
         chosen = {}
         for name, each in value.items():
             if name not in RULES:
-                near = did_you_mean(name, RULES)
+                near = self._near(name, RULES)
                 self.fault(f"no rule {name!r:.80}{near}: known are {', '.join(RULES)}", name, key)
                 continue
             chosen[name] = _plain(each)
@@ -329,7 +336,7 @@ class _Reader:
         chosen = {}
         for name, values in value.items():
             if name not in known:
-                near = did_you_mean(name, known)
+                near = self._near(name, known)
                 self.fault(f"cannot sweep {name!r:.80}{near}: known are {', '.join(known)}", name, "sweep")
             elif not isinstance(values, list) or not values:
                 self.fault(f"{name}={shown(values)}: give a list of values", name, "sweep")
@@ -370,7 +377,7 @@ class _Reader:
 
             def choose(key: str, value: object, choices: tuple[str, ...], number: int = number) -> None:
                 if value not in choices:
-                    near = did_you_mean(str(value), choices)
+                    near = self._near(str(value), choices)
                     message = f"{key}={shown(value)}{near}: choose one of {', '.join(choices)}"
                     self.fault(message, key, "figures", number)
 

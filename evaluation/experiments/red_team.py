@@ -12,7 +12,7 @@ import numpy as np
 
 from agents.scripted.deterrents.ownership import fair_shares
 from agents.specs import PolicyLike, Profile, ProfileLike, Spec, profile_as_given, read_profile
-from evaluation.checks import EvaluationError
+from evaluation.checks import EvaluationError, listed
 from evaluation.experiments.attacks import AttackGames, Attacks
 from evaluation.experiments.deviators import PORTFOLIO, Deviator, check_coordinated, read_deviators
 from evaluation.experiments.exploitability_result import ExploitabilityResult, Witness
@@ -177,13 +177,14 @@ def plan(
     """All attacks, not played yet, and the kind of each deviator.
 
     Raises:
-        EvaluationError: an unknown budget.
+        EvaluationError: an unknown budget, or `trained` is not a list.
         UnknownAgentError: an unknown policy in `trained`.
     """
-    if budget not in BUDGETS:
+    if not isinstance(budget, str) or budget not in BUDGETS:
         raise EvaluationError(f"budget={shown(budget)}{did_you_mean(budget, BUDGETS)}: choose {', '.join(BUDGETS)}")
     kinds: dict[str, str] = {}
-    return list(_attacks(profile, name, setting, BUDGETS[budget], list(trained), kinds)), kinds
+    own = listed("trained", trained, "['rl:runs/robber/checkpoint']")
+    return list(_attacks(profile, name, setting, BUDGETS[budget], own, kinds)), kinds
 
 
 def _attacks(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations, islice
 
-from evaluation.checks import EvaluationError
+from evaluation.checks import EvaluationError, listed
 from evaluation.measures.intervals import Coalition
 from welfare_env.checks import shown
 from welfare_env.errors import did_you_mean
@@ -52,9 +52,10 @@ def choose_coalitions(
             hint = did_you_mean(coalitions, [*sets, *players])
             raise EvaluationError(f"coalitions={shown(coalitions)}{hint}: choose {', '.join(sets)}, or give a list")
         return list(sets[coalitions])
-    if not isinstance(coalitions, Iterable) or isinstance(coalitions, (set, frozenset)):
+    if isinstance(coalitions, (set, frozenset)):
         raise EvaluationError(f"coalitions={shown(coalitions)}: give the name of a set, or a list of coalitions")
-    chosen = [_coalition(players, coalition, check) for coalition in islice(coalitions, MOST + 1)]
+    given = listed("coalitions", coalitions, "['FRANCE', ['ENGLAND', 'TURKEY']]")
+    chosen = [_coalition(players, coalition, check) for coalition in given]
     if not 1 <= len(chosen) <= MOST:
         raise EvaluationError(f"coalitions: give 1 to {MOST:,}")
     return list(dict.fromkeys(chosen))

@@ -12,6 +12,7 @@ from evaluation.measures.symmetric_game import Floats, GameTableError, Symmetric
 
 INTENSITY = 10.0
 POPULATION = 50
+LARGE = 100.0  # a spread of payoffs, in points a year, that needs no scaling
 SPANS = (50.0, 150.0, 450.0)
 """Durations for which to integrate the replicator dynamics until they rest; the unit is 1 / (one point a year)."""
 
@@ -66,6 +67,8 @@ def replicator(game: SymmetricGame, start: Floats, span: float) -> Floats:
 def rest_points(game: SymmetricGame) -> tuple[RestPoint, ...]:
     """Rest points reached from a lattice of interior mixes, largest basin first."""
     number = len(game.names)
+    if game.scale > LARGE:  # other payoffs only change how fast the rest points are reached
+        game = SymmetricGame(game.names, game.players, game.table / (game.scale / LARGE))
     lattice = np.array(list(compositions({2: 8, 3: 8, 4: 4}.get(number, 1), number)), dtype=np.float64)
     ends = _normalised(lattice + 0.5)
     speeds = np.full(len(ends), np.inf)

@@ -18,6 +18,7 @@ from itertools import pairwise
 from typing import Any
 
 from agents.lm.reading.fields import ORDER_LOSSES, Loss, is_in_form
+from welfare_env.checks import shown
 from welfare_env.errors import RecordError, UnknownPowerError, WelfareEnvError
 
 SMOOTHING = 1e-6
@@ -195,25 +196,25 @@ def measure(record: Record, deviators: Collection[str] = (), published: bool = F
         RecordError: the record lacks what the measures need, or is damaged.
         UnknownPowerError: a deviator is not a power of this game.
     """
-    if not isinstance(deviators, Collection) or isinstance(deviators, str) or not all(map(_is_text, deviators)):
-        raise UnknownPowerError(f"deviators {deviators!r:.80}: give a list of powers")
     try:
-        return _measured(record, deviators, published)
+        powers = None if isinstance(deviators, str) else tuple(deviators)
+    except TypeError:
+        powers = None
+    if powers is None or not all(isinstance(power, str) for power in powers):
+        raise UnknownPowerError(f"deviators {shown(deviators)}: give a list of powers, such as ['FRANCE']")
+    try:
+        return _measured(record, powers, published)
     except WelfareEnvError:
         raise
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise RecordError(f"the record is damaged or no saved game: {type(error).__name__}: {error!s:.200}") from error
 
 
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)
-
-
 def _measured(record: Record, deviators: Collection[str], published: bool) -> GameMeasures:
     welfare = welfare_per_year(record)
     unknown = sorted(set(deviators) - set(welfare))
     if unknown:
-        raise UnknownPowerError(f"deviators {unknown}: the powers of this game are {sorted(welfare)}")
+        raise UnknownPowerError(f"deviators {shown(unknown)}: the powers of this game are {sorted(welfare)}")
     end = _phases(record)[-1]["state"]
     return GameMeasures(
         facts=_game_facts(record),
@@ -222,7 +223,7 @@ def _measured(record: Record, deviators: Collection[str], published: bool) -> Ga
         centers={power: len(end["centers"][power]) for power in welfare},
         welfare={power: _points(record, end, power) for power in welfare},
         years_played=_facts(record)["years_played"],
-        scores={power: float(score) for power, score in _facts(record)["scores"].items()},
+        scores={power: float(_facts(record)["scores"][power]) for power in welfare},
         welfare_per_year=welfare,
         nash_welfare=nash_welfare(welfare.values()),
         root_nash_welfare=root_nash_welfare(welfare.values()),

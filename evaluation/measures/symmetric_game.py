@@ -17,6 +17,7 @@ import numpy as np
 from numpy.polynomial import Polynomial
 from numpy.typing import NDArray
 
+from welfare_env import checks
 from welfare_env.errors import WelfareEnvError
 
 Floats = NDArray[np.float64]
@@ -26,6 +27,10 @@ TOLERANCE = 1e-9
 """Gains below this, relative to the spread of the payoffs, count as 0."""
 MOST_SUPPORT = 4
 """Maximum number of strategies in the equilibria that are searched."""
+
+MOST_PLAYERS = 1000
+MOST_PAYOFF = 1e100
+"""In size; products of larger ones overflow."""
 
 
 class GameTableError(WelfareEnvError, ValueError):
@@ -83,7 +88,14 @@ class SymmetricGame:
     table: Floats
 
     def __post_init__(self) -> None:
+        checks.whole("players", self.players, 1, MOST_PLAYERS, GameTableError)
+        if not isinstance(self.names, tuple) or not self.names or not all(isinstance(name, str) for name in self.names):
+            raise GameTableError(f"names={checks.shown(self.names)}: give a tuple of texts, such as ('hawk', 'dove')")
         shape = (comb(self.players + len(self.names) - 2, len(self.names) - 1), len(self.names))
+        if not isinstance(self.table, np.ndarray) or self.table.dtype.kind not in "fiu":
+            raise GameTableError(f"table={checks.shown(self.table)}: give an array of numbers of shape {shape}")
+        if (np.abs(self.table) > MOST_PAYOFF).any():
+            raise GameTableError(f"a payoff is larger than {MOST_PAYOFF:g} in size: divide all by the same number")
         if self.table.shape != shape or not np.isfinite(self.table).all():
             raise GameTableError(
                 f"a game of {self.players} players and {len(self.names)} strategies is a table of finite numbers of "

@@ -9,11 +9,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from evaluation.checks import board_of
 from evaluation.messages.promises import KINDS, Kind, Promise, promises
-from welfare_env import load_board
-from welfare_env.errors import RecordError
+from welfare_env.checks import shown
+from welfare_env.errors import RecordError, WelfareEnvError
 from welfare_env.game.press import GLOBAL
 
+PARTS = ("sender", "recipient", "message")
+_PHASE = re.compile(r"[SFW]\d{4,}[MRA]|COMPLETED|FORMING")
 _WORD = re.compile(r"[^\W_]+")
 
 
@@ -94,12 +97,13 @@ def analyse_messages(record: Mapping[str, Any], map_name: str | None = None) -> 
         UnknownMapError, MapFormatError: an unknown or invalid map.
     """
     try:
-        sent = [message for phase in record["phases"] for message in phase["messages"]]
-        board = load_board(record["map"] if map_name is None else map_name)
-        texts = [(message["sender"], message["recipient"], message["message"]) for message in sent]
+        texts = [_told(message, phase["name"]) for phase in record["phases"] for message in phase["messages"]]
+        board = board_of(record["map"] if map_name is None else map_name)
         found = tuple(promises(record, board))
-    except (KeyError, TypeError) as error:
-        raise RecordError(f"the record is damaged or no saved game: {type(error).__name__}: {error}") from error
+    except WelfareEnvError:
+        raise
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        raise RecordError(f"the record is damaged or no saved game: {type(error).__name__}: {error!s:.200}") from error
     public = sum(recipient == GLOBAL for _, recipient, _ in texts)
     return MessageAnalysis(
         messages=len(texts),
@@ -108,6 +112,22 @@ def analyse_messages(record: Mapping[str, Any], map_name: str | None = None) -> 
         similarity=_similarity([(sender, text) for sender, _, text in texts]),
         promises=found,
     )
+
+
+def _told(message: Mapping[str, Any], phase: object) -> tuple[str, str, str]:
+    """Sender, recipient and text of a message.
+
+    Raises:
+        RecordError: one of them, or the phase, is missing or of another kind.
+    """
+    if not isinstance(phase, str) or not _PHASE.fullmatch(phase):
+        raise RecordError(f"the record is damaged or no saved game: phase {shown(phase)}: give one such as 'S1901M'")
+    parts = [message.get(name) for name in PARTS] if isinstance(message, Mapping) else []
+    match [part for part in parts if isinstance(part, str)]:
+        case [sender, recipient, text]:
+            return sender, recipient, text
+    wrong = f"message {shown(message)} in {phase}: give a mapping with the texts {', '.join(PARTS)}"
+    raise RecordError(f"the record is damaged or no saved game: {wrong}")
 
 
 def _matrix(pairs: Iterable[tuple[str, str]]) -> dict[str, dict[str, int]]:

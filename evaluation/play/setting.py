@@ -22,6 +22,7 @@ from evaluation.play.means import Models, check_means, check_workers, shared
 from evaluation.play.store import GameStore
 from evaluation.play.workers import Workers
 from welfare_env import Board, Rules
+from welfare_env.checks import shown
 from welfare_env.engine.engines import DEFAULT_ENGINE
 from welfare_env.game.press import MEDIATOR
 
@@ -134,9 +135,9 @@ class Setting:
         object.__setattr__(self, "played", check_rules(self.rules))
         object.__setattr__(self, "board", board_of(self.map_name))
         if not isinstance(self.published, bool):
-            raise EvaluationError(f"published={self.published!r:.80}: give True or False")
-        if self.seats not in agents.specs.SEATINGS:
-            raise EvaluationError(f"seats={self.seats!r:.80}: choose one of {', '.join(agents.specs.SEATINGS)}")
+            raise EvaluationError(f"published={shown(self.published)}: give True or False")
+        if not isinstance(self.seats, str) or self.seats not in agents.specs.SEATINGS:
+            raise EvaluationError(f"seats={shown(self.seats)}: choose one of {', '.join(agents.specs.SEATINGS)}")
 
     def seated(self, profile: Profile, game: int) -> dict[str, PolicyLike]:
         """Player -> policy in the `game`-th game of a profile. By default, a mediator is silent.

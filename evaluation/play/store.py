@@ -16,13 +16,16 @@ import time
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from agents.files import parse_json, reason, shown
-from agents.storage import Layout
+from agents.storage import UNREADABLE, Layout
+from evaluation.checks import listed
+from evaluation.play.salvage import MAGIC, DamagedFile
+from welfare_env import checks
 from welfare_env.errors import WelfareEnvError
 from welfare_env.game.record import LARGEST_FILE
 
@@ -33,7 +36,10 @@ SPECIFICATION_VERSION = 1
 
 LATEST = 253_402_300_800  # seconds from 1970 to the year 10000
 
-_DAMAGED = "The file is damaged or not a store: move it away or restore it from a backup, and run this again"
+_DAMAGED = (
+    "The file is damaged or not a store: move it away or restore it from a backup, and run this again; `welfare-env "
+    "store repair` copies the games that are whole to another file"
+)
 _CURE = (
     "Restore the file from a backup; or run `welfare-env store repair`, which moves damaged games to the table "
     "`damaged`, so that they are played again"
@@ -72,6 +78,10 @@ CREATE TABLE IF NOT EXISTS damaged (
 
 class StoreError(WelfareEnvError):
     """An operation of the store failed. The message names the file and says what to do."""
+
+
+class DamagedStoreError(StoreError):
+    """The SQLite file itself is damaged or truncated; `GameStore.merge` copies what is whole from it."""
 
 
 _LAYOUT = Layout(
@@ -123,12 +133,14 @@ class Copied:
         differing: games that the target already had with a different record (two runs with a language model may
             differ); the target's record is kept.
         damaged: key -> what is wrong with the game in the source; it is not copied.
+        missing: pages that the source's file should have and has not, with an unknown number of games.
     """
 
     added: list[str] = field(default_factory=list)
     present: list[str] = field(default_factory=list)
     differing: list[str] = field(default_factory=list)
     damaged: dict[str, str] = field(default_factory=dict)
+    missing: int = 0
 
 
 class GameStore:
@@ -151,7 +163,7 @@ class GameStore:
 
     def __init__(self, path: str | os.PathLike[str] = DEFAULT_PATH) -> None:
         # The process may change its folder before the file is opened.
-        self.path = Path(path).absolute()
+        self.path = _path(path).absolute()
         self._open_connection: sqlite3.Connection | None = None
 
     def __enter__(self) -> GameStore:
@@ -198,7 +210,7 @@ class GameStore:
         Raises:
             StoreError: the file cannot be read.
         """
-        wanted = list(keys)
+        wanted = _checked_keys(keys) or []
         found: set[str] = set()
         with self._connection() as connection:
             for first in range(0, len(wanted), MOST_VALUES):
@@ -242,8 +254,9 @@ class GameStore:
     def merge(self, path: str | os.PathLike[str], keys: Sequence[str] | None = None) -> Copied:
         """Copy games from another store into this one. Existing games in both stores stay unchanged.
 
-        Each game is checked against its key and checksum, and damaged ones are skipped. Games are copied in atomic
-        batches, so an interrupted call can be repeated. Other processes may write to both stores meanwhile.
+        Each game is checked against its key and checksum, and damaged ones are skipped; of a file that is damaged or
+        truncated, all games that are whole are copied. Games are copied in atomic batches, so an interrupted call can
+        be repeated. Other processes may write to both stores meanwhile.
 
         Args:
             path: of the other store's file.
@@ -261,11 +274,35 @@ class GameStore:
             return target._take(self, keys)
 
     def _take(self, source: GameStore, keys: Sequence[str] | None) -> Copied:
+        keys = _checked_keys(keys)
+        if _is_same(self.path, source.path):
+            raise StoreError(f"{shown(source.path)}: this is the store itself: give another file")
+        try:
+            return self._take_rows(source, keys)
+        except DamagedStoreError:
+            return self._salvage(source.path, keys)
+
+    def _salvage(self, path: Path, keys: Sequence[str] | None) -> Copied:
+        """Copy what is whole from a damaged file, which is only read."""
+        copied, whole, wanted = Copied(), set(), None if keys is None else {*keys}
+        with path.open("rb") as content:
+            source = DamagedFile(path, content)
+            for row in source.rows():
+                key = row[0]
+                if not isinstance(key, str) or not is_whole_key(key) or not (wanted is None or key in wanted):
+                    continue
+                if fault := self._fault(*row):
+                    copied.damaged[key] = fault
+                elif key not in whole:  # a page out of use may hold it, too
+                    whole.add(key)
+                    self._insert([row], copied)
+        damaged = {key: f"{shown(path)}: {fault}" for key, fault in copied.damaged.items() if key not in whole}
+        return replace(copied, damaged=damaged, missing=source.missing)
+
+    def _take_rows(self, source: GameStore, keys: Sequence[str] | None) -> Copied:
         there = source._raw_keys()
         if unknown := [key for key in keys or () if key not in there]:
             raise StoreError(f"{shown(source.path)}: there is no game {unknown[0]!r:.80}")
-        if self.path.exists() and self.path.samefile(source.path):
-            raise StoreError(f"{shown(source.path)}: this is the store itself: give another file")
         wanted = there if keys is None else list(dict.fromkeys(keys))
         copied = Copied()
         for start in range(0, len(wanted), _BATCH):
@@ -317,10 +354,11 @@ class GameStore:
             Key (or whatever the row has as its key) -> what is wrong with the game.
 
         Raises:
-            StoreError: the file cannot be read or written, or is damaged as a whole.
+            DamagedStoreError: the file itself is damaged: `merge` copies what is whole to another store.
+            StoreError: the file cannot be read or written.
         """
         damaged: dict[str, str] = {}
-        with _LAYOUT.guard(self.path), closing(_LAYOUT.connect(Path(_existing(self.path)))) as connection:
+        with _guarded(self.path), closing(_LAYOUT.connect(Path(_existing(self.path)))) as connection:
             connection.text_factory = _as_text
             for identity in connection.execute(_IDENTITIES).fetchall():
                 connection.execute("BEGIN IMMEDIATE")
@@ -356,7 +394,7 @@ class GameStore:
         """
         row = self._row(key) if is_whole_key(key) else None
         if row is None:
-            raise StoreError(f"{self.path}: there is no game {key!r:.80}")
+            raise StoreError(f"{self.path}: there is no game {checks.shown(key)}")
         return self._unpack(key, *row)
 
     def _row(self, key: str) -> tuple[bytes, str] | None:
@@ -397,10 +435,33 @@ class GameStore:
 
     @contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
-        with _LAYOUT.guard(self.path):
+        with _guarded(self.path):
             if self._open_connection is None:
                 self._open_connection = _LAYOUT.connect(self.path)
             yield self._open_connection
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    """Whether both are there, and one file."""
+    try:
+        return one.samefile(other)
+    except (OSError, ValueError):
+        return False
+
+
+def _path(path: object) -> Path:
+    name = os.fspath(path) if isinstance(path, (str, os.PathLike)) else None
+    if isinstance(name, str):
+        return Path(name)
+    raise StoreError(f"path={checks.shown(path)}: give the path of a store's file")
+
+
+def _checked_keys(keys: object) -> list[str] | None:
+    """Keys as a list; None for all."""
+    found = None if keys is None else listed("keys", keys, "[game.key for game in store.games()]", None)
+    if found is not None and not all(isinstance(key, str) for key in found):
+        raise StoreError(f"keys={checks.shown(found)}: give texts, such as those of store.keys()")
+    return found
 
 
 def _existing(path: str | os.PathLike[str]) -> str | os.PathLike[str]:
@@ -410,12 +471,31 @@ def _existing(path: str | os.PathLike[str]) -> str | os.PathLike[str]:
         StoreError: it is not, or is empty.
     """
     try:
-        if os.stat(path).st_size:
+        if os.stat(_path(path)).st_size:
             return path
         problem = "the file is empty and not a store"
     except (OSError, ValueError) as error:
         problem = f"there is no store ({reason(error)})"
     raise StoreError(f"{shown(path)}: {problem}")
+
+
+@contextmanager
+def _guarded(path: Path) -> Iterator[None]:
+    """Turns all errors in the use of a file into StoreErrors."""
+    try:
+        with _LAYOUT.guard(path):
+            yield
+    except StoreError as error:
+        code = getattr(error.__cause__, "sqlite_errorcode", 0) & 0xFF  # the low byte is the kind
+        is_damage = code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or UNREADABLE in str(error.__cause__)
+        if is_damage and _was_database(path):
+            raise DamagedStoreError(str(error)) from error.__cause__
+        raise
+
+
+def _was_database(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(len(MAGIC)) == MAGIC
 
 
 def _as_text(content: bytes) -> str | bytes:

@@ -440,6 +440,11 @@ def _errors_told() -> Iterator[None]:
             raise
         _complain(f"--plot needs {install_extra('plot')}")
         raise typer.Exit(2) from error
+    except BrokenPipeError:  # the reader has seen enough; typer ends quietly
+        raise
+    except OSError as error:
+        _complain(f"{error.filename or 'output'}: {error.strerror or error}")
+        raise typer.Exit(2) from error
     except KeyboardInterrupt as interruption:
         print(INTERRUPTED, file=sys.stderr)
         raise typer.Exit(CODE) from interruption

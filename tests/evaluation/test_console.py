@@ -246,3 +246,37 @@ def test_progress_of_modal_is_never_on_standard_output(run: Run, monkeypatch: py
         monkeypatch.setattr("modal_env.cli.progress.EVERY", 0.001)
         assert run("modal", *command_line)[:2] == quiet[:2]
         monkeypatch.setattr("modal_env.cli.progress.EVERY", 10.0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["self-play", "dove", "--seats", "left"], "--seats left: choose one of rotated, fixed, drawn"),
+        (["exploitability", "dove", "--precision", "1", "--games", "9", "--most-games", "3"], "--most-games 3: give"),
+        (["cross-play", "dove", "random", "--games", "3"], "or --seats drawn"),
+        (["train", "welfare", "--workers", "4", "--games", "2"], "--workers 4: give at most one for each of the 2"),
+        (["self-play", "exploiter:nice=x"], "exploiter:nice=x"),
+    ],
+)
+def test_errors_name_the_options_of_the_command(run: Run, arguments: list[str], told: str) -> None:
+    code, _, error = run(*arguments)
+    assert code == 2
+    assert told in error
+
+
+def test_a_full_disk_or_a_read_only_folder_is_one_line(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    code, _, error = run("theorems", "--board", "clique:3", "--years", "1", "--cells", str(tmp_path / "file" / "cells"))
+    assert code == 2
+    assert error.startswith(f"error: {tmp_path}/file: ")
+
+
+def test_any_locale_prints_every_formula(tmp_path: Path) -> None:
+    code = "import sys; from modal_env.streams import print_anything; print_anything(); print('\\u25a1 \\xe9 \\udcff')"
+    told = []
+    for encoding in ("", "latin-1"):
+        environment = os.environ | {"PYTHONUTF8": "0", "LC_ALL": "C", "PYTHONIOENCODING": encoding}
+        environment |= {"PYTHONPATH": str(ROOT)}
+        done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, check=True)
+        told.append(done.stdout.strip())
+    assert told == ["□ é \\udcff".encode(), b"\\u25a1 \xe9 \\udcff"]

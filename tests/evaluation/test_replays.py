@@ -95,9 +95,17 @@ class TestCommand:
         (tmp_path / "mine.map").write_text(toy_map("clique:3"))
         Game(str(tmp_path / "mine.map"), Rules(years=1, press=None)).save(tmp_path / "game.json")
         told = call("replay", tmp_path / "game.json", "-o", tmp_path / "page.html", code=2)
-        assert "map_name" in told or "--map" in told
+        assert "give --map PATH" in told
         call("replay", tmp_path / "game.json", "-o", tmp_path / "page.html", "--map", tmp_path / "mine.map")
         assert len(embedded(tmp_path / "page.html")["powers"]) == 3
+
+    def test_an_edited_game(self, robbed, tmp_path):
+        edited = robbed | {"id": "another", "welfare_env": robbed["welfare_env"] | {"sha256": "0" * 64}}
+        (tmp_path / "game.json").write_text(json.dumps(edited))
+        told = call("replay", tmp_path / "game.json", "-o", tmp_path / "page.html", code=2)
+        assert told.rstrip().endswith("pass --allow-edited")
+        call("replay", tmp_path / "game.json", "-o", tmp_path / "page.html", "--allow-edited")
+        assert len(embedded(tmp_path / "page.html")["powers"]) == 7
 
     @pytest.mark.parametrize("name", ["abcdef0", "no-such-file.json"])
     def test_an_unknown_game_is_an_error(self, name, shelf, tmp_path):

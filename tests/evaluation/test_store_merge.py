@@ -12,6 +12,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -155,6 +156,116 @@ def test_files_that_are_no_store(ours: GameStore, tmp_path: Path) -> None:
     assert ours.count() == 15
 
 
+def written(path: Path, number: int = 30) -> Path:
+    """A store whose games take several pages each."""
+    noise = np.random.default_rng(0)
+    with GameStore(path) as store:
+        for seed in range(number):
+            store.put(game(seed), {"seed": seed, "note": noise.bytes(noise.integers(9000)).hex()})
+    return path
+
+
+def flipped(path: Path, places: list[int]) -> None:
+    content = bytearray(path.read_bytes())
+    for place in places:
+        content[place] ^= 1
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize(("share", "saved"), [(0.05, 0), (0.4, 4), (0.6, 9), (0.9, 22)])
+def test_what_is_whole_in_a_truncated_store_is_saved(tmp_path: Path, share: float, saved: int) -> None:
+    path = written(tmp_path / "games.sqlite")
+    whole = rows(path)
+    os.truncate(path, int(path.stat().st_size * share))
+    before = path.read_bytes()
+    with GameStore(tmp_path / "new.sqlite") as store:
+        assert store.count() == 0
+        copied = store.merge(path)
+        assert store.merge(path).present == copied.added  # again, nothing twice
+    assert set(rows(tmp_path / "new.sqlite").values()) <= set(whole.values())
+    assert len(copied.added) >= saved
+    assert len(copied.added) + len(copied.damaged) >= saved + 1
+    assert copied.missing > 0
+    assert not {*copied.damaged} & {*copied.added}
+    assert path.read_bytes() == before
+    assert sorted(file.name for file in tmp_path.glob("games*")) == ["games.sqlite"]
+
+
+def test_games_beside_a_damaged_page_are_saved(tmp_path: Path) -> None:
+    path = written(tmp_path / "games.sqlite")
+    whole = rows(path)
+    flipped(path, [4096, *range(22_000, 60_000, 9000)])  # the root of the table, and some records
+    with GameStore(tmp_path / "new.sqlite") as store:
+        copied = store.merge(path)
+    assert len(copied.added) >= 20
+    assert copied.damaged
+    assert set(rows(tmp_path / "new.sqlite").values()) <= set(whole.values())
+
+
+def test_games_in_the_log_of_a_truncated_store_are_saved(tmp_path: Path) -> None:
+    child = f"""
+        import os, signal
+        from evaluation import GameStore
+        store = GameStore({str(tmp_path / "games.sqlite")!r})
+        for seed in range(12):
+            store.put({{"seed": seed, "players": {{"FRANCE": "dove"}}}}, {{"note": "x" * 100}})
+        os.kill(os.getpid(), signal.SIGKILL)
+    """
+    with run_child(child) as running:
+        assert running.wait(120) == -signal.SIGKILL
+    path = tmp_path / "games.sqlite"
+    with path.open("r+b") as file:
+        file.write(b"SQLite format 3\0".ljust(4096, b"\xff"))
+    with GameStore(tmp_path / "new.sqlite") as store:
+        assert len(store._salvage(path, None).added) == 12
+
+
+def test_the_command_saves_what_is_whole_beside_a_damaged_store(tmp_path: Path) -> None:
+    path = written(tmp_path / "games.sqlite")
+    os.truncate(path, path.stat().st_size * 2 // 3)
+    before = path.read_bytes()
+    code, told, errors = call("repair", "--store", path)
+    saved = tmp_path / "games-saved.sqlite"
+    assert code == 1
+    number = len(rows(saved))
+    assert told == f"{saved}: games added: {number}, already there: 0\n"
+    assert number >= 5
+    assert "pages of the damaged file are missing" in errors
+    assert path.read_bytes() == before
+    assert call("repair", "--store", path)[1] == f"{saved}: games added: 0, already there: {number}\n"
+    assert "store repair" in CliRunner().invoke(app, ["games", "--store", str(path)]).stderr
+
+
+@pytest.fixture
+def read_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a read-only disk: SQLite can make neither a log nor its shared memory."""
+    connect = sqlite3.connect
+
+    def refused(place: Any, **options: Any) -> sqlite3.Connection:
+        if "immutable=1" in str(place):
+            return connect(place, **options)
+        error = sqlite3.OperationalError("unable to open database file")
+        error.sqlite_errorcode = sqlite3.SQLITE_CANTOPEN
+        raise error
+
+    monkeypatch.setattr("agents.storage.sqlite3.connect", refused)
+
+
+def test_a_read_only_store_can_be_read(theirs: Path, read_only: None) -> None:
+    with GameStore(theirs) as store:
+        assert store.get(game(3)) == {"phases": [], "seed": 3, "note": ""}
+        assert store.count() == 50
+        with pytest.raises(StoreError, match="readonly database"):
+            store.put(game(99), {})
+        assert store.count() == 50
+
+
+def test_a_read_only_store_with_a_log_is_not_read_without_it(theirs: Path, read_only: None) -> None:
+    Path(f"{theirs}-wal").write_bytes(b"newer games")
+    with pytest.raises(StoreError, match="unable to open"), GameStore(theirs) as store:
+        store.count()
+
+
 def run_child(source: str) -> subprocess.Popen[str]:
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     return subprocess.Popen([sys.executable, "-c", textwrap.dedent(source)], env=environment, text=True)
@@ -221,6 +332,7 @@ def test_the_commands(theirs: Path, tmp_path: Path) -> None:
     code, told, errors = call("merge", tmp_path / "more.sqlite", "--store", ours, "--json")
     assert code == 1
     found = json.loads(told)
+    assert found.pop("missing") == 0
     assert {name: len(found[name]) for name in found} == {"added": 4, "present": 0, "differing": 5, "damaged": 1}
     assert f"the store has a different record of {key(45)[:8]}; it is kept" in errors
     assert f"skipped: {tmp_path / 'more.sqlite'}: the record of game {key(52)}" in errors

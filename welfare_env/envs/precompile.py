@@ -32,6 +32,8 @@ VECTORS = (
     ("kernels.legal_games", "kernels.sample_games", "observation.fill"),
 )
 
+NUMBER = sum(len(part) for stage in (GAMES, VECTORS) for part in stage)
+
 _tables = {"T": types.Array(types.int32, 1, "C", readonly=True), "M": types.Array(types.int64, 1, "C", readonly=True)}
 _rows = dict.fromkeys(("w", "b", "S", "final", "gains"), types.int32[:, ::1])
 _wide = {"x": types.int64[::1], "rng": types.uint64[::1], "flags": types.uint8[::1], "done": types.bool_[::1]}

@@ -314,7 +314,7 @@ def _map_name(record: dict[str, Any], map_name: str | None) -> str:
     """A record's map: an installed map or a toy board; a file only if the caller gives its path."""
     name = map_name if map_name is not None else record["map"]
     if map_name is None and not (isinstance(name, str) and is_known(name)):
-        raise RecordError(f"saved game is on the map {name!r:.100}: to read a map file, give its path as map_name")
+        raise RecordError(f"saved game is on the map {name!r:.100}: to read a map file, give map_name=PATH")
     return name
 
 
