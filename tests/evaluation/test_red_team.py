@@ -79,6 +79,20 @@ def test_games_of_any_length(years, budget):
     assert [kind for kind, specs in thefts(years, 2).items() if not specs] == (["false flag"] if years < 3 else [])
 
 
+@pytest.mark.parametrize(("years", "starts"), [(1, {0, 1}), (4, {0, 1, 2}), (10, {0, 1, 5, 7, 8})])
+def test_thefts_begin_early_midway_and_late_and_take_up_to_two_centers_more(years, starts):
+    def steps(kind):
+        return [(int(spec["years"]), int(spec["centers"])) for spec in map(options_of, thefts(years, 5)[kind])]
+
+    assert steps("theft") == [(year, most) for year in sorted(starts) for most in (5, 6, 7)]
+    assert sorted(steps("squad")) == sorted((year, most) for year in starts for most in (5, 10) for _ in range(3))
+    assert [int(options_of(spec)["years"]) for spec in raids(years)["raid"]] == list(range(years))
+
+
+def options_of(spec):
+    return dict(part.split("=", 1) for part in spec.partition(":")[2].split(","))
+
+
 def test_a_false_flag_steals_disarms_and_raids():
     attack = thefts(10, 5)["false flag"][0]
     env = welfare_env.make(rules=Rules(press=None))
