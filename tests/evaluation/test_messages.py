@@ -10,6 +10,7 @@ import pytest
 import agents
 import welfare_env
 from evaluation.messages.analysis import analyse_messages
+from welfare_env import Game, Rules
 from welfare_env.errors import RecordError
 
 
@@ -95,6 +96,43 @@ def test_you_is_the_recipient_of_a_private_message_alone():
     assert verdicts(said(("ITALY", "GLOBAL", text), orders=into_trieste)) == [("not enter", None)]
     assert verdicts(said(("ITALY", "AUSTRIA", "I will support you."), orders=ITALY_HELPS)) == [("support", True)]
     assert verdicts(said(("ITALY", "TURKEY", "I will support you."), orders=ITALY_HELPS)) == [("support", False)]
+
+
+@pytest.mark.parametrize(
+    ("text", "orders", "kept"),
+    [
+        ("I will not enter Gascony.", ["A PAR - GAS"], False),
+        ("I will not enter Paris.", ["A PAR - GAS"], True),  # to leave it is not to enter
+        ("I will not enter Burgundy.", ["A MAR S A PAR - BUR", "A PAR - GAS"], True),  # to support is not to move
+        ("I will not enter Gascony or Burgundy.", ["A MAR - GAS"], False),
+        ("I will not enter Spain.", ["F GAS - SPA/NC"], False),
+        ("I will not attack Germany.", ["A BUR - BEL"], True),
+        ("I will not attack Germany.", ["A BUR - MUN"], False),  # a center without a unit
+        ("I will not attack Germany.", ["A BUR - RUH"], False),  # a unit away from every center
+        ("I will not attack you.", ["A BUR - RUH"], False),
+        ("I will not attack France.", ["A PAR - BUR"], None),  # oneself
+    ],
+)
+def test_what_it_is_not_to_enter(text, orders, kept):
+    units = {"FRANCE": ["A PAR", "A MAR", "A BUR", "F GAS"], "GERMANY": ["A RUH", "F KIE"]}
+    centers = {"FRANCE": ["PAR", "MAR"], "GERMANY": ["MUN", "KIE", "BER"]}
+    game = Game.from_position("S1901M", units, centers, rules=Rules(years=2))
+    game.send("FRANCE", "GERMANY", text)
+    game.submit("FRANCE", orders)
+    game.advance()
+    assert verdicts(game.record()) == [("not enter", kept)]
+
+
+@pytest.mark.parametrize(("text", "kept"), [("I will disband all my units.", True), ("I will disband one.", False)])
+def test_with_no_unit_left_all_are_disbanded(text, kept):
+    game = Game(rules=Rules(years=3))
+    while game.phase != "W1902A":
+        if game.phase == "W1901A":
+            game.submit("FRANCE", ["A PAR D", "A MAR D", "F BRE D"])
+        game.advance()
+    game.send("FRANCE", "GLOBAL", text)
+    game.advance()
+    assert verdicts(game.record()) == [("disband", kept)]
 
 
 @pytest.mark.parametrize(
