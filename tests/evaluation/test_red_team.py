@@ -124,12 +124,14 @@ def test_games_are_kept_and_found_again(tmp_path):
 def test_the_command(tmp_path):
     arguments = ["red-team", "prosocial", "--budget", "quick", "--games", "1", "--years", "2", "--map", "clique:3"]
     arguments += ["--message-rounds", "0", "--store", str(tmp_path / "s.db"), "--witness", str(tmp_path / "w.json")]
+    arguments += ["--trained", "dove", "--trained", "hold"]
     done = CliRunner().invoke(app, [*arguments, "--csv", str(tmp_path / "rows.csv")])
     assert done.exit_code == 0, done.output
     assert "corrected" in done.output
     assert Game.load(tmp_path / "w.json").is_done
     rows = (tmp_path / "rows.csv").read_text().splitlines()
-    assert "deviator" in rows[0].split(",")
+    deviator = rows[0].split(",").index("deviator")
+    assert {"dove", "hold"} < {row.split(",")[deviator] for row in rows}
     assert len(rows) > 100
 
 
