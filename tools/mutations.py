@@ -1,10 +1,12 @@
-"""Do the tests bite? Small wrong changes, one at a time, each in a copy of the tree, and the tests that should fail.
+"""Mutation tests: small wrong changes, one at a time, each in a copy of the tree, and the tests that should fail.
 
 ``python -m tools.mutations`` tries every mutant of mutations.toml and prints how many were killed, by room, and which
-survived. It resumes: a mutant is tried again only if its file, its tests or its own text have changed. A mutant counts
-as killed if a test fails with it that passes without it. Each names its tests, since coverage does not see compiled
-code: files that test the module, without those that take minutes. Mutants of the engine's kernels, which take a minute
-or two to recompile, come last.
+survived. A mutant counts as killed if a test fails with it that passes without it. Its tests are named in the data,
+since coverage does not see compiled code: those of the module, without any that take minutes. Mutants of the engine's
+kernels, which take a minute or two to recompile, come last.
+
+An interrupted run resumes. Verdicts are kept in runs/mutations, and a mutant is tried again only if its file, its tests
+or its own text have changed; remove that folder to try all of them again.
 """
 
 from __future__ import annotations
