@@ -10,6 +10,7 @@ import pytest
 import agents
 import welfare_env
 from evaluation.messages.analysis import analyse_messages
+from evaluation.report.message_tables import Talk, talk_tables
 from welfare_env import Game, Rules
 from welfare_env.errors import RecordError
 
@@ -177,6 +178,22 @@ def test_shares_by_kind_and_sender():
     assert (found.kept("hold"), found.broken("hold", "FRANCE"), found.kept_share(sender="ITALY")) == (1, 1, 1.0)
     assert math.isnan(found.kept_share("support"))
     assert found.to_dict()["promises"]["hold"] == {"kept": 1, "broken": 1, "found": 2}
+
+
+def test_the_tables_count_over_games():
+    record = said(
+        ("FRANCE", "GLOBAL", "I will hold. I will not enter Burgundy."),
+        ("ITALY", "FRANCE", "I will hold."),
+        orders=PARIS_MOVES,
+    )
+    row = Talk("", "", dict.fromkeys(("one", "other"), analyse_messages(record)))
+    tables = talk_tables([row])
+    messages, promises, matrix = ([list(map(str, column.cells)) for column in each.columns] for each in tables)
+    assert [column[0].split()[0] for column in messages[1:4]] == ["2", "2.0", "0.50"]
+    kinds = {kind: numbers for kind, *numbers in zip(*promises[1:], strict=True)}
+    assert kinds["hold"] == ["4", "2", "2", "0.50"]
+    assert kinds["not enter"] == ["2", "0", "2", "0.00"]
+    assert list(zip(*matrix, strict=True)) == [("FRANCE", "-", "2"), ("ITALY", "2", "-")]
 
 
 def test_who_talks_to_whom():
