@@ -4,6 +4,7 @@ import json
 import zlib
 from contextlib import suppress
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,7 @@ from evaluation import EvaluationError
 from evaluation.exact import CertificateError, certify, certify_punishers, check_certificate
 from evaluation.exact.certificates import Certificate
 from evaluation.exact.certify import punishers_search
-from evaluation.exact.checking import Checker, _winter, generous
+from evaluation.exact.checking import Checker, _plans, _winter, generous
 from evaluation.exact.clique_search import ALL, CliqueSearch
 from evaluation.exact.graph_kernels import EXPANDED, FALL, NODES, SPRING, next_node, position
 from evaluation.exact.line_pictures import line_picture, line_text
@@ -273,6 +274,24 @@ class TestCertificates:
         tried = {tuple(order for order in plan if order >= 0) for plan in _winter(game.board, game.position, 0)}
         texts = {tuple(game.board.orders.texts[order] for order in plan) for plan in tried}
         assert texts == plans | {("A CBX D",)}
+
+    def test_the_checker_tries_every_support_of_what_is_ordered(self):
+        game = welfare_env.Game.from_position("S1901M", {A: ["A CAX", "A CBX"], B: ["A CCX"]}, {}, map_name="clique:3")
+        legal = [orders for unit, orders in sorted(game.legal_orders(A).items())]
+
+        def fits(order, all_orders):
+            supported = order.partition(" S ")[2]
+            if " - " in supported:
+                return supported in all_orders
+            return not supported or any(o.startswith(supported) and o.split()[2] != "-" for o in all_orders)
+
+        (given,) = (order for order in game.legal_orders(B)["A CCX"] if order == "A CCX H")
+        wanted = {plan for plan in product(*legal) if all(fits(order, (*plan, given)) for order in plan)}
+        texts = game.board.orders.texts
+        found = [tuple(texts[order] for order in plan) for plan in
+                 _plans(game.board, game.position, [0], [texts.index(given)])]  # fmt: skip
+        assert set(found) == wanted
+        assert len(found) == len(wanted)
 
     def test_the_bound_that_the_checker_trusts_knows_of_builds(self):
         """With a centre, no unit and three years: build, take a second centre and a third, and disband."""
