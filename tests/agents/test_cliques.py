@@ -7,6 +7,7 @@ import agents
 import welfare_env
 from agents.cliques import kernels
 from agents.cliques.punishing import punishing_orders
+from agents.cliques.punishing_kernels import _score
 from agents.cliques.shape import clique_of
 from agents.scripted.punisher import Path, excluded, first_deviator, suspect
 from evaluation.exact import best_response
@@ -111,6 +112,18 @@ class TestPunisher:
                     for power, orders in punishing_orders(position.board, position.state, deviator).items():
                         legal = {order for group in position.legal_orders(power).values() for order in group}
                         assert set(orders) <= legal
+
+    @pytest.mark.parametrize(
+        ("in_core", "score"),
+        [(0, (30 + 60) + (30 + 25 + 60)), (1, (30 + 60 - 10) + (-12 - 15)), (-1, (30 + 60) + 80)],
+    )
+    def test_a_deviator_at_home_is_watched_by_others_only(self, in_core, score):
+        """It owns its leaf, where it stands, and its core: with a unit of its own, of a punisher, or nobody's there."""
+        shape, w = np.array([3, 3, 6, 0]), np.full((kernels.SCRATCH_ROWS, kernels.MOST_PROVINCES), -1, np.int16)
+        owner, unit = np.full((2, kernels.MOST_PROVINCES), -1, np.int8)
+        owner[[0, 3]] = 0
+        unit[[0, 3]] = w[kernels.AFTER, [0, 3]] = in_core, 0
+        assert _score(shape, owner, unit, False, w) == score
 
     def test_together_they_attack_where_the_deviator_stands(self):
         units = {"PLAYERA": ["A CBX"], "PLAYERB": ["A HBX"], "PLAYERC": ["A CCX"]}

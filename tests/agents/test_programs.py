@@ -43,6 +43,16 @@ def test_a_mix_has_its_shares():
         assert abs(count - 500) < 5 * (2000 * 3 / 16) ** 0.5
 
 
+def test_players_of_one_mix_and_seed_draw_each_for_itself():
+    drawn = []
+    for name in ("player_0", "player_1"):
+        policy = agents.make("mix:FairBot=1/2,CooperateBot=1/2")
+        policy.reset(name, seed=3)
+        drawn.append([policy.program(None).name for _ in range(40)])
+    alike = sum(one == other for one, other in zip(*drawn, strict=True))
+    assert 8 < alike < 32
+
+
 @pytest.mark.parametrize(
     ("to", "reply"),
     [("CooperateBot", "DefectBot"), ("DefectBot", "DefectBot"), ("FairBot", "CooperateBot"), ("PrudentBot", "FairBot")],

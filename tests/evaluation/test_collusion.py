@@ -44,6 +44,8 @@ def test_against_the_numbers_of_the_games() -> None:
         assert found.inside.per_game[game] == pytest.approx((own["FRANCE"] + own["ENGLAND"]) / 2)
         assert found.outside.per_game[game] == pytest.approx(sum(own[power] for power in others) / 5)
         assert found.price.per_game[game] == pytest.approx(sum(usual[power] - own[power] for power in others) / 5)
+        nash = math.prod(own.values()) ** (1 / len(own))
+        assert found.prosocial_share.per_game[game] == pytest.approx(nash / prosocial_level(load_board()))
         assert found.waste.per_game[game] == pytest.approx(sum(usual.values()) - sum(own.values()))
     assert list(found.gain_by_year) == [1901, 1902, 1903, 1904]
     gained = sum(each.value for each in found.gain_by_year.values()) / 4

@@ -32,6 +32,7 @@ COMMANDS = (
     "transcript",
     "experiment",
     "plot",
+    "warm-up",
     "store",
     "train",
     "modal",

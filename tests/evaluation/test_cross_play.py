@@ -20,6 +20,8 @@ from evaluation.cli.commands import app
 from evaluation.experiments.mixes import all_mixes, drawn_mixes
 from evaluation.report.cross_play_figure import heatmap, pairwise_payoffs
 from evaluation.report.cross_play_page import cross_play_page
+from evaluation.report.cross_play_tables import player_table
+from evaluation.report.tables import cell
 from welfare_env import Rules, UnknownAgentError
 from welfare_env.board.toy_boards import toy_map
 
@@ -292,6 +294,19 @@ def test_the_heatmap_and_a_page_without_it(monkeypatch: pytest.MonkeyPatch) -> N
     page = cross_play_page(result)
     assert "Without the heatmap of pairwise payoffs: figures need the extra plot" in page
     assert "<svg" not in page
+
+
+def test_the_table_of_policies_has_each_number_under_its_name() -> None:
+    result = evaluation.cross_play(["random", "hold"], 3, rules=Rules(years=1, press=None), map_name="clique:3")
+    columns = {str(column.header): list(map(str, column.cells)) for column in player_table(result).columns}
+    assert columns["policy"] == list(result.policies)
+    for name, numbers in (
+        ("root Nash welfare alone", result.self_play_welfare),
+        ("points among others", result.mixed_payoffs),
+    ):
+        assert columns[name] == [cell(numbers[policy]) for policy in result.policies]
+    assert columns["alpha-rank"] == [f"{result.alpha_rank[policy]:.3f}" for policy in result.policies]
+    assert columns["rating"] == [cell(result.ratings[policy], 0) for policy in result.policies]
 
 
 def test_rows_and_the_frame() -> None:

@@ -17,7 +17,7 @@ from evaluation.cli.commands import app
 from evaluation.experiments.files import load_experiment, read_experiment, shipped_experiments
 from evaluation.experiments.published import TABLES
 from evaluation.play import games
-from evaluation.report.figures import as_svg, draw
+from evaluation.report.figures import _bars, as_svg, draw
 from evaluation.report.folder import read_study, write_figures, write_results
 from evaluation.report.page import report_page, summary
 from welfare_env import Game, Rules, UnknownAgentError
@@ -258,6 +258,11 @@ def test_nothing_from_outside_is_markup(study: dict[str, Any]) -> None:
     page = report_page(told, evil, {0: [evil]})
     assert "<script" not in page
     assert not _Page(page).open
+
+
+def test_error_bars_reach_down_to_low_and_up_to_high() -> None:
+    without = {"value": 1.0, "low": None, "high": None}
+    assert _bars([{"value": 2.0, "low": 1.5, "high": 5.0}, without]) == [[0.5, 0.0], [3.0, 0.0]]
 
 
 def test_figures_are_the_same_for_the_same_values(study: dict[str, Any]) -> None:

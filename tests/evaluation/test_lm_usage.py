@@ -101,3 +101,13 @@ def test_a_budget_is_used_before_it_is_used_up(tmp_path: Path) -> None:
             evaluation.self_play(policy, 1, rules=RULES, simultaneous=True, models=models)
     assert models.budget is not None
     assert 30.0 - 15.0 < (models.budget.spent.dollars or 0.0) <= 30.0
+
+
+@pytest.mark.parametrize(("each", "total"), [((0.5, 0.25), 0.75), ((0.5, None), None), ((None, None), None)])
+def test_dollars_are_unknown_where_one_call_has_no_price(each: tuple[float | None, ...], total: float | None) -> None:
+    counts = dict.fromkeys(("calls", "failed", "input_tokens", "cached_tokens", "output_tokens"), 1)
+    empty = {"faults": {}, "endings": {}, "losses": {}, "turns": []}
+    players = {str(number): [{**counts, **empty, "dollars": dollars}] for number, dollars in enumerate(each)}
+    usage = usage_of([{"welfare_env": {"language_models": players}}])
+    assert usage is not None
+    assert (usage.calls, usage.dollars) == (2, total)

@@ -10,6 +10,8 @@ import pytest
 import agents
 import welfare_env
 from evaluation.messages.analysis import analyse_messages
+from evaluation.report.message_tables import Talk, talk_tables
+from welfare_env import Game, Rules
 from welfare_env.errors import RecordError
 
 
@@ -98,6 +100,43 @@ def test_you_is_the_recipient_of_a_private_message_alone():
 
 
 @pytest.mark.parametrize(
+    ("text", "orders", "kept"),
+    [
+        ("I will not enter Gascony.", ["A PAR - GAS"], False),
+        ("I will not enter Paris.", ["A PAR - GAS"], True),  # to leave it is not to enter
+        ("I will not enter Burgundy.", ["A MAR S A PAR - BUR", "A PAR - GAS"], True),  # to support is not to move
+        ("I will not enter Gascony or Burgundy.", ["A MAR - GAS"], False),
+        ("I will not enter Spain.", ["F GAS - SPA/NC"], False),
+        ("I will not attack Germany.", ["A BUR - BEL"], True),
+        ("I will not attack Germany.", ["A BUR - MUN"], False),  # a center without a unit
+        ("I will not attack Germany.", ["A BUR - RUH"], False),  # a unit away from every center
+        ("I will not attack you.", ["A BUR - RUH"], False),
+        ("I will not attack France.", ["A PAR - BUR"], None),  # oneself
+    ],
+)
+def test_what_it_is_not_to_enter(text, orders, kept):
+    units = {"FRANCE": ["A PAR", "A MAR", "A BUR", "F GAS"], "GERMANY": ["A RUH", "F KIE"]}
+    centers = {"FRANCE": ["PAR", "MAR"], "GERMANY": ["MUN", "KIE", "BER"]}
+    game = Game.from_position("S1901M", units, centers, rules=Rules(years=2))
+    game.send("FRANCE", "GERMANY", text)
+    game.submit("FRANCE", orders)
+    game.advance()
+    assert verdicts(game.record()) == [("not enter", kept)]
+
+
+@pytest.mark.parametrize(("text", "kept"), [("I will disband all my units.", True), ("I will disband one.", False)])
+def test_with_no_unit_left_all_are_disbanded(text, kept):
+    game = Game(rules=Rules(years=3))
+    while game.phase != "W1902A":
+        if game.phase == "W1901A":
+            game.submit("FRANCE", ["A PAR D", "A MAR D", "F BRE D"])
+        game.advance()
+    game.send("FRANCE", "GLOBAL", text)
+    game.advance()
+    assert verdicts(game.record()) == [("disband", kept)]
+
+
+@pytest.mark.parametrize(
     ("text", "disbanded", "kept"),
     [
         ("I will disband this winter.", 1, True),
@@ -139,6 +178,22 @@ def test_shares_by_kind_and_sender():
     assert (found.kept("hold"), found.broken("hold", "FRANCE"), found.kept_share(sender="ITALY")) == (1, 1, 1.0)
     assert math.isnan(found.kept_share("support"))
     assert found.to_dict()["promises"]["hold"] == {"kept": 1, "broken": 1, "found": 2}
+
+
+def test_the_tables_count_over_games():
+    record = said(
+        ("FRANCE", "GLOBAL", "I will hold. I will not enter Burgundy."),
+        ("ITALY", "FRANCE", "I will hold."),
+        orders=PARIS_MOVES,
+    )
+    row = Talk("", "", dict.fromkeys(("one", "other"), analyse_messages(record)))
+    tables = talk_tables([row])
+    messages, promises, matrix = ([list(map(str, column.cells)) for column in each.columns] for each in tables)
+    assert [column[0].split()[0] for column in messages[1:4]] == ["2", "2.0", "0.50"]
+    kinds = {kind: numbers for kind, *numbers in zip(*promises[1:], strict=True)}
+    assert kinds["hold"] == ["4", "2", "2", "0.50"]
+    assert kinds["not enter"] == ["2", "0", "2", "0.00"]
+    assert list(zip(*matrix, strict=True)) == [("FRANCE", "-", "2"), ("ITALY", "2", "-")]
 
 
 def test_who_talks_to_whom():

@@ -34,6 +34,25 @@ def test_disarming_in_the_first_year_pays_for_every_centre(name):
     assert not is_total_the_most(name, 5, tuple(played(name, "punisher:t=2", 5)))
 
 
+@pytest.mark.parametrize(("years", "most"), [(1, 2), (2, 4)])
+def test_all_payoffs_of_two_who_can_only_waste(years, most):
+    """On clique:2 the neighbour cannot be robbed alone: everybody gets any number up to two a year."""
+    every = {(one, other) for one in range(most + 1) for other in range(most + 1)}
+    assert reachable_payoffs("clique:2", years) == every
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "is_better"),
+    [((2, 1), (1, 1), True), ((2, 2), (1, 1), True), ((1, 1), (1, 1), False), ((2, 0), (1, 1), False)],
+)
+def test_domination_is_somebody_more_and_nobody_less(one, other, is_better):
+    assert dominates(one, other) == is_better
+    assert is_efficient(other, frozenset({one, other})) != is_better
+
+
 def test_too_large_games_are_refused():
+    assert len(reachable_payoffs("clique:2", 1, most_positions=10)) == 9
+    with pytest.raises(EvaluationError, match="more than 9 positions"):
+        reachable_payoffs("clique:2", 1, most_positions=9)
     with pytest.raises(EvaluationError, match="too many to enumerate"):
         reachable_payoffs("clique:2", 2, most_positions=5)

@@ -86,6 +86,20 @@ def test_games_of_any_length(years, budget):
     assert [kind for kind, specs in thefts(years, 2).items() if not specs] == (["false flag"] if years < 3 else [])
 
 
+@pytest.mark.parametrize(("years", "starts"), [(1, {0, 1}), (4, {0, 1, 2}), (10, {0, 1, 5, 7, 8})])
+def test_thefts_begin_early_midway_and_late_and_take_up_to_two_centers_more(years, starts):
+    def steps(kind):
+        return [(int(spec["years"]), int(spec["centers"])) for spec in map(options_of, thefts(years, 5)[kind])]
+
+    assert steps("theft") == [(year, most) for year in sorted(starts) for most in (5, 6, 7)]
+    assert sorted(steps("squad")) == sorted((year, most) for year in starts for most in (5, 10) for _ in range(3))
+    assert [int(options_of(spec)["years"]) for spec in raids(years)["raid"]] == list(range(years))
+
+
+def options_of(spec):
+    return dict(part.split("=", 1) for part in spec.partition(":")[2].split(","))
+
+
 def test_a_false_flag_steals_disarms_and_raids():
     attack = thefts(10, 5)["false flag"][0]
     env = welfare_env.make(rules=Rules(press=None))
@@ -117,12 +131,14 @@ def test_games_are_kept_and_found_again(tmp_path):
 def test_the_command(tmp_path):
     arguments = ["red-team", "prosocial", "--budget", "quick", "--games", "1", "--years", "2", "--map", "clique:3"]
     arguments += ["--message-rounds", "0", "--store", str(tmp_path / "s.db"), "--witness", str(tmp_path / "w.json")]
+    arguments += ["--trained", "dove", "--trained", "hold"]
     done = CliRunner().invoke(app, [*arguments, "--csv", str(tmp_path / "rows.csv")])
     assert done.exit_code == 0, done.output
     assert "corrected" in done.output
     assert Game.load(tmp_path / "w.json").is_done
     rows = (tmp_path / "rows.csv").read_text().splitlines()
-    assert "deviator" in rows[0].split(",")
+    deviator = rows[0].split(",").index("deviator")
+    assert {"dove", "hold"} < {row.split(",")[deviator] for row in rows}
     assert len(rows) > 100
 
 

@@ -23,6 +23,7 @@ from evaluation.measures.intervals import (
     portfolio_estimate,
     resampled_means,
 )
+from evaluation.measures.selection import corrected_maximum
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -342,3 +343,10 @@ class TestTheChoice:
     def test_no_deviator(self) -> None:
         with pytest.raises(SampleError, match="one or more deviators"):
             portfolio_estimate({"A": [1.0]}, {}, 0)
+
+
+def test_a_gain_is_bounded_above_by_its_least_member() -> None:
+    errors = np.random.default_rng(0).normal(0, 0.1, (2000, 2))
+    found = corrected_maximum(np.array([1.0, 9.0]), errors + np.array([1, 9]), np.array([0]), 0.025)
+    assert found.value == pytest.approx(1, abs=0.05)
+    assert 1.15 < found.high < 1.3

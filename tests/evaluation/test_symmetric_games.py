@@ -251,3 +251,11 @@ def test_ratings_follow_odds_and_ties() -> None:
     assert told["a"].value - told["b"].value == pytest.approx(400, abs=1)
     assert told["a"].low == pytest.approx(told["a"].high)
     assert ratings(many[:1], ["a", "b"], 0)["a"].has_interval is False
+
+
+def test_ratings_are_as_uncertain_as_so_many_wins() -> None:
+    """The difference of two ratings is a log odds: its standard error is 1 / sqrt(games * p * (1 - p)), in points."""
+    even = np.array([[[0, 1.0], [0, 0]], [[0, 0], [1.0, 0]]] * 200)
+    told = ratings(even, ["a", "b"], 0)["a"]
+    width = 1.96 * 400 / np.log(10) / np.sqrt(400 / 4)
+    assert told.high - told.low == pytest.approx(width, rel=0.1)

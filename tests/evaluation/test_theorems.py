@@ -4,6 +4,7 @@ import json
 import zlib
 from contextlib import suppress
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -19,11 +20,12 @@ from evaluation import EvaluationError
 from evaluation.exact import CertificateError, certify, certify_punishers, check_certificate
 from evaluation.exact.certificates import Certificate
 from evaluation.exact.certify import punishers_search
-from evaluation.exact.checking import Checker
+from evaluation.exact.checking import Checker, _plans, _winter, generous
 from evaluation.exact.clique_search import ALL, CliqueSearch
 from evaluation.exact.graph_kernels import EXPANDED, FALL, NODES, SPRING, next_node, position
 from evaluation.exact.line_pictures import line_picture, line_text
 from evaluation.exact.theorems import fill, payoffs, read_cells
+from tests.agents.test_cliques import played
 from welfare_env import Rules, View
 from welfare_env.engine import ADJUSTMENTS
 
@@ -220,6 +222,7 @@ class TestCoalitions:
         found = certify("clique:3", "prosocial", (B, "PLAYERC"), 2)
         paid = payoffs("clique:3", 2, found.line, "fast")
         assert paid[B] + paid["PLAYERC"] == found.value
+        assert found.path_value == sum(played("clique:3", "prosocial", 2)[1:])
 
 
 class TestCertificates:
@@ -247,12 +250,52 @@ class TestCertificates:
             faults.append(fault)
         assert len(faults) > 0.5 * len(range(0, len(good), 40))
 
+    def test_points_of_the_last_winter_are_checked(self):
+        good, rules = self.altered(), Rules(press=None, years=4)
+        game = welfare_env.Game.from_position("W1901A", {}, {A: ["HAX"]}, rules=rules, map_name="clique:3")
+        rows = {"rows": game.position.state.row, "years_left": 1, "orders": np.full_like(good.orders[0], -1)}
+        longer = {name: np.concatenate([getattr(good, name), np.int16([row])]) for name, row in rows.items()}
+        claims = [np.append(good.claims, np.int16(claim)) for claim in (1, 0)]
+        assert check_certificate(replace(good, **longer, claims=claims[0])) == len(good) + 1
+        with pytest.raises(CertificateError, match=f"position {len(good)}, WA"):
+            check_certificate(replace(good, **longer, claims=claims[1]))
+
     def test_other_orders_are_rejected(self):
         good = self.altered()
         orders = good.orders.copy()
         orders[0, 0] = good.orders.max()
         with pytest.raises(CertificateError, match="position 0, S"):
             check_certificate(replace(good, orders=orders))
+
+    @pytest.mark.parametrize(("owned", "plans"), [(["HAX"], {()}), (["HAX", "CAX"], {(), ("A HAX B",)})])
+    def test_the_checker_tries_every_build_that_is_allowed(self, owned, plans):
+        units = {A: ["A CBX"]}
+        game = welfare_env.Game.from_position("W1901A", units, {A: owned}, rules=Rules(years=3), map_name="clique:3")
+        tried = {tuple(order for order in plan if order >= 0) for plan in _winter(game.board, game.position, 0)}
+        texts = {tuple(game.board.orders.texts[order] for order in plan) for plan in tried}
+        assert texts == plans | {("A CBX D",)}
+
+    def test_the_checker_tries_every_support_of_what_is_ordered(self):
+        game = welfare_env.Game.from_position("S1901M", {A: ["A CAX", "A CBX"], B: ["A CCX"]}, {}, map_name="clique:3")
+        legal = [orders for unit, orders in sorted(game.legal_orders(A).items())]
+
+        def fits(order, all_orders):
+            supported = order.partition(" S ")[2]
+            if " - " in supported:
+                return supported in all_orders
+            return not supported or any(o.startswith(supported) and o.split()[2] != "-" for o in all_orders)
+
+        (given,) = (order for order in game.legal_orders(B)["A CCX"] if order == "A CCX H")
+        wanted = {plan for plan in product(*legal) if all(fits(order, (*plan, given)) for order in plan)}
+        texts = game.board.orders.texts
+        found = [tuple(texts[order] for order in plan) for plan in
+                 _plans(game.board, game.position, [0], [texts.index(given)])]  # fmt: skip
+        assert set(found) == wanted
+        assert len(found) == len(wanted)
+
+    def test_the_bound_that_the_checker_trusts_knows_of_builds(self):
+        """With a centre, no unit and three years: build, take a second centre and a third, and disband."""
+        assert [generous(4, 3, homes)[3, 1, 1, 0] for homes in (0, 1)] == [3, 4]
 
     def test_arrays_that_do_not_fit_are_rejected(self):
         good = self.altered()

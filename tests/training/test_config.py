@@ -20,6 +20,8 @@ from agents.files import parse_json
 from agents.rl.checkpoint import CheckpointError
 from training import TrainConfig
 from training.board.ppo import _set_schedules, _spaces, make_config, play_of, train
+from training.board.sampling import HeldOut
+from training.board.seats import Lineup
 from training.cli.commands import ATTACKER, RESPONSE, SELF_PLAY, app
 from training.config import file_name
 from training.errors import TrainingError
@@ -315,6 +317,27 @@ def test_without_a_report_the_last_player_is_the_best(tmp_path: Path) -> None:
     assert same(tmp_path / "short" / "best", tmp_path / "whole" / "best")
     origin = parse_json((tmp_path / "short" / "best" / "checkpoint.json").read_bytes())["origin"]
     assert (origin["iterations"], "held_out" in origin) == (4, True)
+
+
+def test_of_equal_reports_the_first_is_the_best(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    reports = iter([1.0, 3.0, 3.0, 2.0])
+    monkeypatch.setattr(HeldOut, "report", lambda *given: next(reports))
+    train(replace(SMALL, iterations=4, held_out_every=1, folder=tmp_path))
+    origin = parse_json((tmp_path / "best" / "checkpoint.json").read_bytes())["origin"]
+    assert (origin["iterations"], origin["held_out"]) == (2, 3.0)
+
+
+def test_held_out_games_leave_out_past_selves() -> None:
+    asked = []
+
+    def configured(play):
+        asked.append(play.lineup.opponents)
+        return make_config(play, SMALL)
+
+    for opponents in (("league", "hold"), ("league",)):
+        lineup = Lineup(((0,),), opponents, (0.5,) * len(opponents))
+        HeldOut(replace(play_of(SMALL), lineup=lineup), 3, configured)
+    assert asked == [("hold",), ("league",)]  # unless there is nobody else
 
 
 def test_held_out_reports_change_nothing_in_the_training(tmp_path: Path) -> None:

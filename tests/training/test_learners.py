@@ -25,8 +25,8 @@ from training import TrainConfig, TrainingError
 from training.board import ppo
 from training.board.identity import identity, of_earlier
 from training.board.learner import Collate
-from training.board.ppo import _improve, _spaces, make_config, play_of, train
-from training.board.runner import BatchedEnvRunner
+from training.board.ppo import _improve, _spaces, describe, make_config, play_of, train
+from training.board.runner import BatchedEnvRunner, GameResult
 from training.board.saving import network_of, weights
 from training.board.seats import Lineup
 from training.board.tape import ADVANTAGES
@@ -241,6 +241,17 @@ def test_same_rewards_and_weights_play_the_game_of_self_play() -> None:
     assert [game.returns for game in games[0]] == [game.returns for game in games[1]]
     rows = [sorted(map(tuple, np.concatenate([each.observations.data for each in mine]).tolist())) for mine in episodes]
     assert rows[0] == rows[1]
+
+
+def test_what_is_logged_of_games() -> None:
+    games = [
+        GameResult((0,), (0,), "dove", (4.0, 1.0, 1.0), (3, 1, 1), (2.0, 5.0, 5.0), 10, {"cops": (1,)}),
+        GameResult((0,), (0, 2), "hold", (0.0, 0.0, 8.0), (1, 1, 5), (1.0, 0.0, 6.0), 12, {"cops": (1,)}),
+    ]
+    assert describe(games) == {
+        "play/return": 3, "play/points": 4, "play/centers": 3, "play/phases": 11, "against/dove": 2,
+        "against/hold": 3.5, "play/cops/return": 2.5, "play/cops/points": 0.5, "play/cops/centers": 1,
+    }  # fmt: skip
 
 
 # Learning.

@@ -141,6 +141,14 @@ def test_the_table_has_what_games_pay():
     assert np.isnan(table[0, 3][0])
 
 
+def test_payoffs_are_means_over_seats_and_seatings():
+    points = {(0, 0, 1): (1, 2, 6), (0, 1, 0): (3, 8, 4), (1, 0, 0): (1, 5, 9), (1, 1, 1): (1, 2, 6)}
+    table = payoffs(points, 2)
+    assert table[2, 1] == [4, 5]
+    assert np.isnan(table[0, 3][0])
+    assert table[0, 3][1] == 3
+
+
 def test_seatings_of_many_powers_are_rotations():
     seatings = list(seatings_of(2, 7))
     assert len(seatings) == len(set(seatings)) == 2 + 6 * 7
@@ -165,6 +173,29 @@ def test_nash_is_the_smallest_equilibrium_that_pays_most():
             cycle[tuple(counts.tolist())] = paid
     found = solve(SymmetricGame.of(tuple("abcde"), cycle), "nash")
     assert np.abs(found - 0.2).max() < 0.05
+
+
+@pytest.mark.parametrize(
+    ("paid", "chosen"),
+    [  # what row gets against column, for the strategies a, b and c
+        ([[5, 0, 0], [6, 3, 0], [9, 9, 1]], 2),  # all gain by leaving a (4) and b (6), but not by leaving c
+        ([[5, 9, 9], [7, 1, 9], [0, 0, 8]], 2),  # leaving c gains 1, a 2, b 8: the least counts, not the best payoff
+        ([[3, 0, 0], [0, 5, 0], [0, 0, 4]], 1),  # nobody gains by leaving any: the one that pays most
+        ([[3, 0, 0], [0, 5, 0], [0, 0, 5]], 2),  # of these the latest
+        ([[5, 0, 0], [0, 5, 0], [7, 0, 4]], 1),  # c gains 2 where all play a; staying is no loss with b or c
+    ],
+)
+def test_pure_is_the_strategy_that_is_least_worth_leaving(paid, chosen):
+    table = {}
+    for own in range(3):
+        for other in range(own, 3):
+            counts, worth = [0, 0, 0], [np.nan] * 3
+            for one, two in ((own, other), (other, own)):
+                worth[one] = paid[one][two]
+            counts[own] += 1
+            counts[other] += 1
+            table[tuple(counts)] = worth
+    assert solve(SymmetricGame.of(("a", "b", "c"), table), "pure").tolist() == np.eye(3)[chosen].tolist()
 
 
 @pytest.mark.parametrize("count", [1, 3, 7])

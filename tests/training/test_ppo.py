@@ -11,9 +11,11 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import torch
 import typer
 from ray.rllib.core import DEFAULT_MODULE_ID
 from ray.rllib.core.columns import Columns
@@ -23,12 +25,16 @@ from typer.testing import CliRunner
 import agents
 from agents import progress
 from evaluation.exact.best_responses import best_response
+from training.board import seat_gains
 from training.board.config import TrainConfig, read_years
-from training.board.modules import ROW_DECISION, ROW_SLOT
+from training.board.learner import PPOLearner
+from training.board.modules import ENTROPY, ROW_DECISION, ROW_SLOT
 from training.board.ppo import _grown, make_config, play_of, train, years_at
 from training.board.runner import BatchedEnvRunner
+from training.board.sampling import HELD_OUT, HeldOut
 from training.board.seat_gains import gains
 from training.board.seats import Lineup, read_coalitions
+from training.board.tape import ADVANTAGES, VALUE_TARGETS
 from training.cli import console
 from training.cli.commands import app
 from training.errors import TrainingError
@@ -62,6 +68,78 @@ def test_a_best_response_to_prosocial_is_found(tmp_path):
     assert found.coalition == ("PLAYERA",)
     assert 0.6 * wanted.gain <= found.value * 4 <= wanted.gain + 1e-6
     assert found.low == found.value == found.high  # nothing is left to chance
+
+
+def test_a_gain_is_the_least_members_against_its_own_seats_in_games_of_their_own(monkeypatch):
+    """Members gain 2 and 1 a year; other seats have other points, with and without them."""
+    asked = []
+
+    def played(play, network):
+        asked.append(play)
+        points = np.array([10.0, 20.0, 100.0 * len(asked)])
+        for member, gain in zip(play.lineup.coalitions[0], (4, 2), strict=False):
+            points[member] += gain
+        return [SimpleNamespace(points=tuple(points + game)) for game in range(play.num_games)]
+
+    monkeypatch.setattr(seat_gains, "play_games", played)
+    play = replace(play_of(SMALL), lineup=Lineup(((1, 0), (1,)), ("prosocial",), (1.0,)))
+    found = gains(play, "any", "prosocial", games=5, seed=7)
+    assert [(gain.coalition, gain.value, gain.games) for gain in found] == [
+        (("PLAYERB", "PLAYERA"), 1.0, 5),
+        (("PLAYERB",), 2.0, 5),
+    ]
+    assert all((gain.low + gain.high) / 2 == pytest.approx(gain.value, abs=0.1) for gain in found)
+    assert [(gain.points, gain.profile_points) for gain in found] == [(10.0, 8.5), (13.0, 11.0)]
+    assert [each.lineup.coalitions for each in asked] == [((),), ((1, 0),), ((1,),)]
+    seeds = [each.seed for each in asked]
+    others = [stream_of(7, number) for number in range(8) if number != 4]
+    assert len({*seeds, *others, 7, play.seed}) == len(seeds) + len(others) + 2
+    gains(play, "any", "prosocial", games=5, seed=7)
+    gains(play, "any", "prosocial", games=5, seed=8)
+    assert seeds == [each.seed for each in asked[3:6]]
+    assert not {*seeds} & {each.seed for each in asked[6:]}
+
+
+def stream_of(seed, number):
+    return int(np.random.SeedSequence([seed, number]).generate_state(1)[0])
+
+
+def test_the_loss_is_ppos_with_a_bonus_for_entropy():
+    """Three orders, in two decisions: of too high a gain the clipped one counts, of too great a loss the plain one."""
+    ratio = torch.tensor([2.0, 2.0, 0.5])
+    batch = {
+        Columns.ACTION_LOGP: torch.zeros(2, 2),
+        ADVANTAGES: torch.tensor([1.0, -1.0]),
+        VALUE_TARGETS: torch.tensor([3.0, 0.0]),
+    }
+    out = {
+        ROW_DECISION: torch.tensor([0, 1, 1]),
+        ROW_SLOT: torch.tensor([0, 0, 1]),
+        Columns.ACTION_LOGP: ratio.log(),
+        Columns.VF_PREDS: torch.tensor([1.0, 0.0]),
+        ENTROPY: torch.tensor([1.0, 2.0, 3.0]),
+    }
+    learner = SimpleNamespace(
+        metrics=SimpleNamespace(log_dict=lambda *given, **named: None),
+        entropy_coeff_schedulers_per_module={"it": SimpleNamespace(get_current_value=lambda: 0.5)},
+    )
+    config = SimpleNamespace(clip_param=0.2, vf_loss_coeff=0.25)
+    loss = PPOLearner.compute_loss_for_module(learner, module_id="it", config=config, batch=batch, fwd_out=out)
+    assert loss.item() == pytest.approx(-(1.2 - 2 - 0.8) / 3 + 0.25 * 4 / 2 - 0.5 * 2)
+
+
+def test_held_out_games_are_not_those_of_the_training():
+    asked = []
+
+    def configured(play):
+        asked.append(play)
+        return make_config(play, SMALL)
+
+    for seed in (0, 0, 1):
+        HeldOut(replace(play_of(SMALL), seed=seed), 3, configured)
+    assert asked[0].seed == asked[1].seed != asked[2].seed
+    assert asked[0].num_games == 3
+    assert asked[0].seed not in {0, 1, *(stream_of(0, number) for number in range(8) if number != HELD_OUT)}
 
 
 def test_the_same_seed_gives_the_same_weights(tmp_path):

@@ -13,6 +13,7 @@ import welfare_env
 from agents import PunisherPolicy
 from agents.rl.network import Size
 from agents.rl.token_press import Said
+from tests.agents.test_cliques import played
 from training import PopulationConfig, TrainConfig
 from training.board.imitation import watch
 from training.board.ppo import make_config
@@ -21,6 +22,7 @@ from training.board.seats import Lineup
 from training.board.transcript import Transcript
 from training.population.table import play_seatings
 from welfare_env import Game, Rules
+from welfare_env.engine import PHASE, SPRING_MOVES, YEAR
 from welfare_env.game.press import TOKENS
 from welfare_env.game.view import View
 
@@ -131,6 +133,16 @@ def test_who_is_imitated_sees_the_history(press, monkeypatch):
     lineup = Lineup(((0,),), ("learner",), (1.0,))
     watch(Play("clique:3", rules, lineup, Size(8, 1)), "noisy:of=(punisher:t=2,remembers=yes),error=0.5", games=2)
     assert seen >= {0, 1, 2, 3, 4}
+
+
+def test_what_is_imitated_is_worth_the_points_to_come():
+    """All disarm in the first Winter, and are paid then and in the two years after it."""
+    play = Play("clique:3", Rules(press=None, years=3), Lineup(((0,),), ("learner",), (1.0,)), Size(8, 1))
+    lesson = watch(play, "punisher:t=1", games=2)
+    opening = (lesson.observations[:, [YEAR, PHASE]] == (0, SPRING_MOVES)).all(axis=1)
+    assert played("clique:3", "punisher:t=1", 3) == [6, 6, 6]
+    assert lesson.returns[opening] == pytest.approx(6 * play.reward_scale)
+    assert opening.sum() == 2 * 3
 
 
 def test_a_curriculum_tells_the_history_of_each_game(monkeypatch):

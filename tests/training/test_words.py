@@ -21,6 +21,7 @@ from agents.rl.earlier_network import EarlierNetwork
 from agents.rl.network import Size
 from agents.rl.token_press import Said, word_rounds
 from evaluation.checks import EvaluationError
+from evaluation.messages import word_effects as words
 from evaluation.messages.word_effects import Replaced, _orders, with_words_of_others, word_effects
 from training import TrainConfig, train
 from training.board.ppo import make_config, play_of
@@ -28,7 +29,7 @@ from training.board.runner import BatchedEnvRunner
 from training.cli.commands import app
 from training.errors import TrainingError
 from welfare_env import Rules, load_board
-from welfare_env.engine import YEAR
+from welfare_env.engine import YEAR, layout_of
 
 BOARD = load_board("clique:3")
 RULES = Rules(years=2, press="tokens", message_rounds=2)
@@ -149,6 +150,19 @@ def test_words_move_the_orders_of_those_who_listen(trained, tmp_path):
     plain, loud = (word_effects(folder, games=100) for folder in (trained, rewritten(trained, tmp_path / "l", sharpen)))
     assert abs(plain.bits.value) < 0.02 < loud.bits.low
     assert loud.bits.value <= np.log2(33)
+
+
+def test_bits_of_known_probabilities(monkeypatch):
+    """Words that make an order certain which is never given otherwise, half as often, and as often."""
+    size = layout_of(BOARD).size
+    packed, game = np.zeros((4, size + 9 + 2), np.int32), np.array([0, 0, 1, 3])
+    otherwise = np.array([-1000, np.log(0.5), 0, np.log(0.5)])
+    monkeypatch.setattr(words, "_orders", lambda episodes, results: (packed, game))
+    monkeypatch.setattr(words, "_drawn", lambda runner, asked, rng: (None, np.zeros(len(asked))))
+    monkeypatch.setattr(words, "_judged", lambda runner, asked, answers: otherwise)
+    found = words._bits(SimpleNamespace(board=BOARD), [], [None] * 4, 0)
+    half = np.log2(33 / 17)
+    assert found == pytest.approx([(np.log2(33) + half) / 2, 0, 0, half])
 
 
 def test_every_decision_is_counted_in_its_own_game():

@@ -94,6 +94,17 @@ class TestBudget:
         ):
             ask(15)
 
+    @pytest.mark.parametrize("limits", [{"max_tokens": 100}, {"max_dollars": 1.0}])
+    def test_what_calls_in_progress_may_cost_is_reserved(self, limits: dict[str, float]) -> None:
+        """Also for a call to another model, which need not wait to learn what the first one's server reports."""
+        budget = Budget(**limits)  # type: ignore[arg-type]
+        first, fits, waits = (budget.hold(most, most / 100, who) for most, who in ((60, "a"), (40, "b"), (1, "c")))
+        tickets = [hold._enter() for hold in (first, fits, waits)]
+        assert [ticket.done() for ticket in tickets] == [True, True, False]
+        first.spend(Usage(59, 0, 0, 0.59))
+        first._leave()
+        assert tickets[2].done()
+
     def test_what_cannot_fit_does_not_wait(self) -> None:
         budget = Budget(max_dollars=0.2)
         told = r"another call: the next one may need up to 0\.2100$"

@@ -1,0 +1,73 @@
+"""The script that tries mutants, on a tree of two files."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+LIBRARY = "def double(x):\n    return x + x\n\n\ndef unused():\n    return 1\n"
+TESTS = "import lib\n\n\ndef test_double():\n    assert lib.double(3) == 6\n"
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "pyproject.toml").write_text("[tool.pytest.ini_options]\n")
+    (tmp_path / "lib.py").write_text(LIBRARY)
+    (tmp_path / "tests" / "test_lib.py").write_text(TESTS)
+    return tmp_path
+
+
+RUN = """
+import sys
+from pathlib import Path
+from tools import mutations
+mutations.PRELOADED = ()
+sys.exit(mutations.main(sys.argv[2:], Path(sys.argv[1]), Path(sys.argv[1], "mutations.toml")))
+"""
+
+
+def run(tree: Path, *mutants: tuple[str, str, str, str], only: tuple[str, ...] = ()) -> tuple[int, str]:
+    """Its exit status and what it prints."""
+    fields = ("name", "old", "new", "survives")
+    (tree / "mutations.toml").write_text(
+        "\n".join(
+            '[[mutant]]\nroom = "r"\nfile = "lib.py"\ntests = ["tests/test_lib.py"]\n'
+            + "".join(f"{field} = '{text}'\n" for field, text in zip(fields, mutant, strict=True))
+            for mutant in mutants
+        )
+    )
+    done = subprocess.run([sys.executable, "-c", RUN, str(tree), *only], cwd=ROOT, capture_output=True, text=True)
+    return done.returncode, done.stdout if done.returncode < 2 else done.stderr
+
+
+WRONG = ("twice is once", "return x + x", "return x", "")
+UNSEEN = ("another one", "return 1", "return 2", "")
+
+
+def test_killed_and_survivors_are_told_and_verdicts_kept(tree: Path) -> None:
+    status, told = run(tree, WRONG, (*UNSEEN[:3], "nobody calls it"))
+    assert status == 0, told
+    assert told.splitlines()[0].split() == ["r", "1", "/", "2"]
+    assert told.splitlines()[-1] == "survived: another one (lib.py): nobody calls it"
+    assert (tree / "lib.py").read_text() == LIBRARY
+    verdicts = tree / "runs" / "mutations" / "verdicts.json"
+    kept = verdicts.stat().st_mtime_ns
+    status, told = run(tree, WRONG, UNSEEN)
+    assert status == 1
+    assert "no reason is given" in told
+    assert run(tree, WRONG, UNSEEN, only=("--only", "twice"))[0] == 0
+    assert verdicts.stat().st_mtime_ns == kept  # nothing was tried again
+
+
+def test_what_cannot_be_tried_is_named(tree: Path) -> None:
+    status, told = run(tree, ("no such text", "return 7", "return 8", ""), ("twice there", "return", "yield", ""))
+    assert status == 2
+    assert "no such text: lib.py has its text 0 times, not once" in told
+    assert "twice there: lib.py has its text 2 times, not once" in told
+    (tree / "tests" / "test_lib.py").write_text(TESTS.replace("6", "7"))
+    status, told = run(tree, WRONG)
+    assert status == 2
+    assert "fail without a mutant, too: tests/test_lib.py::test_double" in told

@@ -1,0 +1,246 @@
+"""Mutation tests: small wrong changes, one at a time, each in a copy of the tree, and the tests that should fail.
+
+``python -m tools.mutations`` tries every mutant of mutations.toml and prints how many were killed, by room, and which
+survived. A mutant counts as killed if a test fails with it that passes without it. Its tests are named in the data,
+since coverage does not see compiled code: those of the module, without any that take minutes. Mutants of the engine's
+kernels, which take a minute or two to recompile, come last.
+
+An interrupted run resumes. Verdicts are kept in runs/mutations, and a mutant is tried again only if its file, its tests
+or its own text have changed; remove that folder to try all of them again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import math
+import os
+import shutil
+import signal
+import sys
+import time
+import tomllib
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+DATA = Path(__file__).with_suffix(".toml")
+LEFT_OUT = (".git", ".venv", "runs", "build", "dist", "htmlcov", ".mypy_cache", ".ruff_cache", ".hypothesis")
+# Imported once, before processes fork off for each mutant: nothing of ours, and nothing that starts a thread.
+PRELOADED = ("hypothesis", "scipy.stats", "numba", "pettingzoo", "typer.testing", "rich.table", "diplomacy", "torch",
+             "ray.rllib.algorithms.ppo.torch.ppo_torch_learner")  # fmt: skip
+KILLED, SURVIVED, TIME_OUT = "killed", "survived", "out of time"
+LIMIT = 600  # seconds a mutant, with what it recompiles
+
+
+class MutationError(Exception):
+    """Mutants that cannot be tried: a text that is not found once, tests that do not run or fail by themselves."""
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A wrong change, and the tests that should notice it.
+
+    Attributes:
+        name: what is wrong, in words.
+        room: under which it is counted.
+        file: path from the root of the tree.
+        old, new: the text to replace, which the file has exactly once, and its replacement.
+        tests: arguments of pytest.
+        survives: why no test can or need fail; "" where one must.
+    """
+
+    name: str
+    room: str
+    file: str
+    old: str
+    new: str
+    tests: tuple[str, ...]
+    survives: str = ""
+
+    @property
+    def recompiles(self) -> bool:
+        """Whether its file has compiled functions."""
+        return self.file.endswith("kernels.py")
+
+
+Tried = tuple[Mutant, dict[str, Any]]
+
+
+def load(data: Path, root: Path) -> list[Mutant]:
+    """The mutants of a data file, those that recompile last.
+
+    Raises:
+        MutationError: the texts of some are not found exactly once, or two have the same name.
+    """
+    given = tomllib.loads(data.read_text(encoding="utf-8"))["mutant"]
+    mutants = [Mutant(**{**each, "tests": tuple(each["tests"])}) for each in given]
+    names = [mutant.name for mutant in mutants]
+    faults = [f"{name}: a name given twice" for name in sorted(set(names)) if names.count(name) > 1]
+    for mutant in mutants:
+        found = (root / mutant.file).read_text(encoding="utf-8").count(mutant.old)
+        if found != 1 or mutant.old == mutant.new:
+            faults.append(f"{mutant.name}: {mutant.file} has its text {found} times, not once: {mutant.old!r}")
+    if faults:
+        raise MutationError("\n".join(faults))
+    return sorted(mutants, key=lambda mutant: mutant.recompiles)
+
+
+class Copy:
+    """A copy of the tree, with its compiled code, in which mutants are tried."""
+
+    def __init__(self, root: Path, place: Path, limit: float) -> None:
+        self._root, self.place, self._limit = root, place, limit
+        if place.exists():
+            shutil.rmtree(place)
+        for name in PRELOADED:
+            with suppress(ImportError):
+                import_module(name)
+        shutil.copytree(root, place, symlinks=True, ignore=shutil.ignore_patterns(*LEFT_OUT))
+
+    def attempt(self, mutant: Mutant) -> dict[str, Any]:
+        """The verdict on a mutant, and the test that fails with it.
+
+        Raises:
+            MutationError: its tests do not run.
+        """
+        file = self.place / mutant.file
+        file.write_text(file.read_text(encoding="utf-8").replace(mutant.old, mutant.new), encoding="utf-8")
+        began = time.monotonic()
+        try:
+            verdict, failed = self._test("-x", *mutant.tests)
+        finally:
+            self._restore(mutant)
+        return {"verdict": verdict, "by": failed, "seconds": round(time.monotonic() - began), "name": mutant.name}
+
+    def failing(self, tests: Sequence[str]) -> list[str]:
+        """Those of some tests that fail without any mutant."""
+        return self._test(*tests)[1] if tests else []
+
+    def _restore(self, mutant: Mutant) -> None:
+        """The file and what was compiled from it, with the times by which caches know them."""
+        shutil.copy2(self._root / mutant.file, self.place / mutant.file)
+        compiled = Path(mutant.file).parent / "__pycache__"
+        shutil.rmtree(self.place / compiled, ignore_errors=True)
+        if (self._root / compiled).exists():
+            shutil.copytree(self._root / compiled, self.place / compiled)
+
+    def _test(self, *arguments: str) -> tuple[str, list[str]]:
+        """Run tests: the verdict, and those that failed."""
+        cache, log = self.place / ".pytest_cache", self.place / "pytest.log"
+        shutil.rmtree(cache, ignore_errors=True)
+        if not (child := os.fork()):  # what is imported here need not be imported again
+            self._become_pytest(arguments, log)
+        _, status = os.waitpid(child, 0)
+        with suppress(ProcessLookupError):
+            os.killpg(child, signal.SIGKILL)  # what tests have left behind
+        if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGALRM:
+            return TIME_OUT, []
+        code, failures = os.waitstatus_to_exitcode(status), cache / "v" / "cache" / "lastfailed"
+        if code == 0:
+            return SURVIVED, []
+        if code != 1 or not failures.exists():
+            told = log.read_text(encoding="utf-8", errors="replace")[-2000:]
+            raise MutationError(f"{' '.join(arguments)}: pytest ended with {code}:\n{told}")
+        return KILLED, list(json.loads(failures.read_text(encoding="utf-8")))
+
+    def _become_pytest(self, arguments: Sequence[str], log: Path) -> NoReturn:
+        """In a forked process: run tests in the copy, within the limit of time, and end."""
+        os.setsid()
+        signal.alarm(math.ceil(self._limit))
+        os.chdir(self.place)
+        (self.place / "tmp").mkdir(exist_ok=True)
+        os.environ.update(PYTHONPATH=str(self.place), TMPDIR=str(self.place / "tmp"))
+        sys.path[:] = [str(self.place), *(path for path in sys.path if Path(path).resolve() != self._root)]
+        with log.open("w") as told:
+            os.dup2(told.fileno(), 1)
+            os.dup2(told.fileno(), 2)
+        os._exit(int(pytest.main(["-q", "--tb=short", *arguments])))
+
+
+def fingerprint(mutant: Mutant, root: Path) -> str:
+    """Of all that its verdict depends on, but for other files of the library."""
+    files = [mutant.file, *(test.partition("::")[0] for test in mutant.tests if test.startswith("tests/"))]
+    parts = [repr((mutant.old, mutant.new, mutant.tests)).encode(), *((root / file).read_bytes() for file in files)]
+    return hashlib.sha256(b"\0".join(parts)).hexdigest()
+
+
+def tried(mutants: Sequence[Mutant], root: Path, folder: Path, limit: float) -> list[Tried]:
+    """Mutants and their verdicts, which are kept in a folder.
+
+    Raises:
+        MutationError: tests that do not run, or fail without a mutant.
+    """
+    kept = folder / "verdicts.json"
+    verdicts = json.loads(kept.read_text(encoding="utf-8")) if kept.exists() else {}
+    marks = [fingerprint(mutant, root) for mutant in mutants]  # before the copy, in case somebody edits the tree
+    if not all(mark in verdicts and verdicts[mark]["is_sound"] for mark in marks):
+        copy = Copy(root, folder / "tree", limit)
+        for mutant, mark in zip(mutants, marks, strict=True):
+            if mark not in verdicts:
+                verdicts[mark] = copy.attempt(mutant) | {"is_sound": False}
+                kept.write_text(json.dumps(verdicts, indent=1), encoding="utf-8")
+            print(f"{verdicts[mark]['verdict']:<12}{verdicts[mark]['seconds']:>4} s  {mutant.name}", file=sys.stderr)
+        _make_sound(copy, [verdicts[mark] for mark in marks])
+        kept.write_text(json.dumps(verdicts, indent=1), encoding="utf-8")
+        shutil.rmtree(copy.place)
+    return [(mutant, verdicts[mark]) for mutant, mark in zip(mutants, marks, strict=True)]
+
+
+def _make_sound(copy: Copy, verdicts: Sequence[dict[str, Any]]) -> None:
+    """Check that the tests that failed with a mutant pass without it, all in one run."""
+    doubtful = [verdict for verdict in verdicts if not verdict["is_sound"]]
+    failing = copy.failing(sorted({test for verdict in doubtful for test in verdict["by"]}))
+    for verdict in doubtful:
+        verdict["is_sound"] = not set(verdict["by"]) & set(failing)
+    if failing:
+        raise MutationError(f"these tests fail without a mutant, too: {', '.join(failing)}")
+
+
+def table(found: Sequence[Tried]) -> str:
+    """Killed of tried by room, and the survivors with their reasons."""
+    lines = []
+    for room in dict.fromkeys(mutant.room for mutant, _ in found):
+        verdicts = [verdict["verdict"] for mutant, verdict in found if mutant.room == room]
+        lines.append(f"{room:<14}{verdicts.count(KILLED):>3} / {len(verdicts)}")
+    verdicts = [verdict["verdict"] for _, verdict in found]
+    lines.append(f"{'all':<14}{verdicts.count(KILLED):>3} / {len(verdicts)}")
+    for mutant, verdict in found:
+        if verdict["verdict"] != KILLED:
+            reason = mutant.survives or "no reason is given: it needs a test"
+            lines.append(f"{verdict['verdict']}: {mutant.name} ({mutant.file}): {reason}")
+    return "\n".join(lines)
+
+
+def main(arguments: Sequence[str] | None = None, root: Path = ROOT, data: Path = DATA) -> int:
+    """0 if every mutant is killed, or has a reason to survive."""
+    parser = argparse.ArgumentParser(prog="python -m tools.mutations", description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--only", metavar="TEXT", help="mutants with this in their name or file")
+    parser.add_argument("--room", help="mutants of a room")
+    parser.add_argument("--limit", type=float, default=LIMIT, help=f"seconds a mutant (default {LIMIT})")
+    parser.add_argument("--folder", type=Path, default=root / "runs" / "mutations", help="for the copy and verdicts")
+    given = parser.parse_args(arguments)
+    try:
+        chosen = [
+            mutant
+            for mutant in load(data, root)
+            if given.room in (None, mutant.room) and (given.only or "") in f"{mutant.name} {mutant.file}"
+        ]
+        given.folder.mkdir(parents=True, exist_ok=True)
+        found = tried(chosen, root, given.folder, given.limit)
+    except MutationError as error:
+        print(error, file=sys.stderr)
+        return 2
+    print(table(found))
+    return int(any(verdict["verdict"] != KILLED and not mutant.survives for mutant, verdict in found))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
