@@ -91,10 +91,10 @@ class Meter:
         if self._task is not None:
             self.bar.advance(self._task, count)
 
-    def reach(self, done: int, what: str | None = None) -> None:
-        """Sets the number done."""
+    def reach(self, done: int, what: str | None = None, total: int | None = None) -> None:
+        """Sets the number done, and the total if it was not known before."""
         if self._task is not None:
-            self.bar.update(self._task, completed=done, description=what)
+            self.bar.update(self._task, completed=done, description=what, total=total)
 
     def line(self) -> str:
         """The progress in words: "playing: 12 of 60 games, 0:35 so far, about 2:20 left"."""

@@ -160,15 +160,20 @@ def vector_env(
 def warm_up(on_progress: Callable[[int, int], None] | None = None) -> None:
     """Compile the engine ahead of its first use: half a minute on two cores, once an installation.
 
-    Without it, the first game or `vector_env` compiles what it needs, on one core. A line on stderr says so in both
-    cases.
+    The first game and the first `vector_env` do so otherwise. A line on stderr says it in both cases.
 
     Args:
         on_progress: called with the number of compiled kernels that are ready, and of all; nothing is printed then.
     """
-    from welfare_env.envs.precompile import compile_engine
+    import numpy as np
 
-    compile_engine(on_progress=on_progress)
+    from welfare_env.engine.precompile import GAMES, VECTORS, compile_engine
+
+    compile_engine(GAMES, VECTORS, on_progress=on_progress)
+    games = vector_env(1, "clique:2", years=1)  # observations have two small kernels of their own
+    games.reset()
+    games.observe(np.zeros(1, int), np.zeros(1, int))
+    parallel_env("clique:2", years=1, press=None).reset(seed=0)
 
 
 _register("aec", "WelfareDiplomacy-v0", "welfare_env:make")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import welfare_env
 from agents.progress import metered
 from evaluation.cli.console import errors_told
 
@@ -11,8 +12,8 @@ def warm_up() -> None:
 
     Without it the first game does so. Prints nothing to standard output.
     """
-    with errors_told("what is compiled is kept; run the same command for the rest"):
-        from welfare_env.envs.precompile import NUMBER, compile_engine  # imports numba
-
-        with metered("compiling the engine", NUMBER, "parts") as meter:
-            compile_engine(on_progress=lambda ready, total: meter.reach(ready))
+    with (
+        errors_told("what is compiled is kept; run the same command for the rest"),
+        metered("compiling the engine", 1, "kernels") as meter,
+    ):
+        welfare_env.warm_up(on_progress=lambda ready, total: meter.reach(ready, total=total))

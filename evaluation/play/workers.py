@@ -124,9 +124,9 @@ class Workers:
             yield from ((task, work(task)) for task in tasks)
             return
         if self._pool is None:
-            from welfare_env.envs.precompile import compile_engine  # imports numba
+            from welfare_env.engine.precompile import GAMES, ensure_compiled  # imports numba
 
-            compile_engine(for_games=True)  # or each process would
+            ensure_compiled(GAMES)  # or each process would
         waiting: dict[Future[Result], Task] = {}
         try:
             for task in tasks:

@@ -10,7 +10,7 @@ import pytest
 
 import welfare_env
 from welfare_env import compiling
-from welfare_env.envs import precompile
+from welfare_env.engine import precompile
 
 USE = """
 import numpy as np, welfare_env
@@ -27,12 +27,10 @@ env.reset(seed=0)
 env.last()
 """
 COMPARE = """
-from welfare_env.envs import precompile
-for stage in (precompile.GAMES, precompile.VECTORS):
-    for name in sum(stage, ()):
-        kernel, signature = precompile._kernel(name)
-        assert set(kernel.signatures) <= {signature}, (name, kernel.signatures, signature)
-        assert kernel.signatures or "_step_" in name, name  # those are called by others only
+from welfare_env.engine import precompile
+for name in sum((*precompile.GAMES, *precompile.VECTORS), ()):
+    kernel, signature = precompile._kernel(name)
+    assert list(kernel.signatures) == [signature], (name, kernel.signatures, signature)
 """
 
 
@@ -54,21 +52,26 @@ def test_what_is_in_the_cache_starts_no_process(monkeypatch: pytest.MonkeyPatch,
     reports: list[tuple[int, int]] = []
     welfare_env.warm_up(on_progress=lambda ready, total: reports.append((ready, total)))
     welfare_env.warm_up()
-    names = sum((*precompile.GAMES, *precompile.VECTORS), ())
+    names = sum((*precompile.SHARED, *precompile.GAMES, *precompile.VECTORS), ())
     assert reports == [(len(names), len(names))]
     assert capfd.readouterr() == ("", "")
 
 
-@pytest.mark.parametrize("executable", [sys.executable, "", "/bin/false"])  # "": an embedded Python
+PYTHON = sys.executable
+
+
+@pytest.mark.parametrize("executable", [PYTHON, "", "/bin/false"])  # "": an embedded Python
 def test_what_processes_cannot_compile_is_compiled_here(monkeypatch: pytest.MonkeyPatch, executable: str) -> None:
     compiled: list[str] = []
-    monkeypatch.setattr(precompile, "_is_cached", lambda name: name != "kernels._step_winter")
+    monkeypatch.setattr(precompile, "_is_cached", lambda name: name != "legal_flat")
     monkeypatch.setattr(precompile, "_compile", compiled.append)
+    monkeypatch.setattr(precompile, "SHARED", ((), ()))
     monkeypatch.setattr(sys, "executable", executable)
-    reports: list[int] = []
-    precompile.compile_engine(for_games=True, on_progress=lambda ready, total: reports.append(total - ready))
-    assert compiled == ["kernels._step_winter"]
-    assert reports == ([1, 0] if executable == sys.executable and "python" in executable else [1])
+    reports: list[tuple[int, int]] = []
+    precompile.compile_engine(precompile.GAMES, on_progress=lambda *numbers: reports.append(numbers))
+    assert compiled == ["legal_flat"]
+    assert reports[-1] == (2, 2)
+    assert len(reports) == (3 if executable == PYTHON else 1)
 
 
 def test_a_notice_is_printed_once_and_never_after_silence(capfd: pytest.CaptureFixture) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 from welfare_env.board.board import Board
 from welfare_env.engine import Legal, State, initial_state, kernels
 from welfare_env.engine import tables as t
+from welfare_env.engine.precompile import GAMES, ensure_compiled
 from welfare_env.engine.tables import tables_of
 from welfare_env.rules import Rules
 
@@ -63,6 +64,7 @@ class FastEngine:
     """A `welfare_env.engine.Engine` that calls the compiled kernels. Not thread-safe."""
 
     def __init__(self, board: Board, rules: Rules) -> None:
+        ensure_compiled(GAMES)
         self.board = board
         self.rules = rules
         self._numbers, self._masks = tables_of(board).numbers, tables_of(board).masks

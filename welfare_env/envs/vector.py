@@ -34,6 +34,7 @@ from welfare_env.board.board import Board
 from welfare_env.engine import Frozen, State, initial_state, kernels, layout_of
 from welfare_env.engine import tables as t
 from welfare_env.engine.fast import Scratch, room_for_orders, rules_array
+from welfare_env.engine.precompile import VECTORS, ensure_compiled
 from welfare_env.engine.tables import tables_of
 from welfare_env.envs.observation import fill_many, num_features
 from welfare_env.errors import ActionError, RulesError
@@ -168,6 +169,7 @@ class VectorEnv:
             given, size = checks.shown(num_games), _bytes_a_game(board) / 2**10
             raise RulesError(f"num_games={given}: a game takes {size:.0f} KiB or more; give {most} at most")
         self._threads = checks.whole("threads", threads, 1, MAX_THREADS)
+        ensure_compiled(VECTORS)
         self._numbers, self._masks = tables_of(board).numbers, tables_of(board).masks
         self._rules = rules_array(board, rules)
         size = layout_of(board).size

@@ -1,15 +1,17 @@
-"""Compiling the engine before it is needed, in two processes at once; see `compile_engine`."""
+"""Compiling the engine in two processes at once, in place of kernel after kernel as they are called."""
 
 from __future__ import annotations
 
+import functools
+import gc
 import inspect
+import multiprocessing
 import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from numba import config, types
@@ -17,35 +19,22 @@ from numba.core import event
 
 from welfare_env.compiling import ANNOUNCER, NOTICES
 from welfare_env.engine import kernels
-from welfare_env.envs import observation
 
-MODULES: dict[str, ModuleType] = {"kernels": kernels, "observation": observation}
-
-# Two processes at a time. Adjudicating movement takes as long as everything else that a single game needs; what the
-# others need comes first, so that it is in the cache when they ask for it.
-GAMES = (
-    ("kernels._step_movement", "kernels.step_flat"),
-    ("kernels._step_winter", "kernels._step_retreats", "kernels.legal_flat"),
+# What two processes compile, each about half of the work. A kernel that is listed first in one process is in the cache
+# when the other one needs it.
+Parts = tuple[tuple[str, ...], tuple[str, ...]]
+SHARED: Parts = (
+    ("_read_orders", "_find_routes", "_move_units", "_step_movement"),
+    ("_resolve_convoys", "_step_winter", "_step_retreats"),
 )
-VECTORS = (
-    ("kernels.step_games", "observation._fill_many"),
-    ("kernels.legal_games", "kernels.sample_games", "observation.fill"),
-)
-
-NUMBER = sum(len(part) for stage in (GAMES, VECTORS) for part in stage)
+GAMES: Parts = ("step_flat",), ("legal_flat",)  # what single games call
+VECTORS: Parts = ("step_games",), ("legal_games", "sample_games")  # what `vector_env` calls
 
 _tables = {"T": types.Array(types.int32, 1, "C", readonly=True), "M": types.Array(types.int64, 1, "C", readonly=True)}
 _rows = dict.fromkeys(("w", "b", "S", "final", "gains"), types.int32[:, ::1])
 _wide = {"x": types.int64[::1], "rng": types.uint64[::1], "flags": types.uint8[::1], "done": types.bool_[::1]}
-_numbers = dict.fromkeys(("g", "last", "first", "room", "years", "power", "asked"), types.int64)
-_seen = {"seen": types.float32[:, ::1], "asked_messages": types.bool_}
-TYPES = _tables | _rows | _wide | _numbers | _seen  # by the name of a kernel's argument; all others are int32 arrays
-MANY = {  # and those of `observation._fill_many`
-    "S": types.Array(types.int32, 2, "C", readonly=True),
-    "games": types.int64[::1],
-    "powers": types.int64[::1],
-    "seen": types.float32[:, :, ::1],
-}
+_numbers = dict.fromkeys(("g", "first", "last", "room", "movers", "supporters", "carriers"), types.int64)
+TYPES = _tables | _rows | _wide | _numbers  # by the name of a kernel's argument; all others are int32 arrays
 
 
 class _NotCached(Exception):
@@ -60,30 +49,36 @@ class _Refuser(event.Listener):
         """Does nothing."""
 
 
-def compile_engine(for_games: bool = False, on_progress: Callable[[int, int], None] | None = None) -> None:
-    """Compile the kernels that are not in numba's cache, with as many processes as there are cores (two at most).
+@functools.cache
+def ensure_compiled(*uses: Parts) -> None:
+    """Before the first use in a process: `compile_engine`. Worker processes leave it to their parent."""
+    if multiprocessing.parent_process() is None:
+        compile_engine(*uses)
+
+
+def compile_engine(*uses: Parts, on_progress: Callable[[int, int], None] | None = None) -> None:
+    """Compile the kernels that are not in numba's cache, in two processes (in one on a single core).
 
     A line on stderr says so, unless `on_progress` is given.
 
     Args:
-        for_games: only what single games need; else what `vector_env` needs, too.
+        uses: GAMES, VECTORS or both.
         on_progress: is called with the number of kernels that are ready, and of all.
     """
     if config.DISABLE_JIT:  # type: ignore[attr-defined]
         return
-    stages = [GAMES] if for_games else [GAMES, VECTORS]
-    names = [name for stage in stages for part in stage for name in part]
-    missing = [name for name in names if not _is_cached(name)]
-    report, ready = on_progress or (lambda ready, total: None), len(names) - len(missing)
-    report(ready, len(names))
+    called = [name for use in uses for part in use for name in part]
+    missing = [name for name in called if not _is_cached(name)]
+    parts = [[*SHARED[number], *(name for use in uses for name in use[number])] for number in range(2)]
+    total = sum(map(len, parts))
+    report = on_progress or (lambda ready, total: None)
     if missing and on_progress is None:
         ANNOUNCER.announce(NOTICES["welfare_env."])
-    for stage in stages:
-        for _ in _compiled([[name for name in part if name in missing] for part in stage]):
-            ready += 1
-            report(ready, len(names))
+    for ready, _ in enumerate(_compiled(parts) if missing else (), 1):
+        report(ready, total)
     for name in missing:  # loads it; compiles it here if the process could not
         _compile(name)
+    report(total, total)
 
 
 def _compiled(parts: Sequence[Sequence[str]]) -> Iterator[str]:
@@ -91,19 +86,19 @@ def _compiled(parts: Sequence[Sequence[str]]) -> Iterator[str]:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if cores == 1:
         parts = [[name for part in parts for name in part]]
+    is_python = "python" in Path(sys.executable or "").name.lower()  # not a program that embeds it
     package = str(Path(__file__).parents[2])
     path = os.pathsep.join(filter(None, (package, os.environ.get("PYTHONPATH"))))
     read, write = os.pipe()
     processes = [
         subprocess.Popen(  # noqa: S603 (this Python, with code of our own)
-            [sys.executable, "-c", "from welfare_env.envs.precompile import compile_named; compile_named()", *part],
+            [sys.executable, "-c", "from welfare_env.engine.precompile import compile_named; compile_named()", *part],
             env=os.environ | {"PYTHONPATH": path},
             stdin=subprocess.DEVNULL,
             stdout=write,
             stderr=subprocess.DEVNULL,
         )
-        for part in parts
-        if part and sys.executable
+        for part in (parts if is_python else ())
     ]
     os.close(write)
     try:
@@ -118,6 +113,7 @@ def _compiled(parts: Sequence[Sequence[str]]) -> Iterator[str]:
 def compile_named() -> None:
     """What a process of `compile_engine` does: compile the kernels named on its command line, and print each name."""
     ANNOUNCER.keep_silent()
+    gc.disable()  # 6% of the time
     for name in sys.argv[1:]:
         _compile(name)
         print(name, flush=True)
@@ -130,12 +126,11 @@ def _compile(name: str) -> None:
 
 def _is_cached(name: str) -> bool:
     """Whether a kernel can be loaded, which it then is."""
-    kernel, signature = _kernel(name)
-    with _listening(_Refuser()):
-        try:
-            kernel.compile(signature)
-        except _NotCached:
-            return False
+    try:
+        with _listening(_Refuser()):
+            _compile(name)
+    except _NotCached:
+        return False
     return True
 
 
@@ -152,11 +147,7 @@ def _listening(listener: event.Listener) -> Iterator[None]:
 
 
 def _kernel(name: str) -> tuple[Any, tuple[Any, ...]]:
-    """A kernel by its name in `welfare_env`, and the types of its arguments."""
-    module, _, function = name.rpartition(".")
-    kernel = getattr(MODULES[module], function)
-    known = TYPES | MANY if function == "_fill_many" else TYPES
-    if function == "fill":
-        known = known | {"s": types.Array(types.int32, 1, "C", readonly=True)}
+    """A kernel, and the types of its arguments."""
+    kernel = getattr(kernels, name)
     arguments = inspect.signature(kernel.py_func).parameters
-    return kernel, tuple(known.get(argument, types.int32[::1]) for argument in arguments)
+    return kernel, tuple(TYPES.get(argument, types.int32[::1]) for argument in arguments)
