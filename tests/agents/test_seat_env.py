@@ -120,7 +120,7 @@ def shown(env, steps):
     return seen
 
 
-@pytest.mark.parametrize("others", OTHERS, ids=str)
+@pytest.mark.parametrize("others", OTHERS, ids=lambda given: given if isinstance(given, str) else type(given).__name__)
 def test_a_copy_goes_on_as_its_original(others):
     env = make(others=others).unwrapped
     env.reset(seed=2)
