@@ -39,6 +39,7 @@ class DamagedFile:
         self.pages = -(-length // self._page_size)
         self.missing = max(0, struct.unpack(">I", header[28:32])[0] - self.pages)
         self._newer = _pages_of_log(Path(f"{path}-wal"), self._page_size)
+        self._most = (self.pages + len(self._newer)) * self._page_size  # bytes of a row
 
     def rows(self) -> Iterator[tuple[Value, ...]]:
         """All rows of five columns that can be read; of a damaged one, what its bytes say."""
@@ -69,7 +70,13 @@ class DamagedFile:
                 continue
 
     def _payload(self, page: bytes, body: int, length: int) -> bytes:
-        """A row's bytes: those in its page, and those in the pages that follow."""
+        """A row's bytes: those in its page, and those in the pages that follow.
+
+        Raises:
+            IndexError, struct.error: it is none.
+        """
+        if length > self._most:
+            raise IndexError("a row longer than the file")
         most, least = ((self._usable - 12) * part // 255 - 23 for part in (64, 32))
         if length <= most:
             return page[body : body + length]
@@ -77,7 +84,9 @@ class DamagedFile:
         local = local if local <= most else least
         parts, left = [page[body : body + local]], length - local
         (following,) = struct.unpack_from(">I", page, body + local)
-        while left > 0 and 0 < following <= self.pages + len(self._newer):
+        seen: set[int] = set()
+        while left > 0 and 0 < following <= self.pages + len(self._newer) and following not in seen:
+            seen.add(following)
             further = self._page(following)
             parts.append(further[4 : min(self._usable, 4 + left)])
             left -= len(parts[-1])

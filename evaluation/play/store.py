@@ -285,18 +285,19 @@ class GameStore:
     def _salvage(self, path: Path, keys: Sequence[str] | None) -> Copied:
         """Copy what is whole from a damaged file, which is only read."""
         copied, whole, wanted = Copied(), set(), None if keys is None else {*keys}
+        accused = GameStore(path)
         with path.open("rb") as content:
             source = DamagedFile(path, content)
             for row in source.rows():
                 key = row[0]
                 if not isinstance(key, str) or not is_whole_key(key) or not (wanted is None or key in wanted):
                     continue
-                if fault := self._fault(*row):
+                if fault := accused._fault(*row):
                     copied.damaged[key] = fault
                 elif key not in whole:  # a page out of use may hold it, too
                     whole.add(key)
                     self._insert([row], copied)
-        damaged = {key: f"{shown(path)}: {fault}" for key, fault in copied.damaged.items() if key not in whole}
+        damaged = {key: fault for key, fault in copied.damaged.items() if key not in whole}
         return replace(copied, damaged=damaged, missing=source.missing)
 
     def _take_rows(self, source: GameStore, keys: Sequence[str] | None) -> Copied:
@@ -376,9 +377,9 @@ class GameStore:
         return damaged
 
     def _fault(self, key: Any, specification: Any, record: Any, checksum: Any, created: Any) -> str:
-        """What is wrong with a row; "" if it is sound."""
+        """What is wrong with a row, and in which file; "" if it is sound."""
         if any(isinstance(value, bytes) for value in (key, specification, checksum)):
-            return "a column that should be text is not"
+            return f"{self.path}: a column that should be text is not"
         try:
             self._stored_game(key, specification, created)
             self._unpack(key, record, checksum)

@@ -18,6 +18,7 @@ from typer.testing import CliRunner
 
 from evaluation import GameStore, StoreError
 from evaluation.cli.commands import app
+from evaluation.play.salvage import DamagedFile
 from evaluation.play.store import specification_key
 
 
@@ -218,6 +219,31 @@ def test_games_in_the_log_of_a_truncated_store_are_saved(tmp_path: Path) -> None
         file.write(b"SQLite format 3\0".ljust(4096, b"\xff"))
     with GameStore(tmp_path / "new.sqlite") as store:
         assert len(store._salvage(path, None).added) == 12
+
+
+@pytest.mark.parametrize(("further", "sizes"), [(2, [489 + 4092]), (2**24, [])])
+def test_a_row_whose_pages_go_in_a_circle_ends(tmp_path: Path, further: int, sizes: list[int]) -> None:
+    """A row of page 2 goes on, as it says on many further pages, on page 3, which names itself as the next."""
+    length = 489 + 4092 * further  # in page 2, and in each page that follows
+    as_varint = bytes(length >> 7 * place & 0x7F | (0x80 if place else 0) for place in reversed(range(6)))
+    row = b"\x0a\0\0\0\x01\0\0\0\0\x0a" + as_varint + bytes(489) + b"\0\0\0\x03"
+    (tmp_path / "circle").write_bytes(b"".join(page.ljust(4096, b"\0") for page in (b"", row, b"\0\0\0\x03")))
+    with (tmp_path / "circle").open("rb") as file:
+        pages = DamagedFile(tmp_path / "circle", file)
+        assert [len(payload) for payload in pages._payloads(pages._page(2), 0)] == sizes
+        assert list(pages.rows()) == []
+
+
+def test_what_is_skipped_names_the_damaged_file_once(tmp_path: Path) -> None:
+    path = written(tmp_path / "games.sqlite")
+    change(path, "UPDATE games SET specification = '{}' WHERE key = ?", key(3))
+    change(path, "UPDATE games SET checksum = x'00' WHERE key = ?", key(4))
+    os.truncate(path, path.stat().st_size * 9 // 10)
+    with GameStore(tmp_path / "new.sqlite") as store:
+        damaged = store.merge(path).damaged
+    assert damaged[key(3)] == f"{path}: the specification of game {key(3)} does not match its key."
+    assert damaged[key(4)] == f"{path}: a column that should be text is not"
+    assert not any("new.sqlite" in fault for fault in damaged.values())
 
 
 def test_the_command_saves_what_is_whole_beside_a_damaged_store(tmp_path: Path) -> None:
