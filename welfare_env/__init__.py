@@ -165,15 +165,19 @@ def warm_up(on_progress: Callable[[int, int], None] | None = None) -> None:
     Args:
         on_progress: called with the number of compiled kernels that are ready, and of all; nothing is printed then.
     """
+    from contextlib import nullcontext
+
     import numpy as np
 
+    from welfare_env.compiling import ANNOUNCER
     from welfare_env.engine.precompile import GAMES, VECTORS, compile_engine
 
     compile_engine(GAMES, VECTORS, on_progress=on_progress)
-    games = vector_env(1, "clique:2", years=1)  # observations have two small kernels of their own
-    games.reset()
-    games.observe(np.zeros(1, int), np.zeros(1, int))
-    parallel_env("clique:2", years=1, press=None).reset(seed=0)
+    with ANNOUNCER.quiet() if on_progress else nullcontext():
+        games = vector_env(1, "clique:2", years=1)  # observations have two small kernels of their own
+        games.reset()
+        games.observe(np.zeros(1, int), np.zeros(1, int))
+        parallel_env("clique:2", years=1, press=None).reset(seed=0)
 
 
 _register("aec", "WelfareDiplomacy-v0", "welfare_env:make")

@@ -7,11 +7,15 @@ is read-only, in the user's cache), so this happens once an installation.
 from __future__ import annotations
 
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from numba.core import event
 
 AHEAD = "to do it ahead of time: welfare_env.warm_up() or `welfare-env warm-up`"
 NOTICES = {  # by the beginning of a module's name; the first that fits
+    "welfare_env.envs.": "compiling observations for this machine, once: a few seconds",
     "welfare_env.": f"compiling the game engine for this machine, once: half a minute ({AHEAD})",
     "agents.cliques.": "compiling the exact solver of toy boards for this machine, once: a minute or two",
     "evaluation.exact.": "compiling the exact solver of toy boards for this machine, once: a minute or two",
@@ -20,15 +24,24 @@ NOTICES = {  # by the beginning of a module's name; the first that fits
 }
 
 
+class NotCached(Exception):
+    """A function would have to be compiled."""
+
+
 class Announcer(event.Listener):
     """Prints what is being compiled, each thing once a process; numba does not report what its cache holds."""
 
     def __init__(self) -> None:
         self._left = set(NOTICES.values())
+        self._thread = threading.local()  # its `mode`: None, "refuse" or "quiet"
 
     def on_start(self, seen: event.Event) -> None:
-        module = seen.data["dispatcher"].py_func.__module__
-        self.announce(next((text for start, text in NOTICES.items() if module.startswith(start)), ""))
+        mode = getattr(self._thread, "mode", None)
+        if mode == "refuse":
+            raise NotCached
+        if mode is None:
+            module = seen.data["dispatcher"].py_func.__module__
+            self.announce(next((text for start, text in NOTICES.items() if module.startswith(start)), ""))
 
     def on_end(self, seen: event.Event) -> None:
         """Does nothing."""
@@ -38,6 +51,26 @@ class Announcer(event.Listener):
         if text in self._left:
             self._left.remove(text)
             print(text, file=sys.stderr, flush=True)
+
+    @contextmanager
+    def refusing(self) -> Iterator[None]:
+        """Within the block this thread raises NotCached in place of compiling something."""
+        with self._as("refuse"):
+            yield
+
+    @contextmanager
+    def quiet(self) -> Iterator[None]:
+        """Within the block nothing is printed when this thread compiles something."""
+        with self._as("quiet"):
+            yield
+
+    @contextmanager
+    def _as(self, mode: str) -> Iterator[None]:
+        before, self._thread.mode = getattr(self._thread, "mode", None), mode
+        try:
+            yield
+        finally:
+            self._thread.mode = before
 
     def keep_silent(self) -> None:
         """Print nothing from now on."""

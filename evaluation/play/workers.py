@@ -123,10 +123,6 @@ class Workers:
         if self.count <= 1 or len(tasks) <= 1:
             yield from ((task, work(task)) for task in tasks)
             return
-        if self._pool is None:
-            from welfare_env.engine.precompile import GAMES, ensure_compiled  # imports numba
-
-            ensure_compiled(GAMES)  # or each process would
         waiting: dict[Future[Result], Task] = {}
         try:
             for task in tasks:

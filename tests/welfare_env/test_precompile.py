@@ -4,9 +4,11 @@ import os
 import subprocess
 import sys
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from numba import njit
 
 import welfare_env
 from welfare_env import compiling
@@ -58,20 +60,64 @@ def test_what_is_in_the_cache_starts_no_process(monkeypatch: pytest.MonkeyPatch,
 
 
 PYTHON = sys.executable
+FAILS = "#!/bin/sh\necho 'no module numba' >&2; exit 1\n"
 
 
-@pytest.mark.parametrize("executable", [PYTHON, "", "/bin/false"])  # "": an embedded Python
-def test_what_processes_cannot_compile_is_compiled_here(monkeypatch: pytest.MonkeyPatch, executable: str) -> None:
-    compiled: list[str] = []
-    monkeypatch.setattr(precompile, "_is_cached", lambda name: name != "legal_flat")
-    monkeypatch.setattr(precompile, "_compile", compiled.append)
+@pytest.fixture
+def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The kernels that are compiled in this process, when none is in the cache."""
+    names: list[str] = []
+    monkeypatch.setattr(precompile, "_is_cached", lambda name: False)
+    monkeypatch.setattr(precompile, "_compile", names.append)
     monkeypatch.setattr(precompile, "SHARED", ((), ()))
-    monkeypatch.setattr(sys, "executable", executable)
+    return names
+
+
+@pytest.mark.parametrize(
+    ("executable", "ready", "told"),
+    [
+        (PYTHON, 3, ""),
+        ("", 1, ""),  # an embedded Python
+        ("python-missing", 1, "no process to compile in ("),
+        ("python-fails", 1, "a process to compile in has failed (no module numba): compiling in this one"),
+    ],
+)
+def test_what_processes_cannot_compile_is_compiled_here(
+    compiled: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture,
+    executable: str,
+    ready: int,
+    told: str,
+) -> None:
+    (tmp_path / "python-fails").write_text(FAILS)
+    (tmp_path / "python-fails").chmod(0o700)
+    monkeypatch.setattr(sys, "executable", executable if executable in (PYTHON, "") else str(tmp_path / executable))
     reports: list[tuple[int, int]] = []
     precompile.compile_engine(precompile.GAMES, on_progress=lambda *numbers: reports.append(numbers))
-    assert compiled == ["legal_flat"]
-    assert reports[-1] == (2, 2)
-    assert len(reports) == (3 if executable == PYTHON else 1)
+    assert compiled == ["step_flat", "legal_flat"]
+    assert (len(reports), reports[-1]) == (ready, (2, 2))
+    out, err = capfd.readouterr()
+    assert (out, told in err, bool(err)) == ("", True, bool(told))
+
+
+def test_the_current_folder_hides_no_module(
+    compiled: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture
+) -> None:
+    (tmp_path / "llvmlite.py").write_text("raise SystemExit('the wrong llvmlite')")
+    monkeypatch.chdir(tmp_path)
+    precompile.compile_engine(precompile.GAMES, on_progress=lambda ready, total: None)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_threads_ask_the_cache_at_once() -> None:
+    """While one asks, others compile functions of their own."""
+    mine = njit(lambda x: x + 1)
+    with ThreadPoolExecutor(4) as pool:
+        asked = [pool.submit(precompile.compile_engine, precompile.GAMES) for _ in range(8)]
+        assert [pool.submit(mine, number).result() for number in (1, 1.5, 1j)] == [2, 2.5, 1 + 1j]
+        assert [task.result() for task in asked] == [None] * 8
 
 
 def test_a_notice_is_printed_once_and_never_after_silence(capfd: pytest.CaptureFixture) -> None:
@@ -113,8 +159,8 @@ def test_python_says_once_that_it_compiles_what_is_ours(module: str, lines: list
 @pytest.mark.slow  # compiles everything
 def test_from_an_empty_cache(tmp_path: Path) -> None:
     """Python says that it compiles, warm_up compiles all that is used, and each kernel for one set of types."""
-    cold = run("import welfare_env; welfare_env.warm_up()", NUMBA_CACHE_DIR=str(tmp_path))
-    assert (cold.returncode, cold.stdout, cold.stderr.splitlines()) == (0, "", [compiling.NOTICES["welfare_env."]])
+    cold = run("import welfare_env; welfare_env.warm_up(print)", NUMBA_CACHE_DIR=str(tmp_path))
+    assert (cold.returncode, cold.stdout.splitlines()[-1], cold.stderr) == (0, "12 12", "")
     warm = run(USE, NUMBA_CACHE_DIR=str(tmp_path))
     assert (warm.returncode, warm.stdout, warm.stderr) == (0, "", "")
     versions = Counter(path.name.rsplit(".", 2)[0] for path in tmp_path.rglob("*.nbc"))

@@ -92,14 +92,14 @@ def _write(file: Path | None, arrays: dict[str, Any]) -> None:
 def _file(what: str, made_from: tuple[Any, ...]) -> Path | None:
     """The cache file for these inputs; None if there is no cache folder."""
     try:
-        folder = _folder()
+        place = folder()
         key = repr((*made_from, _code_digest()))
     except (RuntimeError, OSError, PackageNotFoundError):  # no home, no sources, no metadata
         return None
-    return folder / f"{what}-{hashlib.sha256(key.encode()).hexdigest()[:24]}.npz"
+    return place / f"{what}-{hashlib.sha256(key.encode()).hexdigest()[:24]}.npz"
 
 
-def _folder() -> Path:
+def folder() -> Path:
     """The user's cache folder, following the system's conventions."""
     given = os.environ.get("LOCALAPPDATA" if os.name == "nt" else "XDG_CACHE_HOME", "")
     root = Path(given) if os.path.isabs(given) else Path.home() / ".cache"

@@ -1,6 +1,6 @@
 """The position of a mask's lowest bit, as one machine instruction in compiled code.
 
-Kept apart from the kernels, whose cache does not notice a change of this file: delete `__pycache__` after one.
+A change of this file changes the kernels' IMPORTS_DIGEST, too: their cache would not notice it.
 """
 
 from __future__ import annotations

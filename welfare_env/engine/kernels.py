@@ -26,7 +26,7 @@ from welfare_env.engine import FALL_MOVES, SPRING_MOVES, WINTER
 from welfare_env.engine.bits import trailing_zeros
 from welfare_env.engine.tables import *
 
-IMPORTS_DIGEST = "8d75a97ea563db9f"
+IMPORTS_DIGEST = "3bda69a79da6caa5"
 
 kernel = njit(cache=True, nogil=True, error_model="numpy")
 

@@ -5,19 +5,20 @@ from __future__ import annotations
 import functools
 import gc
 import inspect
-import multiprocessing
+import json
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from numba import config, types
-from numba.core import event
 
-from welfare_env.compiling import ANNOUNCER, NOTICES
+from welfare_env.board.cache import folder
+from welfare_env.compiling import ANNOUNCER, NOTICES, NotCached
 from welfare_env.engine import kernels
 
 # What two processes compile, each about half of the work. A kernel that is listed first in one process is in the cache
@@ -37,29 +38,26 @@ _numbers = dict.fromkeys(("g", "first", "last", "room", "movers", "supporters", 
 TYPES = _tables | _rows | _wide | _numbers  # by the name of a kernel's argument; all others are int32 arrays
 
 
-class _NotCached(Exception):
-    """A kernel would have to be compiled."""
-
-
-class _Refuser(event.Listener):
-    def on_start(self, seen: event.Event) -> None:
-        raise _NotCached
-
-    def on_end(self, seen: event.Event) -> None:
-        """Does nothing."""
+# The child finds the modules that its parent finds, in the same sequence.
+CHILD = """
+import json, sys
+sys.path[:] = json.loads(sys.argv.pop(1))
+from welfare_env.engine.precompile import compile_named
+compile_named()
+"""
 
 
 @functools.cache
 def ensure_compiled(*uses: Parts) -> None:
-    """Before the first use in a process: `compile_engine`. Worker processes leave it to their parent."""
-    if multiprocessing.parent_process() is None:
-        compile_engine(*uses)
+    """Before the first use in a process: `compile_engine`."""
+    compile_engine(*uses)
 
 
 def compile_engine(*uses: Parts, on_progress: Callable[[int, int], None] | None = None) -> None:
     """Compile the kernels that are not in numba's cache, in two processes (in one on a single core).
 
-    A line on stderr says so, unless `on_progress` is given.
+    Of several processes that want this at once, on one machine, the first compiles and the others wait. A line on
+    stderr says that something is compiled, unless `on_progress` is given.
 
     Args:
         uses: GAMES, VECTORS or both.
@@ -67,47 +65,79 @@ def compile_engine(*uses: Parts, on_progress: Callable[[int, int], None] | None 
     """
     if config.DISABLE_JIT:  # type: ignore[attr-defined]
         return
-    called = [name for use in uses for part in use for name in part]
-    missing = [name for name in called if not _is_cached(name)]
     parts = [[*SHARED[number], *(name for use in uses for name in use[number])] for number in range(2)]
-    total = sum(map(len, parts))
+    called, total = [name for use in uses for part in use for name in part], sum(map(len, parts))
     report = on_progress or (lambda ready, total: None)
-    if missing and on_progress is None:
-        ANNOUNCER.announce(NOTICES["welfare_env."])
-    for ready, _ in enumerate(_compiled(parts) if missing else (), 1):
-        report(ready, total)
-    for name in missing:  # loads it; compiles it here if the process could not
-        _compile(name)
+    if not all(map(_is_cached, called)):
+        with ANNOUNCER.quiet() if on_progress else nullcontext():
+            if on_progress is None:
+                ANNOUNCER.announce(NOTICES["welfare_env."])
+            with _one_at_a_time():
+                if not all(map(_is_cached, called)):  # nobody else has compiled them meanwhile
+                    for ready, _ in enumerate(_compiled(parts), 1):
+                        report(ready, total)
+                for name in called:  # loads it; compiles it here if a process could not
+                    _compile(name)
     report(total, total)
 
 
+@contextmanager
+def _one_at_a_time() -> Iterator[None]:
+    """Wait until no other process of this user compiles the engine; do not wait where files cannot be locked."""
+    try:
+        import fcntl
+
+        place = folder()
+        place.mkdir(parents=True, exist_ok=True)
+        lock = (place / "compiling.lock").open("w")
+    except (ImportError, OSError, RuntimeError):  # Windows; a read-only or missing home
+        yield
+        return
+    with lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # until the file is closed
+        yield
+
+
 def _compiled(parts: Sequence[Sequence[str]]) -> Iterator[str]:
-    """The names of kernels as processes compile them, a part each; on a single core one process takes all parts."""
+    """The names of kernels as processes compile them, a part each; on a single core one process takes all parts.
+
+    A process that fails says why on stderr; what is missing is then compiled by the caller.
+    """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if cores == 1:
         parts = [[name for part in parts for name in part]]
-    is_python = "python" in Path(sys.executable or "").name.lower()  # not a program that embeds it
-    package = str(Path(__file__).parents[2])
-    path = os.pathsep.join(filter(None, (package, os.environ.get("PYTHONPATH"))))
+    if "python" not in Path(sys.executable or "").name.lower():  # a program that embeds Python
+        return
     read, write = os.pipe()
-    processes = [
-        subprocess.Popen(  # noqa: S603 (this Python, with code of our own)
-            [sys.executable, "-c", "from welfare_env.engine.precompile import compile_named; compile_named()", *part],
-            env=os.environ | {"PYTHONPATH": path},
-            stdin=subprocess.DEVNULL,
-            stdout=write,
-            stderr=subprocess.DEVNULL,
-        )
-        for part in (parts if is_python else ())
-    ]
-    os.close(write)
+    started: list[subprocess.Popen[bytes]] = []
     try:
-        with os.fdopen(read) as lines:
+        with os.fdopen(read) as lines, tempfile.TemporaryFile() as errors:
+            try:
+                started += (_start(part, write, errors) for part in parts)
+            except OSError as error:
+                print(f"no process to compile in ({error}): compiling in this one", file=sys.stderr)
+            finally:
+                os.close(write)
             yield from map(str.strip, lines)
+            if any(process.wait() for process in started):
+                errors.seek(0)
+                last = errors.read().decode(errors="replace").strip().rpartition("\n")[2]
+                print(f"a process to compile in has failed ({last:.200}): compiling in this one", file=sys.stderr)
     finally:
-        for process in processes:
+        for process in started:
             process.terminate()
             process.wait()
+
+
+def _start(part: Sequence[str], write: int, errors: IO[bytes]) -> subprocess.Popen[bytes]:
+    """A process that compiles a part; Ctrl-C is for its parent, which ends it."""
+    return subprocess.Popen(  # noqa: S603 (this Python, with code of our own)
+        [sys.executable, "-P", "-c", CHILD, json.dumps(sys.path), *part],
+        stdin=subprocess.DEVNULL,
+        stdout=write,
+        stderr=errors,
+        start_new_session=True,
+    )
 
 
 def compile_named() -> None:
@@ -127,23 +157,11 @@ def _compile(name: str) -> None:
 def _is_cached(name: str) -> bool:
     """Whether a kernel can be loaded, which it then is."""
     try:
-        with _listening(_Refuser()):
+        with ANNOUNCER.refusing():
             _compile(name)
-    except _NotCached:
+    except NotCached:
         return False
     return True
-
-
-@contextmanager
-def _listening(listener: event.Listener) -> Iterator[None]:
-    """Replace the announcer by another listener."""
-    event.unregister("numba:compile", ANNOUNCER)
-    event.register("numba:compile", listener)
-    try:
-        yield
-    finally:
-        event.unregister("numba:compile", listener)
-        event.register("numba:compile", ANNOUNCER)
 
 
 def _kernel(name: str) -> tuple[Any, tuple[Any, ...]]:

@@ -267,14 +267,10 @@ class VectorEnv:
         Raises:
             ActionError: as `step`.
         """
-        try:
-            given = np.asarray(choices)
-        except (TypeError, ValueError):  # e.g. lists of different lengths
-            given = np.array(None)
-        if given.shape != self._legal.games.shape or given.dtype.kind not in "iu":
-            raise ActionError(
-                f"choices {given.dtype} {given.shape}: give {len(self._legal)} whole numbers, one a row of legal"
-            )
+        given = checks.whole_array(choices, self._legal.games.shape)
+        if given is None:
+            kind = f"{choices.dtype} {choices.shape}" if isinstance(choices, np.ndarray) else checks.shown(choices)
+            raise ActionError(f"choices {kind}: give {len(self._legal)} whole numbers, one a row of legal")
         small = given
         if given.dtype != INT32:  # larger numbers must not wrap around to a choice
             small = np.where((given >= -1) & (given < 2**31), given, -2).astype(np.int32)
