@@ -3,7 +3,7 @@
 Each round exports a commit to an empty folder, with empty caches, and times four processes one after the other:
 
 - table: `welfare-env self-play prosocial dove --years 3 --games 2`, which compiles the engine and loads the board
-- again: the same in a second process
+- again: the same in a second process, other games
 - first game: a second process until a game by hand has played its first phase
 - vector: in another empty folder, Python until the first `vector_env` step
 
@@ -62,7 +62,7 @@ def _round(commit: str) -> list[tuple[str, float, str]]:
     with tempfile.TemporaryDirectory() as first, tempfile.TemporaryDirectory() as second:
         for folder in (first, second):
             _export(commit, Path(folder))
-        runs = [("table", first, SELF_PLAY), ("again", first, SELF_PLAY), ("first game", first, GAME)]
+        runs = [("table", first, SELF_PLAY), ("again", first, [*SELF_PLAY, "--seed", "1"]), ("first game", first, GAME)]
         return [(what, *_timed(Path(folder), words)) for what, folder, words in [*runs, ("vector", second, VECTOR)]]
 
 
