@@ -2,11 +2,14 @@
 
 import io
 
+import numpy as np
 import pytest
 
 from welfare_env import Game, RecordError, Rules
 from welfare_env.errors import PictureError
 from welfare_env.render import animation
+from welfare_env.render.phase import phase_svg
+from welfare_env.render.pixels import pixels
 
 pytest.importorskip("resvg_py", reason="needs the extra plot")
 Image = pytest.importorskip("PIL.Image", reason="needs the extra plot")
@@ -37,8 +40,17 @@ def test_a_frame_for_each_phase_and_the_end(game, tmp_path):
 
 def test_frames_show_their_phase(game):
     picture = Image.open(io.BytesIO(animation.game_gif(game, 160)))
-    assert picture.n_frames > 1
-    assert len(picture.convert("RGB").getcolors(100_000)) > 5
+    frames = []
+    for number in range(picture.n_frames):
+        picture.seek(number)
+        frames += [np.array(picture.convert("RGB"), float)] * round(picture.info["duration"] / animation.PHASE)
+    drawings = [pixels(phase_svg(game, number), 160).astype(float) for number in [*range(len(game.history)), None]]
+    assert len(frames) == len(drawings) - 1 + animation.LAST
+    for frame, drawing in zip(frames, drawings, strict=False):
+        far = [np.abs(frame[: len(other)] - other).mean() for other in drawings]
+        mine = np.abs(frame[: len(drawing)] - drawing).mean()
+        assert mine < 0.4  # colors are rounded to the palette; other phases are about 0.9 away
+        assert sorted(far)[1] > 2 * mine
 
 
 def test_the_same_game_gives_the_same_bytes(game):
