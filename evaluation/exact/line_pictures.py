@@ -11,11 +11,11 @@ from evaluation.checks import board_of
 from evaluation.exact.clique_proofs import Line
 from evaluation.exact.theorems import states
 from welfare_env.engine import State
+from welfare_env.render.words import KINDS, phase_title
 
 COLORS = (*SERIES[:-1], GRAY)  # of powers; black is for frames
 SIZE, RADIUS, LEAF, DOT = 150, 34, 60, 9
 KEY = 22  # height of a line of the legend
-SEASONS = {"S": "Spring", "F": "Fall", "W": "Winter"}
 STYLE = """.paper, .nobody { fill: #fff } .ink { fill: #1a1a1a } .edge { stroke: #bbb }
 .center { stroke: #555 } .unit { stroke: #000; stroke-width: 2 }
 @media (prefers-color-scheme: dark) { .paper, .nobody { fill: #121212 } .ink { fill: #e6e6e6 } .edge { stroke: #666 }
@@ -58,8 +58,9 @@ def line_picture(map_name: str, years: int, line: Line) -> str:
 
 
 def _named(phase: str) -> str:
-    """ "Spring 1901" for S1901M."""
-    return f"{SEASONS[phase[0]]} {phase[1:5]}" + (" retreats" if phase[-1] == "R" else "")
+    """The phase's title without a kind that its season tells, as boards are narrow: "Spring 1901" for S1901M."""
+    season, _, kind = phase_title(phase).partition(", ")
+    return f"{season} {kind}" if kind == KINDS["R"] else season
 
 
 def _legend(powers: Sequence[str], top: float) -> Iterator[str]:
