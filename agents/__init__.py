@@ -18,7 +18,7 @@ then ``policy.act(observation, info)`` in any PettingZoo loop. A policy sees onl
 | ``deterrent:provoked=theft,fight=SPEC,...`` | a deterrent of one's own, see `DeterrentPolicy` |
 | ``posse:force=2,more=1`` | the marshal's way of fighting, by itself against everybody |
 | ``punish`` | on toy boards: attacks the strongest of its enemies, without chance; ``sheriff:fight=punish`` |
-| ``tit-for-tat`` | disarms first, then keeps as many units as its strongest neighbour, and takes back what it lost |
+| ``tit-for-tat`` | disarms first, then keeps as many units as its strongest neighbor, and takes back what it lost |
 | ``fortress`` | arms, holds, and attacks nobody |
 | ``pact:years=1`` | an exploiter; a coalition of them attacks all others and never each other |
 | ``noisy:of=SPEC,error=0.1`` | plays as another, but errs in one phase out of ten |

@@ -119,5 +119,5 @@ def test_anchors_lie_within_their_province_and_apart():
     assert all(site.area.contains(Point(anchors[site.name]["unit"])) for site in sites)
     assert math.dist(anchors["ONE"]["unit"], anchors["ONE"]["dislodged"]) > 15
     assert not unit_box(anchors["ONE"]["unit"]).overlaps(unit_box((150, 120)))
-    marks = [anchors[name]["center"] for name in ("ONE", "TWO")]  # boards differ in who has a centre
+    marks = [anchors[name]["center"] for name in ("ONE", "TWO")]  # boards differ in who has a center
     assert math.dist(marks[0], anchors["ONE"]["label"]) < 40 > math.dist(marks[1], anchors["TWO"]["label"])

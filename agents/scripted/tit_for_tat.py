@@ -1,9 +1,9 @@
-"""Tit-for-tat: disarms first, and then keeps as many units as its neighbours did.
+"""Tit-for-tat: disarms first, and then keeps as many units as its neighbors did.
 
 The strategy of Axelrod (*The Evolution of Cooperation*, 1984), where a power cooperates by disarming and defects by
-keeping units. It starts nicely, answers arms with as many of its own a year later, forgives as soon as its neighbours
+keeping units. It starts nicely, answers arms with as many of its own a year later, forgives as soon as its neighbors
 have disarmed, and never takes what is not its own. As in the repeated prisoner's dilemma two of them that were once
-provoked keep answering each other: after a robber has left, neighbours that armed against it stay armed.
+provoked keep answering each other: after a robber has left, neighbors that armed against it stay armed.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
 
 
 class TitForTatPolicy(ProsocialPolicy):
-    """Plays like `ProsocialPolicy` in the first year; then arms and disarms as its neighbours did.
+    """Plays like `ProsocialPolicy` in the first year; then arms and disarms as its neighbors did.
 
     - Winter: disbands all units in the first and in the last one. In the others it builds or disbands until it has as
-      many as the strongest of its neighbours has in that Winter (which are those that it kept a year ago), as far as
-      its centres allow. Of its units it keeps those that are nearest to a lost centre; it builds in the home centres,
+      many as the strongest of its neighbors has in that Winter (which are those that it kept a year ago), as far as
+      its centers allow. Of its units it keeps those that are nearest to a lost center; it builds in the home centers,
       first by name. In the standard variant it disbands only what it must.
-    - Movement: units take back lost centres. Each goes to the nearest by a shortest way around other powers'
-      centres and units; where several would enter a province, the first moves in and the others support it. All other
+    - Movement: units take back lost centers. Each goes to the nearest by a shortest way around other powers'
+      centers and units; where several would enter a province, the first moves in and the others support it. All other
       units hold.
 
-    Neighbours are the powers with a unit or a centre within two moves of one of its centres. A lost centre is one that
+    Neighbors are the powers with a unit or a center within two moves of one of its centers. A lost center is one that
     the fair partition gives to it (`agents.scripted.centre_partition.planned_owners`) and another power owns. What it
     orders follows from the position, without memory or chance, and it never speaks.
     """
@@ -66,7 +66,7 @@ class TitForTatPolicy(ProsocialPolicy):
 
 
 def arms_of_neighbors(view: View) -> int:
-    """The number of units of the strongest neighbour; 0 without one."""
+    """The number of units of the strongest neighbor; 0 without one."""
     near = frozenset[str]().union(*(_near(view.board)[center] for center in view.centers.get(view.power, ())))
     there = {power: {*view.centers[power], *(unit[2:5] for unit in units)} for power, units in view.units.items()}
     return max((len(view.units[power]) for power in there if power != view.power and there[power] & near), default=0)
@@ -83,7 +83,7 @@ def _near(board: Board) -> Mapping[str, frozenset[str]]:
 
 
 def _marches(view: View) -> list[tuple[str, tuple[str, ...]]]:
-    """Own units that can go to a lost centre, and their ways, the shortest first."""
+    """Own units that can go to a lost center, and their ways, the shortest first."""
     owners, foreign = planned_owners(view.board), foreign_centers(view, view.power)
     lost = {center for center in foreign if owners.get(center) == view.power}
     own = view.units.get(view.power, ())

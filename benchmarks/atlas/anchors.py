@@ -23,9 +23,9 @@ SIZES = (24.0, 23.0, 22.0, 21.0, 20.0)  # of labels, the larger the better
 SMALLER = 0.12  # what a smaller label costs
 SIDES = {"below": 0.0, "above": 0.05, "right": 0.1, "left": 0.1}  # where a label may be, and what that costs
 GAP = 4.0  # between a unit and its label
-MARK = 14.0  # width of a centre's mark with the gap to the label
-RAISED = 0.37  # of a centre's mark above the baseline, of the font size
-DOT = 6.5  # half of the box of a centre's mark
+MARK = 14.0  # width of a center's mark with the gap to the label
+RAISED = 0.37  # of a center's mark above the baseline, of the font size
+DOT = 6.5  # half of the box of a center's mark
 BREATH = 4.0  # clear space around things, where there is room
 EDGE = 4.0  # from the frame
 OUTSIDE_UNIT, OUTSIDE_LABEL, CRAMPED, FAR = 6.0, 5.0, 1.5, 0.6  # what it costs, each for all of it
@@ -175,7 +175,7 @@ def _leaves(boxes: np.ndarray) -> np.ndarray:
 
 
 def _free_mark(site: Site, anchor: Mapping[str, Any], placed: Placed) -> Point:
-    """Where boards on which a province has a centre draw its mark: as near to its label as there is room."""
+    """Where boards on which a province has a center draw its mark: as near to its label as there is room."""
     (x, y), size = anchor["label"], anchor["label_size"]
     half, down = text_width(site.text, size) / 2 + MARK - 6, y - RAISED * size
     around = [_around((x, down), turn, length) for turn, length in RING]

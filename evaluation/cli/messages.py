@@ -45,7 +45,7 @@ def messages(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Analyse messages: share of public ones, who wrote to whom, similarity, and kept promises."""
+    """Analyze messages: share of public ones, who wrote to whom, similarity, and kept promises."""
     with errors_told():
         if chosen and (last or limit):
             raise EvaluationError(f"--{'last' if last else 'limit'}: is for all stored games: give no GAME with it")

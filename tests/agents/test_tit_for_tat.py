@@ -1,4 +1,4 @@
-"""Tit-for-tat: disarms first, and then answers its neighbours."""
+"""Tit-for-tat: disarms first, and then answers its neighbors."""
 
 import pytest
 
@@ -17,7 +17,7 @@ def orders(power="FRANCE", rules=RULES, **position):
 
 
 def winter(phase, french, neighbors, rules=RULES, centers=FRANCE):
-    """What France orders in a Winter in which it has some units and its neighbours have others."""
+    """What France orders in a Winter in which it has some units and its neighbors have others."""
     owned = {"FRANCE": centers, "GERMANY": ["BER", "KIE", "MUN", "HOL"], "TURKEY": ["ANK", "CON", "SMY", "BUL"]}
     return orders(phase=phase, units={"FRANCE": french, **neighbors}, centers=owned, rules=rules)
 
@@ -54,7 +54,7 @@ def test_powers_that_are_far_away_are_no_neighbors():
     assert winter("W1903A", [], {"TURKEY": ["F WES", "F ANK", "A SMY"]}) == ["A BRE B", "A MAR B", "A PAR B"]
 
 
-def test_its_centres_bound_its_arms():
+def test_its_centers_bound_its_arms():
     assert winter("W1903A", [], {"GERMANY": ["A RUH", "A MUN"]}, centers=["PAR"]) == ["A PAR B"]
     assert winter("W1903A", ["A BUR", "A PAR"], {"GERMANY": ["A RUH", "A MUN"]}, centers=["PAR"]) == ["A PAR D"]
     standard = welfare_env.Rules("standard", press=None, years=5)
@@ -71,7 +71,7 @@ def test_it_takes_back_what_it_lost_and_nothing_else():
     assert sorted(found) == ["A BEL - BUR", "A BUR - MAR", "A GAS S A BUR - MAR", "A PIC S A BEL - BUR"]
 
 
-def test_it_stays_where_it_has_taken_a_centre_back():
+def test_it_stays_where_it_has_taken_a_center_back():
     """Which is its own again in Fall; the other unit goes for the next one."""
     found = orders(
         phase="F1903M",

@@ -36,7 +36,7 @@ def test_disarming_in_the_first_year_pays_for_every_centre(name):
 
 @pytest.mark.parametrize(("years", "most"), [(1, 2), (2, 4)])
 def test_all_payoffs_of_two_who_can_only_waste(years, most):
-    """On clique:2 the neighbour cannot be robbed alone: everybody gets any number up to two a year."""
+    """On clique:2 the neighbor cannot be robbed alone: everybody gets any number up to two a year."""
     every = {(one, other) for one in range(most + 1) for other in range(most + 1)}
     assert reachable_payoffs("clique:2", years) == every
 

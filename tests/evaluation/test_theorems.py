@@ -294,7 +294,7 @@ class TestCertificates:
         assert len(found) == len(wanted)
 
     def test_the_bound_that_the_checker_trusts_knows_of_builds(self):
-        """With a centre, no unit and three years: build, take a second centre and a third, and disband."""
+        """With a center, no unit and three years: build, take a second center and a third, and disband."""
         assert [generous(4, 3, homes)[3, 1, 1, 0] for homes in (0, 1)] == [3, 4]
 
     def test_arrays_that_do_not_fit_are_rejected(self):

@@ -23,7 +23,7 @@ from welfare_env.render.places import KINDS, Drawing, DrawnProvince, Edge, Point
 Borders = dict[tuple[str, str], str]  # pair of provinces -> "land" if armies can pass, else "water"
 
 RADIUS = 56.0  # of a disc
-SPACING = 185.0  # between the middles of neighbours, where there is room
+SPACING = 185.0  # between the middles of neighbors, where there is room
 CLOSEST = 144.0  # between the middles of any two discs
 MARGIN = 72.0  # from the middles to the frame
 ROUNDS = 150  # of stress majorization

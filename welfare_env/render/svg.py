@@ -3,7 +3,7 @@
 A picture has five layers, from below, each a function of its own. A page draws map and labels once and changes the
 others.
 
-* `map_layer`: areas (id ``p-PAR``), lines and centres (id ``c-PAR``);
+* `map_layer`: areas (id ``p-PAR``), lines and centers (id ``c-PAR``);
 * `orders_layer` (`welfare_env.render.orders`): arrows with their results;
 * `labels_layer`: the provinces' short names, which no arrow crosses out;
 * `units_layer` (`welfare_env.render.units`): units (id ``u-PAR``);

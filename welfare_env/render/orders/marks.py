@@ -1,4 +1,4 @@
-"""Marks of orders and results as SVG: lines, arrows, rings. Colour, pattern and line end all show the result.
+"""Marks of orders and results as SVG: lines, arrows, rings. Color, pattern and line end all show the result.
 
 Each kind has a look of its own: a move that succeeds is a solid arrow, one that fails long dashes with a bar, a support
 a string of beads, a hold one ring, a convoy two rings.

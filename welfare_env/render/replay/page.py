@@ -127,7 +127,7 @@ def _drawn_orders(drawing: Drawing, powers: Sequence[str], phase: Phase) -> str:
 
 
 def _signs(powers: Sequence[str]) -> list[dict[str, str]]:
-    """The colour of each power, its name for people, and the letter on its units with the letter's colour."""
+    """The color of each power, its name for people, and the letter on its units with the letter's color."""
     colours, letters, names = power_colours(powers), power_letters(powers), power_names(powers)
     return [
         {"color": colours[power], "ink": ink_on(colours[power]), "letter": letters[power], "said": names[power]}
