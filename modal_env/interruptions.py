@@ -19,6 +19,21 @@ CODE = 130  # exit code of an interrupted command: 128 + SIGINT
 SHOW_CURSOR = "\x1b[?25h"  # progress bars hide it
 
 
+def end_at_interruptions() -> None:
+    """End the process at Ctrl-C, until a command begins (`ended_soon`): there is nothing to clean up.
+
+    A KeyboardInterrupt would print a traceback of whatever is being imported. To be in time, commands run this file by
+    its path before they import anything of ours.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _end)
+
+
+def _end(signum: int, frame: object) -> None:
+    os.write(2, b"interrupted\n")  # print is not for signal handlers
+    os._exit(128 + signum)
+
+
 @contextmanager
 def ended_soon(line: str) -> Iterator[None]:
     """Raise KeyboardInterrupt at Ctrl-C; if the block does not end soon after it, end the process with its children.

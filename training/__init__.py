@@ -18,10 +18,13 @@ Importing it loads neither torch nor Ray.
 
 # ruff: noqa: E402 (first of all, the check of whose package this is)
 import runpy
+import sys
 from pathlib import Path
 
 # By file, not by name: when a foreign `agents` is found first, ours never runs.
 runpy.run_path(str(Path(__file__).parents[1] / "agents" / "_shadow.py"))["check"]("training")
+if sys.argv[:1] == ["-m"] and "training" in sys.orig_argv:  # python -m training
+    runpy.run_path(str(Path(__file__).parents[1] / "modal_env" / "interruptions.py"))["end_at_interruptions"]()
 
 from training.board.config import TrainConfig
 from training.errors import TrainingError

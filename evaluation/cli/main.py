@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import os
-import signal
+import runpy
 import sys
+from pathlib import Path
+
+# By file: importing modal_env itself takes half a second.
+end_at_interruptions = runpy.run_path(str(Path(__file__).parents[2] / "modal_env" / "interruptions.py"))[
+    "end_at_interruptions"
+]
 
 
 def main() -> None:
@@ -16,17 +22,3 @@ def main() -> None:
     print_anything()
     sys.path.append(os.getcwd())
     command()(prog_name="welfare-env")
-
-
-def end_at_interruptions() -> None:
-    """End the process at Ctrl-C, until a command begins (`agents.progress.errors_told`): there is nothing to clean up.
-
-    A KeyboardInterrupt would print a traceback of whatever is being imported.
-    """
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, _end)
-
-
-def _end(signum: int, frame: object) -> None:
-    os.write(2, b"interrupted\n")  # print is not for signal handlers
-    os._exit(128 + signum)

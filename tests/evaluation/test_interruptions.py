@@ -32,13 +32,17 @@ Launch = Callable[..., subprocess.Popen[str]]
 
 @pytest.fixture
 def launch(tmp_path: Path) -> Iterator[Launch]:
-    """Starts a Python script in a process group of its own, and waits until it prints a line."""
+    """Starts a Python script in a process group of its own, and waits until it prints a line.
+
+    With `module`, starts ``python -m MODULE``, which finds the script in place of PettingZoo.
+    """
     started: list[subprocess.Popen[str]] = []
 
-    def start(script: str, *arguments: str, code: Path = CODE) -> subprocess.Popen[str]:
-        (tmp_path / "script.py").write_text(script)
+    def start(script: str, *arguments: str, code: Path = CODE, module: str = "") -> subprocess.Popen[str]:
+        file = tmp_path / ("pettingzoo.py" if module else "script.py")
+        file.write_text(script)
         process = subprocess.Popen(
-            [sys.executable, str(tmp_path / "script.py"), *arguments],
+            [sys.executable, *(("-m", module) if module else (str(file),)), *arguments],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             cwd=tmp_path,
@@ -68,6 +72,14 @@ def _living(group: int) -> list[int]:
         if int(process_group) == group and state != "Z":
             found.append(int(stat.parent.name))
     return found
+
+
+def _is_worker(process: int) -> bool:
+    """Not the command, Python's resource tracker, or a process that compiles."""
+    try:
+        return b"--multiprocessing-fork" in Path(f"/proc/{process}/cmdline").read_bytes()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
 
 
 def _wait_for(condition: Callable[[], bool]) -> None:
@@ -135,10 +147,16 @@ def test_while_the_command_is_imported(launch: Launch, moment: float) -> None:
     _interrupted(process)
 
 
+@pytest.mark.parametrize("module", ["evaluation", "training", "modal_env"])
+def test_while_a_module_is_imported(launch: Launch, module: str) -> None:
+    process = launch("import time\nprint('begun', flush=True)\ntime.sleep(60)\n", "--help", module=module)
+    assert _interrupted(process) == "interrupted\n"
+
+
 @pytest.mark.parametrize("moment", [0, 0.3, 1])
 def test_while_workers_start(launch: Launch, moment: float) -> None:
     process = launch(SCRIPT, *DEMO)
-    _wait_for(lambda: len(_living(process.pid)) > 2)  # the command, Python's resource tracker, and a worker
+    _wait_for(lambda: any(_is_worker(each) for each in _living(process.pid)))
     time.sleep(moment)
     assert "finished games" in _interrupted(process)
 
