@@ -14,7 +14,9 @@ import typer
 from typer.models import OptionInfo
 
 _CLICK = import_module(typer.Context.__mro__[1].__module__.rpartition(".")[0])  # click, or the copy in newer typers
-_ASSIGNED = re.compile(r"(?<![^\s(])(?<!\w\()(?P<name>[a-z_]+)=(?P<value>'[\w.:*+-]+'|[\w.*+-]*[\w*+-])(?![\w=])")
+_ASSIGNED = r"(?<![^\s(])(?<!\w\()(?P<name>[a-z_]+)=(?P<value>'[\w.:*+-]+'|[\w.*+-]*[\w*+-])(?![\w=]| or False)"
+_QUOTED = r"""(?<!\w)(?:'[^']*'(?!\w)|"[^"]*")"""  # an apostrophe within a word begins nothing
+_TOLD = re.compile(f"{_ASSIGNED}|{_QUOTED}")
 
 
 @dataclass(frozen=True)
@@ -73,17 +75,19 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
 def in_options(text: str) -> str:
     """An error of the library in the words of the command that runs: "press='none'" becomes "--press none".
 
-    Only names of the command's own options are changed; text inside specs ("exploiter:nice=dove") is not.
+    Only names of the command's own options are changed; text inside specs ("exploiter:nice=dove") and quotes is not.
     """
     context = _CLICK.globals.get_current_context(silent=True)
     parameters = [] if context is None else context.command.params
     options = {each.name: max(each.opts, key=len) for each in parameters if each.param_type_name == "option"}
 
     def typed(match: re.Match[str]) -> str:
-        name, value = options.get(match["name"]), match["value"].strip("'")
-        return match[0] if name is None else name if value == "True" else f"{name} {value}"
+        if (name := options.get(match["name"])) is None:
+            return match[0]
+        value = match["value"].strip("'")
+        return name if value == "True" else f"{name} {value}"
 
-    return _ASSIGNED.sub(typed, text)
+    return _TOLD.sub(typed, text)
 
 
 def _group(kind: type, parameter: inspect.Parameter, declared: Collection[str]) -> _Group:
