@@ -14,7 +14,7 @@ from agents.command_options import with_options
 from agents.specs import ProfileLike, read_profile, usages
 from agents.tables import print_tables
 from evaluation.cli import experiments, store_commands
-from evaluation.cli.console import errors_told, print_json
+from evaluation.cli.console import RESTARTS, errors_told, print_json
 from evaluation.cli.cross_play import cross_play
 from evaluation.cli.exact import exact
 from evaluation.cli.messages import messages
@@ -238,7 +238,7 @@ def games(
     as_json: Json = False,
 ) -> None:
     """List the games of the store: players, rules, seeds, dates and keys."""
-    with errors_told(), open_store(store) as kept:
+    with errors_told(RESTARTS), open_store(store) as kept:
         stored = kept.games()
         chosen = choose(stored, keys or [], store)
         groups, numbers = conditions(chosen), numbered(stored)

@@ -14,6 +14,7 @@ from agents.lm.errors import AccessError, BudgetError
 from agents.progress import print_error
 
 KEPT = "Finished games and all replies are kept"
+RESTARTS = "the same command starts again"  # for commands that play no games
 
 
 @contextmanager

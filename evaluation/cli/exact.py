@@ -15,7 +15,7 @@ from agents.progress import metered
 from agents.specs import read_profile
 from agents.tables import print_tables, print_text
 from evaluation.checks import board_of
-from evaluation.cli.console import errors_told, print_json
+from evaluation.cli.console import RESTARTS, errors_told, print_json
 from evaluation.cli.options import Json, read_coalitions
 from evaluation.experiments.exploitability import resolve_coalitions
 from evaluation.measures.intervals import Coalition
@@ -70,7 +70,7 @@ def exact(
 
     For example: welfare-env exact prosocial --map clique:4 --years 5
     """
-    with errors_told():
+    with errors_told(RESTARTS):
         board = board_of(map_name)
         chosen = resolve_coalitions(board, read_coalitions(coalitions, board.powers))
         if csv is not None:

@@ -14,7 +14,7 @@ from agents.command_options import with_options
 from agents.progress import plain_console
 from agents.specs import listed
 from agents.tables import print_tables
-from evaluation.cli.console import errors_told, print_json
+from evaluation.cli.console import RESTARTS, errors_told, print_json
 from evaluation.cli.options import Json, RunOptions, Seed, command_line
 from evaluation.experiments.deviators import PORTFOLIO, filled
 from evaluation.experiments.experiment import count_games
@@ -108,7 +108,7 @@ def plot(
     ] = "png",
 ) -> None:
     """Redraw the figures of an experiment."""
-    with errors_told():
+    with errors_told(RESTARTS):
         folder = out or (result if result.is_dir() else result.parent)
         for path in write_figures(read_study(result), folder, f".{ending.removeprefix('.')}"):
             print(path)

@@ -12,7 +12,7 @@ import typer
 from agents.progress import Meter, metered
 from agents.tables import print_tables
 from evaluation.checks import EvaluationError
-from evaluation.cli.console import errors_told, print_json
+from evaluation.cli.console import RESTARTS, errors_told, print_json
 from evaluation.cli.options import Json, Kept
 from evaluation.play.store import DEFAULT_PATH
 from evaluation.play.stored_games import conditions, latest, open_store, saved_games
@@ -46,7 +46,7 @@ def messages(
     as_json: Json = False,
 ) -> None:
     """Analyze messages: share of public ones, who wrote to whom, similarity, and kept promises."""
-    with errors_told():
+    with errors_told(RESTARTS):
         if chosen and (last or limit):
             raise EvaluationError(f"--{'last' if last else 'limit'}: is for all stored games: give no GAME with it")
         most = (0 if as_json else SHOWN_CONDITIONS) if limit is None else limit

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Optional
 import typer
 
 from agents.progress import metered
-from evaluation.cli.console import errors_told
+from evaluation.cli.console import RESTARTS, errors_told
 from evaluation.cli.options import Kept
 from evaluation.play.store import DEFAULT_PATH
 from evaluation.play.stored_games import saved_games
@@ -48,7 +48,7 @@ def replay(
 
     With --gif, write the map and its orders as an animated picture instead; give --out, too, for both.
     """
-    with errors_told():
+    with errors_told(RESTARTS):
         (record,) = saved_games([game], store).values()
         chosen_map = None if map_name is None else str(map_name)
         if gif is not None:

@@ -11,7 +11,7 @@ import typer
 
 from agents.files import reason, shown
 from evaluation.checks import EvaluationError
-from evaluation.cli.console import errors_told
+from evaluation.cli.console import RESTARTS, errors_told
 from evaluation.cli.options import Kept
 from evaluation.play.store import DEFAULT_PATH
 from evaluation.play.stored_games import saved_games
@@ -47,7 +47,7 @@ def transcript(
     store: Kept = DEFAULT_PATH,
 ) -> None:
     """What language models were asked in a game, and what they replied and cost: text, JSON lines or a page."""
-    with errors_told():
+    with errors_told(RESTARTS):
         chosen = form or ENDINGS.get(out.suffix.lower() if out else "", "text")
         if chosen not in FORMATS:
             raise EvaluationError(

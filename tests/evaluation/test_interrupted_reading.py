@@ -1,0 +1,28 @@
+"""Commands that play no games do not speak of kept games when they are interrupted."""
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from evaluation.cli.commands import app
+
+COMMANDS = {
+    "exact": ("exact.board_of", ["exact", "hold"]),
+    "messages": ("messages.open_store", ["messages"]),
+    "replay": ("replays.saved_games", ["replay", "1"]),
+    "transcript": ("transcripts.saved_games", ["transcript", "1"]),
+    "games": ("commands.open_store", ["games"]),
+    "plot": ("experiments.read_study", ["plot", "folder"]),
+}
+
+
+@pytest.mark.parametrize(("called", "command"), COMMANDS.values(), ids=COMMANDS)
+def test_they_start_again(called: str, command: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(f"evaluation.cli.{called}", interrupted)
+    done = CliRunner().invoke(app, command)
+    assert (done.exit_code, done.stderr) == (130, "interrupted: the same command starts again\n")
