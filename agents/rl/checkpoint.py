@@ -236,8 +236,6 @@ def load(folder: str | os.PathLike[str]) -> Checkpoint:
 
 def _hint(path: Path, name: str) -> str:
     """What may have been meant by a path that is no checkpoint."""
-    if os.path.isfile(path):
-        return ", but a file; give the folder of one"
     if os.path.exists(path / "checkpoint" / ABOUT):
         return f", but the folder of a training; give {path / 'checkpoint'}"
     return did_you_mean(name, trained_names())

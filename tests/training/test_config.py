@@ -399,6 +399,8 @@ def test_a_start_that_is_gone_is_not_needed_to_resume(tmp_path: Path) -> None:
     shutil.rmtree(tmp_path / "one")
     train(replace(config, iterations=4))
     assert len(logged(tmp_path / "run")) == 4
+    with pytest.raises(CheckpointError, match="mistyped: no checkpoint"):
+        train(replace(config, iterations=4, start=tmp_path / "mistyped"))
     with pytest.raises(CheckpointError, match="no checkpoint"):
         train(replace(config, folder=tmp_path / "new"))
     assert not (tmp_path / "new").exists()
@@ -420,7 +422,7 @@ def test_a_training_that_lost_its_start_still_knows_it(tmp_path: Path) -> None:
     ("start", "told"),
     [
         ("other", r"other: no checkpoint, but the folder of a training; give .*other/checkpoint"),
-        ("other/config.json", r"config.json: no checkpoint, but a file; give the folder of one"),
+        ("other/config.json", r"config.json: no checkpoint: it is a file, not a folder"),
         ("empty", r"empty: no checkpoint: checkpoint.json and weights.safetensors missing"),
         ("nowhere", r"nowhere: no checkpoint: checkpoint.json and weights.safetensors missing"),
     ],

@@ -13,7 +13,8 @@ from agents.specs import read_profile
 from training.board.config import TrainConfig
 from training.board.runner import Play
 from training.board.seats import LEAGUE, LEARNER
-from training.files import saved_start
+from training.errors import TrainingError
+from training.files import read_config, saved_start
 from welfare_env.errors import UnknownAgentError
 
 LEARNING = ("horizon", "lr", "entropy", "clip", "gamma", "lambda_", "epochs", "minibatch", "league_every",
@@ -24,8 +25,8 @@ GONE = "gone"  # what earlier versions wrote for a checkpoint to start from that
 def identity(play: Play, config: TrainConfig) -> str:
     """Everything that an iteration depends on, as JSON. Checkpoints count by their content, not by their path.
 
-    A checkpoint to start from is not needed to resume: where it cannot be read, it is the one that the training in the
-    config's folder started from.
+    A checkpoint to start from is not needed to resume: where it cannot be read, and has the path that the config of the
+    training in the folder remembers, it is what that training started from.
 
     Raises:
         CheckpointError: a checkpoint that cannot be read.
@@ -84,9 +85,19 @@ def _start(config: TrainConfig) -> str | None:
     try:
         return content(config.start)
     except CheckpointError:
-        if (start := saved_start(config.place)) is None:
+        start = saved_start(config.place)
+        if start is None or str(config.start) != _remembered(config.place):
             raise
         return start
+
+
+def _remembered(folder: Path) -> str | None:
+    """The path that the training in a folder started from; None if its config does not say."""
+    try:
+        start = read_config(folder)[1].get("start")
+    except TrainingError:
+        return None
+    return None if start is None else str(start)
 
 
 def by_content(text: str, also: Collection[str] = ()) -> str:
