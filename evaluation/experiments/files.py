@@ -206,10 +206,10 @@ def read_experiment(text: str, name: str = "experiment") -> Experiment:
     reader = _Reader(text, given)
     experiment = reader.read(name)
     if reader.faults:
-        listed = "".join(f"\n  {fault}" for fault in sorted(reader.faults[:MOST_FAULTS], key=_line_of))
-        listed += f"\n  and {len(reader.faults) - MOST_FAULTS:,} more" if len(reader.faults) > MOST_FAULTS else ""
+        listed = "".join(f"\n  {fault}" for fault in sorted(reader.faults, key=_line_of))
+        listed += f"\n  and {reader.unlisted:,} more" if reader.unlisted else ""
         raise ExperimentError(
-            f"experiment {name}: {len(reader.faults)} faults{listed}".replace(" 1 faults", " 1 fault")
+            f"experiment {name}: {len(reader.faults) + reader.unlisted} faults{listed}".replace(" 1 faults", " 1 fault")
         )
     return experiment
 
@@ -220,11 +220,14 @@ class _Reader:
     def __init__(self, text: str, given: Mapping[str, Any]) -> None:
         self.lines, self.given = text.splitlines(), given
         self.faults: list[str] = []
+        self.unlisted = 0
 
     def fault(self, message: str, key: str, table: str = "", number: int = 0) -> None:
         """Record an error at a key of a table; `number` counts tables of the same name."""
-        line = self._line(key, table, number) if len(self.faults) < MOST_FAULTS else len(self.lines)
-        self.faults.append(f"line {line}: {message}")
+        if len(self.faults) == MOST_FAULTS:  # finding a line takes time
+            self.unlisted += 1
+            return
+        self.faults.append(f"line {self._line(key, table, number)}: {message}")
 
     def _near(self, word: object, known: Iterable[object]) -> str:
         """As `did_you_mean`, for faults that are listed: the search takes time."""
