@@ -68,7 +68,7 @@ def fit(table: Table, width: int) -> tuple[list[Table], dict[str, str]]:
     long: dict[str, str] = {}
     while _width([column.marked(long) for column in columns]) > width and (left := _candidates(columns) - long.keys()):
         long[max(left, key=lambda piece: (cell_len(piece), piece))] = MARK
-    inside = dict.fromkeys(piece for row in _rows(columns) for piece in row if piece in long)
+    inside = dict.fromkeys(_bare(piece) for row in _rows(columns) for piece in row if _bare(piece) in long)
     marks = {piece: f"({number})" for number, piece in enumerate(inside, 1)}
     columns = [column.marked(marks) for column in columns]
     return [_drawn(table, part, width) for part in _parts(columns, width)], marks
@@ -113,8 +113,8 @@ class _Texts:
         """With marks in place of pieces."""
 
         def changed(text: str, pieces: Sequence[str]) -> str:
-            for piece in set(pieces) & marks.keys():
-                text = re.sub(rf"(?<!\S){re.escape(piece)}(?!\S)", marks[piece], text)
+            for piece in set(map(_bare, pieces)) & marks.keys():
+                text = re.sub(rf"(?<!\S){re.escape(piece)}(?=,?(?:\s|$))", marks[piece], text)
             return text
 
         return replace(
@@ -130,7 +130,12 @@ def _candidates(columns: Sequence[_Texts]) -> set[str]:
         piece for column in columns if not column.is_number for cell in column.cells for piece in column.pieces(cell)
     )
     heads = (piece for column in columns for piece in column.head.split())
-    return {piece for piece in (*heads, *cells) if cell_len(piece) > LONG}
+    return {_bare(piece) for piece in (*heads, *cells) if cell_len(piece) > LONG}
+
+
+def _bare(piece: str) -> str:
+    """A piece without the comma of a list, so that it can be copied."""
+    return piece.rstrip(",")
 
 
 def _rows(columns: Sequence[_Texts]) -> Iterator[list[str]]:

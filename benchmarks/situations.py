@@ -145,6 +145,6 @@ def routes_of(board: Board) -> dict[tuple[str, str], list[frozenset[str]]]:
     if board.name not in _ROUTES:
         found = _ROUTES.setdefault(board.name, {})
         for start, fleets, ends in board.convoys:
-            for end in ends:
+            for end in sorted(ends):
                 found.setdefault((start, end), []).append(fleets)
     return _ROUTES[board.name]

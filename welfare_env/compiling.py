@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from numba.core import event
 
 AHEAD = "to do it ahead of time: welfare_env.warm_up() or `welfare-env warm-up`"
+VECTORS = f"compiling vector_env for this machine, once: half a minute, less if a game was played ({AHEAD})"
 NOTICES = {  # by the beginning of a module's name; the first that fits
     "welfare_env.envs.": "compiling observations for this machine, once: a few seconds",
     "welfare_env.": f"compiling the game engine for this machine, once: half a minute ({AHEAD})",
@@ -32,7 +33,7 @@ class Announcer(event.Listener):
     """Prints what is being compiled, each thing once a process; numba does not report what its cache holds."""
 
     def __init__(self) -> None:
-        self._left = set(NOTICES.values())
+        self._left = {VECTORS, *NOTICES.values()}
         self._thread = threading.local()  # its `mode`: None, "refuse" or "quiet"
 
     def on_start(self, seen: event.Event) -> None:

@@ -26,8 +26,13 @@ class MixedGameOptions(GameOptions):
     """As `GameOptions`, with a default number of games that balances the seats."""
 
     games: Annotated[
-        int, typer.Option(min=1, help="Games per mix: a multiple of the number of powers, unless seats are drawn.")
-    ] = 7
+        int,
+        typer.Option(
+            min=0,
+            help="Games per mix: a multiple of the number of powers, unless seats are drawn; 0 for one per power.",
+            show_default="one per power",
+        ),
+    ] = 0
 
 
 @with_options
@@ -67,11 +72,12 @@ def cross_play(
         tables.check()
         if html is not None:
             check_file(html)
-        total = play.games * (mixes + len(held_out) * len(set(focal)) * len(policies))
+        games = play.games or seats
+        total = games * (mixes + len(held_out) * len(set(focal)) * len(policies))
         with run.playing([*policies, *held_out], total) as means:
             result = evaluation.cross_play(
                 policies,
-                play.games,
+                games,
                 share=share,
                 types=types,
                 background=held_out,

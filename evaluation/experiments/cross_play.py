@@ -281,7 +281,7 @@ def _as_json(estimates: Mapping[str, Estimate]) -> dict[str, Any]:
 @takes_options(Setting)
 def cross_play(
     policies: Sequence[PolicyLike],
-    games: int = 7,
+    games: int | None = None,
     *,
     share: float = 1.0,
     types: int = MOST_TYPES,
@@ -293,8 +293,8 @@ def cross_play(
 
     Args:
         policies: two to ten, each as for `agents.make`.
-        games: per mix. With rotated seats, give a multiple of the number of powers, so that every policy plays every
-            seat equally often.
+        games: per mix; None is one per power. With rotated seats, give a multiple of the number of powers, so that
+            every policy plays every seat equally often.
         share: fraction of the mixes of several policies to play, drawn at random. Mixes of one policy are always
             played.
         types: maximum number of policies in a mix.
@@ -309,10 +309,11 @@ def cross_play(
         LMError: a budget is used up, a model cannot be called, or a prompt does not fit the game.
     """
     setting = Setting(**options)
+    seats = len(setting.board.powers)
+    games = seats if games is None else games
     check_balanced(setting, games)
     known = _named(policies, "policies", 2, {})
     others = _named(background, "background", 0, known)
-    seats = len(setting.board.powers)
     mixes = planned_mixes(len(known), seats, share, types, setting.seed)
     scenarios = [(focal, other, count) for other in others for count in _focal(focal_seats, seats) for focal in known]
     make_all([*known.values(), *others.values()], setting.shared_models)

@@ -43,6 +43,15 @@ def test_a_mark_stands_for_one_piece_in_the_order_of_the_rows():
     assert [str(cell) for cell in parts[0].columns[0].cells] == ["(1)", "(2)", "(1)"]
 
 
+def test_a_mark_stands_for_a_piece_without_the_comma_of_a_list():
+    made = Table()
+    made.add_column("players")
+    made.add_row(Text(f"{SPEC}, {OTHER}"))
+    parts, marks = fit(made, 30)
+    assert marks == {SPEC: "(1)", OTHER: "(2)"}
+    assert str(next(parts[0].columns[0].cells)) == "(1), (2)"
+
+
 def test_only_what_does_not_fit_is_marked():
     assert fit(table([SPEC, OTHER]), 110)[1] == {SPEC: "(1)"}
     assert fit(table([SPEC, OTHER]), 300)[1] == {}

@@ -236,6 +236,11 @@ def test_what_makes_no_sense_is_told_before_any_game(
     assert played == []
 
 
+def test_every_map_has_a_number_of_games_that_balances_its_seats() -> None:
+    result = evaluation.cross_play(["hold", "prosocial"], map_name="clique:3", rules=Rules(years=1, message_rounds=0))
+    assert {len(mix.seats) for mix in result.mixes.values()} == {3}
+
+
 def test_drawn_seats_take_any_number_of_games() -> None:
     result = evaluation.cross_play(["prosocial", "hold"], 2, share=0.1, seats="drawn", rules=QUICK)
     assert result.games == 2

@@ -17,6 +17,7 @@ from typing import IO, Any
 
 from numba import config, types
 
+from welfare_env import compiling
 from welfare_env.board.cache import folder
 from welfare_env.compiling import ANNOUNCER, NOTICES, NotCached
 from welfare_env.engine import kernels
@@ -71,7 +72,7 @@ def compile_engine(*uses: Parts, on_progress: Callable[[int, int], None] | None 
     if not all(map(_is_cached, called)):
         with ANNOUNCER.quiet() if on_progress else nullcontext():
             if on_progress is None:
-                ANNOUNCER.announce(NOTICES["welfare_env."])
+                ANNOUNCER.announce(NOTICES["welfare_env."] if GAMES in uses else compiling.VECTORS)
             with _one_at_a_time():
                 if not all(map(_is_cached, called)):  # nobody else has compiled them meanwhile
                     for ready, _ in enumerate(_compiled(parts), 1):
