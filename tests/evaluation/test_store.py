@@ -277,7 +277,7 @@ class TestDamage:
         (tmp_path / "file").touch()
         with pytest.raises(StoreError, match="its folder cannot be made"):
             GameStore(tmp_path / "file" / "evaluation.sqlite").count()
-        with pytest.raises(StoreError, match=r"it is a folder, not a file; choose another path"):
+        with pytest.raises(StoreError, match=r"it is a folder, not a file: choose another path"):
             GameStore(tmp_path).count()
 
     @pytest.mark.parametrize("name", ["a\0b", "\ud800", "y" * 5000, "y/" * 3000, "/dev/null", "/dev/zero", "/dev/full"])

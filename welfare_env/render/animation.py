@@ -12,7 +12,6 @@ import numpy as np
 
 from welfare_env import checks
 from welfare_env.errors import PictureError
-from welfare_env.render.phase import phase_svg
 from welfare_env.render.pixels import pixels
 from welfare_env.render.played import PlayedGame
 
@@ -63,6 +62,8 @@ def _drawn(
     game: PlayedGame, numbers: Sequence[int | None], width: int, on_frame: Callable[[int], None] | None
 ) -> Iterator[np.ndarray]:
     """The phases in pixels, one at a time; too many are refused when the first is drawn."""
+    from welfare_env.render.phase import phase_svg  # scipy, which the help of a command does without
+
     for count, number in enumerate(numbers, 1):
         frame = pixels(phase_svg(game, number), width)
         if count == 1:
