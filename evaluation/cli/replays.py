@@ -46,7 +46,7 @@ def replay(
 ) -> None:
     """Write a game as one HTML file for any browser: map, orders, messages, promises and charts.
 
-    With --gif, write the map and its orders as an animated picture instead; give --out, too, for both.
+    The option --gif writes the map and its orders as an animated picture instead; give --out as well for both.
     """
     with errors_told(RESTARTS):
         (record,) = saved_games([game], store).values()

@@ -25,6 +25,7 @@ from evaluation.play import turns
 
 APART = (
     "welfare_env.render",  # only draws games
+    "welfare_env.extras",  # only says what to install
     "modal_env",  # the other game, and its players
     "agents.modal",
     "agents.lm.program_prompts",

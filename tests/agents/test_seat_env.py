@@ -83,7 +83,7 @@ def test_gymnasiums_checks_pass_without_the_extra_for_pixels():
     done = subprocess.run([sys.executable, "-c", CHECKED], capture_output=True, text=True, timeout=300)
     *shown, refused = done.stdout.splitlines()
     assert shown[-3:] == ["human ansi svg"] * 3, done.stderr
-    assert "pip install -e '.[plot]'" in refused
+    assert "pip install -c constraints.txt -e '.[plot]'" in refused
 
 
 def test_every_render_mode_passes_the_checks():

@@ -365,7 +365,16 @@ def test_help_explains_every_option(cli: Callable[..., Outcome], command: str) -
     assert f"{command} [OPTIONS]" in outcome.out
     expected = {"--store", "--json", "--help"}
     if command == "replay":
-        expected = {"--out", "--map", "--store", "--help"}
+        expected = {
+            "--out",
+            "--map",
+            "--store",
+            "--gif",
+            "--gif-width",
+            "--gif-milliseconds",
+            "--allow-edited",
+            "--help",
+        }
     elif command not in ("games", "messages"):
         expected |= {"--seed", "--workers"}
     expected |= {"--save", "--last", "--private"} if command == "games" else set()
@@ -393,10 +402,10 @@ WRONG = [
     (("self-play", "nobody"), "unknown agent; known are best-reply, deterrent"),
     (("self-play", "exploiter:nice=hold"), "attack missing"),
     (("self-play", "hold", "--map", "nowhere"), "unknown map 'nowhere'"),
-    (("self-play", "hold", "--variant", "chess"), "variant='chess'"),
-    (("self-play", "hold", "--years", "1001"), "years=1001"),
-    (("self-play", "hold", "--press", "radio"), "press='radio'"),
-    (("exploitability", "hold", "--press", "radio"), "press='radio'"),
+    (("self-play", "hold", "--variant", "chess"), "--variant chess"),
+    (("self-play", "hold", "--years", "1001"), "--years 1001"),
+    (("self-play", "hold", "--press", "radio"), "--press radio"),
+    (("exploitability", "hold", "--press", "radio"), "--press radio"),
     (("self-play", "hold", "--budget-tokens", "5"), "a budget is for language models"),
     (("self-play", "lm:scripted/stub", "--budget-dollars", "0"), "max_dollars 0.0: give a limit above 0"),
     (("self-play", "lm:openai/nobody", "--budget-dollars", "1"), "no price is known"),
@@ -413,13 +422,13 @@ WRONG = [
     (("self-play", "prosocail"), "did you mean 'prosocial'?"),
     (("self-play", "exploiter:nice=dvoe,attack=dumbbot"), "did you mean 'dove'?"),
     (("self-play", "lm:x/:good:[red]"), ":good:[red]"),
-    (("self-play", "hold", "--games", "9" * 30), "games=99"),
-    (("self-play", "hold", "--seed", "9" * 30), "seed=99"),
-    (("exploitability", "hold", "--games", "9" * 30), "games=99"),
-    (("exploitability", "hold", "--precision", "0"), "precision=0.0"),
-    (("exploitability", "hold", "--precision", "0.1", "--most-games", "2"), "most_games=2"),
+    (("self-play", "hold", "--games", "9" * 30), "--games 99"),
+    (("self-play", "hold", "--seed", "9" * 30), "--seed 99"),
+    (("exploitability", "hold", "--games", "9" * 30), "--games 99"),
+    (("exploitability", "hold", "--precision", "0"), "--precision 0.0"),
+    (("exploitability", "hold", "--precision", "0.1", "--most-games", "2"), "--most-games 2"),
     (("exploitability", "hold", "--coordinated", "--deviator", "dumbbot"), "dumbbot: it does not play a coalition"),
-    (("self-play", "hold", "--message-rounds", "9" * 30), "message_rounds=99"),
+    (("self-play", "hold", "--message-rounds", "9" * 30), "--message-rounds 99"),
     (("self-play", "hold", "--store", "y" * 5000), "choose another path"),
     (("self-play", "lm:scripted/stub", "--lm-cache", "/dev/full", "--years", "1"), "is a pipe or a device"),
     (("self-play", "lm:scripted/stub", "--budget-dollars", "nan"), "max_dollars nan"),
@@ -481,13 +490,13 @@ def test_the_module_runs_as_a_program(launch: Callable[..., subprocess.Popen[str
     process = launch("self-play", "hold", "--variant", "chess")
     out, err = process.communicate(timeout=PATIENCE)
     assert (process.returncode, out) == (2, "")
-    assert err.startswith("error: variant='chess'")
+    assert err.startswith("error: --variant chess")
 
 
 def test_too_many_workers_are_refused(cli: Callable[..., Outcome], played: list[GameSpec]) -> None:
     outcome = cli("self-play", "hold", *QUICK[:-1], "9" * 30)
     assert (outcome.code, played) == (2, [])
-    assert outcome.err.startswith("error: workers=99")
+    assert outcome.err.startswith("error: --workers 99")
 
 
 SCRIPT = """

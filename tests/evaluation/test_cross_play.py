@@ -249,7 +249,7 @@ def test_drawn_seats_take_any_number_of_games() -> None:
 def test_the_command(tmp_path: Path) -> None:
     common = ["cross-play", "prosocial", "hold", "--years", "1", "--message-rounds", "0", "--workers", "1"]
     common += ["--store", str(tmp_path / "games.sqlite"), "--background", "dove", "--share", "0.3"]
-    shown = CliRunner().invoke(app, common)
+    shown = CliRunner().invoke(app, common, env={"COLUMNS": "160"})
     assert shown.exit_code == 0, shown.output
     for words in ("mixes: 4 of 8", "alpha-rank", "Nash equilibria", "replicator", "focal per-capita return"):
         assert words in " ".join(shown.output.split())

@@ -62,7 +62,7 @@ def test_mixes_and_coalitions() -> None:
         (["random", "--map", "clique:3", "--years", "1"], "asked twice in S1901M"),
         (["lm:scripted/stub", "--map", "clique:3"], "lm:scripted/stub asks a language model"),
         (["2*hold", "--map", "clique:3"], "seats for 2: give 3"),
-        (["hold", "--years", "101"], "years=101"),
+        (["hold", "--years", "101"], "--years 101"),
         (["hold", "--coalitions", "FRANCE"], "unknown power 'FRANCE'"),
         (["hold", "--csv", "."], "it is a folder, not a file"),
     ],

@@ -227,7 +227,7 @@ class TestPrivate:
         )
 
 
-TAGS = set("html head meta title style body h1 h2 h3 p ul li a details summary span pre".split())  # noqa: SIM905
+TAGS = set("html head meta title style body main h1 h2 h3 p ul li a details summary span pre".split())  # noqa: SIM905
 
 
 class Tags(HTMLParser):

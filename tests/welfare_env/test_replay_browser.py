@@ -259,7 +259,7 @@ def test_wheel_and_keys_enlarge_the_map_and_move_it(opened):
     larger = opened.ask(VIEW)
     assert larger[2] < whole[2]
     opened.press("0")
-    assert opened.ask(VIEW) == whole
+    assert opened.ask(VIEW) == pytest.approx(whole, abs=1)  # the frame may have got a pixel more meanwhile
     opened.call("Input.dispatchMouseEvent", type="mouseWheel", x=300, y=300, deltaX=0, deltaY=-400)
     until(opened, f"{VIEW}[2] < {whole[2] / 2}", True)
     before = opened.ask(VIEW)
