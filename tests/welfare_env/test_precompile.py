@@ -47,6 +47,12 @@ def test_kernels_are_compiled_ahead_for_the_types_that_they_are_called_with() ->
     assert (ended.returncode, ended.stdout) == (0, ""), ended.stderr
 
 
+def test_vector_env_compiles_nothing_that_only_single_games_need() -> None:
+    code = "import welfare_env; welfare_env.vector_env(1).reset()\nfrom welfare_env.engine import kernels\n"
+    ended = run(code + "assert kernels.legal_games.signatures and not kernels.legal_flat.signatures")
+    assert ended.returncode == 0, ended.stderr
+
+
 def test_what_is_in_the_cache_starts_no_process(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture) -> None:
     welfare_env.warm_up()
     capfd.readouterr()

@@ -64,12 +64,12 @@ class FastEngine:
     """A `welfare_env.engine.Engine` that calls the compiled kernels. Not thread-safe."""
 
     def __init__(self, board: Board, rules: Rules) -> None:
-        ensure_compiled(GAMES)
         self.board = board
         self.rules = rules
         self._numbers, self._masks = tables_of(board).numbers, tables_of(board).masks
         self._rules = rules_array(board, rules)
         self._scratch = Scratch(tables_of(board))
+        self._is_compiled = False
 
     def __reduce__(self) -> tuple[type[FastEngine], tuple[Board, Rules]]:
         return FastEngine, (self.board, self.rules)
@@ -77,7 +77,14 @@ class FastEngine:
     def initial(self) -> State:
         return initial_state(self.board)
 
+    def _compile(self) -> None:
+        """Before the first call of a kernel, not before: `vector_env` makes an engine that it does not use."""
+        ensure_compiled(GAMES)
+        self._is_compiled = True
+
     def legal(self, state: State) -> Legal:
+        if not self._is_compiled:
+            self._compile()
         at = self._scratch
         at.row[:] = state.row  # a writable copy, as elsewhere: else the kernels would be compiled twice
         end = kernels.legal_flat(
@@ -98,6 +105,8 @@ class FastEngine:
         return Legal(at.orders[:end].copy(), at.order_slots[:end].copy(), at.order_powers[:end].copy())
 
     def step(self, state: State, orders: Sequence[np.ndarray]) -> tuple[State, np.ndarray]:
+        if not self._is_compiled:
+            self._compile()
         at, row = self._scratch, state.row.copy()
         flat = np.concatenate(orders, dtype=np.int32)
         lengths = np.array([len(numbers) for numbers in orders], np.int32)
