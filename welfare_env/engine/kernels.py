@@ -1101,7 +1101,7 @@ def _move_units(T, s, w, movers):
     for v in range(n):
         s[unit_power + v], s[unit_piece + v] = w[W_NEW_POWER, v], w[W_NEW_PIECE, v]
     before, s[UNITS] = s[UNITS], n
-    _clear_units(T, s, before)
+    _clear_units(T, s, np.int64(before))
     s[DISLODGED] = d
 
 
@@ -1272,7 +1272,7 @@ def _step_winter(T, R, s, w, orders, powers, first, last, flags):
             s[unit_power + kept], s[unit_piece + kept] = s[unit_power + u], s[unit_piece + u]
             kept += 1
     s[UNITS] = kept
-    _clear_units(T, s, n)
+    _clear_units(T, s, np.int64(n))
     _group_by_power(T, s, w)
     if R[IS_WELFARE]:
         _gain(T, R, s, w)
