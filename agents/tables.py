@@ -68,7 +68,7 @@ def fit(table: Table, width: int) -> tuple[list[Table], dict[str, str]]:
     long: dict[str, str] = {}
     while _width([column.marked(long) for column in columns]) > width and (left := _candidates(columns) - long.keys()):
         long[max(left, key=lambda piece: (cell_len(piece), piece))] = MARK
-    inside = dict.fromkeys(_bare(piece) for row in _rows(columns) for piece in row if _bare(piece) in long)
+    inside = dict.fromkeys(bare for row in _rows(columns) for piece in row if (bare := _bare(piece)) in long)
     marks = {piece: f"({number})" for number, piece in enumerate(inside, 1)}
     columns = [column.marked(marks) for column in columns]
     return [_drawn(table, part, width) for part in _parts(columns, width)], marks

@@ -414,7 +414,7 @@ def _played(
     if not workers.is_remote and any(spec.engine == "fast" for spec in others):
         from welfare_env.engine.precompile import GAMES, ensure_compiled  # imports numba
 
-        ensure_compiled(GAMES)  # before the bar of the games begins to count
+        ensure_compiled(GAMES)  # once, before workers that would each wait for it
     yield from workers.run(_play_far if workers.is_remote else _play_task, [spec for spec in others if spec.is_named])
     yield from ((spec, _play_task(spec)) for spec in others if not spec.is_named)
     if workers.count == 1 or len(asking) == 1:
