@@ -181,7 +181,8 @@ def mean_estimates(
     for games in dict.fromkeys(map(len, columns.values())):
         same = {key: values for key, values in columns.items() if len(values) == games}
         table, generator = np.stack(list(same.values())), _generator(rng)
-        low, high = mean_bounds(table, bounds, confidence, generator) if games >= FEWEST_GAMES else (None, None)
+        finite = np.where(np.isfinite(table).all(axis=1, keepdims=True), table, np.nan)
+        low, high = mean_bounds(finite, bounds, confidence, generator) if games >= FEWEST_GAMES else (None, None)
         estimates |= zip(same, _with_bounds(table.mean(axis=1), low, high, table), strict=True)
     return {key: estimates[key] for key in samples}
 
@@ -336,11 +337,14 @@ def _generator(rng: Seed) -> np.random.Generator:
 
 def _checked(within: tuple[float, float] | None, confidence: float) -> tuple[float, float]:
     """The rules' bounds of a game's value, infinite where there are none."""
-    if not 0 < confidence < 1:
-        raise SampleError(f"confidence={shown(confidence)}: give a number between 0 and 1, such as 0.95")
-    low, high = UNBOUNDED if within is None else within
+    try:
+        (low, high), level = map(float, UNBOUNDED if within is None else within), float(confidence)
+    except (TypeError, ValueError):
+        low = high = level = math.nan
     if not low < high:
         raise SampleError(f"within={shown(within)}: give the least and the greatest value of a game, in this order")
+    if not 0 < level < 1:
+        raise SampleError(f"confidence={shown(confidence)}: give a number between 0 and 1, such as 0.95")
     return low, high
 
 
