@@ -73,7 +73,7 @@ class Estimate:
     @property
     def is_alike(self) -> bool:
         """Whether there are several games, all of the same value."""
-        return len(self.per_game) > 1 and bool(alike(np.array(self.per_game)))
+        return len(self.per_game) > 1 and math.isfinite(self.value) and bool(alike(np.array(self.per_game)))
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON types; nan becomes None."""
@@ -338,12 +338,12 @@ def _generator(rng: Seed) -> np.random.Generator:
 def _checked(within: tuple[float, float] | None, confidence: float) -> tuple[float, float]:
     """The rules' bounds of a game's value, infinite where there are none."""
     try:
-        (low, high), level = map(float, UNBOUNDED if within is None else within), float(confidence)
+        low, high = map(float, UNBOUNDED if within is None else within)
     except (TypeError, ValueError):
-        low = high = level = math.nan
+        low = high = math.nan
     if not low < high:
         raise SampleError(f"within={shown(within)}: give the least and the greatest value of a game, in this order")
-    if not 0 < level < 1:
+    if not (isinstance(confidence, int | float) and 0 < confidence < 1):
         raise SampleError(f"confidence={shown(confidence)}: give a number between 0 and 1, such as 0.95")
     return low, high
 
