@@ -24,7 +24,7 @@ from evaluation.experiments.self_play import SelfPlayResult, make_all, self_play
 from evaluation.measures import collusion
 from evaluation.measures.intervals import Estimate, mean_estimate
 from evaluation.measures.lm_usage import LMUsage, usage_of
-from evaluation.messages.analysis import analyse_messages
+from evaluation.messages.analysis import analyse_messages, kept_promises
 from evaluation.play.setting import Options, Setting
 from evaluation.play.store import GameStore
 from evaluation.play.workers import Workers
@@ -60,9 +60,9 @@ class BothResult:
 
     @cached_property
     def kept_promises(self) -> Estimate:
-        """The share of judged promises that were kept, over the games of self-play that have any."""
-        found = (analyse_messages(record, self.own.map_name) for record in self.own.records)
-        return self._mean(share for each in found if not math.isnan(share := each.kept_share()))
+        """Kept / judged promises of all games of self-play."""
+        found = [analyse_messages(record, self.own.map_name) for record in self.own.records]
+        return kept_promises(found, self.own.seed)
 
     @cached_property
     def _used(self) -> list[LMUsage]:
