@@ -1,7 +1,7 @@
-"""The cost of a coalition's gain to the others: welfare inside and outside, inequality, and curves over the years.
+"""What an attack, by one power or several, costs the others: welfare inside and outside, inequality, and curves by year.
 
-The paper leaves open how to distinguish cooperation from collusion (its section 7). Here both are measured on the same
-seeds: self-play of a profile, and games in which a coalition deviates from it.
+Measured on the same seeds: self-play of a profile, and games in which a coalition deviates from it. Whether several
+powers collude is another question: `evaluation.measures.collusion`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def gini(values: Sequence[float]) -> float:
 
 
 @dataclass(frozen=True)
-class Collusion:
+class Costs:
     """Games in which a coalition deviates, compared with the self-play games of the same seeds.
 
     Attributes:
@@ -75,9 +75,9 @@ class Collusion:
 MEASURES = ("inside", "outside", "price", "waste", "gini", "prosocial_share")
 
 
-def collusion(
+def costs(
     board: Board, coalition: Collection[str], baseline: Sequence[GameMeasures], games: Sequence[GameMeasures], seed: int
-) -> Collusion:
+) -> Costs:
     """Measure a coalition's games against those of the profile, game by game with the same seeds.
 
     Args:
@@ -96,7 +96,7 @@ def collusion(
     def total(game: GameMeasures) -> float:
         return math.fsum(game.welfare_per_year.values())
 
-    return Collusion(
+    return Costs(
         inside=over_games([_mean(game, members) for game in games]),
         outside=over_games([_mean(game, others) for game in games]),
         price=over_games([_mean(before, others) - _mean(game, others) for before, game in pairs]),

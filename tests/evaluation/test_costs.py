@@ -1,4 +1,4 @@
-"""What a coalition's gain costs the others."""
+"""What an attack costs the others."""
 
 import math
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import evaluation
-from evaluation.measures.collusion import gini, prosocial_level
+from evaluation.measures.costs import gini, prosocial_level
 from welfare_env import Rules, load_board
 
 QUICK = Rules(years=4, press=None)
@@ -36,7 +36,7 @@ def test_the_bound_is_what_prosocial_attains() -> None:
 
 def test_against_the_numbers_of_the_games() -> None:
     result = evaluation.exploitability("dove", 2, coalitions=[["FRANCE", "ENGLAND"]], rules=QUICK)
-    found, members = result.collusion, result.best
+    found, members = result.costs, result.best
     assert set(members) == {"FRANCE", "ENGLAND"}
     for game, (before, after) in enumerate(zip(result.baseline, result.deviating[members], strict=True)):
         own, usual = after.welfare_per_year, before.welfare_per_year
@@ -54,10 +54,10 @@ def test_against_the_numbers_of_the_games() -> None:
     assert found.members_units_by_year[1904].value == pytest.approx(
         sum(game.units[power] for game in result.deviating[members] for power in members) / 4
     )
-    assert result.to_dict()["collusion"]["price"] == found.price.to_dict()
+    assert result.to_dict()["costs"]["price"] == found.price.to_dict()
 
 
 def test_nobody_who_stays_loses_nothing() -> None:
     result = evaluation.exploitability("hold", 1, deviator="hold", coalitions=["FRANCE"], rules=QUICK)
-    assert (result.collusion.price.value, result.collusion.waste.value) == (0, 0)
-    assert {each.value for each in result.collusion.gain_by_year.values()} == {0}
+    assert (result.costs.price.value, result.costs.waste.value) == (0, 0)
+    assert {each.value for each in result.costs.gain_by_year.values()} == {0}
