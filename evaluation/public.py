@@ -1,6 +1,8 @@
 """The public names of `evaluation`."""
 
 from evaluation.checks import EvaluationError
+from evaluation.experiments.collusion import collusion
+from evaluation.experiments.collusion_result import CollusionResult
 from evaluation.experiments.cross_play import CrossPlayResult, cross_play
 from evaluation.experiments.experiment import ExperimentResult, experiment
 from evaluation.experiments.exploitability import exploitability
@@ -21,6 +23,7 @@ from evaluation.play.workers import WorkerError, Workers
 
 __all__ = [
     "COALITIONS",
+    "CollusionResult",
     "CrossPlayResult",
     "Estimate",
     "EvaluationError",
@@ -40,6 +43,7 @@ __all__ = [
     "WorkerError",
     "Workers",
     "aplay_game",
+    "collusion",
     "cross_play",
     "experiment",
     "exploitability",

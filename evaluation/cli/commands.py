@@ -14,6 +14,7 @@ from agents.command_options import with_options
 from agents.specs import ProfileLike, read_profile, usages
 from agents.tables import print_tables
 from evaluation.cli import experiments, store_commands
+from evaluation.cli.collusion import collusion
 from evaluation.cli.console import RESTARTS, errors_told, print_json
 from evaluation.cli.cross_play import cross_play
 from evaluation.cli.exact import exact
@@ -193,6 +194,7 @@ def exploitability(
 
 app.command("cross-play")(cross_play)
 app.command("red-team")(red_team)
+app.command("collusion")(collusion)
 app.command("exact")(exact)
 app.command("theorems")(theorems)
 

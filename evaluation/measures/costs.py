@@ -1,4 +1,4 @@
-"""What an attack, by one power or several, costs the others: welfare inside and outside, inequality, and curves by year.
+"""What an attack by one power or several costs the others: welfare inside and outside, inequality, curves by year.
 
 Measured on the same seeds: self-play of a profile, and games in which a coalition deviates from it. Whether several
 powers collude is another question: `evaluation.measures.collusion`.
