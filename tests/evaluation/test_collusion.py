@@ -81,6 +81,20 @@ class Peace(Members):
         return Disarmed() if len(agents) > 1 else Settler()
 
 
+class Pacifists(Members):
+    """All disarm, also one alone."""
+
+    def player(self, agents: Sequence[str]) -> HoldPolicy:
+        return Disarmed()
+
+
+class Loners(Members):
+    """One alone disarms."""
+
+    def player(self, agents: Sequence[str]) -> HoldPolicy:
+        return Settler() if len(agents) > 1 else Disarmed()
+
+
 @pytest.fixture(scope="module")
 def robbed() -> evaluation.CollusionResult:
     return evaluation.collusion(Settler, 5, attackers=[Robbers], **TOY)
@@ -122,6 +136,20 @@ def test_a_surplus_is_judged_by_what_is_best_alone_too() -> None:
     assert each.surplus.value == pytest.approx(1 / 3)
     assert each.beyond_best.value == pytest.approx(1 / 3 - 1)
     assert all("Disarmed" in name for name in found.best_alone.values())
+
+
+def test_coalitions_are_chosen_by_the_lesser_surplus() -> None:
+    found = evaluation.collusion(Settler, 5, attackers=[Robbers, Pacifists], **TOY)
+    assert "Pacifists" in found.best.deviator  # 0 and 0; robbers: 1/3 and -2/3
+
+
+def test_what_is_best_alone_is_measured_though_its_coalitions_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("evaluation.experiments.attacks.CONFIRMED", 0)
+    found = evaluation.collusion(Settler, 5, attackers=[Peace, Loners], **TOY)
+    assert {each.deviator for each in found.coalitions} == {found.best.deviator}
+    assert "Peace" in found.best.deviator
+    assert (found.best.surplus.value, found.best.beyond_best.value) == (pytest.approx(1), pytest.approx(0))
+    assert found.verdict == "exploitation"
 
 
 def test_fewer_than_five_games_show_nothing() -> None:
