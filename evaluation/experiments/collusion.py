@@ -11,7 +11,7 @@ import numpy as np
 
 from agents.specs import PolicyLike, Profile, ProfileLike, profile_as_given, read_profile
 from evaluation.checks import MOST_GAMES, EvaluationError, check_games, check_whole, listed
-from evaluation.experiments.attacks import CONFIRMED, GAMES, Attacks, Deviation
+from evaluation.experiments.attacks import CONFIRMED, GAMES, ITSELF, Attacks, Deviation
 from evaluation.experiments.collusion_result import CollusionResult
 from evaluation.experiments.deviators import TEMPLATE, Deviator, Deviators, can_coordinate, read_deviators
 from evaluation.experiments.exploitability import resolve_coalitions
@@ -135,7 +135,7 @@ class CoalitionAttacks(Attacks):
     """Chooses between coalitions by their surplus over members alone, and plays the chosen ones anew.
 
     Attributes:
-        best_alone: power -> the deviator with which it gains most alone; after `choose`.
+        best_alone: power -> what it plays best alone, `ITSELF` if no attack of its own pays; after `choose`.
     """
 
     def __init__(
@@ -148,7 +148,7 @@ class CoalitionAttacks(Attacks):
         super().__init__(setting, profile, tried)
         self._powers = [power for power in setting.board.powers if any(power in each for each in coalitions)]
         self._known: dict[tuple[Attack, range], Points] = {}
-        self.best_alone: dict[str, Deviator] = {}
+        self.best_alone: dict[str, Deviation] = {}
 
     def choose(self, games: int) -> None:
         """Choose what each power plays best alone, then the coalitions to confirm; then their members alone are, too.
@@ -157,9 +157,9 @@ class CoalitionAttacks(Attacks):
             games: of every attack in the first round.
         """
         for power in self._powers:
-            self.best_alone[power] = self._deviators[self._best_alone(power, games)]
+            self.best_alone[power] = self._best_alone(power, games)
         super().choose(games)
-        alone = [single for each in self.confirmed for single in self._alone(each)]
+        alone = [single for each in self.confirmed for single in self._alone(each) if single.coalition]
         self.confirmed = list({each.attack: each for each in [*self.confirmed, *alone]}.values())
 
     def collusion(self, name: str) -> CollusionResult:
@@ -179,7 +179,7 @@ class CoalitionAttacks(Attacks):
             else:
                 alone[each.attack] = games
         witnesses = {attack: game for attack, game in found.witnesses.items() if len(attack[1]) > 1}
-        names = {power: each.name for power, each in self.best_alone.items()}
+        names = {power: each.attack[0] for power, each in self.best_alone.items()}
         return CollusionResult(replace(found, attacks=together, witnesses=witnesses), alone, names, self._coordinated)
 
     def _deviation(self, deviator: Deviator, coalition: Coalition) -> Deviation:
@@ -187,24 +187,23 @@ class CoalitionAttacks(Attacks):
         return Deviation(deviator, coalition, is_coordinated, group=(len(coalition), is_coordinated))
 
     def _alone(self, attack: Deviation) -> list[Deviation]:
-        """Each member alone, with the coalition's policy and with the one that is best alone."""
+        """Each member alone, with the coalition's policy and with what it plays best alone."""
         return [
-            self._deviation(deviator, (power,))
+            single
             for power in attack.coalition
-            for deviator in (attack.deviator, self.best_alone[power])
-            if deviator is not None
+            for single in (replace(attack, coalition=(power,)), self.best_alone[power])
         ]
 
-    def _best_alone(self, power: str, games: int) -> int:
-        """Number of the deviator with which a power gains most alone."""
-        singles = [self._deviation(each, (power,)) for each in self._deviators]
+    def _best_alone(self, power: str, games: int) -> Deviation:
+        """What a power plays best alone: to keep to the profile, or an attack."""
+        singles = [ITSELF, *(self._deviation(each, (power,)) for each in self._deviators)]
 
         def play(candidates: Sequence[int], numbers: range) -> list[Floats]:
             played = [singles[candidate] for candidate in candidates]
             found = self._points(played, numbers)
             return [np.asarray(found[each.attack][power], dtype=np.float64)[:, None] for each in played]
 
-        return choose(len(singles), play, games).best
+        return singles[choose(len(singles), play, games).best]
 
     def _gains(self, candidates: Sequence[int], numbers: range) -> list[Floats]:
         """For each coalition [games, 2] its surpluses in these games for choosing."""
@@ -213,10 +212,9 @@ class CoalitionAttacks(Attacks):
         return [self._surpluses(each, found) for each in played]
 
     def _surpluses(self, attack: Deviation, found: dict[Attack, Points]) -> Floats:
-        names = {power: self.best_alone[power].name for power in attack.coalition}
-        same = {power: found[attack.attack[0], (power,)][power] for power in names}
-        best = {power: found[name, (power,)][power] for power, name in names.items()}
-        return surpluses(attack.coalition, found[attack.attack], Alone(same, best, names))
+        same = {power: found[attack.attack[0], (power,)][power] for power in attack.coalition}
+        best = {power: found[self.best_alone[power].attack][power] for power in attack.coalition}
+        return surpluses(attack.coalition, found[attack.attack], Alone(same, best, {}))
 
     def _points(self, wanted: Sequence[Deviation], numbers: range) -> dict[Attack, Points]:
         """Points in these games for choosing; games of an earlier call are not played again."""
@@ -232,11 +230,11 @@ def count_collusion_games(
 ) -> int:
     """How many games `collusion` plays at most."""
     attacks, powers = len(deviators) * len(coalitions), len(board.powers)
-    singles = len(deviators) * powers
+    singles = len(deviators) * powers  # and self-play below
     groups = 2 * len({len(each) for each in coalitions})
     confirmed = attacks if attacks <= CONFIRMED else min(attacks, FINALISTS + groups)
     members = min(singles, 2 * confirmed * max(map(len, coalitions)))
     tried = rounds(attacks, choosing) if attacks > 1 else ()
-    chosen = sum((number + singles) * len(numbers) for number, numbers in tried)
-    alone = sum(number * powers * len(numbers) for number, numbers in rounds(len(deviators), choosing))
+    chosen = sum((number + singles + 1) * len(numbers) for number, numbers in tried)
+    alone = sum(number * powers * len(numbers) for number, numbers in rounds(1 + len(deviators), choosing))
     return chosen + alone + (1 + confirmed + members) * games

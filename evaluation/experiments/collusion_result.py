@@ -25,7 +25,8 @@ class CollusionResult:
             those that did about as well, and the best of each size and kind. In `found.screened` a gain is the mean
             surplus of a member, the lesser of the two kinds (`Collusion.surplus`, `beyond_best`).
         alone: (deviator, (power,)) -> games in which this power alone deviates, of the same seeds.
-        best_alone: power -> the deviator with which it gained most alone, in the games for choosing.
+        best_alone: power -> the deviator with which it gained most alone, in the games for choosing; "" if it gained
+            nothing, so that it does best to keep to the profile.
         coordinated: deviators of which one object plays all members.
     """
 
@@ -121,11 +122,15 @@ class CollusionResult:
     def _measured(self, deviator: str, coalition: Coalition) -> Collusion:
         found = self.found
         together = points(found.attacks[deviator][coalition])
-        best = {power: self.best_alone[power] for power in coalition}
-        same, others = (
-            {power: points(self.alone[name, (power,)])[power] for power, name in names.items()}
-            for names in (dict.fromkeys(coalition, deviator), best)
+        same, best = (
+            {power: self._alone(power, name) for power, name in names.items()}
+            for names in (dict.fromkeys(coalition, deviator), {power: self.best_alone[power] for power in coalition})
         )
-        alone = Alone(same, others, best)
+        alone = Alone(same, best, {power: self.best_alone[power] for power in coalition})
         is_coordinated = deviator in self.coordinated
         return collusion(coalition, deviator, is_coordinated, points(found.baseline), together, alone, found.seed)
+
+    def _alone(self, power: str, deviator: str) -> list[float]:
+        """[games] points a year of a power that deviates alone; in self-play if it plays no deviator."""
+        games = self.alone[deviator, (power,)] if deviator else self.found.baseline
+        return points(games)[power]

@@ -4,8 +4,8 @@ The paper asks for a way "to distinguish between cooperation and collusion in a 
 collusive what is agreed "at the expense of others" (section 2). Here a coalition of two or more colludes, by leaving a
 profile together, if
 
-* its members gain more than each of them gains by itself, with the same policy and with the best policy of those tried,
-  in its own seat: a *surplus*; what they gain without a surplus is exploitation, which one power can do, too;
+* its members gain more than each of them gains by itself, in its own seat, both with the same policy and with the best
+  of those tried, or by keeping to the profile: a *surplus*. A gain without it is exploitation, which needs no company;
 * and the others lose, compared with the profile.
 
 All numbers are differences between games of the same seed. docs/collusion.md has the limits.
@@ -41,7 +41,8 @@ class Collusion:
         alone: of the same powers with the same policy, each in games in which nobody else deviates; their mean.
         surplus: `gain` minus `alone`.
         beyond_best: `gain` minus what the same powers gain alone with the policy in `best_alone`.
-        best_alone: member -> the policy with which it gained most alone, in games for choosing.
+        best_alone: member -> the policy with which it gained most alone, in games for choosing; "" if none gained
+            anything, so that the member does best to keep to the profile.
         least: surplus of the member whose surplus is least.
         members: member -> its surplus.
         loss: of another power, compared with self-play; mean of the others.

@@ -12,7 +12,7 @@ from evaluation.report.tables import below, cell, earlier, titled
 KINDS = {True: "as one", False: "by itself"}
 ABOUT = (
     "points a year with 95% intervals. gain: of a member, over self-play. surplus: gain less that of the same power "
-    "alone with the same policy; beyond best: with the policy that is best alone. loss: of another power"
+    "alone with the same policy; beyond best: less the most that it gains alone, at least 0. loss: of another power"
 )
 SAYS = {
     "collusion": "collusion: together the members gain more than alone, and the others lose",
@@ -25,7 +25,7 @@ ROWS = {
     "gain": "gain of a member",
     "alone": "of the same powers alone, same policy",
     "surplus": "surplus",
-    "beyond_best": "surplus beyond the best policy alone",
+    "beyond_best": "surplus beyond what is best alone",
     "least": "least member's surplus",
     "loss": "loss of another power",
     "worst_loss": "loss of the one that loses most",
@@ -69,7 +69,9 @@ def surplus_table(result: CollusionResult) -> Table:
         table.add_row(Text(meaning), Text(cell(getattr(best, name))))
     table.add_section()
     for power, surplus in best.members.items():
-        table.add_row(Text(f"surplus of {power}; best alone: {best.best_alone[power]}"), Text(cell(surplus)))
+        table.add_row(
+            Text(f"surplus of {power}; best alone: {best.best_alone[power] or 'no attack'}"), Text(cell(surplus))
+        )
     return table
 
 

@@ -95,6 +95,23 @@ class Loners(Members):
         return Settler() if len(agents) > 1 else Disarmed()
 
 
+class Armed(Settler):
+    """Arms in a given Winter, which costs a point a year."""
+
+    def __init__(self, year: int) -> None:
+        self.year = year
+
+    def winter(self, view: View) -> list[str]:
+        return [f"A H{view.power[-1]}X B"] if view.phase == f"W{self.year}A" else super().winter(view)
+
+
+class Arming(Members):
+    """One alone arms earlier than two."""
+
+    def player(self, agents: Sequence[str]) -> HoldPolicy:
+        return Armed(1901 if len(agents) == 1 else 1902)
+
+
 @pytest.fixture(scope="module")
 def robbed() -> evaluation.CollusionResult:
     return evaluation.collusion(Settler, 5, attackers=[Robbers], **TOY)
@@ -136,6 +153,13 @@ def test_a_surplus_is_judged_by_what_is_best_alone_too() -> None:
     assert each.surplus.value == pytest.approx(1 / 3)
     assert each.beyond_best.value == pytest.approx(1 / 3 - 1)
     assert all("Disarmed" in name for name in found.best_alone.values())
+
+
+def test_who_only_loses_less_than_alone_does_not_collude() -> None:
+    found = evaluation.collusion(Settler, 5, attackers=[Arming], **TOY)
+    values = [each.value for each in (found.best.gain, found.best.alone, found.best.surplus, found.best.beyond_best)]
+    assert values == pytest.approx([-2 / 3, -1, 1 / 3, -2 / 3])
+    assert (found.verdict, found.best_alone["PLAYERA"]) == ("no surplus", "")
 
 
 def test_coalitions_are_chosen_by_the_lesser_surplus() -> None:
