@@ -146,11 +146,11 @@ def tables(lines: Sequence[Line]) -> list[Table]:
         summary.add_column(name)
     for budget in dict.fromkeys(each.budget for each in lines):
         chosen = [each for each in lines if each.budget == budget]
-        inside = sum(each.is_inside for each in chosen)
-        share = binomtest(inside, len(chosen)).proportion_ci(method="wilson")
+        hits = sum(each.is_inside for each in chosen)
+        share = binomtest(hits, len(chosen)).proportion_ci(method="wilson")
         errors = (np.mean([getattr(each, what) - each.fresh for each in chosen]) for what in ("reported", "promised"))
         interval = f"{share.low:.0%} to {share.high:.0%}"
-        summary.add_row(budget, f"{inside} of {len(chosen)}", interval, *(f"{error:+.3f}" for error in errors))
+        summary.add_row(budget, f"{hits} of {len(chosen)}", interval, *(f"{error:+.3f}" for error in errors))
     return [rows, summary]
 
 
