@@ -105,7 +105,8 @@ def test_published_plays_and_counts_as_the_authors_and_the_page_says_so() -> Non
     assert {each.rules for each in experiment.conditions} == {rules}
     result = evaluation.experiment(experiment)
     theirs, ours = (evaluation.self_play("dumbbot", 1, rules=rules, published=counted) for counted in (True, False))
-    assert result.conditions[0].measures["conflicts"] == theirs.conflicts != ours.conflicts
+    found = result.conditions[0].measures["conflicts"].value
+    assert found == theirs.conflicts.value != ours.conflicts.value
     page = report_page(result.to_dict())
     assert "points after retreats too" in page
     assert "Our games are played and counted as by their program" in page
