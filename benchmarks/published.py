@@ -1,6 +1,6 @@
 """Our random and prosocial players beside the authors' runs of theirs: welfare, conflicts, stolen centers, proficiency.
 
-    python -m benchmarks.published                  # 2,000 games of random under each of three rules: six minutes
+    python -m benchmarks.published                  # 1,000 games of random under each of three rules: four minutes
     python -m benchmarks.published --games 100
     python -m benchmarks.published --store FILE     # keeps the games, some 100 MB; the same command goes on
 
@@ -80,7 +80,7 @@ def _played(policy: str, setting: Setting, games: int, seed: int, store: GameSto
 
 
 def main(
-    games: Annotated[int, typer.Option(min=2, help="Games of random under each of the rules.")] = 2000,
+    games: Annotated[int, typer.Option(min=2, help="Games of random under each of the rules.")] = 1000,
     seed: Annotated[int, typer.Option(min=0)] = 0,
     store: Annotated[Optional[Path], typer.Option(help="Keep games here.")] = None,  # noqa: UP045
 ) -> None:
