@@ -1,6 +1,7 @@
 """The public names of `evaluation`."""
 
 from evaluation.checks import EvaluationError
+from evaluation.experiments.compare import compare
 from evaluation.experiments.cross_play import CrossPlayResult, cross_play
 from evaluation.experiments.experiment import ExperimentResult, experiment
 from evaluation.experiments.exploitability import exploitability
@@ -10,6 +11,7 @@ from evaluation.experiments.programs import ProgramExploitabilityResult
 from evaluation.experiments.red_team import RedTeamResult, red_team
 from evaluation.experiments.self_play import SelfPlayResult, self_play
 from evaluation.measures.coalitions import COALITIONS
+from evaluation.measures.contrasts import Comparison, Contrast
 from evaluation.measures.intervals import Estimate
 from evaluation.measures.metrics import GameMeasures, measure
 from evaluation.measures.rows import TableError
@@ -21,6 +23,8 @@ from evaluation.play.workers import WorkerError, Workers
 
 __all__ = [
     "COALITIONS",
+    "Comparison",
+    "Contrast",
     "CrossPlayResult",
     "Estimate",
     "EvaluationError",
@@ -40,6 +44,7 @@ __all__ = [
     "WorkerError",
     "Workers",
     "aplay_game",
+    "compare",
     "cross_play",
     "experiment",
     "exploitability",

@@ -1,0 +1,480 @@
+"""Compare policies, conditions or experiments: paired differences over the same games, with intervals."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Unpack
+
+from agents.files import parse_json, read_file, reason
+from agents.specs import read_profile
+from evaluation.checks import EvaluationError, check_games, listed
+from evaluation.experiments.experiment import ConditionResult, ExperimentResult
+from evaluation.experiments.exploitability_result import ExploitabilityResult
+from evaluation.experiments.red_team import RedTeamResult
+from evaluation.experiments.self_play import BY_POLICY, BY_POWER, BY_YEAR, MEASURES, SelfPlayResult, make_all, self_play
+from evaluation.measures import collusion
+from evaluation.measures.contrasts import Comparison, contrasts, pairs_of
+from evaluation.measures.intervals import Estimate
+from evaluation.play.setting import Options, Setting
+from evaluation.play.workers import Workers
+from welfare_env.checks import shown
+from welfare_env.errors import did_you_mean
+from welfare_env.options import takes_options
+
+GAMES = 20
+EXAMPLE = "['root_nash_welfare', 'conflicts']"
+RESULTS = "results.json"
+KEYS = dict.fromkeys(BY_POWER, "POWER") | dict.fromkeys(BY_POLICY, "POLICY") | dict.fromkeys(BY_YEAR, "YEAR")
+FAMILIES = tuple(KEYS)  # measures of each: "welfare_per_year:FRANCE"
+OF_WELFARE = (*MEASURES[:3], "welfare_per_year", "welfare_by_policy", "welfare_by_year")  # nan in standard games
+OF_SCORES = ("best_score", "scores", "scores_by_policy")  # their unit depends on the rules' scoring
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The games of one condition, as they are compared.
+
+    Attributes:
+        name: the profile.
+        place: what the experiment sets for this condition beside the profile: coalitions and swept values.
+        facts: what was played, with `place`; facts that differ are written beside the name.
+        seed: of the evaluation. games: their number.
+        singles, families: names of measures, and of measures that have a value for each power, policy or year.
+        get: name -> the estimate of a single, or the estimates of a family by power, policy or year.
+        notes: caveats.
+    """
+
+    name: str
+    place: Mapping[str, Any]
+    facts: Mapping[str, Any]
+    seed: int
+    games: int
+    singles: tuple[str, ...]
+    families: tuple[str, ...]
+    get: Callable[[str], Any]
+    notes: tuple[str, ...] = ()
+
+    def family(self, name: str) -> dict[str, Estimate]:
+        """Power, policy or year -> estimate; {} if there is no such family."""
+        return {str(key): each for key, each in self.get(name).items()} if name in self.families else {}
+
+    def find(self, measure: str) -> Estimate | None:
+        """The estimate of a measure; None if there is none of this name."""
+        if measure in self.singles:
+            return self.get(measure)
+        family, _, key = measure.partition(":")
+        return self.family(family).get(key)
+
+    def has(self, measure: str) -> bool:
+        """Whether a measure has a value in every game."""
+        found = self.find(measure)
+        return found is not None and not _missing(found, self.games)
+
+    @property
+    def key(self) -> str:
+        """What this condition has in common with its like in another experiment."""
+        return json.dumps([self.name, self.place], sort_keys=True)
+
+
+@takes_options(Setting)
+def compare(
+    *compared: Any,
+    measure: str | Sequence[str] | None = None,
+    pairs: bool = False,
+    games: int | None = None,
+    **options: Unpack[Options],
+) -> Comparison:
+    """How much more of a measure the second has than the first: paired differences over games with the same seeds.
+
+    >>> import evaluation
+    >>> from welfare_env import Rules
+    >>> rules = Rules(years=2, press=None)
+    >>> print(evaluation.compare("hold", "prosocial", games=5, rules=rules, map_name="clique:3"))
+    root_nash_welfare: prosocial - hold = +2.000 [+2.000, +2.000]
+
+    Args:
+        compared: two or more, of which the first is the baseline. Profiles, as for `self_play`, are played. What was
+            played already: results of `self_play`, `exploitability` and `red_team`; conditions of an experiment, its
+            result, its folder or its results.json. Of one experiment, all conditions are compared with its first; of
+            several, those with the same profile, coalitions and swept values.
+        measure: one or several: "root_nash_welfare", "conflicts", "welfare_per_year:FRANCE"; "welfare_per_year" is that
+            of every power. None is the first that all have: root Nash welfare, in the standard variant the best score,
+            or exploitability.
+        pairs: compare every two, instead of all with the first.
+        games: of each profile; 20 by default.
+        options: the fields of `evaluation.Setting`, for profiles. To compare rules, play the results first.
+
+    Raises:
+        EvaluationError: an unknown measure, or one without a value in some game; different seeds or numbers of games;
+            nothing to compare; or files that are not an experiment's results.
+        UnknownAgentError, ProfileError and others: as `self_play`, for profiles.
+    """
+    if not isinstance(pairs, bool):
+        raise EvaluationError(f"pairs={shown(pairs)}: give True or False")
+    given = [name for name, value in ({"games": games} | options).items() if value is not None]
+    played = [_is_played(each) for each in compared]
+    if not any(played):
+        check_measures(measure, Setting(**options))
+        groups = [[each] for each in _self_played(compared, GAMES if games is None else games, options)]
+    elif not all(played):
+        policy = compared[played.index(False)]
+        raise EvaluationError(
+            f"{shown(policy)} is not a result: compare results with results, or policies with each other"
+        )
+    elif given:
+        raise EvaluationError(f"{', '.join(given)}: only for policies; these results were already played")
+    else:
+        groups = [samples_of(each) for each in compared]
+    return compare_samples(groups, measure, pairs)
+
+
+def check_measures(measure: str | Sequence[str] | None, setting: Setting) -> None:
+    """Check before the first game of self-play that it will have these measures.
+
+    Raises:
+        EvaluationError: it will not.
+        UnknownPowerError: a power that is not on the map.
+    """
+    for name in _listed(measure):
+        family, _, key = str(name).partition(":")
+        if not isinstance(name, str) or (name not in (*MEASURES, *FAMILIES) and not (family in FAMILIES and key)):
+            raise EvaluationError(_unknown(name, [*MEASURES, *FAMILIES]))
+        if not setting.played.is_welfare and family in OF_WELFARE:
+            raise EvaluationError(f"{name} has no value in standard games, which have no welfare: compare best_score")
+        if family in BY_POWER and key:
+            setting.board.check_power(key)
+
+
+def compare_samples(
+    groups: Sequence[Sequence[Sample]], measure: str | Sequence[str] | None = None, pairs: bool = False
+) -> Comparison:
+    """As `compare`. If several groups have several samples each, those of the same `key` are compared.
+
+    Raises:
+        EvaluationError: as `compare`.
+    """
+    samples = [sample for group in groups for sample in group]
+    if len(samples) < 2:
+        raise EvaluationError("nothing to compare: give two or more policies or results, or an experiment")
+    is_matched = len(groups) > 1 and min(map(len, groups)) > 1
+    numbers = _matched(groups) if is_matched else pairs_of(len(samples), pairs)
+    _check_paired(samples)
+    measures = _measures(measure, samples)
+    labels = _labels(samples)
+    for name in measures:
+        for label, sample in zip(labels, samples, strict=True):
+            _check_value(name, label, sample)
+        _check_scoring(name, samples)
+    values = [
+        (label, {name: sample.find(name) for name in measures}) for label, sample in zip(labels, samples, strict=True)
+    ]
+    notes = dict.fromkeys(note for sample in samples for note in sample.notes)
+    found = contrasts(values, numbers, samples[0].seed)  # type: ignore[arg-type]
+    varied = _varied(samples)
+    shared = {fact: value for fact, value in samples[0].facts.items() if fact not in varied}
+    return Comparison(found, samples[0].seed, samples[0].games, shared, tuple(varied), tuple(notes))
+
+
+def compare_study(study: Mapping[str, Any], measures: Iterable[str]) -> Comparison | None:
+    """Contrasts of an experiment's conditions with its first, in those measures that have a value in every game.
+
+    Args:
+        study: `ExperimentResult.to_dict()`, or what results.json has.
+
+    Returns:
+        None if there is one condition only, no such measure, or another number of games in some condition.
+
+    Raises:
+        EvaluationError: a part of the study is missing or invalid.
+    """
+    samples = _of_study(study)
+    usable = [measure for measure in measures if all(sample.has(measure) for sample in samples)]
+    is_paired = len({(sample.seed, sample.games) for sample in samples}) == 1
+    return compare_samples([samples], usable) if len(samples) > 1 and usable and is_paired else None
+
+
+# What is compared
+
+
+def is_results(compared: object) -> bool:
+    """Whether a text is the path of an experiment's results: "runs/self-play", "results.json". Specs have no slash
+    before a colon."""
+    return isinstance(compared, str) and ":" not in compared and (compared.endswith(".json") or "/" in compared)
+
+
+def _is_played(compared: object) -> bool:
+    kinds = (SelfPlayResult, ExploitabilityResult, RedTeamResult, ConditionResult, ExperimentResult, os.PathLike)
+    return isinstance(compared, kinds) or is_results(compared)
+
+
+def _self_played(profiles: Sequence[Any], games: int, options: Options) -> list[Sample]:
+    """Self-play of each profile, with the same options; errors come before the first game."""
+    setting = Setting(**options)
+    check_games(games)
+    read = [read_profile(each) for each in profiles]
+    for profile in read:
+        setting.games(profile, games)
+    make_all(dict.fromkeys(policy for profile in read for policy in profile.policies), setting.shared_models)
+    own = nullcontext(setting.workers) if isinstance(setting.workers, Workers) else Workers(setting.workers)
+    with own as workers:
+        shared: Options = {**options, "workers": workers}
+        return [_of_self_play(self_play(each, games, **shared)) for each in profiles] if len(read) > 1 else []
+
+
+def samples_of(compared: Any) -> list[Sample]:
+    """The samples of a result, or of all conditions of an experiment.
+
+    Raises:
+        EvaluationError: a file is not an experiment's results.
+    """
+    match compared:
+        case SelfPlayResult():
+            return [_of_self_play(compared)]
+        case ExploitabilityResult():
+            return [_of_condition(_as_condition(compared))]
+        case RedTeamResult():
+            return [_of_condition(_as_condition(compared.found))]
+        case ConditionResult():
+            return [_of_condition(compared.to_dict())]
+        case ExperimentResult():
+            return _of_study(compared.to_dict())
+    return _of_study(_read(Path(compared)), str(compared))
+
+
+def _of_self_play(result: SelfPlayResult) -> Sample:
+    return Sample(
+        name=result.policy,
+        place={},
+        facts=result.rules.to_dict() | {"map": result.map_name},
+        seed=result.seed,
+        games=len(result.measures),
+        singles=MEASURES,
+        families=FAMILIES,
+        get=partial(getattr, result),
+        notes=result.notes,
+    )
+
+
+def _as_condition(result: ExploitabilityResult) -> dict[str, Any]:
+    told = result.to_dict()
+    measures = {"exploitability": told["exploitability"]}
+    measures |= {name: told["collusion"][name] for name in collusion.MEASURES}
+    return {"profile": result.profile, "swept": {}, "measures": measures, "result": told}
+
+
+def _of_study(study: Mapping[str, Any], source: str = "") -> list[Sample]:
+    """The conditions of an experiment; `source` is its file, for errors and labels."""
+    try:
+        return [_of_condition(each, source) for each in study["conditions"]]
+    except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
+        where = f"{source:.200}: " * bool(source)
+        raise EvaluationError(
+            f"{where}not an experiment's results: a part is missing or invalid: {error!r:.200}"
+        ) from error
+
+
+def _of_condition(condition: Mapping[str, Any], source: str = "") -> Sample:
+    """A condition as results.json has it."""
+    result = condition["result"]
+    own = result.get("self_play", result)
+    place = {**condition["swept"], **({"coalitions": each} if (each := condition.get("coalitions")) else {})}
+    measures = {str(name): _estimate(each) for name, each in condition["measures"].items()}
+    families = {name: {key: _estimate(each) for key, each in own[name].items()} for name in FAMILIES if name in own}
+    if "exploitability" in measures:
+        attacked = result["exploitability"] if "self_play" in result else result
+        measures["exploitability"] = _least_gain(measures["exploitability"], attacked, result["coalitions"])
+    return Sample(
+        name=str(condition["profile"]),
+        place=place,
+        facts={**result["rules"], "map": result["map"], **place, **({"from": source} if source else {})}
+        | ({"deviator": result["deviators"]} if "deviators" in result else {}),
+        seed=int(result["seed"]),
+        games=int(result["games"]),
+        singles=tuple(measures),
+        families=tuple(families),
+        get={**families, **measures}.__getitem__,
+        notes=tuple(map(str, result.get("notes", ()))),
+    )
+
+
+def _estimate(told: Mapping[str, Any]) -> Estimate:
+    """An estimate from its `to_dict`."""
+    value, low, high = (_number(told[name]) for name in ("value", "low", "high"))
+    return Estimate(value, low, high, int(told["n"]), tuple(map(_number, told["per_game"])))
+
+
+def _number(value: float | None) -> float:
+    return math.nan if value is None else float(value)
+
+
+def _least_gain(value: Estimate, result: Mapping[str, Any], coalitions: Iterable[Mapping[str, Any]]) -> Estimate:
+    """Exploitability with the gains of the best coalition's member who gains least, whose mean is the value."""
+    best = result["best"], result["deviator"]
+    for each in coalitions:
+        if (each["coalition"], each["deviator"]) == best:
+            members = [_estimate(member) for member in each["members"].values()]
+            return replace(value, per_game=min(members, key=lambda member: member.value).per_game)
+    return value
+
+
+def _read(path: Path) -> Mapping[str, Any]:
+    try:
+        study = parse_json(read_file(path / RESULTS if path.is_dir() else path))
+    except (OSError, ValueError) as error:
+        raise EvaluationError(
+            f"{str(path)!r:.200}: not an experiment's results: {reason(error)}; give the folder that "
+            f"`welfare-env experiment` wrote, or its {RESULTS}"
+        ) from error
+    return study if isinstance(study, Mapping) else {}
+
+
+# What fits together
+
+
+def _check_paired(samples: Sequence[Sample]) -> None:
+    """Check that game i has the same seed in all samples.
+
+    Raises:
+        EvaluationError: seeds or numbers of games differ.
+    """
+    first = samples[0]
+    for name in ("seed", "games"):
+        for other in samples[1:]:
+            here, there = getattr(first, name), getattr(other, name)
+            if here != there:
+                raise EvaluationError(
+                    f"{name} is {here} for {first.name!r:.80} and {there} for {other.name!r:.80}: differences are "
+                    "taken between games with the same seed: play both with the same seed and number of games"
+                )
+
+
+def _matched(groups: Sequence[Sequence[Sample]]) -> list[tuple[int, int]]:
+    """Pairs of samples, by number: each of the first group with its like in every other group.
+
+    Raises:
+        EvaluationError: a group has none.
+    """
+    places = {sample.key: number for number, sample in enumerate(groups[0])}
+    numbers: list[tuple[int, int]] = []
+    start = len(groups[0])
+    for group in groups[1:]:
+        found = [(places[each.key], start + number) for number, each in enumerate(group) if each.key in places]
+        if not found:
+            here, there = (", ".join(sample.key for sample in some) for some in (groups[0], group))
+            raise EvaluationError(
+                f"no condition is in both experiments (the same profile, coalitions and swept values): {here:.200} and "
+                f"{there:.200}"
+            )
+        numbers += found
+        start += len(group)
+    return numbers
+
+
+def _labels(samples: Sequence[Sample]) -> list[str]:
+    """For each sample its name, with the facts in which it differs from others; numbered where nothing differs."""
+    names = [sample.name for sample in samples]
+    told = _varied(samples)
+    if len(set(names)) == len(names):
+        told = [fact for fact in told if fact != "deviator"]  # by default, each profile has its own
+    labels: list[str] = []
+    for sample in samples:
+        label = ", ".join([sample.name, *(f"{fact}={sample.facts.get(fact)}" for fact in told)])
+        count = sum(other == label or other.startswith(f"{label} (") for other in labels)
+        labels.append(f"{label} ({count + 1})" if count else label)
+    return labels
+
+
+def _varied(samples: Sequence[Sample]) -> list[str]:
+    """The facts that are not the same in all samples."""
+    facts = dict.fromkeys(fact for sample in samples for fact in sample.facts)
+    return [fact for fact in facts if len({repr(sample.facts.get(fact)) for sample in samples}) > 1]
+
+
+def _measures(wished: str | Sequence[str] | None, samples: Sequence[Sample]) -> list[str]:
+    """The measures that are meant.
+
+    Raises:
+        EvaluationError: an unknown measure, or none that all samples have.
+    """
+    if wished is None:
+        usual = next((name for name in samples[0].singles if all(sample.has(name) for sample in samples)), None)
+        if usual is None:
+            raise EvaluationError("these results have no measure in common that has a value in every game")
+        return [usual]
+    return list(dict.fromkeys(each for name in _listed(wished) for each in _expanded(name, samples)))
+
+
+def _listed(measure: str | Sequence[str] | None) -> list[Any]:
+    if measure is None or isinstance(measure, str):
+        return [] if measure is None else [measure]
+    if not (names := listed("measure", measure, EXAMPLE)):
+        raise EvaluationError(f"measure=[]: give one or more, such as {EXAMPLE}")
+    return names
+
+
+def _expanded(measure: Any, samples: Sequence[Sample]) -> list[str]:
+    """A measure, or those of every power, policy or year, if it is a family's name.
+
+    Raises:
+        EvaluationError: a sample has no such measure.
+    """
+    if isinstance(measure, str):
+        if keys := [f"{measure}:{key}" for key in samples[0].family(measure)]:
+            return [key for key in keys if all(sample.find(key) for sample in samples)]
+        if all(sample.find(measure) for sample in samples):
+            return [measure]
+    known = [name for name in samples[0].singles if all(name in sample.singles for sample in samples)]
+    families = [name for name in FAMILIES if all(name in sample.families for sample in samples)]
+    keyed = [f"{name}:{key}" for name in families for key in samples[0].family(name)]
+    raise EvaluationError(_unknown(measure, [*known, *families], keyed))
+
+
+def _unknown(measure: object, known: Sequence[str], keyed: Sequence[str] = ()) -> str:
+    """The error of an unknown measure; `keyed` are names with a power, policy or year."""
+    told = [f"{name}:{KEYS[name]}" if name in KEYS else name for name in known]
+    return f"measure={shown(measure)}{did_you_mean(measure, [*known, *keyed])}: choose from {', '.join(told)}"
+
+
+def _missing(estimate: Estimate, games: int) -> int:
+    """The number of games without a value."""
+    return games - sum(map(math.isfinite, estimate.per_game))
+
+
+def _check_value(measure: str, label: str, sample: Sample) -> None:
+    """Check that a measure is a mean over all games.
+
+    Raises:
+        EvaluationError: it is not.
+    """
+    found = sample.find(measure)
+    missing = sample.games if found is None else _missing(found, sample.games)
+    if found is None or missing:
+        hint = "; a standard game has no welfare: compare best_score or scores" * (
+            sample.facts.get("variant") == "standard"
+        )
+        raise EvaluationError(
+            f"{measure} has no value in {missing} of the {sample.games} games of {label:.200}, so that they cannot be "
+            f"paired{hint}"
+        )
+    if not math.isclose(math.fsum(found.per_game) / found.n, found.value, rel_tol=1e-6, abs_tol=1e-9):
+        raise EvaluationError(
+            f"{measure} of {label:.200} is not a mean over games, so that it cannot be compared by game"
+        )
+
+
+def _check_scoring(measure: str, samples: Sequence[Sample]) -> None:
+    """Check that scores have the same unit.
+
+    Raises:
+        EvaluationError: they do not.
+    """
+    scorings = dict.fromkeys(str(sample.facts.get("scoring")) for sample in samples)
+    if measure.partition(":")[0] in OF_SCORES and len(scorings) > 1:
+        raise EvaluationError(f"{measure}: scoring is {' and '.join(scorings)}: such scores have different units")

@@ -1,0 +1,212 @@
+"""Paired contrasts: how much more of a measure one condition has than another, over the same games.
+
+Game i has the same seed in both, so the difference is taken game by game, and what both games share cancels. Whole
+games are the unit.
+
+A single difference has the interval of a mean (`evaluation.measures.intervals`). Intervals of several differences hold
+simultaneously: with 95%, none of them misses. Each is at least as wide as Student's at Bonferroni's level, 0.05 divided
+by the number of differences (Dunn, "Multiple comparisons among means", Journal of the American Statistical Association
+56, 1961). It needs no assumption on how the differences depend on each other; percentiles of resampled means are too
+narrow that far out. Of equal policies a paired difference is symmetric, however skewed the games are, so for rare and
+skewed values it is too wide rather than too narrow.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from evaluation.measures.intervals import CONFIDENCE, Estimate, Seed, mean_estimates
+from evaluation.measures.rows import Row, frame
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FEWEST = 5
+"""Games below which a difference has no interval."""
+
+Key = TypeVar("Key", bound=Hashable)
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """The difference of two conditions in one measure: second - first.
+
+    Attributes:
+        measure: its name, as in `result.to_dict()`; "welfare_per_year:FRANCE" for one power.
+        first, second: the conditions.
+        first_value, second_value: the measure in each, with its own interval.
+        difference: mean over games of second - first; the intervals of all contrasts of a `Comparison` hold
+            simultaneously. `per_game` has the difference in each game.
+    """
+
+    measure: str
+    first: str
+    second: str
+    first_value: Estimate
+    second_value: Estimate
+    difference: Estimate
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether 0 is outside the interval."""
+        return self.difference.low > 0 or self.difference.high < 0  # never for nan
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain JSON types."""
+        named = {"measure": self.measure, "first": self.first, "second": self.second}
+        estimates = {name: getattr(self, name).to_dict() for name in ("first_value", "second_value", "difference")}
+        return named | estimates | {"is_clear": self.is_clear}
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Paired contrasts over the same games.
+
+    Attributes:
+        contrasts: one per measure and pair of conditions; their intervals hold simultaneously.
+        seed: of the evaluation. games: per condition.
+        shared: what was played alike in all conditions: fields of `welfare_env.Rules`, and "map".
+        varied: the names of what was not.
+        notes: caveats of the games.
+    """
+
+    contrasts: tuple[Contrast, ...]
+    seed: int
+    games: int
+    shared: Mapping[str, Any]
+    varied: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def baseline(self) -> str:
+        """The condition from which all differences are taken; "" if there are several."""
+        first = {each.first for each in self.contrasts}
+        return first.pop() if len(first) == 1 else ""
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """The measures that are compared."""
+        return tuple(dict.fromkeys(each.measure for each in self.contrasts))
+
+    def rows(self) -> list[Row]:
+        """One row per contrast: the value of each condition, and second - first with its simultaneous interval."""
+        return [
+            {
+                "measure": each.measure,
+                "first": each.first,
+                "second": each.second,
+                "first_value": each.first_value.value,
+                "second_value": each.second_value.value,
+                "difference": each.difference.value,
+                "low": each.difference.low,
+                "high": each.difference.high,
+                "games": self.games,
+                "seed": self.seed,
+                "comparisons": len(self.contrasts),
+            }
+            for each in self.contrasts
+        ]
+
+    def to_frame(self) -> pd.DataFrame:
+        """The rows as a pandas DataFrame.
+
+        Raises:
+            TableError: pandas is not installed.
+        """
+        return frame(self.rows())
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain JSON types."""
+        return {
+            "seed": self.seed,
+            "games": self.games,
+            "shared": dict(self.shared),
+            "varied": list(self.varied),
+            "notes": list(self.notes),
+            "confidence": CONFIDENCE,
+            "contrasts": [each.to_dict() for each in self.contrasts],
+        }
+
+    def __str__(self) -> str:
+        lines = (f"{each.measure}: {each.second} - {each.first} = {each.difference:+.3f}" for each in self.contrasts)
+        return "\n".join(lines)
+
+
+def differences(first: Mapping[Key, ArrayLike], second: Mapping[Key, ArrayLike], rng: Seed) -> dict[Key, Estimate]:
+    """The mean of second - first for each key; the intervals hold simultaneously.
+
+    Below five games the bounds are nan.
+
+    Args:
+        first, second: key -> [games] one finite value per game, with the same keys and numbers of games.
+        rng: a Generator, or a seed, for the intervals of single means.
+
+    Raises:
+        SampleError: as `mean_estimate`.
+    """
+    per_game = {key: _subtracted(second[key], first[key]) for key in first}
+    return {key: _widened(each, len(per_game)) for key, each in mean_estimates(per_game, rng).items()}
+
+
+def pairs_of(count: int, every: bool) -> list[tuple[int, int]]:
+    """Which conditions are compared, by number: all with the first, or every two."""
+    return [(first, second) for first in range(count if every else 1) for second in range(first + 1, count)]
+
+
+def contrasts(
+    conditions: Sequence[tuple[str, Mapping[str, Estimate]]], pairs: Sequence[tuple[int, int]], seed: int
+) -> tuple[Contrast, ...]:
+    """The contrasts of conditions in all of their measures; one family of intervals.
+
+    Args:
+        conditions: label and measure -> estimate; all with the same measures and numbers of games.
+        pairs: numbers of the conditions first and second, of each contrast.
+        seed: for the intervals.
+
+    Raises:
+        SampleError: as `mean_estimate`.
+    """
+    keys = [(measure, *pair) for measure in conditions[0][1] for pair in pairs] if conditions else []
+    found = differences(
+        {key: conditions[key[1]][1][key[0]].per_game for key in keys},
+        {key: conditions[key[2]][1][key[0]].per_game for key in keys},
+        seed,
+    )
+    return tuple(
+        Contrast(
+            measure,
+            conditions[first][0],
+            conditions[second][0],
+            conditions[first][1][measure],
+            conditions[second][1][measure],
+            found[measure, first, second],
+        )
+        for measure, first, second in keys
+    )
+
+
+def _subtracted(second: ArrayLike, first: ArrayLike) -> NDArray[np.float64]:
+    """second - first; 0 where they differ in the last bits only."""
+    is_same = np.isclose(second, first, rtol=1e-12, atol=0)
+    return np.where(is_same, 0.0, np.subtract(second, first, dtype=np.float64))
+
+
+def _widened(estimate: Estimate, comparisons: int) -> Estimate:
+    """With Student's interval at Bonferroni's level, where that is wider; without bounds for few games."""
+    if estimate.n < FEWEST:
+        return replace(estimate, low=math.nan, high=math.nan)
+    if comparisons == 1 or not estimate.has_interval:
+        return estimate
+    from scipy.special import stdtrit  # lazily: not needed for --help
+
+    error = float(np.std(estimate.per_game, ddof=1)) / math.sqrt(estimate.n)
+    reach = error * float(stdtrit(estimate.n - 1, 1 - (1 - CONFIDENCE) / (2 * comparisons)))
+    return replace(
+        estimate, low=min(estimate.low, estimate.value - reach), high=max(estimate.high, estimate.value + reach)
+    )
