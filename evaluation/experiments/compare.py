@@ -182,6 +182,15 @@ def compare_samples(
     return Comparison(found, samples[0].seed, samples[0].games, shared, tuple(varied), tuple(notes))
 
 
+def compare_sweep(results: Sequence[SelfPlayResult | ExploitabilityResult]) -> Comparison | None:
+    """Contrasts of the conditions of a sweep with the first, in their main measure.
+
+    Returns:
+        None if there is one condition only, or if seeds or numbers of games differ.
+    """
+    return _swept([sample for result in results for sample in samples_of(result)], None)
+
+
 def compare_study(study: Mapping[str, Any], measures: Iterable[str]) -> Comparison | None:
     """Contrasts of an experiment's conditions with its first, in those measures that have a value in every game.
 
@@ -189,13 +198,18 @@ def compare_study(study: Mapping[str, Any], measures: Iterable[str]) -> Comparis
         study: `ExperimentResult.to_dict()`, or what results.json has.
 
     Returns:
-        None if there is one condition only, no such measure, or another number of games in some condition.
+        None if there is one condition only or no such measure, or if seeds or numbers of games differ.
 
     Raises:
         EvaluationError: a part of the study is missing or invalid.
     """
-    samples = _of_study(study)
-    usable = [measure for measure in measures if all(sample.has(measure) for sample in samples)]
+    return _swept(_of_study(study), measures)
+
+
+def _swept(samples: Sequence[Sample], measures: Iterable[str] | None) -> Comparison | None:
+    """Contrasts with the first sample, as far as there are any."""
+    wished = _main_measures(samples) if measures is None else measures
+    usable = [measure for measure in wished if all(sample.has(measure) for sample in samples)]
     is_paired = len({(sample.seed, sample.games) for sample in samples}) == 1
     return compare_samples([samples], usable) if len(samples) > 1 and usable and is_paired else None
 
@@ -404,11 +418,15 @@ def _measures(wished: str | Sequence[str] | None, samples: Sequence[Sample]) -> 
         EvaluationError: an unknown measure, or none that all samples have.
     """
     if wished is None:
-        usual = next((name for name in samples[0].singles if all(sample.has(name) for sample in samples)), None)
-        if usual is None:
+        if not (usual := _main_measures(samples)):
             raise EvaluationError("these results have no measure in common that has a value in every game")
-        return [usual]
+        return usual
     return list(dict.fromkeys(each for name in _listed(wished) for each in _expanded(name, samples)))
+
+
+def _main_measures(samples: Sequence[Sample]) -> list[str]:
+    """The first measure that has a value in every game; [] if there is none."""
+    return [name for name in samples[0].singles if all(sample.has(name) for sample in samples)][:1]
 
 
 def _listed(measure: str | Sequence[str] | None) -> list[Any]:

@@ -151,7 +151,7 @@ def differences(first: Mapping[Key, ArrayLike], second: Mapping[Key, ArrayLike],
         SampleError: as `mean_estimate`.
     """
     per_game = {key: _subtracted(second[key], first[key]) for key in first}
-    return {key: _widened(each, len(per_game)) for key, each in mean_estimates(per_game, rng).items()}
+    return {key: widened(each, len(per_game)) for key, each in mean_estimates(per_game, rng).items()}
 
 
 def pairs_of(count: int, every: bool) -> list[tuple[int, int]]:
@@ -197,8 +197,13 @@ def _subtracted(second: ArrayLike, first: ArrayLike) -> NDArray[np.float64]:
     return np.where(is_same, 0.0, np.subtract(second, first, dtype=np.float64))
 
 
-def _widened(estimate: Estimate, comparisons: int) -> Estimate:
-    """With Student's interval at Bonferroni's level, where that is wider; without bounds for few games."""
+def widened(estimate: Estimate, comparisons: int) -> Estimate:
+    """One of several differences, with an interval that holds simultaneously with those of the others.
+
+    Args:
+        estimate: of the difference alone.
+        comparisons: number of differences.
+    """
     if estimate.n < FEWEST:
         return replace(estimate, low=math.nan, high=math.nan)
     if comparisons == 1 or not estimate.has_interval:

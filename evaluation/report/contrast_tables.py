@@ -8,7 +8,8 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from evaluation.experiments.compare import compare, compare_study
+from evaluation.experiments.compare import compare_study, compare_sweep
+from evaluation.experiments.exploitability_result import ExploitabilityResult
 from evaluation.experiments.self_play import SelfPlayResult
 from evaluation.measures.contrasts import FEWEST, Comparison, Contrast
 from evaluation.measures.intervals import Estimate
@@ -79,15 +80,15 @@ def _cell(estimate: Estimate) -> str:
     return cell(estimate, 3 if abs(estimate.value) < 100 else 1)
 
 
-def sweep_tables(results: Sequence[SelfPlayResult]) -> Iterator[Table]:
-    """A table of the conditions of a sweep: differences of the main measure from the first.
+def sweep_tables(results: Sequence[SelfPlayResult] | Sequence[ExploitabilityResult]) -> Iterator[Table]:
+    """The differences of the conditions of a sweep from the first, in their main measure, if there are several.
 
-    Welfare and standard games have different measures, so each has a table of its own.
+    Welfare and standard games have different measures, so each kind has a table of its own.
     """
     for is_welfare in (True, False):
         mine = [result for result in results if result.rules.is_welfare == is_welfare]
-        if len(mine) > 1:
-            yield contrast_table(compare(*mine), "Differences from the first")
+        if len(mine) > 1 and (comparison := compare_sweep(mine)):
+            yield contrast_table(comparison, "Differences from the first")
 
 
 def full_name(measure: str) -> str:
