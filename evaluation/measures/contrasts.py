@@ -3,19 +3,19 @@
 Game i has the same seed in both, so the difference is taken game by game, and what both games share cancels. Whole
 games are the unit.
 
-A single difference has the interval of a mean (`evaluation.measures.intervals`). Intervals of several differences hold
-simultaneously: with 95%, none of them misses. Each is at least as wide as Student's at Bonferroni's level, 0.05 divided
-by the number of differences (Dunn, "Multiple comparisons among means", Journal of the American Statistical Association
-56, 1961). It needs no assumption on how the differences depend on each other; percentiles of resampled means are too
-narrow that far out. Of equal policies a paired difference is symmetric, however skewed the games are, so for rare and
-skewed values it is too wide rather than too narrow.
+The intervals of several differences hold simultaneously: with 95%, none of them misses. Each is the interval of a mean
+(`evaluation.measures.intervals`) at Bonferroni's level, 0.05 divided by their number (Dunn, "Multiple comparisons among
+means", Journal of the American Statistical Association 56, 1961), which assumes nothing about how they depend on each
+other. `python -m benchmarks.contrasts` measures how often equal policies seem to differ.
+
+Games that all have the same difference have no interval. Of two equal conditions each difference is as likely as its
+negative, so n games of the same difference, not 0, have a chance of 2 / 2**n at most (the sign test).
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -26,9 +26,6 @@ from evaluation.measures.rows import Row, frame
 
 if TYPE_CHECKING:
     import pandas as pd
-
-FEWEST = 5
-"""Games below which a difference has no interval."""
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -43,6 +40,7 @@ class Contrast:
         first_value, second_value: the measure in each, with its own interval.
         difference: mean over games of second - first; the intervals of all contrasts of a `Comparison` hold
             simultaneously. `per_game` has the difference in each game.
+        is_clear: whether 0 is outside the interval; if all games have the same difference, by the sign test.
     """
 
     measure: str
@@ -51,11 +49,7 @@ class Contrast:
     first_value: Estimate
     second_value: Estimate
     difference: Estimate
-
-    @property
-    def is_clear(self) -> bool:
-        """Whether 0 is outside the interval."""
-        return self.difference.low > 0 or self.difference.high < 0  # never for nan
+    is_clear: bool
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON types."""
@@ -139,19 +133,29 @@ class Comparison:
 
 
 def differences(first: Mapping[Key, ArrayLike], second: Mapping[Key, ArrayLike], rng: Seed) -> dict[Key, Estimate]:
-    """The mean of second - first for each key; the intervals hold simultaneously.
-
-    Below five games the bounds are nan.
+    """The mean of second - first for each key, with intervals that hold simultaneously.
 
     Args:
         first, second: key -> [games] one finite value per game, with the same keys and numbers of games.
-        rng: a Generator, or a seed, for the intervals of single means.
+        rng: a Generator, or a seed.
 
     Raises:
         SampleError: as `mean_estimate`.
     """
     per_game = {key: _subtracted(second[key], first[key]) for key in first}
-    return {key: widened(each, len(per_game)) for key, each in mean_estimates(per_game, rng).items()}
+    return mean_estimates(per_game, rng, confidence=1 - (1 - CONFIDENCE) / max(len(per_game), 1))
+
+
+def is_clear(difference: Estimate, comparisons: int) -> bool:
+    """Whether a difference, one of several, is surely not 0.
+
+    Args:
+        difference: with an interval that holds simultaneously with those of the others.
+        comparisons: their number.
+    """
+    if difference.is_alike:
+        return difference.value != 0 and comparisons * 2 ** (1 - difference.n) <= 1 - CONFIDENCE
+    return difference.low > 0 or difference.high < 0  # nan is neither
 
 
 def pairs_of(count: int, every: bool) -> list[tuple[int, int]]:
@@ -186,6 +190,7 @@ def contrasts(
             conditions[first][1][measure],
             conditions[second][1][measure],
             found[measure, first, second],
+            is_clear(found[measure, first, second], len(keys)),
         )
         for measure, first, second in keys
     )
@@ -195,23 +200,3 @@ def _subtracted(second: ArrayLike, first: ArrayLike) -> NDArray[np.float64]:
     """second - first; 0 where they differ in the last bits only."""
     is_same = np.isclose(second, first, rtol=1e-12, atol=0)
     return np.where(is_same, 0.0, np.subtract(second, first, dtype=np.float64))
-
-
-def widened(estimate: Estimate, comparisons: int) -> Estimate:
-    """One of several differences, with an interval that holds simultaneously with those of the others.
-
-    Args:
-        estimate: of the difference alone.
-        comparisons: number of differences.
-    """
-    if estimate.n < FEWEST:
-        return replace(estimate, low=math.nan, high=math.nan)
-    if comparisons == 1 or not estimate.has_interval:
-        return estimate
-    from scipy.special import stdtrit  # lazily: not needed for --help
-
-    error = float(np.std(estimate.per_game, ddof=1)) / math.sqrt(estimate.n)
-    reach = error * float(stdtrit(estimate.n - 1, 1 - (1 - CONFIDENCE) / (2 * comparisons)))
-    return replace(
-        estimate, low=min(estimate.low, estimate.value - reach), high=max(estimate.high, estimate.value + reach)
-    )

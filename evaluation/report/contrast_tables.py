@@ -11,8 +11,8 @@ from rich.text import Text
 from evaluation.experiments.compare import compare_study, compare_sweep
 from evaluation.experiments.exploitability_result import ExploitabilityResult
 from evaluation.experiments.self_play import SelfPlayResult
-from evaluation.measures.contrasts import FEWEST, Comparison, Contrast
-from evaluation.measures.intervals import Estimate
+from evaluation.measures.contrasts import Comparison, Contrast
+from evaluation.measures.intervals import FEWEST_GAMES, Estimate
 from evaluation.report.figures import NAMES
 from evaluation.report.rules_text import rules_text
 from evaluation.report.tables import below, cell, titled
@@ -107,15 +107,14 @@ def _played(comparison: Comparison) -> str:
 
 def caption(comparison: Comparison) -> str:
     """What the numbers of the table are."""
-    if comparison.games < FEWEST:
-        return (
-            f"games: {comparison.games} per condition, paired by their seeds; with {FEWEST} or more there are intervals"
-        )
+    if comparison.games < FEWEST_GAMES:
+        few = f"fewer than {FEWEST_GAMES} have no interval"
+        return f"games: {comparison.games} per condition, paired by their seeds; {few}"
     count = len(comparison.contrasts)
     both = f"; the {count} intervals of differences hold simultaneously" if count > 1 else ""
     return (
         f"games: {comparison.games} per condition, paired by their seeds. Mean [95% interval]{both}; "
-        f"{CLEAR.strip()} 0 is outside the interval"
+        f"{CLEAR.strip()} 0 is outside the interval, or all games have the same difference"
     )
 
 
