@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.table import Table
 
 from agents.progress import metered
-from evaluation.measures.contrasts import differences, is_clear, pairs_of
+from evaluation.contrasts.paired import differences, is_clear, pairs_of
 from evaluation.measures.intervals import Floats, mean_estimates
 
 POLICIES = 10

@@ -1,7 +1,8 @@
 """The public names of `evaluation`."""
 
 from evaluation.checks import EvaluationError
-from evaluation.experiments.compare import compare
+from evaluation.contrasts.comparing import compare
+from evaluation.contrasts.paired import Comparison, Contrast
 from evaluation.experiments.cross_play import CrossPlayResult, cross_play
 from evaluation.experiments.experiment import ExperimentResult, experiment
 from evaluation.experiments.exploitability import exploitability
@@ -11,7 +12,6 @@ from evaluation.experiments.programs import ProgramExploitabilityResult
 from evaluation.experiments.red_team import RedTeamResult, red_team
 from evaluation.experiments.self_play import SelfPlayResult, self_play
 from evaluation.measures.coalitions import COALITIONS
-from evaluation.measures.contrasts import Comparison, Contrast
 from evaluation.measures.intervals import Estimate
 from evaluation.measures.metrics import GameMeasures, measure
 from evaluation.measures.rows import TableError

@@ -38,13 +38,13 @@ from evaluation.cli.red_team import red_team
 from evaluation.cli.replays import replay, write_replay
 from evaluation.cli.theorems import theorems
 from evaluation.cli.transcripts import transcript
+from evaluation.contrasts.tables import sweep_tables
 from evaluation.experiments.deviators import read_deviators
 from evaluation.experiments.exploitability import resolve_coalitions
 from evaluation.measures.lm_usage import LMUsage, usage_table
 from evaluation.measures.rows import same_columns
 from evaluation.play.store import DEFAULT_PATH
 from evaluation.play.stored_games import choose, conditions, latest, numbered, open_store, save, told
-from evaluation.report.contrast_tables import sweep_tables
 from evaluation.report.table_files import check_file
 from evaluation.report.tables import (
     coalition_table,

@@ -16,8 +16,9 @@ from agents.specs import listed
 from agents.tables import print_tables
 from evaluation.cli.console import errors_told, print_json
 from evaluation.cli.options import GameOptions, Json, RunOptions, TableOptions
-from evaluation.experiments.compare import GAMES, check_measures, is_results
-from evaluation.report.contrast_tables import contrast_table
+from evaluation.contrasts.comparing import GAMES, check_measures
+from evaluation.contrasts.samples import is_results
+from evaluation.contrasts.tables import contrast_table
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,10 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from evaluation.experiments.compare import compare_study, compare_sweep
+from evaluation.contrasts.comparing import compare_study, compare_sweep
+from evaluation.contrasts.paired import Comparison, Contrast
 from evaluation.experiments.exploitability_result import ExploitabilityResult
 from evaluation.experiments.self_play import SelfPlayResult
-from evaluation.measures.contrasts import Comparison, Contrast
 from evaluation.measures.intervals import FEWEST_GAMES, Estimate
 from evaluation.report.figures import NAMES
 from evaluation.report.rules_text import rules_text
@@ -19,6 +19,8 @@ from evaluation.report.tables import below, cell, titled
 
 OF_EACH = {
     "best_score": "best score",
+    "exploitability": "gain of the attack, WP a year",
+    "red_team": "gain of the red team, WP a year",
     "welfare_per_year": "WP a year",
     "welfare_by_policy": "WP a year of a seat",
     "scores": "score",

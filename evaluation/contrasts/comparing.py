@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import math
-import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
-from functools import partial
-from pathlib import Path
 from typing import Any, Unpack
 
-from agents.files import parse_json, read_file, reason
 from agents.specs import read_profile
 from evaluation.checks import EvaluationError, check_games, listed
-from evaluation.experiments.experiment import ConditionResult, ExperimentResult
+from evaluation.contrasts.paired import Comparison, contrasts, pairs_of
+from evaluation.contrasts.samples import FAMILIES, KEYS, Sample, is_played, of_self_play, of_study, samples_of
 from evaluation.experiments.exploitability_result import ExploitabilityResult
-from evaluation.experiments.red_team import RedTeamResult
-from evaluation.experiments.self_play import BY_POLICY, BY_POWER, BY_YEAR, MEASURES, SelfPlayResult, make_all, self_play
-from evaluation.measures import collusion
-from evaluation.measures.contrasts import Comparison, contrasts, pairs_of
-from evaluation.measures.intervals import Estimate
+from evaluation.experiments.self_play import BY_POWER, MEASURES, SelfPlayResult, make_all, self_play
 from evaluation.play.setting import Options, Setting
 from evaluation.play.workers import Workers
 from welfare_env.checks import shown
@@ -30,57 +21,8 @@ from welfare_env.options import takes_options
 
 GAMES = 20
 EXAMPLE = "['root_nash_welfare', 'conflicts']"
-RESULTS = "results.json"
-KEYS = dict.fromkeys(BY_POWER, "POWER") | dict.fromkeys(BY_POLICY, "POLICY") | dict.fromkeys(BY_YEAR, "YEAR")
-FAMILIES = tuple(KEYS)  # measures of each: "welfare_per_year:FRANCE"
 OF_WELFARE = (*MEASURES[:3], "welfare_per_year", "welfare_by_policy", "welfare_by_year")  # nan in standard games
 OF_SCORES = ("best_score", "scores", "scores_by_policy")  # their unit depends on the rules' scoring
-
-
-@dataclass(frozen=True)
-class Sample:
-    """The games of one condition, as they are compared.
-
-    Attributes:
-        name: the profile.
-        place: what the experiment sets for this condition beside the profile: coalitions and swept values.
-        facts: what was played, with `place`; facts that differ are written beside the name.
-        seed: of the evaluation. games: their number.
-        singles, families: names of measures, and of measures that have a value for each power, policy or year.
-        get: name -> the estimate of a single, or the estimates of a family by power, policy or year.
-        notes: caveats.
-    """
-
-    name: str
-    place: Mapping[str, Any]
-    facts: Mapping[str, Any]
-    seed: int
-    games: int
-    singles: tuple[str, ...]
-    families: tuple[str, ...]
-    get: Callable[[str], Any]
-    notes: tuple[str, ...] = ()
-
-    def family(self, name: str) -> dict[str, Estimate]:
-        """Power, policy or year -> estimate; {} if there is no such family."""
-        return {str(key): each for key, each in self.get(name).items()} if name in self.families else {}
-
-    def find(self, measure: str) -> Estimate | None:
-        """The estimate of a measure; None if there is none of this name."""
-        if measure in self.singles:
-            return self.get(measure)
-        family, _, key = measure.partition(":")
-        return self.family(family).get(key)
-
-    def has(self, measure: str) -> bool:
-        """Whether a measure has a value in every game."""
-        found = self.find(measure)
-        return found is not None and not _missing(found, self.games)
-
-    @property
-    def key(self) -> str:
-        """What this condition has in common with its like in another experiment."""
-        return json.dumps([self.name, self.place], sort_keys=True)
 
 
 @takes_options(Setting)
@@ -97,7 +39,7 @@ def compare(
     >>> from welfare_env import Rules
     >>> rules = Rules(years=2, press=None)
     >>> print(evaluation.compare("hold", "prosocial", games=5, rules=rules, map_name="clique:3"))
-    root_nash_welfare: prosocial - hold = +2.000 [+2.000, +2.000]
+    root_nash_welfare: prosocial - hold = +2.000 [all 5 alike]
 
     Args:
         compared: two or more, of which the first is the baseline. Profiles, as for `self_play`, are played. What was
@@ -119,7 +61,7 @@ def compare(
     if not isinstance(pairs, bool):
         raise EvaluationError(f"pairs={shown(pairs)}: give True or False")
     given = [name for name, value in ({"games": games} | options).items() if value is not None]
-    played = [_is_played(each) for each in compared]
+    played = [is_played(each) for each in compared]
     if not any(played):
         check_measures(measure, Setting(**options))
         groups = [[each] for each in _self_played(compared, GAMES if games is None else games, options)]
@@ -203,7 +145,7 @@ def compare_study(study: Mapping[str, Any], measures: Iterable[str]) -> Comparis
     Raises:
         EvaluationError: a part of the study is missing or invalid.
     """
-    return _swept(_of_study(study), measures)
+    return _swept(of_study(study), measures)
 
 
 def _swept(samples: Sequence[Sample], measures: Iterable[str] | None) -> Comparison | None:
@@ -212,20 +154,6 @@ def _swept(samples: Sequence[Sample], measures: Iterable[str] | None) -> Compari
     usable = [measure for measure in wished if all(sample.has(measure) for sample in samples)]
     is_paired = len({(sample.seed, sample.games) for sample in samples}) == 1
     return compare_samples([samples], usable) if len(samples) > 1 and usable and is_paired else None
-
-
-# What is compared
-
-
-def is_results(compared: object) -> bool:
-    """Whether a text is the path of an experiment's results: "runs/self-play", "results.json". Specs have no slash
-    before a colon."""
-    return isinstance(compared, str) and ":" not in compared and (compared.endswith(".json") or "/" in compared)
-
-
-def _is_played(compared: object) -> bool:
-    kinds = (SelfPlayResult, ExploitabilityResult, RedTeamResult, ConditionResult, ExperimentResult, os.PathLike)
-    return isinstance(compared, kinds) or is_results(compared)
 
 
 def _self_played(profiles: Sequence[Any], games: int, options: Options) -> list[Sample]:
@@ -239,114 +167,7 @@ def _self_played(profiles: Sequence[Any], games: int, options: Options) -> list[
     own = nullcontext(setting.workers) if isinstance(setting.workers, Workers) else Workers(setting.workers)
     with own as workers:
         shared: Options = {**options, "workers": workers}
-        return [_of_self_play(self_play(each, games, **shared)) for each in profiles] if len(read) > 1 else []
-
-
-def samples_of(compared: Any) -> list[Sample]:
-    """The samples of a result, or of all conditions of an experiment.
-
-    Raises:
-        EvaluationError: a file is not an experiment's results.
-    """
-    match compared:
-        case SelfPlayResult():
-            return [_of_self_play(compared)]
-        case ExploitabilityResult():
-            return [_of_condition(_as_condition(compared))]
-        case RedTeamResult():
-            return [_of_condition(_as_condition(compared.found))]
-        case ConditionResult():
-            return [_of_condition(compared.to_dict())]
-        case ExperimentResult():
-            return _of_study(compared.to_dict())
-    return _of_study(_read(Path(compared)), str(compared))
-
-
-def _of_self_play(result: SelfPlayResult) -> Sample:
-    return Sample(
-        name=result.policy,
-        place={},
-        facts=result.rules.to_dict() | {"map": result.map_name},
-        seed=result.seed,
-        games=len(result.measures),
-        singles=MEASURES,
-        families=FAMILIES,
-        get=partial(getattr, result),
-        notes=result.notes,
-    )
-
-
-def _as_condition(result: ExploitabilityResult) -> dict[str, Any]:
-    told = result.to_dict()
-    measures = {"exploitability": told["exploitability"]}
-    measures |= {name: told["collusion"][name] for name in collusion.MEASURES}
-    return {"profile": result.profile, "swept": {}, "measures": measures, "result": told}
-
-
-def _of_study(study: Mapping[str, Any], source: str = "") -> list[Sample]:
-    """The conditions of an experiment; `source` is its file, for errors and labels."""
-    try:
-        return [_of_condition(each, source) for each in study["conditions"]]
-    except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
-        where = f"{source:.200}: " * bool(source)
-        raise EvaluationError(
-            f"{where}not an experiment's results: a part is missing or invalid: {error!r:.200}"
-        ) from error
-
-
-def _of_condition(condition: Mapping[str, Any], source: str = "") -> Sample:
-    """A condition as results.json has it."""
-    result = condition["result"]
-    own = result.get("self_play", result)
-    place = {**condition["swept"], **({"coalitions": each} if (each := condition.get("coalitions")) else {})}
-    measures = {str(name): _estimate(each) for name, each in condition["measures"].items()}
-    families = {name: {key: _estimate(each) for key, each in own[name].items()} for name in FAMILIES if name in own}
-    if "exploitability" in measures:
-        attacked = result["exploitability"] if "self_play" in result else result
-        measures["exploitability"] = _least_gain(measures["exploitability"], attacked, result["coalitions"])
-    return Sample(
-        name=str(condition["profile"]),
-        place=place,
-        facts={**result["rules"], "map": result["map"], **place, **({"from": source} if source else {})}
-        | ({"deviator": result["deviators"]} if "deviators" in result else {}),
-        seed=int(result["seed"]),
-        games=int(result["games"]),
-        singles=tuple(measures),
-        families=tuple(families),
-        get={**families, **measures}.__getitem__,
-        notes=tuple(map(str, result.get("notes", ()))),
-    )
-
-
-def _estimate(told: Mapping[str, Any]) -> Estimate:
-    """An estimate from its `to_dict`."""
-    value, low, high = (_number(told[name]) for name in ("value", "low", "high"))
-    return Estimate(value, low, high, int(told["n"]), tuple(map(_number, told["per_game"])))
-
-
-def _number(value: float | None) -> float:
-    return math.nan if value is None else float(value)
-
-
-def _least_gain(value: Estimate, result: Mapping[str, Any], coalitions: Iterable[Mapping[str, Any]]) -> Estimate:
-    """Exploitability with the gains of the best coalition's member who gains least, whose mean is the value."""
-    best = result["best"], result["deviator"]
-    for each in coalitions:
-        if (each["coalition"], each["deviator"]) == best:
-            members = [_estimate(member) for member in each["members"].values()]
-            return replace(value, per_game=min(members, key=lambda member: member.value).per_game)
-    return value
-
-
-def _read(path: Path) -> Mapping[str, Any]:
-    try:
-        study = parse_json(read_file(path / RESULTS if path.is_dir() else path))
-    except (OSError, ValueError) as error:
-        raise EvaluationError(
-            f"{str(path)!r:.200}: not an experiment's results: {reason(error)}; give the folder that "
-            f"`welfare-env experiment` wrote, or its {RESULTS}"
-        ) from error
-    return study if isinstance(study, Mapping) else {}
+        return [of_self_play(self_play(each, games, **shared)) for each in profiles] if len(read) > 1 else []
 
 
 # What fits together
@@ -396,7 +217,7 @@ def _labels(samples: Sequence[Sample]) -> list[str]:
     names = [sample.name for sample in samples]
     told = _varied(samples)
     if len(set(names)) == len(names):
-        told = [fact for fact in told if fact != "deviator"]  # by default, each profile has its own
+        told = [fact for fact in told if fact != "deviators"]  # by default, each profile has its own
     labels: list[str] = []
     for sample in samples:
         label = ", ".join([sample.name, *(f"{fact}={sample.facts.get(fact)}" for fact in told)])
@@ -460,11 +281,6 @@ def _unknown(measure: object, known: Sequence[str], keyed: Sequence[str] = ()) -
     return f"measure={shown(measure)}{did_you_mean(measure, [*known, *keyed])}: choose from {', '.join(told)}"
 
 
-def _missing(estimate: Estimate, games: int) -> int:
-    """The number of games without a value."""
-    return games - sum(map(math.isfinite, estimate.per_game))
-
-
 def _check_value(measure: str, label: str, sample: Sample) -> None:
     """Check that a measure is a mean over all games.
 
@@ -472,7 +288,7 @@ def _check_value(measure: str, label: str, sample: Sample) -> None:
         EvaluationError: it is not.
     """
     found = sample.find(measure)
-    missing = sample.games if found is None else _missing(found, sample.games)
+    missing = sample.games if found is None else sample.missing(found)
     if found is None or missing:
         hint = "; a standard game has no welfare: compare best_score or scores" * (
             sample.facts.get("variant") == "standard"
