@@ -121,7 +121,7 @@ def compare_samples(
     found = contrasts(values, numbers, samples[0].seed)  # type: ignore[arg-type]
     varied = _varied(samples)
     shared = {fact: value for fact, value in samples[0].facts.items() if fact not in varied}
-    return Comparison(found, samples[0].seed, samples[0].games, shared, tuple(varied), tuple(notes))
+    return Comparison(found, samples[0].seed, samples[0].games, shared, tuple(varied), tuple(notes), samples[0].unit)
 
 
 def compare_sweep(results: Sequence[SelfPlayResult | ExploitabilityResult]) -> Comparison | None:
@@ -180,7 +180,7 @@ def _check_paired(samples: Sequence[Sample]) -> None:
         EvaluationError: seeds or numbers of games differ.
     """
     first = samples[0]
-    for name in ("seed", "games"):
+    for name in ("seed", "unit", "games"):
         for other in samples[1:]:
             here, there = getattr(first, name), getattr(other, name)
             if here != there:
@@ -288,14 +288,13 @@ def _check_value(measure: str, label: str, sample: Sample) -> None:
         EvaluationError: it is not.
     """
     found = sample.find(measure)
-    missing = sample.games if found is None else sample.missing(found)
-    if found is None or missing:
-        hint = "; a standard game has no welfare: compare best_score or scores" * (
-            sample.facts.get("variant") == "standard"
-        )
+    if found is None or not sample.has(measure):
+        count = 0 if found is None else sample.values_of(found)
+        is_standard = sample.facts.get("variant") == "standard"
+        hint = "; a standard game has no welfare: compare best_score or scores" * is_standard
         raise EvaluationError(
-            f"{measure} has no value in {missing} of the {sample.games} games of {label:.200}, so that they cannot be "
-            f"paired{hint}"
+            f"{measure} has {count} values in the {sample.games} {sample.unit} of {label:.200}: differences are taken "
+            f"where both have one{hint}"
         )
     if not math.isclose(math.fsum(found.per_game) / found.n, found.value, rel_tol=1e-6, abs_tol=1e-9):
         raise EvaluationError(

@@ -68,6 +68,7 @@ class Comparison:
         shared: what was played alike in all conditions: fields of `welfare_env.Rules`, and "map".
         varied: the names of what was not.
         notes: caveats of the games.
+        unit: "games"; or "training seeds", of which `games` is then the number.
     """
 
     contrasts: tuple[Contrast, ...]
@@ -76,6 +77,7 @@ class Comparison:
     shared: Mapping[str, Any]
     varied: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    unit: str = "games"
 
     @property
     def baseline(self) -> str:
@@ -120,6 +122,7 @@ class Comparison:
         return {
             "seed": self.seed,
             "games": self.games,
+            "unit": self.unit,
             "shared": dict(self.shared),
             "varied": list(self.varied),
             "notes": list(self.notes),

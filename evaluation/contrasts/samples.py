@@ -35,7 +35,8 @@ class Sample:
         name: the profile.
         place: what the experiment sets for this condition beside the profile: coalitions and swept values.
         facts: what was played, with `place`; facts that differ are written beside the name.
-        seed: of the evaluation. games: their number.
+        seed: of the evaluation. games: their number; where trained policies play, the number of training seeds.
+        unit: "games", or "training seeds": each has one value.
         singles, families: names of measures, and of measures that have a value for each power, policy or year.
         get: name -> the estimate of a single, or the estimates of a family by power, policy or year.
         notes: caveats.
@@ -50,6 +51,7 @@ class Sample:
     families: tuple[str, ...]
     get: Callable[[str], Any]
     notes: tuple[str, ...] = ()
+    unit: str = "games"
 
     def family(self, name: str) -> dict[str, Estimate]:
         """Power, policy or year -> estimate; {} if there is no such family."""
@@ -65,11 +67,12 @@ class Sample:
     def has(self, measure: str) -> bool:
         """Whether a measure has a value in every game."""
         found = self.find(measure)
-        return found is not None and not self.missing(found)
+        return found is not None and self.values_of(found) == self.games == len(found.per_game)
 
-    def missing(self, estimate: Estimate) -> int:
-        """The number of games without a value."""
-        return self.games - sum(map(math.isfinite, estimate.per_game))
+    @staticmethod
+    def values_of(estimate: Estimate) -> int:
+        """The number of games with a value."""
+        return sum(map(math.isfinite, estimate.per_game))
 
     @property
     def key(self) -> str:
@@ -151,17 +154,18 @@ def _of_condition(condition: Mapping[str, Any], study: Mapping[str, Any], source
     common = {**first, **study}
     seed = int(common["seed"])
     measures = {name: _estimate(each, seed if name in GAINS else None) for name, each in condition["measures"].items()}
-    families = _families(results)
+    families, seeds = _families(results), condition.get("training_seeds")
     return Sample(
         name=str(condition["profile"]),
         place=place,
         facts=facts | ({"from": source} if source else {}),
         seed=seed,
-        games=int(common["games"]),
+        games=len(seeds) if seeds else int(common["games"]),
         singles=tuple(measures),
         families=tuple(families),
         get={**families, **measures}.__getitem__,
         notes=tuple(dict.fromkeys(str(note) for result in results for note in result.get("notes", ()))),
+        unit="training seeds" if seeds else "games",
     )
 
 

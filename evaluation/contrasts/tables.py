@@ -111,11 +111,11 @@ def caption(comparison: Comparison) -> str:
     """What the numbers of the table are."""
     if comparison.games < FEWEST_GAMES:
         few = f"fewer than {FEWEST_GAMES} have no interval"
-        return f"games: {comparison.games} per condition, paired by their seeds; {few}"
+        return f"{comparison.unit}: {comparison.games} per condition, paired by their seeds; {few}"
     count = len(comparison.contrasts)
     both = f"; the {count} intervals of differences hold simultaneously" if count > 1 else ""
     return (
-        f"games: {comparison.games} per condition, paired by their seeds. Mean [95% interval]{both}; "
+        f"{comparison.unit}: {comparison.games} per condition, paired by their seeds. Mean [95% interval]{both}; "
         f"{CLEAR.strip()} 0 is outside the interval, or all games have the same difference"
     )
 
