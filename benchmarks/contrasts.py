@@ -1,6 +1,6 @@
 """How often equal policies seem to differ in `evaluation.compare`.
 
-    python -m benchmarks.contrasts            # 2,000 repetitions of each line: three minutes
+    python -m benchmarks.contrasts            # 2,000 repetitions of each line: a quarter of an hour
     python -m benchmarks.contrasts --quick
 
 Each repetition draws games of ten equal policies and compares them: nine with the first ("9 differences"), or every two
