@@ -42,6 +42,7 @@ RULES = Rules(years=5, message_rounds=0)
 WELFARE = (0, math.inf)
 ATTACKS = (20, 300, 1000)
 FRESH = 20
+BATCH = 500
 STOPPED = ((0, 0.8), (0, 1.5), (1, 1.6), (4, 1.0))  # which of `made`, and the wished width
 
 
@@ -174,6 +175,17 @@ def percentile(parts: Floats, wholes: Floats, rng: np.random.Generator) -> Bound
     return Bounds(low, high)
 
 
+def in_batches(bounds: Callable[..., Bounds], *arrays: Floats) -> Bounds:
+    """The bounds of [samples, games], some samples at a time: these share their random weights, and fit memory."""
+    found = [bounds(*(each[first : first + BATCH] for each in arrays)) for first in range(0, len(arrays[0]), BATCH)]
+    return Bounds(*(np.concatenate(each) for each in zip(*found, strict=True)))
+
+
+def nothing(bounds: Bounds) -> Bounds:
+    """No intervals."""
+    return Bounds(*(np.full_like(each, np.nan) for each in bounds))
+
+
 def told(bounds: Bounds, truth: float) -> Told:
     """How often bounds hold the truth, of those that are there."""
     low, high = bounds
@@ -191,12 +203,14 @@ def mean_told(
     """Of the interval, of the percentile interval, and of Student's."""
     samples = population.draw(rng, (repetitions, games))
     wholes = np.ones_like(samples)
-    if games < FEWEST_GAMES:
-        ours = Bounds(np.full(repetitions, np.nan), np.full(repetitions, np.nan))
-    else:
-        ours = mean_bounds.mean_bounds(samples, population.within, CONFIDENCE, rng)
+    ours = in_batches(lambda some: mean_bounds.mean_bounds(some, population.within, CONFIDENCE, rng), samples)
+    usual = in_batches(lambda *some: percentile(*some, rng), samples, wholes)
     varied = student(samples[~alike(samples)])
-    return told(ours, population.truth), told(percentile(samples, wholes, rng), population.truth), told(varied, 0)
+    return (
+        told(ours if games >= FEWEST_GAMES else nothing(ours), population.truth),
+        told(usual, population.truth),
+        told(varied, 0),
+    )
 
 
 def share_told(
@@ -204,13 +218,15 @@ def share_told(
 ) -> tuple[Told, Told, Told]:
     """The same of shares; Student's is of parts - share * wholes."""
     parts, wholes = population.draw(rng, (repetitions, games))
-    if games < FEWEST_GAMES:
-        ours = Bounds(np.full(repetitions, np.nan), np.full(repetitions, np.nan))
-    else:
-        ours = weighted_bounds(parts, wholes, (0, 1), CONFIDENCE, rng)
+    ours = in_batches(lambda *some: weighted_bounds(*some, (0, 1), CONFIDENCE, rng), parts, wholes)
+    usual = in_batches(lambda *some: percentile(*some, rng), parts, wholes)
     share = (parts.sum(axis=1) / wholes.sum(axis=1))[:, None]
     line = student((parts - share * wholes) / wholes.mean(axis=1, keepdims=True))
-    return told(ours, population.truth), told(percentile(parts, wholes, rng), population.truth), told(line, 0)
+    return (
+        told(ours if games >= FEWEST_GAMES else nothing(ours), population.truth),
+        told(usual, population.truth),
+        told(line, 0),
+    )
 
 
 def chosen_told(attacks: int, games: int, repetitions: int, rng: np.random.Generator) -> tuple[Told, float, float]:
@@ -304,8 +320,8 @@ def stopped_table(repetitions: int, seed: int) -> Table:
 
 def main(
     repetitions: Annotated[int, typer.Option(min=2, help="Of each line.")] = 4000,
-    games: Annotated[list[int], typer.Option(min=2, help="A sample; may be given several times.")] = [3, 5, 10, 20, 40],  # noqa: B006
-    resamples: Annotated[int, typer.Option(min=100, help="Of each interval; evaluations take 10,000.")] = 1000,
+    games: Annotated[list[int], typer.Option(min=3, help="A sample; may be given several times.")] = [3, 5, 10, 20, 40],  # noqa: B006
+    resamples: Annotated[int, typer.Option(min=100, help="Of each interval; evaluations take 10,000.")] = 4000,
     pool: Annotated[int, typer.Option(min=2, help="Games to play, from which samples are drawn.")] = 200,
     seed: int = 0,
     quick: Annotated[bool, typer.Option("--quick", help="200 repetitions of 400 resamples, and 10 games.")] = False,
