@@ -8,15 +8,16 @@ Games are numbers drawn from a distribution with a known mean. "played" draws th
 intervals of `mean_estimate` and `share_estimate` stands the expanded percentile interval (Hesterberg, 2015), a common
 bootstrap. Student's interval is the unit of width.
 
-"Chosen" plays so many attacks a few games each, takes the best, and reports its gain on fresh games; all attacks are
-equally good, and half the variance is common to all, as it is where games are paired with the same self-play. "Stopped"
-plays on from ten games until the interval is as narrow as wished, as `precision=` does.
+The best of several attacks is chosen by `evaluation.measures.choice` and its gain measured on fresh games. Attacks are
+equally good, or their true gains have a standard deviation of a half; half the variance of games is common to all attacks,
+as it is where games are paired with the same self-play. "Stopped" plays on from ten games until the interval is as narrow
+as wished, as `precision=` does. Both take a quarter of the repetitions.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -30,6 +31,7 @@ import evaluation
 from agents.progress import metered
 from evaluation.experiments.stopping import FIRST_LOOK, further_games
 from evaluation.measures import mean_bounds
+from evaluation.measures.choice import choose, rounds
 from evaluation.measures.intervals import CONFIDENCE, FEWEST_GAMES, Estimate, Floats, mean_estimate
 from evaluation.measures.mean_bounds import UNBOUNDED, Bounds, alike, weighted_bounds
 from welfare_env import Rules
@@ -41,6 +43,8 @@ DrawShares = Callable[[np.random.Generator, Shape], tuple[Floats, Floats]]  # pa
 RULES = Rules(years=5, message_rounds=0)
 WELFARE = (0, math.inf)
 ATTACKS = (20, 300, 1000)
+CHOOSING = (2, 5)  # games of every attack
+SPREADS = {0.0: "equal", 0.5: "sd 0.5"}
 FRESH = 20
 BATCH = 500
 STOPPED = ((0, 0.8), (0, 1.5), (1, 1.6), (4, 1.0))  # which of `made`, and the wished width
@@ -148,7 +152,7 @@ def played(games: int) -> list[Population]:
     """Root Nash welfare and a single gain, of games that were played."""
     result = evaluation.exploitability("random", games, deviator="dumbbot", coalitions=["FRANCE"], rules=RULES)
     welfare = np.array([game.root_nash_welfare for game in result.baseline])
-    gains = np.array(result.estimate.coalitions[0].gain.per_game)
+    gains = np.array(result.gains[0].gain.per_game)
     return [
         _drawn_from("played: root Nash welfare", welfare, WELFARE),
         _drawn_from("played: gain of dumbbot", gains, UNBOUNDED),
@@ -229,16 +233,38 @@ def share_told(
     )
 
 
-def chosen_told(attacks: int, games: int, repetitions: int, rng: np.random.Generator) -> tuple[Told, float, float]:
-    """Of the best of equal attacks: its fresh interval, the mean error of its fresh value, and of the games of choice.
+class Chosen(NamedTuple):
+    """Of choices: fresh intervals, and mean errors of fresh values, of games of the choice, and of what was chosen."""
 
-    Noise is skewed: gamma(4), variance 1. A mean of such games is drawn at once, as a gamma distribution is.
-    """
-    own, common = ((rng.gamma(4 * games, 1, (repetitions, each)) / games - 4) / 2 for each in (attacks, 1))
-    luck = ((own + common) / math.sqrt(2)).max(axis=1)
-    fresh = (rng.gamma(4, 1, (2, repetitions, FRESH)) - 4).sum(axis=0) / 2 / math.sqrt(2)
-    found = told(mean_bounds.mean_bounds(fresh, UNBOUNDED, CONFIDENCE, rng), 0)
-    return found, float(fresh.mean()), float(luck.mean())
+    fresh: Told
+    error: float
+    luck: float
+    behind: float
+
+
+def chosen_told(attacks: int, games: int, spread: float, repetitions: int, rng: np.random.Generator) -> Chosen:
+    """Of the chosen among attacks whose true gains have this spread. Noise is skewed: gamma(4), variance 1."""
+    bounds, errors, luck, behind = [], [], [], []
+    for _ in range(repetitions):
+        truth = spread * rng.normal(size=attacks)
+        common = _noise(rng, max(numbers.stop for _, numbers in rounds(attacks, games)))
+
+        def play(alive: Sequence[int], numbers: range, truth: Floats = truth, common: Floats = common) -> list[Floats]:
+            noise = (_noise(rng, (len(alive), len(numbers))) + common[numbers.start : numbers.stop]) / math.sqrt(2)
+            return list((truth[list(alive), None] + noise)[..., None])
+
+        choice = choose(attacks, play, games)
+        fresh = _noise(rng, (2, FRESH)).sum(axis=0) / math.sqrt(2)  # around the truth
+        bounds.append(fresh)
+        errors.append(fresh.mean())
+        luck.append(choice.means[choice.best] - truth[choice.best])
+        behind.append(truth.max() - truth[choice.best])
+    held = told(mean_bounds.mean_bounds(np.array(bounds), UNBOUNDED, CONFIDENCE, rng), 0)
+    return Chosen(held, *(float(np.mean(each)) for each in (errors, luck, behind)))
+
+
+def _noise(rng: np.random.Generator, shape: int | Shape) -> Floats:
+    return (rng.gamma(4, 1, shape) - 4) / 2
 
 
 def stopped_row(
@@ -289,17 +315,31 @@ def coverage_table(populations: list[Population], games: list[int], repetitions:
 def chosen_table(repetitions: int, seed: int) -> Table:
     """One row per number of attacks and of games to choose by."""
     table = Table(
-        title=f"The best of equal attacks, confirmed on {FRESH} fresh games",
-        caption="error: of the value; a game has a standard deviation of 1",
+        title=f"The chosen of several attacks, confirmed on {FRESH} fresh games",
+        caption="games of all attacks; the best play more. error: of the value; a game has a standard deviation of 1",
     )
-    for name in ("attacks", "games to choose", "covered", "width", "error", "error on the games of choice"):
+    names = (
+        "attacks",
+        "true gains",
+        "games",
+        "covered",
+        "width",
+        "error",
+        "error on the games of choice",
+        "behind the best",
+    )
+    for name in names:
         table.add_column(name, justify="right")
-    for attacks in ATTACKS:
-        for games in (2, 5, 20):
-            found, error, luck = chosen_told(attacks, games, repetitions, np.random.default_rng([seed, attacks, games]))
-            table.add_row(
-                str(attacks), str(games), f"{found.covered:.1%}", f"{found.width:.2f}", f"{error:+.2f}", f"{luck:+.2f}"
-            )
+    with metered("choosing", len(SPREADS) * len(ATTACKS) * len(CHOOSING), "rows") as meter:
+        for place, (spread, kind) in enumerate(SPREADS.items()):
+            for attacks in ATTACKS:
+                for games in CHOOSING:
+                    rng = np.random.default_rng([seed, attacks, games, place])
+                    found = chosen_told(attacks, games, spread, repetitions, rng)
+                    errors = (f"{each:+.2f}" for each in (found.error, found.luck))
+                    held = (f"{found.fresh.covered:.1%}", f"{found.fresh.width:.2f}")
+                    table.add_row(str(attacks), kind, str(games), *held, *errors, f"{found.behind:.2f}")
+                    meter.advance(1)
     return table
 
 
@@ -332,7 +372,7 @@ def main(
     mean_bounds.RESAMPLES = resamples
     console = Console()
     console.print(coverage_table([*played(pool), *made()], games, repetitions, seed))
-    console.print(chosen_table(repetitions, seed))
+    console.print(chosen_table(max(2, repetitions // 4), seed))
     console.print(stopped_table(max(2, repetitions // 4), seed))
 
 
