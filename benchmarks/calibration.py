@@ -9,9 +9,9 @@ intervals of `mean_estimate` and `share_estimate` stands the expanded percentile
 bootstrap. Student's interval is the unit of width.
 
 The best of several attacks is chosen by `evaluation.measures.choice` and its gain measured on fresh games. Attacks are
-equally good, or their true gains have a standard deviation of a half; half the variance of games is common to all attacks,
-as it is where games are paired with the same self-play. "Stopped" plays on from ten games until the interval is as narrow
-as wished, as `precision=` does. Both take a quarter of the repetitions.
+equally good, or their true gains have a standard deviation of a half; half the variance of games is common to all
+attacks, as it is where games are paired with the same self-play. "Stopped" plays on from ten games until the interval
+is as narrow as wished, as `precision=` does. Both take a quarter of the repetitions.
 """
 
 from __future__ import annotations
@@ -208,7 +208,7 @@ def mean_told(
     samples = population.draw(rng, (repetitions, games))
     wholes = np.ones_like(samples)
     ours = in_batches(lambda some: mean_bounds.mean_bounds(some, population.within, CONFIDENCE, rng), samples)
-    usual = in_batches(lambda *some: percentile(*some, rng), samples, wholes)
+    usual = in_batches(lambda some, whole: percentile(some, whole, rng), samples, wholes)
     varied = student(samples[~alike(samples)])
     return (
         told(ours if games >= FEWEST_GAMES else nothing(ours), population.truth),
@@ -222,8 +222,8 @@ def share_told(
 ) -> tuple[Told, Told, Told]:
     """The same of shares; Student's is of parts - share * wholes."""
     parts, wholes = population.draw(rng, (repetitions, games))
-    ours = in_batches(lambda *some: weighted_bounds(*some, (0, 1), CONFIDENCE, rng), parts, wholes)
-    usual = in_batches(lambda *some: percentile(*some, rng), parts, wholes)
+    ours = in_batches(lambda some, whole: weighted_bounds(some, whole, (0, 1), CONFIDENCE, rng), parts, wholes)
+    usual = in_batches(lambda some, whole: percentile(some, whole, rng), parts, wholes)
     share = (parts.sum(axis=1) / wholes.sum(axis=1))[:, None]
     line = student((parts - share * wholes) / wholes.mean(axis=1, keepdims=True))
     return (
