@@ -361,7 +361,7 @@ def stopped_table(repetitions: int, seed: int) -> Table:
 def main(
     repetitions: Annotated[int, typer.Option(min=2, help="Of each line.")] = 4000,
     games: Annotated[list[int], typer.Option(min=3, help="A sample; may be given several times.")] = [3, 5, 10, 20, 40],  # noqa: B006
-    resamples: Annotated[int, typer.Option(min=100, help="Of each interval; evaluations take 10,000.")] = 4000,
+    resamples: Annotated[int, typer.Option(min=100, help="Of each interval; evaluations take 10,000.")] = 2000,
     pool: Annotated[int, typer.Option(min=2, help="Games to play, from which samples are drawn.")] = 200,
     seed: int = 0,
     quick: Annotated[bool, typer.Option("--quick", help="200 repetitions of 400 resamples, and 10 games.")] = False,
