@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from numpy.typing import NDArray
 from evaluation.measures.intervals import Estimate, tail_of
 from evaluation.measures.ratings import LEAST_SAMPLES
 from evaluation.measures.symmetric_game import Bools, Floats, GameTableError, SymmetricGame
+from modal_env.dynamics.basins import wilson
 from modal_env.dynamics.integration import EVALUATIONS, next_step, stepped
 from modal_env.dynamics.populations import shares_of
 from welfare_env import checks
@@ -28,16 +30,17 @@ STARTS = 500
 MOST_STARTS = 10**6
 STEPS = 500
 """After which a start counts as still moving."""
-ERROR = 1e-4
+ERROR = 1e-5
 """Of the logarithms of shares in one step."""
-RESTING, INVADING = 1e-5, 1e-4
+RESTING, INVADING = 1e-6, 1e-4
 """At rest, shares change by less than the first in a unit of time, and no strategy gains more than the second."""
 PRESENT = 0.005
 """Strategies with smaller shares do not count as part of a rest point."""
 NEAR = 0.02
 """Ends are the same if so little of the population plays differently (half the sum of the differences of shares)."""
-WORK, LEAST_STARTS, LEAST_RESAMPLES = 5e8, 20, 50
+WORK, LEAST_STARTS, LEAST_RESAMPLES = 3e8, 20, 50
 """Over resampled games, as many starts and games as this many chances of compositions allow, but so many at least."""
+OVERHEAD = 50  # of a step, in chances
 CHUNK = 2_000_000  # chances in memory at a time
 
 
@@ -114,14 +117,17 @@ def rest_points(
     ends = ends_of(game, game.table[None], begun)
     groups = _groups(game, ends)
     kinds = [_Kind.of(ends, group) for group in groups]
-    counts = np.array([len(group) for group in groups])
+    counts = [len(group) for group in groups]
     if resampled is None:
-        bounds, shares = _of_starts(counts, starts), [np.empty((0, len(game.names)))] * len(groups)
+        bounds, shares = np.array([wilson(count, starts) for count in counts]), [np.empty((0, len(game.names)))] * len(groups)
     else:
         bounds, shares = _of_samples(game, begun, kinds, resampled, ends.work, rng, tail_of(max(2, samples)))
     if resampled is not None and samples < LEAST_SAMPLES:
         bounds, shares = np.full((len(groups), 2), np.nan), [each[:0] for each in shares]
-    basins = [Estimate(at / starts, *_around(at / starts, bound), samples, ()) for at, bound in zip(counts, bounds)]
+    basins = [
+        Estimate(at / starts, *_around(at / starts, bound), samples, ())
+        for at, bound in zip(counts, bounds, strict=True)
+    ]
     points = [kind.point(game.names, basin, each) for kind, basin, each in zip(kinds, basins, shares, strict=True)]
     return tuple(sorted(points, key=lambda point: -point.basin.value))
 
@@ -164,7 +170,7 @@ def _integrated(game: SymmetricGame, tables: Floats, starts: Floats, steps: int)
         chances = np.exp(others @ np.log(np.maximum(shares_of(logs), 1e-300)) + log_ways)
         first = np.searchsorted(table_of[going], np.arange(len(tables) + 1))
         paid = np.empty(logs.shape)
-        for table, (begin, end) in enumerate(zip(first, first[1:], strict=False)):
+        for table, (begin, end) in enumerate(pairwise(first)):
             paid[:, begin:end] = tables[table].T @ chances[:, begin:end]
         return paid - paid[0]
 
@@ -177,7 +183,7 @@ def _integrated(game: SymmetricGame, tables: Floats, starts: Floats, steps: int)
         if not len(going):
             break
         tried, tried_slopes, error = stepped(slopes_of, logs, slopes, step)
-        work += EVALUATIONS * len(going) * len(others)
+        work += EVALUATIONS * len(going) * (len(others) + OVERHEAD)
         good = error <= ERROR
         logs, slopes = np.where(good, tried, logs), np.where(good, tried_slopes, slopes)
         step = next_step(step, error, ERROR)
@@ -185,7 +191,7 @@ def _integrated(game: SymmetricGame, tables: Floats, starts: Floats, steps: int)
 
 
 def _rests(shares: Floats, slopes: Floats) -> Bools:
-    """[starts] whether [strategies, starts] shares are at rest, given the rates of their logarithms up to a constant."""
+    """[starts] whether [strategies, starts] shares are at rest, given their logarithms' slopes, up to a constant."""
     gains = slopes - (shares * slopes).sum(axis=0)
     return np.asarray((np.abs(shares * gains).max(axis=0) <= RESTING) & (gains.max(axis=0) <= INVADING))
 
@@ -211,7 +217,7 @@ def _groups(game: SymmetricGame, ends: Ends) -> list[NDArray[np.int64]]:
 def _is_rest(game: SymmetricGame, mixes: Floats) -> Bools:
     """[mixes] whether the dynamics rest there, a little more generously than at the ends between which they are."""
     speeds = np.abs(mixes * game.gains(mixes)).max(axis=1)
-    return np.asarray(speeds <= 10 * RESTING * game.scale)
+    return np.asarray(speeds <= 100 * RESTING * game.scale)
 
 
 @dataclass(frozen=True)
@@ -226,8 +232,8 @@ class _Kind:
     @classmethod
     def of(cls, ends: Ends, group: NDArray[np.int64]) -> _Kind:
         shares, is_settled = ends.shares[group], bool(ends.is_settled[group].all())
-        varying = (np.ptp(shares, axis=0) > 2 * NEAR) & is_settled
-        return cls(shares.mean(axis=0), (shares >= PRESENT).any(axis=0), varying, is_settled)
+        varying = np.logical_and(np.ptp(shares, axis=0) > 2 * NEAR, is_settled)
+        return cls(shares.mean(axis=0), np.asarray((shares >= PRESENT).any(axis=0)), np.asarray(varying), is_settled)
 
     def distances(self, ends: Ends) -> Floats:
         """[ends] to each end; infinite to those of another kind: those where other strategies are present."""
@@ -245,11 +251,11 @@ class _Kind:
         shares = {}
         if self.is_settled and not self.varying.any():
             tail = tail_of(max(2, basin.n))
-            for at in np.flatnonzero(self.present):
+            for at in np.flatnonzero(self.present).tolist():
                 bounds = np.quantile(resampled[:, at], [tail, 1 - tail]) if len(resampled) else (np.nan, np.nan)
                 value = float(self.mean[at])
                 shares[names[at]] = Estimate(value, *_around(value, bounds), basin.n, ())
-        varying = tuple(names[at] for at in np.flatnonzero(self.varying))
+        varying = tuple(names[at] for at in np.flatnonzero(self.varying).tolist())
         return RestPoint(dict(zip(names, self.mean.tolist(), strict=True)), basin, self.is_settled, varying, shares)
 
 
@@ -257,14 +263,6 @@ def _around(value: float, bounds: Sequence[float] | Floats) -> tuple[float, floa
     """The bounds, widened to include the value."""
     low, high = map(float, bounds)
     return min(low, value), max(high, value)
-
-
-def _of_starts(counts: NDArray[np.int64], starts: int) -> Floats:
-    """[rest points, 2] intervals of the shares of all possible starts (Wilson 1927)."""
-    from scipy.stats import binomtest
-
-    found = [binomtest(int(count), starts).proportion_ci(method="wilson") for count in counts]
-    return np.array([[interval.low, interval.high] for interval in found])
 
 
 def _of_samples(

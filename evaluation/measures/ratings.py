@@ -27,7 +27,7 @@ def won(points: Mapping[str, float], seats: Mapping[str, str], names: Sequence[s
 
 
 def ratings(wins: Floats, names: Sequence[str], rng: Seed) -> dict[str, Estimate]:
-    """Policy -> its rating with an interval over resampled samples; the mean is 0, and 400 points are odds of ten to one.
+    """Policy -> its rating, with an interval over samples; the mean is 0, and 400 points are odds of ten to one.
 
     The model of Bradley and Terry (1952), fitted by the MM algorithm of Hunter ("MM algorithms for generalized
     Bradley-Terry models", Annals of Statistics 2004). One tie is added for every two policies, so that a policy that

@@ -86,10 +86,19 @@ class SampledGame:
 
     @cached_property
     def resampled(self) -> Floats:
-        """[RESAMPLES, compositions, strategies] mean payoffs of samples drawn with replacement."""
+        """[RESAMPLES, compositions, strategies] mean payoffs of samples drawn with replacement.
+
+        Strategies that tie in every mix of them (`neutral_faces`) tie by the rules of the game, also where one sample
+        favors the seats of one: they get their mean.
+        """
         rng = np.random.default_rng([self.seed, 1])
         drawn = rng.multinomial(self.samples, np.full(self.samples, 1 / self.samples), size=RESAMPLES)
-        return np.tensordot(drawn / self.samples, self.tables, axes=1)
+        tables = np.tensordot(drawn / self.samples, self.tables, axes=1)
+        for face in self.game.neutral_faces:
+            strategies = np.array([self.game.names.index(name) for name in face])
+            rows = self.game.rows_of(strategies)[:, None]
+            tables[:, rows, strategies] = tables[:, rows, strategies].mean(axis=2, keepdims=True)
+        return tables
 
     @cached_property
     def _resampled_games(self) -> list[SymmetricGame]:
@@ -176,7 +185,7 @@ class SampledGame:
         mix = np.array(list(equilibrium.mix.values()))
         games = self._resampled_games if self._has_intervals else []
         near = [(game, found) for game in games if (found := game.near(mix)) is not None]
-        # Who ties exactly ties by the rules of the game; drawn samples only hide that.
+        # Ties with outsiders are by the rules, too; drawn samples only hide that.
         rivals = np.array(list(equilibrium.gains.values())) < -TOLERANCE * self.game.scale
         held = [bool((game.gains(found)[rivals] <= TOLERANCE * game.scale).all()) for game, found in near]
         by_sample = np.array([self._gains(table, mix) for table in self.tables])

@@ -236,33 +236,41 @@ class SymmetricGame:
         return tuple(tuple(self.names[strategy] for strategy in sorted(face)) for face in faces)
 
     def spreads(self, strategies: list[int]) -> Floats:
-        """[compositions of these] the largest difference between their payoffs; nan where fewer than two are measured."""
+        """[compositions of these] the largest difference of their payoffs; nan where fewer than two are measured."""
         game = self.restricted(strategies)
         table = game.table if game.fitted is None else np.where(game.fitted, np.nan, game.table)
         is_known = np.count_nonzero(~np.isnan(table), axis=1) > 1
         low, high = np.where(np.isnan(table), np.inf, table), np.where(np.isnan(table), -np.inf, table)
         return np.where(is_known, high.max(axis=1, initial=-np.inf) - low.min(axis=1, initial=np.inf), np.nan)
 
+    def rows_of(self, strategies: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
+        """The rows of the table in which all others play one of these strategies."""
+        return np.flatnonzero(np.delete(self.others, strategies, axis=1).sum(axis=1) == 0)
+
     def is_measured(self, mix: Floats) -> bool:
         """Whether no payoff against the mix was fitted."""
-        return self.fitted is None or not self.fitted[self._among(np.flatnonzero(mix))].any()
+        return self.fitted is None or not self.fitted[self.rows_of(np.flatnonzero(mix))].any()
 
     def _different(self, mixes: Iterable[Floats]) -> list[Floats]:
         """Those that are equilibria, once each; small shares count as 0."""
         kept: list[Floats] = []
         for mix in mixes:
-            if self.regret(mix) <= TOLERANCE * self.scale:
-                rounded = np.where(mix < SAME, 0.0, mix)
-                rounded /= rounded.sum()
-                if all(np.abs(rounded - other).max() > SAME for other in kept):
-                    kept.append(rounded)
+            rounded = np.where(mix < SAME, 0.0, mix)
+            rounded /= rounded.sum()
+            is_new = all(np.abs(rounded - other).max() > SAME for other in kept)
+            if is_new and self.regret(mix) <= TOLERANCE * self.scale and not self._is_neutral(np.flatnonzero(rounded)):
+                kept.append(rounded)
         return kept
+
+    def _is_neutral(self, support: Iterable[int]) -> bool:
+        """Whether these are several strategies of a neutral face."""
+        names = {self.names[strategy] for strategy in support}
+        return len(names) > 1 and any(names <= set(face) for face in self.neutral_faces)
 
     def _of_size(self, size: int) -> Iterator[Floats]:
         """Mixes of so many strategies that may be equilibria."""
-        neutral = [{self.names.index(name) for name in face} for face in self.neutral_faces]
         for support in combinations(range(len(self.names)), size):
-            if size == 1 or not any(set(support) <= face for face in neutral):
+            if not self._is_neutral(support):
                 yield from self._indifferent(list(support))
 
     def _indifferent(self, support: list[int]) -> Iterator[Floats]:
@@ -316,13 +324,9 @@ class SymmetricGame:
 
     def restricted(self, strategies: list[int]) -> SymmetricGame:
         """The game with these strategies only."""
-        rows = np.ix_(np.flatnonzero(self._among(strategies)), np.array(strategies))
+        rows = np.ix_(self.rows_of(strategies), np.array(strategies))
         names = tuple(self.names[strategy] for strategy in strategies)
         return SymmetricGame(names, self.players, self.table[rows], None if self.fitted is None else self.fitted[rows])
-
-    def _among(self, strategies: Sequence[int] | NDArray[np.int64]) -> Bools:
-        """[compositions] where all others play one of these strategies."""
-        return np.asarray(np.delete(self.others, strategies, axis=1).sum(axis=1) == 0)
 
     def _equilibrium(self, mix: Floats) -> Equilibrium:
         gains = self.gains(mix)

@@ -15,11 +15,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 LINE = 26  # characters of a line of a label
-LEAST_GAIN = 1e-9
 COLORS = "cividis"  # told apart by color-blind readers, too
 ABOUT = (
     "Mean points of one player of the row's policy when all other seats play the column's; on the diagonal, of "
-    "self-play. Bold: more than the column's own players get among themselves, so one player gains by leaving them."
+    "self-play. Bold: more than the column's own players get among themselves, with a 95% interval above 0."
 )
 
 
@@ -60,7 +59,8 @@ def heatmap(result: CrossPlayResult) -> Figure:
     middle = (np.nanmin(payoffs) + np.nanmax(payoffs)) / 2
     for (row, column), value in np.ndenumerate(payoffs):
         if not math.isnan(value):
-            weight = "bold" if value > payoffs[column, column] + LEAST_GAIN else "normal"
+            gain = result.invasion.get((result.policies[column], result.policies[row]))
+            weight = "bold" if gain is not None and gain.low > 0 else "normal"
             color = "#111111" if value > middle else "white"  # black would follow the page's text, in dark mode too
             axis.text(column, row, f"{value:.2f}", ha="center", va="center", color=color, fontsize=9, weight=weight)
     points = "points a year" if result.rules.is_welfare else f"score ({result.rules.scoring})"
