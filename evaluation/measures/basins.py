@@ -119,7 +119,8 @@ def rest_points(
     kinds = [_Kind.of(ends, group) for group in groups]
     counts = [len(group) for group in groups]
     if resampled is None:
-        bounds, shares = np.array([wilson(count, starts) for count in counts]), [np.empty((0, len(game.names)))] * len(groups)
+        bounds = np.array([wilson(count, starts) for count in counts])
+        shares = [np.empty((0, len(game.names)))] * len(groups)
     else:
         bounds, shares = _of_samples(game, begun, kinds, resampled, ends.work, rng, tail_of(max(2, samples)))
     if resampled is not None and samples < LEAST_SAMPLES:
