@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agents.policy import ScriptedPolicy
+from agents.scripted.published_winter import WAIVE, executed
 
 if TYPE_CHECKING:
     from welfare_env.game.view import View
@@ -16,8 +17,10 @@ class RandomPolicy(ScriptedPolicy):
     The same in retreats, where disbanding is one of the options. In Winter:
 
     - welfare variant: each unit is disbanded or kept with probability 1/2 (paper); further units, drawn uniformly, go
-      where the rules take more than that. If none is disbanded, it may build; under ``Rules(build_and_disband=True)``
-      in any case, as in the authors' program.
+      where the rules take more than that. If none is disbanded, it may build.
+    - ``Rules(build_and_disband=True)``: as the authors' Random in their program (`Rules.published`). Each unit draws
+      from its disband and no order, each empty home center from its builds and no build, and of this list it orders
+      what their program executes (`published_winter`). Units go by force where it disbands too few.
     - standard variant: the units that the rules take are drawn uniformly. If none is due, it may build.
     - Builds: in random order, each empty home centre draws uniformly from its builds and from no build, until the
       number allowed is reached.
@@ -31,8 +34,19 @@ class RandomPolicy(ScriptedPolicy):
     retreats = movement
 
     def winter(self, view: View) -> list[str]:
-        disbands = self._disbands(view)
-        return disbands + self._builds(view) if view.rules.build_and_disband or not disbands else disbands
+        if view.rules.build_and_disband and view.legal_orders:  # the mediator has none
+            return self._published_winter(view)
+        return self._disbands(view) or self._builds(view)
+
+    def _published_winter(self, view: View) -> list[str]:
+        units = self.own_units(view)
+        far = view.board.home_distance[view.board.power_index[view.power]]
+        farthest = sorted(units, key=lambda unit: (-far[view.board.piece_index[unit]], unit[0] != "F", unit))
+        listed = sorted(view.legal_orders.items(), key=lambda item: item[0].split()[-1][:3])
+        drawn = [self._draw((*legal, WAIVE)) for _, legal in listed]
+        orders = executed(drawn, len(view.centers[view.power]) - len(units), len(listed) - len(units), farthest)
+        builds = [order for order in orders if order.endswith(" B")]
+        return [order for order in orders if order not in builds[view.max_builds :]]
 
     def _disbands(self, view: View) -> list[str]:
         units = self.own_units(view)
@@ -43,8 +57,8 @@ class RandomPolicy(ScriptedPolicy):
     def _builds(self, view: View) -> list[str]:
         homes = [legal for legal in view.legal_orders.values() if legal[0].endswith(" B")]
         self.rng.shuffle(homes)
-        draws = [self._draw((*legal, "WAIVE")) for legal in homes]
-        return [order for order in draws if order != "WAIVE"][: view.max_builds]
+        draws = [self._draw((*legal, WAIVE)) for legal in homes]
+        return [order for order in draws if order != WAIVE][: view.max_builds]
 
     def _draw(self, legal: tuple[str, ...]) -> str:
         return legal[int(self.rng.integers(len(legal)))]

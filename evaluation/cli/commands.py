@@ -10,16 +10,20 @@ from typing import Annotated, Optional
 import typer
 
 import evaluation
+import welfare_env
 from agents.command_options import with_options
+from agents.progress import metered
 from agents.specs import ProfileLike, read_profile, usages
 from agents.tables import print_tables
 from evaluation.cli import experiments, store_commands
+from evaluation.cli.compare import compare
 from evaluation.cli.console import RESTARTS, errors_told, print_json
 from evaluation.cli.cross_play import cross_play
 from evaluation.cli.exact import exact
 from evaluation.cli.messages import messages
 from evaluation.cli.options import (
     CORES,
+    AttackGameOptions,
     GameOptions,
     Json,
     Kept,
@@ -35,7 +39,8 @@ from evaluation.cli.red_team import red_team
 from evaluation.cli.replays import replay, write_replay
 from evaluation.cli.theorems import theorems
 from evaluation.cli.transcripts import transcript
-from evaluation.cli.warm_up import warm_up
+from evaluation.contrasts.tables import sweep_tables
+from evaluation.experiments.attacks import CHOOSING, count_games
 from evaluation.experiments.deviators import read_deviators
 from evaluation.experiments.exploitability import resolve_coalitions
 from evaluation.measures.lm_usage import LMUsage, usage_table
@@ -57,6 +62,7 @@ from welfare_env.extras import install_extra
 DEMO_POLICIES = ("random", "prosocial", "dove", "exploiter:nice=dove,attack=dumbbot")
 DEMO_PROFILES = ("prosocial", "dove")
 DEMO_GAMES = 5
+DEMO_CHOOSING = 2  # games of each attack
 LEARNED = "rl:best-response"  # comes with the package
 SHOWN_CONDITIONS = 20  # of a store
 
@@ -108,6 +114,7 @@ def self_play(
             print_tables(self_play_table(played), *(policy_table(result) for result in played if result.is_mixed))
             if len(results) == 1 or not played[0].rules.is_welfare:
                 print_tables(*(power_table(result, len(results) == 1) for result in played))
+        print_tables(*sweep_tables(results))
         if used := [row for result in results for row in _models(result)]:
             print_tables(usage_table(used))
 
@@ -116,7 +123,7 @@ def self_play(
 @with_options
 def exploitability(
     policy: Annotated[str, typer.Argument(help="The profile: a policy for all seats, or e.g. '4*dove + 3*random'.")],
-    play: GameOptions,
+    play: AttackGameOptions,
     run: RunOptions,
     tables: TableOptions,
     deviator: Annotated[
@@ -136,10 +143,15 @@ def exploitability(
     coordinated: Annotated[
         bool, typer.Option("--coordinated", help="One policy object plays all members of the coalition.")
     ] = False,
+    choosing: Annotated[
+        int,
+        typer.Option(min=1, help="Games of each attack for choosing the one to measure; the best of them play more."),
+    ] = CHOOSING,
     precision: Annotated[
         Optional[float],  # noqa: UP045 (typer reads it)
         typer.Option(
-            help="Play until the corrected interval is at most this wide, in points a year.", show_default="none"
+            help="Play until the interval of the chosen attack's gain is at most this wide, in points a year.",
+            show_default="none",
         ),
     ] = None,
     most_games: Annotated[int, typer.Option(min=1, help="Maximum number of games if a precision is given.")] = 200,
@@ -156,14 +168,14 @@ def exploitability(
             check_file(witness)
         profile = read_profile(policy)
         deviators = read_deviators(deviator or None, profile, policy, evaluation.Setting(**setting))
-        total = (play.games if precision is None else most_games) * (
-            1 + len(deviators) * len(resolve_coalitions(board, chosen))
-        )
+        attacks = len(deviators) * len(resolve_coalitions(board, chosen))
+        total = count_games(attacks, play.games if precision is None else most_games, choosing, len(deviators))
         playing: list[ProfileLike] = [profile, *(attacker for each in deviators for attacker in each.policies)]
         with run.playing(playing, total) as means:
             result = evaluation.exploitability(
                 policy,
                 play.games,
+                choosing=choosing,
                 deviator=deviator or None,
                 coalitions=chosen,
                 coordinated=coordinated,
@@ -183,6 +195,7 @@ def exploitability(
             print_tables(usage_table(_parts(result)))
 
 
+app.command("compare")(compare)
 app.command("cross-play")(cross_play)
 app.command("red-team")(red_team)
 app.command("exact")(exact)
@@ -198,13 +211,21 @@ def demo(seed: Seed = 0, workers: Processes = CORES, store: Store = DEFAULT_PATH
         conditions.insert(1, ("prosocial", "singles", LEARNED))
     else:
         print(f"without the learned best response: it needs {install_extra('rl')}", file=sys.stderr)
-    sizes = [1 + len(evaluation.COALITIONS[name]) for _, name, _ in conditions]
+    sizes = [count_games(len(evaluation.COALITIONS[name]), DEMO_GAMES, DEMO_CHOOSING) for _, name, _ in conditions]
     run = RunOptions(workers=workers, store=store)
     with errors_told():
-        with run.playing(DEMO_POLICIES, DEMO_GAMES * (len(DEMO_POLICIES) + sum(sizes))) as means:
+        with run.playing(DEMO_POLICIES, DEMO_GAMES * len(DEMO_POLICIES) + sum(sizes)) as means:
             played = [evaluation.self_play(policy, DEMO_GAMES, seed=seed, **means) for policy in DEMO_POLICIES]
             exploited = [
-                evaluation.exploitability(policy, DEMO_GAMES, deviator=deviator, coalitions=name, seed=seed, **means)
+                evaluation.exploitability(
+                    policy,
+                    DEMO_GAMES,
+                    choosing=DEMO_CHOOSING,
+                    deviator=deviator,
+                    coalitions=name,
+                    seed=seed,
+                    **means,
+                )
                 for policy, name, deviator in conditions
             ]
         if as_json:
@@ -263,7 +284,19 @@ app.command("replay")(replay)
 app.command("transcript")(transcript)
 app.command("experiment")(experiments.experiment)
 app.command("plot")(experiments.plot)
-app.command("warm-up")(warm_up)
+
+
+@app.command("warm-up")
+def warm_up() -> None:
+    """Compile the game engine for this machine: half a minute on two cores, once an installation.
+
+    Without it the first game does so. Prints nothing to standard output.
+    """
+    with (
+        errors_told("what is compiled is kept; run the same command for the rest"),
+        metered("compiling the engine", 1, "kernels") as meter,
+    ):
+        welfare_env.warm_up(on_progress=lambda ready, total: meter.reach(ready, total=total))
 
 
 def _models(result: evaluation.SelfPlayResult) -> list[tuple[str, LMUsage]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -63,7 +64,7 @@ class MixedGames:
     @cached_property
     def root_nash_welfare(self) -> Estimate:
         """Root Nash welfare of all seats (nan in the standard variant)."""
-        return mean_estimate([game.root_nash_welfare for game in self.measures], self.seed)
+        return mean_estimate([game.root_nash_welfare for game in self.measures], self.seed, within=(0, math.inf))
 
     @property
     def profile(self) -> str:

@@ -14,6 +14,8 @@ from typing import Any, Unpack
 import welfare_env
 from agents.specs import read, read_profile
 from evaluation.checks import EvaluationError, check_games, listed
+from evaluation.experiments.attacks import CHOOSING
+from evaluation.experiments.attacks import count_games as count_attacked
 from evaluation.experiments.deviators import PORTFOLIO, filled, read_deviators
 from evaluation.experiments.exploitability import exploitability, resolve_coalitions
 from evaluation.experiments.exploitability_result import ExploitabilityResult
@@ -22,7 +24,7 @@ from evaluation.experiments.self_play import SelfPlayResult, make_all, self_play
 from evaluation.measures import collusion
 from evaluation.measures.intervals import Estimate, mean_estimate
 from evaluation.measures.lm_usage import LMUsage, usage_of
-from evaluation.messages.analysis import analyse_messages
+from evaluation.messages.analysis import analyse_messages, kept_promises
 from evaluation.play.setting import Options, Setting
 from evaluation.play.store import GameStore
 from evaluation.play.workers import Workers
@@ -50,7 +52,6 @@ class BothResult:
         return {
             "root_nash_welfare": self.own.root_nash_welfare,
             "exploitability": self.attacked.value,
-            "exploitability_corrected": self.attacked.corrected,
             "proficiency": self.own.proficiency,
             "kept_promises": self.kept_promises,
             "tokens_per_game": self._mean(used.input_tokens + used.output_tokens for used in self._used),
@@ -59,9 +60,9 @@ class BothResult:
 
     @cached_property
     def kept_promises(self) -> Estimate:
-        """The share of judged promises that were kept, over the games of self-play that have any."""
-        found = (analyse_messages(record, self.own.map_name) for record in self.own.records)
-        return self._mean(share for each in found if not math.isnan(share := each.kept_share()))
+        """Kept / judged promises of all games of self-play."""
+        found = [analyse_messages(record, self.own.map_name) for record in self.own.records]
+        return kept_promises(found, self.own.seed)
 
     @cached_property
     def _used(self) -> list[LMUsage]:
@@ -84,7 +85,7 @@ class BothResult:
 Result = SelfPlayResult | ExploitabilityResult | BothResult
 
 
-FIXED = ("rules", "map_name", "seats")
+FIXED = ("rules", "map_name", "seats", "published")
 """Options that an experiment's file sets."""
 
 
@@ -101,8 +102,9 @@ class ConditionResult:
         if isinstance(self.result, BothResult):
             return self.result.measures
         if isinstance(self.result, ExploitabilityResult):
-            estimates = {"exploitability": self.result.value, "exploitability_corrected": self.result.corrected}
-            return estimates | {name: getattr(self.result.collusion, name) for name in collusion.MEASURES}
+            return {"exploitability": self.result.value} | {
+                name: getattr(self.result.collusion, name) for name in collusion.MEASURES
+            }
         return {name: getattr(self.result, name) for name in MEASURES["self-play"]}
 
     def to_dict(self) -> dict[str, Any]:
@@ -153,6 +155,7 @@ class ExperimentResult:
             "measure": experiment.measure,
             "games": experiment.games,
             "seed": self.seed,
+            "published": experiment.published,
             "rules": {name: _plain(value) for name, value in experiment.rules.items()},
             "deviators": list(experiment.deviators),
             "swept": {name: [_plain(value) for value in values] for name, values in experiment.sweep.items()},
@@ -176,7 +179,7 @@ def experiment(
             `Experiment`.
         profiles: replace those of the file.
         games: per condition; replaces the file's.
-        options: as for `self_play`, except rules, map_name and seats, which the experiment sets.
+        options: as for `self_play`, except rules, map_name, seats and published, which the experiment sets.
 
     Raises:
         ExperimentError: no such experiment, or errors in the file.
@@ -221,16 +224,22 @@ def count_games(chosen: Experiment) -> int:
     """
     if chosen.measure == "self-play":
         return chosen.games * len(chosen.conditions)
-    alone = 2 if chosen.measure == "both" else 1  # those of self-play are found again
-    return chosen.games * sum(alone + _attacks(chosen, each) for each in chosen.conditions)
+    alone = chosen.games if chosen.measure == "both" else 0  # found again for exploitability
+    return sum(alone + _count_attacked(chosen, each) for each in chosen.conditions)
 
 
-def _attacks(chosen: Experiment, condition: Condition) -> int:
-    """Number of pairs of a deviator and a coalition."""
+def _count_attacked(chosen: Experiment, condition: Condition) -> int:
+    """How many games the exploitability of a condition takes at most."""
     setting = Setting(map_name=condition.map_name, rules=condition.rules)
     profile = read_profile(condition.played)
     deviators = read_deviators(_deviators(chosen), profile, condition.played, setting)
-    return len(deviators) * len(resolve_coalitions(setting.board, condition.coalitions))
+    attacks = len(deviators) * len(resolve_coalitions(setting.board, condition.coalitions))
+    return count_attacked(attacks, chosen.games, _choosing(chosen), len(deviators))
+
+
+def _choosing(chosen: Experiment) -> int:
+    """Games of each attack for choosing: not more than of the one that is measured."""
+    return min(CHOOSING, chosen.games)
 
 
 def _deviators(chosen: Experiment) -> list[str] | None:
@@ -256,11 +265,16 @@ def _measured(chosen: Experiment, condition: Condition, options: Options) -> Res
         "rules": condition.rules,
         "map_name": condition.map_name,
         "seats": condition.seats,
+        "published": chosen.published,
     }
     if chosen.measure == "self-play":
         return self_play(condition.played, chosen.games, **common)
     own = self_play(condition.played, chosen.games, **common) if chosen.measure == "both" else None
-    attacking: dict[str, Any] = {"deviator": _deviators(chosen), "coalitions": condition.coalitions}
+    attacking: dict[str, Any] = {
+        "choosing": _choosing(chosen),
+        "deviator": _deviators(chosen),
+        "coalitions": condition.coalitions,
+    }
     attacked = exploitability(condition.played, chosen.games, **attacking, **common)
     return attacked if own is None else BothResult(own, attacked)
 

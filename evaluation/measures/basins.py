@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.measures.intervals import Estimate, tail_of
-from evaluation.measures.ratings import LEAST_SAMPLES
+from evaluation.measures.intervals import FEWEST_GAMES, Estimate
+from evaluation.measures.ratings import tail_of
 from evaluation.measures.symmetric_game import Bools, Floats, GameTableError, SymmetricGame
 from modal_env.dynamics.basins import wilson
 from modal_env.dynamics.integration import EVALUATIONS, next_step, stepped
@@ -122,8 +122,8 @@ def rest_points(
         bounds = np.array([wilson(count, starts) for count in counts])
         shares = [np.empty((0, len(game.names)))] * len(groups)
     else:
-        bounds, shares = _of_samples(game, begun, kinds, resampled, ends.work, rng, tail_of(max(2, samples)))
-    if resampled is not None and samples < LEAST_SAMPLES:
+        bounds, shares = _of_samples(game, begun, kinds, resampled, ends.work, rng, tail_of(samples))
+    if resampled is not None and samples < FEWEST_GAMES:
         bounds, shares = np.full((len(groups), 2), np.nan), [each[:0] for each in shares]
     basins = [
         Estimate(at / starts, *_around(at / starts, bound), samples, ())
@@ -251,7 +251,7 @@ class _Kind:
         """The rest point, given [resamples, strategies] its mean shares in resampled games."""
         shares = {}
         if self.is_settled and not self.varying.any():
-            tail = tail_of(max(2, basin.n))
+            tail = tail_of(basin.n)
             for at in np.flatnonzero(self.present).tolist():
                 bounds = np.quantile(resampled[:, at], [tail, 1 - tail]) if len(resampled) else (np.nan, np.nan)
                 value = float(self.mean[at])

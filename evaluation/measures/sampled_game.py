@@ -15,8 +15,8 @@ import numpy as np
 
 from evaluation.measures.alpha_rank import alpha_rank
 from evaluation.measures.basins import RestPoint, rest_points
-from evaluation.measures.intervals import Estimate, mean_estimates, tail_of
-from evaluation.measures.ratings import LEAST_SAMPLES
+from evaluation.measures.intervals import FEWEST_GAMES, Estimate, mean_estimates
+from evaluation.measures.ratings import tail_of
 from evaluation.measures.symmetric_game import (
     TOLERANCE,
     Counts,
@@ -163,14 +163,18 @@ class SampledGame:
                 for row in range(table.shape[1]):
                     if fitted is None or not (fitted[row, one] or fitted[row, other]):
                         differences[one, other, row] = table[:, row, one] - table[:, row, other]
-        return all(each.low <= 0 <= each.high for each in mean_estimates(differences, self.seed).values())
+        least = TOLERANCE * self.game.scale
+        return all(
+            abs(each.value) <= least if each.is_alike else each.low <= 0 <= each.high
+            for each in mean_estimates(differences, self.seed).values()
+        )
 
     def _gains(self, table: Floats, mix: Floats) -> Floats:
         return SymmetricGame(self.game.names, self.game.players, table).gains(mix)
 
     @property
     def _has_intervals(self) -> bool:
-        return self.samples >= LEAST_SAMPLES
+        return self.samples >= FEWEST_GAMES
 
     def _estimate(self, value: float, resampled: Sequence[float]) -> Estimate:
         """A value with its interval over resampled games."""

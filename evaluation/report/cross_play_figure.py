@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 LINE = 26  # characters of a line of a label
+LEAST_GAIN = 1e-9
 COLORS = "cividis"  # told apart by color-blind readers, too
 ABOUT = (
     "Mean points of one player of the row's policy when all other seats play the column's; on the diagonal, of "
@@ -60,7 +61,8 @@ def heatmap(result: CrossPlayResult) -> Figure:
     for (row, column), value in np.ndenumerate(payoffs):
         if not math.isnan(value):
             gain = result.invasion.get((result.policies[column], result.policies[row]))
-            weight = "bold" if gain is not None and gain.low > 0 else "normal"
+            is_gain = gain is not None and (gain.low > 0 or (gain.is_alike and gain.value > LEAST_GAIN))
+            weight = "bold" if is_gain else "normal"
             color = "#111111" if value > middle else "white"  # black would follow the page's text, in dark mode too
             axis.text(column, row, f"{value:.2f}", ha="center", va="center", color=color, fontsize=9, weight=weight)
     points = "points a year" if result.rules.is_welfare else f"score ({result.rules.scoring})"

@@ -11,7 +11,7 @@ from rich.text import Text
 from evaluation.experiments.cross_play import CrossPlayResult
 from evaluation.measures.basins import STARTS, RestPoint
 from evaluation.measures.intervals import Estimate
-from evaluation.report.tables import below, cell, earlier, titled
+from evaluation.report.tables import MEANING, below, cell, earlier, titled
 
 FITTED = "payoffs of mixes that were not played are a linear fit"
 LONG_TABLE = 3  # policies, above which gains of invaders would not fit the terminal
@@ -25,7 +25,7 @@ def cross_play_tables(result: CrossPlayResult) -> list[Table]:
 
 def mix_table(result: CrossPlayResult) -> Table:
     """One row per mix: its seats, the payoff of each policy, and the root Nash welfare."""
-    table = titled("Mixes", "mean points of a policy's seats [95% bootstrap interval]")
+    table = titled("Mixes", f"points of a policy's seats: {MEANING}")
     table.add_column("seats", overflow="fold")
     for policy in (*result.policies, "root Nash welfare"):
         table.add_column(Text(policy), justify="right")
@@ -40,7 +40,7 @@ def player_table(result: CrossPlayResult) -> Table:
     rules = result.rules
     press = f"{rules.message_rounds} message rounds" if rules.has_press else "no press"
     meaning = (
-        "mean [95% bootstrap interval]; among others: mean over mixes with others, equally weighted; alpha-rank: share "
+        f"{MEANING}; among others: mean over mixes with others, equally weighted; alpha-rank: share "
         "of time in the long run; rating: from comparisons of points within a game, a side figure; both over resampled "
         + samples_text(result)
     ) + f"; {FITTED}" * result.is_fitted
@@ -63,7 +63,7 @@ def invasion_table(result: CrossPlayResult) -> Table:
     """One row per residents and mutant, or a column per mutant for few policies: what a single mutant gains."""
     table = titled(
         "Gain of one mutant among residents",
-        f"over what residents get when all are [95% bootstrap interval over {samples_text(result)}, each by itself: of "
+        f"over what residents get when all are [95% interval over {samples_text(result)}, each by itself: of "
         "twenty that are 0, one may not contain 0]",
     )
     table.add_column("residents", overflow="fold")
@@ -86,7 +86,7 @@ def equilibrium_table(result: CrossPlayResult) -> Table:
     table = titled(
         "Symmetric Nash equilibria of the empirical game",
         below(
-            "its gain: of one player who deviates to the best policy outside the mix [95% bootstrap interval]; if the "
+            "its gain: of one player who deviates to the best policy outside the mix; if the "
             "interval reaches above 0, more games may refute the equilibrium. Intervals of shares, and how many "
             f"resampled games have the equilibrium: {samples_text(result)} drawn with replacement",
             [*ties(result), *(["fitted: rests on payoffs of mixes that were not played"] if result.is_fitted else [])],
@@ -151,7 +151,7 @@ def listed(names: Sequence[str]) -> str:
 
 def scenario_table(result: CrossPlayResult) -> Table:
     """One row per scenario: a policy in some seats, a held-out player in the others."""
-    table = titled("Scenarios", "mean points per seat [95% bootstrap interval]")
+    table = titled("Scenarios", f"points per seat: {MEANING}")
     table.add_column("background", overflow="fold")
     table.add_column("focal policy", overflow="fold")
     for name in ("seats", "focal per-capita return", "background's"):
