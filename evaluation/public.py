@@ -1,6 +1,8 @@
 """The public names of `evaluation`."""
 
 from evaluation.checks import EvaluationError
+from evaluation.contrasts.comparing import compare
+from evaluation.contrasts.paired import Comparison, Contrast
 from evaluation.experiments.collusion import collusion
 from evaluation.experiments.collusion_result import CollusionResult
 from evaluation.experiments.cross_play import CrossPlayResult, cross_play
@@ -24,6 +26,8 @@ from evaluation.play.workers import WorkerError, Workers
 __all__ = [
     "COALITIONS",
     "CollusionResult",
+    "Comparison",
+    "Contrast",
     "CrossPlayResult",
     "Estimate",
     "EvaluationError",
@@ -44,6 +48,7 @@ __all__ = [
     "Workers",
     "aplay_game",
     "collusion",
+    "compare",
     "cross_play",
     "experiment",
     "exploitability",
