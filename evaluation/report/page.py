@@ -79,7 +79,11 @@ def _setting(study: Mapping[str, Any]) -> str:
     """The rules and maps of all games."""
     maps = dict.fromkeys(str(condition["result"]["map"]) for condition in study["conditions"])
     plural = "s" if len(maps) > 1 else ""
-    return f"Rules: {rules_text(study['rules'], study['swept'])}. Map{plural}: {', '.join(maps)}."
+    rules, counted = study["rules"], ""
+    if study.get("published"):
+        rules = {"retreat_welfare": True, "build_and_disband": True} | rules
+        counted = " Conflicts and proficiency are counted as by the program behind the paper's figures."
+    return f"Rules: {rules_text(rules, study['swept'])}. Map{plural}: {', '.join(maps)}.{counted}"
 
 
 def whole_page(title: str, parts: Sequence[str]) -> str:
@@ -235,14 +239,20 @@ def _least_gain(attack: Mapping[str, Any]) -> float:
     return -math.inf if gain is None else float(gain)
 
 
+LIKE_FOR_LIKE = "Our games are played and counted as by their program"
+UNLIKE = (
+    "Ours are by the paper's rules; their program also counts points after retreats, executes builds and disbands "
+    "together, and counts conflicts and proficiency in its own way"
+)
+
+
 def _published(study: Mapping[str, Any]) -> str:
     if not any(figure["published"] for figure in study["figures"]):
         return ""
     return (
         "<p class=note>Published runs: github.com/mukobi/welfare-diplomacy, experiments/results (2023), behind "
         "arXiv 2310.08901, of ten years and, but for the figure on them, three message rounds; models of 2023. "
-        "Their program also counts points after retreats, executes builds and disbands together, and counts "
-        "conflicts and proficiency in its own way (docs/differences.md); the exploitability figure "
+        f"{LIKE_FOR_LIKE if study.get('published') else UNLIKE} (docs/differences.md); the exploitability figure "
         "has one mark per coalition.</p>"
     )
 
