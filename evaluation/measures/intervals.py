@@ -79,8 +79,8 @@ class Estimate:
     @classmethod
     def from_dict(cls, facts: Mapping[str, Any]) -> Estimate:
         """The estimate that `to_dict` wrote."""
-        numbers = (math.nan if facts[name] is None else facts[name] for name in ("value", "low", "high"))
-        return cls(*numbers, facts["n"], tuple(math.nan if x is None else x for x in facts["per_game"]))
+        value, low, high = (math.nan if facts[name] is None else facts[name] for name in ("value", "low", "high"))
+        return cls(value, low, high, facts["n"], tuple(math.nan if x is None else x for x in facts["per_game"]))
 
     def around(self, spec: str = ".3f", mark: str = "range ") -> str:
         """What stands beside the value: its interval, else what the games show.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agents.scripted.published_winter import executed
+from agents.scripted.random import executed
 
 BURGUNDY, GASCONY = "A BUR D", "A GAS D"
 BREST, MARSEILLES, PARIS = "F BRE B", "A MAR B", "A PAR B"
