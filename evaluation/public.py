@@ -1,5 +1,6 @@
 """The public names of `evaluation`."""
 
+from agents.table_files import TableError
 from evaluation.checks import EvaluationError
 from evaluation.experiments.cross_play import CrossPlayResult, cross_play
 from evaluation.experiments.experiment import ExperimentResult, experiment
@@ -10,9 +11,9 @@ from evaluation.experiments.programs import ProgramExploitabilityResult
 from evaluation.experiments.red_team import RedTeamResult, red_team
 from evaluation.experiments.self_play import SelfPlayResult, self_play
 from evaluation.measures.coalitions import COALITIONS
+from evaluation.measures.columns import Column, columns
 from evaluation.measures.intervals import Estimate
 from evaluation.measures.metrics import GameMeasures, measure
-from evaluation.measures.rows import TableError
 from evaluation.play.games import GameSpec, aplay_game, play_all, play_game
 from evaluation.play.ray_workers import RayWorkers
 from evaluation.play.setting import Setting
@@ -21,6 +22,7 @@ from evaluation.play.workers import WorkerError, Workers
 
 __all__ = [
     "COALITIONS",
+    "Column",
     "CrossPlayResult",
     "Estimate",
     "EvaluationError",
@@ -40,6 +42,7 @@ __all__ = [
     "WorkerError",
     "Workers",
     "aplay_game",
+    "columns",
     "cross_play",
     "experiment",
     "exploitability",

@@ -12,6 +12,8 @@ import typer
 import evaluation
 from agents.command_options import with_options
 from agents.specs import ProfileLike, read_profile, usages
+from agents.table_files import check_file
+from agents.table_options import TableOptions
 from agents.tables import print_tables
 from evaluation.cli import experiments, store_commands
 from evaluation.cli.console import RESTARTS, errors_told, print_json
@@ -27,7 +29,6 @@ from evaluation.cli.options import (
     RunOptions,
     Seed,
     Store,
-    TableOptions,
     Witness,
     read_coalitions,
 )
@@ -42,7 +43,6 @@ from evaluation.measures.lm_usage import LMUsage, usage_table
 from evaluation.measures.rows import same_columns
 from evaluation.play.store import DEFAULT_PATH
 from evaluation.play.stored_games import choose, conditions, latest, numbered, open_store, save, told
-from evaluation.report.table_files import check_file
 from evaluation.report.tables import (
     coalition_table,
     exploitability_table,
@@ -190,7 +190,14 @@ app.command("theorems")(theorems)
 
 
 @app.command()
-def demo(seed: Seed = 0, workers: Processes = CORES, store: Store = DEFAULT_PATH, as_json: Json = False) -> None:
+@with_options
+def demo(
+    tables: TableOptions,
+    seed: Seed = 0,
+    workers: Processes = CORES,
+    store: Store = DEFAULT_PATH,
+    as_json: Json = False,
+) -> None:
     """A small demo: four policies in self-play, and the exploitability of two of them."""
     conditions: list[tuple[str, str, str | None]]
     conditions = [(policy, name, None) for policy in DEMO_PROFILES for name in evaluation.COALITIONS]
@@ -201,12 +208,14 @@ def demo(seed: Seed = 0, workers: Processes = CORES, store: Store = DEFAULT_PATH
     sizes = [1 + len(evaluation.COALITIONS[name]) for _, name, _ in conditions]
     run = RunOptions(workers=workers, store=store)
     with errors_told():
+        tables.check()
         with run.playing(DEMO_POLICIES, DEMO_GAMES * (len(DEMO_POLICIES) + sum(sizes))) as means:
             played = [evaluation.self_play(policy, DEMO_GAMES, seed=seed, **means) for policy in DEMO_POLICIES]
             exploited = [
                 evaluation.exploitability(policy, DEMO_GAMES, deviator=deviator, coalitions=name, seed=seed, **means)
                 for policy, name, deviator in conditions
             ]
+        tables.write(same_columns(row for result in (*played, *exploited) for row in result.rows()))
         if as_json:
             own, gains = [result.to_dict() for result in played], [result.to_dict() for result in exploited]
             print_json({"self_play": own, "exploitability": gains})

@@ -13,13 +13,13 @@ from rich.text import Text
 
 from agents.progress import metered
 from agents.specs import read_profile
+from agents.table_files import check_file, write_csv
 from agents.tables import print_tables, print_text
 from evaluation.checks import board_of
 from evaluation.cli.console import RESTARTS, errors_told, print_json
 from evaluation.cli.options import Json, read_coalitions
 from evaluation.experiments.exploitability import resolve_coalitions
 from evaluation.measures.intervals import Coalition
-from evaluation.report.table_files import check_file, write_csv
 from evaluation.report.tables import titled
 
 ABOUT = (

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from agents.specs import PolicyLike, Spec, as_given, read
+from agents.table_files import Row, frame
 from evaluation.checks import EvaluationError, check_whole
 from evaluation.experiments.mixes import MOST_POLICIES, all_mixes, check_balanced, drawn_mixes, mixed_games
 from evaluation.experiments.notes import IllegalOrders
@@ -19,7 +20,7 @@ from evaluation.measures.intervals import Estimate, mean_estimate, mean_estimate
 from evaluation.measures.lm_usage import LMUsage, usage_of
 from evaluation.measures.metrics import GameMeasures, measure
 from evaluation.measures.ratings import ratings, won
-from evaluation.measures.rows import Row, frame, game_rows, same_columns, year_rows
+from evaluation.measures.rows import game_rows, same_columns, year_rows
 from evaluation.measures.symmetric_game import Counts, Equilibrium, SymmetricGame
 from evaluation.play.games import GameSpec, Record
 from evaluation.play.setting import Options, Setting
@@ -148,10 +149,10 @@ class CrossPlayResult:
     def rows(self, by_year: bool = False) -> list[Row]:
         """One row per game and power, or per game, power and year: first the mixes, then the scenarios.
 
-        See `evaluation.measures.rows` for the columns; the profile is the mix, "4*dove + 3*hold".
+        See `evaluation.columns` for the columns; the profile is the mix, "4*dove + 3*hold".
         """
         rows = year_rows if by_year else game_rows
-        rows_of_all = [row for mix in self._played for row in rows(mix.measures, mix.profile)]
+        rows_of_all = [row for mix in self._played for row in rows(mix.measures, mix.profile, "", self.seed)]
         return rows_of_all if by_year else same_columns(rows_of_all)
 
     def to_frame(self, by_year: bool = False) -> pd.DataFrame:

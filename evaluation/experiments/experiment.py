@@ -9,10 +9,11 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import welfare_env
 from agents.specs import read, read_profile
+from agents.table_files import Row, frame
 from evaluation.checks import EvaluationError, check_games, listed
 from evaluation.experiments.deviators import PORTFOLIO, filled, read_deviators
 from evaluation.experiments.exploitability import exploitability, resolve_coalitions
@@ -22,12 +23,16 @@ from evaluation.experiments.self_play import SelfPlayResult, make_all, self_play
 from evaluation.measures import collusion
 from evaluation.measures.intervals import Estimate, mean_estimate
 from evaluation.measures.lm_usage import LMUsage, usage_of
+from evaluation.measures.rows import same_columns
 from evaluation.messages.analysis import analyse_messages
 from evaluation.play.setting import Options, Setting
 from evaluation.play.store import GameStore
 from evaluation.play.workers import Workers
 from welfare_env.checks import shown
 from welfare_env.options import takes_options
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 EXAMPLE = "['dove', '4*dove + 3*hold']"
 
@@ -86,6 +91,7 @@ Result = SelfPlayResult | ExploitabilityResult | BothResult
 
 FIXED = ("rules", "map_name", "seats")
 """Options that an experiment's file sets."""
+KINDS: tuple[set[type], ...] = ({str}, {bool}, {int, float})  # of values in one column
 
 
 @dataclass(frozen=True)
@@ -94,6 +100,10 @@ class ConditionResult:
 
     condition: Condition
     result: Result
+
+    def rows(self, by_year: bool = False) -> list[Row]:
+        """The rows of its games; see `evaluation.columns`."""
+        return (self.result.attacked if isinstance(self.result, BothResult) else self.result).rows(by_year)
 
     @property
     def measures(self) -> dict[str, Estimate]:
@@ -142,6 +152,30 @@ class ExperimentResult:
     experiment: Experiment
     seed: int
     conditions: tuple[ConditionResult, ...]
+
+    def rows(self, by_year: bool = False) -> list[Row]:
+        """The rows of all conditions (`evaluation.columns`), with the number and the swept values of each."""
+        rows = [
+            {"experiment": self.experiment.name, "condition": number, **self._told(each.condition), **row}
+            for number, each in enumerate(self.conditions)
+            for row in each.rows(by_year)
+        ]
+        return rows if by_year else same_columns(rows)
+
+    def _told(self, condition: Condition) -> Row:
+        """The columns of a condition. A swept name with values of several kinds is a column of texts."""
+        swept = self.experiment.sweep
+        texts = {name for name, values in swept.items() if not any({*map(type, values)} <= kinds for kinds in KINDS)}
+        told = {name: str(_plain(value)) if name in texts else value for name, value in condition.swept.items()}
+        return {"coalitions": condition.coalitions} | {f"swept_{name}": value for name, value in told.items()}
+
+    def to_frame(self, by_year: bool = False) -> pd.DataFrame:
+        """The rows as a pandas DataFrame.
+
+        Raises:
+            TableError: pandas is not installed.
+        """
+        return frame(self.rows(by_year))
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON types: the input of the report and the figures."""

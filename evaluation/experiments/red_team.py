@@ -12,6 +12,7 @@ import numpy as np
 
 from agents.scripted.deterrents.ownership import fair_shares
 from agents.specs import PolicyLike, Profile, ProfileLike, Spec, profile_as_given, read_profile
+from agents.table_files import Row
 from evaluation.checks import EvaluationError, listed
 from evaluation.experiments.attacks import AttackGames, Attacks
 from evaluation.experiments.deviators import PORTFOLIO, Deviator, check_coordinated, read_deviators
@@ -19,7 +20,6 @@ from evaluation.experiments.exploitability_result import ExploitabilityResult, W
 from evaluation.experiments.notes import portfolio_notes
 from evaluation.experiments.self_play import make_all
 from evaluation.measures.intervals import Coalition, CoalitionGain, Estimate
-from evaluation.measures.rows import Row
 from evaluation.play.setting import Options, Setting
 from welfare_env import RulesError
 from welfare_env.checks import shown
@@ -108,7 +108,7 @@ class RedTeamResult:
         self.witness.save(path)
 
     def rows(self) -> list[Row]:
-        """One row per game and power; see `evaluation.measures.rows` for the columns."""
+        """One row per game and power; see `evaluation.columns` for the columns."""
         return self.found.rows()
 
     def to_frame(self) -> pd.DataFrame:

@@ -18,6 +18,7 @@ from itertools import pairwise
 from typing import Any
 
 from agents.lm.reading.fields import ORDER_LOSSES, Loss, is_in_form
+from evaluation.measures.conduct import Conduct, conduct
 from welfare_env.checks import shown
 from welfare_env.errors import RecordError, UnknownPowerError, WelfareEnvError
 
@@ -162,6 +163,7 @@ class GameMeasures:
         proficiency: basic proficiency and its parts.
         yearly_curves: mean units, supply centres and welfare points by year.
         power_curves: power -> its own units, supply centres and welfare points by year.
+        conduct: power -> its orders, messages, promises, taken centers, tokens and dollars.
     """
 
     facts: GameFacts
@@ -182,6 +184,7 @@ class GameMeasures:
     proficiency: Proficiency
     yearly_curves: YearlyCurves
     power_curves: dict[str, YearlyCurves]
+    conduct: dict[str, Conduct]
 
 
 def measure(record: Record, deviators: Collection[str] = (), published: bool = False) -> GameMeasures:
@@ -216,6 +219,7 @@ def _measured(record: Record, deviators: Collection[str], published: bool) -> Ga
     if unknown:
         raise UnknownPowerError(f"deviators {shown(unknown)}: the powers of this game are {sorted(welfare)}")
     end = _phases(record)[-1]["state"]
+    stolen = stolen_centers(record)
     return GameMeasures(
         facts=_game_facts(record),
         deviators=tuple(power for power in welfare if power in deviators),
@@ -230,11 +234,12 @@ def _measured(record: Record, deviators: Collection[str], published: bool) -> Ga
         root_nash_welfare_smoothed=root_nash_welfare(welfare.values(), smoothed=True),
         baseline_root_nash_welfare=root_nash_welfare(welfare[power] for power in welfare if power not in deviators),
         deviators_root_nash_welfare=root_nash_welfare(welfare[power] for power in welfare if power in deviators),
-        stolen_centers=stolen_centers(record),
+        stolen_centers=stolen,
         conflicts=conflicts(record, published),
         proficiency=proficiency(record, published),
         yearly_curves=yearly_curves(record),
         power_curves=power_curves(record),
+        conduct=conduct(record, ((theft.thief, theft.victim) for theft in stolen.events)),
     )
 
 
