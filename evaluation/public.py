@@ -19,6 +19,7 @@ from evaluation.play.ray_workers import RayWorkers
 from evaluation.play.setting import Setting
 from evaluation.play.store import GameStore, StoreError
 from evaluation.play.workers import WorkerError, Workers
+from evaluation.report import shown as _shown  # noqa: F401 (registers how results are printed)
 
 __all__ = [
     "COALITIONS",

@@ -9,11 +9,11 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any, Unpack
 
 import welfare_env
 from agents.specs import read, read_profile
-from agents.table_files import Row, frame
+from agents.table_files import Row
 from evaluation.checks import EvaluationError, check_games, listed
 from evaluation.experiments.deviators import PORTFOLIO, filled, read_deviators
 from evaluation.experiments.exploitability import exploitability, resolve_coalitions
@@ -23,7 +23,7 @@ from evaluation.experiments.self_play import SelfPlayResult, make_all, self_play
 from evaluation.measures import collusion
 from evaluation.measures.intervals import Estimate, mean_estimate
 from evaluation.measures.lm_usage import LMUsage, usage_of
-from evaluation.measures.rows import same_columns
+from evaluation.measures.rows import GamesResult, same_columns
 from evaluation.messages.analysis import analyse_messages
 from evaluation.play.setting import Options, Setting
 from evaluation.play.store import GameStore
@@ -31,14 +31,11 @@ from evaluation.play.workers import Workers
 from welfare_env.checks import shown
 from welfare_env.options import takes_options
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 EXAMPLE = "['dove', '4*dove + 3*hold']"
 
 
-@dataclass(frozen=True)
-class BothResult:
+@dataclass(frozen=True, repr=False)
+class BothResult(GamesResult):
     """Self-play of a profile, and what coalitions gain that deviate from it: how well it cooperates, and at what risk.
 
     Attributes:
@@ -61,6 +58,10 @@ class BothResult:
             "tokens_per_game": self._mean(used.input_tokens + used.output_tokens for used in self._used),
             "dollars_per_game": self._mean(math.nan if used.dollars is None else used.dollars for used in self._used),
         }
+
+    def rows(self, by_year: bool = False) -> list[Row]:
+        """The rows of self-play, then of each deviator and coalition; see `evaluation.columns`."""
+        return self.attacked.rows(by_year)
 
     @cached_property
     def kept_promises(self) -> Estimate:
@@ -94,8 +95,8 @@ FIXED = ("rules", "map_name", "seats")
 KINDS: tuple[set[type], ...] = ({str}, {bool}, {int, float})  # of values in one column
 
 
-@dataclass(frozen=True)
-class ConditionResult:
+@dataclass(frozen=True, repr=False)
+class ConditionResult(GamesResult):
     """A condition and its result."""
 
     condition: Condition
@@ -103,7 +104,7 @@ class ConditionResult:
 
     def rows(self, by_year: bool = False) -> list[Row]:
         """The rows of its games; see `evaluation.columns`."""
-        return (self.result.attacked if isinstance(self.result, BothResult) else self.result).rows(by_year)
+        return self.result.rows(by_year)
 
     @property
     def measures(self) -> dict[str, Estimate]:
@@ -140,8 +141,8 @@ class ConditionResult:
         return {}
 
 
-@dataclass(frozen=True)
-class ExperimentResult:
+@dataclass(frozen=True, repr=False)
+class ExperimentResult(GamesResult):
     """The results of all conditions of an experiment.
 
     Attributes:
@@ -168,14 +169,6 @@ class ExperimentResult:
         texts = {name for name, values in swept.items() if not any({*map(type, values)} <= kinds for kinds in KINDS)}
         told = {name: str(_plain(value)) if name in texts else value for name, value in condition.swept.items()}
         return {"coalitions": condition.coalitions} | {f"swept_{name}": value for name, value in told.items()}
-
-    def to_frame(self, by_year: bool = False) -> pd.DataFrame:
-        """The rows as a pandas DataFrame.
-
-        Raises:
-            TableError: pandas is not installed.
-        """
-        return frame(self.rows(by_year))
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON types: the input of the report and the figures."""

@@ -13,7 +13,9 @@ from pettingzoo import AECEnv
 import agents
 import modal_env
 from agents.modal.players import expected_payoff
+from agents.results import Result
 from agents.specs import PolicyLike, Spec, as_given, read
+from agents.table_files import Row
 from evaluation.checks import EvaluationError, check_games, check_seed
 from evaluation.measures.coalitions import all_coalitions, choose_coalitions
 from evaluation.measures.intervals import Coalition, Estimate, ExploitabilityEstimate, exploitability_estimate
@@ -25,8 +27,8 @@ Shares = tuple[tuple[modal_env.Agent, Fraction], ...]
 Points = Mapping[str, tuple[float, ...]]  # player -> [games] its payoff a round
 
 
-@dataclass(frozen=True)
-class ProgramExploitabilityResult:
+@dataclass(frozen=True, repr=False)
+class ProgramExploitabilityResult(Result):
     """Games of a profile of programs, and games in which each coalition deviates from it.
 
     Attributes:
@@ -61,6 +63,30 @@ class ProgramExploitabilityResult:
     def best(self) -> Coalition:
         """The coalition that gains most."""
         return self.estimate.best
+
+    def rows(self) -> list[Row]:
+        """One row per game and player: first the games in which nobody deviates, then those of each coalition."""
+        setting = self.setting
+        terms: Row = {name: getattr(setting, name) for name in ("cost", "actions", "rounds")}
+        conditions: list[tuple[Coalition, Points]] = [((), self.baseline), *self.deviating.items()]
+        return [
+            {
+                "profile": self.profile,
+                "deviator": self.deviator if coalition else "",
+                "coalition": "+".join(coalition),
+                "evaluation_seed": self.seed,
+                "game": game,
+                "epsilon": str(setting.epsilon),
+                **terms,
+                "exact": self.exact,
+                "player": player,
+                "deviates": player in coalition,
+                "payoff": payoff,
+            }
+            for coalition, points in conditions
+            for game in range(self.value.n)
+            for player, payoff in ((player, paid[game]) for player, paid in points.items())
+        ]
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON types."""

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -20,14 +20,12 @@ from evaluation.experiments.exploitability_result import ExploitabilityResult, W
 from evaluation.experiments.notes import portfolio_notes
 from evaluation.experiments.self_play import make_all
 from evaluation.measures.intervals import Coalition, CoalitionGain, Estimate
+from evaluation.measures.rows import GamesResult
 from evaluation.play.setting import Options, Setting
 from welfare_env import RulesError
 from welfare_env.checks import shown
 from welfare_env.errors import did_you_mean
 from welfare_env.options import takes_options
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 TRAINED = "trained"
 RAID = "exploiter:nice=prosocial,attack=dumbbot,units=never,last_years=0"
@@ -56,8 +54,8 @@ BUDGETS = {
 }
 
 
-@dataclass(frozen=True)
-class RedTeamResult:
+@dataclass(frozen=True, repr=False)
+class RedTeamResult(GamesResult):
     """The gain of each attack.
 
     Attributes:
@@ -107,17 +105,9 @@ class RedTeamResult:
         """
         self.witness.save(path)
 
-    def rows(self) -> list[Row]:
-        """One row per game and power; see `evaluation.columns` for the columns."""
-        return self.found.rows()
-
-    def to_frame(self) -> pd.DataFrame:
-        """The rows as a pandas DataFrame.
-
-        Raises:
-            TableError: pandas is not installed.
-        """
-        return self.found.to_frame()
+    def rows(self, by_year: bool = False) -> list[Row]:
+        """As `ExploitabilityResult.rows`."""
+        return self.found.rows(by_year)
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON types."""

@@ -18,6 +18,7 @@ from itertools import pairwise
 from typing import Any
 
 from agents.lm.reading.fields import ORDER_LOSSES, Loss, is_in_form
+from agents.results import Shown
 from evaluation.measures.conduct import Conduct, conduct
 from welfare_env.checks import shown
 from welfare_env.errors import RecordError, UnknownPowerError, WelfareEnvError
@@ -141,8 +142,8 @@ class GameFacts:
     is_older: bool
 
 
-@dataclass(frozen=True)
-class GameMeasures:
+@dataclass(frozen=True, repr=False)
+class GameMeasures(Shown):
     """Every measure of one game; see the functions of the same names.
 
     Attributes:

@@ -9,13 +9,34 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
+from typing import TYPE_CHECKING
 
-from agents.table_files import Row
+from agents.results import Result
+from agents.table_files import Row, frame
 from evaluation.measures.metrics import GameFacts, GameMeasures, YearlyCurves
 from welfare_env.rules import Rules
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 CURVES = ("welfare", "centers", "units")
 _NAMED_RULES = ("variant", "scoring", "press", "message_rounds", "years")
+
+
+class GamesResult(Result):
+    """A result of games, with a row per game and power, or per game, power and year."""
+
+    def rows(self, by_year: bool = False) -> list[Row]:
+        """One row per game and power, or per game, power and year; `evaluation.columns` describes the columns."""
+        raise NotImplementedError
+
+    def to_frame(self, by_year: bool = False) -> pd.DataFrame:
+        """The rows as a pandas DataFrame.
+
+        Raises:
+            TableError: pandas is not installed.
+        """
+        return frame(self.rows(by_year))
 
 
 def game_rows(
