@@ -36,20 +36,23 @@ def tables_of(result: object) -> Sequence[Table]:
 
 
 class Shown:
-    """Printed, and shown in notebooks, as short tables."""
+    """Printed, and shown in notebooks, as short tables; within lists and others in a line."""
 
     def __str__(self) -> str:
         return as_text(tables_of(self))
 
     def __repr__(self) -> str:
-        return str(self)
+        return f"<{type(self).__name__}: {_cut(str(tables_of(self)[0].title or ''), LONGEST_NOTE)}>"
 
     def _repr_html_(self) -> str:
         return as_html(tables_of(self))
 
 
 class Result(Shown):
-    """A result with rows."""
+    """A result with rows; also at the prompt a table."""
+
+    def __repr__(self) -> str:
+        return str(self)
 
     def rows(self) -> list[Row]:
         """As a table: `evaluation.columns` describes its columns."""

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Unpack
 
 import welfare_env
+from agents.results import Shown
 from agents.specs import read, read_profile
 from agents.table_files import Row
 from evaluation.checks import EvaluationError, check_games, listed
@@ -101,6 +102,9 @@ class ConditionResult(GamesResult):
 
     condition: Condition
     result: Result
+
+    def __repr__(self) -> str:
+        return Shown.__repr__(self)
 
     def rows(self, by_year: bool = False) -> list[Row]:
         """The rows of its games; see `evaluation.columns`."""
