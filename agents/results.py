@@ -95,6 +95,7 @@ def _as_text(table: Table) -> str:
 def _as_html(table: Table) -> str:
     heads = [">" * (column.justify == "right") + str(column.header) for column in table.columns]
     cells = list(zip(*(map(str, column.cells) for column in table.columns), strict=True))
+    cells += [tuple(str(column.footer) for column in table.columns)] if table.show_footer else []
     return html_table(str(table.title or ""), heads, cells, str(table.caption or ""))
 
 
@@ -104,8 +105,10 @@ def _shortened(table: Table, most: int, longest: int) -> Table:
     notes = [str(table.caption or ""), f"... and {left} more rows" if left > 0 else ""]
     caption = "\n".join(note for note in (_cut(notes[0], LONGEST_NOTE), notes[1]) if note)
     short = Table(title=Text(_cut(str(table.title or ""), LONGEST_NOTE), "table.title"), caption=Text(caption))
+    short.show_footer = table.show_footer
     for column in table.columns:
-        short.add_column(Text(_cut(str(column.header), longest)), justify=column.justify, overflow=column.overflow)
+        head, foot = (Text(_cut(str(text), longest)) for text in (column.header, column.footer))
+        short.add_column(head, foot, justify=column.justify, overflow=column.overflow)
     columns = [list(column.cells) for column in table.columns]
     for place, row in enumerate(table.rows[:most]):
         cells = (Text(_cut(str(column[place]), longest)) for column in columns)

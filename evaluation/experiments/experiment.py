@@ -171,8 +171,10 @@ class ExperimentResult(GamesResult):
         """The columns of a condition. A swept name with values of several kinds is a column of texts."""
         swept = self.experiment.sweep
         texts = {name for name, values in swept.items() if not any({*map(type, values)} <= kinds for kinds in KINDS)}
-        told = {name: str(_plain(value)) if name in texts else value for name, value in condition.swept.items()}
-        return {"coalitions": condition.coalitions} | {f"swept_{name}": value for name, value in told.items()}
+        told: Row = {"coalitions": condition.coalitions}
+        for name, value in condition.swept.items():
+            told[f"swept_{name}"] = str(_plain(value)) if name in texts else value
+        return told
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON types: the input of the report and the figures."""

@@ -63,9 +63,9 @@ def conduct(record: Mapping[str, Any], taken: Iterable[tuple[str, str]]) -> dict
             void + sum(len(phase["orders"].get(power, ())) for phase in phases),
             void,
             sent[power],
-            *((math.nan,) * 3 if judged is None else _counts(judged, power)),
-            tokens=sum(model["input_tokens"] + model["output_tokens"] for model in models),
-            dollars=sum(math.nan if model["dollars"] is None else model["dollars"] for model in models),
+            *_counts(judged, power),
+            sum(model["input_tokens"] + model["output_tokens"] for model in models),
+            float(sum(math.nan if model["dollars"] is None else model["dollars"] for model in models)),
         )
     return found
 
@@ -81,7 +81,9 @@ def _judged(record: Mapping[str, Any], messages: int) -> Counter[tuple[str, bool
     return Counter((promise.sender, promise.is_kept) for promise in promises(record, board))
 
 
-def _counts(judged: Counter[tuple[str, bool | None]], power: str) -> tuple[int, int, int]:
+def _counts(judged: Counter[tuple[str, bool | None]] | None, power: str) -> tuple[float, float, float]:
     """Promises of a power: all, kept, broken."""
+    if judged is None:
+        return math.nan, math.nan, math.nan
     kept, broken = judged[power, True], judged[power, False]
-    return kept + broken + judged[power, None], kept, broken
+    return float(kept + broken + judged[power, None]), float(kept), float(broken)
