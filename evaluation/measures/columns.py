@@ -14,8 +14,8 @@ class Column(NamedTuple):
 
     Attributes:
         name: capitals stand for a part that varies: welfare_YEAR is welfare_1901, welfare_1902, ...
-        dtype: "text", "int", "float" or "bool"; of a float and an int, nan (in CSV an empty field) means that there is
-            no such value.
+        dtype: "text", "int", "float" or "bool", or "any" for one of these. In a float or int, nan (in CSV an empty
+            field) means that there is no such value.
         unit: "" if it has none.
         meaning: in a sentence or less.
     """
@@ -36,7 +36,7 @@ _EXPERIMENT = _read("""
 experiment | text | | experiments only: its name
 condition | int | | experiments only: number of the condition, from 0
 coalitions | text | | experiments only: name of the set of coalitions; empty in self-play
-swept_NAME | text | | experiments only: the value of NAME in this condition; int, float or bool if all its values are
+swept_NAME | any | | experiments only: the value of NAME in this condition; a text if its values differ in kind
 """)
 _CONDITION = _read("""
 profile | text | | the profile as given

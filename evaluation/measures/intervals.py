@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -60,7 +60,7 @@ class Estimate:
     low: float
     high: float
     n: int
-    per_game: tuple[float, ...]
+    per_game: tuple[float, ...] = field(repr=False)
 
     @property
     def has_interval(self) -> bool:

@@ -46,7 +46,7 @@ class StolenCenter:
     thief: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class StolenCenters:
     """All stolen centres of a game, ordered by time, then by province.
 
@@ -58,13 +58,16 @@ class StolenCenters:
     events: tuple[StolenCenter, ...]
     per_year: float
 
+    def __repr__(self) -> str:
+        return f"<StolenCenters: {self.count}, {self.per_year:.2f} a year>"
+
     @property
     def count(self) -> int:
         """Number of thefts in the game."""
         return len(self.events)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Conflicts:
     """All conflicts of a game.
 
@@ -75,6 +78,9 @@ class Conflicts:
 
     events: tuple[tuple[str, str], ...]
     per_movement_phase: float
+
+    def __repr__(self) -> str:
+        return f"<Conflicts: {self.count}, {self.per_movement_phase:.2f} a movement phase>"
 
     @property
     def count(self) -> int:

@@ -12,6 +12,7 @@ from evaluation.experiments.exploitability_result import ExploitabilityResult
 from evaluation.experiments.programs import ProgramExploitabilityResult
 from evaluation.experiments.red_team import RedTeamResult
 from evaluation.experiments.self_play import SelfPlayResult
+from evaluation.measures.collusion import MEASURES, Collusion
 from evaluation.measures.intervals import Estimate
 from evaluation.measures.metrics import GameMeasures
 from evaluation.report.cross_play_tables import equilibrium_table, player_table
@@ -67,6 +68,11 @@ def _(result: ProgramExploitabilityResult) -> list[Table]:
     title = f"{result.deviator} against {result.profile}: gain in payoff a round"
     gains = {" + ".join(gain.coalition): gain.gain for gain in result.estimate.coalitions}
     return [_estimates(title, "coalition", gains, "exact" if result.exact else f"games: {result.value.n}")]
+
+
+@tables_of.register
+def _(found: Collusion) -> list[Table]:
+    return [_estimates("A coalition and the others", "measure", {name: getattr(found, name) for name in MEASURES})]
 
 
 @tables_of.register
