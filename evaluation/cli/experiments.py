@@ -29,7 +29,6 @@ SHOWN = 3  # measures in the terminal
 SHORT = {
     "root_nash_welfare": "root Nash welfare",
     "exploitability": "exploit-\nability",
-    "exploitability_corrected": "corrected",
     "proficiency": "basic\nproficiency",
     "kept_promises": "kept\npromises",
     "tokens_per_game": "tokens\na game",

@@ -17,6 +17,7 @@ import typer
 import evaluation
 from agents.progress import metered
 from agents.specs import ProfileLike, read_profile
+from evaluation.experiments.attacks import GAMES
 from evaluation.measures.lm_usage import spent
 from evaluation.play.store import DEFAULT_PATH, GameStore
 from modal_env.interruptions import patient
@@ -175,6 +176,15 @@ class GameOptions:
             "simultaneous": self.simultaneous,
             "published": self.published,
         }
+
+
+@dataclass(frozen=True)
+class AttackGameOptions(GameOptions):
+    """As `GameOptions`, for commands that choose an attack and then measure it."""
+
+    games: Annotated[
+        int, typer.Option(min=1, help="Games of self-play and of each attack that is measured, after the choice.")
+    ] = GAMES
 
 
 @dataclass(frozen=True)

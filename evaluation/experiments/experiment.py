@@ -16,6 +16,8 @@ from agents.results import Shown
 from agents.specs import read, read_profile
 from agents.table_files import Row
 from evaluation.checks import EvaluationError, check_games, listed
+from evaluation.experiments.attacks import CHOOSING
+from evaluation.experiments.attacks import count_games as count_attacked
 from evaluation.experiments.deviators import PORTFOLIO, filled, read_deviators
 from evaluation.experiments.exploitability import exploitability, resolve_coalitions
 from evaluation.experiments.exploitability_result import ExploitabilityResult
@@ -25,7 +27,7 @@ from evaluation.measures import collusion
 from evaluation.measures.intervals import Estimate, mean_estimate
 from evaluation.measures.lm_usage import LMUsage, usage_of
 from evaluation.measures.rows import GamesResult, same_columns
-from evaluation.messages.analysis import analyse_messages
+from evaluation.messages.analysis import analyse_messages, kept_promises
 from evaluation.play.setting import Options, Setting
 from evaluation.play.store import GameStore
 from evaluation.play.workers import Workers
@@ -53,7 +55,6 @@ class BothResult(GamesResult):
         return {
             "root_nash_welfare": self.own.root_nash_welfare,
             "exploitability": self.attacked.value,
-            "exploitability_corrected": self.attacked.corrected,
             "proficiency": self.own.proficiency,
             "kept_promises": self.kept_promises,
             "tokens_per_game": self._mean(used.input_tokens + used.output_tokens for used in self._used),
@@ -66,9 +67,9 @@ class BothResult(GamesResult):
 
     @cached_property
     def kept_promises(self) -> Estimate:
-        """The share of judged promises that were kept, over the games of self-play that have any."""
-        found = (analyse_messages(record, self.own.map_name) for record in self.own.records)
-        return self._mean(share for each in found if not math.isnan(share := each.kept_share()))
+        """Kept / judged promises of all games of self-play."""
+        found = [analyse_messages(record, self.own.map_name) for record in self.own.records]
+        return kept_promises(found, self.own.seed)
 
     @cached_property
     def _used(self) -> list[LMUsage]:
@@ -116,8 +117,9 @@ class ConditionResult(GamesResult):
         if isinstance(self.result, BothResult):
             return self.result.measures
         if isinstance(self.result, ExploitabilityResult):
-            estimates = {"exploitability": self.result.value, "exploitability_corrected": self.result.corrected}
-            return estimates | {name: getattr(self.result.collusion, name) for name in collusion.MEASURES}
+            return {"exploitability": self.result.value} | {
+                name: getattr(self.result.collusion, name) for name in collusion.MEASURES
+            }
         return {name: getattr(self.result, name) for name in MEASURES["self-play"]}
 
     def to_dict(self) -> dict[str, Any]:
@@ -254,16 +256,22 @@ def count_games(chosen: Experiment) -> int:
     """
     if chosen.measure == "self-play":
         return chosen.games * len(chosen.conditions)
-    alone = 2 if chosen.measure == "both" else 1  # those of self-play are found again
-    return chosen.games * sum(alone + _attacks(chosen, each) for each in chosen.conditions)
+    alone = chosen.games if chosen.measure == "both" else 0  # found again for exploitability
+    return sum(alone + _count_attacked(chosen, each) for each in chosen.conditions)
 
 
-def _attacks(chosen: Experiment, condition: Condition) -> int:
-    """Number of pairs of a deviator and a coalition."""
+def _count_attacked(chosen: Experiment, condition: Condition) -> int:
+    """How many games the exploitability of a condition takes at most."""
     setting = Setting(map_name=condition.map_name, rules=condition.rules)
     profile = read_profile(condition.played)
     deviators = read_deviators(_deviators(chosen), profile, condition.played, setting)
-    return len(deviators) * len(resolve_coalitions(setting.board, condition.coalitions))
+    attacks = len(deviators) * len(resolve_coalitions(setting.board, condition.coalitions))
+    return count_attacked(attacks, chosen.games, _choosing(chosen), len(deviators))
+
+
+def _choosing(chosen: Experiment) -> int:
+    """Games of each attack for choosing: not more than of the one that is measured."""
+    return min(CHOOSING, chosen.games)
 
 
 def _deviators(chosen: Experiment) -> list[str] | None:
@@ -293,7 +301,11 @@ def _measured(chosen: Experiment, condition: Condition, options: Options) -> Res
     if chosen.measure == "self-play":
         return self_play(condition.played, chosen.games, **common)
     own = self_play(condition.played, chosen.games, **common) if chosen.measure == "both" else None
-    attacking: dict[str, Any] = {"deviator": _deviators(chosen), "coalitions": condition.coalitions}
+    attacking: dict[str, Any] = {
+        "choosing": _choosing(chosen),
+        "deviator": _deviators(chosen),
+        "coalitions": condition.coalitions,
+    }
     attacked = exploitability(condition.played, chosen.games, **attacking, **common)
     return attacked if own is None else BothResult(own, attacked)
 

@@ -60,11 +60,10 @@ MEASURES = {
         "stolen_centers",
         "conflicts",
     ),
-    "exploitability": ("exploitability", "exploitability_corrected", *collusion.MEASURES),
+    "exploitability": ("exploitability", *collusion.MEASURES),
     "both": (
         "root_nash_welfare",
         "exploitability",
-        "exploitability_corrected",
         "proficiency",
         "kept_promises",
         "tokens_per_game",

@@ -42,6 +42,7 @@ _CONDITION = _read("""
 profile | text | | the profile as given
 deviator | text | | the policy of the coalition; empty in self-play, also in that of exploitability
 coalition | text | | the powers that deviate, joined by +; empty in self-play
+chosen | bool | | whether this is the attack that exploitability and red_team chose and report
 evaluation_seed | int | | the seed given to the evaluation (--seed); nan if rows were made of single games
 game | int | | number of the game in its condition, from 0
 seed | int | | the game's own seed; games with the same seed are paired; nan for a game saved by hand
@@ -116,6 +117,7 @@ units | float | units | units then
 profile | text | | the policy under test
 deviator | text | | the policy of the coalition; empty where nobody deviates
 coalition | text | | the players that deviate, joined by +
+chosen | bool | | whether it is the coalition that gains most
 evaluation_seed | int | | the seed given to the evaluation
 game | int | | number of the game in its condition, from 0
 epsilon | text | | price of one unit of cost, as a fraction

@@ -40,7 +40,11 @@ class GamesResult(Result):
 
 
 def game_rows(
-    games: Sequence[GameMeasures], profile: str, deviator: str = "", evaluation_seed: float = math.nan
+    games: Sequence[GameMeasures],
+    profile: str,
+    deviator: str = "",
+    evaluation_seed: float = math.nan,
+    is_chosen: bool = False,
 ) -> list[Row]:
     """One row per game and power, in the order of the games; all have the same columns.
 
@@ -48,22 +52,27 @@ def game_rows(
         games: of one condition, from game 0.
         profile, deviator: of the condition. The coalition is taken from the games.
         evaluation_seed: that the games' own seeds come from.
+        is_chosen: whether the condition is the attack that an evaluation chose.
     """
     return same_columns(
         condition | _seat(game, power) | _end(game, power) | of_game | _by_year(curves)
-        for game, condition in _conditions(games, profile, deviator, evaluation_seed)
+        for game, condition in _conditions(games, profile, deviator, evaluation_seed, is_chosen)
         for of_game in (_of_game(game),)
         for power, curves in game.power_curves.items()
     )
 
 
 def year_rows(
-    games: Sequence[GameMeasures], profile: str, deviator: str = "", evaluation_seed: float = math.nan
+    games: Sequence[GameMeasures],
+    profile: str,
+    deviator: str = "",
+    evaluation_seed: float = math.nan,
+    is_chosen: bool = False,
 ) -> list[Row]:
     """One row per game, power and completed year; arguments as for `game_rows`."""
     return [
         condition | _seat(game, power) | {"year": year} | {name: getattr(curves, name)[place] for name in CURVES}
-        for game, condition in _conditions(games, profile, deviator, evaluation_seed)
+        for game, condition in _conditions(games, profile, deviator, evaluation_seed, is_chosen)
         for power, curves in game.power_curves.items()
         for place, year in enumerate(curves.years)
     ]
@@ -84,7 +93,7 @@ def _is_of_year(column: str) -> bool:
 
 
 def _conditions(
-    games: Sequence[GameMeasures], profile: str, deviator: str, evaluation_seed: float
+    games: Sequence[GameMeasures], profile: str, deviator: str, evaluation_seed: float, is_chosen: bool
 ) -> Iterator[tuple[GameMeasures, Row]]:
     """Each game with the columns that are equal in all its rows."""
     for number, game in enumerate(games):
@@ -95,6 +104,7 @@ def _conditions(
                 "profile": profile,
                 "deviator": deviator,
                 "coalition": "+".join(game.deviators),
+                "chosen": is_chosen,
                 "evaluation_seed": evaluation_seed,
                 "game": number,
                 "seed": math.nan if facts.seed is None else facts.seed,

@@ -33,7 +33,6 @@ NAMES = {
     "stolen_centers": "stolen centers per year",
     "conflicts": "conflicts per movement phase",
     "exploitability": "exploitability, WP a year",
-    "exploitability_corrected": "exploitability, corrected for the choice, WP a year",
     "kept_promises": "kept promises, share",
     "tokens_per_game": "tokens a game of self-play",
     "dollars_per_game": "list price a game of self-play, $",

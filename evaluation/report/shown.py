@@ -44,7 +44,8 @@ def _coalitions(result: ExploitabilityResult) -> str:
 
 @tables_of.register
 def _(result: RedTeamResult) -> list[Table]:
-    return [red_team_table(result)]
+    found = result.found
+    return [exploitability_table([found], [f"best of {len(found.screened)} attacks"]), red_team_table(result)]
 
 
 @tables_of.register
@@ -66,7 +67,7 @@ def _(scenario: Scenario) -> list[Table]:
 @tables_of.register
 def _(result: ProgramExploitabilityResult) -> list[Table]:
     title = f"{result.deviator} against {result.profile}: gain in payoff a round"
-    gains = {" + ".join(gain.coalition): gain.gain for gain in result.estimate.coalitions}
+    gains = {" + ".join(gain.coalition): gain.gain for gain in result.gains}
     return [_estimates(title, "coalition", gains, "exact" if result.exact else f"games: {result.value.n}")]
 
 
