@@ -102,8 +102,10 @@ def _as_html(table: Table) -> str:
 def _shortened(table: Table, most: int, longest: int) -> Table:
     """A table with its first rows only, and with its long texts cut."""
     left = table.row_count - most
-    notes = [str(table.caption or ""), f"... and {left} more rows" if left > 0 else ""]
-    caption = "\n".join(note for note in (_cut(notes[0], LONGEST_NOTE), notes[1]) if note)
+    notes = [_cut(line, LONGEST_NOTE) for line in str(table.caption or "").splitlines()]
+    kept = [note for place, note in enumerate(notes) if sum(map(len, notes[: place + 1])) <= LONGEST_NOTE]
+    notes = kept + ["..."] * (len(kept) < len(notes)) + [f"... and {left} more rows"] * (left > 0)
+    caption = "\n".join(notes)
     short = Table(title=Text(_cut(str(table.title or ""), LONGEST_NOTE), "table.title"), caption=Text(caption))
     short.show_footer = table.show_footer
     for column in table.columns:
