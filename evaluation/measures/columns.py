@@ -129,6 +129,40 @@ player | text | | the player
 deviates | bool | | whether it belongs to the coalition
 payoff | float | points a round | its mean payoff
 """),
+    "tournament": _read("""
+agent | text | | the agent
+opponent | text | | what it plays against
+cooperates | float | probability | with which the agent cooperates: 0, 1, or 0.5 if RandomBot's coin decides
+world | int | | the world at which the play settles
+"""),
+    "payoffs": _read("""
+agent | text | | the agent
+opponent | text | | what it plays against
+cooperates | float | probability | with which the agent cooperates: 0, 1, or 0.5 if RandomBot's coin decides
+world | int | | the world at which the play settles
+paid | float | payoff | what the agent is paid, cost deducted
+epsilon | text | | price of one unit of cost, as a fraction
+cost | text | | what modeling costs
+"""),
+    "shares": _read("""
+time | float | | time of the replicator dynamics
+agent | text | | the agent
+share | float | share | its share then; 0 below 1e-308 or so
+log_share | float | | natural logarithm of the share
+"""),
+    "growth": _read("""
+run | int | | number of the run; 0 is the start
+steps | int | steps | agents added in the run
+agent | text | | the agent
+count | int | agents | how many of it there are after the run
+"""),
+    "basins": _read("""
+end | text | | the agent that takes over, elsewhere or undecided
+starts | int | starts | how many starts end there
+share | float | share | of all starts
+low | float | share | lower end of its 95% interval
+high | float | share | upper end
+"""),
     "exact": _read("""
 map | text | | the map
 years | int | years | length of the game
@@ -219,8 +253,7 @@ def columns(table: str = "games") -> tuple[Column, ...]:
     """The columns of a table, with their types, units and meanings; docs/results.md says which result has which.
 
     Args:
-        table: "games", "years", "programs", "exact", "theorems", "messages", "curves", "best-response", "population" or
-            "words".
+        table: one of `TABLES`: "games", "years", "exact", ...
 
     Raises:
         TableError: no such table.

@@ -64,7 +64,10 @@ def results() -> dict[str, tuple[str, Shown]]:
         "mixed": ("games", evaluation.self_play("2*dove + 1*hold", 1, **TOY)),
         "hostile": ("games", evaluation.self_play(Hostile, 1, **TOY)),
         "exploitability": ("games", attacked),
-        "red team": ("games", evaluation.red_team("dove", "quick", games=1, **TOY)),
+        "red team": (
+            "games",
+            evaluation.red_team("dove", "quick", games=1, map_name="clique:3", rules=Rules(years=1, press=None)),
+        ),
         "cross-play": ("games", crossed),
         "experiment": ("games", swept),
         "condition": ("games", swept.conditions[0]),
