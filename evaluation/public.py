@@ -2,6 +2,9 @@
 
 from agents.table_files import TableError
 from evaluation.checks import EvaluationError
+from evaluation.contrasts import tables as _tables  # noqa: F401 (registers how comparisons are printed)
+from evaluation.contrasts.comparing import compare
+from evaluation.contrasts.paired import Comparison, Contrast
 from evaluation.experiments.cross_play import CrossPlayResult, cross_play
 from evaluation.experiments.experiment import ExperimentResult, experiment
 from evaluation.experiments.exploitability import exploitability
@@ -24,6 +27,8 @@ from evaluation.report import shown as _shown  # noqa: F401 (registers how resul
 __all__ = [
     "COALITIONS",
     "Column",
+    "Comparison",
+    "Contrast",
     "CrossPlayResult",
     "Estimate",
     "EvaluationError",
@@ -44,6 +49,7 @@ __all__ = [
     "Workers",
     "aplay_game",
     "columns",
+    "compare",
     "cross_play",
     "experiment",
     "exploitability",

@@ -92,7 +92,7 @@ class BothResult(GamesResult):
 Result = SelfPlayResult | ExploitabilityResult | BothResult
 
 
-FIXED = ("rules", "map_name", "seats")
+FIXED = ("rules", "map_name", "seats", "published")
 """Options that an experiment's file sets."""
 KINDS: tuple[set[type], ...] = ({str}, {bool}, {int, float})  # of values in one column
 
@@ -188,6 +188,7 @@ class ExperimentResult(GamesResult):
             "measure": experiment.measure,
             "games": experiment.games,
             "seed": self.seed,
+            "published": experiment.published,
             "rules": {name: _plain(value) for name, value in experiment.rules.items()},
             "deviators": list(experiment.deviators),
             "swept": {name: [_plain(value) for value in values] for name, values in experiment.sweep.items()},
@@ -211,7 +212,7 @@ def experiment(
             `Experiment`.
         profiles: replace those of the file.
         games: per condition; replaces the file's.
-        options: as for `self_play`, except rules, map_name and seats, which the experiment sets.
+        options: as for `self_play`, except rules, map_name, seats and published, which the experiment sets.
 
     Raises:
         ExperimentError: no such experiment, or errors in the file.
@@ -297,6 +298,7 @@ def _measured(chosen: Experiment, condition: Condition, options: Options) -> Res
         "rules": condition.rules,
         "map_name": condition.map_name,
         "seats": condition.seats,
+        "published": chosen.published,
     }
     if chosen.measure == "self-play":
         return self_play(condition.played, chosen.games, **common)

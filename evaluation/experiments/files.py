@@ -19,6 +19,7 @@
     published = "message_rounds"            # the authors' data (evaluation.experiments.published)
 
 Also: ``template = "{profile},ablate={ablate}"`` makes the policy of a condition from its profile and swept words;
+``published = true`` plays and counts as the program behind the paper's figures, standard games excepted;
 ``coalitions`` (a list of names of sets) and ``deviators`` are for exploitability; in a deviator ``{policy}`` stands for
 the policy that it replaces.
 """
@@ -137,6 +138,7 @@ class Experiment:
     games: int = 5
     coalitions: tuple[str, ...] = ("singles",)
     deviators: tuple[str, ...] = ()
+    published: bool = False
     rules: Mapping[str, Any] = field(default_factory=dict)
     sweep: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     figures: tuple[Figure, ...] = ()
@@ -155,12 +157,16 @@ class Experiment:
         for values in product(*self.sweep.values()):
             swept = dict(zip(self.sweep, values, strict=True))
             chosen = {name: _plain(value) for name, value in swept.items() if name in RULES}
-            rules = Rules(**{**self.rules, **chosen})
+            rules = self._rules({**self.rules, **chosen})
             for profile, coalitions in product(self.profiles, sets):
                 words = {name: str(value) for name, value in swept.items()} | {"profile": profile}
                 played = re.sub(WORD, lambda match, words=words: words[match[1]], self.template)  # type: ignore[misc]
                 map_name, seats = str(swept.get("map_name", "standard")), str(swept.get("seats", "rotated"))
                 yield Condition(profile, played, swept, rules, map_name, seats, coalitions)
+
+    def _rules(self, chosen: dict[str, Any]) -> Rules:
+        is_published = self.published and chosen.get("variant", "welfare") == "welfare"
+        return Rules.published(**chosen) if is_published else Rules(**chosen)
 
     def with_profiles(self, profiles: tuple[str, ...]) -> Experiment:
         """The same experiment with other profiles; unchanged if there are none."""
@@ -263,6 +269,7 @@ class _Reader:
             games=self._games(),
             coalitions=self._texts("coalitions", ["singles"]),
             deviators=self._texts("deviators", []),
+            published=self._flag("published"),
             rules=self._table("rules"),
             sweep=self._sweep(),
         )
@@ -303,6 +310,12 @@ class _Reader:
             self.fault(f"games={shown(value)}: give a whole number from 1 to {MOST_GAMES:,}", "games")
             return 1
         return value
+
+    def _flag(self, key: str) -> bool:
+        value = self.given.get(key, False)
+        if not isinstance(value, bool):
+            self.fault(f"{key}={shown(value)}: give true or false", key)
+        return value is True
 
     def _table(self, key: str) -> dict[str, Any]:
         value = self.given.get(key, {})

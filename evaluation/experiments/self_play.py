@@ -13,7 +13,7 @@ from agents.table_files import Row
 from evaluation.experiments.notes import IllegalOrders, seat_notes
 from evaluation.measures.intervals import Estimate, mean_estimate, mean_estimates
 from evaluation.measures.lm_usage import LMUsage, usage_by_part, usage_by_seat, usage_of
-from evaluation.measures.metrics import SMOOTHING, GameMeasures, measure, root_nash_bounds
+from evaluation.measures.metrics import GameMeasures, measure
 from evaluation.measures.rows import GamesResult, game_rows, year_rows
 from evaluation.play.setting import Options, Setting
 from evaluation.play.turns import check_orders_written
@@ -50,12 +50,12 @@ class SelfPlayResult(GamesResult):
     @cached_property
     def root_nash_welfare(self) -> Estimate:
         """Geometric mean of the powers' welfare points a year (nan in the standard variant)."""
-        return self._mean(lambda game: game.root_nash_welfare, (0, self._highest_welfare))
+        return self._mean(lambda game: game.root_nash_welfare, (0, math.inf))
 
     @cached_property
     def root_nash_welfare_smoothed(self) -> Estimate:
         """The same with 1e-6 added to each power's points, so that a single 0 does not make the mean 0."""
-        return self._mean(lambda game: game.root_nash_welfare_smoothed, (0, self._highest_welfare + SMOOTHING))
+        return self._mean(lambda game: game.root_nash_welfare_smoothed, (0, math.inf))
 
     @cached_property
     def nash_welfare(self) -> Estimate:
@@ -146,10 +146,6 @@ class SelfPlayResult(GamesResult):
     @property
     def _powers(self) -> list[str]:
         return list(self.measures[0].scores)
-
-    @property
-    def _highest_welfare(self) -> float:
-        return root_nash_bounds(self.measures[0].facts.num_centers, len(self._powers))[1]
 
     def _mean(self, of: Callable[[GameMeasures], float], within: tuple[float, float] | None = None) -> Estimate:
         """The mean over games; `within` has only those bounds of the rules that games do reach."""

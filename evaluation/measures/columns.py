@@ -113,6 +113,20 @@ centers | float | centers | supply centers then
 units | float | units | units then
 """),
     ),
+    "differences": _read("""
+measure | text | | the measure
+first | text | | the condition that is subtracted
+second | text | | the condition that it is subtracted from
+first_value | float | | the measure in the first condition
+second_value | float | | in the second
+difference | float | | mean over games of second - first
+low | float | | lower end of its interval; all intervals of a comparison hold simultaneously; nan if there is none
+high | float | | upper end
+is_clear | bool | | whether 0 is outside the interval, or all games have the same difference
+games | int | games | games per condition
+evaluation_seed | int | | the seed given to the evaluation
+comparisons | int | | number of differences
+"""),
     "programs": _read("""
 profile | text | | the policy under test
 deviator | text | | the policy of the coalition; empty where nobody deviates

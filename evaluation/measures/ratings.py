@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from evaluation.measures.intervals import CONFIDENCE, Estimate, Floats, Seed, resampled_means
+from evaluation.measures.intervals import CONFIDENCE, FEWEST_GAMES, Estimate, Floats, Seed, resampled_means
 
 ROUNDS = 1000
 RESAMPLES = 1000
@@ -44,7 +44,7 @@ def ratings(wins: Floats, names: Sequence[str], rng: Seed) -> dict[str, Estimate
     point = _fitted(wins.sum(axis=0)[None] + drawn)[0]
     tail = (1 - CONFIDENCE) / 2
     bounds = np.quantile(_fitted(games * resampled + drawn), [tail, 1 - tail], axis=0)
-    low, high = bounds if games > 1 else np.full_like(bounds, np.nan)
+    low, high = bounds if games >= FEWEST_GAMES else np.full_like(bounds, np.nan)
     bounded = zip(names, point.tolist(), low.tolist(), high.tolist(), strict=True)
     return {name: Estimate(value, below, above, games, ()) for name, value, below, above in bounded}
 

@@ -19,6 +19,7 @@ from evaluation.measures.lm_usage import without_transcripts
 from evaluation.report.figures import drawn, figures_of
 from evaluation.report.page import markdown_table, report_page, table_cells
 from evaluation.report.rules_text import rules_text
+from evaluation.report.tables import BRACKETS
 from welfare_env.extras import install_extra
 from welfare_env.game.record import save_record
 from welfare_env.writing import replaced
@@ -78,7 +79,7 @@ def leaderboard(study: Mapping[str, Any]) -> str:
     tried = ", ".join(f"`{deviator}`" for deviator in study["deviators"])
     return (
         f"# {study['title']}\n\n{study['question']}\n\n{markdown_table(*table_cells(study))}\n"
-        f"Means and 95% intervals; {', '.join(told)}. Deviators: {tried}. [report.html]({PAGE}) has the gains of every "
+        f"Means {BRACKETS}; {', '.join(told)}. Deviators: {tried}. [report.html]({PAGE}) has the gains of every "
         f"coalition, and figures; [results.json]({NUMBERS}) all numbers.\n"
     )
 

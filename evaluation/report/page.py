@@ -12,8 +12,10 @@ from html import escape
 from typing import Any
 
 import welfare_env
+from evaluation.measures.intervals import FEWEST_GAMES, Estimate
 from evaluation.report.figures import MADE_UP, NAMES, as_svg, figures_of, full_label
 from evaluation.report.rules_text import rules_text
+from evaluation.report.tables import BRACKETS
 
 STYLE = """
 :root { color-scheme: light dark; --page: #fff; --ink: #1a1a1a; --faint: #595959; --line: #8886; --soft: #8882; }
@@ -41,8 +43,6 @@ figure { margin: 1rem 0; } figure svg { display: block; max-width: 100%; min-wid
 code, pre { background: var(--soft); padding: .1rem .3rem; }
 pre { padding: .6rem; white-space: pre-wrap; overflow-wrap: anywhere; }
 """
-
-FEW = 10  # games
 
 
 def report_page(study: Mapping[str, Any], command: str = "", games: Mapping[int, Sequence[str]] | None = None) -> str:
@@ -79,7 +79,11 @@ def _setting(study: Mapping[str, Any]) -> str:
     """The rules and maps of all games."""
     maps = dict.fromkeys(str(condition["result"]["map"]) for condition in study["conditions"])
     plural = "s" if len(maps) > 1 else ""
-    return f"Rules: {rules_text(study['rules'], study['swept'])}. Map{plural}: {', '.join(maps)}."
+    rules, counted = study["rules"], ""
+    if study.get("published"):
+        rules = {"retreat_welfare": True, "build_and_disband": True} | rules
+        counted = " Conflicts and proficiency are counted as by the program behind the paper's figures."
+    return f"Rules: {rules_text(rules, study['swept'])}. Map{plural}: {', '.join(maps)}.{counted}"
 
 
 def whole_page(title: str, parts: Sequence[str]) -> str:
@@ -112,8 +116,11 @@ def summary(study: Mapping[str, Any]) -> Iterator[str]:
     fewest = min(point["n"] for _, point in ranked)
     if fewest == 1:
         yield "With one game per condition there are no intervals: play more games."
-    elif fewest < FEW:
-        yield f"With fewer than {FEW} games per condition, intervals are too narrow: play more games where it matters."
+    elif fewest < FEWEST_GAMES:
+        yield (
+            f"Fewer than {FEWEST_GAMES} games have no interval: round brackets have the least and the greatest value. "
+            "Play more games where it matters."
+        )
     if older := sum(condition["result"].get("older_games", 0) for condition, _ in found):
         played = "1 game was" if older == 1 else f"{older} games were"
         yield f"{played} played by earlier code, whose results may differ from today's."
@@ -158,18 +165,18 @@ def _upper(text: str) -> str:
 
 
 def written(point: Mapping[str, Any]) -> str:
-    """ "4.84 [4.80, 4.89]"; without an interval, where there is none; "-" for no value."""
+    """ "4.84 [4.80, 4.89]"; "4.84 (4.60 to 5.10, n=3)" or "4.84 [all 20 alike]" without an interval; "-": no value."""
     if point["value"] is None or math.isnan(point["value"]):
         return "-"
     digits = ".2f" if abs(point["value"]) < 1000 else ",.0f"
-    if point["low"] is None or point["high"] is None:
-        return format(point["value"], digits)
-    return f"{point['value']:{digits}} [{point['low']:{digits}}, {point['high']:{digits}}]"
+    estimate = Estimate.from_dict(point)
+    return f"{estimate.value:{digits}} {estimate.around(digits, mark='')}".strip()
 
 
 def _figures(study: Mapping[str, Any]) -> Iterator[str]:
     count = study["games"]
-    measured = f"Means over {count} games, with 95% intervals" if count > 1 else "One game per condition"
+    measured = f"Means over {count} games" if count > 1 else "One game per condition"
+    measured += ", with 95% intervals (none where all games are alike)" * (count >= FEWEST_GAMES)
     for title, figure in figures_of(study):
         caption = f"{escape(title)}. {measured}."
         drawing = scrolling(as_svg(figure, title), title)
@@ -178,7 +185,7 @@ def _figures(study: Mapping[str, Any]) -> Iterator[str]:
 
 def _table(study: Mapping[str, Any]) -> str:
     head, rows = table_cells(study)
-    return html_table(head, rows, "Means and 95% intervals.")
+    return html_table(head, rows, f"Means {BRACKETS}.")
 
 
 def table_cells(study: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
@@ -201,7 +208,7 @@ def table_cells(study: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
 def _cell(measure: str, point: Mapping[str, Any]) -> str:
     """A value with its interval, which what a game costs needs none of."""
     told = written(point)
-    return told.partition(" [")[0] if measure.endswith("_per_game") else told
+    return told.partition(" ")[0] if measure.endswith("_per_game") else told
 
 
 def markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -232,14 +239,20 @@ def _least_gain(attack: Mapping[str, Any]) -> float:
     return -math.inf if gain is None else float(gain)
 
 
+LIKE_FOR_LIKE = "Our games are played and counted as by their program"
+UNLIKE = (
+    "Ours are by the paper's rules; their program also counts points after retreats, executes builds and disbands "
+    "together, and counts conflicts and proficiency in its own way"
+)
+
+
 def _published(study: Mapping[str, Any]) -> str:
     if not any(figure["published"] for figure in study["figures"]):
         return ""
     return (
         "<p class=note>Published runs: github.com/mukobi/welfare-diplomacy, experiments/results (2023), behind "
         "arXiv 2310.08901, of ten years and, but for the figure on them, three message rounds; models of 2023. "
-        "Their program also counts points after retreats, executes builds and disbands together, and counts "
-        "conflicts and proficiency in its own way (docs/differences.md); the exploitability figure "
+        f"{LIKE_FOR_LIKE if study.get('published') else UNLIKE} (docs/differences.md); the exploitability figure "
         "has one mark per coalition.</p>"
     )
 

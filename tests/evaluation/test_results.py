@@ -79,6 +79,7 @@ def results() -> dict[str, tuple[str, Shown]]:
         "messages": ("messages", analyse_messages(own.records[0])),
         "talk": ("messages", talk),
         "words": ("words", of_words()),
+        "comparison": ("differences", evaluation.compare("dove", "hold", games=2, **TOY)),
         "mix": ("", crossed.mixes[1, 2]),
         "scenario": ("", crossed.scenarios[0]),
         "game": ("", own.measures[0]),
@@ -203,7 +204,17 @@ def test_other_objects_print_short(tmp_path: Path) -> None:
 def test_every_command_with_a_result_writes_tables(group: str) -> None:
     commands = command().commands[group].loaded.commands if group else command().commands
     with_tables = {name for name, each in commands.items() if {"csv", "parquet"} <= {one.name for one in each.params}}
-    measuring = {"self-play", "exploitability", "cross-play", "red-team", "experiment", "exact", "theorems", "messages"}
+    measuring = {
+        "self-play",
+        "exploitability",
+        "cross-play",
+        "red-team",
+        "experiment",
+        "exact",
+        "theorems",
+        "messages",
+        "compare",
+    }
     wanted = {"best-response", "curves", "modal", "psro", "words"} if group else {*measuring, "demo"}
     assert with_tables >= wanted
     with_json = {name for name, each in commands.items() if "as_json" in {one.name for one in each.params}}
