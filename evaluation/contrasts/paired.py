@@ -89,7 +89,7 @@ class Comparison(Result):
         return tuple(dict.fromkeys(each.measure for each in self.contrasts))
 
     def rows(self) -> list[Row]:
-        """One row per contrast, with the difference's simultaneous interval; `evaluation.columns` describes the columns."""
+        """One row per contrast; its interval holds simultaneously with the others (columns: `evaluation.columns`)."""
         return [
             {
                 "measure": each.measure,
