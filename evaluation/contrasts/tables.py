@@ -8,6 +8,7 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
+from agents.results import tables_of
 from evaluation.contrasts.comparing import compare_study, compare_sweep
 from evaluation.contrasts.paired import Comparison, Contrast
 from evaluation.experiments.exploitability_result import ExploitabilityResult
@@ -27,6 +28,11 @@ OF_EACH = {
     "scores_by_policy": "score of a seat",
 }
 CLEAR = " *"
+
+
+@tables_of.register
+def _(comparison: Comparison) -> list[Table]:
+    return [contrast_table(comparison)]
 
 
 def contrast_table(comparison: Comparison, title: str = "") -> Table:
