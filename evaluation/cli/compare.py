@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
-from pathlib import Path
 from typing import Annotated, Any, Optional
 
 import typer
@@ -13,9 +12,10 @@ import typer
 import evaluation
 from agents.command_options import as_arguments, with_options
 from agents.specs import listed
+from agents.table_options import TableOptions
 from agents.tables import print_tables
 from evaluation.cli.console import errors_told, print_json
-from evaluation.cli.options import GameOptions, Json, RunOptions, TableOptions
+from evaluation.cli.options import GameOptions, Json, RunOptions
 from evaluation.contrasts.comparing import GAMES, check_measures
 from evaluation.contrasts.samples import is_results
 from evaluation.contrasts.tables import contrast_table
@@ -28,29 +28,18 @@ class ComparedGameOptions(GameOptions):
     games: Annotated[int, typer.Option(min=1, help="Games per condition; below five there are no intervals.")] = GAMES
 
 
-@dataclass(frozen=True)
-class ContrastTableOptions(TableOptions):
-    """Files for the differences as tables."""
-
-    csv: Annotated[
-        Optional[Path],  # noqa: UP045 (typer reads it)
-        typer.Option(help="Write a CSV table to this file: one row per difference.", show_default="none"),
-    ] = None
-
-
 @with_options
 def compare(
-    compared: Annotated[
+    conditions: Annotated[
         list[str],
         typer.Argument(
-            metavar="A [B...]",
             help="Two or more policies or profiles; one, with an option that has several values (--years 5,10); or the "
             "folders of experiments. The first is the baseline.",
         ),
     ],
     play: ComparedGameOptions,
     run: RunOptions,
-    tables: ContrastTableOptions,
+    tables: TableOptions,
     measure: Annotated[
         Optional[list[str]],  # noqa: UP045 (typer reads it)
         typer.Option(
@@ -67,15 +56,15 @@ def compare(
     with errors_told():
         measures = [name for text in measure or () for name in listed(text)] or None
         tables.check()
-        if any(map(is_results, compared)):
+        if any(map(is_results, conditions)):
             if wrong := as_arguments(play) + ["--variant"] * (variant != "welfare"):
                 raise evaluation.EvaluationError(f"{wrong[0]}: only for policies; experiments were already played")
-            found = evaluation.compare(*compared, measure=measures, pairs=pairs)
+            found = evaluation.compare(*conditions, measure=measures, pairs=pairs)
         else:
             settings = play.settings(variant)
             for setting in settings:
                 check_measures(measures, evaluation.Setting(**setting))
-            found = evaluation.compare(*_played(compared, settings, play.games, run), measure=measures, pairs=pairs)
+            found = evaluation.compare(*_played(conditions, settings, play.games, run), measure=measures, pairs=pairs)
         tables.write(found.rows())
         if as_json:
             print_json(found.to_dict())
@@ -87,11 +76,11 @@ def _played(
     policies: Sequence[str], settings: Sequence[dict[str, Any]], games: int, run: RunOptions
 ) -> list[evaluation.SelfPlayResult]:
     """Self-play of every policy under all rules."""
-    conditions = list(product(settings, policies))
-    if len(conditions) < 2:
+    played = list(product(settings, policies))
+    if len(played) < 2:
         raise evaluation.EvaluationError(
             "nothing to compare: give two or more policies, an option with several values (--years 5,10), or the "
             "folder of an experiment"
         )
-    with run.playing(policies, games * len(conditions)) as means:
-        return [evaluation.self_play(policy, games, **setting, **means) for setting, policy in conditions]
+    with run.playing(policies, games * len(played)) as means:
+        return [evaluation.self_play(policy, games, **setting, **means) for setting, policy in played]

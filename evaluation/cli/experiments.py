@@ -13,6 +13,7 @@ import evaluation
 from agents.command_options import with_options
 from agents.progress import plain_console
 from agents.specs import listed
+from agents.table_options import TableOptions
 from agents.tables import print_tables
 from evaluation.cli.console import RESTARTS, errors_told, print_json
 from evaluation.cli.options import Json, RunOptions, Seed, command_line
@@ -38,6 +39,7 @@ SHORT = {
 @with_options
 def experiment(
     run: RunOptions,
+    tables: TableOptions,
     source: Annotated[
         Optional[str],  # noqa: UP045 (typer reads it)
         typer.Argument(metavar="[NAME|FILE.toml]", help="A shipped experiment, or a file.", show_default="list them"),
@@ -82,12 +84,14 @@ def experiment(
         chosen = chosen.with_profiles((*chosen.profiles, *(add or ())))
         folder = out or Path("runs", chosen.name)
         check_writable(folder)
+        tables.check()
         earlier = earlier_rows(folder, chosen, games or chosen.games, seed) if extend else []
         total = count_games(chosen) * (games or chosen.games) // chosen.games
         players = [*dict.fromkeys(each.played for each in chosen.conditions)]
         players += [filled(deviator, "hold") for deviator in chosen.deviators if deviator != PORTFOLIO]
         with run.playing(players, total) as means:
             result = evaluation.experiment(chosen, games=games, seed=seed, **means)
+        tables.write(result.rows())
         page = write_results(result, folder, command_line("experiment"), earlier)
         if as_json:
             print_json(result.to_dict())

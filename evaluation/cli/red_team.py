@@ -10,13 +10,14 @@ import typer
 import evaluation
 from agents.command_options import as_arguments, with_options
 from agents.specs import ProfileLike, profile_as_given, read_profile
+from agents.table_files import check_file
+from agents.table_options import TableOptions
 from agents.tables import print_line, print_tables
 from evaluation.cli.console import errors_told, print_json
-from evaluation.cli.options import AttackGameOptions, Json, RunOptions, TableOptions, Witness
+from evaluation.cli.options import AttackGameOptions, Json, RunOptions, Witness
 from evaluation.experiments.attacks import Deviation, count_games
 from evaluation.experiments.red_team import BUDGETS, plan
 from evaluation.measures.lm_usage import usage_table
-from evaluation.report.table_files import check_file
 from evaluation.report.tables import red_team_table
 
 

@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import Any, Unpack
 
 import welfare_env
+from agents.results import Shown
 from agents.specs import read, read_profile
+from agents.table_files import Row
 from evaluation.checks import EvaluationError, check_games, listed
 from evaluation.experiments.attacks import CHOOSING
 from evaluation.experiments.attacks import count_games as count_attacked
@@ -24,6 +26,7 @@ from evaluation.experiments.self_play import SelfPlayResult, make_all, self_play
 from evaluation.measures import costs
 from evaluation.measures.intervals import Estimate, mean_estimate
 from evaluation.measures.lm_usage import LMUsage, usage_of
+from evaluation.measures.rows import GamesResult, same_columns
 from evaluation.messages.analysis import analyse_messages, kept_promises
 from evaluation.play.setting import Options, Setting
 from evaluation.play.store import GameStore
@@ -34,8 +37,8 @@ from welfare_env.options import takes_options
 EXAMPLE = "['dove', '4*dove + 3*hold']"
 
 
-@dataclass(frozen=True)
-class BothResult:
+@dataclass(frozen=True, repr=False)
+class BothResult(GamesResult):
     """Self-play of a profile, and what coalitions gain that deviate from it: how well it cooperates, and at what risk.
 
     Attributes:
@@ -57,6 +60,10 @@ class BothResult:
             "tokens_per_game": self._mean(used.input_tokens + used.output_tokens for used in self._used),
             "dollars_per_game": self._mean(math.nan if used.dollars is None else used.dollars for used in self._used),
         }
+
+    def rows(self, by_year: bool = False) -> list[Row]:
+        """The rows of self-play, then of each deviator and coalition; see `evaluation.columns`."""
+        return self.attacked.rows(by_year)
 
     @cached_property
     def kept_promises(self) -> Estimate:
@@ -87,14 +94,22 @@ Result = SelfPlayResult | ExploitabilityResult | BothResult
 
 FIXED = ("rules", "map_name", "seats", "published")
 """Options that an experiment's file sets."""
+KINDS: tuple[set[type], ...] = ({str}, {bool}, {int, float})  # of values in one column
 
 
-@dataclass(frozen=True)
-class ConditionResult:
+@dataclass(frozen=True, repr=False)
+class ConditionResult(GamesResult):
     """A condition and its result."""
 
     condition: Condition
     result: Result
+
+    def __repr__(self) -> str:
+        return Shown.__repr__(self)
+
+    def rows(self, by_year: bool = False) -> list[Row]:
+        """The rows of its games; see `evaluation.columns`."""
+        return self.result.rows(by_year)
 
     @property
     def measures(self) -> dict[str, Estimate]:
@@ -132,8 +147,8 @@ class ConditionResult:
         return {}
 
 
-@dataclass(frozen=True)
-class ExperimentResult:
+@dataclass(frozen=True, repr=False)
+class ExperimentResult(GamesResult):
     """The results of all conditions of an experiment.
 
     Attributes:
@@ -144,6 +159,24 @@ class ExperimentResult:
     experiment: Experiment
     seed: int
     conditions: tuple[ConditionResult, ...]
+
+    def rows(self, by_year: bool = False) -> list[Row]:
+        """The rows of all conditions (`evaluation.columns`), with the number and the swept values of each."""
+        rows = [
+            {"experiment": self.experiment.name, "condition": number, **self._told(each.condition), **row}
+            for number, each in enumerate(self.conditions)
+            for row in each.rows(by_year)
+        ]
+        return rows if by_year else same_columns(rows)
+
+    def _told(self, condition: Condition) -> Row:
+        """The columns of a condition. A swept name with values of several kinds is a column of texts."""
+        swept = self.experiment.sweep
+        texts = {name for name, values in swept.items() if not any({*map(type, values)} <= kinds for kinds in KINDS)}
+        told: Row = {"coalitions": condition.coalitions}
+        for name, value in condition.swept.items():
+            told[f"swept_{name}"] = str(_plain(value)) if name in texts else value
+        return told
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON types: the input of the report and the figures."""
