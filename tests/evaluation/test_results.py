@@ -57,6 +57,7 @@ def results() -> dict[str, tuple[str, Shown]]:
         sweep={"map_name": ("clique:3",), "years": (1, 2)},
     )
     swept = evaluation.experiment(chosen)
+    colluding = evaluation.collusion("dove", 2, attackers=["pact:years=1", "dumbbot"], choosing=1, **TOY)
     program = evaluation.exploitability("program:FairBot", 2, environment=modal_env.make())
     (talk,) = talks([("a", own.records[0]), ("b", own.records[1])])
     return {
@@ -83,7 +84,9 @@ def results() -> dict[str, tuple[str, Shown]]:
         "mix": ("", crossed.mixes[1, 2]),
         "scenario": ("", crossed.scenarios[0]),
         "game": ("", own.measures[0]),
-        "collusion": ("", attacked.collusion),
+        "collusion": ("games", colluding),
+        "coalition": ("", colluding.best),
+        "costs": ("", attacked.costs),
     }
 
 
