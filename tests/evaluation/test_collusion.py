@@ -12,10 +12,11 @@ from agents import HoldPolicy
 from agents.specs import read_profile
 from evaluation import EvaluationError, Setting
 from evaluation.cli.app import app
-from evaluation.exact import PlannedCoalition, certify
-from evaluation.experiments import collusion as experiment
+from evaluation.coalitions import colluding as experiment
+from evaluation.coalitions.planned import PlannedCoalition
+from evaluation.coalitions.surplus import Alone, Collusion, collusion
+from evaluation.exact import certify
 from evaluation.experiments.attacks import Attacks
-from evaluation.measures.collusion import Alone, Collusion, collusion
 from evaluation.play.games import game_seed
 from welfare_env import Game, Rules, RulesError, View
 from welfare_env.errors import UnknownAgentError, UnknownPowerError

@@ -5,8 +5,8 @@ from __future__ import annotations
 from rich.table import Table
 from rich.text import Text
 
-from evaluation.experiments.collusion_result import CollusionResult
-from evaluation.measures.collusion import Collusion
+from evaluation.coalitions.result import CollusionResult
+from evaluation.coalitions.surplus import Collusion
 from evaluation.report.tables import below, cell, earlier, titled
 
 KINDS = {True: "as one", False: "by itself"}
