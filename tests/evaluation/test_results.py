@@ -59,6 +59,7 @@ def results() -> dict[str, tuple[str, Shown]]:
     swept = evaluation.experiment(chosen)
     colluding = evaluation.collusion("dove", 2, attackers=["pact:years=1", "dumbbot"], choosing=1, **TOY)
     program = evaluation.exploitability("program:FairBot", 2, environment=modal_env.make())
+    colluding = evaluation.collusion("dove", games=1, choosing=1, map_name="clique:3", rules=Rules(years=1, press=None))
     (talk,) = talks([("a", own.records[0]), ("b", own.records[1])])
     return {
         "self-play": ("games", own),
