@@ -2,6 +2,7 @@
 
 from agents.table_files import TableError
 from evaluation.checks import EvaluationError
+from evaluation.coalitions import tables as _coalitions  # noqa: F401 (registers how results are printed)
 from evaluation.coalitions.colluding import collusion
 from evaluation.coalitions.result import CollusionResult
 from evaluation.contrasts import tables as _tables  # noqa: F401 (registers how comparisons are printed)

@@ -6,9 +6,6 @@ from rich.table import Table
 from rich.text import Text
 
 from agents.results import tables_of
-from evaluation.coalitions.result import CollusionResult
-from evaluation.coalitions.surplus import Collusion
-from evaluation.coalitions.tables import collusion_table, surplus_table
 from evaluation.experiments.cross_play import CrossPlayResult, MixedGames, Scenario
 from evaluation.experiments.experiment import BothResult, ConditionResult, ExperimentResult
 from evaluation.experiments.exploitability_result import ExploitabilityResult
@@ -72,16 +69,6 @@ def _(result: ProgramExploitabilityResult) -> list[Table]:
     title = f"{result.deviator} against {result.profile}: gain in payoff a round"
     gains = {" + ".join(gain.coalition): gain.gain for gain in result.gains}
     return [_estimates(title, "coalition", gains, "exact" if result.exact else f"games: {result.value.n}")]
-
-
-@tables_of.register
-def _(result: CollusionResult) -> list[Table]:
-    return [collusion_table(result), surplus_table(result.best)]
-
-
-@tables_of.register
-def _(found: Collusion) -> list[Table]:
-    return [surplus_table(found)]
 
 
 @tables_of.register
