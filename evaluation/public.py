@@ -1,10 +1,13 @@
 """The public names of `evaluation`."""
 
 from agents.table_files import TableError
+from evaluation import printing as _printing  # noqa: F401 (registers how results are printed)
 from evaluation.checks import EvaluationError
 from evaluation.contrasts import tables as _tables  # noqa: F401 (registers how comparisons are printed)
 from evaluation.contrasts.comparing import compare
 from evaluation.contrasts.paired import Comparison, Contrast
+from evaluation.experiments.collusion import collusion
+from evaluation.experiments.collusion_result import CollusionResult
 from evaluation.experiments.cross_play import CrossPlayResult, cross_play
 from evaluation.experiments.experiment import ExperimentResult, experiment
 from evaluation.experiments.exploitability import exploitability
@@ -14,7 +17,6 @@ from evaluation.experiments.programs import ProgramExploitabilityResult
 from evaluation.experiments.red_team import RedTeamResult, red_team
 from evaluation.experiments.self_play import SelfPlayResult, self_play
 from evaluation.measures.coalitions import COALITIONS
-from evaluation.measures.columns import Column, columns
 from evaluation.measures.intervals import Estimate
 from evaluation.measures.metrics import GameMeasures, measure
 from evaluation.play.games import GameSpec, aplay_game, play_all, play_game
@@ -22,10 +24,11 @@ from evaluation.play.ray_workers import RayWorkers
 from evaluation.play.setting import Setting
 from evaluation.play.store import GameStore, StoreError
 from evaluation.play.workers import WorkerError, Workers
-from evaluation.report import shown as _shown  # noqa: F401 (registers how results are printed)
+from evaluation.table_columns import Column, columns
 
 __all__ = [
     "COALITIONS",
+    "CollusionResult",
     "Column",
     "Comparison",
     "Contrast",
@@ -48,6 +51,7 @@ __all__ = [
     "WorkerError",
     "Workers",
     "aplay_game",
+    "collusion",
     "columns",
     "compare",
     "cross_play",

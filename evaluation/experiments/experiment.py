@@ -23,7 +23,7 @@ from evaluation.experiments.exploitability import exploitability, resolve_coalit
 from evaluation.experiments.exploitability_result import ExploitabilityResult
 from evaluation.experiments.files import BY_YEAR, MEASURES, Condition, Experiment, ExperimentError, load_experiment
 from evaluation.experiments.self_play import SelfPlayResult, make_all, self_play
-from evaluation.measures import collusion
+from evaluation.measures import costs
 from evaluation.measures.intervals import Estimate, mean_estimate
 from evaluation.measures.lm_usage import LMUsage, usage_of
 from evaluation.measures.rows import GamesResult, same_columns
@@ -118,7 +118,7 @@ class ConditionResult(GamesResult):
             return self.result.measures
         if isinstance(self.result, ExploitabilityResult):
             return {"exploitability": self.result.value} | {
-                name: getattr(self.result.collusion, name) for name in collusion.MEASURES
+                name: getattr(self.result.costs, name) for name in costs.MEASURES
             }
         return {name: getattr(self.result, name) for name in MEASURES["self-play"]}
 
@@ -143,7 +143,7 @@ class ConditionResult(GamesResult):
         if isinstance(self.result, SelfPlayResult):
             return {name: getattr(self.result, name) for name in BY_YEAR["self-play"]}
         if isinstance(self.result, ExploitabilityResult):
-            return {name: getattr(self.result.collusion, name) for name in BY_YEAR["exploitability"]}
+            return {name: getattr(self.result.costs, name) for name in BY_YEAR["exploitability"]}
         return {}
 
 

@@ -39,7 +39,7 @@ from agents.specs import SEATINGS, read_profile
 from evaluation.checks import MOST_GAMES, EvaluationError
 from evaluation.experiments.deviators import PORTFOLIO, filled
 from evaluation.experiments.published import TABLES
-from evaluation.measures import collusion
+from evaluation.measures import costs
 from evaluation.measures.coalitions import COALITIONS
 from welfare_env import Rules, WelfareEnvError, load_board
 from welfare_env.checks import shown
@@ -61,7 +61,7 @@ MEASURES = {
         "stolen_centers",
         "conflicts",
     ),
-    "exploitability": ("exploitability", *collusion.MEASURES),
+    "exploitability": ("exploitability", *costs.MEASURES),
     "both": (
         "root_nash_welfare",
         "exploitability",
@@ -73,7 +73,7 @@ MEASURES = {
 }
 BY_YEAR = {
     "self-play": ("units_by_year", "centers_by_year", "welfare_by_year"),
-    "exploitability": collusion.BY_YEAR,
+    "exploitability": costs.BY_YEAR,
     "both": (),
 }
 KINDS = ("points", "lines", "years", "scatter")

@@ -25,6 +25,7 @@ from welfare_env import Rules
 from welfare_env.game.record import save_record
 
 RULES = Rules(years=2, message_rounds=1)
+SHORT = Rules(years=1, press=None)
 TOY: dict[str, Any] = {"rules": RULES, "map_name": "clique:3"}
 KINDS = {"text": str, "int": int, "float": int | float, "bool": bool, "any": str | int | float}
 OF_EXPERIMENTS = ("experiment", "condition", "coalitions", "swept_NAME")
@@ -47,6 +48,7 @@ def results() -> dict[str, tuple[str, Shown]]:
     """Name -> table and result."""
     own = evaluation.self_play("dove", 2, **TOY)
     attacked = evaluation.exploitability("dove", 2, deviator=["dumbbot", "hold"], coalitions="all-singles", **TOY)
+    together = evaluation.collusion("hold", 5, choosing=2, sizes=(2,), map_name="clique:3", rules=SHORT)
     crossed = evaluation.cross_play(["dove", "hold"], games=3, background=["random"], **TOY)
     chosen = Experiment(
         "e",
@@ -66,7 +68,11 @@ def results() -> dict[str, tuple[str, Shown]]:
         "exploitability": ("games", attacked),
         "red team": (
             "games",
-            evaluation.red_team("dove", "quick", games=1, map_name="clique:3", rules=Rules(years=1, press=None)),
+            evaluation.red_team("dove", "quick", games=1, map_name="clique:3", rules=SHORT),
+        ),
+        "collusion": (
+            "games",
+            evaluation.collusion("hold", 5, choosing=2, sizes=(2,), map_name="clique:3", rules=SHORT),
         ),
         "cross-play": ("games", crossed),
         "experiment": ("games", swept),
@@ -83,7 +89,7 @@ def results() -> dict[str, tuple[str, Shown]]:
         "mix": ("", crossed.mixes[1, 2]),
         "scenario": ("", crossed.scenarios[0]),
         "game": ("", own.measures[0]),
-        "collusion": ("", attacked.collusion),
+        "costs": ("", attacked.costs),
     }
 
 
@@ -214,6 +220,7 @@ def test_every_command_with_a_result_writes_tables(group: str) -> None:
         "theorems",
         "messages",
         "compare",
+        "collusion",
     }
     wanted = {"best-response", "curves", "modal", "psro", "words"} if group else {*measuring, "demo"}
     assert with_tables >= wanted

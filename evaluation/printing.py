@@ -6,15 +6,17 @@ from rich.table import Table
 from rich.text import Text
 
 from agents.results import tables_of
+from evaluation.experiments.collusion_result import CollusionResult
 from evaluation.experiments.cross_play import CrossPlayResult, MixedGames, Scenario
 from evaluation.experiments.experiment import BothResult, ConditionResult, ExperimentResult
 from evaluation.experiments.exploitability_result import ExploitabilityResult
 from evaluation.experiments.programs import ProgramExploitabilityResult
 from evaluation.experiments.red_team import RedTeamResult
 from evaluation.experiments.self_play import SelfPlayResult
-from evaluation.measures.collusion import MEASURES, Collusion
+from evaluation.measures.costs import MEASURES, Costs
 from evaluation.measures.intervals import Estimate
 from evaluation.measures.metrics import GameMeasures
+from evaluation.report.collusion_tables import collusion_table
 from evaluation.report.cross_play_tables import equilibrium_table, player_table
 from evaluation.report.tables import (
     cell,
@@ -72,7 +74,12 @@ def _(result: ProgramExploitabilityResult) -> list[Table]:
 
 
 @tables_of.register
-def _(found: Collusion) -> list[Table]:
+def _(result: CollusionResult) -> list[Table]:
+    return [collusion_table(result)]
+
+
+@tables_of.register
+def _(found: Costs) -> list[Table]:
     return [_estimates("A coalition and the others", "measure", {name: getattr(found, name) for name in MEASURES})]
 
 
