@@ -13,10 +13,11 @@ from evaluation.experiments.exploitability_result import ExploitabilityResult
 from evaluation.experiments.programs import ProgramExploitabilityResult
 from evaluation.experiments.red_team import RedTeamResult
 from evaluation.experiments.self_play import SelfPlayResult
+from evaluation.measures.collusion import Collusion
 from evaluation.measures.costs import MEASURES, Costs
 from evaluation.measures.intervals import Estimate
 from evaluation.measures.metrics import GameMeasures
-from evaluation.report.collusion_tables import collusion_table
+from evaluation.report.collusion_tables import collusion_table, surplus_table
 from evaluation.report.cross_play_tables import equilibrium_table, player_table
 from evaluation.report.tables import (
     cell,
@@ -75,7 +76,12 @@ def _(result: ProgramExploitabilityResult) -> list[Table]:
 
 @tables_of.register
 def _(result: CollusionResult) -> list[Table]:
-    return [collusion_table(result)]
+    return [collusion_table(result), surplus_table(result.best)]
+
+
+@tables_of.register
+def _(found: Collusion) -> list[Table]:
+    return [surplus_table(found)]
 
 
 @tables_of.register

@@ -97,6 +97,6 @@ def collusion(
         if as_json:
             print_json(result.to_dict())
             return
-        print_tables(collusion_table(result), surplus_table(result))
+        print_tables(collusion_table(result), surplus_table(result.best))
         if result.found.usage is not None:
             print_tables(usage_table([("collusion", result.found.usage)]))

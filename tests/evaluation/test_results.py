@@ -70,10 +70,8 @@ def results() -> dict[str, tuple[str, Shown]]:
             "games",
             evaluation.red_team("dove", "quick", games=1, map_name="clique:3", rules=SHORT),
         ),
-        "collusion": (
-            "games",
-            evaluation.collusion("hold", 5, choosing=2, sizes=(2,), map_name="clique:3", rules=SHORT),
-        ),
+        "collusion": ("games", together),
+        "coalition": ("", together.best),
         "cross-play": ("games", crossed),
         "experiment": ("games", swept),
         "condition": ("games", swept.conditions[0]),
