@@ -9,10 +9,10 @@ import evaluation
 from agents.table_files import TableError
 from benchmarks.columns import PAGE, written
 from evaluation.experiments.files import Experiment
-from evaluation.measures.columns import TABLES
 from evaluation.measures.metrics import measure
 from evaluation.measures.rows import game_rows
 from evaluation.messages.analysis import analyse_messages
+from evaluation.table_columns import TABLES
 from welfare_env import Rules, View
 
 RULES = Rules(years=2, message_rounds=1)

@@ -25,6 +25,7 @@ from welfare_env import Rules
 from welfare_env.game.record import save_record
 
 RULES = Rules(years=2, message_rounds=1)
+SHORT = Rules(years=1, press=None)
 TOY: dict[str, Any] = {"rules": RULES, "map_name": "clique:3"}
 KINDS = {"text": str, "int": int, "float": int | float, "bool": bool, "any": str | int | float}
 OF_EXPERIMENTS = ("experiment", "condition", "coalitions", "swept_NAME")
@@ -47,6 +48,7 @@ def results() -> dict[str, tuple[str, Shown]]:
     """Name -> table and result."""
     own = evaluation.self_play("dove", 2, **TOY)
     attacked = evaluation.exploitability("dove", 2, deviator=["dumbbot", "hold"], coalitions="all-singles", **TOY)
+    together = evaluation.collusion("hold", 5, choosing=2, sizes=(2,), map_name="clique:3", rules=SHORT)
     crossed = evaluation.cross_play(["dove", "hold"], games=3, background=["random"], **TOY)
     chosen = Experiment(
         "e",
@@ -58,7 +60,6 @@ def results() -> dict[str, tuple[str, Shown]]:
     )
     swept = evaluation.experiment(chosen)
     program = evaluation.exploitability("program:FairBot", 2, environment=modal_env.make())
-    colluding = evaluation.collusion("dove", games=1, choosing=1, map_name="clique:3", rules=Rules(years=1, press=None))
     (talk,) = talks([("a", own.records[0]), ("b", own.records[1])])
     return {
         "self-play": ("games", own),
@@ -67,8 +68,10 @@ def results() -> dict[str, tuple[str, Shown]]:
         "exploitability": ("games", attacked),
         "red team": (
             "games",
-            evaluation.red_team("dove", "quick", games=1, map_name="clique:3", rules=Rules(years=1, press=None)),
+            evaluation.red_team("dove", "quick", games=1, map_name="clique:3", rules=SHORT),
         ),
+        "collusion": ("games", together),
+        "coalition": ("", together.best),
         "cross-play": ("games", crossed),
         "experiment": ("games", swept),
         "condition": ("games", swept.conditions[0]),
@@ -85,8 +88,6 @@ def results() -> dict[str, tuple[str, Shown]]:
         "scenario": ("", crossed.scenarios[0]),
         "game": ("", own.measures[0]),
         "costs": ("", attacked.costs),
-        "collusion": ("games", colluding),
-        "coalition": ("", colluding.best),
     }
 
 
@@ -217,6 +218,7 @@ def test_every_command_with_a_result_writes_tables(group: str) -> None:
         "theorems",
         "messages",
         "compare",
+        "collusion",
     }
     wanted = {"best-response", "curves", "modal", "psro", "words"} if group else {*measuring, "demo"}
     assert with_tables >= wanted
