@@ -13,10 +13,12 @@ from agents.command_options import as_arguments, with_options
 from agents.specs import ProfileLike, profile_as_given, read_profile
 from agents.tables import print_line, print_tables
 from evaluation.cli.console import errors_told, print_json
-from evaluation.cli.options import GameOptions, Json, RunOptions, TableOptions, Witness
+from evaluation.cli.options import GameOptions, Json, RunOptions, TableOptions, Witness, check_single, only
 from evaluation.experiments.attacks import AttackGames
 from evaluation.experiments.red_team import BUDGETS, plan
 from evaluation.measures.lm_usage import usage_table
+from evaluation.measures.rows import same_columns
+from evaluation.report.sweep_tables import red_team_sweep
 from evaluation.report.table_files import check_file
 from evaluation.report.tables import red_team_table
 
@@ -52,21 +54,32 @@ def red_team(
 ) -> None:
     """Try many attacks on a policy, by single powers, coalitions and pacts, and report the strongest."""
     with errors_told():
-        setting, profile = play.setting(), read_profile(policy)
+        settings, profile = play.settings(), read_profile(policy)
         tables.check()
         if witness is not None:
+            check_single(settings, "--witness is a game")
             check_file(witness)
-        tried, _ = plan(profile, profile_as_given(policy), evaluation.Setting(**setting), budget, trained or ())
+        plans = [
+            plan(profile, profile_as_given(policy), evaluation.Setting(**setting), budget, trained or ())[0]
+            for setting in settings
+        ]
         playing: list[ProfileLike] = [profile]
-        playing += {spec: None for each in tried if each.deviator for spec in each.deviator.policies}
+        playing += {spec: None for tried in plans for each in tried if each.deviator for spec in each.deviator.policies}
         games = BUDGETS[budget].games if play.games is None else play.games
-        with run.playing(playing, games * (1 + len(tried))) as means:
-            result = evaluation.red_team(policy, budget, games=games, trained=trained or (), **setting, **means)
-        tables.write(result.rows())
+        with run.playing(playing, games * sum(1 + len(tried) for tried in plans)) as means:
+            results = [
+                evaluation.red_team(policy, budget, games=games, trained=trained or (), **setting, **means)
+                for setting in settings
+            ]
+        tables.write(same_columns(row for each in results for row in each.rows()))
+        result, tried = results[0], plans[0]
         if witness is not None:
             result.save_witness(witness)
         if as_json:
-            print_json(result.to_dict())
+            print_json(only(each.to_dict() for each in results))
+            return
+        if len(results) > 1:
+            print_tables(red_team_sweep(results))
             return
         print_tables(red_team_table(result))
         best = next(each for each in tried if each.attack == (result.best.deviator, result.best.coalition))

@@ -1,0 +1,68 @@
+"""Commands that play games take several lengths and numbers of message rounds: one table with a row per condition."""
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import evaluation
+from evaluation.cli.commands import app
+from welfare_env import Rules
+
+GAMES = ["--map", "clique:3", "--games", "3", "--workers", "1"]
+COMMANDS = {
+    "self-play": ["self-play", "dove"],
+    "exploitability": ["exploitability", "dove"],
+    "red-team": ["red-team", "dove", "--budget", "quick"],
+    "cross-play": ["cross-play", "dove", "hold"],
+}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_sweeps_what_its_help_offers(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    run = CliRunner()
+    swept = [*COMMANDS[name], *GAMES, "--years", "1,2", "--message-rounds", "0,1"]
+    shown = run.invoke(app, [*swept, "--csv", "games.csv"])
+    assert shown.exit_code == 0, shown.output
+    assert shown.stdout.count("┡") == 1  # one table
+    rows = [line.split("│")[1:3] for line in shown.stdout.splitlines() if line.startswith("│")]
+    conditions = [[cell.strip() for cell in row] for row in rows if row[0].strip()]
+    per_condition = 2 if name == "cross-play" else 1
+    assert conditions == [[y, r] for y in "12" for r in "01" for _ in range(per_condition)]
+    with open("games.csv", newline="") as file:
+        assert {(row["years"], row["message_rounds"]) for row in csv.DictReader(file)} == {
+            (years, rounds) for years in "12" for rounds in "01"
+        }
+    told = json.loads(run.invoke(app, [*swept, "--json"]).stdout)
+    alone = json.loads(
+        run.invoke(app, [*COMMANDS[name], *GAMES, "--years", "2", "--message-rounds", "1", "--json"]).stdout
+    )
+    assert told[-1] == (alone[0] if name == "self-play" else alone)
+
+
+def test_the_row_of_a_condition_is_what_it_measures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    shown = (
+        CliRunner().invoke(app, ["exploitability", "dove", *GAMES, "--years", "1,2", "--message-rounds", "0"]).stdout
+    )
+    for years in (1, 2):
+        rules = Rules(years=years, message_rounds=0)
+        value = evaluation.exploitability("dove", 3, rules=rules, map_name="clique:3").value.value
+        (row,) = (line for line in shown.splitlines() if line.startswith(f"│     {years} │"))
+        assert f" {value:.2f} [" in row
+
+
+@pytest.mark.parametrize(
+    ("name", "option"), [("exploitability", "--witness"), ("red-team", "--witness"), ("cross-play", "--html")]
+)
+def test_what_is_of_one_condition_is_refused_before_the_first_game(
+    name: str, option: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    told = CliRunner().invoke(app, [*COMMANDS[name], *GAMES, "--years", "1,2", option, "file"])
+    assert (told.exit_code, told.stdout) == (2, "")
+    assert f"{option} is a" in told.stderr
+    assert "of one condition, and these are 2" in " ".join(told.stderr.split())
