@@ -34,7 +34,7 @@ from evaluation.cli.options import (
     read_coalitions,
 )
 from evaluation.cli.red_team import red_team
-from evaluation.cli.replays import replay, write_replay
+from evaluation.cli.replays import replay
 from evaluation.cli.theorems import theorems
 from evaluation.cli.transcripts import transcript
 from evaluation.cli.warm_up import warm_up
@@ -44,6 +44,7 @@ from evaluation.measures.lm_usage import LMUsage, usage_table
 from evaluation.measures.rows import same_columns
 from evaluation.play.store import DEFAULT_PATH
 from evaluation.play.stored_games import choose, conditions, latest, numbered, open_store, save, told
+from evaluation.report.replays import write_replay
 from evaluation.report.sweep_tables import exploitability_sweep, self_play_sweep
 from evaluation.report.table_files import check_file
 from evaluation.report.tables import (

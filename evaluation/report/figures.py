@@ -33,7 +33,9 @@ NAMES = {
     "stolen_centers": "stolen centers per year",
     "conflicts": "conflicts per movement phase",
     "exploitability": "exploitability, WP a year",
-    "exploitability_corrected": "exploitability, corrected for the choice, WP a year",
+    "red_team": "gain of the red team's best attack, WP a year",
+    "points_among_others": "points among other policies, WP a year",
+    "exact_gain": "largest gain of a deviation, exact, WP a year",
     "kept_promises": "kept promises, share",
     "tokens_per_game": "tokens a game of self-play",
     "dollars_per_game": "list price a game of self-play, $",
@@ -135,9 +137,12 @@ def _differing(study: Mapping[str, Any], condition: Mapping[str, Any], axes: Seq
 
 def _varied(condition: Mapping[str, Any], axes: Sequence[str] = ()) -> list[str]:
     told = [condition["coalitions"]] if condition["coalitions"] and "coalitions" not in axes else []
-    return told + [
-        f"{name.replace('_', ' ')}={value}" for name, value in condition["swept"].items() if name not in axes
-    ]
+    return told + swept_words(condition, axes)
+
+
+def swept_words(condition: Mapping[str, Any], axes: Sequence[str] = ()) -> list[str]:
+    """The swept values of a condition, without those that an axis shows: "message rounds=3"."""
+    return [f"{name.replace('_', ' ')}={value}" for name, value in condition["swept"].items() if name not in axes]
 
 
 def profile_label(profile: str) -> str:
