@@ -113,8 +113,14 @@ def _trained(chosen: Experiment, folder: Path) -> Experiment:
     """The experiment with its policies trained, with a progress bar."""
     if not chosen.train:
         return chosen
-    with metered("training", 0, "iterations") as meter:
-        return trained(chosen, folder, lambda what, done, total: meter.reach(done, what, total))
+    seen: dict[str, None] = {}
+    with metered("training", len(chosen.train) * len(chosen.train_seeds), "policies") as meter:
+
+        def show(what: str, iteration: int, iterations: int) -> None:
+            seen[what] = None
+            meter.reach(len(seen) - 1, f"{what}, iteration {iteration} of {iterations}")
+
+        return trained(chosen, folder, show)
 
 
 def plot(

@@ -73,8 +73,7 @@ def draw(study: Mapping[str, Any], number: int) -> Figure:
     wished = study["figures"][number]
     kinds = {"points": _points, "lines": _lines, "years": _years, "scatter": _scatter}
     panels = wished["y"]
-    columns = len(panels) if len(panels) <= ABREAST else 2
-    rows = -(-len(panels) // columns)
+    rows, columns = panel_grid(len(panels))
     figure = Figure(figsize=(max(7.2, 4.6 * columns), 4.6 * rows), layout="constrained")
     axes = figure.subplots(rows, columns, squeeze=False).ravel()
     for unused in axes[len(panels) :]:
@@ -89,6 +88,12 @@ def draw(study: Mapping[str, Any], number: int) -> Figure:
         columns = min(3 if max(map(len, labels)) < 40 else 2, len(labels))
         figure.legend(handles, labels, loc="outside lower center", ncols=columns, fontsize=8, frameon=False)
     return figure
+
+
+def panel_grid(panels: int) -> tuple[int, int]:
+    """Rows and columns of the panels of a figure."""
+    columns = panels if panels <= ABREAST else 2
+    return -(-panels // columns), columns
 
 
 NO_DATE = {
@@ -177,6 +182,8 @@ def _points(axis: Axes, study: Mapping[str, Any], wished: Mapping[str, Any], mea
 
 def _lines(axis: Axes, study: Mapping[str, Any], wished: Mapping[str, Any], measure: str) -> None:
     """Numbers on x, and one line per combination of the other conditions."""
+    from matplotlib.ticker import MaxNLocator
+
     x, conditions = wished["x"], study["conditions"]
     for name in dict.fromkeys(label(study, condition, (x,)) for condition in conditions):
         mine = [condition for condition in conditions if label(study, condition, (x,)) == name]
@@ -191,6 +198,8 @@ def _lines(axis: Axes, study: Mapping[str, Any], wished: Mapping[str, Any], meas
             words = None if shown else "published runs (one mark each)"
             axis.plot([float(name)], [value], "o", mfc="none", color=PUBLISHED, alpha=0.7, ms=4, zorder=1, label=words)
             shown = True
+    if all(isinstance(condition["swept"][x], int) for condition in conditions):
+        axis.xaxis.set_major_locator(MaxNLocator(integer=True))
     axis.set_xlabel(x.replace("_", " "))
     axis.set_ylabel(fill(NAMES[measure], 34))
 

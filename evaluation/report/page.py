@@ -12,7 +12,7 @@ from html import escape
 from typing import Any
 
 import welfare_env
-from evaluation.report.figures import MADE_UP, NAMES, as_svg, figures_of, full_label, swept_words
+from evaluation.report.figures import MADE_UP, NAMES, as_svg, figures_of, full_label, panel_grid, swept_words
 from evaluation.report.setting_text import games_told, options_told, rules_told
 
 STYLE = """
@@ -37,13 +37,14 @@ th:first-child, td:first-child { text-align: left; position: sticky; left: 0; ba
 .wide:focus-visible { outline: 2px solid; outline-offset: 2px; }
 @media print { .wide { overflow: visible; } }
 figure { margin: 1rem 0; } figure svg { display: block; max-width: 100%; min-width: 30rem; height: auto; }
-@media (max-width: 700px) { figure svg { max-width: none; min-width: 0; width: auto; height: 22rem; } }
+@media (max-width: 700px) { figure svg { max-width: none; min-width: 0; width: auto;
+  height: calc(22rem * var(--rows, 1)); } }
 code, pre { background: var(--soft); padding: .1rem .3rem; }
 pre { padding: .6rem; white-space: pre-wrap; overflow-wrap: anywhere; }
 """
 
 FEW = 10  # games
-MOST_ATTACKS = 40  # in a table
+MOST_ATTACKS = 12  # in a table; results.json has all
 EXACT = ("exact_gain",)
 HEADS = {
     "exploitability": "Deviating from",
@@ -185,10 +186,13 @@ def written(point: Mapping[str, Any]) -> str:
 def _figures(study: Mapping[str, Any]) -> Iterator[str]:
     count = study["games"]
     measured = f"Means over {count} games, with 95% intervals" if count > 1 else "One game per condition"
-    for title, figure in figures_of(study):
+    if study["train_seeds"]:
+        measured += "; of trained policies means and intervals over training seeds"
+    for (title, figure), wished in zip(figures_of(study), study["figures"], strict=True):
         caption = f"{escape(title)}. {measured}."
         drawing = scrolling(as_svg(figure, title), title)
-        yield f"<figure>{drawing}<figcaption>{caption}</figcaption></figure>"
+        rows, _ = panel_grid(len(wished["y"]))
+        yield f'<figure style="--rows: {rows}">{drawing}<figcaption>{caption}</figcaption></figure>'
 
 
 def _table(study: Mapping[str, Any]) -> str:
