@@ -75,7 +75,7 @@ def played(games: int) -> list[Population]:
     """Root Nash welfare and a single gain, of games that were played."""
     result = evaluation.exploitability("random", games, deviator="dumbbot", coalitions=["FRANCE"], rules=RULES)
     welfare = np.array([game.root_nash_welfare for game in result.baseline])
-    gains = np.array(result.estimate.coalitions[0].gain.per_game)
+    gains = np.array(result.gains[0].gain.per_game)
     return [_drawn_from("played: root Nash welfare", welfare), _drawn_from("played: gain of dumbbot", gains)]
 
 

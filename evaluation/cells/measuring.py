@@ -151,7 +151,6 @@ def _self_play(chosen: Experiment, condition: Condition, seed: int | None, commo
 
 def _exploitability(chosen: Experiment, condition: Condition, seed: int | None, common: dict[str, Any]) -> Result:
     deviators = [chosen.text_with(text, seed) for text in chosen.deviators]
-    given = common | ({} if chosen.choosing is None else {"choosing": chosen.choosing})
     return exploitability(
         chosen.text_with(condition.played, seed),
         chosen.games,
@@ -160,7 +159,8 @@ def _exploitability(chosen: Experiment, condition: Condition, seed: int | None, 
         coordinated=chosen.coordinated,
         precision=chosen.precision,
         most_games=chosen.most_games,
-        **given,
+        choosing=chosen.games_for_choosing,
+        **common,
     )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from evaluation.cells.templates import filled_template
 from evaluation.cells.trainings import TRAINED, Training, names_in
+from evaluation.experiments.attacks import CHOOSING
 from evaluation.measures import collusion
 from welfare_env import Rules
 
@@ -134,6 +135,11 @@ class Experiment:
             for profile, coalitions in product(self.profiles, sets):
                 played = filled_template(self.template, profile, {name: str(value) for name, value in swept.items()})
                 yield Condition(profile, played, swept, rules, map_name, seats, coalitions)
+
+    @property
+    def games_for_choosing(self) -> int:
+        """Games of each attack for choosing; by default not more than of the attack that is measured."""
+        return min(CHOOSING, self.games) if self.choosing is None else self.choosing
 
     def rules_with(self, swept: Mapping[str, Any]) -> Rules:
         """The rules of a condition; `published` is about Welfare Diplomacy and leaves standard games as they are.

@@ -20,6 +20,7 @@ from evaluation.cli.exact import exact
 from evaluation.cli.messages import messages
 from evaluation.cli.options import (
     CORES,
+    AttackGameOptions,
     GameOptions,
     Json,
     Kept,
@@ -38,6 +39,7 @@ from evaluation.cli.replays import replay
 from evaluation.cli.theorems import theorems
 from evaluation.cli.transcripts import transcript
 from evaluation.cli.warm_up import warm_up
+from evaluation.experiments.attacks import CHOOSING, count_games
 from evaluation.experiments.deviators import read_deviators
 from evaluation.experiments.exploitability import resolve_coalitions
 from evaluation.measures.lm_usage import LMUsage, usage_table
@@ -61,6 +63,7 @@ from welfare_env.extras import install_extra
 DEMO_POLICIES = ("random", "prosocial", "dove", "exploiter:nice=dove,attack=dumbbot")
 DEMO_PROFILES = ("prosocial", "dove")
 DEMO_GAMES = 5
+DEMO_CHOOSING = 2  # games of each attack
 LEARNED = "rl:best-response"  # comes with the package
 SHOWN_CONDITIONS = 20  # of a store
 
@@ -122,7 +125,7 @@ def self_play(
 @with_options
 def exploitability(
     policy: Annotated[str, typer.Argument(help="The profile: a policy for all seats, or e.g. '4*dove + 3*random'.")],
-    play: GameOptions,
+    play: AttackGameOptions,
     run: RunOptions,
     tables: TableOptions,
     deviator: Annotated[
@@ -142,10 +145,15 @@ def exploitability(
     coordinated: Annotated[
         bool, typer.Option("--coordinated", help="One policy object plays all members of the coalition.")
     ] = False,
+    choosing: Annotated[
+        int,
+        typer.Option(min=1, help="Games of each attack for choosing the one to measure; the best of them play more."),
+    ] = CHOOSING,
     precision: Annotated[
         Optional[float],  # noqa: UP045 (typer reads it)
         typer.Option(
-            help="Play until the corrected interval is at most this wide, in points a year.", show_default="none"
+            help="Play until the interval of the chosen attack's gain is at most this wide, in points a year.",
+            show_default="none",
         ),
     ] = None,
     most_games: Annotated[int, typer.Option(min=1, help="Maximum number of games if a precision is given.")] = 200,
@@ -163,19 +171,17 @@ def exploitability(
             check_file(witness)
         profile = read_profile(policy)
         tried = [
-            each
-            for setting in settings
-            for each in read_deviators(deviator or None, profile, policy, evaluation.Setting(**setting))
+            read_deviators(deviator or None, profile, policy, evaluation.Setting(**setting)) for setting in settings
         ]
-        total = (play.games if precision is None else most_games) * (
-            len(settings) + len(tried) * len(resolve_coalitions(board, chosen))
-        )
-        playing: list[ProfileLike] = [profile, *(attacker for each in tried for attacker in each.policies)]
+        most, coalition_count = play.games if precision is None else most_games, len(resolve_coalitions(board, chosen))
+        total = sum(count_games(len(each) * coalition_count, most, choosing, len(each)) for each in tried)
+        playing: list[ProfileLike] = [profile, *(spec for some in tried for each in some for spec in each.policies)]
         with run.playing(playing, total) as means:
             results = [
                 evaluation.exploitability(
                     policy,
                     play.games,
+                    choosing=choosing,
                     deviator=deviator or None,
                     coalitions=chosen,
                     coordinated=coordinated,
@@ -216,13 +222,21 @@ def demo(seed: Seed = 0, workers: Processes = CORES, store: Store = DEFAULT_PATH
         conditions.insert(1, ("prosocial", "singles", LEARNED))
     else:
         print(f"without the learned best response: it needs {install_extra('rl')}", file=sys.stderr)
-    sizes = [1 + len(evaluation.COALITIONS[name]) for _, name, _ in conditions]
+    sizes = [count_games(len(evaluation.COALITIONS[name]), DEMO_GAMES, DEMO_CHOOSING) for _, name, _ in conditions]
     run = RunOptions(workers=workers, store=store)
     with errors_told():
-        with run.playing(DEMO_POLICIES, DEMO_GAMES * (len(DEMO_POLICIES) + sum(sizes))) as means:
+        with run.playing(DEMO_POLICIES, DEMO_GAMES * len(DEMO_POLICIES) + sum(sizes)) as means:
             played = [evaluation.self_play(policy, DEMO_GAMES, seed=seed, **means) for policy in DEMO_POLICIES]
             exploited = [
-                evaluation.exploitability(policy, DEMO_GAMES, deviator=deviator, coalitions=name, seed=seed, **means)
+                evaluation.exploitability(
+                    policy,
+                    DEMO_GAMES,
+                    choosing=DEMO_CHOOSING,
+                    deviator=deviator,
+                    coalitions=name,
+                    seed=seed,
+                    **means,
+                )
                 for policy, name, deviator in conditions
             ]
         if as_json:

@@ -18,6 +18,7 @@ import evaluation
 from agents.files import shown
 from agents.progress import metered
 from agents.specs import ProfileLike, read_profile
+from evaluation.experiments.attacks import GAMES
 from evaluation.measures.lm_usage import spent
 from evaluation.measures.rows import Row, TableError
 from evaluation.play.store import DEFAULT_PATH, GameStore
@@ -192,6 +193,15 @@ class GameOptions:
             "simultaneous": self.simultaneous,
             "published": self.published,
         }
+
+
+@dataclass(frozen=True)
+class AttackGameOptions(GameOptions):
+    """As `GameOptions`, for commands that choose an attack and then measure it."""
+
+    games: Annotated[
+        int, typer.Option(min=1, help="Games of self-play and of each attack that is measured, after the choice.")
+    ] = GAMES
 
 
 @dataclass(frozen=True)

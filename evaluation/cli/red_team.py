@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass
 from typing import Annotated, Optional
 
 import typer
@@ -13,8 +12,8 @@ from agents.command_options import as_arguments, with_options
 from agents.specs import ProfileLike, profile_as_given, read_profile
 from agents.tables import print_line, print_tables
 from evaluation.cli.console import errors_told, print_json
-from evaluation.cli.options import GameOptions, Json, RunOptions, TableOptions, Witness, check_single, only
-from evaluation.experiments.attacks import AttackGames
+from evaluation.cli.options import AttackGameOptions, Json, RunOptions, TableOptions, Witness, check_single, only
+from evaluation.experiments.attacks import Deviation, count_games
 from evaluation.experiments.red_team import BUDGETS, plan
 from evaluation.measures.lm_usage import usage_table
 from evaluation.measures.rows import same_columns
@@ -23,25 +22,18 @@ from evaluation.report.table_files import check_file
 from evaluation.report.tables import red_team_table
 
 
-@dataclass(frozen=True)
-class AttackedGameOptions(GameOptions):
-    """As `GameOptions`; by default the budget sets the number of games."""
-
-    games: Annotated[
-        Optional[int],  # noqa: UP045 (typer reads it)
-        typer.Option(min=1, help="Games an attack.", show_default="as the budget says"),
-    ] = None  # type: ignore[assignment]
-
-
 @with_options
 def red_team(
     policy: Annotated[str, typer.Argument(help="The policy or profile to attack.")],
-    play: AttackedGameOptions,
+    play: AttackGameOptions,
     run: RunOptions,
     tables: TableOptions,
     budget: Annotated[
         str,
-        typer.Option(metavar="|".join(BUDGETS), help="Size of the search: games per attack, and number of coalitions."),
+        typer.Option(
+            metavar="|".join(BUDGETS),
+            help="Size of the search: games per attack for the choice, and number of coalitions.",
+        ),
     ] = "usual",
     trained: Annotated[
         Optional[list[str]],  # noqa: UP045 (typer reads it)
@@ -65,10 +57,13 @@ def red_team(
         ]
         playing: list[ProfileLike] = [profile]
         playing += {spec: None for tried in plans for each in tried if each.deviator for spec in each.deviator.policies}
-        games = BUDGETS[budget].games if play.games is None else play.games
-        with run.playing(playing, games * sum(1 + len(tried) for tried in plans)) as means:
+        choosing = BUDGETS[budget].choosing
+        total = sum(
+            count_games(len(tried), play.games, choosing, len({each.group for each in tried})) for tried in plans
+        )
+        with run.playing(playing, total) as means:
             results = [
-                evaluation.red_team(policy, budget, games=games, trained=trained or (), **setting, **means)
+                evaluation.red_team(policy, budget, games=play.games, trained=trained or (), **setting, **means)
                 for setting in settings
             ]
         tables.write(same_columns(row for each in results for row in each.rows()))
@@ -84,14 +79,14 @@ def red_team(
         print_tables(red_team_table(result))
         best = next(each for each in tried if each.attack == (result.best.deviator, result.best.coalition))
         print("the best attack again:")
-        print_line(command_of(best, policy, play, games))
+        print_line(command_of(best, policy, play))
         if result.found.usage is not None:
             print_tables(usage_table([("red team", result.found.usage)]))
 
 
-def command_of(attack: AttackGames, policy: str, play: GameOptions, games: int) -> str:
+def command_of(attack: Deviation, policy: str, play: AttackGameOptions) -> str:
     """The command that plays one attack again, with the same seeds and so the same gain, quoted for the shell."""
     command = ["welfare-env", "exploitability", policy, "--coalitions", "+".join(attack.coalition)]
     command += ["--deviator", attack.deviator.given] if attack.deviator else []
     command += ["--coordinated"] if attack.coordinated else []
-    return shlex.join(command + as_arguments(GameOptions(**vars(play) | {"games": games})))
+    return shlex.join(command + as_arguments(play))

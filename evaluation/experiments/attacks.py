@@ -1,17 +1,31 @@
-"""The games behind an exploitability: self-play of a profile and every attack on it, with the same seeds."""
+"""The games behind an exploitability: self-play of a profile and attacks on it, chosen first, then played anew."""
 
 from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
+import numpy as np
+
+from agents.specs import Profile
+from evaluation.checks import MOST_GAMES, check_games, check_whole
 from evaluation.experiments.deviators import Deviator
-from evaluation.experiments.exploitability_result import Attack, ExploitabilityResult, Games, Witness
+from evaluation.experiments.exploitability_result import (
+    Attack,
+    ExploitabilityResult,
+    Games,
+    Screened,
+    Witness,
+    points,
+)
 from evaluation.experiments.notes import IllegalOrders
-from evaluation.measures.intervals import Coalition
+from evaluation.experiments.stopping import further_games
+from evaluation.measures.choice import FINALISTS, Choice, choose, rounds
+from evaluation.measures.gains import CoalitionGain, coalition_gain, member_gains
+from evaluation.measures.intervals import CONFIDENCE, Coalition, Floats, mean_estimates
 from evaluation.measures.lm_usage import usage_by_part, usage_by_seat, usage_of, without_texts
 from evaluation.measures.metrics import GameMeasures, measure
 from evaluation.play.games import GameSpec, Record
@@ -20,28 +34,31 @@ from evaluation.play.setting import BATCH, Setting
 PROFILE = "profile"
 """Name of the part that keeps to the profile, in the usage of language models by part."""
 
-ITSELF: Attack = ("", ())  # self-play: nobody deviates
+GAMES = 20
+"""Default number of games in which the chosen attacks are measured."""
+CHOOSING = 5
+"""Default number of games of each attack in the first round of choosing."""
+CONFIRMED = 10
+"""Attacks that are all played in the reported games; of more, only the chosen one and its contenders."""
 
 
-@dataclass
-class AttackGames:
-    """Games of one attack, or of self-play, and their measures."""
+@dataclass(frozen=True)
+class Deviation:
+    """An attack: who deviates and how; by default nobody does.
+
+    Attributes:
+        group: attacks that are compared with each other, too: the best of each group is played in the reported games.
+    """
 
     deviator: Deviator | None = None
     coalition: Coalition = ()
     coordinated: bool = False
-    specs: list[GameSpec] = field(default_factory=list)
-    measures: dict[GameSpec, GameMeasures] = field(default_factory=dict)
+    group: Hashable = ""
 
     @property
     def attack(self) -> Attack:
         """The name of the deviator, and the coalition."""
         return (self.deviator.name if self.deviator else "", self.coalition)
-
-    @property
-    def measured(self) -> Games:
-        """The measures of all games, in their order."""
-        return tuple(self.measures[spec] for spec in self.specs)
 
     def of(self, game: GameSpec) -> GameSpec:
         """The same game with the coalition's seats played by the deviator."""
@@ -51,23 +68,26 @@ class AttackGames:
         seats = tuple((power, attackers[spec] if power in self.coalition else spec) for power, spec in game.players)
         return replace(game, players=seats, coalition=self.coalition if self.coordinated else ())
 
-    def parts(self) -> dict[str, str]:
+    def parts(self, game: GameSpec) -> dict[str, str]:
         """Player -> the deviator's name or "profile"."""
-        return {
-            power: self.attack[0] if power in self.coalition else PROFILE
-            for spec in self.specs[:1]
-            for power, _ in spec.players
-        }
+        return {power: self.attack[0] if power in self.coalition else PROFILE for power, _ in game.players}
+
+
+ITSELF = Deviation()
+"""Self-play: nobody deviates."""
 
 
 class PlayedGame:
     """What is kept of a game: its record, compressed to a tenth, and counts.
 
-    A red team plays tens of thousands of games, of which a handful are looked at again.
+    Args:
+        parts: player -> part, for the usage of language models.
+        keeps_record: whether the record is needed again.
     """
 
-    def __init__(self, spec: GameSpec, record: Record) -> None:
-        self._packed = zlib.compress(json.dumps(record).encode(), 1)
+    def __init__(self, spec: GameSpec, record: Record, parts: dict[str, str], keeps_record: bool) -> None:
+        self._packed = zlib.compress(json.dumps(record).encode(), 1) if keeps_record else b""
+        self.parts = parts
         self.illegal = IllegalOrders.of(spec.written, record)
         models = record.get("welfare_env", {}).get("language_models", {})
         used = {player: [without_texts(model) for model in playing] for player, playing in models.items()}
@@ -81,70 +101,220 @@ class PlayedGame:
 
 
 class Attacks:
-    """Self-play and all attacks, with the same number of games each.
+    """Chooses between attacks on a profile, and plays the chosen ones anew.
 
     Args:
-        tried: the attacks; self-play is added.
+        tried: the attacks, at least one.
+
+    Attributes:
+        choice: of the attacks; None before, or if there is only one.
+        chosen: the attack that did best.
+        confirmed: the attacks to measure, in their order.
+        played: number of games so far.
     """
 
-    def __init__(self, setting: Setting, tried: Iterable[AttackGames]) -> None:
-        self.setting = setting
-        self.conditions = [AttackGames(), *tried]
+    def __init__(self, setting: Setting, profile: Profile, tried: Sequence[Deviation]) -> None:
+        self.setting, self.profile, self.tried = setting, profile, tried
+        self.choice: Choice | None = None
+        self.chosen = tried[0]
+        self.confirmed: list[Deviation] = list(tried)
+        self._specs: dict[Attack, list[GameSpec]] = {}
+        self._measures: dict[Attack, list[GameMeasures]] = {}
         self._games: dict[GameSpec, PlayedGame] = {}
+        self.played = 0
 
-    def add(self, games: Sequence[GameSpec]) -> None:
-        """Play these self-play games, and each of them under every attack, in batches."""
-        most = max(1, BATCH // len(self.conditions))
-        for first in range(0, len(games), most):
-            self._add(games[first : first + most])
+    def choose(self, games: int) -> None:
+        """Choose the attacks to confirm, on games of their own; a single attack needs no choice.
 
-    def _add(self, games: Sequence[GameSpec]) -> None:
-        wanted = [(condition.of(game), condition) for condition in self.conditions for game in games]
-        played_in: dict[GameSpec, list[AttackGames]] = {}
-        for spec, condition in wanted:
-            played_in.setdefault(spec, []).append(condition)
-        with closing(self.setting.play_each([spec for spec, _ in wanted])) as played:
-            for spec, record in played:
-                for condition in played_in[spec]:
-                    condition.measures[spec] = measure(record, condition.coalition, published=self.setting.published)
-                self._games[spec] = PlayedGame(spec, record)
-        for spec, condition in wanted:
-            condition.specs.append(spec)
+        Args:
+            games: of every attack in the first round.
+        """
+        if len(self.tried) == 1:
+            return
+        self.choice = choose(len(self.tried), self._gains, games)
+        groups = [each.group for each in self.tried]
+        wanted = [*self.choice.contenders, *self.choice.leaders(groups)]
+        if len(self.tried) <= CONFIRMED:
+            wanted += range(len(self.tried))
+        self.chosen = self.tried[self.choice.best]
+        self.confirmed = [self.tried[number] for number in sorted(set(wanted))]
 
-    def result(self, profile: str) -> ExploitabilityResult:
-        """The result of all games so far."""
-        measured = {condition.attack: condition.measured for condition in self.conditions}
-        baseline = measured.pop(ITSELF)
+    def confirm(self, games: int, precision: float | None, most: int) -> None:
+        """Play self-play and the chosen attacks in games of their own.
+
+        Args:
+            games: of each, or before the first check.
+            precision: None, or play until the interval of the chosen attack's gain is at most this wide, or until there
+                are `most` games of each.
+        """
+        self._add(range(games))
+        while precision is not None:
+            played = len(self._specs[ITSELF.attack])
+            more = further_games(self._chosen_gain().gain, precision, most)
+            if not more:
+                break
+            self._add(range(played, played + more))
+
+    def result(self, name: str) -> ExploitabilityResult:
+        """The result of all games so far.
+
+        Args:
+            name: of the profile.
+        """
         attacks: dict[str, dict[Coalition, Games]] = {}
-        for (deviator, who), games in measured.items():
-            attacks.setdefault(deviator, {})[who] = games
-        unique: dict[GameSpec, tuple[Record, dict[str, str]]] = {}
-        for condition in self.conditions:
-            parts = condition.parts()
-            for spec in condition.specs:
-                unique.setdefault(spec, (self._games[spec].used, parts))  # for the first condition that has it
+        for each in self.confirmed:
+            deviator, coalition = each.attack
+            attacks.setdefault(deviator, {})[coalition] = tuple(self._measures[each.attack])
+        used = [(game.used, game.parts) for game in self._games.values()]
         return ExploitabilityResult(
-            profile,
+            name,
             self.setting.seed,
             self.setting.played,
             self.setting.map_name,
-            baseline,
+            tuple(self._measures[ITSELF.attack]),
             attacks,
-            {tried.attack: self._witness(tried, baseline) for tried in self.conditions[1:]},
-            usage_of([record for record, _ in unique.values()]),
-            usage_by_part(unique.values()),
-            usage_by_seat(unique.values()),
-            IllegalOrders.sum(self._games[spec].illegal for spec in unique).notes(),
+            self.chosen.attack,
+            self._screened(),
+            {each.attack: self._witness(each) for each in self.confirmed},
+            usage_of([record for record, _ in used]),
+            usage_by_part(used),
+            usage_by_seat(used),
+            IllegalOrders.sum(game.illegal for game in self._games.values()).notes(),
         )
 
-    def _witness(self, condition: AttackGames, baseline: Games) -> Witness:
+    def _add(self, numbers: range) -> None:
+        """Play these games of self-play and of every confirmed attack."""
+        deviations = [ITSELF, *self.confirmed]
+        for batch in _batches(numbers, len(deviations)):
+            games = [self.setting.game(self.profile, number) for number in batch]
+            for attack, measured in self._play(deviations, games, keeps_records=True).items():
+                self._measures.setdefault(attack, []).extend(measured)
+            for each in deviations:
+                self._specs.setdefault(each.attack, []).extend(map(each.of, games))
+
+    def _gains(self, candidates: Sequence[int], numbers: range) -> list[Floats]:
+        """For each attack [games, members] the gains in these games for choosing."""
+        deviations = [ITSELF, *(self.tried[candidate] for candidate in candidates)]
+        found: dict[Attack, list[GameMeasures]] = {each.attack: [] for each in deviations}
+        for batch in _batches(numbers, len(deviations)):
+            games = [self.setting.choosing_game(self.profile, number) for number in batch]
+            for attack, measured in self._play(deviations, games, keeps_records=False).items():
+                found[attack] += measured
+        base = points(found[ITSELF.attack])
+        return [member_gains(base, points(found[each.attack]), each.coalition) for each in deviations[1:]]
+
+    def _play(
+        self, deviations: Sequence[Deviation], games: Sequence[GameSpec], keeps_records: bool
+    ) -> dict[Attack, list[GameMeasures]]:
+        """The measures of these self-play games under every deviation."""
+        played_in: dict[GameSpec, list[Deviation]] = {}
+        for each in deviations:
+            for game in games:
+                played_in.setdefault(each.of(game), []).append(each)
+        found: dict[tuple[Attack, GameSpec], GameMeasures] = {}
+        wanted = [each.of(game) for each in deviations for game in games]
+        self.played += len(wanted)
+        with closing(self.setting.play_each(wanted)) as played:
+            for spec, record in played:
+                for each in played_in[spec]:
+                    measured = measure(record, each.coalition, published=self.setting.published)
+                    found[each.attack, spec] = measured
+                self._games[spec] = PlayedGame(spec, record, played_in[spec][0].parts(spec), keeps_records)
+        return {each.attack: [found[each.attack, each.of(game)] for game in games] for each in deviations}
+
+    def _screened(self) -> tuple[Screened, ...]:
+        if self.choice is None:
+            return ()
+        numbers = zip(self.tried, self.choice.means, self.choice.games, strict=True)
+        return tuple(Screened(*each.attack, mean, games) for each, mean, games in numbers)
+
+    def _chosen_gain(self) -> CoalitionGain:
+        base, away = (points(self._measures[each.attack]) for each in (ITSELF, self.chosen))
+        return coalition_gain(base, away, self.chosen.coalition, self.setting.seed)
+
+    def _witness(self, attack: Deviation) -> Witness:
         """The game whose gain is nearest to the mean."""
-        deviator, who = condition.attack
+        deviator, who = attack.attack
+        games = zip(self._measures[attack.attack], self._measures[ITSELF.attack], strict=True)
         gains = [
-            min(game.welfare_per_year[power] - base.welfare_per_year[power] for power in who)
-            for game, base in zip(condition.measured, baseline, strict=True)
+            min(game.welfare_per_year[power] - base.welfare_per_year[power] for power in who) for game, base in games
         ]
         mean = sum(gains) / len(gains)
         chosen = min(range(len(gains)), key=lambda game: abs(gains[game] - mean))
-        spec = condition.specs[chosen]
+        spec = self._specs[attack.attack][chosen]
         return Witness(who, deviator, chosen, spec.seed, gains[chosen], self._games[spec].record)
+
+
+def attacked(
+    setting: Setting,
+    profile: Profile,
+    name: str,
+    tried: Sequence[Deviation],
+    *,
+    games: int,
+    choosing: int,
+    precision: float | None = None,
+    most: int = 0,
+) -> ExploitabilityResult:
+    """Choose between attacks on a profile, and measure the chosen ones in games of their own.
+
+    Args:
+        name: of the profile.
+        games, choosing, precision, most: as for `evaluation.exploitability`.
+
+    Raises:
+        EvaluationError: a number of games out of range.
+    """
+    check_games(games)
+    check_whole("choosing", choosing, 1, MOST_GAMES)
+    with setting.pooled() as pooled:
+        attacks = Attacks(pooled, profile, tried)
+        attacks.choose(choosing)
+        attacks.confirm(games, precision, most)
+        if setting.report is not None:  # fewer contenders than there might have been
+            groups = len({each.group for each in tried})
+            setting.report(
+                count_games(len(tried), games if precision is None else most, choosing, groups) - attacks.played
+            )
+        result = attacks.result(name)
+    return replace(result, notes=stronger_notes(result) + result.notes)
+
+
+def stronger_notes(result: ExploitabilityResult) -> tuple[str, ...]:
+    """A note for each attack that gained clearly more than the chosen one in the games that are reported.
+
+    By the paired difference, with an interval for as many comparisons as there are attacks.
+    """
+    chosen, others = result.best_gain, [each for each in result.gains if each is not result.best_gain]
+    if not others:
+        return ()
+    more = {number: np.subtract(other.gain.per_game, chosen.gain.per_game) for number, other in enumerate(others)}
+    confidence = 1 - (1 - CONFIDENCE) / len(others)
+    found = mean_estimates(more, result.seed, confidence=confidence)
+    return tuple(
+        f"{' + '.join(others[number].coalition)} with {others[number].deviator} gained {each.value:.2f} a year more "
+        "than the attack that was chosen before these games: choose with more games, or measure it with another seed"
+        for number, each in found.items()
+        if each.low > 0
+    )
+
+
+def count_games(attacks: int, games: int, choosing: int, groups: int = 1) -> int:
+    """How many games `Attacks` plays at most, without a precision.
+
+    Args:
+        attacks: how many are tried, in how many groups.
+        games: of each confirmed attack. choosing: of each attack in the first round.
+    """
+    if attacks == 1:
+        return 2 * games
+    tried = sum((1 + number) * len(numbers) for number, numbers in rounds(attacks, choosing))
+    confirmed = attacks if attacks <= CONFIRMED else min(attacks, FINALISTS + groups - 1)
+    return tried + (1 + confirmed) * games
+
+
+def _batches(numbers: range, deviations: int) -> Iterator[range]:
+    """The numbers of games, few enough at a time to plan them with every deviation."""
+    most = max(1, BATCH // deviations)
+    for first in range(0, len(numbers), most):
+        yield numbers[first : first + most]

@@ -16,11 +16,12 @@ from evaluation.cells.measuring import Cell, Measuring, over_seeds
 from evaluation.cells.plan import BY_YEAR, Condition, Experiment
 from evaluation.cells.trainings import Progress, names_in, train_all
 from evaluation.checks import EvaluationError, check_games, check_seed, listed
+from evaluation.experiments.attacks import count_games as count_attacked
 from evaluation.experiments.deviators import PORTFOLIO, filled, read_deviators
 from evaluation.experiments.exploitability import resolve_coalitions
 from evaluation.experiments.files import ExperimentError, load_experiment
 from evaluation.experiments.mixes import all_mixes
-from evaluation.experiments.red_team import plan
+from evaluation.experiments.red_team import BUDGETS, plan
 from evaluation.experiments.self_play import make_all
 from evaluation.measures.intervals import Estimate
 from evaluation.play.setting import Setting
@@ -121,7 +122,8 @@ class ExperimentResult:
         same = ("title", "question", "games", "published", "simultaneous", "coordinated", "precision", "most_games")
         return {
             "experiment": experiment.name,
-            **{name: getattr(experiment, name) for name in (*same, "choosing", "budget", "template", "leaderboard")},
+            **{name: getattr(experiment, name) for name in (*same, "budget", "template", "leaderboard")},
+            "choosing": experiment.games_for_choosing,
             "measure": list(experiment.measure),
             "seed": self.seed,
             "rules": {name: _as_json(value) for name, value in experiment.rules.items()},
@@ -252,7 +254,7 @@ def _check_all(chosen: Experiment, setting: Setting) -> None:
 
 
 def count_games(chosen: Experiment) -> int:
-    """How many games an experiment plays; of red teams and chosen attacks, about.
+    """How many games an experiment plays at most.
 
     Raises:
         UnknownMapError, EvaluationError: as `experiment`.
@@ -276,11 +278,14 @@ def _count(chosen: Experiment, condition: Condition, measure: str) -> int:
     played = chosen.text_with(condition.played, next(iter(chosen.train_seeds), None))
     profile = read_profile(played)
     if measure == "red-team":
-        return chosen.games * (1 + len(plan(profile, played, setting, chosen.budget, ())[0]))
+        tried = plan(profile, played, setting, chosen.budget, ())[0]
+        groups = len({each.group for each in tried})
+        return count_attacked(len(tried), chosen.games, BUDGETS[chosen.budget].choosing, groups)
     deviators = [chosen.text_with(text, next(iter(chosen.train_seeds), None)) for text in chosen.deviators]
-    tried = read_deviators(deviators or None, profile, played, setting)
+    found = read_deviators(deviators or None, profile, played, setting)
+    attacks = len(found) * len(resolve_coalitions(setting.board, condition.coalitions))
     most = chosen.games if chosen.precision is None else chosen.most_games
-    return most * (1 + len(tried) * len(resolve_coalitions(setting.board, condition.coalitions)))
+    return count_attacked(attacks, most, chosen.games_for_choosing, len(found))
 
 
 def _as_json(value: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -15,9 +15,11 @@ import modal_env
 from agents.modal.players import expected_payoff
 from agents.specs import PolicyLike, Spec, as_given, read
 from evaluation.checks import EvaluationError, check_games, check_seed
+from evaluation.measures.choice import choose
 from evaluation.measures.coalitions import all_coalitions, choose_coalitions
-from evaluation.measures.intervals import Coalition, Estimate, ExploitabilityEstimate, exploitability_estimate
-from evaluation.play.games import Report, game_seed
+from evaluation.measures.gains import CoalitionGain, coalition_gain, exploitability_of, member_gains
+from evaluation.measures.intervals import Coalition, Estimate, Floats
+from evaluation.play.games import Report, choosing_seed, game_seed
 from evaluation.play.means import check_means
 from welfare_env.checks import shown
 
@@ -37,6 +39,7 @@ class ProgramExploitabilityResult:
         setting: of the environment.
         baseline: player -> [games] payoff a round when nobody deviates.
         deviating: coalition -> player -> [games] payoff a round, with the seeds of the baseline.
+        best: the coalition that gains most: of exact payoffs, or in games of its own for choosing.
     """
 
     profile: str
@@ -46,21 +49,18 @@ class ProgramExploitabilityResult:
     setting: modal_env.Setting
     baseline: Points
     deviating: Mapping[Coalition, Points]
+    best: Coalition
 
     @cached_property
-    def estimate(self) -> ExploitabilityEstimate:
-        """The exploitability with its interval, the best coalition, and the gain of each."""
-        return exploitability_estimate(self.baseline, self.deviating, self.seed)
+    def gains(self) -> tuple[CoalitionGain, ...]:
+        """The gain of each coalition."""
+        gains = (coalition_gain(self.baseline, paid, who, self.seed) for who, paid in self.deviating.items())
+        return tuple(map(_without_interval, gains) if self.exact else gains)
 
     @property
     def value(self) -> Estimate:
-        """The exploitability: max over coalitions of the least member's mean gain, in payoff a round."""
-        return self.estimate.total
-
-    @property
-    def best(self) -> Coalition:
-        """The coalition that gains most."""
-        return self.estimate.best
+        """The exploitability: the chosen coalition's least member's mean gain, in payoff a round, at least 0."""
+        return exploitability_of(next(each.gain for each in self.gains if each.coalition == self.best))
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON types."""
@@ -78,9 +78,7 @@ class ProgramExploitabilityResult:
             "rounds": setting.rounds,
             "exploitability": self.value.to_dict(),
             "best": list(self.best),
-            "coalitions": [
-                {"coalition": list(gain.coalition), "gain": gain.gain.to_dict()} for gain in self.estimate.coalitions
-            ],
+            "coalitions": [{"coalition": list(gain.coalition), "gain": gain.gain.to_dict()} for gain in self.gains],
         }
 
 
@@ -89,6 +87,7 @@ def program_exploitability(
     games: int,
     environment: AECEnv,
     *,
+    choosing: int,
     deviator: PolicyLike | None,
     coalitions: str | Iterable[str | Sequence[str]],
     seed: int,
@@ -97,7 +96,7 @@ def program_exploitability(
     """`evaluation.exploitability` in an environment of `modal_env`, where the default deviator is the best reply.
 
     If profile and deviator are programs, mixes or best replies, payoffs are exact expectations and no game is played;
-    otherwise games are played.
+    otherwise games are played, first those for choosing a coalition.
 
     Raises:
         UnknownAgentError: an unknown policy.
@@ -119,25 +118,75 @@ def program_exploitability(
     sets = all_coalitions(setting.names)
     named = {name.removeprefix("all-"): found for name, found in sets.items()} | sets
     chosen = choose_coalitions(setting.names, coalitions, named)
-    tell = report or (lambda count: None)
-    mixes = {spec: _shares(spec, setting) for spec in dict.fromkeys((spec, attacker))}
-    exact = all(mix is not None for mix in mixes.values())
+    played = _Games(environment, setting, spec, attacker, report or (lambda count: None))
+    if played.is_exact:
+        baseline, deviating = played.expected((), games), {who: played.expected(who, games) for who in chosen}
+        best = max(chosen, key=lambda who: member_gains(baseline, deviating[who], who).mean(axis=0).min())
+    else:
+        best = chosen[played.chosen(chosen, choosing, seed)]
+        seeds = [game_seed(seed, number) for number in range(games)]
+        baseline, deviating = played.points((), seeds), {who: played.points(who, seeds) for who in chosen}
+    deviator_name, is_exact = as_given(reply, attacker), played.is_exact
+    return ProgramExploitabilityResult(name, deviator_name, is_exact, seed, setting, baseline, deviating, best)
 
-    def played(who: Coalition) -> dict[str, tuple[float, ...]]:
-        seats = {player: attacker if player in who else spec for player in setting.names}
-        if exact:
-            paid = _expected({player: mixes[spec] or () for player, spec in seats.items()}, setting)
-            tell(games)
-            return {player: (payoff,) * games for player, payoff in paid.items()}
-        points: dict[str, list[float]] = {player: [] for player in seats}
-        for game in range(games):
-            for player, payoff in play_programs(environment, seats, game_seed(seed, game)).items():
+
+class _Games:
+    """Games in which a coalition leaves a profile, played or computed.
+
+    Args:
+        profile, attacker: what everybody plays, and what members of the coalition play.
+        tell: called with the number of games that were played.
+    """
+
+    def __init__(
+        self, environment: AECEnv, setting: modal_env.Setting, profile: Spec, attacker: Spec, tell: Report
+    ) -> None:
+        self.environment, self.setting, self.profile, self.attacker = environment, setting, profile, attacker
+        self.tell = tell
+        self._mixes = {spec: _shares(spec, setting) for spec in dict.fromkeys((profile, attacker))}
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether payoffs can be computed."""
+        return all(mix is not None for mix in self._mixes.values())
+
+    def expected(self, who: Coalition, games: int) -> Points:
+        """Player -> its expected payoff a round, once for each game."""
+        paid = _expected({player: self._mixes[spec] or () for player, spec in self._seats(who).items()}, self.setting)
+        self.tell(games)
+        return {player: (payoff,) * games for player, payoff in paid.items()}
+
+    def points(self, who: Coalition, seeds: Iterable[int]) -> Points:
+        """Player -> [games] its payoff a round in games with these seeds."""
+        points: dict[str, list[float]] = {player: [] for player in self.setting.names}
+        for seed in seeds:
+            for player, payoff in play_programs(self.environment, self._seats(who), seed).items():
                 points[player].append(payoff)
-            tell(1)
+            self.tell(1)
         return {player: tuple(payoffs) for player, payoffs in points.items()}
 
-    baseline, deviating = played(()), {who: played(who) for who in chosen}
-    return ProgramExploitabilityResult(name, as_given(reply, attacker), exact, seed, setting, baseline, deviating)
+    def chosen(self, coalitions: Sequence[Coalition], games: int, seed: int) -> int:
+        """The place of the coalition that gains most in games for choosing."""
+
+        def gains(candidates: Sequence[int], numbers: range) -> list[Floats]:
+            seeds = [choosing_seed(seed, number) for number in numbers]
+            base = self.points((), seeds)
+            return [member_gains(base, self.points(coalitions[each], seeds), coalitions[each]) for each in candidates]
+
+        return choose(len(coalitions), gains, games).best if len(coalitions) > 1 else 0
+
+    def _seats(self, who: Coalition) -> dict[str, Spec]:
+        return {player: self.attacker if player in who else self.profile for player in self.setting.names}
+
+
+def _without_interval(gain: CoalitionGain) -> CoalitionGain:
+    """An exactly known gain: its bounds are its value."""
+    members = {player: _exact(member) for player, member in gain.members.items()}
+    return replace(gain, gain=_exact(gain.gain), members=members)
+
+
+def _exact(estimate: Estimate) -> Estimate:
+    return replace(estimate, low=estimate.value, high=estimate.value)
 
 
 def _shares(spec: Spec, setting: modal_env.Setting) -> Shares | None:

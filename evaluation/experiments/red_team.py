@@ -13,12 +13,13 @@ import numpy as np
 from agents.scripted.deterrents.ownership import fair_shares
 from agents.specs import PolicyLike, Profile, ProfileLike, Spec, profile_as_given, read_profile
 from evaluation.checks import EvaluationError, listed
-from evaluation.experiments.attacks import AttackGames, Attacks
+from evaluation.experiments.attacks import GAMES, Deviation, attacked
 from evaluation.experiments.deviators import PORTFOLIO, Deviator, check_coordinated, read_deviators
 from evaluation.experiments.exploitability_result import ExploitabilityResult, Witness
 from evaluation.experiments.notes import portfolio_notes
 from evaluation.experiments.self_play import make_all
-from evaluation.measures.intervals import Coalition, CoalitionGain, Estimate
+from evaluation.measures.gains import CoalitionGain
+from evaluation.measures.intervals import Coalition, Estimate
 from evaluation.measures.rows import Row
 from evaluation.play.setting import Options, Setting
 from welfare_env import RulesError
@@ -39,30 +40,31 @@ class Budget:
     """The size of a red team.
 
     Attributes:
-        games: per attack.
+        choosing: games of each attack in the first round of choosing.
         sizes: of the coalitions to try.
         most: maximum number of coalitions of each size; beyond that, they are drawn at random.
     """
 
-    games: int
+    choosing: int
     sizes: tuple[int, ...]
     most: int
 
 
 BUDGETS = {
-    "quick": Budget(games=2, sizes=(1, 2, 3), most=7),
-    "usual": Budget(games=5, sizes=(1, 2, 3), most=35),
-    "full": Budget(games=20, sizes=(1, 2, 3, 4), most=35),
+    "quick": Budget(choosing=2, sizes=(1, 2, 3), most=7),
+    "usual": Budget(choosing=3, sizes=(1, 2, 3), most=35),
+    "full": Budget(choosing=10, sizes=(1, 2, 3, 4), most=35),
 }
 
 
 @dataclass(frozen=True)
 class RedTeamResult:
-    """The gain of each attack.
+    """The strongest attack of many, chosen on games of its own and measured in others.
 
     Attributes:
         budget: the name of the budget.
-        found: the games and gains of all attacks.
+        found: the games and gains of the chosen attack, of those that did about as well, and of the best of each kind
+            and size; `found.screened` has the gains of all in the games for choosing.
         kinds: deviator -> its kind of attack.
     """
 
@@ -72,31 +74,25 @@ class RedTeamResult:
 
     @property
     def value(self) -> Estimate:
-        """The gain of the best attack (its least member's), in points a year; biased upwards, as a maximum."""
+        """The exploitability: the gain of the chosen attack (its least member's) in points a year, at least 0."""
         return self.found.value
 
     @property
-    def corrected(self) -> Estimate:
-        """The same, corrected for the choice among all attacks (`evaluation.measures.selection`)."""
-        return self.found.corrected
-
-    @property
     def best(self) -> CoalitionGain:
-        """The best attack: deviator, coalition and gain."""
-        return max(self.found.estimate.coalitions, key=lambda each: each.gain.value)
+        """The chosen attack: deviator, coalition and gain."""
+        return self.found.best_gain
 
     @property
     def witness(self) -> Witness:
-        """A typical game of the best attack."""
+        """A typical game of the chosen attack."""
         return self.found.witness
 
     def by_kind(self) -> dict[tuple[int, str], CoalitionGain]:
-        """(Size of coalition, kind of attack) -> the best of these attacks."""
+        """(Size of coalition, kind of attack) -> the attack that did best in the games for choosing, with its gain."""
+        tried = {(each.deviator, each.coalition): each.gain for each in self.found.screened}
         best: dict[tuple[int, str], CoalitionGain] = {}
-        for each in self.found.estimate.coalitions:
-            key = len(each.coalition), self.kinds[each.deviator]
-            if key not in best or each.gain.value > best[key].gain.value:
-                best[key] = each
+        for each in sorted(self.found.gains, key=lambda gain: -tried[gain.deviator, gain.coalition]):
+            best.setdefault((len(each.coalition), self.kinds[each.deviator]), each)
         return best
 
     def save_witness(self, path: str | os.PathLike[str]) -> None:
@@ -129,25 +125,26 @@ def red_team(
     policy: ProfileLike,
     budget: str = "usual",
     *,
-    games: int | None = None,
+    games: int = GAMES,
     trained: Sequence[PolicyLike] = (),
     **options: Unpack[Options],
 ) -> RedTeamResult:
-    """Attack a policy in many ways and report which attack gains most.
+    """Attack a policy in many ways, choose the attack that gains most, and measure it in fresh games.
 
     Attacks on every seat: the deviators that come with the package (`evaluation.experiments.deviators`), raids that
     begin in any year, grabs in the first year, thieves who stop after a few centres and disarm, and some who raid again
     while deterrents fight, squads of one to three units, and arms without an attack. Coalitions, but not of all, try
     the deviators and some of the raids, each member by itself, and pacts: one policy for all members (`agents` "pact").
-    Game i has the same seed in every attack.
 
-    The value is a lower bound on the policy's exploitability. Best responses by reinforcement learning find more: train
-    one (`welfare-env train best-response --against SPEC`) and give it as `trained`.
+    Attacks are chosen by successive halving (`evaluation.measures.choice`), on games with seeds of their own. Then the
+    chosen one, those that did about as well and the best of each kind and size play `games` fresh ones. The value is a
+    lower bound on the policy's exploitability. Best responses by reinforcement learning find more: train one
+    (`welfare-env train best-response --against SPEC`) and give it as `trained`.
 
     Args:
         policy: one policy for all seats, or a profile.
-        budget: "quick", "usual" or "full": games per attack, and sizes and number of coalitions (`BUDGETS`).
-        games: per attack, in place of the budget's.
+        budget: "quick", "usual" or "full": games for the choice, and sizes and number of coalitions (`BUDGETS`).
+        games: of self-play and of each attack that is reported.
         trained: additional deviators, such as "rl:runs/robber/checkpoint".
         options: the fields of `evaluation.Setting`.
 
@@ -163,17 +160,15 @@ def red_team(
     deviators = list(dict.fromkeys(each.deviator.name for each in tried if each.deviator))
     policies = {spec for each in tried if each.deviator for spec in each.deviator.policies}
     make_all([*profile.policies, *sorted(policies, key=lambda spec: spec.text)], setting.shared_models)
-    base = setting.games(profile, BUDGETS[budget].games if games is None else games)
-    attacks = Attacks(setting, tried)
-    attacks.add(base)
-    found = attacks.result(name)
+    setting.games(profile, games)
+    found = attacked(setting, profile, name, tried, games=games, choosing=BUDGETS[budget].choosing)
     found = replace(found, notes=portfolio_notes(setting, PORTFOLIO) + found.notes)
     return RedTeamResult(budget, found, {each: kinds[each] for each in deviators})
 
 
 def plan(
     profile: Profile, name: str, setting: Setting, budget: str, trained: Sequence[PolicyLike]
-) -> tuple[list[AttackGames], dict[str, str]]:
+) -> tuple[list[Deviation], dict[str, str]]:
     """All attacks, not played yet, and the kind of each deviator.
 
     Raises:
@@ -194,7 +189,7 @@ def _attacks(
     budget: Budget,
     trained: list[PolicyLike],
     kinds: dict[str, str],
-) -> Iterator[AttackGames]:
+) -> Iterator[Deviation]:
     """Yield all attacks, and add the kinds of their deviators to `kinds`."""
     years = setting.played.years
     alone: dict[str, list[PolicyLike]] = {
@@ -218,7 +213,7 @@ def _attacks(
         coalitions = _coalitions(powers, size, budget.most, setting.seed)
         for kind, each in by_itself if size == 1 else [*in_company, *together]:
             kinds.setdefault(each.name, kind)
-            yield from (AttackGames(each, who, kind == "pact") for who in coalitions)
+            yield from (Deviation(each, who, kind == "pact", group=(size, kind)) for who in coalitions)
 
 
 def raids(years: int) -> dict[str, list[PolicyLike]]:

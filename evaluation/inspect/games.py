@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agents.specs import Spec, read_profile
-from evaluation.experiments.attacks import AttackGames
+from evaluation.experiments.attacks import ITSELF, Deviation
 from evaluation.experiments.deviators import read_deviators
 from evaluation.experiments.exploitability import resolve_coalitions
 from evaluation.measures.intervals import Coalition
@@ -28,7 +28,7 @@ class Games:
     policy: str
     games: int
     setting: Setting
-    attacks: tuple[AttackGames, ...]
+    attacks: tuple[Deviation, ...]
 
     @classmethod
     def of_self_play(cls, policy: str, games: int, setting: Setting) -> Games:
@@ -38,7 +38,7 @@ class Games:
             UnknownAgentError, ProfileError, UnknownPowerError, EvaluationError: as `evaluation.self_play`.
         """
         setting.games(read_profile(policy), games)
-        return cls(policy, games, setting, (AttackGames(),))
+        return cls(policy, games, setting, (ITSELF,))
 
     @classmethod
     def of_exploitability(
@@ -53,9 +53,7 @@ class Games:
         setting.games(profile, games)
         found = read_deviators(deviators, profile, policy, setting)
         chosen = resolve_coalitions(setting.board, coalitions)
-        return cls(
-            policy, games, setting, (AttackGames(), *(AttackGames(each, who) for each in found for who in chosen))
-        )
+        return cls(policy, games, setting, (ITSELF, *(Deviation(each, who) for each in found for who in chosen)))
 
     @property
     def policies(self) -> set[Spec]:

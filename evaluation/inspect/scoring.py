@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, Value, metric, scorer
 from inspect_ai.solver import TaskState
 
-from evaluation.measures.intervals import Coalition, Estimate, ExploitabilityEstimate, mean_estimate, portfolio_estimate
+from evaluation.measures.gains import CoalitionGain, Points, coalition_gain, exploitability_of, member_gains
+from evaluation.measures.intervals import Coalition, Estimate, mean_estimate
 from evaluation.measures.metrics import measure
 
 Attack = tuple[str, Coalition]
+ITSELF: Attack = ("", ())  # self-play
 Welfare = Mapping[int, Mapping[str, float]]  # number of a game -> power -> welfare points a year
 
 
@@ -67,37 +69,57 @@ def _of_estimate(part: str, seed: int) -> Metric:
 
 @metric(scores="unreduced")
 def gains(seed: int = 0) -> Metric:
-    """`evaluation.exploitability` of the games that all conditions have finished: its value, corrected, every gain."""
+    """Of the games that all conditions have finished: the exploitability, and the gain of each coalition.
+
+    The coalition that gains most is chosen on games with even numbers, and the exploitability is its gain in those with
+    odd numbers; nan for a single game.
+    """
 
     def compute(scores: list[SampleScore]) -> Value:
         games: dict[Attack, dict[int, Mapping[str, float]]] = {}
         for each in scores:
             deviator, coalition = (each.score.metadata or {})["attack"]
             games.setdefault((deviator, tuple(coalition)), {})[_number(each)] = _welfare(each.score)
-        found = _exploitability(games, seed)
-        told = _told("exploitability", found.total if found else None)
-        told |= _told("corrected", found.corrected if found else None)
-        for gain in found.coalitions if found else ():
-            told |= _told(f"gain of {' and '.join(gain.coalition)} by {gain.deviator}", gain.gain)
-        return dict(told)
+        return dict(_told_gains(games, seed))
 
     return compute
 
 
-def _exploitability(games: Mapping[Attack, Welfare], seed: int) -> ExploitabilityEstimate | None:
-    """None while there is no game that self-play and an attack have both finished."""
+def _told_gains(games: Mapping[Attack, Welfare], seed: int) -> dict[str, float]:
+    """The exploitability and each coalition's gain; nan while there is no game that all conditions have finished."""
     numbers = sorted(set.intersection(*map(set, games.values()))) if games else []
-    if ("", ()) not in games or len(games) == 1 or not numbers:
-        return None
-    points = {
-        attack: {power: [played[number][power] for number in numbers] for power in played[numbers[0]]}
-        for attack, played in games.items()
-    }
-    baseline = points.pop(("", ()))
-    attacks: dict[str, dict[Coalition, dict[str, list[float]]]] = {}
-    for (deviator, coalition), gained in sorted(points.items()):
-        attacks.setdefault(deviator, {})[coalition] = gained
-    return portfolio_estimate(baseline, attacks, seed)
+    if ITSELF not in games or len(games) == 1 or not numbers:
+        return _told("exploitability", None)
+    attacks = sorted(attack for attack in games if attack != ITSELF)
+    chosen = _chosen(games, attacks, [number for number in numbers if number % 2 == 0])
+    others = [number for number in numbers if number % 2] if len(attacks) > 1 else numbers
+    found = exploitability_of(_gain(games, chosen, others, seed).gain) if chosen and others else None
+    told = _told("exploitability", found)
+    for attack in attacks:
+        gain = _gain(games, attack, numbers, seed)
+        told |= _told(f"gain of {' and '.join(gain.coalition)} by {gain.deviator}", gain.gain)
+    return told
+
+
+def _chosen(games: Mapping[Attack, Welfare], attacks: Sequence[Attack], numbers: Sequence[int]) -> Attack | None:
+    """The attack that gains most in these games; None if there are several and no games."""
+    if len(attacks) == 1 or not numbers:
+        return attacks[0] if len(attacks) == 1 else None
+    gains = {attack: member_gains(*_points(games, attack, numbers), attack[1]) for attack in attacks}
+    return max(attacks, key=lambda attack: gains[attack].mean(axis=0).min())
+
+
+def _gain(games: Mapping[Attack, Welfare], attack: Attack, numbers: Sequence[int], seed: int) -> CoalitionGain:
+    return coalition_gain(*_points(games, attack, numbers), attack[1], seed, deviator=attack[0])
+
+
+def _points(games: Mapping[Attack, Welfare], attack: Attack, numbers: Sequence[int]) -> tuple[Points, Points]:
+    """Power -> its points a year in these games: of self-play, and of an attack."""
+
+    def points(played: Welfare) -> dict[str, list[float]]:
+        return {power: [played[number][power] for number in numbers] for power in attack[1]}
+
+    return points(games[ITSELF]), points(games[attack])
 
 
 def _number(score: SampleScore) -> int:

@@ -18,13 +18,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from evaluation.measures.selection import corrected_maximum
 from welfare_env.errors import WelfareEnvError
 
 RESAMPLES = 10_000
@@ -83,57 +82,30 @@ class Estimate:
         return format(self)
 
 
-@dataclass(frozen=True)
-class CoalitionGain:
-    """The gain of a coalition that deviates.
-
-    Attributes:
-        coalition: its members.
-        deviator: what they play; "" if there is only one.
-        gain: of the member who gains least. `per_game` is the least gain in each game; the mean of these is at most
-            `gain.value`, the least of the members' means.
-        members: member -> its own gain. `per_game` is relative to the self-play game of the same seed.
-    """
-
-    coalition: Coalition
-    gain: Estimate
-    members: dict[str, Estimate]
-    deviator: str = ""
-
-
-@dataclass(frozen=True)
-class ExploitabilityEstimate:
-    """The gain of the best of several coalitions.
-
-    Attributes:
-        total: the largest gain (plug-in estimate). `per_game` is that of the best coalition.
-        corrected: the same, corrected for the choice among several (`evaluation.measures.selection`); nan if there are
-            several with only one game each.
-        best: the coalition with the largest gain (the first of equals). deviator: what it plays.
-        coalitions: the gain of every coalition, deviator by deviator, in the order given.
-    """
-
-    total: Estimate
-    corrected: Estimate
-    best: Coalition
-    deviator: str
-    coalitions: tuple[CoalitionGain, ...]
-
-
-def mean_estimate(per_game: ArrayLike, rng: Seed) -> Estimate:
+def mean_estimate(
+    per_game: ArrayLike, rng: Seed, *, within: tuple[float, float] | None = None, confidence: float = CONFIDENCE
+) -> Estimate:
     """The mean over games and its interval (the error bars in section 5).
 
     Args:
         per_game: [games] one value per game. If one is nan, the value and the bounds are nan.
         rng: a Generator, or a seed.
+        within: bounds of a game's value by the rules, if there are any.
+        confidence: nominal coverage.
 
     Raises:
         SampleError: there are no games, or the array has another shape.
     """
-    return mean_estimates({"": per_game}, rng)[""]
+    return mean_estimates({"": per_game}, rng, within=within, confidence=confidence)[""]
 
 
-def mean_estimates(samples: Mapping[Key, ArrayLike], rng: Seed) -> dict[Key, Estimate]:
+def mean_estimates(
+    samples: Mapping[Key, ArrayLike],
+    rng: Seed,
+    *,
+    within: tuple[float, float] | None = None,
+    confidence: float = CONFIDENCE,
+) -> dict[Key, Estimate]:
     """`mean_estimate` of each sample. Samples of the same size share draws; with a seed, results equal single calls.
 
     Drawing takes longer than averaging, so this is faster than single calls.
@@ -151,92 +123,15 @@ def mean_estimates(samples: Mapping[Key, ArrayLike], rng: Seed) -> dict[Key, Est
                 means[key].append(values.take(drawn).mean(axis=1))
         for key, values in alike.items():
             column, resampled = values[:, None], np.concatenate(means[key])[:, None]
-            estimates[key] = _estimates(column.mean(axis=0), resampled, column)[0]
+            estimates[key] = _estimate(column.mean(axis=0), resampled, column, confidence)
     return {key: estimates[key] for key in samples}
 
 
-def exploitability_estimate(
-    baseline: Mapping[str, ArrayLike], deviating: Mapping[Coalition, Mapping[str, ArrayLike]], rng: Seed
-) -> ExploitabilityEstimate:
-    """Exploitability by coalitions (section 5.1, footnote 6; the paper's coalitions are in appendix B.3).
-
-    The maximum over coalitions C of the minimum over members i of C of the mean points of i in the games in which C
-    deviates, minus its mean in self-play. It is positive if and only if all members of some coalition gain.
-
-    Game i has the same seed in every condition, so games of self-play and of all coalitions are resampled in pairs.
-
-    The maximum of sample means is biased upwards (and the minimum downwards), more so for many coalitions and few
-    games. `total` is the plug-in estimate with its interval, and has this bias; `corrected` removes it. `coalitions`
-    has all gains; those of single members are unbiased.
-
-    Args:
-        baseline: power -> [games] its points a year in self-play.
-        deviating: coalition -> power -> [games] its points a year when the coalition deviates. Powers outside the
-            coalition are ignored.
-        rng: a Generator, or a seed.
-
-    Raises:
-        SampleError: there is no coalition, a coalition is empty, a member's points are missing or not finite, or a
-            coalition has another number of games than self-play.
-    """
-    return portfolio_estimate(baseline, {"": deviating}, rng)
-
-
-def portfolio_estimate(
-    baseline: Mapping[str, ArrayLike],
-    deviating: Mapping[str, Mapping[Coalition, Mapping[str, ArrayLike]]],
-    rng: Seed,
-) -> ExploitabilityEstimate:
-    """As `exploitability_estimate`, with the maximum also over several deviators.
-
-    Args:
-        baseline: power -> [games] its points a year in self-play.
-        deviating: deviator -> coalition -> power -> [games] its points a year.
-        rng: a Generator, or a seed.
-
-    Raises:
-        SampleError: as `exploitability_estimate`.
-    """
-    gains = {
-        (deviator, coalition): members
-        for deviator, played in deviating.items()
-        for coalition, members in _member_gains(baseline, played).items()
-    }
-    if not gains:
-        raise SampleError("exploitability needs one or more deviators")
-    columns = np.concatenate(list(gains.values()), axis=1)
-    sizes = [len(coalition) for _, coalition in gains]
-    starts = np.cumsum([0, *sizes])[:-1]  # first column of each coalition
-    of_members = columns.mean(axis=0), resampled_means(columns, rng), columns
-    point, resampled, per_game = (np.minimum.reduceat(of, starts, axis=-1) for of in of_members)
-    best = int(point.argmax())
-    (total,) = _estimates(point[[best]], resampled.max(axis=1, keepdims=True), per_game[:, [best]])
-    members = iter(_estimates(*of_members))
-    coalition_gains = tuple(
-        CoalitionGain(coalition, gain, {power: next(members) for power in coalition}, deviator)
-        for (deviator, coalition), gain in zip(gains, _estimates(point, resampled, per_game), strict=True)
-    )
-    return ExploitabilityEstimate(
-        total,
-        _corrected(total, *of_members[:2], starts),
-        coalition_gains[best].coalition,
-        coalition_gains[best].deviator,
-        coalition_gains,
-    )
-
-
-def _corrected(total: Estimate, means: Floats, resampled: Floats, starts: NDArray[np.int64]) -> Estimate:
-    """The maximum corrected for the choice; nan for several gains with one game each."""
-    if total.n == 1:
-        return total if len(starts) == 1 else replace(total, value=math.nan)
-    return replace(total, **corrected_maximum(means, resampled, starts, tail_of(total.n))._asdict())
-
-
-def tail_of(games: int) -> float:
+def tail_of(games: int, confidence: float = CONFIDENCE) -> float:
     """The fraction of resampled means below the lower bound, and above the upper one, for two or more games."""
     from scipy.special import ndtr, stdtrit  # lazily: not needed for --help
 
-    student = stdtrit(games - 1, (1 + CONFIDENCE) / 2)
+    student = stdtrit(games - 1, (1 + confidence) / 2)
     return float(ndtr(-math.sqrt(games / (games - 1)) * student))
 
 
@@ -265,38 +160,6 @@ def _draws(games: int, values: int, rng: Seed) -> Iterator[NDArray[np.int64]]:
         yield generator.integers(games, size=(min(chunk, RESAMPLES - start), games))
 
 
-def _member_gains(
-    baseline: Mapping[str, ArrayLike], deviating: Mapping[Coalition, Mapping[str, ArrayLike]]
-) -> dict[Coalition, Floats]:
-    """Coalition -> [games, members] gain of each member over the self-play game of the same seed."""
-    if not deviating or not all(deviating):
-        raise SampleError(f"exploitability needs one or more coalitions of one or more members, not {tuple(deviating)}")
-    gains = {}
-    for coalition, points in deviating.items():
-        there = _by_game(points, coalition, f"the games of {coalition}")
-        here = _by_game(baseline, coalition, "self-play")
-        if len(there) != len(here):
-            raise SampleError(f"{coalition}: {len(there)} games, but {len(here)} of self-play: play the same seeds")
-        gains[coalition] = there - here
-    return gains
-
-
-def _by_game(points: Mapping[str, ArrayLike], powers: Coalition, where: str) -> Floats:
-    """[games, powers] of power -> [games]."""
-    missing = [power for power in powers if power not in points]
-    if missing:
-        raise SampleError(f"{where}: no points of {missing}, only of {sorted(points)}")
-    samples = [_sample(points[power]) for power in powers]
-    shapes = {sample.shape for sample in samples}
-    if len(shapes) > 1 or samples[0].ndim != 1:
-        raise SampleError(
-            f"{where}: every power needs one number per game, and equally many games; shapes are {sorted(shapes)}"
-        )
-    if not np.isfinite(samples).all():
-        raise SampleError(f"{where}: points must be finite numbers (a standard game has no welfare)")
-    return np.stack(samples, axis=1)
-
-
 def _sample(values: ArrayLike) -> Floats:
     try:
         sample = np.asarray(values, dtype=np.float64)
@@ -307,15 +170,15 @@ def _sample(values: ArrayLike) -> Floats:
     return sample
 
 
-def _estimates(point: Floats, resampled: Floats, per_game: Floats) -> list[Estimate]:
-    """One estimate per column of [columns], [RESAMPLES, columns] and [games, columns].
+def _estimate(point: Floats, resampled: Floats, per_game: Floats, confidence: float) -> Estimate:
+    """The estimate of a column of [1], [RESAMPLES, 1] and [games, 1].
 
     With one game there are no bounds: resampling would only repeat it.
     """
-    tail = tail_of(len(per_game)) if len(per_game) > 1 else 0.5
+    tail = tail_of(len(per_game), confidence) if len(per_game) > 1 else 0.5
     bounds = np.quantile(resampled, [tail, 1 - tail], axis=0)
     # Sums of equal numbers may differ in the last bits; that is not variation.
     is_constant = np.ptp(resampled, axis=0) <= 1e-12 * np.maximum(1.0, np.abs(point))
     bounds = np.full_like(bounds, np.nan) if len(per_game) == 1 else np.where(is_constant, point, bounds)
-    columns = zip(point.tolist(), *bounds.tolist(), per_game.T.tolist(), strict=True)
-    return [Estimate(value, low, high, len(per_game), tuple(games)) for value, low, high, games in columns]
+    low, high = bounds[:, 0].tolist()
+    return Estimate(float(point[0]), low, high, len(per_game), tuple(per_game[:, 0].tolist()))

@@ -180,6 +180,11 @@ def game_seed(seed: int, game: int) -> int:
     return int(np.random.SeedSequence([seed, game]).generate_state(1)[0])
 
 
+def choosing_seed(seed: int, game: int) -> int:
+    """The seed of the `game`-th game in which an evaluation chooses between attacks; above all of `game_seed`."""
+    return 2**32 + int(np.random.SeedSequence([seed, game, 1]).generate_state(1)[0])
+
+
 def play_game(spec: GameSpec, models: Models = None, stop: Event | None = None) -> Record:
     """Play one game to its end.
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypedDict, overload
 
@@ -17,7 +18,7 @@ from evaluation.checks import (
     check_rules,
     check_seed,
 )
-from evaluation.play.games import GameSpec, Record, Report, game_seed, play_all, play_each
+from evaluation.play.games import GameSpec, Record, Report, choosing_seed, game_seed, play_all, play_each
 from evaluation.play.means import Models, check_means, check_workers, shared
 from evaluation.play.store import GameStore
 from evaluation.play.workers import Workers
@@ -139,17 +140,17 @@ class Setting:
         if not isinstance(self.seats, str) or self.seats not in agents.specs.SEATINGS:
             raise EvaluationError(f"seats={shown(self.seats)}: choose one of {', '.join(agents.specs.SEATINGS)}")
 
-    def seated(self, profile: Profile, game: int) -> dict[str, PolicyLike]:
+    def seated(self, profile: Profile, game: int, seed: int) -> dict[str, PolicyLike]:
         """Player -> policy in the `game`-th game of a profile. By default, a mediator is silent.
 
         Raises:
             ProfileError, UnknownPowerError: a profile that does not fit the board.
         """
         if not self.played.mediator:
-            return dict(profile.seats(self.board.powers, game, self.seed, self.seats))
+            return dict(profile.seats(self.board.powers, game, seed, self.seats))
         speaking = dict(term for term in profile.terms if term[0] == MEDIATOR)
         seated = Profile(tuple(term for term in profile.terms if term[0] != MEDIATOR)).seats(
-            self.board.powers, game, self.seed, self.seats
+            self.board.powers, game, seed, self.seats
         )
         return {**seated, MEDIATOR: speaking.get(MEDIATOR, agents.specs.read("hold"))}
 
@@ -167,9 +168,27 @@ class Setting:
 
     def game(self, profile: Profile, game: int, others: Mapping[str, PolicyLike] | None = None) -> GameSpec:
         """The `game`-th game of a profile, from 0; see `games`."""
-        seats = self.seated(profile, game) | dict(others or {})
+        return self._game(profile, game, self.seed, game_seed(self.seed, game), others)
+
+    def choosing_game(self, profile: Profile, game: int) -> GameSpec:
+        """The `game`-th game of a profile for choosing between attacks: its seed is that of no game that is reported.
+
+        Raises:
+            ProfileError, UnknownPowerError: a profile that does not fit the board.
+        """
+        seed = choosing_seed(self.seed, game)
+        return self._game(profile, game, seed, seed)
+
+    def _game(
+        self,
+        profile: Profile,
+        game: int,
+        seat_seed: int,
+        seed: int,
+        others: Mapping[str, PolicyLike] | None = None,
+    ) -> GameSpec:
+        seats = self.seated(profile, game, seat_seed) | dict(others or {})
         policies = tuple((player, agents.specs.read(policy)) for player, policy in seats.items())
-        seed = game_seed(self.seed, game)
         return GameSpec(policies, seed, self.played, self.map_name, self.engine, self.simultaneous)
 
     def play(self, games: Iterable[GameSpec]) -> list[Record]:
@@ -182,6 +201,15 @@ class Setting:
     def play_each(self, games: Sequence[GameSpec]) -> Generator[tuple[GameSpec, Record], None, None]:
         """Each different game with its record; see `play_each`."""
         return play_each(games, **self._means)
+
+    @contextmanager
+    def pooled(self) -> Iterator[Setting]:
+        """The same options with one pool of processes for several calls of `play` and `play_each`."""
+        if isinstance(self.workers, Workers):
+            yield self
+            return
+        with Workers(self.workers) as pool:
+            yield replace(self, workers=pool, models=self.shared_models)
 
     @property
     def _means(self) -> dict[str, Any]:

@@ -52,8 +52,7 @@ def _attacks_told(study: Mapping[str, Any]) -> Iterator[str]:
     deviators = ", ".join(study["deviators"]) or "the paper's exploiter"
     together = "; one policy plays all members of a coalition" if study["coordinated"] else ""
     yield f"Deviators: {deviators}{together}."
-    if study["choosing"] is not None:
-        yield f"Attacks are chosen by {study['choosing']} games each, and measured on others."
+    yield f"Attacks are chosen on games of their own, {study['choosing']} each at first, and measured on others."
     if study["precision"] is not None:
         width, most = study["precision"], study["most_games"]
         yield f"Games were played until the interval was {width:g} points wide, {most} at most."

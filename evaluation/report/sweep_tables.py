@@ -13,7 +13,7 @@ from evaluation.experiments.exploitability_result import ExploitabilityResult
 from evaluation.experiments.red_team import RedTeamResult
 from evaluation.experiments.self_play import SelfPlayResult
 from evaluation.report.rules_text import rules_text
-from evaluation.report.tables import below, cell, earlier, titled
+from evaluation.report.tables import CHOSEN, below, cell, earlier, titled
 from welfare_env import Rules
 
 SWEPT = {"variant": "variant", "years": "years", "message_rounds": "message rounds"}
@@ -61,12 +61,11 @@ def exploitability_sweep(results: Sequence[ExploitabilityResult]) -> Table:
     def cells(result: ExploitabilityResult) -> Iterator[Cells]:
         yield {
             "deviator": result.deviator,
-            "gain, WP a year": cell(result.value),
-            "corrected, WP a year": cell(result.corrected),
-            "attained by": " + ".join(result.best),
+            "exploitability, WP a year": cell(result.value),
+            "by": " + ".join(result.best),
         }
 
-    return _sweep(f"Exploitability of {results[0].profile}", results, cells, len(results[0].baseline))
+    return _sweep(f"Exploitability of {results[0].profile}", results, cells, len(results[0].baseline), CHOSEN)
 
 
 def red_team_sweep(results: Sequence[RedTeamResult]) -> Table:
@@ -78,12 +77,11 @@ def red_team_sweep(results: Sequence[RedTeamResult]) -> Table:
         yield {
             "best attack": best.deviator,
             "coalition": " + ".join(best.coalition),
-            "gain, WP a year": cell(found.value),
-            "corrected, WP a year": cell(found.corrected),
+            "gain, WP a year": cell(best.gain),
         }
 
     found = [result.found for result in results]
-    return _sweep(f"Red team: {found[0].profile}, {results[0].budget}", found, cells, len(found[0].baseline))
+    return _sweep(f"Red team: {found[0].profile}, {results[0].budget}", found, cells, len(found[0].baseline), CHOSEN)
 
 
 def cross_play_sweep(results: Sequence[CrossPlayResult]) -> Table:
@@ -101,13 +99,15 @@ def cross_play_sweep(results: Sequence[CrossPlayResult]) -> Table:
     return _sweep("Cross-play", results, cells, results[0].games)
 
 
-def _sweep(what: str, results: Sequence[Result], cells: Callable[[Result], Iterator[Cells]], games: int) -> Table:
+def _sweep(
+    what: str, results: Sequence[Result], cells: Callable[[Result], Iterator[Cells]], games: int, remark: str = ""
+) -> Table:
     rules = [result.rules.to_dict() for result in results]
     swept = [name for name in SWEPT if len({str(each[name]) for each in rules}) > 1]
     notes = dict.fromkeys(note for result in results for note in result.notes)
     table = titled(
         f"{what}: {rules_text(_common(rules), swept)}; {results[0].map_name} map, games: {games}",
-        below("mean [95% interval]" + earlier(sum(result.older_games for result in results)), notes),
+        below("mean [95% interval]" + remark + earlier(sum(result.older_games for result in results)), notes),
     )
     rows = [
         {SWEPT[name]: str(own[name]) for name in swept} | dict(row)

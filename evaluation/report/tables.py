@@ -20,7 +20,7 @@ from evaluation.play.stored_games import SHOWN_KEY, StoredCondition, day
 
 FEW_GAMES = 10
 SHOWN_GAMES = 5  # per condition
-CHOSEN = "\ncorrected: for the choice of the best among several, without which the naive value is too high"
+CHOSEN = "\nthe attack was chosen on other games; exploitability: its gain, at least 0"
 
 
 def cell(estimate: Estimate, digits: int = 2) -> str:
@@ -90,25 +90,26 @@ def exploitability_table(results: Sequence[ExploitabilityResult], names: Sequenc
     several = len(results) > 1 or len(first.attacks) > 1
     if several:
         table.add_column("deviator", overflow="fold")
-    table.add_column("naive, WP a year", justify="right")
-    table.add_column("corrected", justify="right")
-    table.add_column("attained by")
+    table.add_column("exploitability, WP a year", justify="right")
+    table.add_column("by")
     for result, name in zip(results, names, strict=True):
         deviator = (result.deviator,) if several else ()
-        _add_row(
-            table, result.profile, name, *deviator, cell(result.value), cell(result.corrected), " + ".join(result.best)
-        )
+        _add_row(table, result.profile, name, *deviator, cell(result.value), " + ".join(result.best))
     return table
 
 
 def coalition_table(result: ExploitabilityResult) -> Table:
-    """One row per coalition: its members' gains and the others' welfare, with the best deviator."""
-    table = titled(f"Deviator {result.deviator}")
+    """One row per coalition that was measured: its members' gains and the others' welfare, for the chosen deviator."""
+    left = len(result.screened) - len(result.gains)
+    others = (
+        f"gained less in the games for choosing, and were not measured: {left} of {len(result.screened)} coalitions"
+    )
+    table = titled(f"Deviator {result.deviator}", others if left > 0 else "")
     table.add_column("coalition")
     table.add_column("gain, WP a year", justify="right")
     table.add_column("each member", justify="right")
     table.add_column("others' root Nash welfare", justify="right")
-    for gain in result.estimate.coalitions:
+    for gain in result.gains:
         members = "\n".join(f"{power} {cell(member)}" for power, member in gain.members.items())
         others = cell(result.victims_welfare[gain.coalition])
         _add_row(table, "\n".join(gain.coalition), cell(gain.gain), members if len(gain.members) > 1 else "", others)
@@ -121,9 +122,9 @@ def red_team_table(result: RedTeamResult) -> Table:
     table = titled(
         f"Red team: {played.profile}, {result.budget}",
         below(
-            f"games an attack: {len(played.baseline)}, attacks: {len(played.estimate.coalitions)}. powers: how many "
-            "attack. Gain over self-play of the member who gains least, in points a year, mean and 95% interval; "
-            "corrected: for the choice of the best (of one game there is none). pact: they act as one; else each "
+            f"{len(played.screened)} attacks were compared, and the best of each kind played {len(played.baseline)} "
+            "other games. powers: how many attack. gain: of the member who gains least, over self-play, in points a "
+            "year, with its 95% interval. contender: did about as well as the best. pact: they act as one; else each "
             "member acts by itself",
             played.notes,
         ),
@@ -136,8 +137,10 @@ def red_team_table(result: RedTeamResult) -> Table:
     for (size, kind), best in sorted(result.by_kind().items()):
         _add_row(table, str(size), kind, best.deviator, "\n".join(best.coalition), cell(best.gain))
     table.add_section()
-    _add_row(table, "", "all", result.best.deviator, "\n".join(result.best.coalition), cell(result.value))
-    _add_row(table, "", "corrected", "", "", cell(result.corrected))
+    shown = [result.best, *result.by_kind().values()]
+    contenders = [("contender", each) for each in played.gains if each not in shown]
+    for kind, each in [("all", result.best), *contenders]:
+        _add_row(table, str(len(each.coalition)), kind, each.deviator, "\n".join(each.coalition), cell(each.gain))
     return table
 
 

@@ -114,7 +114,7 @@ def test_the_gain_is_that_of_exploitability() -> None:
         seed = game_seed(0, number)
         bot.reset(agent="FRANCE", seed=seed)
         found.append(sum(turn.reward for turn in played(game, attack, seed)) / 3)
-    assert found == pytest.approx(result.estimate.coalitions[0].gain.per_game)
+    assert found == pytest.approx(result.gains[0].gain.per_game)
 
 
 def test_the_gain_of_playing_like_the_others_is_nothing() -> None:

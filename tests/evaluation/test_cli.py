@@ -188,7 +188,6 @@ def test_exploitability_prints_the_same_numbers_as_table_and_as_json(cli: Callab
         "prosocial",
         "france,Germany + TURKEY",
         cells(plain["exploitability"], 2),
-        cells(plain["corrected"], 2),
         " + ".join(plain["best"]),
     ]
     alone, pair = plain["coalitions"]
@@ -220,14 +219,14 @@ def test_several_deviators(cli: Callable[..., Outcome]) -> None:
         "random", 2, deviator=deviators, rules=Rules(years=1, message_rounds=0), map_name="pure"
     )
     assert plain == library.to_dict()
-    value = [cells(plain[name], 2) for name in ("exploitability", "corrected")]
+    value = [cells(plain["exploitability"], 2)]
     assert table.rows()[0] == ["random", "singles", plain["deviator"], *value, " + ".join(plain["best"])]
     assert [name for name in deviators if f"Deviator {name}" in table.out] == list(deviators)
 
 
 def test_precision_and_a_witness(cli: Callable[..., Outcome], tmp_path: Path) -> None:
     options = ("--deviator", "dumbbot", "--coalitions", "FRANCE", *QUICK)
-    stop = ("--precision", "0.0001", "--most-games", "11", "--witness", str(tmp_path / "game.json"))
+    stop = ("--games", "5", "--precision", "0.0001", "--most-games", "11", "--witness", str(tmp_path / "game.json"))
     plain = cli("exploitability", "random", *options, *stop, "--json").json
     assert plain["games"] == 11
     assert load_record(tmp_path / "game.json")["welfare_env"]["seed"] == plain["witness"]["seed"]
@@ -254,7 +253,7 @@ def test_a_store_is_used(cli: Callable[..., Outcome], played: list[GameSpec]) ->
     )
     assert len(played) == 3
     cli("exploitability", "random", "--games", "3", *QUICK, "--store", "deep/er/games.sqlite")
-    assert len(played) == 3 + 15
+    assert len(played) == 3 + 55 + 15  # for choosing, and measured
 
 
 def test_nothing_but_the_result_is_printed_to_files(cli: Callable[..., Outcome]) -> None:
@@ -277,12 +276,12 @@ def test_brackets_in_paths_are_shown_as_they_are(cli: Callable[..., Outcome], tm
 
 def test_brackets_in_cells_are_shown_as_they_are() -> None:
     result = evaluation.exploitability("hold", 1, coalitions=["FRANCE"], rules=Rules(years=1, message_rounds=0))
-    attacks = {"[b]dove[/b]": result.deviating}
-    told = replace(result, profile="[i]hold[/i]", attacks=attacks, map_name="[u]")
+    attack = ("[b]dove[/b]", result.best)
+    told = replace(result, profile="[i]hold[/i]", attacks={attack[0]: result.deviating}, chosen=attack)
     console = Console(width=200, record=True, file=io.StringIO())
     console.print(exploitability_table([told], ["[s]singles"]), coalition_table(told))
     text = console.export_text()
-    assert all(part in text for part in ("[i]hold[/i]", "Deviator [b]dove[/b]", "[u] map", "[s]singles"))
+    assert all(part in text for part in ("[i]hold[/i]", "Deviator [b]dove[/b]", "[s]singles"))
 
 
 def test_a_terminal_has_a_progress_bar_apart_from_stdout(
@@ -291,7 +290,7 @@ def test_a_terminal_has_a_progress_bar_apart_from_stdout(
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     outcome = cli("exploitability", "hold", "--games", "2", *QUICK, "--json")
     assert outcome.json["games"] == 2
-    assert "12/12 games" in ESCAPES.sub("", outcome.err)
+    assert "67/67 games" in ESCAPES.sub("", outcome.err)
 
 
 @pytest.mark.parametrize("width", [80, 100, 140])
@@ -313,11 +312,13 @@ def test_tables_fit_a_terminal(cli: Callable[..., Outcome], monkeypatch: pytest.
 
 def test_a_small_demo(cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch, played: list[GameSpec]) -> None:
     monkeypatch.setattr(command_line, "DEMO_GAMES", 1)
+    monkeypatch.setattr(command_line, "DEMO_CHOOSING", 1)
     monkeypatch.setattr(command_line, "DEMO_POLICIES", ("hold", "prosocial"))
     monkeypatch.setattr(command_line, "DEMO_PROFILES", ("prosocial",))
     outcome = cli("demo", "--workers", "1")
     assert outcome.code == 0
-    assert len(played) == 2 + 5 + 5 + 5  # the exploited profile's self-play is there already
+    measured = 2 + 5 + 5 + 5  # the exploited profile's self-play is there already
+    assert len(played) == measured + 2 + 3 * (5 + 4)  # for choosing: self-play, and two rounds of each
     rows = outcome.rows()
     assert [row[:2] for row in rows] == [
         ["hold", "0.000"],
@@ -337,7 +338,7 @@ def test_a_small_demo(cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPat
     assert [[result["profile"], f"{result['exploitability']['value']:.2f}"] for result in plain["exploitability"]] == [
         [row[0], row[3]] for row in rows[2:]
     ]
-    assert len(played) == 17
+    assert len(played) == measured + 29
 
 
 @pytest.mark.slow
@@ -383,7 +384,15 @@ def test_help_explains_every_option(cli: Callable[..., Outcome], command: str) -
         expected |= {"--games", "--seats", "--years", "--map", "--press", "--message-rounds", "--retreat-welfare"}
         expected |= {"--simultaneous", "--lm-cache", "--budget-tokens", "--budget-dollars"}
         expected |= {"--csv", "--parquet", "--use-older-games", "--published", "--ray-address"}
-        attacks = {"--deviator", "--coalitions", "--coordinated", "--precision", "--most-games", "--witness"}
+        attacks = {
+            "--choosing",
+            "--deviator",
+            "--coalitions",
+            "--coordinated",
+            "--precision",
+            "--most-games",
+            "--witness",
+        }
         expected |= {"--variant", "--scoring"} if command == "self-play" else attacks
     assert {word for word in outcome.out.split() if word.startswith("--")} == expected
 
@@ -528,7 +537,7 @@ def test_a_script_without_a_guard_is_told_what_it_lacks(tmp_path: Path) -> None:
 
 # 30 games of some 50 ms, one after the other: time enough to come in between.
 LONG = ("exploitability", "dumbbot", "--deviator", "random", "--games", "5", "--years", "3", "--message-rounds", "0")
-LONG_GAMES = 30
+LONG_GAMES = 6 * 5 + 5 * 5 + 6 * 5  # two rounds of choosing, and what is measured
 
 
 @pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])

@@ -49,7 +49,7 @@ def test_against_the_numbers_of_the_games() -> None:
         assert found.waste.per_game[game] == pytest.approx(sum(usual.values()) - sum(own.values()))
     assert list(found.gain_by_year) == [1901, 1902, 1903, 1904]
     gained = sum(each.value for each in found.gain_by_year.values()) / 4
-    gains = result.estimate.coalitions[0].members
+    gains = result.gains[0].members
     assert gained == pytest.approx(sum(gain.value for gain in gains.values()) / 2)
     assert found.members_units_by_year[1904].value == pytest.approx(
         sum(game.units[power] for game in result.deviating[members] for power in members) / 4

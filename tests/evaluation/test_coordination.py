@@ -49,7 +49,7 @@ def test_one_object_plays_all_members() -> None:
     result = exploitability("hold", 2, deviator=Pact, coordinated=True, **COMMON)
     assert [who for who, _ in Pact.told] == [PAIR, PAIR, ("PLAYERB",), ("PLAYERB",)]
     alone = exploitability("hold", 2, deviator="prosocial", **COMMON)
-    assert [gain.gain for gain in result.estimate.coalitions] == [gain.gain for gain in alone.estimate.coalitions]
+    assert [gain.gain for gain in result.gains] == [gain.gain for gain in alone.gains]
     assert isinstance(Pact(), agents.CoalitionPolicy)
     assert not isinstance(HoldPolicy(), agents.CoalitionPolicy)
 

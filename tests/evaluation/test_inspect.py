@@ -118,9 +118,10 @@ def test_the_exploitability_is_that_of_evaluation(run) -> None:
     )
     task = tasks.exploitability(games=2, deviator=deviators, coalitions="FRANCE,ENGLAND+TURKEY", **SMALL)
     found = numbers(run(task, Mock().model), "measures")
-    for name, told in (("exploitability", result.value), ("corrected", result.corrected)):
-        assert (found[name], found[f"{name} low"], found[f"{name} high"]) == (told.value, told.low, told.high)
-    for gain in result.estimate.coalitions:
+    first = {(*gain.coalition, gain.deviator): gain.gain.per_game[0] for gain in result.gains}
+    second = {(*gain.coalition, gain.deviator): gain.gain.per_game[1] for gain in result.gains}
+    assert found["exploitability"] == max(0, second[max(sorted(first), key=first.__getitem__)])
+    for gain in result.gains:
         assert found[f"gain of {' and '.join(gain.coalition)} by {gain.deviator}"] == gain.gain.value
 
 
@@ -168,7 +169,7 @@ def test_exploitability_through_the_provider_of_openai(run, monkeypatch, argumen
     )
     found = numbers(log, "measures")
     assert found["exploitability"] == result.value.value
-    for gain in result.estimate.coalitions:
+    for gain in result.gains:
         assert found[f"gain of {' and '.join(gain.coalition)} by dumbbot"] == gain.gain.value
 
 

@@ -63,7 +63,6 @@ class TestMeasures:
         assert measures["root_nash_welfare"] == alone.root_nash_welfare
         assert measures["proficiency"] == alone.proficiency
         assert measures["exploitability"] == attacked.value
-        assert measures["exploitability_corrected"] == attacked.corrected
         shares = tuple(analyse_messages(record).kept_share() for record in alone.records)
         assert measures["kept_promises"].per_game == shares
         used = alone.usage

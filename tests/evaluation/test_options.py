@@ -12,7 +12,8 @@ import pytest
 import evaluation
 from evaluation import EvaluationError, GameSpec
 from evaluation.exact.best_responses import best_response
-from evaluation.measures.intervals import SampleError, exploitability_estimate, mean_estimate
+from evaluation.measures.gains import coalition_gain
+from evaluation.measures.intervals import SampleError, mean_estimate
 from welfare_env import Rules, WelfareEnvError, load_board
 from welfare_env.checks import shown
 from welfare_env.errors import RecordError, RulesError, UnknownPowerError
@@ -148,7 +149,7 @@ def test_odd_samples(values: Any) -> None:
     with pytest.raises(SampleError):
         mean_estimate(values, 0)
     with pytest.raises(SampleError):
-        exploitability_estimate({"A": [1.0, 2.0]}, {("A",): {"A": values}}, 0)
+        coalition_gain({"A": [1.0, 2.0]}, {"A": values}, ("A",), 0)
 
 
 @pytest.mark.parametrize("rng", ["x", -1, 1.5, object()])

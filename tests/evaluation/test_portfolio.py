@@ -12,6 +12,7 @@ from evaluation import EvaluationError, GameSpec, Setting, exploitability, measu
 from evaluation.experiments import deviators as ours
 from evaluation.experiments.deviators import default_deviator, portfolio, prompted_exploiter, read_deviators
 from evaluation.experiments.stopping import further_games
+from evaluation.measures.gains import exploitability_of
 from evaluation.measures.intervals import Estimate
 from welfare_env import Game, Rules, UnknownAgentError
 
@@ -29,12 +30,15 @@ def test_the_best_of_several_is_told() -> None:
     result = exploitability("random", 3, deviator=several, **COMMON)
     alone = {each: exploitability("random", 3, deviator=each, **COMMON) for each in several}
     assert list(result.attacks) == several
-    assert result.by_deviator == alone
-    best = max(several, key=lambda each: alone[each].value.value)
-    assert (result.deviator, result.best, result.deviating) == (best, alone[best].best, alone[best].deviating)
-    assert result.value.value == alone[best].value.value
-    assert result.value.per_game == alone[best].value.per_game
-    assert result.corrected.low <= result.corrected.value <= result.value.value
+    assert {each: found.attacks for each, found in result.by_deviator.items()} == {
+        each: found.attacks for each, found in alone.items()
+    }
+    assert result.gains == tuple(gain for found in alone.values() for gain in found.gains)
+    tried = {(each.deviator, each.coalition): each.gain for each in result.screened}
+    assert result.chosen == max(tried, key=tried.__getitem__)
+    assert result.value == exploitability_of(result.best_gain.gain)
+    for each, found in result.by_deviator.items():
+        assert tried[found.chosen] == max(gain for (name, _), gain in tried.items() if name == each)
 
 
 def test_several_deviators_as_json() -> None:
@@ -42,7 +46,7 @@ def test_several_deviators_as_json() -> None:
     result = exploitability("random", 2, deviator=several, **COMMON)
     plain = json.loads(json.dumps(result.to_dict(), allow_nan=False))
     assert plain["deviators"] == list(several)
-    assert plain["corrected"]["value"] == result.corrected.value
+    assert plain["gain"]["value"] == result.best_gain.gain.value
     rows = [
         row for each in several for row in exploitability("random", 2, deviator=each, **COMMON).to_dict()["coalitions"]
     ]
@@ -87,7 +91,7 @@ def test_portfolio_in_a_list_and_the_same_deviator_twice(played: list[GameSpec])
         map_name="clique:3",
     )
     assert list(result.attacks) == [default_deviator("hold"), "prosocial", "dumbbot", "dove"]
-    assert len(played) == 1 + 4
+    assert len(played) == (1 + 4) + 5 * (1 + 4)  # measured, and for choosing
 
 
 def test_deviators_of_one_name_are_told_apart() -> None:
@@ -149,11 +153,11 @@ def test_every_attack_has_its_witness() -> None:
 def test_a_wished_precision_is_reached_by_more_games(played: list[GameSpec]) -> None:
     common: dict[str, Any] = {"deviator": "dumbbot", "coalitions": ["FRANCE"], "rules": QUICK, "map_name": "pure"}
     first = exploitability("random", 10, **common)
-    width = first.corrected.high - first.corrected.low
+    width = first.best_gain.gain.high - first.best_gain.gain.low
     played.clear()
     result = exploitability("random", 2, precision=0.8 * width, **common)
     count = len(result.baseline)
-    assert result.corrected.high - result.corrected.low <= 0.8 * width
+    assert result.best_gain.gain.high - result.best_gain.gain.low <= 0.8 * width
     assert 10 < count < 200
     assert len(played) == 2 * count  # none of them twice
     assert result == exploitability("random", count, **common)
@@ -208,7 +212,7 @@ def test_wrong_precisions_are_named_before_any_game(wrong: dict[str, Any], playe
 def test_language_models_are_told_apart_by_part_and_model() -> None:
     rules = Rules(years=1, message_rounds=1)
     profile, prompted = "lm:scripted/stub", "lm:scripted/stub,flavour=exploiter"
-    result = exploitability(profile, 2, deviator=[prompted, "hold"], coalitions=["FRANCE"], rules=rules)
+    result = exploitability(profile, 2, deviator=[prompted, "hold"], choosing=1, coalitions=["FRANCE"], rules=rules)
     assert result.usage is not None
     assert {part: list(models) for part, models in result.usage_by_part.items()} == {
         prompted: ["scripted/stub"],
@@ -217,6 +221,6 @@ def test_language_models_are_told_apart_by_part_and_model() -> None:
     parts = {part: models["scripted/stub"] for part, models in result.usage_by_part.items()}
     assert sum(used.calls for used in parts.values()) == result.usage.calls
     assert sum(used.input_tokens for used in parts.values()) == result.usage.input_tokens
-    assert {part: used.games for part, used in parts.items()} == {prompted: 2, "profile": 6}
+    assert {part: used.games for part, used in parts.items()} == {prompted: 2 + 1, "profile": 3 * (2 + 1)}
     told = json.loads(json.dumps(result.to_dict(), allow_nan=False))
     assert told["language_models_by_part"]["profile"]["scripted/stub"]["calls"] == parts["profile"].calls

@@ -61,7 +61,7 @@ def test_the_default_deviator_exploits_the_policy_in_whose_seat_it_sits() -> Non
 def test_baseline_and_deviation_have_the_same_seats() -> None:
     result = evaluation.exploitability("3*dove + 4*hold", 7, deviator="dove", coalitions="all-singles", rules=QUICK)
     for power in POWERS:
-        gains = result.estimate.coalitions
+        gains = result.gains
         mine = next(gain for gain in gains if gain.coalition == (power,))
         same = [
             game

@@ -50,9 +50,9 @@ def test_mixes_are_computed_exactly(cost, spec):
 def test_games_tend_to_what_is_computed(monkeypatch, players, coalitions):
     environment = modal_env.make(epsilon="1/10", players=players, rounds=60)
     options = {"environment": environment, "coalitions": coalitions, "deviator": "mix:DefectBot=1/2,FairBot=1/2"}
-    exact = evaluation.exploitability(GOOD, 1, **options).estimate.coalitions[0].members
+    exact = evaluation.exploitability(GOOD, 1, **options).gains[0].members
     monkeypatch.setattr(programs, "_shares", lambda spec, setting: None)
-    sampled = evaluation.exploitability(GOOD, 40, **options).estimate.coalitions[0].members
+    sampled = evaluation.exploitability(GOOD, 40, **options).gains[0].members
     for player, member in sampled.items():
         assert abs(member.value - exact[player].value) < 4 * (member.high - member.low) / 4
         assert member.high - member.low < 0.2
@@ -70,7 +70,7 @@ def test_the_interval_of_a_mix_holds_the_exact_value(played):
 def test_coalitions_of_a_population():
     environment = modal_env.make(epsilon=0.1, players=4, rounds=3)
     found = evaluation.exploitability("program:FairBot", 2, environment=environment, coalitions="pairs")
-    assert len(found.estimate.coalitions) == 6
+    assert len(found.gains) == 6
     assert found.value.value == pytest.approx(0.1)
     mine = evaluation.exploitability("program:FairBot", 2, environment=environment, coalitions=["player_2"])
     assert mine.best == ("player_2",)
@@ -87,7 +87,8 @@ def test_a_given_deviator_and_the_report():
     found = evaluation.exploitability(
         "program:FairBot", 3, environment=modal_env.make(), deviator="program:DefectBot", report=told.append
     )
-    assert found.value.value == pytest.approx(1 - 1.99)
+    assert found.gains[0].gain.value == pytest.approx(1 - 1.99)
+    assert found.value.value == 0  # who loses may keep to the profile
     assert sum(told) == 9
     assert json.loads(json.dumps(found.to_dict()))["deviator"] == "program:DefectBot"
 

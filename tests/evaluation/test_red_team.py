@@ -12,9 +12,9 @@ import welfare_env
 from agents.specs import read_profile
 from evaluation import EvaluationError, GameStore, Setting
 from evaluation.cli.app import app
-from evaluation.cli.options import WholeNumbers
-from evaluation.cli.red_team import AttackedGameOptions, command_of
-from evaluation.experiments.attacks import AttackGames
+from evaluation.cli.options import AttackGameOptions, WholeNumbers
+from evaluation.cli.red_team import command_of
+from evaluation.experiments.attacks import Deviation
 from evaluation.experiments.deviators import read_deviators
 from evaluation.experiments.red_team import BUDGETS, plan, raids, thefts
 from welfare_env import Game, Rules
@@ -36,10 +36,15 @@ def test_every_kind_of_attack_is_tried(found):
 
 
 def test_the_best_of_all_is_the_value(found):
-    gains = [each.gain.value for each in found.found.estimate.coalitions]
-    assert found.value.value == max(gains) == found.best.gain.value
-    assert max(best.gain.value for best in found.by_kind().values()) == found.value.value
-    assert found.witness.gain == found.value.value
+    screened = {(each.deviator, each.coalition): each.gain for each in found.found.screened}
+    best = (found.best.deviator, found.best.coalition)
+    finalists = {(each.deviator, each.coalition) for each in found.found.gains}
+    assert best in finalists
+    assert screened[best] == max(screened[each] for each in finalists)
+    assert found.value.value == found.best.gain.value == found.witness.gain > 0
+    for (size, kind), each in found.by_kind().items():
+        of_kind = [gain for (name, who), gain in screened.items() if (len(who), found.kinds[name]) == (size, kind)]
+        assert screened[each.deviator, each.coalition] == max(of_kind)
 
 
 def test_the_witness_is_a_game(found, tmp_path):
@@ -51,11 +56,14 @@ def test_the_witness_is_a_game(found, tmp_path):
 
 def test_it_finds_what_exploitability_finds():
     rules = Rules(years=4, press=None)
-    team = evaluation.red_team("prosocial", "quick", games=1, map_name="clique:4", rules=rules)
+    team = evaluation.red_team("prosocial", "quick", games=5, map_name="clique:4", rules=rules)
     alone = evaluation.exploitability(
-        "prosocial", 1, deviator="portfolio", coalitions="all-singles", map_name="clique:4", rules=rules
+        "prosocial", 5, deviator="portfolio", coalitions="all-singles", map_name="clique:4", rules=rules
     )
-    assert team.value.value >= alone.value.value > 0
+    assert {(each.deviator, each.coalition) for each in alone.screened} <= {
+        (each.deviator, each.coalition) for each in team.found.screened
+    }
+    assert team.value.value >= alone.value.value - 0.5 > 0
 
 
 def test_trained_attackers_are_attacks_too():
@@ -134,12 +142,12 @@ def test_the_command(tmp_path):
     arguments += ["--trained", "dove", "--trained", "hold"]
     done = CliRunner().invoke(app, [*arguments, "--csv", str(tmp_path / "rows.csv")])
     assert done.exit_code == 0, done.output
-    assert "corrected" in done.output
+    assert "attacks were compared" in done.output
     assert Game.load(tmp_path / "w.json").is_done
     rows = (tmp_path / "rows.csv").read_text().splitlines()
     deviator = rows[0].split(",").index("deviator")
-    assert {"dove", "hold"} < {row.split(",")[deviator] for row in rows}
-    assert len(rows) > 100
+    assert {"dove", "hold"} & {row.split(",")[deviator] for row in rows}  # the better one of the kind "trained"
+    assert len(rows) > 30
 
 
 def test_the_best_attack_is_printed_as_a_command_that_plays_it_again(tmp_path):
@@ -158,10 +166,10 @@ def test_the_best_attack_is_printed_as_a_command_that_plays_it_again(tmp_path):
 
 
 def test_what_the_command_of_an_attack_takes_over():
-    play = AttackedGameOptions(None, years=WholeNumbers([2]), press="tokens", published=True, map_name="my maps/a.map")
+    play = AttackGameOptions(2, years=WholeNumbers([2]), press="tokens", published=True, map_name="my maps/a.map")
     profile = read_profile("2*dove + 1*hold")
     (exploiter,) = read_deviators(None, profile, "2*dove + 1*hold", Setting(**SMALL))
-    command = command_of(AttackGames(exploiter, ("PLAYERA", "PLAYERC"), True), "2*dove + 1*hold", play, 2)
+    command = command_of(Deviation(exploiter, ("PLAYERA", "PLAYERC"), True), "2*dove + 1*hold", play)
     assert command == (
         "welfare-env exploitability '2*dove + 1*hold' --coalitions PLAYERA+PLAYERC "
         "--deviator 'exploiter:nice={policy},attack=dumbbot' --coordinated "

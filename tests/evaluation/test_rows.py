@@ -105,7 +105,7 @@ def test_gains_follow_from_the_rows(exploited: evaluation.ExploitabilityResult) 
         ]
         return sum(found) / len(found)
 
-    gain = next(each for each in exploited.estimate.coalitions if each.coalition == ("PLAYERA",))
+    gain = next(each for each in exploited.gains if each.coalition == ("PLAYERA",))
     assert mean("PLAYERA", "PLAYERA") - mean("", "PLAYERA") == pytest.approx(gain.gain.value)
 
 

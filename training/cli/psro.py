@@ -88,8 +88,8 @@ def step_table(steps: list[Step]) -> Table:
     told = [f"no exact gap: {why}" for why in dict.fromkeys(step.why for step in steps if step.why)]
     if games := next((step.attack["games"] for step in steps if step.attack), None):
         told.append(
-            f"the portfolio gains: its best deviator in its best seat, {games} games each, mean and 95% interval, "
-            "not corrected for the choice; steps.jsonl says which"
+            f"the portfolio gains: its best deviator in its best seat, chosen on other games; mean of {games} games "
+            "and 95% interval; steps.jsonl says which"
         )
     table.caption = "\n".join(told) or None
     return table

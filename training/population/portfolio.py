@@ -4,11 +4,12 @@ values.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from agents.specs import read_profile
 from training.population.config import PopulationConfig
@@ -17,17 +18,19 @@ from training.population.table import Seating, play_seatings
 from welfare_env.board.loading import load_board
 from welfare_env.rules import Rules
 
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
 
 @dataclass(frozen=True)
 class PortfolioGain:
-    """The best deviator of the portfolio, in the seat where it gains most; points a year.
+    """The best deviator of the portfolio, in the seat where it gains most, chosen on other games; points a year.
 
     Attributes:
         deviator, power: which, and where.
-        gain, low, high: the largest gain of all, with its 95% interval over games.
-        corrected: the gain, corrected for the choice of the best (`evaluation.measures.selection`).
+        gain, low, high: its mean gain with a 95% interval over games; negative if no deviator gains.
         welfare: mean points of a power when nobody deviates.
-        games: played with each deviator in each seat, and without any.
+        games: over which these are means; each deviator plays as many in each seat for the choice.
     """
 
     deviator: str
@@ -35,7 +38,6 @@ class PortfolioGain:
     gain: float
     low: float
     high: float
-    corrected: float
     welfare: float
     games: int
 
@@ -57,31 +59,41 @@ def attacked(config: PopulationConfig, mix: Mapping[str, float]) -> PortfolioGai
         UnknownAgentError: a policy that there is not, or shares that do not sum to 1. Others as
             `training.population.table.play_seatings`.
     """
-    from evaluation.measures.intervals import portfolio_estimate
+    from evaluation.measures.gains import coalition_gain
 
-    powers, games = load_board(config.map_name).powers, config.portfolio_games
-    deviators, policies = _portfolio(config, mix), tuple(mix)
-    drawn = np.random.default_rng([config.seed, 6]).choice(len(mix), size=(games, len(powers)), p=_shares(mix))
-    base: list[Seating] = [tuple(row) for row in drawn.tolist()]
-    everybody = (*policies, *(deviator for deviator in deviators if deviator not in policies))
-    away = [
-        (*seats[:seat], everybody.index(deviator), *seats[seat + 1 :])
-        for deviator in deviators
-        for seat in range(len(powers))
-        for seats in base
-    ]
-    points = play_seatings(config, everybody, [*base, *away])
-    of_base, of_away = points[:games], points[games:].reshape(len(deviators), len(powers), games, len(powers))
-    deviating: dict[str, dict[tuple[str, ...], dict[str, list[float]]]] = {
-        deviator: {(power,): {power: of_away[number, seat, :, seat].tolist()} for seat, power in enumerate(powers)}
-        for number, deviator in enumerate(deviators)
-    }
-    baseline = {power: of_base[:, seat].tolist() for seat, power in enumerate(powers)}
-    found = portfolio_estimate(baseline, deviating, np.random.default_rng([config.seed, 7]))
-    total, corrected = found.total, found.corrected
-    return PortfolioGain(
-        found.deviator, found.best[0], total.value, total.low, total.high, corrected.value, float(of_base.mean()), games
-    )
+    games, powers = config.portfolio_games, load_board(config.map_name).powers
+    deviators = _portfolio(config, mix)
+    candidates = [(deviator, seat) for deviator in deviators for seat in range(len(powers))]
+    drawn = np.random.default_rng([config.seed, 6]).choice(len(mix), size=(2 * games, len(powers)), p=_shares(mix))
+    choosing = replace(config, seed=int(np.random.SeedSequence([config.seed, 8]).generate_state(1)[0]))
+    base, away = _points(choosing, mix, drawn[:games], candidates)
+    gains = [paid[:, seat] - base[:, seat] for paid, (_, seat) in zip(away, candidates, strict=True)]
+    deviator, seat = candidates[int(np.argmax([each.mean() for each in gains]))]
+    base, (paid,) = _points(config, mix, drawn[games:], [(deviator, seat)])
+    power = powers[seat]
+    found = coalition_gain(
+        {power: base[:, seat]}, {power: paid[:, seat]}, (power,), np.random.default_rng([config.seed, 7])
+    ).gain
+    return PortfolioGain(deviator, power, found.value, found.low, found.high, float(base.mean()), games)
+
+
+def _points(
+    config: PopulationConfig, mix: Mapping[str, float], drawn: Ints, candidates: Sequence[tuple[str, int]]
+) -> tuple[Floats, list[Floats]]:
+    """Points a year [games, powers] when nobody deviates, and with each deviator in its seat.
+
+    Args:
+        drawn: [games, powers] the policies of the mix.
+    """
+    policies = tuple(mix)
+    everybody = (*policies, *dict.fromkeys(deviator for deviator, _ in candidates if deviator not in policies))
+    seatings: list[Seating] = [tuple(row) for row in drawn.tolist()]
+    for deviator, seat in candidates:
+        changed = drawn.copy()
+        changed[:, seat] = everybody.index(deviator)
+        seatings += [tuple(row) for row in changed.tolist()]
+    base, *away = play_seatings(config, everybody, seatings).reshape(1 + len(candidates), *drawn.shape)
+    return base, away
 
 
 def _shares(mix: Mapping[str, float]) -> np.ndarray:

@@ -26,7 +26,8 @@ from benchmarks.hostile.text import junk, mangled, nonsense, pick
 from evaluation import GameSpec, GameStore, StoreError
 from evaluation.cli.options import read_coalitions as read_option
 from evaluation.exact.best_responses import best_response
-from evaluation.measures.intervals import exploitability_estimate, mean_estimate
+from evaluation.measures.gains import coalition_gain
+from evaluation.measures.intervals import mean_estimate
 from evaluation.play import games
 from evaluation.play.answer_sources import replies_digest
 from evaluation.play.store import specification_key
@@ -543,7 +544,7 @@ def _sample(rng: np.random.Generator) -> tuple[Any, Any]:
 def _estimate(given: tuple[Any, Any]) -> None:
     values, rng = given
     mean_estimate(values, rng)
-    exploitability_estimate({"A": [1.0, 2.0]}, {("A",): {"A": values}}, rng)
+    coalition_gain({"A": [1.0, 2.0]}, {"A": values}, ("A",), rng)
 
 
 CONFIG = tuple(field.name for field in fields(TrainConfig))

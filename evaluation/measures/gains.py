@@ -1,0 +1,111 @@
+"""Gains of coalitions that deviate, relative to self-play with the same seeds (paper, section 5.1, footnote 6)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from evaluation.measures.intervals import CONFIDENCE, Coalition, Estimate, Floats, SampleError, Seed, mean_estimates
+
+Points = Mapping[str, ArrayLike]  # power -> [games] its points a year
+
+
+@dataclass(frozen=True)
+class CoalitionGain:
+    """The gain of a coalition that deviates.
+
+    Attributes:
+        coalition: its members.
+        deviator: what they play; "" if there is only one.
+        gain: of the member who gains least. `per_game` is that member's.
+        members: member -> its own gain. `per_game` is relative to the self-play game of the same seed.
+    """
+
+    coalition: Coalition
+    gain: Estimate
+    members: dict[str, Estimate]
+    deviator: str = ""
+
+
+def coalition_gain(
+    baseline: Points,
+    deviating: Points,
+    coalition: Coalition,
+    rng: Seed,
+    *,
+    deviator: str = "",
+    within: tuple[float, float] | None = None,
+) -> CoalitionGain:
+    """What the members of a coalition gain over self-play, game by game with the same seeds.
+
+    The gain of the least member is the minimum of several means. Its lower bound is the least of the members' own lower
+    bounds, which needs no correction: one of them bounds the least. Its upper bound is the least of upper bounds that
+    hold for all members simultaneously (Bonferroni).
+
+    Args:
+        baseline: power -> [games] its points a year in self-play.
+        deviating: power -> [games] its points a year when the coalition deviates. Other powers are ignored.
+        rng: for the intervals.
+        within: bounds of a gain by the rules.
+
+    Raises:
+        SampleError: no members, or their points are missing, not finite, or of unequally many games.
+    """
+    gains = member_gains(baseline, deviating, coalition)
+    columns = dict(zip(coalition, gains.T, strict=True))
+    members = mean_estimates(columns, rng, within=within)
+    least = min(members.values(), key=lambda member: member.value)
+    if len(members) > 1:
+        together = mean_estimates(columns, rng, within=within, confidence=1 - (1 - CONFIDENCE) / len(members))
+        low = float(np.min([member.low for member in members.values()]))
+        least = replace(least, low=low, high=float(np.min([member.high for member in together.values()])))
+    return CoalitionGain(coalition, least, members, deviator)
+
+
+def exploitability_of(gain: Estimate) -> Estimate:
+    """The exploitability that a gain shows: at least 0, since a coalition may also keep to the profile.
+
+    `per_game` has the gains of the attack, which may be negative.
+    """
+    return replace(gain, value=max(0.0, gain.value), low=_floored(gain.low), high=_floored(gain.high))
+
+
+def _floored(bound: float) -> float:
+    return bound if np.isnan(bound) else max(0.0, bound)
+
+
+def member_gains(baseline: Points, deviating: Points, coalition: Coalition) -> Floats:
+    """[games, members] gain of each member over the self-play game of the same seed.
+
+    Raises:
+        SampleError: as `coalition_gain`.
+    """
+    if not coalition:
+        raise SampleError("a coalition needs one or more members, not ()")
+    there = _by_game(deviating, coalition, f"the games of {coalition}")
+    here = _by_game(baseline, coalition, "self-play")
+    if len(there) != len(here):
+        raise SampleError(f"{coalition}: {len(there)} games, but {len(here)} of self-play: play the same seeds")
+    return there - here
+
+
+def _by_game(points: Points, powers: Coalition, where: str) -> Floats:
+    """[games, powers] of power -> [games]."""
+    missing = [power for power in powers if power not in points]
+    if missing:
+        raise SampleError(f"{where}: no points of {missing}, only of {sorted(points)}")
+    try:
+        samples = [np.asarray(points[power], dtype=np.float64) for power in powers]
+    except (TypeError, ValueError, OverflowError) as error:
+        raise SampleError(f"{where}: points are numbers: {error!s:.200}") from error
+    shapes = {sample.shape for sample in samples}
+    if len(shapes) > 1 or samples[0].ndim != 1 or not samples[0].size:
+        raise SampleError(
+            f"{where}: every power needs one number per game, and equally many games; shapes are {sorted(shapes)}"
+        )
+    if not np.isfinite(samples).all():
+        raise SampleError(f"{where}: points must be finite numbers (a standard game has no welfare)")
+    return np.stack(samples, axis=1)

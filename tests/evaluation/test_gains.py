@@ -1,0 +1,88 @@
+"""Gains of coalitions: the definition word for word, pairing by seed, and the bounds of the least member."""
+
+import math
+import statistics as plain
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evaluation.measures.gains import coalition_gain, exploitability_of, member_gains
+from evaluation.measures.intervals import Estimate, SampleError, mean_estimate
+
+POWERS = ("ENGLAND", "FRANCE", "TURKEY")
+
+
+def random_games(seed: int, games: int) -> tuple[dict, dict]:
+    """Self-play, and games in which some deviate."""
+    rng = np.random.default_rng(seed)
+    return tuple({power: rng.normal(mean, 1, games).tolist() for power in POWERS} for mean in (3, 4))
+
+
+@given(st.integers(0, 1000), st.integers(1, 12), st.sampled_from([POWERS[:1], POWERS[1:], POWERS]))
+def test_the_gain_is_the_least_mean_of_a_member(seed: int, games: int, coalition: tuple[str, ...]) -> None:
+    baseline, deviating = random_games(seed, games)
+    found = coalition_gain(baseline, deviating, coalition, 0, deviator="x")
+    means = {power: plain.fmean(deviating[power]) - plain.fmean(baseline[power]) for power in coalition}
+    assert {power: member.value for power, member in found.members.items()} == pytest.approx(means)
+    assert found.gain.value == pytest.approx(min(means.values()))
+    assert found.gain.value == pytest.approx(plain.fmean(found.gain.per_game))
+    assert (found.coalition, found.deviator, found.gain.n) == (coalition, "x", games)
+
+
+def test_games_are_paired_by_seed() -> None:
+    found = coalition_gain({"A": [1.0, 5.0, 9.0, 2.0, 4.0]}, {"A": [2.0, 6.0, 10.0, 3.0, 5.0]}, ("A",), 0)
+    assert found.gain.per_game == (1.0,) * 5
+
+
+def test_a_single_member_has_its_own_interval() -> None:
+    baseline, deviating = random_games(3, 12)
+    found = coalition_gain(baseline, deviating, ("FRANCE",), 7)
+    alone = mean_estimate(np.subtract(deviating["FRANCE"], baseline["FRANCE"]), 7)
+    assert (found.gain.low, found.gain.high) == (alone.low, alone.high)
+
+
+@pytest.mark.parametrize("means", [(0.0, 0.0), (0.0, 0.5), (0.0, 3.0)])
+def test_the_interval_of_the_least_member_covers_it(means: tuple[float, float]) -> None:
+    rng, covered = np.random.default_rng(5), 0
+    for _ in range(200):
+        games = {power: rng.normal(mean, 1, 12) for power, mean in zip("AB", means, strict=True)}
+        gain = coalition_gain({"A": np.zeros(12), "B": np.zeros(12)}, games, ("A", "B"), rng).gain
+        covered += gain.low <= min(means) <= gain.high
+    assert covered >= 182
+
+
+def test_a_far_better_member_does_not_raise_the_bounds() -> None:
+    rng = np.random.default_rng(0)
+    games = {"A": rng.normal(0, 1, 20), "B": rng.normal(50, 1, 20)}
+    zero = {"A": np.zeros(20), "B": np.zeros(20)}
+    pair, alone = (coalition_gain(zero, games, who, 0).gain for who in (("A", "B"), ("A",)))
+    assert pair.low == alone.low
+    assert alone.high <= pair.high < alone.high + 0.5
+
+
+def test_who_loses_may_keep_to_the_profile() -> None:
+    assert exploitability_of(Estimate(-1.4, -2.0, -0.5, 6, (-1.0, -2.0))) == Estimate(0, 0, 0, 6, (-1.0, -2.0))
+    assert exploitability_of(Estimate(0.4, -0.1, 0.9, 6, ())) == Estimate(0.4, 0, 0.9, 6, ())
+    few = exploitability_of(Estimate(0.4, math.nan, math.nan, 2, ()))
+    assert few.value == 0.4
+    assert not few.has_interval
+
+
+@pytest.mark.parametrize(
+    ("baseline", "deviating", "coalition", "words"),
+    [
+        ({"A": [1.0]}, {}, (), "one or more members"),
+        ({"A": [1.0]}, {"B": [1.0]}, ("B",), "self-play: no points of"),
+        ({"A": [1.0]}, {"B": [1.0]}, ("A",), "games of .*no points of"),
+        ({"A": [1.0, 2.0], "B": [1.0]}, {"A": [1.0], "B": [1.0]}, ("A", "B"), "equally many games"),
+        ({"A": []}, {"A": []}, ("A",), "equally many games"),
+        ({"A": ["x"]}, {"A": [1.0]}, ("A",), "points are numbers"),
+        ({"A": [math.nan]}, {"A": [1.0]}, ("A",), "finite"),
+        ({"A": [1.0, 2.0]}, {"A": [1.0]}, ("A",), "1 games, but 2 of self-play"),
+    ],
+)
+def test_wrong_samples_are_refused(baseline: dict, deviating: dict, coalition: tuple[str, ...], words: str) -> None:
+    with pytest.raises(SampleError, match=words):
+        member_gains(baseline, deviating, coalition)
