@@ -21,7 +21,14 @@ from evaluation.cli.options import Json, RunOptions, command_line
 from evaluation.experiments.experiment import count_games, policies_of, trained
 from evaluation.experiments.files import load_experiment, shipped_experiments
 from evaluation.report.figures import NAMES, full_label
-from evaluation.report.folder import check_writable, earlier_rows, read_study, write_figures, write_results
+from evaluation.report.folder import (
+    REPLAYS_WRITTEN,
+    check_writable,
+    earlier_rows,
+    read_study,
+    write_figures,
+    write_results,
+)
 from evaluation.report.page import known_measures, value_cell
 from evaluation.report.setting_text import games_told
 from evaluation.report.tables import titled
@@ -78,8 +85,11 @@ def experiment(
     ] = None,
     out: Annotated[
         Optional[Path],  # noqa: UP045
-        typer.Option(help="Folder for the report, its data and the games.", show_default="runs/NAME"),
+        typer.Option(help="Folder for the report, its data, replays and trained policies.", show_default="runs/NAME"),
     ] = None,
+    replays: Annotated[
+        int, typer.Option(min=0, help="Replay pages of typical games to write, at most; 0.7 MB each on the usual map.")
+    ] = REPLAYS_WRITTEN,
     as_json: Json = False,
 ) -> None:
     """Play or resume an experiment and write its report. Without a name: list the shipped experiments."""
@@ -101,7 +111,7 @@ def experiment(
         chosen = _trained(chosen, folder / "trained")
         with run.playing(policies_of(chosen), count_games(chosen)) as means:
             result = evaluation.experiment(chosen, **means)
-        page = write_results(result, folder, command_line("experiment"), earlier)
+        page = write_results(result, folder, command_line("experiment"), earlier, replays)
         if as_json:
             print_json(result.to_dict())
             return

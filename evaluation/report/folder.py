@@ -26,13 +26,17 @@ from welfare_env.extras import install_extra
 from welfare_env.writing import replaced
 
 PAGE, NUMBERS, REPLAYS, LEADERBOARD = "report.html", "results.json", "replays", "leaderboard.md"
-MOST_REPLAYS = 24  # of 0.7 MB each
+REPLAYS_WRITTEN = 24  # at most, by default: of 0.7 MB each
 MEASURED_BY = ("published", "simultaneous", "coordinated", "precision", "most_games", "budget")
 ENDINGS = (".svg", ".png", ".pdf")
 
 
 def write_results(
-    result: ExperimentResult, folder: Path, command: str = "", earlier: Sequence[Mapping[str, Any]] = ()
+    result: ExperimentResult,
+    folder: Path,
+    command: str = "",
+    earlier: Sequence[Mapping[str, Any]] = (),
+    replays: int = REPLAYS_WRITTEN,
 ) -> Path:
     """Write report.html, results.json and replay pages of typical games; each file atomically.
 
@@ -41,6 +45,7 @@ def write_results(
     Args:
         command: that was called, for the page.
         earlier: conditions of an earlier run to keep; see `earlier_rows`.
+        replays: most pages of typical games.
 
     Returns:
         The path of the report.
@@ -51,14 +56,11 @@ def write_results(
     """
     study = result.to_dict()
     check_writable(folder)
+    left = replays
     for condition, each in zip(study["conditions"], result.conditions, strict=True):
-        condition["replays"] = []
-        for cell in each.cells:
-            if (
-                cell.witness is not None
-                and sum(len(one.get("replays", ())) for one in study["conditions"]) < MOST_REPLAYS
-            ):
-                condition["replays"].append(_write_replay(folder, condition, cell))
+        shown = [cell for cell in each.cells if cell.witness is not None][:left]
+        left -= len(shown)
+        condition["replays"] = [_write_replay(folder, condition, cell) for cell in shown]
     study["conditions"] += earlier
     _remove_stale(folder, study)
     if study["leaderboard"]:

@@ -11,7 +11,7 @@ import evaluation
 from evaluation.cli.commands import app
 from welfare_env import Rules
 
-GAMES = ["--map", "clique:3", "--games", "3", "--workers", "1"]
+GAMES = ["--map", "clique:3", "--games", "3", "--workers", "1"]  # 3: balanced seats
 COMMANDS = {
     "self-play": ["self-play", "dove"],
     "exploitability": ["exploitability", "dove"],
@@ -24,17 +24,18 @@ COMMANDS = {
 def test_every_command_sweeps_what_its_help_offers(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     run = CliRunner()
-    swept = [*COMMANDS[name], *GAMES, "--years", "1,2", "--message-rounds", "0,1"]
+    rounds = "0" if name == "red-team" else "0,1"  # of many attacks
+    swept = [*COMMANDS[name], *GAMES, "--years", "1,2", "--message-rounds", rounds]
     shown = run.invoke(app, [*swept, "--csv", "games.csv"])
     assert shown.exit_code == 0, shown.output
     assert shown.stdout.count("┡") == 1  # one table
-    rows = [line.split("│")[1:3] for line in shown.stdout.splitlines() if line.startswith("│")]
-    conditions = [[cell.strip() for cell in row] for row in rows if row[0].strip()]
-    per_condition = 2 if name == "cross-play" else 1
-    assert conditions == [[y, r] for y in "12" for r in "01" for _ in range(per_condition)]
+    wanted = [(y, r) if "," in rounds else (y,) for y in "12" for r in rounds.split(",")]
+    rows = [line.split("│")[1 : 1 + len(wanted[0])] for line in shown.stdout.splitlines() if line.startswith("│")]
+    conditions = [tuple(cell.strip() for cell in row) for row in rows if row[0].strip()]
+    assert conditions == [each for each in wanted for _ in range(2 if name == "cross-play" else 1)]
     with open("games.csv", newline="") as file:
         assert {(row["years"], row["message_rounds"]) for row in csv.DictReader(file)} == {
-            (years, rounds) for years in "12" for rounds in "01"
+            (years, each) for years in "12" for each in rounds.split(",")
         }
     told = json.loads(run.invoke(app, [*swept, "--json"]).stdout)
     alone = json.loads(
