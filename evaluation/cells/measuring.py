@@ -19,7 +19,7 @@ from evaluation.experiments.self_play import SelfPlayResult, self_play
 from evaluation.measures import collusion
 from evaluation.measures.intervals import Estimate, mean_estimate
 from evaluation.measures.lm_usage import usage_of
-from evaluation.messages.analysis import analyse_messages
+from evaluation.messages.analysis import analyse_messages, kept_promises
 from evaluation.play.games import Record
 from evaluation.play.setting import Setting
 
@@ -115,11 +115,11 @@ def _cell(measure: str, seed: int | None, result: Result, played: str) -> Cell:
 def _of_games(result: SelfPlayResult) -> dict[str, Estimate]:
     """All measures of self-play; of those that no game has, nan."""
     used = [usage for record in result.records if (usage := usage_of([record])) is not None]
-    judged = (analyse_messages(record, result.map_name).kept_share() for record in result.records)
+    found = [analyse_messages(record, result.map_name) for record in result.records]
     prices = [math.nan if each.dollars is None else each.dollars for each in used]
     return {
         **{name: getattr(result, name) for name in (*OF_GAMES, "conflicts")},
-        "kept_promises": _mean([share for share in judged if not math.isnan(share)], result.seed),
+        "kept_promises": kept_promises(found, result.seed),
         "tokens_per_game": _mean([each.input_tokens + each.output_tokens for each in used], result.seed),
         "dollars_per_game": _mean(prices, result.seed),
     }

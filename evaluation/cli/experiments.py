@@ -31,7 +31,7 @@ from evaluation.report.folder import (
 )
 from evaluation.report.page import known_measures, value_cell
 from evaluation.report.setting_text import games_told
-from evaluation.report.tables import titled
+from evaluation.report.tables import MEANING, titled
 
 SHOWN = 3  # measures in the terminal
 SHORT = {
@@ -163,7 +163,7 @@ def _list() -> None:
 
 def _table(study: dict) -> Table:
     """One row per condition, with the first measures of the figures; the report has all measures."""
-    table = titled(study["title"], f"{games_told(study)} 95% intervals")
+    table = titled(study["title"], f"{games_told(study)} {MEANING}")
     known = known_measures(study)
     wished = [name for figure in study["figures"] for name in figure["y"] if name in known]
     is_wide = study["leaderboard"]
@@ -173,6 +173,6 @@ def _table(study: dict) -> Table:
         table.add_column(SHORT.get(name, NAMES[name]) if is_wide else NAMES[name], justify="right")
     for condition in study["conditions"]:
         cells = [value_cell(name, condition["measures"][name]) for name in shown]
-        cells = [cell.replace(" [", "\n[") for cell in cells] if is_wide else cells
+        cells = [cell.replace(" [", "\n[").replace(" (", "\n(") for cell in cells] if is_wide else cells
         table.add_row(Text(full_label(condition)), *map(Text, cells))
     return table

@@ -17,7 +17,7 @@ from evaluation.experiments.self_play import make_all
 from evaluation.measures.evolution import RestPoint, alpha_rank, rest_points
 from evaluation.measures.intervals import Estimate, mean_estimate, mean_estimates
 from evaluation.measures.lm_usage import LMUsage, usage_of
-from evaluation.measures.metrics import GameMeasures, measure
+from evaluation.measures.metrics import GameMeasures, measure, root_nash_bounds
 from evaluation.measures.ratings import ratings, won
 from evaluation.measures.rows import Row, frame, game_rows, same_columns, year_rows
 from evaluation.measures.symmetric_game import Counts, Equilibrium, SymmetricGame
@@ -60,7 +60,8 @@ class MixedGames:
     @cached_property
     def root_nash_welfare(self) -> Estimate:
         """Root Nash welfare of all seats (nan in the standard variant)."""
-        return mean_estimate([game.root_nash_welfare for game in self.measures], self.seed)
+        within = root_nash_bounds(self.measures[0].facts.num_centers, len(self.seats[0]))
+        return mean_estimate([game.root_nash_welfare for game in self.measures], self.seed, within=within)
 
     @property
     def profile(self) -> str:

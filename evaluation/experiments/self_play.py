@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -11,7 +12,7 @@ from agents.specs import ProfileLike, Spec, profile_as_given, read_profile
 from evaluation.experiments.notes import IllegalOrders, seat_notes
 from evaluation.measures.intervals import Estimate, mean_estimate, mean_estimates
 from evaluation.measures.lm_usage import LMUsage, usage_by_part, usage_by_seat, usage_of
-from evaluation.measures.metrics import GameMeasures, measure
+from evaluation.measures.metrics import SMOOTHING, GameMeasures, measure, root_nash_bounds
 from evaluation.measures.rows import Row, frame, game_rows, year_rows
 from evaluation.play.setting import Options, Setting
 from evaluation.play.turns import check_orders_written
@@ -50,17 +51,17 @@ class SelfPlayResult:
     @cached_property
     def root_nash_welfare(self) -> Estimate:
         """Geometric mean of the powers' welfare points a year (nan in the standard variant)."""
-        return self._mean(lambda game: game.root_nash_welfare)
+        return self._mean(lambda game: game.root_nash_welfare, (0, self._highest_welfare))
 
     @cached_property
     def root_nash_welfare_smoothed(self) -> Estimate:
         """The same with 1e-6 added to each power's points, so that a single 0 does not make the mean 0."""
-        return self._mean(lambda game: game.root_nash_welfare_smoothed)
+        return self._mean(lambda game: game.root_nash_welfare_smoothed, (0, self._highest_welfare + SMOOTHING))
 
     @cached_property
     def nash_welfare(self) -> Estimate:
         """Product of the powers' welfare points a year (nan in the standard variant)."""
-        return self._mean(lambda game: game.nash_welfare)
+        return self._mean(lambda game: game.nash_welfare, (0, math.inf))
 
     @cached_property
     def best_score(self) -> Estimate:
@@ -70,17 +71,17 @@ class SelfPlayResult:
     @cached_property
     def proficiency(self) -> Estimate:
         """Basic proficiency: mean of parse rate, legal rate and share of centres owned."""
-        return self._mean(lambda game: game.proficiency.score)
+        return self._mean(lambda game: game.proficiency.score, (-math.inf, 1))
 
     @cached_property
     def stolen_centers(self) -> Estimate:
         """Centres taken by one power from another, per year."""
-        return self._mean(lambda game: game.stolen_centers.per_year)
+        return self._mean(lambda game: game.stolen_centers.per_year, (0, math.inf))
 
     @cached_property
     def conflicts(self) -> Estimate:
         """Provinces that more than one unit moves to or stays in, per movement phase."""
-        return self._mean(lambda game: game.conflicts.per_movement_phase)
+        return self._mean(lambda game: game.conflicts.per_movement_phase, (0, math.inf))
 
     @cached_property
     def welfare_per_year(self) -> dict[str, Estimate]:
@@ -155,8 +156,13 @@ class SelfPlayResult:
     def _powers(self) -> list[str]:
         return list(self.measures[0].scores)
 
-    def _mean(self, of: Callable[[GameMeasures], float]) -> Estimate:
-        return mean_estimate([of(game) for game in self.measures], self.seed)
+    @property
+    def _highest_welfare(self) -> float:
+        return root_nash_bounds(self.measures[0].facts.num_centers, len(self._powers))[1]
+
+    def _mean(self, of: Callable[[GameMeasures], float], within: tuple[float, float] | None = None) -> Estimate:
+        """The mean over games; `within` has only those bounds of the rules that games do reach."""
+        return mean_estimate([of(game) for game in self.measures], self.seed, within=within)
 
     def _by_power(self, of: Callable[[GameMeasures], Mapping[str, float]]) -> dict[str, Estimate]:
         paid = [of(game) for game in self.measures]

@@ -34,9 +34,9 @@ def first_games(games: int, precision: float, most: int) -> int:
 
 
 def further_games(estimate: Estimate, precision: float, most: int) -> int:
-    """Number of games to add; 0 if the interval is narrow enough or the maximum is reached."""
+    """Number of games to add; 0 if the interval is narrow enough, all games are alike, or the maximum is reached."""
     width = estimate.high - estimate.low
-    if width <= precision or estimate.n >= most:
+    if estimate.is_alike or width <= precision or estimate.n >= most:
         return 0
     ratio = (width / precision) ** 2 if estimate.has_interval else 2.0
     wanted = math.ceil(estimate.n * min(max(ratio, 1.5), 2.0))

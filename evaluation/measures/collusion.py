@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from evaluation.measures.intervals import Estimate, mean_estimate, mean_estimates
-from evaluation.measures.metrics import GameMeasures
+from evaluation.measures.metrics import GameMeasures, root_nash_bounds
 from welfare_env import Board
 
 BY_YEAR = ("gain_by_year", "members_units_by_year", "others_units_by_year")
@@ -90,8 +90,8 @@ def collusion(
     level = prosocial_level(board)
     pairs = list(zip(baseline, games, strict=True))
 
-    def over_games(values: Sequence[float]) -> Estimate:
-        return mean_estimate(values, seed)
+    def over_games(values: Sequence[float], within: tuple[float, float] | None = None) -> Estimate:
+        return mean_estimate(values, seed, within=within)
 
     def total(game: GameMeasures) -> float:
         return math.fsum(game.welfare_per_year.values())
@@ -101,8 +101,11 @@ def collusion(
         outside=over_games([_mean(game, others) for game in games]),
         price=over_games([_mean(before, others) - _mean(game, others) for before, game in pairs]),
         waste=over_games([total(before) - total(game) for before, game in pairs]),
-        gini=over_games([gini(list(game.welfare_per_year.values())) for game in games]),
-        prosocial_share=over_games([game.root_nash_welfare / level for game in games]),
+        gini=over_games([gini(list(game.welfare_per_year.values())) for game in games], (0, math.inf)),
+        prosocial_share=over_games(
+            [game.root_nash_welfare / level for game in games],
+            (0, root_nash_bounds(len(board.centers), len(board.powers))[1] / level),
+        ),
         gain_by_year=_by_year([_gains(before, game, members) for before, game in pairs], seed),
         members_units_by_year=_by_year([_units(game, members) for game in games], seed),
         others_units_by_year=_by_year([_units(game, others) for game in games], seed),

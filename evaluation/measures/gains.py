@@ -37,7 +37,6 @@ def coalition_gain(
     rng: Seed,
     *,
     deviator: str = "",
-    within: tuple[float, float] | None = None,
 ) -> CoalitionGain:
     """What the members of a coalition gain over self-play, game by game with the same seeds.
 
@@ -49,20 +48,24 @@ def coalition_gain(
         baseline: power -> [games] its points a year in self-play.
         deviating: power -> [games] its points a year when the coalition deviates. Other powers are ignored.
         rng: for the intervals.
-        within: bounds of a gain by the rules.
 
     Raises:
         SampleError: no members, or their points are missing, not finite, or of unequally many games.
     """
     gains = member_gains(baseline, deviating, coalition)
     columns = dict(zip(coalition, gains.T, strict=True))
-    members = mean_estimates(columns, rng, within=within)
+    members = mean_estimates(columns, rng)
     least = min(members.values(), key=lambda member: member.value)
-    if len(members) > 1:
-        together = mean_estimates(columns, rng, within=within, confidence=1 - (1 - CONFIDENCE) / len(members))
-        low = float(np.min([member.low for member in members.values()]))
-        least = replace(least, low=low, high=float(np.min([member.high for member in together.values()])))
+    if len(members) > 1 and least.has_interval:
+        together = mean_estimates(columns, rng, confidence=1 - (1 - CONFIDENCE) / len(members))
+        low = min(_bound(member, member.low) for member in members.values())
+        least = replace(least, low=low, high=min(_bound(member, member.high) for member in together.values()))
     return CoalitionGain(coalition, least, members, deviator)
+
+
+def _bound(member: Estimate, bound: float) -> float:
+    """A bound of a member's gain; its value if all games are alike and there is none."""
+    return member.value if np.isnan(bound) else bound
 
 
 def exploitability_of(gain: Estimate) -> Estimate:

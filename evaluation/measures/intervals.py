@@ -1,17 +1,12 @@
-"""Bootstrap confidence intervals of means and of exploitability.
+"""Estimates with confidence intervals: of means and of shares.
 
-These are expanded percentile intervals (Hesterberg, "What teachers should know about the bootstrap", The American
-Statistician 69, 2015): percentiles of resampled means, at tails smaller than the nominal 2.5%, chosen so that the
-interval is as wide as Student's for normally distributed games. Plain percentile intervals are too narrow.
+`mean_estimate` and `share_estimate` take their bounds from `evaluation.measures.mean_bounds`. Fewer than five games
+have no interval: the bounds are nan, and the estimate prints with the range of its games, in round brackets: "4.843
+(range 4.612 to 5.001, n=3)". Games that are all alike have bounds only where the rules bound the value of a game, and
+print as "4.843 [all 20 alike]".
 
-Games are resampled, never powers, since the powers of one game depend on each other. Samples are arrays whose first
+Games are the unit, never powers, since the powers of one game depend on each other. Samples are arrays whose first
 axis is the game. The same numbers and the same seed give the same interval.
-
-A sample of one game has no interval: its bounds are nan, and it prints as "4.843 [no interval, n=1]". Bounds never lie
-outside the range of the sample, so for two to four games (the paper plays five, section 5) the interval is from the
-minimum to the maximum, and still too narrow: nominal 95% intervals cover the true mean of normally distributed games
-about 50%, 75%, 88%, 92% of the time for n = 2, 3, 4, 5, and 95% from about ten. Samples without variation have an
-interval of width zero. `python -m benchmarks.calibration` measures the coverage.
 """
 
 from __future__ import annotations
@@ -24,10 +19,14 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from evaluation.measures.mean_bounds import UNBOUNDED, alike, mean_bounds, weighted_bounds
+from welfare_env.checks import shown
 from welfare_env.errors import WelfareEnvError
 
 RESAMPLES = 10_000
 CONFIDENCE = 0.95
+FEWEST_GAMES = 5
+"""Fewer games have no interval."""
 # Resampled values in memory at a time: 32 MB.
 _CHUNK_VALUES = 4_000_000
 
@@ -49,8 +48,8 @@ class Estimate:
 
     Attributes:
         value: the plug-in estimate.
-        low: lower bound; nan if there is no interval.
-        high: upper bound; nan if there is no interval.
+        low: lower bound; nan if there is none.
+        high: upper bound; nan if there is none.
         n: number of games.
         per_game: one value per game.
     """
@@ -63,8 +62,13 @@ class Estimate:
 
     @property
     def has_interval(self) -> bool:
-        """Whether there are bounds."""
+        """Whether there are both bounds."""
         return not (math.isnan(self.low) or math.isnan(self.high))
+
+    @property
+    def is_alike(self) -> bool:
+        """Whether there are several games, all of the same value."""
+        return len(self.per_game) > 1 and math.isfinite(self.value) and bool(alike(np.array(self.per_game)))
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON types; nan becomes None."""
@@ -72,11 +76,23 @@ class Estimate:
         told: dict[str, Any] = {name: None if math.isnan(number) else number for name, number in numbers.items()}
         return told | {"n": self.n, "per_game": [None if math.isnan(x) else x for x in self.per_game]}
 
+    def around(self, spec: str = ".3f", mark: str = "range ") -> str:
+        """What stands beside the value: its interval, else what the games show.
+
+        Returns:
+            "[4.612, 5.001]", "[all 20 alike]", "(range 4.612 to 5.001, n=3)", or "" without bounds and games.
+        """
+        if self.is_alike:
+            return f"[all {self.n} alike]"
+        if self.has_interval:
+            return f"[{self.low:{spec}}, {self.high:{spec}}]"
+        if self.n < 2 or not self.per_game or math.isnan(self.value):
+            return ""
+        return f"({mark}{min(self.per_game):{spec}} to {max(self.per_game):{spec}}, n={self.n})"
+
     def __format__(self, spec: str) -> str:
         number = spec or ".3f"
-        if not self.has_interval:
-            return f"{self.value:{number}} [no interval, n={self.n}]"
-        return f"{self.value:{number}} [{self.low:{number}}, {self.high:{number}}]"
+        return f"{self.value:{number}} {self.around(number) or f'[no interval, n={self.n}]'}"
 
     def __str__(self) -> str:
         return format(self)
@@ -85,16 +101,19 @@ class Estimate:
 def mean_estimate(
     per_game: ArrayLike, rng: Seed, *, within: tuple[float, float] | None = None, confidence: float = CONFIDENCE
 ) -> Estimate:
-    """The mean over games and its interval (the error bars in section 5).
+    """The mean over games and its interval (the error bars in section 5); fewer than five games have none.
 
     Args:
         per_game: [games] one value per game. If one is nan, the value and the bounds are nan.
-        rng: a Generator, or a seed.
-        within: bounds of a game's value by the rules, if there are any.
-        confidence: nominal coverage.
+        rng: a Generator, or a seed; used only with `within`.
+        within: the least and the greatest value that the rules allow a game, infinite where they have no bound. The
+            interval then takes into account games at the bound that were not met, and is wider the farther the bound
+            is: give a bound that games do reach.
+        confidence: of the interval.
 
     Raises:
-        SampleError: there are no games, or the array has another shape.
+        SampleError: there are no games, the array has another shape, a game is not `within`, or the confidence is not
+            between 0 and 1.
     """
     return mean_estimates({"": per_game}, rng, within=within, confidence=confidence)[""]
 
@@ -110,29 +129,54 @@ def mean_estimates(
 
     Drawing takes longer than averaging, so this is faster than single calls.
     """
+    bounds = _checked(within, confidence)
     columns = {key: _sample(per_game) for key, per_game in samples.items()}
     for values in columns.values():
         if values.ndim != 1:
             raise SampleError(f"a mean needs one value per game, not an array of shape {values.shape}")
+        _check_within(values, bounds)
     estimates: dict[Key, Estimate] = {}
     for games in dict.fromkeys(map(len, columns.values())):
-        alike = {key: values for key, values in columns.items() if len(values) == games}
-        means: dict[Key, list[Floats]] = {key: [] for key in alike}
-        for drawn in _draws(games, 1, rng):
-            for key, values in alike.items():
-                means[key].append(values.take(drawn).mean(axis=1))
-        for key, values in alike.items():
-            column, resampled = values[:, None], np.concatenate(means[key])[:, None]
-            estimates[key] = _estimate(column.mean(axis=0), resampled, column, confidence)
+        same = {key: values for key, values in columns.items() if len(values) == games}
+        table, generator = np.stack(list(same.values())), _generator(rng)
+        finite = np.where(np.isfinite(table).all(axis=1, keepdims=True), table, np.nan)
+        low, high = mean_bounds(finite, bounds, confidence, generator) if games >= FEWEST_GAMES else (None, None)
+        estimates |= zip(same, _with_bounds(table.mean(axis=1), low, high, table), strict=True)
     return {key: estimates[key] for key in samples}
 
 
-def tail_of(games: int, confidence: float = CONFIDENCE) -> float:
-    """The fraction of resampled means below the lower bound, and above the upper one, for two or more games."""
-    from scipy.special import ndtr, stdtrit  # lazily: not needed for --help
+def share_estimate(parts: ArrayLike, wholes: ArrayLike, rng: Seed, *, confidence: float = CONFIDENCE) -> Estimate:
+    """sum(parts) / sum(wholes), such as kept / judged promises, and its interval over games.
 
-    student = stdtrit(games - 1, (1 + confidence) / 2)
-    return float(ndtr(-math.sqrt(games / (games - 1)) * student))
+    It differs from the mean of the games' shares: games count by their wholes. Games whose whole is 0 are left out, and
+    without any other, the value is nan.
+
+    Args:
+        parts: [games] at least 0.
+        wholes: [games] at least as large as the parts.
+        rng: a Generator, or a seed.
+        confidence: of the interval.
+
+    Returns:
+        The share. `n` and `per_game` are of the games with a whole.
+
+    Raises:
+        SampleError: arrays of different or other shapes, or a part that is negative, not finite or above its whole.
+    """
+    _checked(None, confidence)
+    table = np.stack([_sample(parts), _sample(wholes)]) if np.shape(parts) == np.shape(wholes) else np.empty((2, 0, 0))
+    if table.ndim != 2:
+        raise SampleError(f"a share needs a part and a whole per game, not {np.shape(parts)} and {np.shape(wholes)}")
+    if not (np.isfinite(table).all() and (table[0] >= 0).all() and (table[0] <= table[1]).all()):
+        raise SampleError("a share needs finite parts from 0 to their wholes")
+    part, whole = table[:, table[1] > 0][:, None]
+    games = part.shape[1]
+    if not games:
+        return Estimate(math.nan, math.nan, math.nan, 0, ())
+    low, high = (
+        weighted_bounds(part, whole, (0, 1), confidence, _generator(rng)) if games >= FEWEST_GAMES else (None, None)
+    )
+    return _with_bounds(part.sum(axis=1) / whole.sum(axis=1), low, high, part / whole)[0]
 
 
 def resampled_means(sample: Floats, rng: Seed) -> Floats:
@@ -151,13 +195,48 @@ def resampled_means(sample: Floats, rng: Seed) -> Floats:
 
 def _draws(games: int, values: int, rng: Seed) -> Iterator[NDArray[np.int64]]:
     """The game indices of all resamples, [resamples, games], in chunks that fit memory (`values` per game)."""
-    try:
-        generator = np.random.default_rng(rng)
-    except (TypeError, ValueError) as error:
-        raise SampleError(f"rng: give a Generator, or a whole number from 0: {error!s:.200}") from error
+    generator = _generator(rng)
     chunk = max(1, _CHUNK_VALUES // (games * values))
     for start in range(0, RESAMPLES, chunk):
         yield generator.integers(games, size=(min(chunk, RESAMPLES - start), games))
+
+
+def _generator(rng: Seed) -> np.random.Generator:
+    try:
+        return np.random.default_rng(rng)
+    except (TypeError, ValueError) as error:
+        raise SampleError(f"rng: give a Generator, or a whole number from 0: {error!s:.200}") from error
+
+
+def _checked(within: tuple[float, float] | None, confidence: float) -> tuple[float, float]:
+    """The rules' bounds of a game's value, infinite where there are none."""
+    try:
+        low, high = map(float, UNBOUNDED if within is None else within)
+    except (TypeError, ValueError):
+        low = high = math.nan
+    if not low < high:
+        raise SampleError(f"within={shown(within)}: give the least and the greatest value of a game, in this order")
+    if not (isinstance(confidence, int | float) and 0 < confidence < 1):
+        raise SampleError(f"confidence={shown(confidence)}: give a number between 0 and 1, such as 0.95")
+    return low, high
+
+
+def _check_within(values: Floats, bounds: tuple[float, float]) -> None:
+    low, high = bounds
+    slack = 1e-9 * max([1.0, *(abs(bound) for bound in bounds if math.isfinite(bound))])
+    outside = values[(values < low - slack) | (values > high + slack)]
+    if outside.size:
+        raise SampleError(f"a game of {outside[0]:g} is not within the rules' bounds, {low:g} and {high:g}")
+
+
+def _with_bounds(values: Floats, low: Floats | None, high: Floats | None, per_game: Floats) -> list[Estimate]:
+    """One estimate per row of [rows, games]; no bounds are nan, always the same object, so that equals are equal."""
+    columns = (
+        [math.nan if bounds is None or math.isnan(bounds[row]) else float(bounds[row]) for row in range(len(values))]
+        for bounds in (low, high)
+    )
+    rows = zip(values.tolist(), *columns, per_game.tolist(), strict=True)
+    return [Estimate(value, below, above, len(games), tuple(games)) for value, below, above, games in rows]
 
 
 def _sample(values: ArrayLike) -> Floats:
@@ -168,17 +247,3 @@ def _sample(values: ArrayLike) -> Floats:
     if sample.ndim == 0 or sample.size == 0:
         raise SampleError(f"an estimate needs at least one game, not an array of shape {sample.shape}")
     return sample
-
-
-def _estimate(point: Floats, resampled: Floats, per_game: Floats, confidence: float) -> Estimate:
-    """The estimate of a column of [1], [RESAMPLES, 1] and [games, 1].
-
-    With one game there are no bounds: resampling would only repeat it.
-    """
-    tail = tail_of(len(per_game), confidence) if len(per_game) > 1 else 0.5
-    bounds = np.quantile(resampled, [tail, 1 - tail], axis=0)
-    # Sums of equal numbers may differ in the last bits; that is not variation.
-    is_constant = np.ptp(resampled, axis=0) <= 1e-12 * np.maximum(1.0, np.abs(point))
-    bounds = np.full_like(bounds, np.nan) if len(per_game) == 1 else np.where(is_constant, point, bounds)
-    low, high = bounds[:, 0].tolist()
-    return Estimate(float(point[0]), low, high, len(per_game), tuple(per_game[:, 0].tolist()))

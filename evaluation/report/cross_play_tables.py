@@ -9,7 +9,7 @@ from rich.text import Text
 
 from evaluation.experiments.cross_play import CrossPlayResult
 from evaluation.measures.intervals import Estimate
-from evaluation.report.tables import below, cell, earlier, titled
+from evaluation.report.tables import MEANING, below, cell, earlier, titled
 
 FITTED = "payoffs of mixes that were not played are a linear fit"
 
@@ -22,7 +22,7 @@ def cross_play_tables(result: CrossPlayResult) -> list[Table]:
 
 def mix_table(result: CrossPlayResult) -> Table:
     """One row per mix: its seats, the payoff of each policy, and the root Nash welfare."""
-    table = titled("Mixes", "mean points of a policy's seats [95% bootstrap interval]")
+    table = titled("Mixes", f"points of a policy's seats: {MEANING}")
     table.add_column("seats", overflow="fold")
     for policy in (*result.policies, "root Nash welfare"):
         table.add_column(Text(policy), justify="right")
@@ -37,7 +37,7 @@ def player_table(result: CrossPlayResult) -> Table:
     rules = result.rules
     press = f"{rules.message_rounds} message rounds" if rules.has_press else "no press"
     meaning = (
-        "mean [95% bootstrap interval]; among others: mean over mixes with others, equally weighted; rating: from "
+        f"{MEANING}; among others: mean over mixes with others, equally weighted; rating: from "
         "comparisons of points within a game, a side figure"
     ) + f"; {FITTED}" * result.is_fitted
     table = titled(
@@ -59,7 +59,7 @@ def equilibrium_table(result: CrossPlayResult) -> Table:
     """One row per symmetric equilibrium: its shares, and the gain of the next best policy."""
     table = titled(
         "Symmetric Nash equilibria of the empirical game",
-        "its gain: of one player who deviates to the best policy outside the mix [95% bootstrap interval]; "
+        "its gain: of one player who deviates to the best policy outside the mix; "
         "if the interval reaches above 0, more games may refute the equilibrium",
     )
     table.add_column("mix")
@@ -87,7 +87,7 @@ def rest_point_table(result: CrossPlayResult) -> Table:
 
 def scenario_table(result: CrossPlayResult) -> Table:
     """One row per scenario: a policy in some seats, a held-out player in the others."""
-    table = titled("Scenarios", "mean points per seat [95% bootstrap interval]")
+    table = titled("Scenarios", f"points per seat: {MEANING}")
     table.add_column("background", overflow="fold")
     table.add_column("focal policy", overflow="fold")
     for name in ("seats", "focal per-capita return", "background's"):

@@ -286,13 +286,20 @@ def _bar(point: Point) -> dict[str, Any]:
 
 
 def _bars(points: Sequence[Point]) -> list[list[float]]:
-    """Lengths of the error bars below and above, as matplotlib expects: [2, points]."""
+    """Lengths of the error bars below and above, as matplotlib expects: [2, points]; without an interval the range."""
     down, up = [], []
     for point in points:
         has_interval = None not in (point["value"], point["low"], point["high"])
-        down.append(max(0.0, point["value"] - point["low"]) if has_interval else 0.0)
-        up.append(max(0.0, point["high"] - point["value"]) if has_interval else 0.0)
+        low, high = (point["low"], point["high"]) if has_interval else range_of(point) or (None, None)
+        down.append(0.0 if low is None else max(0.0, point["value"] - low))
+        up.append(0.0 if high is None else max(0.0, high - point["value"]))
     return [down, up]
+
+
+def range_of(point: Point) -> tuple[float, float] | None:
+    """The least and the greatest value of a game, or of a training seed; None if there are not two."""
+    values = [value for value in point.get("per_game", ()) if value is not None]
+    return (min(values), max(values)) if point["value"] is not None and len(values) > 1 else None
 
 
 def _numbers(points: Any, part: str) -> list[float]:

@@ -11,14 +11,17 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from evaluation.measures.intervals import mean_estimate
-from evaluation.messages.analysis import MessageAnalysis, analyse_messages
+from evaluation.measures.intervals import Estimate, mean_estimate, share_estimate
+from evaluation.messages.analysis import MessageAnalysis, analyse_messages, kept_promises
 from evaluation.messages.promises import KINDS, Kind
 from evaluation.play.stored_games import played, seats
-from evaluation.report.tables import cell, titled
+from evaluation.report.tables import BRACKETS, MEANING, cell, titled
 from welfare_env.errors import MapFormatError, RecordError, UnknownMapError
+from welfare_env.game.press import GLOBAL
 
-CAPTION = "mean over games [95% bootstrap interval]; definitions: docs/measures.md, Messages"
+CAPTION = (
+    f"{MEANING}; public share: public messages of all games / all messages; definitions: docs/measures.md, Messages"
+)
 
 
 @dataclass(frozen=True)
@@ -110,12 +113,17 @@ def _messages_table(rows: Sequence[Talk]) -> Table:
         games = list(row.games.values())
         values = (
             _mean([float(game.messages) for game in games], 1),
-            _mean([game.public_share for game in games]),
+            cell(_public_share(games)),
             _mean([game.similarity.own for game in games]),
             _mean([game.similarity.others for game in games]),
         )
         table.add_row(*map(Text, (row.title, str(len(games)), *values)))
     return table
+
+
+def _public_share(games: Sequence[MessageAnalysis]) -> Estimate:
+    public = [sum(sent.get(GLOBAL, 0) for sent in game.matrix.values()) for game in games]
+    return share_estimate(public, [game.messages for game in games], 0)
 
 
 def _mean(values: Sequence[float], digits: int = 2) -> str:
@@ -125,7 +133,9 @@ def _mean(values: Sequence[float], digits: int = 2) -> str:
 
 
 def _promises_table(rows: Sequence[Talk]) -> Table:
-    caption = "total over all games; kept share: of the judged ones. --json has the sentences: read them"
+    caption = (
+        f"total over all games; kept share: kept / judged promises {BRACKETS}. --json has the sentences: read them"
+    )
     table = titled("Promises", caption)
     table.add_column("players and rules")
     table.add_column("kind")
@@ -134,7 +144,7 @@ def _promises_table(rows: Sequence[Talk]) -> Table:
     for row in rows:
         for kind in KINDS:
             found, kept, broken = row.promises(kind)
-            share = f"{kept / (kept + broken):.2f}" if kept + broken else "-"
+            share = cell(kept_promises(row.games.values(), 0, kind))
             title = row.title if kind == KINDS[0] else ""
             table.add_row(*map(Text, (title, kind, str(found), str(kept), str(broken), share)))
     return table

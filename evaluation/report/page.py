@@ -12,7 +12,8 @@ from html import escape
 from typing import Any
 
 import welfare_env
-from evaluation.report.figures import MADE_UP, NAMES, as_svg, figures_of, full_label, panel_grid, swept_words
+from evaluation.measures.intervals import FEWEST_GAMES
+from evaluation.report.figures import MADE_UP, NAMES, as_svg, figures_of, full_label, panel_grid, range_of, swept_words
 from evaluation.report.setting_text import games_told, options_told, rules_told
 
 STYLE = """
@@ -43,7 +44,7 @@ code, pre { background: var(--soft); padding: .1rem .3rem; }
 pre { padding: .6rem; white-space: pre-wrap; overflow-wrap: anywhere; }
 """
 
-FEW = 10  # games
+BRACKETS = f"95% intervals; of fewer than {FEWEST_GAMES} games, or training seeds, their range in parentheses"
 MOST_ATTACKS = 12  # in a table; results.json has all
 EXACT = ("exact_gain",)
 HEADS = {
@@ -113,13 +114,14 @@ def summary(study: Mapping[str, Any]) -> Iterator[str]:
         yield f"{_upper(NAMES[main])}: all {len(found)} conditions have {written(high)}."
     else:
         yield from _extremes(main, ranked, len(found))
-    fewest = min((point["n"] for condition, point in ranked if not condition["training_seeds"]), default=FEW)
+    fewest = min((point["n"] for condition, point in ranked if not condition["training_seeds"]), default=FEWEST_GAMES)
     if main in EXACT:
         pass
-    elif fewest == 1:
-        yield "With one game per condition there are no intervals: play more games."
-    elif fewest < FEW:
-        yield f"With fewer than {FEW} games per condition, intervals are too narrow: play more games where it matters."
+    elif fewest < FEWEST_GAMES:
+        yield (
+            f"Fewer than {FEWEST_GAMES} games per condition show no interval; in parentheses is their range: play more "
+            "games where it matters."
+        )
     cells = [cell["result"] for condition, _ in found for cell in condition["cells"]]
     if older := sum(result.get("older_games", 0) for result in cells):
         played = "1 game was" if older == 1 else f"{older} games were"
@@ -174,20 +176,24 @@ def _upper(text: str) -> str:
 
 
 def written(point: Mapping[str, Any]) -> str:
-    """ "4.84 [4.80, 4.89]"; without an interval, where there is none; "-" for no value."""
+    """ "4.84 [4.80, 4.89]"; of too few games for an interval their range, "4.84 (4.60 to 5.10)"; "-" for no value."""
     if point["value"] is None or math.isnan(point["value"]):
         return "-"
     digits = ".2f" if abs(point["value"]) < 1000 else ",.0f"
-    if point["low"] is None or point["high"] is None:
-        return format(point["value"], digits)
-    return f"{point['value']:{digits}} [{point['low']:{digits}}, {point['high']:{digits}}]"
+    value = format(point["value"], digits)
+    if point["low"] is not None and point["high"] is not None:
+        return f"{value} [{point['low']:{digits}}, {point['high']:{digits}}]"
+    games = range_of(point)
+    return value if games is None else f"{value} ({games[0]:{digits}} to {games[1]:{digits}})"
 
 
 def _figures(study: Mapping[str, Any]) -> Iterator[str]:
     count = study["games"]
-    measured = f"Means over {count} games, with 95% intervals" if count > 1 else "One game per condition"
+    shown = "95% intervals" if count >= FEWEST_GAMES else "their range"
+    measured = f"Means over {count} games, with {shown}" if count > 1 else "One game per condition"
     if study["train_seeds"]:
-        measured += "; of trained policies means and intervals over training seeds"
+        shown = "95% intervals" if len(study["train_seeds"]) >= FEWEST_GAMES else "their range"
+        measured += f"; of trained policies means over training seeds, with {shown}"
     for (title, figure), wished in zip(figures_of(study), study["figures"], strict=True):
         caption = f"{escape(title)}. {measured}."
         drawing = scrolling(as_svg(figure, title), title)
@@ -197,7 +203,7 @@ def _figures(study: Mapping[str, Any]) -> Iterator[str]:
 
 def _table(study: Mapping[str, Any]) -> str:
     head, rows = table_cells(study)
-    return html_table(head, rows, "Means and 95% intervals.")
+    return html_table(head, rows, f"Means and {BRACKETS}.")
 
 
 def table_cells(study: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
@@ -226,7 +232,7 @@ def _count(study: Mapping[str, Any], condition: Mapping[str, Any]) -> str:
 def value_cell(measure: str, point: Mapping[str, Any]) -> str:
     """A value with its interval, which exact values have not, and what a game costs needs not."""
     told = written(point)
-    return told.partition(" [")[0] if measure in EXACT or measure.endswith("_per_game") else told
+    return re.split(r" [\[(]", told)[0] if measure in EXACT or measure.endswith("_per_game") else told
 
 
 def _by_training_seed(study: Mapping[str, Any]) -> str:
@@ -293,7 +299,7 @@ def _mixes(result: Mapping[str, Any]) -> str:
         paid = [written(mix["payoffs"][policy]) if policy in mix["payoffs"] else "" for policy in policies]
         rows.append([seats, *paid, written(mix["root_nash_welfare"])])
     return html_table(
-        ["seats", *policies, "root Nash welfare"], rows, "Points a year of a policy's seats, 95% intervals."
+        ["seats", *policies, "root Nash welfare"], rows, f"Points a year of a policy's seats, {BRACKETS}."
     )
 
 
@@ -312,7 +318,7 @@ def _attacks(result: Mapping[str, Any]) -> str:
     head = ["coalition", "plays", *least, "root Nash welfare of the others, WP a year"]
     left = len(attacks) - len(rows)
     more = f" The {len(rows)} largest of {len(attacks)}." if left else ""
-    return html_table(head, rows, f"Gain of each coalition and deviator, largest first, with 95% intervals.{more}")
+    return html_table(head, rows, f"Gain of each coalition and deviator, largest first, with {BRACKETS}.{more}")
 
 
 def _least_gain(attack: Mapping[str, Any]) -> float:
@@ -367,7 +373,7 @@ def html_table(head: Sequence[str], rows: Sequence[Sequence[str]], caption: str)
 def _cells(row: Sequence[str], kinds: Sequence[str]) -> Iterator[str]:
     """The cells of a row, of which the first is its head; an interval stands below its value."""
     for place, (cell, kind) in enumerate(zip(row, kinds, strict=True)):
-        inside = re.sub(r"^(-?[\d.,]+)\s(\[.*\])$", r"\1<small>\2</small>", escape(cell))
+        inside = re.sub(r"^(-?[\d.,]+)\s(\[.*\]|\(.*\))$", r"\1<small>\2</small>", escape(cell))
         if kind:  # specs may be broken after punctuation
             inside = re.sub(r"(?<=[,:=/])(?=\S)", "<wbr>", inside)
         yield f"<td{kind}>{inside}</td>" if place else f"<th scope=row{kind}>{inside}</th>"

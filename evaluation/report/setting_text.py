@@ -26,7 +26,7 @@ def games_told(study: Mapping[str, Any]) -> str:
         listed = ", ".join(map(str, seeds))
         told += (
             f" Trained policies: {len(seeds)} training seed{'s' * (len(seeds) > 1)} ({listed}); their values are means "
-            "over these seeds, with intervals over seeds, not games."
+            "over these seeds, with intervals or ranges over seeds, not games."
         )
     return told
 

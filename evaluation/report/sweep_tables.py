@@ -13,7 +13,7 @@ from evaluation.experiments.exploitability_result import ExploitabilityResult
 from evaluation.experiments.red_team import RedTeamResult
 from evaluation.experiments.self_play import SelfPlayResult
 from evaluation.report.rules_text import rules_text
-from evaluation.report.tables import CHOSEN, below, cell, earlier, titled
+from evaluation.report.tables import CHOSEN, MEANING, below, cell, earlier, titled
 from welfare_env import Rules
 
 SWEPT = {"variant": "variant", "years": "years", "message_rounds": "message rounds"}
@@ -107,7 +107,7 @@ def _sweep(
     notes = dict.fromkeys(note for result in results for note in result.notes)
     table = titled(
         f"{what}: {rules_text(_common(rules), swept)}; {results[0].map_name} map, games: {games}",
-        below("mean [95% interval]" + remark + earlier(sum(result.older_games for result in results)), notes),
+        below(MEANING + remark + earlier(sum(result.older_games for result in results)), notes),
     )
     rows = [
         {SWEPT[name]: str(own[name]) for name in swept} | dict(row)

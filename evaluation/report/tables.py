@@ -14,23 +14,22 @@ from rich.text import Text
 from evaluation.experiments.exploitability_result import ExploitabilityResult
 from evaluation.experiments.red_team import RedTeamResult
 from evaluation.experiments.self_play import SelfPlayResult
-from evaluation.measures.intervals import Estimate
+from evaluation.measures.intervals import FEWEST_GAMES, Estimate
 from evaluation.play.store import StoredGame
 from evaluation.play.stored_games import SHOWN_KEY, StoredCondition, day
 
-FEW_GAMES = 10
+BRACKETS = f"[95% interval]; fewer than {FEWEST_GAMES} games: (least to greatest)"
+MEANING = f"mean {BRACKETS}"
 SHOWN_GAMES = 5  # per condition
 CHOSEN = "\nthe attack was chosen on other games; exploitability: its gain, at least 0"
 
 
 def cell(estimate: Estimate, digits: int = 2) -> str:
-    """An estimate with its interval, if any: ``4.84 [4.80, 4.89]``."""
+    """An estimate and its interval, or what its games show: ``4.84 [4.80, 4.89]``, ``4.84 (4.60 to 5.10, n=3)``."""
     if math.isnan(estimate.value):
         return "-"
-    value = f"{estimate.value:.{digits}f}"
-    if not estimate.has_interval:
-        return value
-    return f"{value} [{estimate.low:.{digits}f}, {estimate.high:.{digits}f}]"
+    number = f".{digits}f"
+    return f"{estimate.value:{number}} {estimate.around(number, mark='')}".strip()
 
 
 def self_play_table(results: Sequence[SelfPlayResult]) -> Table:
@@ -185,10 +184,9 @@ def _table(
     older = earlier(sum(result.older_games for result in results))
     notes = dict.fromkeys(note for result in results for note in result.notes)
     press = f"{rules.message_rounds} message rounds{' of tokens' * rules.has_tokens}" if rules.has_press else "no press"
-    few = "; of few games it is too narrow (of 5 it covers about 92%)" if games < FEW_GAMES else ""
     return titled(
         f"{what}: {rules.variant} rules, {results[0].map_name} map, years: {rules.years}, {press}, games: {games}",
-        below(f"mean [95% bootstrap interval]{few}{remark}{older}", notes),
+        below(f"{MEANING}{remark}{older}", notes),
     )
 
 

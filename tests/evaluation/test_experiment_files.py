@@ -319,7 +319,9 @@ def test_training_seeds_are_the_unit(step: FakeStep, tmp_path: Path) -> None:
     assert dove.measures["points_among_others"].n == 2  # among policies of each seed
     study = json.loads(json.dumps(result.to_dict()))
     page = report_page(study)
-    assert "2 training seeds (0, 1); their values are means over these seeds, with intervals over seeds" in page
+    assert (
+        "2 training seeds (0, 1); their values are means over these seeds, with intervals or ranges over seeds" in page
+    )
     assert "By training seed" in page
     assert "iterations = 1" in " ".join(options_told(study))
 

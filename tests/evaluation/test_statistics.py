@@ -2,7 +2,6 @@
 
 import itertools
 import math
-import statistics as plain
 from collections import Counter
 
 import numpy as np
@@ -12,12 +11,14 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from evaluation.measures import intervals as ours
+from evaluation.measures import mean_bounds
 from evaluation.measures.intervals import (
     Estimate,
     SampleError,
     mean_estimate,
     mean_estimates,
     resampled_means,
+    share_estimate,
 )
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -45,75 +46,166 @@ class TestEstimate:
         assert str(estimate) == "4.843 [no interval, n=1]"
 
 
+MADE = {
+    "normal": (lambda rng, shape: rng.normal(3, 1, shape), 3, None, 5, 0.93),
+    "p = 0.5": (lambda rng, shape: (rng.random(shape) < 0.5) * 1.0, 0.5, None, 5, 0.93),
+    "an eighth of games without welfare": (
+        lambda rng, shape: np.where(rng.random(shape) < 0.13, 0, np.minimum(rng.normal(3, 0.5, shape), 34 / 7)),
+        0.87 * 3,
+        (0, 34 / 7),
+        5,
+        0.93,
+    ),
+    "lognormal": (lambda rng, shape: rng.lognormal(0, 1, shape), math.exp(0.5), None, 10, 0.90),
+    "rare": (lambda rng, shape: (rng.random(shape) < 0.1) * 1.0, 0.1, (0, 1), 10, 0.95),
+}
+"""Games drawn, their mean, the rules' bounds, the fewest games, and the coverage from there on."""
+
+
+def bounds_of(estimate: Estimate) -> tuple[float, float]:
+    return estimate.low, estimate.high
+
+
 class TestMean:
-    def test_of_equal_games_is_certain(self) -> None:
-        assert str(mean_estimate([(5**6 * 4) ** (1 / 7)] * 5, 0)) == "4.843 [4.843, 4.843]"
-        noisy = mean_estimate([0.1 + 0.2, 0.3, 0.3], 0)
-        assert noisy.low == noisy.value == noisy.high
+    @pytest.mark.parametrize("made", MADE)
+    def test_covers_the_true_mean(self, made: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        draw, mean, within, fewest, share = MADE[made]
+        monkeypatch.setattr(mean_bounds, "RESAMPLES", 500)
+        for games in (fewest, 20):
+            rng = np.random.default_rng(games)
+            samples = draw(rng, (2000, games))
+            low, high = mean_bounds.mean_bounds(samples, within or mean_bounds.UNBOUNDED, 0.95, rng)
+            covered = (low <= mean) & (mean <= high) | np.isnan(low)
+            assert covered.mean() > share - 0.01
 
-    @pytest.mark.parametrize(
-        "games",
-        [[1, 2], [0, 0, 1], [0, 1, 1, 1], [3.025, 3.0601, 3.5784, 3.1693, 3.4773], [0, 0, 0, 0, 9], [1e-6, 2e-6]],
-    )
-    def test_of_few_games_has_sensible_bounds(self, games: list[float]) -> None:
-        estimate = mean_estimate(games, 0)
-        assert min(games) - 1e-9 <= estimate.low < estimate.value < estimate.high <= max(games) + 1e-9
-        assert estimate.n == len(games)
+    def test_is_gaffkes_bound_at_the_bounds_of_the_rules(self) -> None:
+        games = [0] * 15 + [1] * 5  # of two values: Clopper and Pearson
+        low, high = bounds_of(mean_estimate(games, 0, within=(0, 1)))
+        assert low == pytest.approx(stats.beta.ppf(0.025, 5, 16), abs=0.005)
+        assert high == pytest.approx(stats.beta.ppf(0.975, 6, 15), abs=0.005)
+        assert bounds_of(mean_estimate(games, 0, within=(0, math.inf))) == (low, mean_estimate(games, 0).high)
+        assert bounds_of(mean_estimate(games, 0, within=(-math.inf, 1))) == (mean_estimate(games, 0).low, high)
 
-    def test_undefined_games_make_it_undefined(self) -> None:
-        estimate = mean_estimate([1.0, math.nan, 2.0], 0)
-        assert math.isnan(estimate.value)
+    def test_is_students_moved_outward_by_the_skewness(self) -> None:
+        games = np.array([1.0, 2, 2, 3, 3, 4, 9])
+        student, error, skewness = stats.t.ppf(0.995, 6), stats.sem(games), stats.skew(games, bias=False)
+        low, high = bounds_of(mean_estimate(games, 0, confidence=0.99))
+        assert low == pytest.approx(games.mean() - student * error)
+        outward = skewness * (1 + 2 * student**2) / (3 * math.sqrt(7)) * error
+        assert high == pytest.approx(games.mean() + student * error + outward)
+        mirrored = mean_estimate(-games, 0, confidence=0.99)
+        assert bounds_of(mirrored) == pytest.approx((-high, -low))
+
+    @pytest.mark.parametrize("games", [[4.0], [4.0, 5.0], [3.0, 3.5, 4.0, 9.0]])
+    def test_fewer_than_five_games_have_no_interval(self, games: list[float]) -> None:
+        estimate = mean_estimate(games, 0, within=(0, 34))
+        assert np.isnan(bounds_of(estimate)).all()
+        assert estimate.value == np.mean(games)
+        shown = f"(range {min(games):.3f} to {max(games):.3f}, n={len(games)})"
+        assert str(estimate) == f"{estimate.value:.3f} {shown if len(games) > 1 else '[no interval, n=1]'}"
+
+    def test_games_all_alike_have_only_the_bounds_of_the_rules(self) -> None:
+        alike = [(5**6 * 4) ** (1 / 7)] * 20
+        estimate = mean_estimate(alike, 0, within=(0, 34 / 7))
+        assert str(estimate) == "4.843 [all 20 alike]"
+        unseen = 1 - 0.025 ** (1 / 20)  # the rule of three: a share of games that 20 may miss
+        assert estimate.low == pytest.approx(alike[0] * (1 - unseen), abs=0.02)
+        assert estimate.high == pytest.approx(alike[0] + (34 / 7 - alike[0]) * unseen, abs=0.001)
+        assert np.isnan(bounds_of(mean_estimate(alike, 0))).all()
+        assert np.isnan(bounds_of(mean_estimate([0.1 + 0.2, 0.3, 0.3, 0.3, 0.3], 0))).all()
+        assert mean_estimate([0.0] * 5, 0, within=(0, math.inf)).low == 0
+
+    @pytest.mark.parametrize("of", [math.nan, math.inf])
+    def test_undefined_games_make_it_undefined(self, of: float) -> None:
+        estimate = mean_estimate([1.0, of, 2.0, 3.0, 4.0], 0, within=(0, math.inf))
+        assert not math.isfinite(estimate.value)
         assert not estimate.has_interval
 
     def test_same_seed_same_interval(self) -> None:
         games = [1.1**game for game in range(12)]
-        assert mean_estimate(games, 7) == mean_estimate(games, np.random.default_rng(7))
-        assert mean_estimate(games, 7) != mean_estimate(games, 8)
+        bounded = [mean_estimate(games, rng, within=(0, 34)) for rng in (7, np.random.default_rng(7), 8)]
+        assert bounded[0] == bounded[1] != bounded[2]
 
     def test_of_several_samples_are_as_one_by_one(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        samples = {"a": [1.0, 2.0, 4.0], "b": [0.1, 0.2], "c": [3, 3, 5], "d": [7.0]}
-        together = mean_estimates(samples, 5)
+        samples = {"a": [1.0, 2, 4, 7, 5], "b": [0.1, 0.2], "c": [3, 3, 5, 4, 4], "d": range(8)}
+        together = mean_estimates(samples, 5, within=(0, 8))
         assert list(together) == list(samples)
-        monkeypatch.setattr(ours, "_CHUNK_VALUES", 70)
-        assert repr(together) == repr({key: mean_estimate(games, 5) for key, games in samples.items()})
+        monkeypatch.setattr(mean_bounds, "_CHUNK_VALUES", 7000)
+        single = {key: mean_estimate(games, 5, within=(0, 8)) for key, games in samples.items()}
+        assert repr(together) == repr(single)
         assert mean_estimates({}, 5) == {}
 
-    @given(games=GAMES)
+    @given(games=st.lists(st.integers(0, 60).map(lambda points: points / 10), min_size=5, max_size=8))
     def test_bounds_move_with_the_games(self, games: list[float]) -> None:
-        estimate = mean_estimate(games, 0)
-        moved = mean_estimate([10 + 3 * points for points in games], 0)
-        assert min(games) - 1e-9 <= estimate.low <= estimate.high <= max(games) + 1e-9
-        for before, after in [(estimate.value, moved.value), (estimate.low, moved.low), (estimate.high, moved.high)]:
-            assert after == pytest.approx(10 + 3 * before)
-
-    @pytest.mark.usefixtures("quick")
-    def test_covers_the_true_mean(self) -> None:
-        rng = np.random.default_rng(1)
-        estimates = [mean_estimate(rng.gamma(4.0, size=40), rng) for _ in range(300)]
-        covered = plain.fmean(estimate.low <= 4 <= estimate.high for estimate in estimates)
-        assert 0.90 <= covered <= 0.98
-
-    @pytest.mark.parametrize(("games", "share"), [(2, 0.5), (3, 0.75), (4, 0.875), (5, 0.925)])
-    def test_few_games_cover_less_as_documented(
-        self, games: int, share: float, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(ours, "RESAMPLES", 4000)
-        rng = np.random.default_rng(2)
-        estimates = [mean_estimate(rng.normal(size=games), rng) for _ in range(600)]
-        covered = plain.fmean(estimate.low <= 0 <= estimate.high for estimate in estimates)
-        assert covered == pytest.approx(share, abs=0.04)
+        for within in (None, (0, 6)):
+            estimate = mean_estimate(games, 0, within=within)
+            moved = mean_estimate([10 + 3 * points for points in games], 0, within=within and (10, 28))
+            assert moved.value == pytest.approx(10 + 3 * estimate.value)
+            assert bounds_of(moved) == pytest.approx((10 + 3 * estimate.low, 10 + 3 * estimate.high), nan_ok=True)
+            if within:
+                assert 0 <= estimate.low <= estimate.value <= estimate.high <= 6
 
     @pytest.mark.parametrize("games", [12, 20, 60])
     def test_is_as_wide_as_students_where_games_are_normal(self, games: int) -> None:
         values = stats.norm.ppf((np.arange(games) + 0.5) / games)
-        estimate = mean_estimate(values, 0)
         low, high = stats.t.interval(0.95, games - 1, values.mean(), values.std(ddof=1) / math.sqrt(games))
-        assert (estimate.low, estimate.high) == pytest.approx((low, high), rel=0.05)
+        assert bounds_of(mean_estimate(values, 0)) == pytest.approx((low, high))
 
     @pytest.mark.parametrize("games", [[], 3.0, [[1.0, 2.0]]])
     def test_needs_one_number_a_game(self, games: object) -> None:
         with pytest.raises(SampleError, match="shape"):
             mean_estimate(games, 0)
+
+    @pytest.mark.parametrize(
+        ("options", "why"),
+        [
+            ({"within": (0, 3)}, "a game of 4 is not within the rules' bounds, 0 and 3"),
+            ({"within": (3, 0)}, "in this order"),
+            ({"within": (math.nan, 0)}, "in this order"),
+            ({"within": 3}, "in this order"),
+            ({"confidence": 95}, "between 0 and 1"),
+            ({"confidence": None}, "between 0 and 1"),
+        ],
+    )
+    def test_wrong_options(self, options: dict, why: str) -> None:
+        with pytest.raises(SampleError, match=why):
+            mean_estimate([1.0, 4.0], 0, **options)
+
+
+class TestShare:
+    def test_is_of_sums_and_of_the_games_with_a_whole(self) -> None:
+        estimate = share_estimate([3, 4, 0, 2, 5, 9], [4, 4, 0, 2, 7, 10], 0)
+        assert (estimate.value, estimate.n) == (pytest.approx(23 / 27), 5)
+        assert estimate.per_game == pytest.approx((3 / 4, 1, 1, 5 / 7, 9 / 10))
+        assert 0 < estimate.low < estimate.value < estimate.high < 1
+
+    def test_of_equal_wholes_is_the_mean_within_0_and_1(self) -> None:
+        parts = [0, 1, 1, 0, 1, 1, 1]
+        assert bounds_of(share_estimate(np.array(parts) * 3, [3] * 7, 0)) == pytest.approx(
+            bounds_of(mean_estimate(parts, 0, within=(0, 1)))
+        )
+
+    def test_all_kept_is_no_certainty(self) -> None:
+        estimate = share_estimate([3] * 10, [3] * 10, 0)
+        assert str(estimate) == "1.000 [all 10 alike]"
+        assert (estimate.low, estimate.high) == (pytest.approx(0.025**0.1, abs=0.01), 1)
+
+    def test_few_games_or_none(self) -> None:
+        assert str(share_estimate([1, 2, 0], [2, 2, 0], 0)) == "0.750 (range 0.500 to 1.000, n=2)"
+        assert str(share_estimate([0], [0], 0)) == "nan [no interval, n=0]"
+
+    def test_covers_the_true_share(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(mean_bounds, "RESAMPLES", 500)
+        rng = np.random.default_rng(0)
+        judged = 1 + rng.poisson(4, (1000, 8)) * 1.0
+        kept = rng.binomial(judged.astype(int), rng.beta(4, 1, (1000, 8)))
+        low, high = mean_bounds.weighted_bounds(kept, judged, (0, 1), 0.95, rng)
+        assert ((low <= 0.8) & (high >= 0.8)).mean() > 0.95
+
+    @pytest.mark.parametrize("parts", [[3.0, 1.0], [-1.0, 1.0], [math.nan, 1.0], [1.0], [[1.0, 2.0]]])
+    def test_wrong_parts(self, parts: object) -> None:
+        with pytest.raises(SampleError, match="a share needs"):
+            share_estimate(parts, [2.0, 2.0], 0)
 
 
 class TestBootstrap:

@@ -10,9 +10,10 @@ pytest.importorskip("matplotlib")
 from matplotlib.colors import to_hex
 
 from agents.colors import LEARNED, PUBLISHED, REWARDS
-from benchmarks.deterrence import Line, Neighbour, frontier
 from benchmarks.learning import name_of_reward, reward_curves, robber_curves
 from benchmarks.words import SETTINGS, draw
+from evaluation import Estimate
+from studies.deterrence import Line, Neighbor, frontier
 
 
 @pytest.fixture
@@ -59,8 +60,8 @@ def test_words() -> None:
 
 
 def test_deterrents_beside_published_models() -> None:
-    beside = {"hold": Neighbour(4.0, 4.0, 4.0, "ITALY")}
-    figure = frontier([Line("dove", 2, 4.0, (4, 4, 4), (8, 7, 9), 8, "x", (), beside)])
+    four, eight = (Estimate(value, value - 1, value + 1, 20, ()) for value in (4.0, 8.0))
+    figure = frontier([Line("dove", four, four, eight, "x", (), {"hold": Neighbor(four, "ITALY")})])
     (legend,) = figure.legends
     assert [text.get_text() for text in legend.get_texts()] == [
         "our policies", "language models, as published by the paper's authors"

@@ -1,0 +1,117 @@
+"""Bounds of means over games, and of shares of sums.
+
+Each end of an interval is found by itself:
+
+- Where the rules bound the values of a game: Gaffke's bound, one more game at the rules' bound and random weights,
+  uniform on the simplex (Learned-Miller and Thomas, "A new confidence interval for the mean of a bounded random
+  variable", 2019). No distribution is known where it covers less than promised. For games of 0 and 1 it is Clopper and
+  Pearson's, for games that are all alike the rule of three. It takes into account that n games may have missed what
+  happens in one of n, so it is wide where all games are far from the rules' bound.
+- Elsewhere: Student's, moved outward on the side of the longer tail by twice the skewness term of the Cornish-Fisher
+  expansion of his statistic (N. J. Johnson, "Modified t tests and confidence intervals for asymmetrical populations",
+  JASA 73, 1978; P. Hall, "The bootstrap and Edgeworth expansion", 1992, section 2.6). Twice, since few games show too
+  little of a long tail. What no game shows, such as a robbery in one of a hundred, it cannot know.
+
+`python -m benchmarks.calibration` measures coverage and width.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+RESAMPLES = 10_000
+UNBOUNDED = (-math.inf, math.inf)
+_CHUNK_VALUES = 4_000_000  # in memory at a time: 32 MB
+
+
+class Bounds(NamedTuple):
+    """Lower and upper bounds, one per sample; nan where there is none."""
+
+    low: Floats
+    high: Floats
+
+
+def mean_bounds(samples: Floats, within: tuple[float, float], confidence: float, rng: np.random.Generator) -> Bounds:
+    """Bounds of the means of [samples, games]; nan where all games are alike and the rules have no bound.
+
+    Args:
+        samples: [samples, games], with three games or more.
+        within: the rules' bounds of a game's value; infinite where there is none.
+        confidence: of each interval.
+        rng: not used if no bound is finite.
+    """
+    low, high = student_bounds(samples, confidence)
+    if any(map(math.isfinite, within)):
+        gaffke = weighted_bounds(samples, np.ones((1, samples.shape[1])), within, confidence, rng)
+        low = gaffke.low if math.isfinite(within[0]) else low
+        high = gaffke.high if math.isfinite(within[1]) else high
+    return Bounds(low, high)
+
+
+def student_bounds(samples: Floats, confidence: float) -> Bounds:
+    """Student's bounds of the means of [samples, games], moved outward on the side of the longer tail."""
+    from scipy.special import stdtrit  # lazily: not needed for --help
+
+    games = samples.shape[-1]
+    mean = samples.mean(axis=-1)
+    spread = np.where(alike(samples), np.nan, samples.std(axis=-1, ddof=1))
+    scaled = (samples - mean[..., None]) / spread[..., None]
+    skewness = games / ((games - 1) * (games - 2)) * (scaled**3).sum(axis=-1)
+    student = float(stdtrit(games - 1, (1 + confidence) / 2))
+    outward = skewness * (1 + 2 * student**2) / (3 * math.sqrt(games))
+    error = spread / math.sqrt(games)
+    return Bounds(mean - (student - np.minimum(outward, 0)) * error, mean + (student + np.maximum(outward, 0)) * error)
+
+
+def weighted_bounds(
+    parts: Floats, wholes: Floats, within: tuple[float, float], confidence: float, rng: np.random.Generator
+) -> Bounds:
+    """Gaffke's bounds of sum(parts) / sum(wholes), and so of means, if the wholes are 1; infinite if `within` is.
+
+    The game that is added has the largest whole of the sample, and the rules' bound as its share.
+
+    Args:
+        parts: [samples, games]
+        wholes: [samples, games], or [1, games] for all samples.
+        within: the rules' bounds of parts / wholes.
+        confidence: of each interval.
+        rng: draws the weights, the same for all samples.
+    """
+    drawn = [_weighted(parts, wholes, weights) for weights in _weights(parts.shape[1], rng)]
+    of_parts, of_wholes, unseen = (np.concatenate(each, axis=1) for each in zip(*drawn, strict=True))
+    tail = (1 - confidence) / 2
+    value = parts.sum(axis=1) / wholes.sum(axis=1)
+    low, high = (
+        np.quantile((of_parts + unseen * bound) / (of_wholes + unseen), each, axis=1)
+        if math.isfinite(bound)
+        else np.full_like(value, bound)
+        for bound, each in zip(within, (tail, 1 - tail), strict=True)
+    )
+    return Bounds(np.minimum(low, value), np.maximum(high, value))
+
+
+def _weighted(parts: Floats, wholes: Floats, weights: Floats) -> tuple[Floats, Floats, Floats]:
+    """[samples, weights] sums of the parts and of the wholes, and the whole of the game that is added."""
+    of_parts, of_wholes = (
+        np.stack([np.einsum("wg,g->w", weights[:, :-1], values) for values in each]) for each in (parts, wholes)
+    )
+    return of_parts, of_wholes, wholes.max(axis=1, keepdims=True) * weights[:, -1]
+
+
+def _weights(games: int, rng: np.random.Generator) -> Iterator[Floats]:
+    """[weights, games + 1] weights, uniform on the simplex but for their sum, in chunks that fit memory."""
+    chunk = max(1, _CHUNK_VALUES // (games + 1))
+    for start in range(0, RESAMPLES, chunk):
+        yield rng.standard_exponential((min(chunk, RESAMPLES - start), games + 1))
+
+
+def alike(samples: Floats) -> NDArray[np.bool_]:
+    """Whether the games of [..., games] have one value; sums of equal numbers may differ in the last bits."""
+    return np.asarray(np.ptp(samples, axis=-1) <= 1e-12 * np.abs(samples).max(axis=-1))
