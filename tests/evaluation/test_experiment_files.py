@@ -179,10 +179,10 @@ def test_every_measure_is_what_its_function_gives(tmp_path: Path) -> None:
     assert len(list((tmp_path / "replays").iterdir())) == 6
 
 
-@pytest.mark.parametrize("stop", [0, 4])
 def test_an_interrupted_experiment_goes_on_with_the_next_cell(
-    stop: int, store_path: Path, monkeypatch: pytest.MonkeyPatch
+    store_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    stop = 4  # in the middle of the second cell of exact gains
     chosen, solved, attacks = read_experiment(EVERYTHING), [], []
     solve, attack = measuring.exact_gain, measuring.red_team
 
@@ -207,14 +207,14 @@ def test_an_interrupted_experiment_goes_on_with_the_next_cell(
         monkeypatch.setattr(games, "play_game", lambda *given: pytest.fail("a game was played again"))
         count = len(solved)
         assert evaluation.experiment(chosen, store=store).to_dict() == result.to_dict()
-    assert len(solved) == count == stop + 1 + 6 - 3 * (stop // 3)  # whole cells of three powers are kept
-    assert (before, len(attacks)) == (1 + stop // 3, 2)
+    assert len(solved) == count == stop + 1 + 3  # the first cell, of three powers, is kept
+    assert (before, len(attacks)) == (2, 2)
     monkeypatch.undo()
     assert evaluation.experiment(chosen).to_dict() == result.to_dict()
 
 
 def test_a_kept_result_is_of_one_seed_and_one_budget(store_path: Path) -> None:
-    text = BASE.format(profile="hold", games=3) + 'measure = "red-team"\nbudget = "quick"\n' + QUICK
+    text = BASE.format(profile="hold", games=1) + 'measure = "red-team"\nbudget = "quick"\n' + QUICK.replace("2", "1")
     with GameStore(store_path) as store:
         first, second = (evaluation.experiment(read_experiment(text), seed=seed, store=store) for seed in (0, 1))
     assert [each.conditions[0].cells[0].result.to_dict()["seed"] for each in (first, second)] == [0, 1]
@@ -330,7 +330,7 @@ def test_training_seeds_are_the_unit(step: FakeStep, tmp_path: Path) -> None:
     ("old", "new", "words"),
     [
         ("trained:own", "trained:own,greedy=yes", ""),
-        ('"trained:own"', '"trained:owm"', "line 4: trained:owm .did you mean 'own'"),
+        ('"trained:own"', '"trained:owm"', "line 4: trained:owm: add a table .train.owm.; there are: own"),
         ('"trained:own", ', "", r"line 12: nothing plays trained:own"),
         ("iterations", "itrations", "line 13: 'itrations': no field"),
         ("seeds = [0, 1]", "seeds = [0, 0]", "line 11: seeds=.*different whole numbers"),
