@@ -30,7 +30,7 @@ from evaluation.report.folder import (
     write_results,
 )
 from evaluation.report.page import known_measures, value_cell
-from evaluation.report.setting_text import games_told
+from evaluation.report.rules_text import games_told
 from evaluation.report.tables import MEANING, titled
 
 SHOWN = 3  # measures in the terminal

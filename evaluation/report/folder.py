@@ -21,7 +21,7 @@ from evaluation.measures.lm_usage import without_transcripts
 from evaluation.report.figures import drawn, figures_of
 from evaluation.report.page import markdown_table, report_page, table_cells
 from evaluation.report.replays import write_replay
-from evaluation.report.setting_text import games_told, rules_told
+from evaluation.report.rules_text import games_told, rules_told
 from welfare_env.extras import install_extra
 from welfare_env.writing import replaced
 

@@ -14,7 +14,7 @@ from typing import Any
 import welfare_env
 from evaluation.measures.intervals import FEWEST_GAMES
 from evaluation.report.figures import MADE_UP, NAMES, as_svg, figures_of, full_label, panel_grid, range_of, swept_words
-from evaluation.report.setting_text import games_told, options_told, rules_told
+from evaluation.report.rules_text import games_told, options_told, rules_told
 
 STYLE = """
 :root { color-scheme: light dark; --page: #fff; --ink: #1a1a1a; --faint: #595959; --line: #8886; --soft: #8882; }

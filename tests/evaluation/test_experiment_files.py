@@ -17,7 +17,7 @@ from evaluation.experiments.files import read_experiment
 from evaluation.play import games
 from evaluation.report.folder import write_results
 from evaluation.report.page import report_page
-from evaluation.report.setting_text import games_told, options_told, rules_told
+from evaluation.report.rules_text import games_told, options_told, rules_told
 from welfare_env import Rules
 
 ROOT = Path(__file__).resolve().parents[2]
