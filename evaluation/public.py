@@ -1,6 +1,8 @@
 """The public names of `evaluation`."""
 
 from evaluation.checks import EvaluationError
+from evaluation.contrasts.comparing import compare
+from evaluation.contrasts.paired import Comparison, Contrast
 from evaluation.experiments.cross_play import CrossPlayResult, cross_play
 from evaluation.experiments.experiment import ExperimentResult, experiment
 from evaluation.experiments.exploitability import exploitability
@@ -21,6 +23,8 @@ from evaluation.play.workers import WorkerError, Workers
 
 __all__ = [
     "COALITIONS",
+    "Comparison",
+    "Contrast",
     "CrossPlayResult",
     "Estimate",
     "EvaluationError",
@@ -40,6 +44,7 @@ __all__ = [
     "WorkerError",
     "Workers",
     "aplay_game",
+    "compare",
     "cross_play",
     "experiment",
     "exploitability",

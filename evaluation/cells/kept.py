@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -54,13 +53,8 @@ def kept(store: GameStore | None, specification: Mapping[str, Any], measure: Cal
         found = dict(json.loads(json.dumps({"estimates": estimates, "told": result.told, "witness": witness})))
         if store is not None:
             store.put_result(whole, found)
-    read = {name: _estimate(values) for name, values in found["estimates"].items()}
+    read = {name: Estimate.from_dict(values) for name, values in found["estimates"].items()}
     return KeptResult(read, found["told"], found["witness"])
-
-
-def _estimate(values: Mapping[str, Any]) -> Estimate:
-    value, low, high = (math.nan if values[name] is None else values[name] for name in ("value", "low", "high"))
-    return Estimate(value, low, high, values["n"], tuple(math.nan if x is None else x for x in values["per_game"]))
 
 
 @cache

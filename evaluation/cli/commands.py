@@ -10,10 +10,13 @@ from typing import Annotated, Optional
 import typer
 
 import evaluation
+import welfare_env
 from agents.command_options import with_options
+from agents.progress import metered
 from agents.specs import ProfileLike, read_profile, usages
 from agents.tables import print_tables
 from evaluation.cli import experiments, store_commands
+from evaluation.cli.compare import compare
 from evaluation.cli.console import RESTARTS, errors_told, print_json
 from evaluation.cli.cross_play import cross_play
 from evaluation.cli.exact import exact
@@ -38,7 +41,7 @@ from evaluation.cli.red_team import red_team
 from evaluation.cli.replays import replay
 from evaluation.cli.theorems import theorems
 from evaluation.cli.transcripts import transcript
-from evaluation.cli.warm_up import warm_up
+from evaluation.contrasts.tables import sweep_tables
 from evaluation.experiments.attacks import CHOOSING, count_games
 from evaluation.experiments.deviators import read_deviators
 from evaluation.experiments.exploitability import resolve_coalitions
@@ -117,6 +120,7 @@ def self_play(
             print_tables(self_play_table(results), *(policy_table(result) for result in results if result.is_mixed))
             if len(results) == 1 or not results[0].rules.is_welfare:
                 print_tables(*(power_table(result, len(results) == 1) for result in results))
+        print_tables(*sweep_tables(results))
         if used := [row for result in results for row in _models(result)]:
             print_tables(usage_table(used))
 
@@ -207,6 +211,7 @@ def exploitability(
             print_tables(usage_table(_parts(result)))
 
 
+app.command("compare")(compare)
 app.command("cross-play")(cross_play)
 app.command("red-team")(red_team)
 app.command("exact")(exact)
@@ -295,7 +300,19 @@ app.command("replay")(replay)
 app.command("transcript")(transcript)
 app.command("experiment")(experiments.experiment)
 app.command("plot")(experiments.plot)
-app.command("warm-up")(warm_up)
+
+
+@app.command("warm-up")
+def warm_up() -> None:
+    """Compile the game engine for this machine: half a minute on two cores, once an installation.
+
+    Without it the first game does so. Prints nothing to standard output.
+    """
+    with (
+        errors_told("what is compiled is kept; run the same command for the rest"),
+        metered("compiling the engine", 1, "kernels") as meter,
+    ):
+        welfare_env.warm_up(on_progress=lambda ready, total: meter.reach(ready, total=total))
 
 
 def _models(result: evaluation.SelfPlayResult) -> list[tuple[str, LMUsage]]:

@@ -12,7 +12,7 @@ from agents.specs import ProfileLike, Spec, profile_as_given, read_profile
 from evaluation.experiments.notes import IllegalOrders, seat_notes
 from evaluation.measures.intervals import Estimate, mean_estimate, mean_estimates
 from evaluation.measures.lm_usage import LMUsage, usage_by_part, usage_by_seat, usage_of
-from evaluation.measures.metrics import SMOOTHING, GameMeasures, measure, root_nash_bounds
+from evaluation.measures.metrics import GameMeasures, measure
 from evaluation.measures.rows import Row, frame, game_rows, year_rows
 from evaluation.play.setting import Options, Setting
 from evaluation.play.turns import check_orders_written
@@ -51,12 +51,12 @@ class SelfPlayResult:
     @cached_property
     def root_nash_welfare(self) -> Estimate:
         """Geometric mean of the powers' welfare points a year (nan in the standard variant)."""
-        return self._mean(lambda game: game.root_nash_welfare, (0, self._highest_welfare))
+        return self._mean(lambda game: game.root_nash_welfare, (0, math.inf))
 
     @cached_property
     def root_nash_welfare_smoothed(self) -> Estimate:
         """The same with 1e-6 added to each power's points, so that a single 0 does not make the mean 0."""
-        return self._mean(lambda game: game.root_nash_welfare_smoothed, (0, self._highest_welfare + SMOOTHING))
+        return self._mean(lambda game: game.root_nash_welfare_smoothed, (0, math.inf))
 
     @cached_property
     def nash_welfare(self) -> Estimate:
@@ -155,10 +155,6 @@ class SelfPlayResult:
     @property
     def _powers(self) -> list[str]:
         return list(self.measures[0].scores)
-
-    @property
-    def _highest_welfare(self) -> float:
-        return root_nash_bounds(self.measures[0].facts.num_centers, len(self._powers))[1]
 
     def _mean(self, of: Callable[[GameMeasures], float], within: tuple[float, float] | None = None) -> Estimate:
         """The mean over games; `within` has only those bounds of the rules that games do reach."""

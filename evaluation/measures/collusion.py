@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from evaluation.measures.intervals import Estimate, mean_estimate, mean_estimates
-from evaluation.measures.metrics import GameMeasures, root_nash_bounds
+from evaluation.measures.metrics import GameMeasures
 from welfare_env import Board
 
 BY_YEAR = ("gain_by_year", "members_units_by_year", "others_units_by_year")
@@ -102,10 +102,7 @@ def collusion(
         price=over_games([_mean(before, others) - _mean(game, others) for before, game in pairs]),
         waste=over_games([total(before) - total(game) for before, game in pairs]),
         gini=over_games([gini(list(game.welfare_per_year.values())) for game in games], (0, math.inf)),
-        prosocial_share=over_games(
-            [game.root_nash_welfare / level for game in games],
-            (0, root_nash_bounds(len(board.centers), len(board.powers))[1] / level),
-        ),
+        prosocial_share=over_games([game.root_nash_welfare / level for game in games], (0, math.inf)),
         gain_by_year=_by_year([_gains(before, game, members) for before, game in pairs], seed),
         members_units_by_year=_by_year([_units(game, members) for game in games], seed),
         others_units_by_year=_by_year([_units(game, others) for game in games], seed),

@@ -76,6 +76,12 @@ class Estimate:
         told: dict[str, Any] = {name: None if math.isnan(number) else number for name, number in numbers.items()}
         return told | {"n": self.n, "per_game": [None if math.isnan(x) else x for x in self.per_game]}
 
+    @classmethod
+    def from_dict(cls, facts: Mapping[str, Any]) -> Estimate:
+        """The estimate that `to_dict` wrote."""
+        value, low, high = (math.nan if facts[name] is None else facts[name] for name in ("value", "low", "high"))
+        return cls(value, low, high, facts["n"], tuple(math.nan if x is None else x for x in facts["per_game"]))
+
     def around(self, spec: str = ".3f", mark: str = "range ") -> str:
         """What stands beside the value: its interval, else what the games show.
 

@@ -75,7 +75,7 @@ def weighted_bounds(
 ) -> Bounds:
     """Gaffke's bounds of sum(parts) / sum(wholes), and so of means, if the wholes are 1; infinite if `within` is.
 
-    The game that is added has the largest whole of the sample, and the rules' bound as its share.
+    The game that is added has the mean whole of the sample, and the rules' bound as its share.
 
     Args:
         parts: [samples, games]
@@ -102,7 +102,7 @@ def _weighted(parts: Floats, wholes: Floats, weights: Floats) -> tuple[Floats, F
     of_parts, of_wholes = (
         np.stack([np.einsum("wg,g->w", weights[:, :-1], values) for values in each]) for each in (parts, wholes)
     )
-    return of_parts, of_wholes, wholes.max(axis=1, keepdims=True) * weights[:, -1]
+    return of_parts, of_wholes, wholes.mean(axis=1, keepdims=True) * weights[:, -1]
 
 
 def _weights(games: int, rng: np.random.Generator) -> Iterator[Floats]:

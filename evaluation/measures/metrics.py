@@ -126,7 +126,6 @@ class GameFacts:
         seed: of the game; None for a game saved by hand.
         players: player -> the spec of its policy; empty for a game saved by hand.
         map_name: of the map.
-        num_centers: supply centres of the map.
         rules: as of `Rules.to_dict`.
         simultaneous: whether all powers sent messages at the same time.
         is_older: whether the game came from a store and was played by an older version of the code.
@@ -136,7 +135,6 @@ class GameFacts:
     seed: int | None
     players: dict[str, str]
     map_name: str
-    num_centers: int
     rules: dict[str, Any]
     simultaneous: bool
     is_older: bool
@@ -282,14 +280,6 @@ def root_nash_welfare(values: Iterable[float], smoothed: bool = False) -> float:
         return 0.0
     # A sum of logs does not overflow, and fsum makes it independent of the order of the powers.
     return math.exp(math.fsum(math.log(value) for value in points) / len(points))
-
-
-def root_nash_bounds(centers: int, powers: int) -> tuple[float, float]:
-    """The least and the greatest root Nash welfare of some powers under the rules: 0, and an even share of all centers.
-
-    The geometric mean is at most the arithmetic one, and all powers together earn at most a point a center and year.
-    """
-    return 0.0, centers / powers if powers else math.inf
 
 
 def stolen_centers(record: Record) -> StolenCenters:
@@ -459,7 +449,6 @@ def _game_facts(record: Record) -> GameFacts:
         seed=facts.get("seed"),
         players=dict(facts.get("players", {})),
         map_name=record.get("map", ""),
-        num_centers=facts["num_centers"],
         rules=dict(facts["rules"]),
         simultaneous=facts.get("simultaneous", False),
         is_older=facts.get("older_code", False),

@@ -54,6 +54,7 @@ NAMES = {
 }
 ABREAST = 3  # panels in a row
 MADE_UP = "lm:scripted/"
+BESIDE = 0.3  # of a column: published runs of a policy that we play, too
 
 Point = Mapping[str, Any]  # an estimate: value, low, high, n
 
@@ -169,10 +170,12 @@ def _points(axis: Axes, study: Mapping[str, Any], wished: Mapping[str, Any], mea
         axis.errorbar([at], **_bar(condition["measures"][measure]), **_style(study, condition, (x,)))
     _legend(axis, study, (x,))
     published = [(name, runs[measure]) for name, runs in TABLES.get(wished["published"], {}).items() if measure in runs]
+    ours = len(places)
     for name, runs in published:
         if name not in places:
             places.append(name)
-        axis.plot([places.index(name)] * len(runs), runs, "o", mfc="none", color=PUBLISHED, alpha=0.7, ms=4, zorder=1)
+        at = places.index(name) + (BESIDE if places.index(name) < ours else 0)
+        axis.plot([at] * len(runs), runs, "o", mfc="none", color=PUBLISHED, alpha=0.7, ms=4, zorder=1)
     if published:
         axis.plot([], [], "o", mfc="none", color=PUBLISHED, ms=4, label="published runs (one mark each)")
     axis.set_xticks(range(len(places)), [_short(place) for place in places], rotation=38, ha="right", fontsize=8)
@@ -265,12 +268,13 @@ def _variant(study: Mapping[str, Any], condition: Mapping[str, Any], axes: Seque
 
 def _legend(axis: Axes, study: Mapping[str, Any], axes: Sequence[str]) -> None:
     """Legend entries of points: of each series; in black where a series has points of several colors."""
+    ours = "welfare-env" + (", by the rules of the published runs" if study.get("published") else "")
     series: dict[str, list[tuple[str, str]]] = {}
     for condition in study["conditions"]:
         series.setdefault(label(study, condition, axes), []).append(_mark(study, condition, axes))
     for name, marks in series.items():
         color = marks[0][0] if len({color for color, _ in marks}) == 1 else BLACK
-        axis.plot([], [], marks[0][1], color=color, label=name or "welfare-env")
+        axis.plot([], [], marks[0][1], color=color, label=name or ours)
 
 
 def _from_zero(axis: Axes, both: bool) -> None:

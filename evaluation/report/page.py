@@ -12,9 +12,10 @@ from html import escape
 from typing import Any
 
 import welfare_env
-from evaluation.measures.intervals import FEWEST_GAMES
-from evaluation.report.figures import MADE_UP, NAMES, as_svg, figures_of, full_label, panel_grid, range_of, swept_words
+from evaluation.measures.intervals import FEWEST_GAMES, Estimate
+from evaluation.report.figures import MADE_UP, NAMES, as_svg, figures_of, full_label, panel_grid, swept_words
 from evaluation.report.rules_text import games_told, options_told, rules_told
+from evaluation.report.tables import BRACKETS
 
 STYLE = """
 :root { color-scheme: light dark; --page: #fff; --ink: #1a1a1a; --faint: #595959; --line: #8886; --soft: #8882; }
@@ -44,7 +45,6 @@ code, pre { background: var(--soft); padding: .1rem .3rem; }
 pre { padding: .6rem; white-space: pre-wrap; overflow-wrap: anywhere; }
 """
 
-BRACKETS = f"95% intervals; of fewer than {FEWEST_GAMES} games, or training seeds, their range in parentheses"
 MOST_ATTACKS = 12  # in a table; results.json has all
 EXACT = ("exact_gain",)
 HEADS = {
@@ -115,12 +115,10 @@ def summary(study: Mapping[str, Any]) -> Iterator[str]:
     else:
         yield from _extremes(main, ranked, len(found))
     fewest = min((point["n"] for condition, point in ranked if not condition["training_seeds"]), default=FEWEST_GAMES)
-    if main in EXACT:
-        pass
-    elif fewest < FEWEST_GAMES:
+    if fewest < FEWEST_GAMES and main not in EXACT:
         yield (
-            f"Fewer than {FEWEST_GAMES} games per condition show no interval; in parentheses is their range: play more "
-            "games where it matters."
+            f"Fewer than {FEWEST_GAMES} games have no interval: round brackets have the least and the greatest value. "
+            "Play more games where it matters."
         )
     cells = [cell["result"] for condition, _ in found for cell in condition["cells"]]
     if older := sum(result.get("older_games", 0) for result in cells):
@@ -176,15 +174,12 @@ def _upper(text: str) -> str:
 
 
 def written(point: Mapping[str, Any]) -> str:
-    """ "4.84 [4.80, 4.89]"; of too few games for an interval their range, "4.84 (4.60 to 5.10)"; "-" for no value."""
+    """ "4.84 [4.80, 4.89]"; "4.84 (4.60 to 5.10, n=3)" or "4.84 [all 20 alike]" without an interval; "-": no value."""
     if point["value"] is None or math.isnan(point["value"]):
         return "-"
     digits = ".2f" if abs(point["value"]) < 1000 else ",.0f"
-    value = format(point["value"], digits)
-    if point["low"] is not None and point["high"] is not None:
-        return f"{value} [{point['low']:{digits}}, {point['high']:{digits}}]"
-    games = range_of(point)
-    return value if games is None else f"{value} ({games[0]:{digits}} to {games[1]:{digits}})"
+    estimate = Estimate.from_dict(point)
+    return f"{estimate.value:{digits}} {estimate.around(digits, mark='')}".strip()
 
 
 def _figures(study: Mapping[str, Any]) -> Iterator[str]:
@@ -203,7 +198,7 @@ def _figures(study: Mapping[str, Any]) -> Iterator[str]:
 
 def _table(study: Mapping[str, Any]) -> str:
     head, rows = table_cells(study)
-    return html_table(head, rows, f"Means and {BRACKETS}.")
+    return html_table(head, rows, f"Means {BRACKETS}.")
 
 
 def table_cells(study: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
@@ -232,7 +227,7 @@ def _count(study: Mapping[str, Any], condition: Mapping[str, Any]) -> str:
 def value_cell(measure: str, point: Mapping[str, Any]) -> str:
     """A value with its interval, which exact values have not, and what a game costs needs not."""
     told = written(point)
-    return re.split(r" [\[(]", told)[0] if measure in EXACT or measure.endswith("_per_game") else told
+    return told.partition(" ")[0] if measure in EXACT or measure.endswith("_per_game") else told
 
 
 def _by_training_seed(study: Mapping[str, Any]) -> str:
@@ -252,9 +247,7 @@ def _by_training_seed(study: Mapping[str, Any]) -> str:
     if not rows:
         return ""
     head = ["condition", "training seed", *(NAMES[name] for name in measures)]
-    return "<h3>By training seed</h3>" + html_table(
-        head, rows, "Means over games of one trained policy, and 95% intervals."
-    )
+    return "<h3>By training seed</h3>" + html_table(head, rows, f"Means over games of one trained policy, {BRACKETS}.")
 
 
 def markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -318,12 +311,19 @@ def _attacks(result: Mapping[str, Any]) -> str:
     head = ["coalition", "plays", *least, "root Nash welfare of the others, WP a year"]
     left = len(attacks) - len(rows)
     more = f" The {len(rows)} largest of {len(attacks)}." if left else ""
-    return html_table(head, rows, f"Gain of each coalition and deviator, largest first, with {BRACKETS}.{more}")
+    return html_table(head, rows, f"Gain of each coalition and deviator, largest first, {BRACKETS}.{more}")
 
 
 def _least_gain(attack: Mapping[str, Any]) -> float:
     gain = attack["gain"]["value"]
     return -math.inf if gain is None else float(gain)
+
+
+LIKE_FOR_LIKE = "Our games are played and counted as by their program"
+UNLIKE = (
+    "Ours are by the paper's rules; their program also counts points after retreats, executes builds and disbands "
+    "together, and counts conflicts and proficiency in its own way"
+)
 
 
 def _published(study: Mapping[str, Any]) -> str:
@@ -332,8 +332,7 @@ def _published(study: Mapping[str, Any]) -> str:
     return (
         "<p class=note>Published runs: github.com/mukobi/welfare-diplomacy, experiments/results (2023), behind "
         "arXiv 2310.08901, of ten years and, but for the figure on them, three message rounds; models of 2023. "
-        "Their program also counts points after retreats, executes builds and disbands together, and counts "
-        "conflicts and proficiency in its own way (docs/differences.md); the exploitability figure "
+        f"{LIKE_FOR_LIKE if study.get('published') else UNLIKE} (docs/differences.md); the exploitability figure "
         "has one mark per coalition.</p>"
     )
 

@@ -94,8 +94,8 @@ def options_told(study: Mapping[str, Any]) -> Iterator[str]:
         yield f"Red team: budget {study['budget']}."
     if study["template"] != "{profile}":
         yield f"Each policy is made of its profile by the template {study['template']}."
-    for name, fields in study["train"].items():
-        told = ", ".join(f"{field} = {value}" for field, value in fields.items())
+    for name, config in study["train"].items():
+        told = ", ".join(f"{field} = {value}" for field, value in config.items())
         yield f"Trained policy {name}: {told or 'the usual options'}."
 
 

@@ -96,6 +96,45 @@ def test_conditions_are_profiles_with_all_combinations() -> None:
     ]
 
 
+def test_published_plays_and_counts_as_the_authors_and_the_page_says_so() -> None:
+    """But for standard games, and what [rules] sets."""
+    text = SMALL.replace("games = 2", "games = 1\npublished = true").replace("years = [1, 2]", "years = [1]")
+    text = text.replace('"dove", "4*hold + 3*random"', '"dumbbot"')
+    rules = Rules.published(press=None, years=1)
+    experiment = read_experiment(text, "small")
+    assert {each.rules for each in experiment.conditions} == {rules}
+    result = evaluation.experiment(experiment)
+    theirs, ours = (evaluation.self_play("dumbbot", 1, rules=rules, published=counted) for counted in (True, False))
+    found = result.conditions[0].measures["conflicts"].value
+    assert found == theirs.conflicts.value != ours.conflicts.value
+    page = report_page(result.to_dict())
+    assert "points after retreats too" in page
+    assert "Our games are played and counted as by their program" in page
+    variants = read_experiment(text.replace("[sweep]", '[sweep]\nvariant = ["welfare", "standard"]'), "small")
+    assert {each.rules for each in variants.conditions} == {
+        Rules.published(press=None, years=1),
+        Rules("standard", press=None, years=1),
+    }
+    unlike = text.replace('press = "none"', "build_and_disband = false")
+    assert read_experiment(unlike, "small").conditions[0].rules == Rules(retreat_welfare=True, years=1)
+
+
+def test_published_runs_stand_beside_ours_of_the_same_policy() -> None:
+    text = """
+title = "Beside"
+profiles = ["prosocial"]
+games = 1
+published = true
+rules = {press = "none", years = 1}
+figures = [{y = "root_nash_welfare", published = "self_play"}]
+"""
+    figure = draw(evaluation.experiment(read_experiment(text)).to_dict(), 0)
+    told = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert told == ["welfare-env, by the rules of the published runs", "published runs (one mark each)"]
+    places = {float(x) for line in figure.axes[0].get_lines() for x in line.get_xdata()}
+    assert {0.0, 0.3, 1.0} <= places
+
+
 def test_a_template_makes_the_policies() -> None:
     text = 'title = "x"\nprofiles = ["lm:scripted/stub"]\ntemplate = "{profile},ablate={word}"\n[sweep]\nword = ["all"]'
     assert [each.played for each in read_experiment(text).conditions] == ["lm:scripted/stub,ablate=all"]
@@ -290,7 +329,9 @@ PUBLISHED = Path(__file__).resolve().parents[3] / "shared" / "data" / "published
 def test_published_points_are_the_authors() -> None:
     data = json.loads(PUBLISHED.read_text())
     for model, runs in data["self_play"].items():
-        assert TABLES["self_play"][model]["root_nash_welfare"] == pytest.approx(runs["root_nash_welfare"])
+        assert TABLES["self_play"][model.removeprefix("optimal_")]["root_nash_welfare"] == pytest.approx(
+            runs["root_nash_welfare"]
+        )
     for rounds, runs in data["message_rounds_gpt4"].items():
         assert TABLES["message_rounds"][rounds]["root_nash_welfare"] == pytest.approx(runs["root_nash_welfare"])
     assert len(TABLES["ablations"]) == len(data["prompt_ablation_claude_instant"])

@@ -16,7 +16,8 @@ from evaluation.exact import Certificate, certify
 from evaluation.exact.certificates import CertificateError
 from evaluation.experiments.files import ExperimentError, read_experiment, shipped_experiments
 from evaluation.experiments.red_team import plan
-from evaluation.measures.evolution import alpha_rank, rest_points
+from evaluation.measures.alpha_rank import alpha_rank
+from evaluation.measures.basins import rest_points
 from evaluation.measures.rows import frame
 from evaluation.measures.symmetric_game import GameTableError, SymmetricGame
 from evaluation.messages.analysis import analyse_messages
@@ -318,7 +319,7 @@ def test_payoffs_of_any_size() -> None:
         assert [each.mix["a"] for each in game.equilibria] == pytest.approx(
             [each.mix["a"] for each in usual.equilibria]
         )
-        assert sum(point.basin for point in rest_points(game)) == pytest.approx(1)
+        assert sum(point.basin.value for point in rest_points(game)) == pytest.approx(1)
         assert sum(alpha_rank(game).values()) == pytest.approx(1)
     with pytest.raises(GameTableError, match="larger than"):
         SymmetricGame(("a", "b"), 3, table * 1e300)
