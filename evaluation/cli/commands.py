@@ -204,7 +204,7 @@ def exploitability(
             print_json(only(each.to_dict() for each in results))
             return
         if len(results) > 1:
-            print_tables(exploitability_sweep(results))
+            print_tables(exploitability_sweep(results), *sweep_tables(results))
             return
         print_tables(exploitability_table([result], [coalitions]), *map(coalition_table, result.by_deviator.values()))
         if result.usage is not None:

@@ -12,6 +12,7 @@ from html import escape
 from typing import Any
 
 import welfare_env
+from evaluation.contrasts.tables import study_cells
 from evaluation.measures.intervals import FEWEST_GAMES, Estimate
 from evaluation.report.figures import MADE_UP, NAMES, as_svg, figures_of, full_label, panel_grid, swept_words
 from evaluation.report.rules_text import games_told, options_told, rules_told
@@ -75,6 +76,7 @@ def report_page(study: Mapping[str, Any], command: str = "") -> str:
         "<h2>Numbers</h2>",
         _table(study),
         _by_training_seed(study),
+        _differences(study),
         *(details(condition, cell) for condition in study["conditions"] for cell in condition["cells"]),
         _published(study),
         _replays(study),
@@ -228,6 +230,12 @@ def value_cell(measure: str, point: Mapping[str, Any]) -> str:
     """A value with its interval, which exact values have not, and what a game costs needs not."""
     told = written(point)
     return told.partition(" ")[0] if measure in EXACT or measure.endswith("_per_game") else told
+
+
+def _differences(study: Mapping[str, Any]) -> str:
+    """The paired differences of the conditions from the first."""
+    found = study_cells(study)
+    return "" if found is None else "<h3>Differences from the first condition</h3>" + html_table(*found)
 
 
 def _by_training_seed(study: Mapping[str, Any]) -> str:

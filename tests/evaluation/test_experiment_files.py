@@ -176,6 +176,7 @@ def test_every_measure_is_what_its_function_gives(tmp_path: Path) -> None:
         assert page.count(head) == 1
     assert "Welfare Diplomacy, 1 year, no press. Map: clique:3. 3 games per condition, seed 0." in page
     assert ".json" not in page
+    assert "Differences from the first condition" in page
     assert len(list((tmp_path / "replays").iterdir())) == 6
 
 
