@@ -290,13 +290,18 @@ def _bar(point: Point) -> dict[str, Any]:
 
 
 def _bars(points: Sequence[Point]) -> list[list[float]]:
-    """Lengths of the error bars below and above, as matplotlib expects: [2, points]; without an interval the range."""
+    """Lengths of the error bars below and above, as matplotlib expects: [2, points].
+
+    Without an interval it is the range of the games; there is no bar where all games are alike.
+    """
     down, up = [], []
     for point in points:
+        games = range_of(point)
         has_interval = None not in (point["value"], point["low"], point["high"])
-        low, high = (point["low"], point["high"]) if has_interval else range_of(point) or (None, None)
-        down.append(0.0 if low is None else max(0.0, point["value"] - low))
-        up.append(0.0 if high is None else max(0.0, high - point["value"]))
+        low, high = (point["low"], point["high"]) if has_interval else games or (None, None)
+        is_alike = games is not None and games[0] == games[1]
+        down.append(0.0 if low is None or is_alike else max(0.0, point["value"] - low))
+        up.append(0.0 if high is None or is_alike else max(0.0, high - point["value"]))
     return [down, up]
 
 

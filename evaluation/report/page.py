@@ -116,7 +116,7 @@ def summary(study: Mapping[str, Any]) -> Iterator[str]:
         yield f"{_upper(NAMES[main])}: all {len(found)} conditions have {written(high)}."
     else:
         yield from _extremes(main, ranked, len(found))
-    fewest = min((point["n"] for condition, point in ranked if not condition["training_seeds"]), default=FEWEST_GAMES)
+    fewest = min((point["n"] for condition, point in ranked if not is_trained(condition)), default=FEWEST_GAMES)
     if fewest < FEWEST_GAMES and main not in EXACT:
         yield (
             f"Fewer than {FEWEST_GAMES} games have no interval: round brackets have the least and the greatest value. "
@@ -218,10 +218,15 @@ def table_cells(study: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
     return head + (["version"] if study["leaderboard"] else []), rows
 
 
+def is_trained(condition: Mapping[str, Any]) -> bool:
+    """Whether a trained policy plays or attacks, and not only beside it in cross-play."""
+    return any(cell["training_seed"] is not None for cell in condition["cells"] if cell["measure"] != "cross-play")
+
+
 def _count(study: Mapping[str, Any], condition: Mapping[str, Any]) -> str:
     """How many games a value is made of; of trained policies, times training seeds."""
-    if seeds := len(condition["training_seeds"]):
-        return f"{study['games']} on each of {seeds} training seeds"
+    if is_trained(condition):
+        return f"{study['games']} on each of {len(condition['training_seeds'])} training seeds"
     counted = [point["n"] for name, point in condition["measures"].items() if name not in (*EXACT, *OF_MODELS)]
     return str(counted[0]) if counted else "-"
 
@@ -242,7 +247,7 @@ def _by_training_seed(study: Mapping[str, Any]) -> str:
     """The values of each training seed, over games."""
     measures = known_measures(study)
     rows = []
-    for condition in study["conditions"]:
+    for condition in filter(is_trained, study["conditions"]):
         for seed in condition["training_seeds"]:
             own = {
                 name: point
