@@ -3,6 +3,8 @@
 from evaluation.checks import EvaluationError
 from evaluation.contrasts.comparing import compare
 from evaluation.contrasts.paired import Comparison, Contrast
+from evaluation.experiments.collusion import collusion
+from evaluation.experiments.collusion_result import CollusionResult
 from evaluation.experiments.cross_play import CrossPlayResult, cross_play
 from evaluation.experiments.experiment import ExperimentResult, experiment
 from evaluation.experiments.exploitability import exploitability
@@ -23,6 +25,7 @@ from evaluation.play.workers import WorkerError, Workers
 
 __all__ = [
     "COALITIONS",
+    "CollusionResult",
     "Comparison",
     "Contrast",
     "CrossPlayResult",
@@ -44,6 +47,7 @@ __all__ = [
     "WorkerError",
     "Workers",
     "aplay_game",
+    "collusion",
     "compare",
     "cross_play",
     "experiment",

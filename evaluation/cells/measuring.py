@@ -16,7 +16,7 @@ from evaluation.experiments.exploitability import exploitability, resolve_coalit
 from evaluation.experiments.exploitability_result import ExploitabilityResult
 from evaluation.experiments.red_team import red_team
 from evaluation.experiments.self_play import SelfPlayResult, self_play
-from evaluation.measures import collusion
+from evaluation.measures import costs
 from evaluation.measures.intervals import Estimate, mean_estimate
 from evaluation.measures.lm_usage import usage_of
 from evaluation.messages.analysis import analyse_messages, kept_promises
@@ -103,8 +103,8 @@ def _cell(measure: str, seed: int | None, result: Result, played: str) -> Cell:
         curves = {name: getattr(result, name) for name in BY_YEAR["self-play"]}
         return Cell(measure, seed, result, _of_games(result), curves, _typical(result))
     if isinstance(result, ExploitabilityResult):
-        estimates = {name: getattr(result.collusion, name) for name in collusion.MEASURES}
-        curves = {name: getattr(result.collusion, name) for name in BY_YEAR["exploitability"]}
+        estimates = {name: getattr(result.costs, name) for name in costs.MEASURES}
+        curves = {name: getattr(result.costs, name) for name in BY_YEAR["exploitability"]}
         witness = result.witness.told_record
         return Cell(measure, seed, result, {"exploitability": result.value} | estimates, curves, witness)
     if isinstance(result, CrossPlayResult):

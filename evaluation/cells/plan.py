@@ -10,7 +10,7 @@ from typing import Any
 from evaluation.cells.templates import filled_template
 from evaluation.cells.trainings import TRAINED, Training, names_in
 from evaluation.experiments.attacks import CHOOSING
-from evaluation.measures import collusion
+from evaluation.measures import costs
 from welfare_env import Rules
 
 MEASURES = {
@@ -25,14 +25,14 @@ MEASURES = {
         "tokens_per_game",
         "dollars_per_game",
     ),
-    "exploitability": ("exploitability", *collusion.MEASURES),
+    "exploitability": ("exploitability", *costs.MEASURES),
     "red-team": ("red_team",),
     "cross-play": ("points_among_others",),
     "exact": ("exact_gain",),
 }
 BY_YEAR = {
     "self-play": ("units_by_year", "centers_by_year", "welfare_by_year"),
-    "exploitability": collusion.BY_YEAR,
+    "exploitability": costs.BY_YEAR,
 }
 WITH_COALITIONS = ("exploitability", "exact")
 IN_WELFARE = ("exploitability", "red-team", "exact")

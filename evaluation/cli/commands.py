@@ -16,6 +16,7 @@ from agents.progress import metered
 from agents.specs import ProfileLike, read_profile, usages
 from agents.tables import print_tables
 from evaluation.cli import experiments, store_commands
+from evaluation.cli.collusion import collusion
 from evaluation.cli.compare import compare
 from evaluation.cli.console import RESTARTS, errors_told, print_json
 from evaluation.cli.cross_play import cross_play
@@ -214,6 +215,7 @@ def exploitability(
 app.command("compare")(compare)
 app.command("cross-play")(cross_play)
 app.command("red-team")(red_team)
+app.command("collusion")(collusion)
 app.command("exact")(exact)
 app.command("theorems")(theorems)
 

@@ -40,10 +40,9 @@ class ContrastTableOptions(TableOptions):
 
 @with_options
 def compare(
-    compared: Annotated[
+    conditions: Annotated[
         list[str],
         typer.Argument(
-            metavar="A [B...]",
             help="Two or more policies or profiles; one, with an option that has several values (--years 5,10); or the "
             "folders of experiments. The first is the baseline.",
         ),
@@ -67,15 +66,15 @@ def compare(
     with errors_told():
         measures = [name for text in measure or () for name in listed(text)] or None
         tables.check()
-        if any(map(is_results, compared)):
+        if any(map(is_results, conditions)):
             if wrong := as_arguments(play) + ["--variant"] * (variant != "welfare"):
                 raise evaluation.EvaluationError(f"{wrong[0]}: only for policies; experiments were already played")
-            found = evaluation.compare(*compared, measure=measures, pairs=pairs)
+            found = evaluation.compare(*conditions, measure=measures, pairs=pairs)
         else:
             settings = play.settings(variant)
             for setting in settings:
                 check_measures(measures, evaluation.Setting(**setting))
-            found = evaluation.compare(*_played(compared, settings, play.games, run), measure=measures, pairs=pairs)
+            found = evaluation.compare(*_played(conditions, settings, play.games, run), measure=measures, pairs=pairs)
         tables.write(found.rows())
         if as_json:
             print_json(found.to_dict())
@@ -87,11 +86,11 @@ def _played(
     policies: Sequence[str], settings: Sequence[dict[str, Any]], games: int, run: RunOptions
 ) -> list[evaluation.SelfPlayResult]:
     """Self-play of every policy under all rules."""
-    conditions = list(product(settings, policies))
-    if len(conditions) < 2:
+    played = list(product(settings, policies))
+    if len(played) < 2:
         raise evaluation.EvaluationError(
             "nothing to compare: give two or more policies, an option with several values (--years 5,10), or the "
             "folder of an experiment"
         )
-    with run.playing(policies, games * len(conditions)) as means:
-        return [evaluation.self_play(policy, games, **setting, **means) for setting, policy in conditions]
+    with run.playing(policies, games * len(played)) as means:
+        return [evaluation.self_play(policy, games, **setting, **means) for setting, policy in played]

@@ -63,7 +63,7 @@ def command_line(name: str) -> str:
     return shlex.join(["welfare-env", *sys.argv[1:]]) if sys.argv[1:2] == [name] else ""
 
 
-def _read_numbers(text: str | WholeNumbers) -> WholeNumbers:
+def read_numbers(text: str | WholeNumbers) -> WholeNumbers:
     if isinstance(text, WholeNumbers):
         return text  # the default
     parts = str(text).split(",")
@@ -127,7 +127,7 @@ class GameOptions:
     years: Annotated[
         WholeNumbers,
         typer.Option(
-            parser=_read_numbers,
+            parser=read_numbers,
             metavar="N[,N...]",
             show_default="10",
             help="Length of a game, in years; several give a row each.",
@@ -143,7 +143,7 @@ class GameOptions:
     message_rounds: Annotated[
         WholeNumbers,
         typer.Option(
-            parser=_read_numbers,
+            parser=read_numbers,
             metavar="N[,N...]",
             show_default="3",
             help="Message rounds per phase; 0 means no press. Several give a row each.",

@@ -17,7 +17,7 @@ from evaluation.experiments.experiment import ConditionResult, ExperimentResult
 from evaluation.experiments.exploitability_result import ExploitabilityResult
 from evaluation.experiments.red_team import RedTeamResult
 from evaluation.experiments.self_play import BY_POLICY, BY_POWER, BY_YEAR, MEASURES, SelfPlayResult
-from evaluation.measures import collusion
+from evaluation.measures import costs
 from evaluation.measures.intervals import Estimate, mean_estimate
 from welfare_env import Rules
 
@@ -128,7 +128,7 @@ def of_self_play(result: SelfPlayResult) -> Sample:
 def _as_condition(result: ExploitabilityResult) -> dict[str, Any]:
     told = result.to_dict()
     measures = {"exploitability": told["exploitability"]}
-    measures |= {name: told["collusion"][name] for name in collusion.MEASURES}
+    measures |= {name: told["costs"][name] for name in costs.MEASURES}
     return {"profile": result.profile, "swept": {}, "measures": measures, "result": told}
 
 

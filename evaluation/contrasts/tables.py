@@ -125,8 +125,8 @@ def study_cells(study: Mapping[str, Any]) -> tuple[list[str], list[list[str]], s
 
     In the measures of its figures, or in the first one; None if there is nothing to compare.
 
-    Raises:
-        EvaluationError: a part of the study is missing or invalid.
+    Args:
+        study: `ExperimentResult.to_dict()`.
     """
     names = list(study["conditions"][0]["measures"])
     drawn = dict.fromkeys(measure for figure in study["figures"] for measure in figure["y"] if measure in names)

@@ -203,9 +203,8 @@ def _attacks(
         "raid": alone["raid"][1 :: max(1, years // 3)],
         TRAINED: trained,
     }
-    pacts: list[PolicyLike] = [f"pact:years={year}" for year in sorted({1, years // 2, max(1, years - 2)})]
     by_itself, in_company, together = (
-        list(_read(given, profile, name, setting)) for given in (alone, several, {"pact": pacts})
+        list(_read(given, profile, name, setting)) for given in (alone, several, {"pact": pacts(years)})
     )
     check_coordinated([each for _, each in together], setting.shared_models)
     powers = setting.board.powers
@@ -225,13 +224,23 @@ def raids(years: int) -> dict[str, list[PolicyLike]]:
     }
 
 
+def pacts(years: int) -> list[PolicyLike]:
+    """Joint attacks that begin early, midway and late."""
+    return [f"pact:years={year}" for year in starts(years)]
+
+
+def starts(years: int) -> list[int]:
+    """The years in which attacks of coalitions begin."""
+    return sorted({1, years // 2, max(1, years - 2)})
+
+
 def thefts(years: int, share: int) -> dict[str, list[PolicyLike]]:
     """Attacks that stop and disarm at a few centres more than the fair share, without and with a raid after them; and
     attacks with few units.
     """
-    starts = sorted({0, 1, years // 2, max(1, years - 3), max(1, years - 2)})
+    begun = sorted({0, 1, years // 2, max(1, years - 3), max(1, years - 2)})
     return {
-        "theft": [f"{RAID},years={year},centers={most}" for year in starts for most in range(share, share + 3)],
+        "theft": [f"{RAID},years={year},centers={most}" for year in begun for most in range(share, share + 3)],
         # The theft makes deterrents arm and fight, perhaps each other; the raid comes in the midst of that.
         "false flag": [
             f"{RAID.replace('prosocial', f'({RAID},years={year},centers={share})')},years={max(year + 2, years // 2)}"
@@ -241,7 +250,7 @@ def thefts(years: int, share: int) -> dict[str, list[PolicyLike]]:
         "squad": [
             f"{SQUAD.format(force=force)},years={year},centers={most}"
             for force in (1, 2, 3)
-            for year in starts
+            for year in begun
             for most in (share, 2 * share)
         ],
     }

@@ -16,7 +16,7 @@ ELO = 400 / np.log(10)
 def tail_of(games: int) -> float:
     """The part of resampled values below the lower bound, and above the upper one.
 
-    Expanded percentiles, as wide as Student's interval for normally distributed means (Hesterberg, "What teachers should
+    Expanded percentiles, as wide as Student's interval of normally distributed means (Hesterberg, "What teachers should
     know about the bootstrap", The American Statistician 2015).
     """
     from scipy.special import ndtr, stdtrit  # lazily: not needed for --help

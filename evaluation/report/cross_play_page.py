@@ -75,7 +75,11 @@ def summary(result: CrossPlayResult) -> Iterator[str]:
 def _best(estimates: Mapping[str, Estimate]) -> str:
     """The policy with the largest value, its estimate, and those whose intervals reach as far."""
     best = max(estimates, key=lambda policy: estimates[policy].value)
-    near = [policy for policy, each in estimates.items() if policy != best and each.high >= estimates[best].low]
+    bounds = {
+        policy: (each.low, each.high) if each.has_interval else (each.value, each.value)
+        for policy, each in estimates.items()
+    }
+    near = [policy for policy in estimates if policy != best and bounds[policy][1] >= bounds[best][0]]
     others = f"; intervals that reach as far: {listed(near)}" if near else ""
     return f"{best} ({cell(estimates[best])}{others})"
 

@@ -8,6 +8,7 @@ from typing import Any, Protocol, TypeVar
 from rich.table import Table
 from rich.text import Text
 
+from evaluation.experiments.collusion_result import CollusionResult
 from evaluation.experiments.cross_play import CrossPlayResult
 from evaluation.experiments.exploitability_result import ExploitabilityResult
 from evaluation.experiments.red_team import RedTeamResult
@@ -17,6 +18,7 @@ from evaluation.report.tables import CHOSEN, MEANING, below, cell, earlier, titl
 from welfare_env import Rules
 
 SWEPT = {"variant": "variant", "years": "years", "message_rounds": "message rounds"}
+CHOSEN_COALITION = "\nthe coalition was chosen on other games, for its surplus over what its members gain alone"
 Cells = Mapping[str, str]  # head of the column -> cell
 NUMBERS = "WP a year", "proficiency", "stolen", "conflicts", "score", "points", "alpha-rank"  # in heads of numbers
 
@@ -82,6 +84,25 @@ def red_team_sweep(results: Sequence[RedTeamResult]) -> Table:
 
     found = [result.found for result in results]
     return _sweep(f"Red team: {found[0].profile}, {results[0].budget}", found, cells, len(found[0].baseline), CHOSEN)
+
+
+def collusion_sweep(results: Sequence[CollusionResult]) -> Table:
+    """One row per condition: the coalition that was chosen."""
+    coalitions = {id(result.found): result.best for result in results}
+
+    def cells(found: ExploitabilityResult) -> Iterator[Cells]:
+        best = coalitions[id(found)]
+        yield {
+            "policy": best.deviator,
+            "coalition": " + ".join(best.coalition),
+            "gain, WP a year": cell(best.gain),
+            "surplus, WP a year": cell(best.surplus),
+            "loss, WP a year": cell(best.loss),
+            "shown": best.verdict,
+        }
+
+    found = [result.found for result in results]
+    return _sweep(f"Collusion: {found[0].profile}", found, cells, len(found[0].baseline), CHOSEN_COALITION)
 
 
 def cross_play_sweep(results: Sequence[CrossPlayResult]) -> Table:

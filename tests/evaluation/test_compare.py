@@ -127,7 +127,7 @@ def test_gains_of_attacks_may_be_negative() -> None:
     assert contrast.difference.value == pytest.approx((gains[1] - gains[0]).mean())
     assert (contrast.first_value.value, contrast.second_value.value) == pytest.approx([gain.mean() for gain in gains])
     (price,) = evaluation.compare(*attacked, measure="price").contrasts
-    assert price.second_value.per_game == attacked[1].collusion.price.per_game
+    assert price.second_value.per_game == attacked[1].costs.price.per_game
 
 
 def test_the_same_profile_with_other_deviators() -> None:

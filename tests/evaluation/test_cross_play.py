@@ -91,7 +91,7 @@ def test_payoffs_are_those_of_the_records(
         for policy, estimate in mixed.payoffs.items():
             assert sorted(estimate.per_game) == pytest.approx(sorted(theirs[policy]))
             assert estimate.value == pytest.approx(np.mean(theirs[policy]))
-            assert estimate.low <= estimate.value <= estimate.high
+            assert estimate.is_alike or estimate.low <= estimate.value <= estimate.high
 
 
 def test_samples_are_whole_rotations_of_the_seats_from_five_on(stored: tuple[CrossPlayResult, Path]) -> None:

@@ -319,7 +319,7 @@ def test_the_summary_names_best_and_worst(study: dict[str, Any]) -> None:
     words = " ".join(summary(study))
     best = max(study["conditions"], key=lambda each: each["measures"]["root_nash_welfare"]["value"])
     assert f"{best['profile']}, years={best['swept']['years']} has the highest" in words
-    assert "fewer than 10 games" in words
+    assert "Fewer than 5 games have no interval" in words
 
 
 PUBLISHED = Path(__file__).resolve().parents[3] / "shared" / "data" / "published.json"

@@ -285,7 +285,10 @@ def test_thousands_of_faults_are_listed_in_part() -> None:
 
 @examples(100)
 @given(
-    wrong=odd, where=st.sampled_from(["profiles", "source", "deviators", "coalitions", "coordinated", "seats", "path"])
+    wrong=odd,
+    where=st.sampled_from(
+        ["profiles", "source", "deviators", "coalitions", "coordinated", "seats", "path", "compared", "measure"]
+    ),
 )
 def test_odd_arguments(record: dict[str, Any], wrong: Any, where: str) -> None:
     doors = {
@@ -298,11 +301,34 @@ def test_odd_arguments(record: dict[str, Any], wrong: Any, where: str) -> None:
         "coordinated": lambda: evaluation.exploitability("hold", 0, coordinated=wrong),
         "seats": lambda: evaluation.Setting(seats=wrong, published=wrong),
         "path": lambda: evaluation.GameStore(wrong),
+        "compared": lambda: evaluation.compare("hold", wrong, games=0),
+        "measure": lambda: evaluation.compare("hold", "random", measure=wrong, games=0, pairs=bool(wrong is None)),
     }
     try:
         doors[where]()
     except WelfareEnvError as error:
         assert len(str(error)) < 1000  # noqa: PT017
+
+
+@pytest.fixture(scope="module")
+def study() -> dict[str, Any]:
+    text = (
+        'title = "Odd"\nprofiles = ["hold", "random"]\ngames = 5\n[rules]\nyears = 1\n[sweep]\nmap_name = ["clique:3"]'
+    )
+    return json.loads(json.dumps(evaluation.experiment(read_experiment(text)).to_dict()))
+
+
+@examples(100)
+@given(data=st.data())
+def test_comparisons_of_damaged_results(
+    study: dict[str, Any], tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "odd.json"
+    path.write_text(json.dumps(changed(study, data.draw, plain)))
+    try:
+        evaluation.compare(path, measure=data.draw(st.sampled_from([None, "conflicts", "welfare_per_year"])))
+    except WelfareEnvError as error:
+        assert len(str(error)) < 2000  # noqa: PT017
 
 
 @pytest.mark.parametrize("deviators", [None, 5, b"x", np.array("PLAYERA"), len])

@@ -1,0 +1,142 @@
+"""What an attack by one power or several costs the others: welfare inside and outside, inequality, curves by year.
+
+Measured on the same seeds: self-play of a profile, and games in which a coalition deviates from it. Whether several
+powers collude is another question: `evaluation.measures.collusion`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from evaluation.measures.intervals import Estimate, mean_estimate, mean_estimates
+from evaluation.measures.metrics import GameMeasures
+from welfare_env import Board
+
+BY_YEAR = ("gain_by_year", "members_units_by_year", "others_units_by_year")
+
+
+def prosocial_level(board: Board) -> float:
+    """The root Nash welfare of a peace without units: every centre owned, and shares as even as possible.
+
+    On the standard map 4.843, as attained by the Optimal Prosocial (paper, section 5.1). No profile has more under the
+    paper's rules, unless powers change their shares from year to year (34 / 7 = 4.857 at most).
+    """
+    share, rest = divmod(len(board.centers), len(board.powers))
+    return math.exp(sum(math.log(share + (power < rest)) for power in range(len(board.powers))) / len(board.powers))
+
+
+def gini(values: Sequence[float]) -> float:
+    """The Gini coefficient of non-negative amounts: 0 if all are equal; nan if all are 0 or one is negative."""
+    ordered, count, total = sorted(values), len(values), sum(values)
+    if not total > 0 or ordered[0] < 0:
+        return math.nan
+    weighted = sum((2 * place - count - 1) * value for place, value in enumerate(ordered, 1))
+    return weighted / (count * total)
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Games in which a coalition deviates, compared with the self-play games of the same seeds.
+
+    Attributes:
+        inside, outside: mean welfare points a year of members, and of the other powers.
+        price: mean loss of the other powers, in points a year; negative if they gain.
+        waste: total loss of all powers, in points a year.
+        gini: Gini coefficient of all powers' points (`gini`), mean over games.
+        prosocial_share: root Nash welfare divided by that of the prosocial peace (`prosocial_level`); under other rules
+            than the paper's it can be above 1.
+        gain_by_year: year -> mean gain of a member in that year, in points. Negative values in later years mean that
+            the others punish, or that peace would have paid more.
+        members_units_by_year, others_units_by_year: year -> mean units of members, and of the other powers.
+    """
+
+    inside: Estimate
+    outside: Estimate
+    price: Estimate
+    waste: Estimate
+    gini: Estimate
+    prosocial_share: Estimate
+    gain_by_year: dict[int, Estimate]
+    members_units_by_year: dict[int, Estimate]
+    others_units_by_year: dict[int, Estimate]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain JSON types."""
+        one = {name: getattr(self, name).to_dict() for name in MEASURES}
+        curves = {name: getattr(self, name) for name in BY_YEAR}
+        return one | {
+            name: {str(year): each.to_dict() for year, each in curve.items()} for name, curve in curves.items()
+        }
+
+
+MEASURES = ("inside", "outside", "price", "waste", "gini", "prosocial_share")
+
+
+def costs(
+    board: Board, coalition: Collection[str], baseline: Sequence[GameMeasures], games: Sequence[GameMeasures], seed: int
+) -> Costs:
+    """Measure a coalition's games against those of the profile, game by game with the same seeds.
+
+    Args:
+        coalition: its members. If these are all powers, measures of the others are nan.
+        baseline, games: measures of self-play, and of the coalition's games.
+        seed: for the intervals.
+    """
+    members = [power for power in board.powers if power in coalition]
+    others = [power for power in board.powers if power not in coalition]
+    level = prosocial_level(board)
+    pairs = list(zip(baseline, games, strict=True))
+
+    def over_games(values: Sequence[float], within: tuple[float, float] | None = None) -> Estimate:
+        return mean_estimate(values, seed, within=within)
+
+    def total(game: GameMeasures) -> float:
+        return math.fsum(game.welfare_per_year.values())
+
+    return Costs(
+        inside=over_games([_mean(game, members) for game in games]),
+        outside=over_games([_mean(game, others) for game in games]),
+        price=over_games([_mean(before, others) - _mean(game, others) for before, game in pairs]),
+        waste=over_games([total(before) - total(game) for before, game in pairs]),
+        gini=over_games([gini(list(game.welfare_per_year.values())) for game in games], (0, math.inf)),
+        prosocial_share=over_games([game.root_nash_welfare / level for game in games], (0, math.inf)),
+        gain_by_year=_by_year([_gains(before, game, members) for before, game in pairs], seed),
+        members_units_by_year=_by_year([_units(game, members) for game in games], seed),
+        others_units_by_year=_by_year([_units(game, others) for game in games], seed),
+    )
+
+
+def _mean(game: GameMeasures, powers: Sequence[str]) -> float:
+    return math.fsum(game.welfare_per_year[power] for power in powers) / len(powers) if powers else math.nan
+
+
+def _units(game: GameMeasures, powers: Sequence[str]) -> dict[int, float]:
+    curves = [game.power_curves[power] for power in powers]
+    return {
+        year: math.fsum(curve.units[place] for curve in curves) / len(curves) if curves else math.nan
+        for place, year in enumerate(game.yearly_curves.years)
+    }
+
+
+def _gains(before: GameMeasures, game: GameMeasures, members: Sequence[str]) -> dict[int, float]:
+    """Year -> mean points that a member earns in it, minus those in self-play."""
+    own, usual = (_earned(each, members) for each in (game, before))
+    return {year: own[year] - usual[year] for year in own if year in usual}
+
+
+def _earned(game: GameMeasures, powers: Sequence[str]) -> dict[int, float]:
+    """Year -> mean points that these powers earn in it."""
+    curves = [game.power_curves[power].welfare for power in powers]
+    return {
+        year: math.fsum(curve[place] - (curve[place - 1] if place else 0.0) for curve in curves) / len(curves)
+        for place, year in enumerate(game.yearly_curves.years)
+    }
+
+
+def _by_year(games: Sequence[dict[int, float]], seed: int) -> dict[int, Estimate]:
+    """Year -> the mean over the games that lasted that long."""
+    years = sorted({year for game in games for year in game})
+    return mean_estimates({year: [game[year] for game in games if year in game] for year in years}, seed)
