@@ -23,6 +23,7 @@ from evaluation.cli.options import (
     read_coalitions,
     read_numbers,
 )
+from evaluation.contrasts.sweep_tables import collusion_sweep
 from evaluation.experiments.collusion import (
     CHOOSING,
     SIZES,
@@ -33,7 +34,6 @@ from evaluation.experiments.collusion import (
 from evaluation.measures.lm_usage import usage_table
 from evaluation.measures.rows import same_columns
 from evaluation.report.collusion_tables import collusion_table, surplus_table
-from evaluation.report.sweep_tables import collusion_sweep
 from evaluation.report.table_files import check_file
 from welfare_env import load_board
 

@@ -42,6 +42,7 @@ from evaluation.cli.red_team import red_team
 from evaluation.cli.replays import replay
 from evaluation.cli.theorems import theorems
 from evaluation.cli.transcripts import transcript
+from evaluation.contrasts.sweep_tables import exploitability_sweep, self_play_sweep
 from evaluation.contrasts.tables import sweep_tables
 from evaluation.experiments.attacks import CHOOSING, count_games
 from evaluation.experiments.deviators import read_deviators
@@ -51,7 +52,6 @@ from evaluation.measures.rows import same_columns
 from evaluation.play.store import DEFAULT_PATH
 from evaluation.play.stored_games import choose, conditions, latest, numbered, open_store, save, told
 from evaluation.report.replays import write_replay
-from evaluation.report.sweep_tables import exploitability_sweep, self_play_sweep
 from evaluation.report.table_files import check_file
 from evaluation.report.tables import (
     coalition_table,

@@ -273,12 +273,12 @@ class _Page(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append(tag)
-        if tag not in ("meta", "link", "br", "path", "use", "rect", "img"):
+        if tag not in ("meta", "link", "br", "wbr", "path", "use", "rect", "img"):
             self.open.append(tag)
         self.fetched += [value or "" for name, value in attrs if name in ("src", "href", "xlink:href")]
 
     def handle_endtag(self, tag: str) -> None:
-        if tag not in ("meta", "link", "br", "path", "use", "rect", "img"):
+        if tag not in ("meta", "link", "br", "wbr", "path", "use", "rect", "img"):
             assert self.open.pop() == tag
 
 
