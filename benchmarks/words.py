@@ -1,7 +1,7 @@
 """Does a word ever change an outcome? The study of docs/learning.md: `python -m benchmarks.words runs/words`.
 
 Trains players that speak in some settings, and in the same settings players that cannot, three seeds each; then plays
-their games with the words of others as they are said, shuffled and removed (`evaluation.messages.word_effects`). What
+their games with the words of others as they are said, shuffled and removed (`evaluation.word_effects`). What
 is finished is not done again. One process, about half an hour of CPU time.
 """
 
@@ -22,7 +22,7 @@ import training
 from agents.colors import LEARNED, LEVEL
 from agents.rl import checkpoint
 from evaluation.measures.intervals import mean_estimate
-from evaluation.messages.word_effects import HEARD, STREAM, WAYS, word_effects
+from evaluation.word_effects import HEARD, STREAM, WAYS, word_effects
 from training.files import saved_iterations
 from welfare_env.engine import PHASE, SPRING_MOVES, YEAR, layout_of
 

@@ -1,6 +1,8 @@
 """The public names of `evaluation`."""
 
+from agents.table_files import TableError
 from evaluation.checks import EvaluationError
+from evaluation.contrasts import tables as _tables  # noqa: F401 (registers how comparisons are printed)
 from evaluation.contrasts.comparing import compare
 from evaluation.contrasts.paired import Comparison, Contrast
 from evaluation.experiments.collusion import collusion
@@ -14,18 +16,20 @@ from evaluation.experiments.programs import ProgramExploitabilityResult
 from evaluation.experiments.red_team import RedTeamResult, red_team
 from evaluation.experiments.self_play import SelfPlayResult, self_play
 from evaluation.measures.coalitions import COALITIONS
+from evaluation.measures.columns import Column, columns
 from evaluation.measures.intervals import Estimate
 from evaluation.measures.metrics import GameMeasures, measure
-from evaluation.measures.rows import TableError
 from evaluation.play.games import GameSpec, aplay_game, play_all, play_game
 from evaluation.play.ray_workers import RayWorkers
 from evaluation.play.setting import Setting
 from evaluation.play.store import GameStore, StoreError
 from evaluation.play.workers import WorkerError, Workers
+from evaluation.report import shown as _shown  # noqa: F401 (registers how results are printed)
 
 __all__ = [
     "COALITIONS",
     "CollusionResult",
+    "Column",
     "Comparison",
     "Contrast",
     "CrossPlayResult",
@@ -48,6 +52,7 @@ __all__ = [
     "Workers",
     "aplay_game",
     "collusion",
+    "columns",
     "compare",
     "cross_play",
     "experiment",

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from agents.specs import read_profile
+from agents.table_files import Row
 from evaluation.measures.intervals import Coalition
 
 
@@ -29,6 +30,12 @@ class ExactGain:
     gain_per_year: float
     positions: int
     line: tuple[tuple[str, tuple[str, ...]], ...] | None
+
+    def row(self, profile: str, map_name: str, years: int) -> Row:
+        """A row of the table "exact" of `evaluation.columns`."""
+        from evaluation.exact.best_responses import exact_row  # lazily: numba
+
+        return exact_row(map_name, years, self.coalition, self.profile_value, self.value, self.positions, profile)
 
 
 def exact_gain(map_name: str, profile: str, coalition: Coalition, years: int) -> ExactGain:

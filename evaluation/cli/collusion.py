@@ -9,13 +9,14 @@ import typer
 import evaluation
 from agents.command_options import with_options
 from agents.specs import ProfileLike, read_profile
+from agents.table_files import check_file
+from agents.table_options import TableOptions
 from agents.tables import print_tables
 from evaluation.cli.console import errors_told, print_json
 from evaluation.cli.options import (
     AttackGameOptions,
     Json,
     RunOptions,
-    TableOptions,
     WholeNumbers,
     Witness,
     check_single,
@@ -34,7 +35,6 @@ from evaluation.experiments.collusion import (
 from evaluation.measures.lm_usage import usage_table
 from evaluation.measures.rows import same_columns
 from evaluation.report.collusion_tables import collusion_table, surplus_table
-from evaluation.report.table_files import check_file
 from welfare_env import load_board
 
 PAIRS_AND_TRIPLES = WholeNumbers(SIZES)
@@ -111,6 +111,6 @@ def collusion(
         if len(results) > 1:
             print_tables(collusion_sweep(results))
             return
-        print_tables(collusion_table(result), surplus_table(result))
+        print_tables(collusion_table(result), surplus_table(result.best))
         if result.found.usage is not None:
             print_tables(usage_table([("collusion", result.found.usage)]))

@@ -14,6 +14,8 @@ import welfare_env
 from agents.command_options import with_options
 from agents.progress import metered
 from agents.specs import ProfileLike, read_profile, usages
+from agents.table_files import check_file
+from agents.table_options import TableOptions
 from agents.tables import print_tables
 from evaluation.cli import experiments, store_commands
 from evaluation.cli.collusion import collusion
@@ -32,7 +34,6 @@ from evaluation.cli.options import (
     RunOptions,
     Seed,
     Store,
-    TableOptions,
     Witness,
     check_single,
     only,
@@ -52,7 +53,6 @@ from evaluation.measures.rows import same_columns
 from evaluation.play.store import DEFAULT_PATH
 from evaluation.play.stored_games import choose, conditions, latest, numbered, open_store, save, told
 from evaluation.report.replays import write_replay
-from evaluation.report.table_files import check_file
 from evaluation.report.tables import (
     coalition_table,
     exploitability_table,
@@ -221,7 +221,14 @@ app.command("theorems")(theorems)
 
 
 @app.command()
-def demo(seed: Seed = 0, workers: Processes = CORES, store: Store = DEFAULT_PATH, as_json: Json = False) -> None:
+@with_options
+def demo(
+    tables: TableOptions,
+    seed: Seed = 0,
+    workers: Processes = CORES,
+    store: Store = DEFAULT_PATH,
+    as_json: Json = False,
+) -> None:
     """A small demo: four policies in self-play, and the exploitability of two of them."""
     conditions: list[tuple[str, str, str | None]]
     conditions = [(policy, name, None) for policy in DEMO_PROFILES for name in evaluation.COALITIONS]
@@ -232,6 +239,7 @@ def demo(seed: Seed = 0, workers: Processes = CORES, store: Store = DEFAULT_PATH
     sizes = [count_games(len(evaluation.COALITIONS[name]), DEMO_GAMES, DEMO_CHOOSING) for _, name, _ in conditions]
     run = RunOptions(workers=workers, store=store)
     with errors_told():
+        tables.check()
         with run.playing(DEMO_POLICIES, DEMO_GAMES * len(DEMO_POLICIES) + sum(sizes)) as means:
             played = [evaluation.self_play(policy, DEMO_GAMES, seed=seed, **means) for policy in DEMO_POLICIES]
             exploited = [
@@ -246,6 +254,7 @@ def demo(seed: Seed = 0, workers: Processes = CORES, store: Store = DEFAULT_PATH
                 )
                 for policy, name, deviator in conditions
             ]
+        tables.write(same_columns(row for result in (*played, *exploited) for row in result.rows()))
         if as_json:
             own, gains = [result.to_dict() for result in played], [result.to_dict() for result in exploited]
             print_json({"self_play": own, "exploitability": gains})

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
-from pathlib import Path
 from typing import Annotated, Any, Optional
 
 import typer
@@ -13,9 +12,10 @@ import typer
 import evaluation
 from agents.command_options import as_arguments, with_options
 from agents.specs import listed
+from agents.table_options import TableOptions
 from agents.tables import print_tables
 from evaluation.cli.console import errors_told, print_json
-from evaluation.cli.options import GameOptions, Json, RunOptions, TableOptions
+from evaluation.cli.options import GameOptions, Json, RunOptions
 from evaluation.contrasts.comparing import GAMES, check_measures
 from evaluation.contrasts.samples import is_results
 from evaluation.contrasts.tables import contrast_table
@@ -26,16 +26,6 @@ class ComparedGameOptions(GameOptions):
     """As `GameOptions`, with more games."""
 
     games: Annotated[int, typer.Option(min=1, help="Games per condition; below five there are no intervals.")] = GAMES
-
-
-@dataclass(frozen=True)
-class ContrastTableOptions(TableOptions):
-    """Files for the differences as tables."""
-
-    csv: Annotated[
-        Optional[Path],  # noqa: UP045 (typer reads it)
-        typer.Option(help="Write a CSV table to this file: one row per difference.", show_default="none"),
-    ] = None
 
 
 @with_options
@@ -49,7 +39,7 @@ def compare(
     ],
     play: ComparedGameOptions,
     run: RunOptions,
-    tables: ContrastTableOptions,
+    tables: TableOptions,
     measure: Annotated[
         Optional[list[str]],  # noqa: UP045 (typer reads it)
         typer.Option(

@@ -14,6 +14,7 @@ import evaluation
 from agents.command_options import with_options
 from agents.progress import metered, plain_console
 from agents.specs import listed
+from agents.table_options import TableOptions
 from agents.tables import print_tables
 from evaluation.cells.plan import Experiment
 from evaluation.cli.console import RESTARTS, errors_told, print_json
@@ -47,6 +48,7 @@ SHORT = {
 @with_options
 def experiment(
     run: RunOptions,
+    tables: TableOptions,
     source: Annotated[
         Optional[str],  # noqa: UP045 (typer reads it)
         typer.Argument(metavar="[NAME|FILE.toml]", help="A shipped experiment, or a file.", show_default="list them"),
@@ -107,10 +109,12 @@ def experiment(
         )
         folder = out or Path("runs", chosen.name)
         check_writable(folder)
+        tables.check()
         earlier = earlier_rows(folder, chosen, chosen.games, chosen.seed) if extend else []
         chosen = _trained(chosen, folder / "trained")
         with run.playing(policies_of(chosen), count_games(chosen)) as means:
             result = evaluation.experiment(chosen, **means)
+        tables.write(result.rows())
         page = write_results(result, folder, command_line("experiment"), earlier, replays)
         if as_json:
             print_json(result.to_dict())

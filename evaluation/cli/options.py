@@ -15,14 +15,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Optional, TypeVar
 import typer
 
 import evaluation
-from agents.files import shown
 from agents.progress import metered
 from agents.specs import ProfileLike, read_profile
 from evaluation.experiments.attacks import GAMES
 from evaluation.measures.lm_usage import spent
-from evaluation.measures.rows import Row, TableError
 from evaluation.play.store import DEFAULT_PATH, GameStore
-from evaluation.report.table_files import check_file, check_parquet, write_csv, write_parquet
 from modal_env.interruptions import patient
 from welfare_env import Rules
 from welfare_env.errors import UnknownPowerError, did_you_mean
@@ -202,44 +199,6 @@ class AttackGameOptions(GameOptions):
     games: Annotated[
         int, typer.Option(min=1, help="Games of self-play and of each attack that is measured, after the choice.")
     ] = GAMES
-
-
-@dataclass(frozen=True)
-class TableOptions:
-    """Files for the games as tables."""
-
-    csv: Annotated[
-        Optional[Path],  # noqa: UP045 (typer reads it)
-        typer.Option(help="Write a CSV table to this file: one row per game and power.", show_default="none"),
-    ] = None
-    parquet: Annotated[
-        Optional[Path],  # noqa: UP045 (typer reads it)
-        typer.Option(help="The same as a Parquet file (needs the extra tables).", show_default="none"),
-    ] = None
-
-    def check(self) -> None:
-        """Check before the first game that the files can be written.
-
-        Raises:
-            TableError: they cannot, both are the same file, or a package is missing.
-        """
-        if self.csv is not None and self.csv == self.parquet:
-            raise TableError(f"{shown(self.csv)}: give --csv and --parquet different files")
-        if self.csv is not None:
-            check_file(self.csv)
-        if self.parquet is not None:
-            check_parquet(self.parquet)
-
-    def write(self, rows: Sequence[Row]) -> None:
-        """Write the tables that were asked for.
-
-        Raises:
-            TableError: a file cannot be written.
-        """
-        if self.csv is not None:
-            write_csv(rows, self.csv)
-        if self.parquet is not None:
-            write_parquet(rows, self.parquet)
 
 
 @dataclass(frozen=True)

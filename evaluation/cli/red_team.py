@@ -10,15 +10,16 @@ import typer
 import evaluation
 from agents.command_options import as_arguments, with_options
 from agents.specs import ProfileLike, profile_as_given, read_profile
+from agents.table_files import check_file
+from agents.table_options import TableOptions
 from agents.tables import print_line, print_tables
 from evaluation.cli.console import errors_told, print_json
-from evaluation.cli.options import AttackGameOptions, Json, RunOptions, TableOptions, Witness, check_single, only
+from evaluation.cli.options import AttackGameOptions, Json, RunOptions, Witness, check_single, only
 from evaluation.contrasts.sweep_tables import red_team_sweep
 from evaluation.experiments.attacks import Deviation, count_games
 from evaluation.experiments.red_team import BUDGETS, plan
 from evaluation.measures.lm_usage import usage_table
 from evaluation.measures.rows import same_columns
-from evaluation.report.table_files import check_file
 from evaluation.report.tables import red_team_table
 
 

@@ -16,16 +16,14 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from agents.results import Result
+from agents.table_files import Row
 from evaluation.measures.intervals import CONFIDENCE, Estimate, Seed, mean_estimates
-from evaluation.measures.rows import Row, frame
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -58,8 +56,8 @@ class Contrast:
         return named | estimates | {"is_clear": self.is_clear}
 
 
-@dataclass(frozen=True)
-class Comparison:
+@dataclass(frozen=True, repr=False)
+class Comparison(Result):
     """Paired contrasts over the same games.
 
     Attributes:
@@ -91,7 +89,7 @@ class Comparison:
         return tuple(dict.fromkeys(each.measure for each in self.contrasts))
 
     def rows(self) -> list[Row]:
-        """One row per contrast: the value of each condition, and second - first with its simultaneous interval."""
+        """One row per contrast; its interval holds simultaneously with the others (columns: `evaluation.columns`)."""
         return [
             {
                 "measure": each.measure,
@@ -102,20 +100,13 @@ class Comparison:
                 "difference": each.difference.value,
                 "low": each.difference.low,
                 "high": each.difference.high,
+                "is_clear": each.is_clear,
                 "games": self.games,
-                "seed": self.seed,
+                "evaluation_seed": self.seed,
                 "comparisons": len(self.contrasts),
             }
             for each in self.contrasts
         ]
-
-    def to_frame(self) -> pd.DataFrame:
-        """The rows as a pandas DataFrame.
-
-        Raises:
-            TableError: pandas is not installed.
-        """
-        return frame(self.rows())
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON types."""
@@ -129,10 +120,6 @@ class Comparison:
             "confidence": CONFIDENCE,
             "contrasts": [each.to_dict() for each in self.contrasts],
         }
-
-    def __str__(self) -> str:
-        lines = (f"{each.measure}: {each.second} - {each.first} = {each.difference:+.3f}" for each in self.contrasts)
-        return "\n".join(lines)
 
 
 def differences(first: Mapping[Key, ArrayLike], second: Mapping[Key, ArrayLike], rng: Seed) -> dict[Key, Estimate]:

@@ -8,6 +8,7 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
+from agents.results import tables_of
 from evaluation.contrasts.comparing import compare_study, compare_sweep
 from evaluation.contrasts.paired import Comparison, Contrast
 from evaluation.experiments.exploitability_result import ExploitabilityResult
@@ -27,6 +28,11 @@ OF_EACH = {
     "scores_by_policy": "score of a seat",
 }
 CLEAR = " *"
+
+
+@tables_of.register
+def _(comparison: Comparison) -> list[Table]:
+    return [contrast_table(comparison)]
 
 
 def contrast_table(comparison: Comparison, title: str = "") -> Table:
@@ -131,4 +137,6 @@ def study_cells(study: Mapping[str, Any]) -> tuple[list[str], list[list[str]], s
     names = list(study["conditions"][0]["measures"])
     drawn = dict.fromkeys(measure for figure in study["figures"] for measure in figure["y"] if measure in names)
     comparison = compare_study(study, list(drawn) or names[:1])
-    return None if comparison is None else (*contrast_cells(comparison), f"Differences. {caption(comparison)}.")
+    if comparison is None:
+        return None
+    return *contrast_cells(comparison), f"Differences from the first condition; {caption(comparison)}."

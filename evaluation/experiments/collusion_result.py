@@ -5,19 +5,17 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from agents.table_files import Row
 from evaluation.experiments.exploitability_result import Attack, ExploitabilityResult, Games, Witness, points
 from evaluation.measures.collusion import Alone, Collusion, collusion
 from evaluation.measures.intervals import Coalition
-from evaluation.measures.rows import Row, frame, game_rows, same_columns, year_rows
-
-if TYPE_CHECKING:
-    import pandas as pd
+from evaluation.measures.rows import GamesResult, game_rows, same_columns, year_rows
 
 
-@dataclass(frozen=True)
-class CollusionResult:
+@dataclass(frozen=True, repr=False)
+class CollusionResult(GamesResult):
     """Coalitions that act together, compared with their members alone; chosen on games of their own.
 
     Attributes:
@@ -84,16 +82,8 @@ class CollusionResult:
         of = year_rows if by_year else game_rows
         rows = self.found.rows(by_year)
         for (deviator, _), games in self.alone.items():
-            rows += of(games, self.found.profile, deviator)
+            rows += of(games, self.found.profile, deviator, self.found.seed)
         return rows if by_year else same_columns(rows)
-
-    def to_frame(self, by_year: bool = False) -> pd.DataFrame:
-        """The rows as a pandas DataFrame.
-
-        Raises:
-            TableError: pandas is not installed.
-        """
-        return frame(self.rows(by_year))
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON types."""

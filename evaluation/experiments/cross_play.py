@@ -6,11 +6,13 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any, Unpack
 
 import numpy as np
 
+from agents.results import Shown
 from agents.specs import PolicyLike, Spec, as_given, read
+from agents.table_files import Row
 from evaluation.checks import EvaluationError, check_whole
 from evaluation.experiments.mixes import MOST_POLICIES, all_mixes, check_balanced, drawn_mixes, mixed_games
 from evaluation.experiments.notes import IllegalOrders
@@ -20,7 +22,7 @@ from evaluation.measures.intervals import Estimate, mean_estimate, mean_estimate
 from evaluation.measures.lm_usage import LMUsage, usage_of
 from evaluation.measures.metrics import GameMeasures, measure
 from evaluation.measures.ratings import ratings, won
-from evaluation.measures.rows import Row, frame, game_rows, same_columns, year_rows
+from evaluation.measures.rows import GamesResult, game_rows, same_columns, year_rows
 from evaluation.measures.sampled_game import SampledEquilibrium, SampledGame
 from evaluation.measures.symmetric_game import Counts, SymmetricGame
 from evaluation.play.games import GameSpec, Record
@@ -29,17 +31,14 @@ from welfare_env import Rules
 from welfare_env.checks import shown
 from welfare_env.options import takes_options
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 MOST_TYPES = 4
 """Default maximum of policies in one mix."""
 LEAST_ROTATIONS = 5
 """Of the seats, from which on they are the samples of the empirical game; with fewer, single games are."""
 
 
-@dataclass(frozen=True)
-class MixedGames:
+@dataclass(frozen=True, repr=False)
+class MixedGames(Shown):
     """Games of one mix.
 
     Attributes:
@@ -88,8 +87,8 @@ class MixedGames:
         }
 
 
-@dataclass(frozen=True)
-class Scenario:
+@dataclass(frozen=True, repr=False)
+class Scenario(Shown):
     """A policy in some seats among held-out background players (as in Melting Pot: Leibo et al., ICML 2021).
 
     Attributes:
@@ -123,8 +122,8 @@ class Scenario:
         }
 
 
-@dataclass(frozen=True)
-class CrossPlayResult:
+@dataclass(frozen=True, repr=False)
+class CrossPlayResult(GamesResult):
     """Games of mixes of policies.
 
     Attributes:
@@ -154,19 +153,11 @@ class CrossPlayResult:
     def rows(self, by_year: bool = False) -> list[Row]:
         """One row per game and power, or per game, power and year: first the mixes, then the scenarios.
 
-        See `evaluation.measures.rows` for the columns; the profile is the mix, "4*dove + 3*hold".
+        See `evaluation.columns` for the columns; the profile is the mix, "4*dove + 3*hold".
         """
         rows = year_rows if by_year else game_rows
-        rows_of_all = [row for mix in self._played for row in rows(mix.measures, mix.profile)]
+        rows_of_all = [row for mix in self._played for row in rows(mix.measures, mix.profile, "", self.seed)]
         return rows_of_all if by_year else same_columns(rows_of_all)
-
-    def to_frame(self, by_year: bool = False) -> pd.DataFrame:
-        """The rows as a pandas DataFrame.
-
-        Raises:
-            TableError: pandas is not installed.
-        """
-        return frame(self.rows(by_year))
 
     @property
     def _played(self) -> tuple[MixedGames, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tempfile
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
@@ -11,7 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import welfare_env
+from agents.results import Shown
 from agents.specs import Spec, read, read_profile
+from agents.table_files import Row
+from evaluation.cells.kept import KeptResult
 from evaluation.cells.measuring import Cell, Measuring, over_seeds
 from evaluation.cells.plan import BY_YEAR, Condition, Experiment
 from evaluation.cells.trainings import Progress, names_in, train_all
@@ -24,6 +28,7 @@ from evaluation.experiments.mixes import all_mixes
 from evaluation.experiments.red_team import BUDGETS, plan
 from evaluation.experiments.self_play import make_all
 from evaluation.measures.intervals import Estimate
+from evaluation.measures.rows import GamesResult, same_columns
 from evaluation.play.setting import Setting
 from evaluation.play.store import GameStore
 from evaluation.play.workers import Workers
@@ -36,13 +41,35 @@ FIXED = ("rules", "map_name", "seats", "published", "simultaneous")
 """Options that an experiment's file sets."""
 
 
-@dataclass(frozen=True)
-class ConditionResult:
+KINDS: tuple[set[type], ...] = ({str}, {bool}, {int, float})  # of values in one column
+
+
+@dataclass(frozen=True, repr=False)
+class ConditionResult(GamesResult):
     """A condition and its cells: its measures, each once per training seed."""
 
     condition: Condition
     seed: int
     cells: tuple[Cell, ...]
+
+    def __repr__(self) -> str:
+        return Shown.__repr__(self)
+
+    def rows(self, by_year: bool = False) -> list[Row]:
+        """The rows of its games, with the measure that they were played for; see `evaluation.columns`.
+
+        Of red teams and exact gains there are none: `to_dict` has what is kept of them.
+        """
+        return [
+            {
+                "measure": cell.measure,
+                "training_seed": math.nan if cell.training_seed is None else cell.training_seed,
+                **row,
+            }
+            for cell in self.cells
+            if not isinstance(cell.result, KeptResult)
+            for row in cell.result.rows(by_year)
+        ]
 
     @cached_property
     def measures(self) -> dict[str, Estimate]:
@@ -103,8 +130,8 @@ class ConditionResult:
         }
 
 
-@dataclass(frozen=True)
-class ExperimentResult:
+@dataclass(frozen=True, repr=False)
+class ExperimentResult(GamesResult):
     """The results of all conditions of an experiment.
 
     Attributes:
@@ -115,6 +142,24 @@ class ExperimentResult:
     experiment: Experiment
     seed: int
     conditions: tuple[ConditionResult, ...]
+
+    def rows(self, by_year: bool = False) -> list[Row]:
+        """The rows of all conditions (`evaluation.columns`), with the number and the swept values of each."""
+        rows = [
+            {"experiment": self.experiment.name, "condition": number, **self._told(each.condition), **row}
+            for number, each in enumerate(self.conditions)
+            for row in each.rows(by_year)
+        ]
+        return rows if by_year else same_columns(rows)
+
+    def _told(self, condition: Condition) -> Row:
+        """The columns of a condition. A swept name with values of several kinds is a column of texts."""
+        swept = self.experiment.sweep
+        texts = {name for name, values in swept.items() if not any({*map(type, values)} <= kinds for kinds in KINDS)}
+        told: Row = {"coalitions": condition.coalitions}
+        for name, value in condition.swept.items():
+            told[f"swept_{name}"] = str(_as_json(value)) if name in texts else value
+        return told
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON types: the input of the report and the figures."""
@@ -286,6 +331,10 @@ def _count(chosen: Experiment, condition: Condition, measure: str) -> int:
     attacks = len(found) * len(resolve_coalitions(setting.board, condition.coalitions))
     most = chosen.games if chosen.precision is None else chosen.most_games
     return count_attacked(attacks, most, chosen.games_for_choosing, len(found))
+
+
+def _or_nan(seed: int | None) -> float:
+    return math.nan if seed is None else seed
 
 
 def _as_json(value: Any) -> Any:

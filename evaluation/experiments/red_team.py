@@ -6,12 +6,13 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any, Unpack
 
 import numpy as np
 
 from agents.scripted.deterrents.ownership import fair_shares
 from agents.specs import PolicyLike, Profile, ProfileLike, Spec, profile_as_given, read_profile
+from agents.table_files import Row
 from evaluation.checks import EvaluationError, listed
 from evaluation.experiments.attacks import GAMES, Deviation, attacked
 from evaluation.experiments.deviators import PORTFOLIO, Deviator, check_coordinated, read_deviators
@@ -20,15 +21,12 @@ from evaluation.experiments.notes import portfolio_notes
 from evaluation.experiments.self_play import make_all
 from evaluation.measures.gains import CoalitionGain
 from evaluation.measures.intervals import Coalition, Estimate
-from evaluation.measures.rows import Row
+from evaluation.measures.rows import GamesResult
 from evaluation.play.setting import Options, Setting
 from welfare_env import RulesError
 from welfare_env.checks import shown
 from welfare_env.errors import did_you_mean
 from welfare_env.options import takes_options
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 TRAINED = "trained"
 RAID = "exploiter:nice=prosocial,attack=dumbbot,units=never,last_years=0"
@@ -57,8 +55,8 @@ BUDGETS = {
 }
 
 
-@dataclass(frozen=True)
-class RedTeamResult:
+@dataclass(frozen=True, repr=False)
+class RedTeamResult(GamesResult):
     """The strongest attack of many, chosen on games of its own and measured in others.
 
     Attributes:
@@ -103,17 +101,9 @@ class RedTeamResult:
         """
         self.witness.save(path)
 
-    def rows(self) -> list[Row]:
-        """One row per game and power; see `evaluation.measures.rows` for the columns."""
-        return self.found.rows()
-
-    def to_frame(self) -> pd.DataFrame:
-        """The rows as a pandas DataFrame.
-
-        Raises:
-            TableError: pandas is not installed.
-        """
-        return self.found.to_frame()
+    def rows(self, by_year: bool = False) -> list[Row]:
+        """As `ExploitabilityResult.rows`."""
+        return self.found.rows(by_year)
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON types."""

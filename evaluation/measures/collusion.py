@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from agents.results import Shown
 from evaluation.measures.gains import Points, coalition_gain, member_gains
 from evaluation.measures.intervals import FEWEST_GAMES, Coalition, Estimate, Floats, Seed, mean_estimates
 from evaluation.measures.metrics import root_nash_welfare
@@ -30,8 +31,8 @@ NO_SURPLUS = "no surplus"
 NOT_SHOWN = "not shown"
 
 
-@dataclass(frozen=True)
-class Collusion:
+@dataclass(frozen=True, repr=False)
+class Collusion(Shown):
     """What a coalition gains by acting together, and what it costs the others, in points a year.
 
     Attributes:

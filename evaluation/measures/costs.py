@@ -11,6 +11,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from agents.results import Shown
 from evaluation.measures.intervals import Estimate, mean_estimate, mean_estimates
 from evaluation.measures.metrics import GameMeasures
 from welfare_env import Board
@@ -37,8 +38,8 @@ def gini(values: Sequence[float]) -> float:
     return weighted / (count * total)
 
 
-@dataclass(frozen=True)
-class Costs:
+@dataclass(frozen=True, repr=False)
+class Costs(Shown):
     """Games in which a coalition deviates, compared with the self-play games of the same seeds.
 
     Attributes:

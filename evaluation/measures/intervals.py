@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import numpy as np
@@ -58,7 +58,7 @@ class Estimate:
     low: float
     high: float
     n: int
-    per_game: tuple[float, ...]
+    per_game: tuple[float, ...] = field(repr=False)
 
     @property
     def has_interval(self) -> bool:

@@ -175,6 +175,9 @@ class GameStore:
         self.path = _path(path).absolute()
         self._open_connection: sqlite3.Connection | None = None
 
+    def __repr__(self) -> str:
+        return f"<GameStore {self.path}>"
+
     def __enter__(self) -> GameStore:
         return self
 

@@ -59,9 +59,8 @@ def collusion_table(result: CollusionResult) -> Table:
     return table
 
 
-def surplus_table(result: CollusionResult) -> Table:
-    """The chosen coalition: every measure, and each member's surplus."""
-    best = result.best
+def surplus_table(best: Collusion) -> Table:
+    """One coalition: every measure, and each member's surplus."""
     table = titled(f"{' + '.join(best.coalition)}: {best.deviator}", SAYS[best.verdict])
     table.add_column("", overflow="fold")
     table.add_column("points a year", justify="right")

@@ -27,6 +27,7 @@ from modal_env.checks import items, real, seed_of, shown, whole
 from modal_env.dynamics.integration import next_step, stepped
 from modal_env.dynamics.populations import Bools, Floats, Matrix, Payoffs, is_trapped, payoffs_of, shares_of
 from modal_env.errors import GameError
+from modal_env.frames import Row, Tabular
 from modal_env.games.game import Game
 from modal_env.pictures.style import notebook
 from modal_env.pictures.tables import rows
@@ -58,7 +59,7 @@ class Estimate:
 
 
 @dataclass(frozen=True)
-class Basins:
+class Basins(Tabular):
     """The limits of random starts.
 
     Attributes:
@@ -80,6 +81,15 @@ class Basins:
         cells += [(kind, f"{count:,}", f"{count / self.starts:.4g}") for kind, count in others.items() if count]
         caption = f"Where {self.starts:,} random starts end"
         return notebook(rows(caption, ("taken over by", ">starts", "share, 95% interval"), cells))
+
+    def rows(self) -> list[Row]:
+        """One row per end: an agent, "elsewhere" or "undecided"."""
+        counts = {**self.ends, "elsewhere": self.elsewhere, "undecided": self.undecided}
+        intervals = {end: (count / self.starts, *wilson(count, self.starts)) for end, count in counts.items()}
+        return [
+            {"end": end, "starts": counts[end], "share": share, "low": low, "high": high}
+            for end, (share, low, high) in intervals.items()
+        ]
 
     @property
     def is_proven(self) -> bool:

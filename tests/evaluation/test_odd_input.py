@@ -12,16 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import evaluation
+from agents.table_files import frame, write_csv
 from evaluation.exact import Certificate, certify
 from evaluation.exact.certificates import CertificateError
 from evaluation.experiments.files import ExperimentError, read_experiment, shipped_experiments
 from evaluation.experiments.red_team import plan
 from evaluation.measures.alpha_rank import alpha_rank
 from evaluation.measures.basins import rest_points
-from evaluation.measures.rows import frame
 from evaluation.measures.symmetric_game import GameTableError, SymmetricGame
 from evaluation.messages.analysis import analyse_messages
-from evaluation.report.table_files import write_csv
 from welfare_env import Rules, WelfareEnvError
 from welfare_env.errors import RecordError
 
