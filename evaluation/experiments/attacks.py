@@ -300,7 +300,7 @@ def stronger_notes(result: ExploitabilityResult) -> tuple[str, ...]:
         f"{' + '.join(others[number].coalition)} with {others[number].deviator} gained {each.value:.2f} a year more "
         "than the attack that was chosen before these games: choose with more games, or measure it with another seed"
         for number, each in found.items()
-        if each.low > 0
+        if each.low > 0 or (each.is_alike and each.value > 0)
     )
 
 

@@ -58,6 +58,7 @@ def results() -> dict[str, tuple[str, Shown]]:
     )
     swept = evaluation.experiment(chosen)
     program = evaluation.exploitability("program:FairBot", 2, environment=modal_env.make())
+    colluding = evaluation.collusion("dove", games=1, choosing=1, map_name="clique:3", rules=Rules(years=1, press=None))
     (talk,) = talks([("a", own.records[0]), ("b", own.records[1])])
     return {
         "self-play": ("games", own),
@@ -83,7 +84,9 @@ def results() -> dict[str, tuple[str, Shown]]:
         "mix": ("", crossed.mixes[1, 2]),
         "scenario": ("", crossed.scenarios[0]),
         "game": ("", own.measures[0]),
-        "collusion": ("", attacked.collusion),
+        "costs": ("", attacked.costs),
+        "collusion": ("games", colluding),
+        "coalition": ("", colluding.best),
     }
 
 
