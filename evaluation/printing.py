@@ -8,7 +8,7 @@ from rich.text import Text
 from agents.results import tables_of
 from evaluation.experiments.collusion_result import CollusionResult
 from evaluation.experiments.cross_play import CrossPlayResult, MixedGames, Scenario
-from evaluation.experiments.experiment import BothResult, ConditionResult, ExperimentResult
+from evaluation.experiments.experiment import ConditionResult, ExperimentResult
 from evaluation.experiments.exploitability_result import ExploitabilityResult
 from evaluation.experiments.programs import ProgramExploitabilityResult
 from evaluation.experiments.red_team import RedTeamResult
@@ -87,11 +87,6 @@ def _(found: Collusion) -> list[Table]:
 @tables_of.register
 def _(found: Costs) -> list[Table]:
     return [_estimates("A coalition and the others", "measure", {name: getattr(found, name) for name in MEASURES})]
-
-
-@tables_of.register
-def _(result: BothResult) -> list[Table]:
-    return [_estimates(f"{result.own.policy}: self-play and exploitability", "measure", result.measures)]
 
 
 @tables_of.register

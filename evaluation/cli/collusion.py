@@ -19,9 +19,12 @@ from evaluation.cli.options import (
     RunOptions,
     WholeNumbers,
     Witness,
+    check_single,
+    only,
     read_coalitions,
     read_numbers,
 )
+from evaluation.contrasts.sweep_tables import collusion_sweep
 from evaluation.experiments.collusion import (
     CHOOSING,
     SIZES,
@@ -30,6 +33,7 @@ from evaluation.experiments.collusion import (
     read_attackers,
 )
 from evaluation.measures.lm_usage import usage_table
+from evaluation.measures.rows import same_columns
 from evaluation.report.collusion_tables import collusion_table, surplus_table
 from welfare_env import load_board
 
@@ -70,32 +74,42 @@ def collusion(
 ) -> None:
     """Whether powers gain by leaving a profile together, beyond what each gains alone, and what the others lose."""
     with errors_told():
-        setting, profile = play.setting(), read_profile(policy)
+        settings, profile = play.settings(), read_profile(policy)
         board = load_board(play.map_name)
         given = None if coalitions is None else read_coalitions(coalitions, board.powers)
         chosen = check_coalitions(board, sizes, given)
         tables.check()
         if witness is not None:
+            check_single(settings, "--witness is a game")
             check_file(witness)
-        deviators = read_attackers(attacker or None, profile, policy, evaluation.Setting(**setting))
-        total = count_collusion_games(board, deviators, chosen, play.games, choosing)
-        playing: list[ProfileLike] = [profile, *(spec for each in deviators for spec in each.policies)]
+        tried = [
+            read_attackers(attacker or None, profile, policy, evaluation.Setting(**setting)) for setting in settings
+        ]
+        total = sum(count_collusion_games(board, each, chosen, play.games, choosing) for each in tried)
+        playing: list[ProfileLike] = [profile, *(spec for some in tried for each in some for spec in each.policies)]
         with run.playing(playing, total) as means:
-            result = evaluation.collusion(
-                policy,
-                play.games,
-                sizes=sizes,
-                coalitions=given,
-                attackers=attacker or None,
-                choosing=choosing,
-                **setting,
-                **means,
-            )
-        tables.write(result.rows())
+            results = [
+                evaluation.collusion(
+                    policy,
+                    play.games,
+                    sizes=sizes,
+                    coalitions=given,
+                    attackers=attacker or None,
+                    choosing=choosing,
+                    **setting,
+                    **means,
+                )
+                for setting in settings
+            ]
+        tables.write(same_columns(row for each in results for row in each.rows()))
+        result = results[0]
         if witness is not None:
             result.save_witness(witness)
         if as_json:
-            print_json(result.to_dict())
+            print_json(only(each.to_dict() for each in results))
+            return
+        if len(results) > 1:
+            print_tables(collusion_sweep(results))
             return
         print_tables(collusion_table(result), surplus_table(result.best))
         if result.found.usage is not None:

@@ -14,10 +14,12 @@ from agents.table_files import check_file
 from agents.table_options import TableOptions
 from agents.tables import print_line, print_tables
 from evaluation.cli.console import errors_told, print_json
-from evaluation.cli.options import AttackGameOptions, Json, RunOptions, Witness
+from evaluation.cli.options import AttackGameOptions, Json, RunOptions, Witness, check_single, only
+from evaluation.contrasts.sweep_tables import red_team_sweep
 from evaluation.experiments.attacks import Deviation, count_games
 from evaluation.experiments.red_team import BUDGETS, plan
 from evaluation.measures.lm_usage import usage_table
+from evaluation.measures.rows import same_columns
 from evaluation.report.tables import red_team_table
 
 
@@ -45,21 +47,35 @@ def red_team(
 ) -> None:
     """Try many attacks on a policy, by single powers, coalitions and pacts, and report the strongest."""
     with errors_told():
-        setting, profile = play.setting(), read_profile(policy)
+        settings, profile = play.settings(), read_profile(policy)
         tables.check()
         if witness is not None:
+            check_single(settings, "--witness is a game")
             check_file(witness)
-        tried, _ = plan(profile, profile_as_given(policy), evaluation.Setting(**setting), budget, trained or ())
+        plans = [
+            plan(profile, profile_as_given(policy), evaluation.Setting(**setting), budget, trained or ())[0]
+            for setting in settings
+        ]
         playing: list[ProfileLike] = [profile]
-        playing += {spec: None for each in tried if each.deviator for spec in each.deviator.policies}
-        total = count_games(len(tried), play.games, BUDGETS[budget].choosing, len({each.group for each in tried}))
+        playing += {spec: None for tried in plans for each in tried if each.deviator for spec in each.deviator.policies}
+        choosing = BUDGETS[budget].choosing
+        total = sum(
+            count_games(len(tried), play.games, choosing, len({each.group for each in tried})) for tried in plans
+        )
         with run.playing(playing, total) as means:
-            result = evaluation.red_team(policy, budget, games=play.games, trained=trained or (), **setting, **means)
-        tables.write(result.rows())
+            results = [
+                evaluation.red_team(policy, budget, games=play.games, trained=trained or (), **setting, **means)
+                for setting in settings
+            ]
+        tables.write(same_columns(row for each in results for row in each.rows()))
+        result, tried = results[0], plans[0]
         if witness is not None:
             result.save_witness(witness)
         if as_json:
-            print_json(result.to_dict())
+            print_json(only(each.to_dict() for each in results))
+            return
+        if len(results) > 1:
+            print_tables(red_team_sweep(results))
             return
         print_tables(red_team_table(result))
         best = next(each for each in tried if each.attack == (result.best.deviator, result.best.coalition))

@@ -88,8 +88,8 @@ def test_illegal_orders_are_counted_by_power() -> None:
     assert faulty["legal_rate"] == pytest.approx(1 - illegal / orders)
 
 
-@pytest.mark.parametrize("measured", ["self-play", "exploitability", "both"])
-def test_experiments_have_swept_columns(measured: str) -> None:
+@pytest.mark.parametrize("measured", [("self-play",), ("exploitability",), ("self-play", "exploitability")])
+def test_experiments_have_swept_columns(measured: tuple[str, ...]) -> None:
     swept = {"years": (1, 2), "mark": ("a", 1)}
     chosen = Experiment(
         **{"name": "e", "title": "e", "profiles": ("hold", "dove"), "measure": measured, "games": 1},
@@ -105,4 +105,5 @@ def test_experiments_have_swept_columns(measured: str) -> None:
     assert {row["condition"] for row in rows} == set(range(8))
     assert {row["evaluation_seed"] for row in rows} == {5}
     assert len({tuple(row) for row in rows}) == 1
-    assert {row["coalitions"] for row in rows} == ({""} if measured == "self-play" else {"singles"})
+    assert {row["coalitions"] for row in rows} == ({""} if measured == ("self-play",) else {"singles"})
+    assert {row["measure"] for row in rows} == {*measured}
