@@ -6,18 +6,18 @@ from rich.table import Table
 from rich.text import Text
 
 from agents.results import tables_of
-from evaluation.experiments.collusion_result import CollusionResult
+from evaluation.coalitions.result import CollusionResult
+from evaluation.coalitions.surplus import Collusion
+from evaluation.coalitions.tables import collusion_table, surplus_table
 from evaluation.experiments.cross_play import CrossPlayResult, MixedGames, Scenario
 from evaluation.experiments.experiment import ConditionResult, ExperimentResult
 from evaluation.experiments.exploitability_result import ExploitabilityResult
 from evaluation.experiments.programs import ProgramExploitabilityResult
 from evaluation.experiments.red_team import RedTeamResult
 from evaluation.experiments.self_play import SelfPlayResult
-from evaluation.measures.collusion import Collusion
 from evaluation.measures.costs import MEASURES, Costs
 from evaluation.measures.intervals import Estimate
 from evaluation.measures.metrics import GameMeasures
-from evaluation.report.collusion_tables import collusion_table, surplus_table
 from evaluation.report.cross_play_tables import equilibrium_table, player_table
 from evaluation.report.tables import (
     cell,

@@ -3,11 +3,11 @@
 from agents.table_files import TableError
 from evaluation import printing as _printing  # noqa: F401 (registers how results are printed)
 from evaluation.checks import EvaluationError
+from evaluation.coalitions.colluding import collusion
+from evaluation.coalitions.result import CollusionResult
 from evaluation.contrasts import tables as _tables  # noqa: F401 (registers how comparisons are printed)
 from evaluation.contrasts.comparing import compare
 from evaluation.contrasts.paired import Comparison, Contrast
-from evaluation.experiments.collusion import collusion
-from evaluation.experiments.collusion_result import CollusionResult
 from evaluation.experiments.cross_play import CrossPlayResult, cross_play
 from evaluation.experiments.experiment import ExperimentResult, experiment
 from evaluation.experiments.exploitability import exploitability

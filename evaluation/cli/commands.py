@@ -18,7 +18,6 @@ from agents.table_files import check_file
 from agents.table_options import TableOptions
 from agents.tables import print_tables
 from evaluation.cli import experiments, store_commands
-from evaluation.cli.collusion import collusion
 from evaluation.cli.compare import compare
 from evaluation.cli.console import RESTARTS, errors_told, print_json
 from evaluation.cli.cross_play import cross_play
@@ -39,7 +38,7 @@ from evaluation.cli.options import (
     only,
     read_coalitions,
 )
-from evaluation.cli.red_team import red_team
+from evaluation.cli.red_team import collusion, red_team
 from evaluation.cli.replays import replay
 from evaluation.cli.theorems import theorems
 from evaluation.cli.transcripts import transcript

@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeVar
 from rich.table import Table
 from rich.text import Text
 
-from evaluation.experiments.collusion_result import CollusionResult
+from evaluation.coalitions.result import CollusionResult
 from evaluation.experiments.cross_play import CrossPlayResult
 from evaluation.experiments.exploitability_result import ExploitabilityResult
 from evaluation.experiments.red_team import RedTeamResult

@@ -1,7 +1,7 @@
 """What an attack by one power or several costs the others: welfare inside and outside, inequality, curves by year.
 
 Measured on the same seeds: self-play of a profile, and games in which a coalition deviates from it. Whether several
-powers collude is another question: `evaluation.measures.collusion`.
+powers collude is another question: `evaluation.coalitions.surplus`.
 """
 
 from __future__ import annotations

@@ -12,9 +12,11 @@ from agents import HoldPolicy
 from agents.specs import read_profile
 from evaluation import EvaluationError, Setting
 from evaluation.cli.app import app
-from evaluation.experiments import collusion as experiment
+from evaluation.coalitions import colluding as experiment
+from evaluation.coalitions.planned import PlannedCoalition
+from evaluation.coalitions.surplus import Alone, Collusion, collusion
+from evaluation.exact import certify
 from evaluation.experiments.attacks import Attacks
-from evaluation.measures.collusion import Alone, Collusion, collusion
 from evaluation.play.games import game_seed
 from welfare_env import Game, Rules, RulesError, View
 from welfare_env.errors import UnknownAgentError, UnknownPowerError
@@ -174,6 +176,16 @@ def test_what_is_best_alone_is_measured_though_its_coalitions_are_not(monkeypatc
     assert "Peace" in found.best.deviator
     assert (found.best.surplus.value, found.best.beyond_best.value) == (pytest.approx(1), pytest.approx(0))
     assert found.verdict == "exploitation"
+
+
+def test_planned_coalitions_get_what_is_certified() -> None:
+    plans = PlannedCoalition("clique:3", "prosocial", 3)
+    pair = ("PLAYERA", "PLAYERB")
+    found = evaluation.collusion("prosocial", 5, attackers=[plans], coalitions=[pair], **TOY)
+    joint, alone = (certify("clique:3", "prosocial", who, 3).gain for who in (pair, "PLAYERA"))
+    assert 2 * 3 * found.best.gain.value == pytest.approx(joint)
+    assert 3 * found.best.alone.value == pytest.approx(alone) == pytest.approx(2)
+    assert found.verdict == "exploitation"  # three cores for two, or two for one
 
 
 def test_fewer_than_five_games_show_nothing() -> None:

@@ -25,7 +25,6 @@ from welfare_env import Rules
 from welfare_env.game.record import save_record
 
 RULES = Rules(years=2, message_rounds=1)
-SHORT = Rules(years=1, press=None)
 TOY: dict[str, Any] = {"rules": RULES, "map_name": "clique:3"}
 KINDS = {"text": str, "int": int, "float": int | float, "bool": bool, "any": str | int | float}
 OF_EXPERIMENTS = ("experiment", "condition", "coalitions", "swept_NAME")
@@ -48,7 +47,6 @@ def results() -> dict[str, tuple[str, Shown]]:
     """Name -> table and result."""
     own = evaluation.self_play("dove", 2, **TOY)
     attacked = evaluation.exploitability("dove", 2, deviator=["dumbbot", "hold"], coalitions="all-singles", **TOY)
-    together = evaluation.collusion("hold", 5, choosing=2, sizes=(2,), map_name="clique:3", rules=SHORT)
     crossed = evaluation.cross_play(["dove", "hold"], games=3, background=["random"], **TOY)
     chosen = Experiment(
         "e",
@@ -59,7 +57,9 @@ def results() -> dict[str, tuple[str, Shown]]:
         sweep={"map_name": ("clique:3",), "years": (1, 2)},
     )
     swept = evaluation.experiment(chosen)
+    colluding = evaluation.collusion("dove", 2, attackers=["pact:years=1", "dumbbot"], choosing=1, **TOY)
     program = evaluation.exploitability("program:FairBot", 2, environment=modal_env.make())
+    colluding = evaluation.collusion("dove", games=1, choosing=1, map_name="clique:3", rules=Rules(years=1, press=None))
     (talk,) = talks([("a", own.records[0]), ("b", own.records[1])])
     return {
         "self-play": ("games", own),
@@ -68,10 +68,8 @@ def results() -> dict[str, tuple[str, Shown]]:
         "exploitability": ("games", attacked),
         "red team": (
             "games",
-            evaluation.red_team("dove", "quick", games=1, map_name="clique:3", rules=SHORT),
+            evaluation.red_team("dove", "quick", games=1, map_name="clique:3", rules=Rules(years=1, press=None)),
         ),
-        "collusion": ("games", together),
-        "coalition": ("", together.best),
         "cross-play": ("games", crossed),
         "experiment": ("games", swept),
         "condition": ("games", swept.conditions[0]),
@@ -87,6 +85,8 @@ def results() -> dict[str, tuple[str, Shown]]:
         "mix": ("", crossed.mixes[1, 2]),
         "scenario": ("", crossed.scenarios[0]),
         "game": ("", own.measures[0]),
+        "collusion": ("games", colluding),
+        "coalition": ("", colluding.best),
         "costs": ("", attacked.costs),
     }
 
@@ -218,7 +218,6 @@ def test_every_command_with_a_result_writes_tables(group: str) -> None:
         "theorems",
         "messages",
         "compare",
-        "collusion",
     }
     wanted = {"best-response", "curves", "modal", "psro", "words"} if group else {*measuring, "demo"}
     assert with_tables >= wanted

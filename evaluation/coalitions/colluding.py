@@ -11,8 +11,9 @@ import numpy as np
 
 from agents.specs import PolicyLike, Profile, ProfileLike, profile_as_given, read_profile
 from evaluation.checks import MOST_GAMES, EvaluationError, check_games, check_whole, listed
+from evaluation.coalitions.result import CollusionResult
+from evaluation.coalitions.surplus import Alone, surpluses
 from evaluation.experiments.attacks import CONFIRMED, GAMES, ITSELF, Attacks, Deviation
-from evaluation.experiments.collusion_result import CollusionResult
 from evaluation.experiments.deviators import TEMPLATE, Deviator, Deviators, can_coordinate, read_deviators
 from evaluation.experiments.exploitability import resolve_coalitions
 from evaluation.experiments.exploitability_result import Attack, Games, points
@@ -20,7 +21,6 @@ from evaluation.experiments.notes import portfolio_notes
 from evaluation.experiments.red_team import RAID, pacts, starts
 from evaluation.experiments.self_play import make_all
 from evaluation.measures.choice import FINALISTS, choose, rounds
-from evaluation.measures.collusion import Alone, surpluses
 from evaluation.measures.gains import Points
 from evaluation.measures.intervals import Coalition, Floats
 from evaluation.play.setting import Options, Setting

@@ -5,8 +5,8 @@ from __future__ import annotations
 from rich.table import Table
 from rich.text import Text
 
-from evaluation.experiments.collusion_result import CollusionResult
-from evaluation.measures.collusion import Collusion
+from evaluation.coalitions.result import CollusionResult
+from evaluation.coalitions.surplus import Collusion
 from evaluation.report.tables import below, cell, earlier, titled
 
 KINDS = {True: "as one", False: "by itself"}
@@ -18,7 +18,7 @@ SAYS = {
     "collusion": "collusion: together the members gain more than alone, and the others lose",
     "cooperation": "cooperation: together the members gain more than alone, and the others do not lose",
     "exploitation": "exploitation: the members gain, but no more than alone",
-    "no surplus": "no surplus: together the members gain no more than alone",
+    "no surplus": "no surplus: together the members gain no more than alone, and no gain is shown",
     "not shown": "not shown: these games show neither collusion nor that there is none",
 }
 ROWS = {
@@ -35,12 +35,12 @@ ROWS = {
 
 
 def collusion_table(result: CollusionResult) -> Table:
-    """One row per size and kind of coalition; then the one that was chosen, and its contenders."""
-    found = result.found
-    tried = f"{len(found.screened) or 1} coalitions with policies were compared on other games"
+    """The coalition that was chosen, then the best of each other size and kind, and contenders."""
+    found, kinds = result.found, result.by_kind()
+    tried = f"{len(found.screened)} coalitions with policies were compared on other games; " * bool(found.screened)
     table = titled(
         f"Collusion: {found.profile}, {found.map_name} map, years: {found.rules.years}, games: {len(found.baseline)}",
-        below(f"{ABOUT}. {tried}{earlier(result.older_games)}", found.notes),
+        below(f"{ABOUT}. {tried}first row: the one that was chosen{earlier(result.older_games)}", found.notes),
     )
     table.add_column("members")
     table.add_column("policy", overflow="fold")
@@ -48,14 +48,11 @@ def collusion_table(result: CollusionResult) -> Table:
     for name in ("gain", "surplus", "beyond best", "loss"):
         table.add_column(name, justify="right")
     table.add_column("shown")
-    kinds = result.by_kind()
-    for _, each in sorted(kinds.items()):
-        _add(table, KINDS[each.coordinated], each)
+    _add(table, result.best)
     table.add_section()
-    _add(table, "chosen", result.best)
-    for each in result.coalitions:
-        if each not in (result.best, *kinds.values()):
-            _add(table, KINDS[each.coordinated], each)
+    best = [each for _, each in sorted(kinds.items()) if each is not result.best]
+    for each in [*best, *(one for one in result.coalitions if one not in (result.best, *best))]:
+        _add(table, each)
     return table
 
 
@@ -74,7 +71,7 @@ def surplus_table(best: Collusion) -> Table:
     return table
 
 
-def _add(table: Table, kind: str, each: Collusion) -> None:
+def _add(table: Table, each: Collusion) -> None:
     estimates = (each.gain, each.surplus, each.beyond_best, each.loss)
-    cells = (kind, each.deviator, "\n".join(each.coalition), *map(cell, estimates), each.verdict)
+    cells = (KINDS[each.coordinated], each.deviator, "\n".join(each.coalition), *map(cell, estimates), each.verdict)
     table.add_row(*map(Text, cells))

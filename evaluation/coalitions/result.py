@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import Any
 
 from agents.table_files import Row
+from evaluation.coalitions.surplus import Alone, Collusion, collusion
 from evaluation.experiments.exploitability_result import Attack, ExploitabilityResult, Games, Witness, points
-from evaluation.measures.collusion import Alone, Collusion, collusion
 from evaluation.measures.intervals import Coalition
 from evaluation.measures.rows import GamesResult, game_rows, same_columns, year_rows
 
@@ -45,7 +45,7 @@ class CollusionResult(GamesResult):
 
     @property
     def verdict(self) -> str:
-        """Of the coalition that was chosen; see `evaluation.measures.collusion.Collusion.verdict`."""
+        """Of the coalition that was chosen; see `evaluation.coalitions.surplus.Collusion.verdict`."""
         return self.best.verdict
 
     def by_kind(self) -> dict[tuple[int, bool], Collusion]:
