@@ -5,7 +5,6 @@ from evaluation.exact.certificates import Certificate, CertificateError
 from evaluation.exact.certify import Certified, certify, certify_punishers
 from evaluation.exact.checking import check_certificate
 from evaluation.exact.exploited import Exploitability, Response, exploitability
-from evaluation.exact.planned import PlannedCoalition
 
 __all__ = [
     "BestResponse",
@@ -13,7 +12,6 @@ __all__ = [
     "CertificateError",
     "Certified",
     "Exploitability",
-    "PlannedCoalition",
     "Response",
     "best_response",
     "certify",
