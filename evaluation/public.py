@@ -1,8 +1,8 @@
 """The public names of `evaluation`."""
 
 from agents.table_files import TableError
+from evaluation import printing as _printing  # noqa: F401 (registers how results are printed)
 from evaluation.checks import EvaluationError
-from evaluation.coalitions import tables as _coalitions  # noqa: F401 (registers how results are printed)
 from evaluation.coalitions.colluding import collusion
 from evaluation.coalitions.result import CollusionResult
 from evaluation.contrasts import tables as _tables  # noqa: F401 (registers how comparisons are printed)
@@ -17,7 +17,6 @@ from evaluation.experiments.programs import ProgramExploitabilityResult
 from evaluation.experiments.red_team import RedTeamResult, red_team
 from evaluation.experiments.self_play import SelfPlayResult, self_play
 from evaluation.measures.coalitions import COALITIONS
-from evaluation.measures.columns import Column, columns
 from evaluation.measures.intervals import Estimate
 from evaluation.measures.metrics import GameMeasures, measure
 from evaluation.play.games import GameSpec, aplay_game, play_all, play_game
@@ -25,7 +24,7 @@ from evaluation.play.ray_workers import RayWorkers
 from evaluation.play.setting import Setting
 from evaluation.play.store import GameStore, StoreError
 from evaluation.play.workers import WorkerError, Workers
-from evaluation.report import shown as _shown  # noqa: F401 (registers how results are printed)
+from evaluation.table_columns import Column, columns
 
 __all__ = [
     "COALITIONS",

@@ -34,12 +34,15 @@ from evaluation.cli.options import (
     Seed,
     Store,
     Witness,
+    check_single,
+    only,
     read_coalitions,
 )
 from evaluation.cli.red_team import collusion, red_team
-from evaluation.cli.replays import replay, write_replay
+from evaluation.cli.replays import replay
 from evaluation.cli.theorems import theorems
 from evaluation.cli.transcripts import transcript
+from evaluation.contrasts.sweep_tables import exploitability_sweep, self_play_sweep
 from evaluation.contrasts.tables import sweep_tables
 from evaluation.experiments.attacks import CHOOSING, count_games
 from evaluation.experiments.deviators import read_deviators
@@ -48,6 +51,7 @@ from evaluation.measures.lm_usage import LMUsage, usage_table
 from evaluation.measures.rows import same_columns
 from evaluation.play.store import DEFAULT_PATH
 from evaluation.play.stored_games import choose, conditions, latest, numbered, open_store, save, told
+from evaluation.report.replays import write_replay
 from evaluation.report.tables import (
     coalition_table,
     exploitability_table,
@@ -110,10 +114,12 @@ def self_play(
         if as_json:
             print_json([result.to_dict() for result in results])
             return
-        for played in by_setting:
-            print_tables(self_play_table(played), *(policy_table(result) for result in played if result.is_mixed))
-            if len(results) == 1 or not played[0].rules.is_welfare:
-                print_tables(*(power_table(result, len(results) == 1) for result in played))
+        if len(settings) > 1:
+            print_tables(self_play_sweep(results))
+        else:
+            print_tables(self_play_table(results), *(policy_table(result) for result in results if result.is_mixed))
+            if len(results) == 1 or not results[0].rules.is_welfare:
+                print_tables(*(power_table(result, len(results) == 1) for result in results))
         print_tables(*sweep_tables(results))
         if used := [row for result in results for row in _models(result)]:
             print_tables(usage_table(used))
@@ -160,35 +166,45 @@ def exploitability(
 ) -> None:
     """How much the best coalition gains by deviating from a profile, in welfare points a year."""
     with errors_told():
-        setting = play.setting()
+        settings = play.settings()
         board = load_board(play.map_name)
         chosen = read_coalitions(coalitions, board.powers)
         tables.check()
         if witness is not None:
+            check_single(settings, "--witness is a game")
             check_file(witness)
         profile = read_profile(policy)
-        deviators = read_deviators(deviator or None, profile, policy, evaluation.Setting(**setting))
-        attacks = len(deviators) * len(resolve_coalitions(board, chosen))
-        total = count_games(attacks, play.games if precision is None else most_games, choosing, len(deviators))
-        playing: list[ProfileLike] = [profile, *(attacker for each in deviators for attacker in each.policies)]
+        tried = [
+            read_deviators(deviator or None, profile, policy, evaluation.Setting(**setting)) for setting in settings
+        ]
+        most, coalition_count = play.games if precision is None else most_games, len(resolve_coalitions(board, chosen))
+        total = sum(count_games(len(each) * coalition_count, most, choosing, len(each)) for each in tried)
+        playing: list[ProfileLike] = [profile, *(spec for some in tried for each in some for spec in each.policies)]
         with run.playing(playing, total) as means:
-            result = evaluation.exploitability(
-                policy,
-                play.games,
-                choosing=choosing,
-                deviator=deviator or None,
-                coalitions=chosen,
-                coordinated=coordinated,
-                precision=precision,
-                most_games=most_games,
-                **setting,
-                **means,
-            )
-        tables.write(result.rows())
+            results = [
+                evaluation.exploitability(
+                    policy,
+                    play.games,
+                    choosing=choosing,
+                    deviator=deviator or None,
+                    coalitions=chosen,
+                    coordinated=coordinated,
+                    precision=precision,
+                    most_games=most_games,
+                    **setting,
+                    **means,
+                )
+                for setting in settings
+            ]
+        tables.write(same_columns(row for each in results for row in each.rows()))
+        result = results[0]
         if witness is not None:
             result.save_witness(witness)
         if as_json:
-            print_json(result.to_dict())
+            print_json(only(each.to_dict() for each in results))
+            return
+        if len(results) > 1:
+            print_tables(exploitability_sweep(results), *sweep_tables(results))
             return
         print_tables(exploitability_table([result], [coalitions]), *map(coalition_table, result.by_deviator.values()))
         if result.usage is not None:

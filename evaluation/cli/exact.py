@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Annotated
 
 import typer
@@ -12,48 +12,18 @@ from rich.text import Text
 
 from agents.command_options import with_options
 from agents.progress import metered
-from agents.specs import read_profile
-from agents.table_files import Row
 from agents.table_options import TableOptions
 from agents.tables import print_tables, print_text
+from evaluation.cells.exact_gains import ExactGain, exact_gain
 from evaluation.checks import board_of
 from evaluation.cli.console import RESTARTS, errors_told, print_json
 from evaluation.cli.options import Json, read_coalitions
 from evaluation.experiments.exploitability import resolve_coalitions
-from evaluation.measures.intervals import Coalition
 from evaluation.report.tables import titled
 
 ABOUT = (
     "welfare points of the whole game; those of a coalition are added up. In a Nash equilibrium no single power gains"
 )
-
-
-@dataclass(frozen=True)
-class ExactGain:
-    """What a coalition gains at most.
-
-    Attributes:
-        coalition: who deviates.
-        profile_value: its points with the profile.
-        value: with its best response.
-        gain: the difference, and `gain_per_year`.
-        positions: how many the search looked at.
-        line: phase -> its orders in a game in which it gets `value`; None where its orders depend on what others draw.
-    """
-
-    coalition: Coalition
-    profile_value: float
-    value: float
-    gain: float
-    gain_per_year: float
-    positions: int
-    line: tuple[tuple[str, tuple[str, ...]], ...] | None
-
-    def row(self, profile: str, map_name: str, years: int) -> Row:
-        """A row of the table "exact" of `evaluation.columns`."""
-        from evaluation.exact.best_responses import exact_row  # lazily: numba
-
-        return exact_row(map_name, years, self.coalition, self.profile_value, self.value, self.positions, profile)
 
 
 @with_options
@@ -92,35 +62,6 @@ def exact(
             return
         print_tables(gain_table(gains, f"Exact gains against {policy}: {map_name} map, years: {years}, no press"))
         _print_best(best)
-
-
-def exact_gain(map_name: str, profile: str, coalition: Coalition, years: int) -> ExactGain:
-    """The gain of one coalition.
-
-    Raises:
-        EvaluationError: a board, a policy or a length without exact values. Others as `evaluation.exact` says.
-    """
-    from evaluation.exact import best_response, certify, exploitability  # lazily: numba
-
-    line: tuple[tuple[str, tuple[str, ...]], ...] | None = None
-    value: float
-    if len(coalition) > 1:
-        joint = certify(map_name, profile, coalition, years)
-        value, own, positions = joint.value, float(joint.path_value), joint.states
-        line = tuple((phase, _orders_of(coalition, orders)) for phase, orders in joint.line)
-    elif any(policy.parts or policy.checkpoints for policy in read_profile(profile).policies):
-        found = exploitability(map_name, profile, years, powers=coalition).responses[coalition[0]]
-        value, own, positions = found.value, found.profile_value, found.positions
-    else:
-        response = best_response(map_name, profile, coalition[0], years)
-        value, own, positions = response.value, float(response.profile_value or 0), response.states
-        line = response.orders
-    gain = value - own
-    return ExactGain(coalition, own, float(value), gain, gain / years, positions, line)
-
-
-def _orders_of(coalition: Coalition, orders: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
-    return tuple(text for power in coalition for text in orders.get(power, ()))
 
 
 def gain_table(gains: Sequence[ExactGain], title: str) -> Table:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Optional
+from typing import TYPE_CHECKING, Annotated, Any, Optional, TypeVar
 
 import typer
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from agents.lm.models.shared_models import SharedModels
 
 CORES = os.cpu_count() or 1
+T = TypeVar("T")
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 Kept = Annotated[Path, typer.Option("--store", help="The store of finished games.")]
@@ -68,6 +69,28 @@ def read_numbers(text: str | WholeNumbers) -> WholeNumbers:
     return WholeNumbers(int(part) for part in parts)
 
 
+def check_single(settings: Sequence[Mapping[str, Any]], what: str) -> None:
+    """Check that a sweep has a single condition.
+
+    Args:
+        what: is of one condition only, with its verb: "--witness is a game".
+
+    Raises:
+        EvaluationError: there are several.
+    """
+    if len(settings) > 1:
+        raise evaluation.EvaluationError(
+            f"{what} of one condition, and these are {len(settings)}: give one length, number of message rounds and "
+            "variant with it"
+        )
+
+
+def only(values: Iterable[T]) -> T | list[T]:
+    """The value of a single condition; of several a list."""
+    listed = list(values)
+    return listed[0] if len(listed) == 1 else listed
+
+
 def read_coalitions(text: str, powers: Sequence[str]) -> str | list[list[str]]:
     """Parse the option: the name of a set, or coalitions separated by commas with powers joined by +.
 
@@ -100,7 +123,12 @@ class GameOptions:
     ] = "rotated"
     years: Annotated[
         WholeNumbers,
-        typer.Option(parser=read_numbers, metavar="N[,N...]", show_default="10", help="Length of a game, in years."),
+        typer.Option(
+            parser=read_numbers,
+            metavar="N[,N...]",
+            show_default="10",
+            help="Length of a game, in years; several give a row each.",
+        ),
     ] = PAPERS_YEARS
     map_name: Annotated[str, typer.Option("--map", help="A map's name, or the path of a .map file.")] = "standard"
     press: Annotated[
@@ -115,7 +143,7 @@ class GameOptions:
             parser=read_numbers,
             metavar="N[,N...]",
             show_default="3",
-            help="Message rounds per phase; 0 means no press.",
+            help="Message rounds per phase; 0 means no press. Several give a row each.",
         ),
     ] = PAPERS_ROUNDS
     retreat_welfare: Annotated[
@@ -152,20 +180,6 @@ class GameOptions:
             rules |= {"variant": variant, "years": years, "message_rounds": message_rounds, "press": self.press}
             settings.append(self._with(Rules.published(**rules) if published else Rules(**rules)))
         return settings
-
-    def setting(self, variant: str = "welfare", scoring: str | None = None) -> dict[str, Any]:
-        """As `settings`, for commands that play a single setting.
-
-        Raises:
-            EvaluationError: the options give several.
-            RulesError: as `settings`.
-        """
-        first, *others = self.settings(variant, scoring)
-        if others:
-            raise evaluation.EvaluationError(
-                "several lengths, message rounds or variants: give one of each; welfare-env experiment sweeps them"
-            )
-        return first
 
     def _with(self, rules: Rules) -> dict[str, Any]:
         return {

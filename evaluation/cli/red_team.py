@@ -20,14 +20,18 @@ from evaluation.cli.options import (
     RunOptions,
     WholeNumbers,
     Witness,
+    check_single,
+    only,
     read_coalitions,
     read_numbers,
 )
 from evaluation.coalitions.colluding import CHOOSING, SIZES, check_coalitions, count_collusion_games, read_attackers
 from evaluation.coalitions.tables import collusion_table, surplus_table
+from evaluation.contrasts.sweep_tables import collusion_sweep, red_team_sweep
 from evaluation.experiments.attacks import Deviation, count_games
 from evaluation.experiments.red_team import BUDGETS, plan
 from evaluation.measures.lm_usage import usage_table
+from evaluation.measures.rows import same_columns
 from evaluation.report.tables import red_team_table
 from welfare_env import load_board
 
@@ -58,21 +62,35 @@ def red_team(
 ) -> None:
     """Try many attacks on a policy, by single powers, coalitions and pacts, and report the strongest."""
     with errors_told():
-        setting, profile = play.setting(), read_profile(policy)
+        settings, profile = play.settings(), read_profile(policy)
         tables.check()
         if witness is not None:
+            check_single(settings, "--witness is a game")
             check_file(witness)
-        tried, _ = plan(profile, profile_as_given(policy), evaluation.Setting(**setting), budget, trained or ())
+        plans = [
+            plan(profile, profile_as_given(policy), evaluation.Setting(**setting), budget, trained or ())[0]
+            for setting in settings
+        ]
         playing: list[ProfileLike] = [profile]
-        playing += {spec: None for each in tried if each.deviator for spec in each.deviator.policies}
-        total = count_games(len(tried), play.games, BUDGETS[budget].choosing, len({each.group for each in tried}))
+        playing += {spec: None for tried in plans for each in tried if each.deviator for spec in each.deviator.policies}
+        choosing = BUDGETS[budget].choosing
+        total = sum(
+            count_games(len(tried), play.games, choosing, len({each.group for each in tried})) for tried in plans
+        )
         with run.playing(playing, total) as means:
-            result = evaluation.red_team(policy, budget, games=play.games, trained=trained or (), **setting, **means)
-        tables.write(result.rows())
+            results = [
+                evaluation.red_team(policy, budget, games=play.games, trained=trained or (), **setting, **means)
+                for setting in settings
+            ]
+        tables.write(same_columns(row for each in results for row in each.rows()))
+        result, tried = results[0], plans[0]
         if witness is not None:
             result.save_witness(witness)
         if as_json:
-            print_json(result.to_dict())
+            print_json(only(each.to_dict() for each in results))
+            return
+        if len(results) > 1:
+            print_tables(red_team_sweep(results))
             return
         print_tables(red_team_table(result))
         best = next(each for each in tried if each.attack == (result.best.deviator, result.best.coalition))
@@ -124,32 +142,42 @@ def collusion(
 ) -> None:
     """Whether powers gain by leaving a profile together, beyond what each gains alone, and what the others lose."""
     with errors_told():
-        setting, profile = play.setting(), read_profile(policy)
+        settings, profile = play.settings(), read_profile(policy)
         board = load_board(play.map_name)
         given = None if coalitions is None else read_coalitions(coalitions, board.powers)
         chosen = check_coalitions(board, sizes, given)
         tables.check()
         if witness is not None:
+            check_single(settings, "--witness is a game")
             check_file(witness)
-        deviators = read_attackers(attacker or None, profile, policy, evaluation.Setting(**setting))
-        total = count_collusion_games(board, deviators, chosen, play.games, choosing)
-        playing: list[ProfileLike] = [profile, *(spec for each in deviators for spec in each.policies)]
+        tried = [
+            read_attackers(attacker or None, profile, policy, evaluation.Setting(**setting)) for setting in settings
+        ]
+        total = sum(count_collusion_games(board, each, chosen, play.games, choosing) for each in tried)
+        playing: list[ProfileLike] = [profile, *(spec for some in tried for each in some for spec in each.policies)]
         with run.playing(playing, total) as means:
-            result = evaluation.collusion(
-                policy,
-                play.games,
-                sizes=sizes,
-                coalitions=given,
-                attackers=attacker or None,
-                choosing=choosing,
-                **setting,
-                **means,
-            )
-        tables.write(result.rows())
+            results = [
+                evaluation.collusion(
+                    policy,
+                    play.games,
+                    sizes=sizes,
+                    coalitions=given,
+                    attackers=attacker or None,
+                    choosing=choosing,
+                    **setting,
+                    **means,
+                )
+                for setting in settings
+            ]
+        tables.write(same_columns(row for each in results for row in each.rows()))
+        result = results[0]
         if witness is not None:
             result.save_witness(witness)
         if as_json:
-            print_json(result.to_dict())
+            print_json(only(each.to_dict() for each in results))
+            return
+        if len(results) > 1:
+            print_tables(collusion_sweep(results))
             return
         print_tables(collusion_table(result), surplus_table(result.best))
         if result.found.usage is not None:

@@ -77,7 +77,7 @@ class CollusionResult(GamesResult):
     def rows(self, by_year: bool = False) -> list[Row]:
         """One row per game and power, or per game, power and year: self-play, coalitions, then members alone.
 
-        See `evaluation.measures.rows` for the columns.
+        See `evaluation.columns` for the columns.
         """
         of = year_rows if by_year else game_rows
         rows = self.found.rows(by_year)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from rich.table import Table
 from rich.text import Text
 
-from agents.results import tables_of
 from evaluation.coalitions.result import CollusionResult
 from evaluation.coalitions.surplus import Collusion
 from evaluation.report.tables import below, cell, earlier, titled
@@ -70,16 +69,6 @@ def surplus_table(best: Collusion) -> Table:
             Text(f"surplus of {power}; best alone: {best.best_alone[power] or 'no attack'}"), Text(cell(surplus))
         )
     return table
-
-
-@tables_of.register
-def _(result: CollusionResult) -> list[Table]:
-    return [collusion_table(result), surplus_table(result.best)]
-
-
-@tables_of.register
-def _(found: Collusion) -> list[Table]:
-    return [surplus_table(found)]
 
 
 def _add(table: Table, each: Collusion) -> None:

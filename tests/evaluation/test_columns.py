@@ -9,10 +9,10 @@ import evaluation
 from agents.table_files import TableError
 from benchmarks.columns import PAGE, written
 from evaluation.experiments.files import Experiment
-from evaluation.measures.columns import TABLES
 from evaluation.measures.metrics import measure
 from evaluation.measures.rows import game_rows
 from evaluation.messages.analysis import analyse_messages
+from evaluation.table_columns import TABLES
 from welfare_env import Rules, View
 
 RULES = Rules(years=2, message_rounds=1)
@@ -88,8 +88,8 @@ def test_illegal_orders_are_counted_by_power() -> None:
     assert faulty["legal_rate"] == pytest.approx(1 - illegal / orders)
 
 
-@pytest.mark.parametrize("measured", ["self-play", "exploitability", "both"])
-def test_experiments_have_swept_columns(measured: str) -> None:
+@pytest.mark.parametrize("measured", [("self-play",), ("exploitability",), ("self-play", "exploitability")])
+def test_experiments_have_swept_columns(measured: tuple[str, ...]) -> None:
     swept = {"years": (1, 2), "mark": ("a", 1)}
     chosen = Experiment(
         **{"name": "e", "title": "e", "profiles": ("hold", "dove"), "measure": measured, "games": 1},
@@ -105,4 +105,5 @@ def test_experiments_have_swept_columns(measured: str) -> None:
     assert {row["condition"] for row in rows} == set(range(8))
     assert {row["evaluation_seed"] for row in rows} == {5}
     assert len({tuple(row) for row in rows}) == 1
-    assert {row["coalitions"] for row in rows} == ({""} if measured == "self-play" else {"singles"})
+    assert {row["coalitions"] for row in rows} == ({""} if measured == ("self-play",) else {"singles"})
+    assert {row["measure"] for row in rows} == {*measured}

@@ -6,8 +6,11 @@ from rich.table import Table
 from rich.text import Text
 
 from agents.results import tables_of
+from evaluation.coalitions.result import CollusionResult
+from evaluation.coalitions.surplus import Collusion
+from evaluation.coalitions.tables import collusion_table, surplus_table
 from evaluation.experiments.cross_play import CrossPlayResult, MixedGames, Scenario
-from evaluation.experiments.experiment import BothResult, ConditionResult, ExperimentResult
+from evaluation.experiments.experiment import ConditionResult, ExperimentResult
 from evaluation.experiments.exploitability_result import ExploitabilityResult
 from evaluation.experiments.programs import ProgramExploitabilityResult
 from evaluation.experiments.red_team import RedTeamResult
@@ -72,13 +75,18 @@ def _(result: ProgramExploitabilityResult) -> list[Table]:
 
 
 @tables_of.register
-def _(found: Costs) -> list[Table]:
-    return [_estimates("A coalition and the others", "measure", {name: getattr(found, name) for name in MEASURES})]
+def _(result: CollusionResult) -> list[Table]:
+    return [collusion_table(result), surplus_table(result.best)]
 
 
 @tables_of.register
-def _(result: BothResult) -> list[Table]:
-    return [_estimates(f"{result.own.policy}: self-play and exploitability", "measure", result.measures)]
+def _(found: Collusion) -> list[Table]:
+    return [surplus_table(found)]
+
+
+@tables_of.register
+def _(found: Costs) -> list[Table]:
+    return [_estimates("A coalition and the others", "measure", {name: getattr(found, name) for name in MEASURES})]
 
 
 @tables_of.register

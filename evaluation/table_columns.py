@@ -36,6 +36,8 @@ _EXPERIMENT = _read("""
 experiment | text | | experiments only: its name
 condition | int | | experiments only: number of the condition, from 0
 coalitions | text | | experiments only: name of the set of coalitions; empty in self-play
+measure | text | | experiments only: what the game was played for, such as self-play or cross-play
+training_seed | int | | experiments only: of the trained policies that play; nan if none does
 swept_NAME | any | | experiments only: the value of NAME in this condition; a text if its values differ in kind
 """)
 _CONDITION = _read("""
