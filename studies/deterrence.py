@@ -107,7 +107,7 @@ class Study:
     def total(self, rules: Iterable[str]) -> int:
         """How many games there are to play."""
         setting = evaluation.Setting(rules=RULES)
-        beside = len(NEIGHBORS) * (GAMES * (1 + len(POWERS)) + 2 * GAMES)
+        beside = len(NEIGHBORS) * (len(POWERS) + 1) * 2 * GAMES
         return sum(2 * GAMES + beside + self._attacks(rule, setting) for rule in rules)
 
     def _attacks(self, rule: str, setting: evaluation.Setting) -> int:
