@@ -11,8 +11,8 @@ from matplotlib.colors import to_hex
 
 from agents.colors import LEARNED, PUBLISHED, REWARDS
 from benchmarks.deterrence import Line, Neighbour, frontier
-from benchmarks.learning import name_of_reward, reward_curves, robber_curves
-from benchmarks.words import SETTINGS, draw
+from studies.learning import name_of_reward, reward_curves, robber_curves
+from studies.words import SETTINGS, draw
 
 
 @pytest.fixture

@@ -1,8 +1,8 @@
-"""The tables and pictures of docs/learning.md, from finished trainings: `python -m benchmarks.learning`.
+"""The tables and pictures of docs/learning.md, from finished trainings: `python -m studies.learning`.
 
-    python -m benchmarks.learning rewards RUNS/own-* RUNS/social-* --picture docs/pictures/learning-rewards.png
-    python -m benchmarks.learning robbers RUNS/social-* RUNS/robbed-* --picture docs/pictures/learning-robbers.png
-    python -m benchmarks.learning populations RUNS/psro-* --picture docs/pictures/learning-psro.png
+    python -m studies.learning rewards RUNS/own-* RUNS/social-* --picture docs/pictures/learning-rewards.png
+    python -m studies.learning robbers RUNS/social-* RUNS/robbed-* --picture docs/pictures/learning-robbers.png
+    python -m studies.learning populations RUNS/psro-* --picture docs/pictures/learning-psro.png
 
 `rewards` groups folders by the reward in their config: curves with bands over seeds; and for each seed the welfare of
 the last iterate, as it plays in training and with its most probable orders, and how exploitable both are: with the most

@@ -1,4 +1,4 @@
-"""Does a word ever change an outcome? The study of docs/learning.md: `python -m benchmarks.words runs/words`.
+"""Does a word ever change an outcome? The study of docs/learning.md: `python -m studies.words runs/words`.
 
 Trains players that speak in some settings, and in the same settings players that cannot, three seeds each; then plays
 their games with the words of others as they are said, shuffled and removed (`evaluation.messages.word_effects`). What
