@@ -11,8 +11,9 @@ from matplotlib.colors import to_hex
 
 from agents.colors import LEARNED, PUBLISHED, REWARDS
 from benchmarks.deterrence import Line, Neighbour, frontier
-from studies.learning import name_of_reward, reward_curves, robber_curves
-from studies.words import SETTINGS, draw
+from studies.learning.curves import NEVER, draw_rewards, draw_robbers, name_of_reward
+from studies.learning.robbers import CURVES
+from studies.learning.words import SETTINGS, draw
 
 
 @pytest.fixture
@@ -30,8 +31,8 @@ def trainings(tmp_path: Path) -> dict[str, list[Path]]:
 
 
 def test_a_reward_has_one_color_in_both_pictures(trainings: dict[str, list[Path]]) -> None:
-    rewards = reward_curves(trainings, is_toy=True)
-    robbers = robber_curves({(reward, "no robber"): folders for reward, folders in reversed(trainings.items())})
+    rewards = draw_rewards(trainings, is_toy=True)
+    robbers = draw_robbers({(reward, NEVER): folders for reward, folders in reversed(trainings.items())}, CURVES)
     for figure in (rewards, robbers):
         panel = figure.axes[0]
         colors = {line.get_label().split(" (")[0].split(";")[0]: line.get_color() for line in panel.get_lines()}
