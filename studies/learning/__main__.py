@@ -56,10 +56,11 @@ def main(
         Optional[list[str]],  # noqa: UP045
         typer.Option(help="Deviator where gains are exact (minutes a seat); several times.", show_default="all four"),
     ] = None,
+    exact: Annotated[bool, typer.Option(help="Measure exact gains; else only what the portfolio gains.")] = True,
     train: Annotated[bool, typer.Option(help="Train what is missing; else show what is finished.")] = True,
 ) -> None:
     """Train what is missing, measure, and print the tables of docs/learning.md; finished work is kept."""
-    given = Options(out, pictures or out / "pictures", tuple(seat or POWERS), train)
+    given = Options(out, pictures or out / "pictures", tuple(seat or POWERS) if exact else (), train)
     given.pictures.mkdir(parents=True, exist_ok=True)
     for section in only or list(Section):
         began = time.process_time()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from evaluation.exact import exploitability
+from evaluation.exact import Exploitability, exploitability
 from studies.learning.trainings import config_of, measured
 from training.population.config import PopulationConfig
 from training.population.portfolio import attacked
@@ -20,16 +21,30 @@ MOST_POSITIONS = 60_000
 
 
 def exact(folder: Path, network: str, powers: Sequence[str]) -> dict[str, Any]:
-    """Of a network's most probable orders, exactly: welfare, and what the best of all deviators gains in some seat."""
+    """Of a network's most probable orders, exactly: welfare, and the largest gain of the best of all deviators.
+
+    Args:
+        powers: that deviate; without any the gain is nan.
+    """
+    welfare = measured(folder, f"welfare, greedy {network}", partial(_welfare, folder, network))
     gains = [measured(folder, f"exact, {network}, {one}", partial(_exact, folder, network, one)) for one in powers]
-    return max(gains, key=lambda one: one["gain"])
+    best = max(gains, key=lambda one: one["gain"], default={"gain": math.nan, "power": "-"})
+    return {"welfare": welfare, **best}
+
+
+def _welfare(folder: Path, network: str) -> float:
+    return _exploited(folder, network, []).welfare
 
 
 def _exact(folder: Path, network: str, power: str) -> dict[str, Any]:
+    found = _exploited(folder, network, [power])
+    return {"gain": found.gap, "power": power, "positions": found.responses[power].positions}
+
+
+def _exploited(folder: Path, network: str, powers: Sequence[str]) -> Exploitability:
     config = config_of(folder)
     player = f"rl:({folder / network}),greedy=yes"
-    found = exploitability(config["map_name"], player, config["years"], powers=[power], most_positions=MOST_POSITIONS)
-    return {"welfare": found.welfare, "gain": found.gap, "power": power, "positions": found.responses[power].positions}
+    return exploitability(config["map_name"], player, config["years"], powers=powers, most_positions=MOST_POSITIONS)
 
 
 def attack(folder: Path, greedy: bool) -> dict[str, Any]:

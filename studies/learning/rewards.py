@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -126,7 +127,8 @@ def details(measured: Mapping[str, Sequence[Line]]) -> str:
         [
             reward,
             str(line.seed),
-            *(f"{value:.2f}" for value in (line.peak, line.last, line.greedy, line.gain)),
+            *(f"{value:.2f}" for value in (line.peak, line.last, line.greedy)),
+            "-" if math.isnan(line.gain) else f"{line.gain:.2f}",
             line.seat,
             f"{line.drawn:.2f}",
             f"{line.drawn_gain:.2f} {line.interval}".strip(),

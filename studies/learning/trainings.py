@@ -30,7 +30,7 @@ class Options:
 
     Attributes:
         out: folder of the trainings. pictures: folder of the pictures.
-        seats: that deviate where values are exact.
+        seats: that deviate where values are exact; none leaves exact gains out.
         train: whether to train what is missing.
     """
 
