@@ -143,10 +143,15 @@ def row(setting: Setting, seed: int, found: dict[str, Any]) -> list[str]:
     """A line of the table."""
     drawn = found["drawn"]
     plain = drawn["returns"].get("no words")
-    lost = [f"{_told(at['value'])} [{_told(at['low'])}, {_told(at['high'])}]" for at in drawn["lost"].values()]
+    lost = [_difference(each) for each in drawn["lost"].values()]
     others = [f"{found[way]['returns'][HEARD[0]]['value']:.2f}" for way in WAYS[:0:-1]]
     values = [f"{plain['value']:.2f}" if plain else "", f"{drawn['returns'][HEARD[0]]['value']:.2f}"]
     return [setting.name, str(seed), *values, *lost, f"{drawn['bits']['value']:.2f}", *others]
+
+
+def _difference(lost: dict[str, Any]) -> str:
+    interval = "[all alike]" if lost["low"] is None else f"[{_told(lost['low'])}, {_told(lost['high'])}]"
+    return f"{_told(lost['value'])} {interval}"
 
 
 def _told(number: float) -> str:
@@ -185,7 +190,7 @@ def _panel(panel: Axes, setting: Setting, found: list[tuple[int, dict[str, Any]]
             if heard not in drawn["returns"]:
                 continue
             value, lost = drawn["returns"][heard]["value"], drawn["lost"].get(heard)
-            bars = [[lost["high"] - said + value], [said - lost["low"] - value]] if lost else None
+            bars = [[lost["high"] - said + value], [said - lost["low"] - value]] if _has_interval(lost) else None
             look: dict[str, Any] = {"marker": SEEDS[seed % len(SEEDS)], "markersize": 4}
             panel.errorbar(at + 0.2 * (seed - 1), value, bars, color=LEARNED if at else LEVEL, **look)
     panel.set_xlim(-0.5, len(HEARINGS) - 0.5)
@@ -195,6 +200,10 @@ def _panel(panel: Axes, setting: Setting, found: list[tuple[int, dict[str, Any]]
     panel.set_xticks(range(len(HEARINGS)), list(HEARINGS.values()), rotation=45, ha="right", fontsize=8)
     panel.tick_params(axis="y", labelsize=8)
     panel.grid(axis="y", alpha=0.25)
+
+
+def _has_interval(lost: dict[str, Any] | None) -> bool:
+    return lost is not None and lost["low"] is not None
 
 
 def words(given: Options) -> None:

@@ -13,7 +13,7 @@ from agents.colors import LEARNED, PUBLISHED, REWARDS
 from benchmarks.deterrence import Line, Neighbour, frontier
 from studies.learning.curves import NEVER, draw_rewards, draw_robbers, name_of_reward
 from studies.learning.robbers import CURVES
-from studies.learning.words import SETTINGS, draw
+from studies.learning.words import SETTINGS, draw, row
 
 
 @pytest.fixture
@@ -51,12 +51,17 @@ def test_words() -> None:
         "removed": {"value": 1.1},
         "no words": {"value": 1},
     }
-    figure = draw([(SETTINGS[0], seed, {"drawn": {"returns": returns, "lost": lost}}) for seed in (0, 1)])
+    drawn = {"returns": returns, "lost": lost, "bits": {"value": 0.2}}
+    ways = {way: {"returns": returns} for way in ("greedy orders", "greedy")}
+    figure = draw([(SETTINGS[0], seed, {"drawn": drawn}) for seed in (0, 1)])
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["seed 0", "seed 1"]
     assert all(panel.get_ylim()[0] == 0 for panel in figure.axes if panel.axison)
     assert figure.axes[0].get_title() == "pass, one year\nother seats: strangers\nreward: mean of all points"
     bars = figure.axes[0].containers[2].lines[2][0].get_segments()[0]
     assert bars[:, 1] == pytest.approx([1.0, 1.15])
+    lost["removed"] |= {"low": None, "high": None}  # all games alike
+    assert row(SETTINGS[0], 0, {"drawn": drawn, **ways})[4:6] == ["0.10 [0.05, 0.20]", "0.10 [all alike]"]
+    draw([(SETTINGS[0], 0, {"drawn": drawn})])
 
 
 def test_deterrents_beside_published_models() -> None:
